@@ -1,0 +1,40 @@
+"""Exact, fast dynamics of machines that roll, grip and bounce.
+
+>>> import draisine
+>>> bicycle = draisine.compile("whipple")
+>>> start = draisine.state(bicycle, forward_speed=4.6, lean_rate=0.5)
+>>> run = draisine.simulate(bicycle, start, until=5.0).to_xarray()
+>>> print(f"{float(run.forward_speed[-1]):.4f} m/s")
+4.6224 m/s
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from draisine.errors import DraisineError
+    from draisine.initial import state
+    from draisine.simulation.loop import simulate
+    from draisine.simulation.trajectory import Trajectory
+    from draisine.system import State, System, compile
+
+__version__ = "0.1.0"
+
+__all__ = ["DraisineError", "State", "System", "Trajectory", "compile", "simulate", "state"]
+
+_HOMES = {
+    "DraisineError": "errors",
+    "State": "system",
+    "System": "system",
+    "Trajectory": "simulation.trajectory",
+    "compile": "system",
+    "simulate": "simulation.loop",
+    "state": "initial",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public name, importing its home only now."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'draisine' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"draisine.{_HOMES[name]}"), name)

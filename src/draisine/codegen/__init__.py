@@ -1,0 +1,1 @@
+"""Expressions to programs to text or machine code."""

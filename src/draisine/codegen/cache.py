@@ -1,0 +1,70 @@
+"""What was derived and compiled once, kept on disk.
+
+An entry is a file named by the hash of what it was made from; it starts with the hash of its own
+content. An entry that is cut short, altered or not ours is made anew. Where nothing can be written,
+nothing is kept.
+"""
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from pathlib import Path
+
+_MAGIC = b"draisine1"
+
+
+def default_folder() -> Path:
+    """Return where entries live: DRAISINE_CACHE, or the platform's place for caches."""
+    if folder := os.environ.get("DRAISINE_CACHE"):
+        return Path(folder)
+    if base := os.environ.get("LOCALAPPDATA"):
+        return Path(base) / "draisine" / "cache"
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    try:
+        return (Path(base) if base else Path.home() / ".cache") / "draisine"
+    except RuntimeError:  # no home at all
+        return (
+            Path(tempfile.gettempdir()) / f"draisine-{os.getuid() if hasattr(os, 'getuid') else 0}"
+        )
+
+
+class Store:
+    """Bytes by key, on disk.
+
+    >>> import tempfile
+    >>> store = Store(Path(tempfile.mkdtemp()))
+    >>> store.put("key", b"value"); store.get("key"), store.get("other")
+    (b'value', None)
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.folder = default_folder() if folder is None else folder
+
+    def get(self, key: str) -> bytes | None:
+        """Return what was stored, or None where there is nothing, or nothing to be trusted."""
+        path = self.folder / key
+        try:
+            if hasattr(os, "getuid") and path.stat().st_uid != os.getuid():
+                return None
+            data = path.read_bytes()
+        except OSError:
+            return None
+        head = len(_MAGIC) + 32
+        magic, digest, content = data[: len(_MAGIC)], data[len(_MAGIC) : head], data[head:]
+        sound = magic == _MAGIC and digest == hashlib.sha256(content).digest()
+        return content if sound else None
+
+    def put(self, key: str, content: bytes) -> None:
+        """Store bytes, whole or not at all; a folder that cannot be written is no error."""
+        with contextlib.suppress(OSError):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            handle, name = tempfile.mkstemp(dir=self.folder)
+            try:
+                with os.fdopen(handle, "wb") as file:
+                    file.write(_MAGIC + hashlib.sha256(content).digest() + content)
+                os.replace(name, self.folder / key)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    os.unlink(name)
+                raise

@@ -1,0 +1,124 @@
+"""Programs: straight-line code in single assignment, with named arrays in and named arrays out.
+
+Parameters are inputs like any other; the steps that depend on them alone form the prologue, which
+runs once per parameter set and leaves its results in a table that the body reads.
+"""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.trace import FUNCTIONS, Expr, reachable
+
+Step = tuple[Any, ...]
+
+COUNTED = ("add", "sub", "mul", "inv", "sqrt", "sin", "cos")
+"""The operations that count one each; negations are free, they vanish into their neighbours."""
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Steps `(op, arguments...)`: arguments are indices of earlier steps; leaves are `("input",
+    array, k)`, `("const", x)`.
+
+    `inputs` and `outputs` name the arrays and their sizes; `outputs[name]` lists the step of each
+    entry. `fixed[i]` tells whether step i depends on the parameters (the input `parameters`) alone.
+    """
+
+    name: str
+    inputs: dict[str, int]
+    steps: list[Step]
+    outputs: dict[str, list[int]]
+    fixed: list[bool] = field(repr=False)
+
+    @property
+    def operations(self) -> int:
+        """How many operations one call of the body costs, parameters' work not counted."""
+        counts = Counter(s[0] for s, fixed in zip(self.steps, self.fixed, strict=True) if not fixed)
+        return sum(counts[op] for op in COUNTED)
+
+    @property
+    def table(self) -> list[int]:
+        """The parameters and steps of the prologue whose values the body (or an output) reads."""
+        wanted: set[int] = set()
+        for step, fixed in zip(self.steps, self.fixed, strict=True):
+            if not fixed:
+                wanted.update(k for k in arguments(step) if self.fixed[k])
+        for entries in self.outputs.values():
+            wanted.update(k for k in entries if self.fixed[k])
+        return sorted(k for k in wanted if self.steps[k][0] != "const")
+
+
+def arguments(step: Step) -> tuple[int, ...]:
+    """Return the steps that a step reads."""
+    return () if step[0] in ("const", "input") else step[1:]
+
+
+def trace_program(
+    name: str, inputs: Mapping[str, Sequence[Expr]], outputs: Mapping[str, Sequence[Any]]
+) -> Program:
+    """Return the program that computes traced outputs from the symbols named by the inputs."""
+    leaves: dict[int, Step] = {}
+    for array, symbols in inputs.items():
+        for k, symbol in enumerate(symbols):
+            leaves[symbol.index] = ("input", array, k)
+    graph = next(s.graph for symbols in inputs.values() for s in symbols)
+    flat = {
+        key: [x.index if isinstance(x, Expr) else graph.constant(float(x)) for x in values]
+        for key, values in outputs.items()
+    }
+    order = reachable(graph, [i for entries in flat.values() for i in entries])
+    position: dict[int, int] = {}
+    steps: list[Step] = []
+    fixed: list[bool] = []
+    for i in order:
+        op = graph.ops[i]
+        if op[0] == "symbol":
+            if i not in leaves:
+                raise ValueError(f"program {name!r}: symbol {op[1]!r} is not among the inputs.")
+            step = leaves[i]
+        elif op[0] == "const":
+            step = op
+        else:
+            step = (op[0], *(position[k] for k in op[1:]))
+        position[i] = len(steps)
+        steps.append(step)
+        fixed.append(
+            step[1] == "parameters"
+            if step[0] == "input"
+            else all(fixed[k] for k in arguments(step))
+        )
+    sizes = {array: len(symbols) for array, symbols in inputs.items()}
+    return Program(
+        name,
+        sizes,
+        steps,
+        {key: [position[i] for i in values] for key, values in flat.items()},
+        fixed,
+    )
+
+
+def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+    """Return the outputs for given inputs, step by step in NumPy: the reference that every target
+    is held to.
+
+    Inputs may carry further axes behind the first: each entry is then an array.
+    """
+    values: list[Any] = []
+    for step in program.steps:
+        if step[0] == "const":
+            values.append(np.float64(step[1]))
+        elif step[0] == "input":
+            values.append(np.asarray(inputs[step[1]], dtype=float)[step[2]])
+        else:
+            values.append(FUNCTIONS[step[0]](*[values[k] for k in step[1:]]))
+    return {
+        key: np.array(np.broadcast_arrays(*[values[k] for k in entries]))
+        if entries
+        else np.zeros(0)
+        for key, entries in program.outputs.items()
+    }

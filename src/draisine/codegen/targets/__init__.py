@@ -1,0 +1,1 @@
+"""Ways to write a program out, one file each."""

@@ -1,0 +1,407 @@
+"""Programs as machine code through LLVM: one state at a time, or one state per SIMD lane.
+
+Scalar and SIMD code come from the same text, with the same polynomial sine and cosine (fdlibm's
+coefficients on a quarter turn, arguments reduced with fused multiply-adds, good to 1 ulp up to some
+1e6 rad), so they agree bit for bit on one CPU.
+
+A program `f` becomes three functions over arrays of doubles; `x` holds its inputs one after the
+other (parameters left out), `table` what its prologue leaves, `out` its outputs one after the
+other:
+    f_prologue(parameters, table)    f(x, table, out)    f_batch(x, table, out, count)
+In `f_batch` entry k of state i stands at `k * count + i`; count is a multiple of the lanes.
+"""
+
+import ctypes
+import hashlib
+import math
+import struct
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from draisine.codegen.cache import Store
+from draisine.codegen.program import Program, Step, arguments
+
+CHUNK = 1500
+"""Longest stretch of steps in one function: code generation is superlinear beyond."""
+
+_lock = threading.Lock()
+
+
+@dataclass(frozen=True, slots=True)
+class Native:
+    """Addresses of the compiled functions, and sizes of their arrays. It keeps the machine code
+    alive.
+    """
+
+    prologue: int
+    call: int
+    batch: int
+    lanes: int
+    size_in: int
+    size_table: int
+    size_out: int
+    engine: Any
+
+
+@cache
+def _host() -> tuple[str, str, int]:
+    """Return the CPU's name and features, and how many doubles fit in a register."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    lanes = 8 if features.get("avx512f") else 4 if features.get("avx2") else 2
+    return llvm.get_host_cpu_name(), features.flatten(), lanes
+
+
+def _machine() -> Any:
+    """Return a target machine; an engine takes it over, so each needs its own."""
+    cpu, features, _ = _host()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
+
+
+def lanes() -> int:
+    """Return how many states the SIMD code advances at once on this CPU."""
+    return _host()[2]
+
+
+def compile_native(program: Program, store: Store | None = None) -> Native:
+    """Return the program as machine code, from the store where it has it."""
+    with _lock:
+        width = lanes()
+        key = hashlib.sha256(repr((_host(), llvmlite.__version__, _source(), program)).encode())
+        code = store.get(key.hexdigest()) if store is not None else None
+        if code is None:
+            code = _assemble(emit(program, width))
+            if store is not None:
+                store.put(key.hexdigest(), code)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+    address = engine.get_function_address
+    return Native(
+        address(f"{program.name}_prologue"),
+        address(program.name),
+        address(f"{program.name}_batch"),
+        width,
+        sum(n for name, n in program.inputs.items() if name != "parameters"),
+        len(program.table),
+        sum(map(len, program.outputs.values())),
+        engine,
+    )
+
+
+@cache
+def _source() -> bytes:
+    """Return this file's text: machine code made by another version of it is not reused."""
+    return Path(__file__).read_bytes()
+
+
+def _assemble(text: str) -> bytes:
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.slp_vectorization = False
+    options.loop_vectorization = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))
+
+
+def emit(program: Program, width: int) -> str:
+    """Return the program as LLVM text: prologue, scalar body, and a loop over SIMD lanes."""
+    parts = [_HEADER, _elementary("double"), _elementary(f"<{width} x double>")]
+    parts.append(_Writer(program, "double", prologue=True).function())
+    parts.append(_Writer(program, "double").function())
+    parts.append(_Writer(program, f"<{width} x double>").function())
+    parts.append(_batch(program.name, width))
+    return "\n".join(parts)
+
+
+def _hex(x: float) -> str:
+    """Return a double as LLVM writes it, exactly."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+def _suffix(kind: str) -> str:
+    return "f64" if kind == "double" else f"v{kind[1:].split()[0]}f64"
+
+
+def _constant(kind: str, x: float) -> str:
+    if kind == "double":
+        return _hex(x)
+    count = int(kind[1:].split()[0])
+    return "<" + ", ".join([f"double {_hex(x)}"] * count) + ">"
+
+
+_BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
+
+
+class _Writer:
+    """Writes one function: the prologue, or the body in scalars or lanes, cut into chunks where it
+    is long.
+    """
+
+    def __init__(self, program: Program, kind: str, prologue: bool = False) -> None:
+        self.program, self.kind, self.prologue = program, kind, prologue
+        self.simd = kind != "double"
+        self.name = program.name + ("_prologue" if prologue else "_lanes" if self.simd else "")
+        self.slot = {step: k for k, step in enumerate(program.table)}
+        offset, self.offsets = 0, dict[str, int]()
+        for array, size in program.inputs.items():
+            self.offsets[array] = 0 if array == "parameters" else offset
+            offset += 0 if array == "parameters" else size
+        self.wanted = [i for i, fixed in enumerate(program.fixed) if fixed == prologue]
+        self.results = self._results()
+
+    def _results(self) -> list[tuple[int, int]]:
+        """Return (place in the result array, step)."""
+        if self.prologue:
+            return [(k, step) for step, k in self.slot.items()]
+        flat = [k for entries in self.program.outputs.values() for k in entries]
+        return list(enumerate(flat))
+
+    def function(self) -> str:
+        """Return the text of the function and its chunks."""
+        steps = [i for i in self.wanted if self.program.steps[i][0] not in ("const", "input")]
+        chunks = [steps[k : k + CHUNK] for k in range(0, len(steps), CHUNK)] or [[]]
+        if len(chunks) == 1:
+            return self._define(self.name, chunks[0], {}, [], self.results)
+        home = {i: c for c, chunk in enumerate(chunks) for i in chunk}
+        shared: dict[int, int] = {}
+        for i in steps:
+            for k in arguments(self.program.steps[i]):
+                if k in home and home[k] != home[i]:
+                    shared.setdefault(k, len(shared))
+        texts, calls = [], []
+        for c, chunk in enumerate(chunks):
+            results = [(k, i) for k, i in self.results if home.get(i, len(chunks) - 1) == c]
+            name = f"{self.name}_{c}"
+            texts.append(
+                self._define(name, chunk, shared, [i for i in chunk if i in shared], results)
+            )
+            calls.append(
+                f"  call void @{name}(ptr %x, ptr %table, ptr %out, i64 %stride, ptr %scratch)"
+            )
+        head = f"define void @{self.name}(ptr %x, ptr %table, ptr %out, i64 %stride) {{\n"
+        scratch = f"  %scratch = alloca [{len(shared)} x {self.kind}], align 64\n"
+        return "\n".join(texts) + "\n" + head + scratch + "\n".join(calls) + "\n  ret void\n}\n"
+
+    def _define(
+        self,
+        name: str,
+        steps: Sequence[int],
+        shared: dict[int, int],
+        keeps: Sequence[int],
+        results: Sequence[tuple[int, int]],
+    ) -> str:
+        self.lines: list[str] = []
+        self.known: dict[int, str] = {}
+        self.shared, self.own = shared, set(steps)
+        for i in steps:
+            self._step(i, self.program.steps[i])
+        for i in keeps:
+            self._store("%scratch", shared[i], self._value(i), strided=False)
+        for k, i in results:
+            self._store("%out", k, self._value(i), strided=True)
+        scratch = ", ptr %scratch" if shared else ""
+        linkage = "internal " if shared else ""
+        pointers = "ptr noalias %x, ptr noalias %table, ptr noalias %out"
+        head = f"define {linkage}void @{name}({pointers}, i64 %stride{scratch})"
+        attributes = " noinline" if shared else ""
+        return f"{head}{attributes} {{\n" + "\n".join(self.lines) + "\n  ret void\n}\n"
+
+    def _address(self, base: str, k: int, strided: bool) -> str:
+        tag = f"%a{len(self.lines)}"
+        if self.simd and strided:
+            self.lines.append(f"  {tag}m = mul i64 %stride, {k}")
+            self.lines.append(f"  {tag} = getelementptr double, ptr {base}, i64 {tag}m")
+        else:
+            self.lines.append(f"  {tag} = getelementptr {self.kind}, ptr {base}, i64 {k}")
+        return tag
+
+    def _load(self, base: str, k: int, strided: bool) -> str:
+        where = self._address(base, k, strided)
+        align = "align 8" if strided or not self.simd else "align 64"
+        self.lines.append(f"  {where}v = load {self.kind}, ptr {where}, {align}")
+        return f"{where}v"
+
+    def _store(self, base: str, k: int, value: str, strided: bool) -> None:
+        where = self._address(base, k, strided)
+        align = "align 8" if strided or not self.simd else "align 64"
+        self.lines.append(f"  store {self.kind} {value}, ptr {where}, {align}")
+
+    def _value(self, i: int) -> str:
+        if i in self.known:
+            return self.known[i]
+        step = self.program.steps[i]
+        if step[0] == "const":
+            return _constant(self.kind, step[1])
+        if i in self.slot and not self.prologue:
+            value = self._load("%table", self.slot[i], strided=True)
+        elif step[0] == "input":
+            value = self._load("%x", self.offsets[step[1]] + step[2], strided=True)
+        elif i in self.shared and i not in self.own:
+            value = self._load("%scratch", self.shared[i], strided=False)
+        else:
+            raise AssertionError(f"step {i} {step} is not at hand")
+        self.known[i] = value
+        return value
+
+    def _step(self, i: int, step: Step) -> None:
+        kind, tag = self.kind, f"%s{i}"
+        args = [self._value(k) for k in step[1:]]
+        op = step[0]
+        suffix = _suffix(kind)
+        typed = ", ".join(f"{kind} {a}" for a in args)
+        if op in _BINARY:
+            line = f"{_BINARY[op]} contract {kind} {args[0]}, {args[1]}"
+        elif op == "neg":
+            line = f"fneg {kind} {args[0]}"
+        elif op == "inv":
+            line = f"fdiv {kind} {_constant(kind, 1.0)}, {args[0]}"
+        elif op in ("sin", "cos"):
+            line = f"call {kind} @draisine_{op}.{suffix}({typed})"
+        elif op in ("sqrt", "exp"):
+            line = f"call {kind} @llvm.{op}.{suffix}({typed})"
+        elif op == "atan2":
+            line = f"call {kind} @draisine_atan2.{suffix}({typed})"
+        elif op == "lt":
+            flags = kind.replace("double", "i1") if self.simd else "i1"
+            self.lines.append(f"  {tag}f = fcmp olt {kind} {args[0]}, {args[1]}")
+            line = f"uitofp {flags} {tag}f to {kind}"
+        elif op == "where":
+            flags = kind.replace("double", "i1") if self.simd else "i1"
+            self.lines.append(f"  {tag}f = fcmp une {kind} {args[0]}, {_constant(kind, 0.0)}")
+            line = f"select {flags} {tag}f, {kind} {args[1]}, {kind} {args[2]}"
+        else:
+            raise AssertionError(op)
+        self.lines.append(f"  {tag} = {line}")
+        self.known[i] = tag
+
+
+_HEADER = """declare double @atan2(double, double)
+"""
+
+_SIN = (
+    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
+)  # fmt: skip
+_COS = (
+    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
+)  # fmt: skip
+
+
+def _elementary(kind: str) -> str:
+    """Return sine, cosine and the angle function for one kind of operand."""
+    s = _suffix(kind)
+    whole = kind.replace("double", "i64")
+    flags = kind.replace("double", "i1")
+
+    def c(x: float) -> str:
+        return _constant(kind, x)
+
+    def i(n: int) -> str:
+        if kind == "double":
+            return str(n)
+        return "<" + ", ".join([f"i64 {n}"] * int(kind[1:].split()[0])) + ">"
+
+    lines = [
+        f"declare {kind} @llvm.fma.{s}({kind}, {kind}, {kind})",
+        f"declare {kind} @llvm.rint.{s}({kind})",
+        f"declare {kind} @llvm.sqrt.{s}({kind})",
+        f"declare {kind} @llvm.exp.{s}({kind})",
+    ]
+    for name, shift in (("sin", 0), ("cos", 1)):
+        body = [
+            f"define internal {kind} @draisine_{name}.{s}({kind} %x) alwaysinline {{",
+            f"  %turns = fmul {kind} %x, {c(2 / math.pi)}",
+            f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
+            f"  %m = fneg {kind} %n",
+            f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(math.pi / 2)}, {kind} %x)",
+            f"  %r1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(6.123233995736766e-17)}, {kind} %r0)",
+            f"  %z = fmul {kind} %r1, %r1",
+        ]
+        for tag, coefficients in (("p", _SIN), ("q", _COS)):
+            previous = c(coefficients[-1])
+            for k in range(len(coefficients) - 2, -1, -1):
+                body.append(
+                    f"  %{tag}{k} = call {kind} @llvm.fma.{s}({kind} %z, {kind} {previous}, "
+                    f"{kind} {c(coefficients[k])})"
+                )
+                previous = f"%{tag}{k}"
+        body += [
+            f"  %zr = fmul {kind} %z, %r1",
+            f"  %sine = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %r1)",
+            f"  %half = fmul {kind} %z, {c(0.5)}",
+            f"  %w = fsub {kind} {c(1.0)}, %half",
+            f"  %e0 = fsub {kind} {c(1.0)}, %w",
+            f"  %e = fsub {kind} %e0, %half",
+            f"  %zz = fmul {kind} %z, %z",
+            f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %e)",
+            f"  %cosine = fadd {kind} %w, %tail",
+            f"  %k0 = fptosi {kind} %n to {whole}",
+            f"  %k = add {whole} %k0, {i(shift)}",
+            f"  %odd = and {whole} %k, {i(1)}",
+            f"  %swap = icmp ne {whole} %odd, {i(0)}",
+            f"  %value = select {flags} %swap, {kind} %cosine, {kind} %sine",
+            f"  %two = and {whole} %k, {i(2)}",
+            f"  %flip = icmp ne {whole} %two, {i(0)}",
+            f"  %minus = fneg {kind} %value",
+            f"  %result = select {flags} %flip, {kind} %minus, {kind} %value",
+            f"  ret {kind} %result",
+            "}",
+        ]
+        lines += body
+    lines.append(
+        f"define internal {kind} @draisine_atan2.{s}({kind} %y, {kind} %x) alwaysinline {{"
+    )
+    if kind == "double":
+        lines += ["  %v = call double @atan2(double %y, double %x)", "  ret double %v", "}"]
+        return "\n".join(lines)
+    previous = "undef"
+    for k in range(int(kind[1:].split()[0])):
+        lines += [
+            f"  %y{k} = extractelement {kind} %y, i32 {k}",
+            f"  %x{k} = extractelement {kind} %x, i32 {k}",
+            f"  %v{k} = call double @atan2(double %y{k}, double %x{k})",
+            f"  %r{k} = insertelement {kind} {previous}, double %v{k}, i32 {k}",
+        ]
+        previous = f"%r{k}"
+    lines += [f"  ret {kind} {previous}", "}"]
+    return "\n".join(lines)
+
+
+def _batch(name: str, width: int) -> str:
+    """Return the loop that takes `width` states at a time."""
+    return f"""define void @{name}_batch(ptr %x, ptr %table, ptr %out, i64 %count) {{
+entry:
+  %any = icmp sgt i64 %count, 0
+  br i1 %any, label %loop, label %done
+loop:
+  %i = phi i64 [0, %entry], [%next, %loop]
+  %xi = getelementptr double, ptr %x, i64 %i
+  %ti = getelementptr double, ptr %table, i64 %i
+  %oi = getelementptr double, ptr %out, i64 %i
+  call void @{name}_lanes(ptr %xi, ptr %ti, ptr %oi, i64 %count)
+  %next = add i64 %i, {width}
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
+
+
+def prototype() -> Any:
+    """Return the C type of the scalar functions: (x, table, out, unused stride)."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)

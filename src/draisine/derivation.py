@@ -1,0 +1,396 @@
+"""From a model to the programs of one mode: mechanics on the one side, code on the other."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draisine.codegen.program import Program, trace_program
+from draisine.lie import cross, quaternion_rate, rotation
+from draisine.mechanics import constraints, energy
+from draisine.mechanics.constraints import Mode
+from draisine.mechanics.forces import generalised
+from draisine.mechanics.formulations import multiplier, projected
+from draisine.mechanics.kernel import Pivot, solve_symmetric
+from draisine.mechanics.kinematics import velocities
+from draisine.mechanics.tree import assemble
+from draisine.mechanics.view import View
+from draisine.model import Model, Pin
+from draisine.scalar import Array, Scalar, array, norm, sqrt
+from draisine.trace import Expr, Graph, evaluate, tangent
+
+Law = Callable[[View, Array], tuple[dict[str, Scalar], Sequence[Scalar]]]
+"""A control law: from what it sees and its own states z to inputs by name and the rates of z."""
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """The programs of one mode, and what was chosen on the way.
+
+    `rate`: right-hand side of y = (q, p, r, u, z), the pose being that of the inner base frame.
+    `observe`: everything a user may ask of a state. `project`: the nearest configuration that keeps
+    the contacts closed. `rows`: constraint rows and gaps. `frame`: the inner base frame in the
+    drawing. `free`: the saddle-point system of any mode.
+    """
+
+    programs: dict[str, Program]
+    independent: list[int]
+    pivots: list[Pivot]
+    columns: list[str]
+
+
+def base_rotation(model: Model, q: Array) -> Array:
+    """Return the base's rotation, with the zeros that its group implies."""
+    if model.base == "SE(2)":
+        c, s = 1.0 - 2 * q[3] * q[3], 2 * q[0] * q[3]
+        return array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    if model.base in ("translations", "fixed"):
+        return np.eye(3)
+    return rotation(q)
+
+
+def output_names(model: Model) -> list[str]:
+    """Return the names of all outputs: the base's angles, then the model's own."""
+    return ["yaw", "lean", "pitch"] + [o.name for o in model.outputs]
+
+
+def state_names(model: Model) -> list[str]:
+    """Return the names of all that an initial state can be asked for, in the order of the program
+    `initial`.
+    """
+    own = [o.name for o in model.outputs]
+    placed = ["yaw", "lean", "pitch", "x", "y", "z", *(j.name for j in model.joints), *own]
+    rates = [f"{name}_rate" for name in ["yaw", "lean", "pitch", *own]]
+    return [*placed, *rates, *model.speeds]
+
+
+class Derivation:
+    """One mode of one model, traced step by step."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        model: Model,
+        parameters: dict[str, Expr],
+        nominal: dict[str, float],
+        mode: Mode,
+        law: Law | None = None,
+        states: int = 0,
+        configuration: dict[str, float] | None = None,
+    ) -> None:
+        self.graph, self.model, self.mode = graph, model, mode
+        self.parameters = parameters
+        n, inputs = len(model.joints), len(model.inputs)
+        pins = sum(isinstance(c, Pin) for c in model.contacts)
+        sizes = {
+            "t": 1,
+            "q": 4,
+            "p": 3,
+            "r": n,
+            "u": 0,
+            "z": states,
+            "w": inputs,
+            "anchors": 3 * pins,
+        }
+        self.symbols = {
+            name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
+            for name, size in sizes.items()
+        }
+        self.point = dict(nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
+        self.point |= {f"{name}[{k}]": 0.0 for name in ("t", "p", "r") for k in range(sizes[name])}
+        self.point |= configuration or {}
+        self.tree = assemble(model, aligned=model.base == "SE(3)", evaluate=self.evaluate)
+        self.law = law
+
+    def evaluate(self, values: Sequence[Scalar]) -> Any:
+        """Return traced values as floats at the nominal configuration and parameters."""
+        return evaluate(values, self.point)
+
+    def derive(self, correction: float | None = None) -> Derived:
+        """Return the programs of the mode; `correction` is the epsilon of the thesis's drift
+        correction (2.41).
+        """
+        model, symbols = self.model, self.symbols
+        R = base_rotation(model, symbols["q"])
+        found = projected.rows(self.tree, self.mode, R, symbols["r"])
+        columns = projected.free_columns(self.tree)
+        C = self.evaluate(list(found.C[:, columns].ravel())).reshape(found.C.shape[0], len(columns))
+        names = constraints.labels(model, self.mode)
+        independent = projected.choose_speeds(len(columns), C, names, self._preference(columns))
+        pivots = projected.plan_pivots(found, independent, self.evaluate)
+        symbols["u"] = array([self.graph.symbol(f"u[{k}]") for k in range(len(independent))])
+        moving = projected.motion(found, symbols["u"], symbols["t"][0], independent, pivots)
+        inputs, zdot = self._inputs(self._view(found, moving))
+        force = generalised(self.tree, found.geo, found.world, inputs, found.ref)
+        reduced = projected.dynamics(moving, force, symbols["t"][0], model.gravity)
+        programs = {
+            "rate": self._rate(R, moving, reduced, zdot, correction),
+            "observe": self._observe(R, moving, reduced, inputs),
+            "project": self._project(),
+            "initial": self._initial(R, found),
+            "rows": self._rows(found),
+            "frame": self._program("frame", {"R": self.tree.links[0].R, "o": self.tree.links[0].o}),
+            "free": self._free(),
+        }
+        labels = [model.speeds[columns.index(columns[k])] for k in independent]
+        return Derived(programs, independent, pivots, labels)
+
+    def _preference(self, columns: list[int]) -> list[int]:
+        """Return the order in which speeds are tried as independent: joints, then angular, then
+        linear velocity.
+        """
+        n = len(self.model.twist)
+        turning = [k for k in range(n) if columns[k] >= 3]
+        return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
+
+    def _program(self, name: str, outputs: dict[str, Any]) -> Program:
+        inputs: dict[str, Any] = {"parameters": list(self.parameters.values())} | dict(self.symbols)
+        flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
+        return trace_program(name, inputs, flat)
+
+    def _view(self, found: projected.Rows, moving: projected.Motion) -> View:
+        return View(
+            self.tree,
+            found.geo,
+            found.world,
+            self.symbols["p"],
+            moving.vel,
+            moving.speeds,
+            found.ref,
+            self.symbols["t"][0],
+        )
+
+    def _inputs(self, view: View) -> tuple[Array, Array]:
+        """Return all inputs (given ones plus those of the law) and the rates of the law's states."""
+        total = self.symbols["w"]
+        if self.law is None:
+            return total, array([])
+        names = list(self.model.inputs)
+        given, rates = self.law(view, self.symbols["z"])
+        extra: list[Scalar] = [0.0] * len(names)
+        for name, value in given.items():
+            extra[names.index(name)] = value
+        return total + array(extra), array(list(rates))
+
+    def _rate(
+        self,
+        R: Array,
+        moving: projected.Motion,
+        reduced: projected.Reduced,
+        zdot: Array,
+        correction: float | None,
+    ) -> Program:
+        speeds = moving.speeds
+        if correction is not None:
+            speeds = speeds + self._stiff(moving.rows, correction)
+        qdot, pdot = self._reconstruct(R, self.symbols["q"], speeds, moving.rows.ref)
+        pivots = [x for x in moving.solver.pivot if isinstance(x, Expr) and not x.fixed]
+        rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *zdot]
+        return self._program("rate", {"rate": rate, "pivots": pivots})
+
+    def _reconstruct(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
+        """Return qdot and pdot, eq. [reconstruction]."""
+        V, W = speeds[:3], speeds[3:6]
+        qdot = quaternion_rate(q, W)
+        if self.model.base == "SE(2)":
+            half = W[2] / 2
+            qdot = array([-(q[3] * half), 0.0, 0.0, q[0] * half])
+        elif self.model.base in ("translations", "fixed"):
+            qdot = array([0.0] * 4)
+        return qdot, R @ (V - cross(W, ref))
+
+    def _gap_rows(self, found: projected.Rows) -> tuple[list[Scalar], list[Array]]:
+        """Return the conditions on the configuration that must stay zero, and their rows."""
+        p, t = self.symbols["p"], self.symbols["t"][0]
+        heights = constraints.gaps(self.tree, found.world, p, found.found)
+        values: list[Scalar] = []
+        rows: list[Array] = []
+        pins = [c for c in self.model.contacts if isinstance(c, Pin)]
+        active = {a.contact.name: a for a in found.active}
+        for k, name in constraints.holonomic_rows(self.mode, self.model):
+            contact = self.model.contacts[k]
+            a = active[contact.name]
+            axes = constraints.contact_axes(self.tree, found.geo, found.world, contact, a.at)
+            rows.append(axes[name] @ a.P)
+            if isinstance(contact, Pin):
+                axis = "xyz".index(name)
+                anchor = self.symbols["anchors"][3 * pins.index(contact) + axis]
+                values.append(p[axis] + found.world.R[axis, :] @ a.at.c - anchor)
+            else:
+                values.append(heights[k])
+        for k, joint in enumerate(self.model.joints):
+            if joint.law is not None:
+                rows.append(np.eye(6 + len(self.model.joints))[6 + k])
+                values.append(self.symbols["r"][k] - joint.law(t)[0])
+        return values, rows
+
+    def _project(self) -> Program:
+        """Return one Newton step of least norm towards closed contacts, and a unit quaternion, eq.
+        [projection].
+        """
+        q, p, r = self._unit(self.symbols["q"]), self.symbols["p"], self.symbols["r"]
+        R = base_rotation(self.model, q)
+        found = projected.rows(self.tree, self.mode, R, r)
+        values, rows = self._gap_rows(found)
+        if rows:
+            columns = projected.free_columns(self.tree)
+            J = array([list(row[columns]) for row in rows])
+            x = -(J.T @ solve_symmetric(J @ J.T, array(values)))
+            step = projected.spread(self.tree, x)
+            dq, dp = self._reconstruct(R, q, step, found.ref)
+            q, p, r = self._unit(q + dq), p + dp, r + step[6:]
+        return self._program("project", {"q": q, "p": p, "r": r, "residual": values})
+
+    def _unit(self, q: Array) -> Array:
+        """Return q with unit length, where the base can turn at all."""
+        if self.model.base == "SE(2)":
+            return q / sqrt(q[0] * q[0] + q[3] * q[3])
+        return q if self.model.base in ("translations", "fixed") else q / norm(q)
+
+    def _stiff(self, found: projected.Rows, epsilon: float) -> Array:
+        """Return what (2.41) adds to the speeds: contacts after the first are pulled to its height
+        ten times as hard.
+        """
+        values, rows = self._gap_rows(found)
+        total = array([0.0] * (6 + len(self.model.joints)))
+        for k, (value, row) in enumerate(zip(values, rows, strict=True)):
+            if k:
+                value, row = value - values[0], row - rows[0]
+            total = total - row * ((10.0 if k else 1.0) / epsilon * value)
+        return total
+
+    def _rows(self, found: projected.Rows) -> Program:
+        values, _ = self._gap_rows(found)
+        b = constraints.velocity_targets(self.model, found.C.shape[0], self.symbols["t"][0])
+        heights = constraints.gaps(self.tree, found.world, self.symbols["p"], found.found)
+        outputs = {"C": found.C, "b": b, "ref": found.ref, "conditions": values, "gaps": heights}
+        return self._program("rows", outputs)
+
+    def _initial(self, R: Array, found: projected.Rows) -> Program:
+        """Return all that can be asked of a state, with its derivatives by configuration and by
+        speeds.
+
+        The speeds here are all that the base's group leaves free (inner frame, V at the base's
+        origin), constrained or not.
+        """
+        tree, columns = self.tree, projected.free_columns(self.tree)
+        s = array([self.graph.symbol(f"s[{k}]") for k in range(len(columns))])
+        speeds = projected.spread(tree, s)
+        zero = np.zeros(3)
+        vel = velocities(tree, found.geo, speeds[:3], speeds[3:6], speeds[6:], zero)
+        t, p = self.symbols["t"][0], self.symbols["p"]
+        view = View(tree, found.geo, found.world, p, vel, speeds, zero, t)
+        base = tree.links[0]
+        angles = [view.yaw, view.lean, view.pitch]
+        places = [*(p - found.world.R @ (base.R.T @ base.o)), *self.symbols["r"]]
+        v = projected.user_map(tree, zero) @ speeds
+        own = [o.value(view) for o in self.model.outputs]
+        values = [*angles, *places, *own]
+        along = self._directions(R, speeds)
+        rates = tangent([*angles, *own], along)
+        values += [*rates, *v[columns]]
+        conditions, _ = self._gap_rows(found)
+        asked = [*values, *conditions]
+        by_pose = [
+            tangent(asked, self._directions(R, projected.spread(tree, e))) for e in np.eye(len(s))
+        ]
+        by_speed = [tangent(values, {f"s[{k}]": 1.0}) for k in range(len(s))]
+        inputs: dict[str, Any] = {"parameters": list(self.parameters.values())}
+        inputs |= {name: self.symbols[name] for name in ("t", "q", "p", "r", "anchors")} | {"s": s}
+        outputs = {"values": values, "conditions": conditions}
+        outputs |= {"by_pose": [x for row in by_pose for x in row]}
+        outputs |= {"by_speed": [x for row in by_speed for x in row]}
+        return trace_program("initial", inputs, outputs)
+
+    def _directions(self, R: Array, speeds: Array) -> dict[str, Any]:
+        """Return the rates of the configuration's symbols for speeds (V at the base's origin, W,
+        rdot).
+        """
+        qdot, pdot = self._reconstruct(R, self.symbols["q"], speeds, np.zeros(3))
+        rates = {"q": qdot, "p": pdot, "r": speeds[6:]}
+        return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
+
+    def _observe(
+        self, R: Array, moving: projected.Motion, reduced: projected.Reduced, inputs: Array
+    ) -> Program:
+        found = moving.rows
+        tree, world, p = self.tree, found.world, self.symbols["p"]
+        base = tree.links[0]
+        T = projected.user_map(tree, found.ref)
+        moved = projected.map_rate(tree, moving.vel.W[0], moving.refdot)
+        v, vdot = T @ moving.speeds, T @ reduced.vdot + moved
+        columns = projected.free_columns(tree)
+        forces, torques = self._contact_forces(found, reduced.multipliers)
+        linear, angular = energy.momenta(reduced.M, moving.speeds, world, p, found.ref)
+        view = self._view(found, moving)
+        outputs = [view.yaw, view.lean, view.pitch]
+        outputs += [o.value(view) for o in self.model.outputs]
+        seed = self._seed(R, moving, reduced)
+        return self._program(
+            "observe",
+            {
+                "position": p - world.R @ (base.R.T @ base.o),
+                "v": v[columns],
+                "vdot": vdot[columns],
+                "forces": forces,
+                "law_torques": torques,
+                "points": [p + world.R @ at.c for at, _ in found.found],
+                "gaps": constraints.gaps(tree, world, p, found.found),
+                "kinetic": [energy.kinetic(reduced.M, moving.speeds)],
+                "potential": [energy.potential(tree, found.geo, world, p, self.model.gravity)],
+                "momentum": linear,
+                "angular_momentum": angular,
+                "outputs": outputs,
+                "output_rates": tangent(outputs, seed),
+                "inputs": inputs,
+            },
+        )
+
+    def _seed(
+        self, R: Array, moving: projected.Motion, reduced: projected.Reduced
+    ) -> dict[str, Any]:
+        """Return the rate of every state symbol, for derivatives along the motion."""
+        qdot, pdot = self._reconstruct(R, self.symbols["q"], moving.speeds, moving.rows.ref)
+        rates: dict[str, Any] = {"q": qdot, "p": pdot, "r": moving.speeds[6:]}
+        rates |= {"u": reduced.udot, "t": [1.0]}
+        return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
+
+    def _contact_forces(self, found: projected.Rows, lam: Array) -> tuple[Array, Array]:
+        """Return the ground's force on each contact in its own axes, and the torques of prescribed
+        joints.
+        """
+        forces = np.zeros((len(self.model.contacts), 3), dtype=object)
+        at = 0
+        index = {c.name: k for k, c in enumerate(self.model.contacts)}
+        for a in found.active:
+            axes = constraints.contact_axes(self.tree, found.geo, found.world, a.contact, a.at)
+            part = lam[at : at + len(a.names)]
+            at += len(a.names)
+            for j, (name, axis) in enumerate(axes.items()):
+                if a.holds_all:
+                    forces[index[a.contact.name], j] = axis @ part
+                elif name in a.names:
+                    forces[index[a.contact.name], j] = part[a.names.index(name)]
+        return array(forces), lam[at:]
+
+    def _free(self) -> Program:
+        """Return the saddle-point system of every mode, in the user's own speeds."""
+        model, s = self.model, self.symbols
+        tree = assemble(model, aligned=False, evaluate=self.evaluate)
+        columns = projected.free_columns(tree)
+        v = array([self.graph.symbol(f"v[{k}]") for k in range(len(columns))])
+        speeds = projected.spread(tree, v)
+        R = base_rotation(model, s["q"])
+        found = multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"])
+        driven = constraints.prescribed(model)
+        laws = [law(s["t"][0]) for j in model.joints if (law := j.law) is not None]
+        eye = np.eye(6 + len(model.joints))
+        C = np.vstack([found.C, *[eye[6 + k : 7 + k] for k in driven]])[:, columns]
+        c = [*found.c, *[law[2] for law in laws]]
+        inputs: dict[str, Any] = {"parameters": list(self.parameters.values())}
+        inputs |= {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"]}
+        outputs = {"M": found.M[np.ix_(columns, columns)], "F": found.F[columns], "C": C, "c": c}
+        outputs |= {"b": [0.0] * len(found.c) + [law[1] for law in laws], "gaps": found.gaps}
+        flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
+        return trace_program("free", inputs, flat)

@@ -1,0 +1,67 @@
+"""Every way a draisine call can fail, as one tree.
+
+DraisineError |-- ModelError           the drawing of the machine is wrong (name, place and way out
+are in the text) |-- ParameterError       a parameter has no such name or an impossible value |--
+UnknownNameError     no vehicle, scenario, integrator ... of that name |-- ConfigurationError   no
+pose or velocity satisfies what was asked for |-- RedundancyError      constraints that repeat or
+contradict each other; it names the rows |-- SingularityError     a freedom without inertia, or a
+degenerate configuration; it names it |-- DataError            a file that is not what it should be
+`-- SimulationError      a run that had to stop; `partial` holds what was computed
+"""
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+from typing import Any
+
+
+class DraisineError(Exception):
+    """The root of all errors that draisine raises on purpose."""
+
+
+class ModelError(DraisineError, ValueError):
+    """The drawing of the machine is wrong."""
+
+
+class ParameterError(DraisineError, ValueError):
+    """A parameter has no such name or an impossible value."""
+
+
+class UnknownNameError(DraisineError, LookupError):
+    """Nothing of that name is known."""
+
+
+class ConfigurationError(DraisineError, ValueError):
+    """No pose or velocity satisfies what was asked for."""
+
+
+class RedundancyError(DraisineError, ArithmeticError):
+    """Constraints repeat or contradict each other."""
+
+
+class SingularityError(DraisineError, ArithmeticError):
+    """A freedom without inertia, or a degenerate configuration."""
+
+
+class DataError(DraisineError, ValueError):
+    """A file that is not what it should be."""
+
+
+class SimulationError(DraisineError, RuntimeError):
+    """A run that had to stop; `partial` holds what was computed until then."""
+
+    def __init__(self, message: str, partial: Any = None) -> None:
+        super().__init__(message)
+        self.partial = partial
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a sentence that leads from a wrong name to the right one.
+
+    >>> did_you_mean("wipple", ["whipple", "rolling_disc"])
+    "Did you mean 'whipple'?"
+    """
+    choices = sorted(known)
+    close = get_close_matches(name, choices, n=1)
+    if close:
+        return f"Did you mean {close[0]!r}?"
+    return f"Known: {', '.join(choices)}." if choices else "None is known."

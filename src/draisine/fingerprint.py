@@ -1,0 +1,77 @@
+"""A digest of anything a derivation depends on, so that it can be kept; None where something cannot
+be told apart.
+"""
+
+import dataclasses
+import hashlib
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from draisine.trace import Expr, reachable
+
+
+class _Unknown(Exception):
+    """Something whose content cannot be told."""
+
+
+def fingerprint(thing: Any) -> str | None:
+    """Return a digest of nested data, traced expressions and functions; None where something in it
+    has no stable content.
+
+    >>> fingerprint((1, "a")) == fingerprint((1, "a")), fingerprint(object())
+    (True, None)
+    """
+    digest = hashlib.sha256()
+    try:
+        for part in _parts(thing, set()):
+            digest.update(part)
+            digest.update(b"\0")
+    except _Unknown:
+        return None
+    return digest.hexdigest()
+
+
+def _parts(thing: Any, seen: set[int]) -> Any:
+    """Yield bytes that tell the content of a thing."""
+    if thing is None or isinstance(thing, (bool, int, float, complex, str, bytes)):
+        yield repr(thing).encode()
+    elif isinstance(thing, Expr):
+        if thing.index not in seen:
+            for i in reachable(thing.graph, [thing.index]):
+                if i not in seen:
+                    seen.add(i)
+                    yield repr((i, thing.graph.ops[i])).encode()
+        yield f"node {thing.index}".encode()
+    elif isinstance(thing, np.ndarray):
+        yield repr(thing.shape).encode()
+        for x in thing.ravel().tolist():
+            yield from _parts(x, seen)
+    elif isinstance(thing, (tuple, list, frozenset)):
+        yield f"{type(thing).__name__} {len(thing)}".encode()
+        for x in thing:
+            yield from _parts(x, seen)
+    elif isinstance(thing, dict):
+        for key, x in thing.items():
+            yield from _parts(key, seen)
+            yield from _parts(x, seen)
+    elif dataclasses.is_dataclass(thing) and not isinstance(thing, type):
+        yield type(thing).__qualname__.encode()
+        for f in dataclasses.fields(thing):
+            yield from _parts(getattr(thing, f.name), seen)
+    elif isinstance(thing, FunctionType):
+        yield from _code(thing.__code__, seen)
+        yield from _parts(thing.__defaults__, seen)
+        yield from _parts(thing.__kwdefaults__, seen)
+        for cell in thing.__closure__ or ():
+            yield from _parts(cell.cell_contents, seen)
+    else:
+        raise _Unknown
+
+
+def _code(code: CodeType, seen: set[int]) -> Any:
+    yield code.co_code
+    yield repr(code.co_names).encode()
+    for x in code.co_consts:
+        yield from _code(x, seen) if isinstance(x, CodeType) else _parts(x, seen)

@@ -1,0 +1,1 @@
+"""Doors to other programs' files and interfaces, one file each."""

@@ -1,0 +1,383 @@
+"""Reader for the parameter files of BicycleParameters.
+
+The program and its data: Moore 2012, doi:10.6084/m9.figshare.1198429. Text files hold lines `name =
+value+/-deviation`, YAML files a mapping `values` and the name of its `parameterization`:
+`benchmark` (Meijaard et al. 2007, also called `Meijaard2007`) or `principal` (also called
+`Moore2019`), with the rider P apart from the rear frame D and inertias given by principal radii of
+gyration. What comes back are the benchmark's 26 parameters in the published axes, ready for the
+vehicle `whipple`.
+"""
+
+import importlib
+import math
+import re
+import warnings
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from draisine.errors import DataError, did_you_mean
+from draisine.vehicles.whipple_forms import BENCHMARK
+
+PRINCIPAL = (
+    *("w", "c", "lam", "g"),
+    *("rR", "mR", "kRaa", "kRyy"),
+    *("xD", "zD", "mD", "kDaa", "kDbb", "kDyy", "alphaD"),
+    *("xP", "zP", "mP", "kPaa", "kPbb", "kPyy", "alphaP"),
+    *("xH", "zH", "mH", "kHaa", "kHbb", "kHyy", "alphaH"),
+    *("rF", "mF", "kFaa", "kFyy"),
+)
+_PARAMETERIZATIONS = {
+    "benchmark": "benchmark",
+    "Meijaard2007": "benchmark",
+    "principal": "principal",
+    "Moore2019": "principal",
+}
+# What the files may carry beside the parameters: speed, parts of the fork, places of sensors.
+_BESIDE = re.compile(
+    r"v|IRzz|IFzz|[dh]\d|xcl|zcl|ds\d|[xzm][GS]|I[GS](xx|yy|zz|xz)|lP|wP|xR|zR|xF|zF|kRbb|kFbb"
+)
+_ASYMMETRIC = re.compile(r"y[BDFGHPRS]|I[BFGHRS](xy|yz)")
+_FLYWHEEL = re.compile(r"mD|ID\w\w")
+_RAW = re.compile(r"T[ct][A-Z]\d|alpha[BH]\d|a[BH]\d|lcs|hbb|lst|lsp|lamst|whb|Lhb[RF]")
+
+_NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_VALUE = re.compile(rf"(?P<value>{_NUMBER})(?:\s*\+/-\s*(?:{_NUMBER}|nan))?")
+_SCALED = re.compile(rf"\((?P<value>{_NUMBER})\s*\+/-\s*(?:{_NUMBER}|nan)\)[eE](?P<power>[-+]?\d+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    name: str
+    text: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Wheels:
+    """A measured bicycle's wheels: what recognises it, and its right radial moments of inertia."""
+
+    name: str
+    mR: float
+    mF: float
+    rR: float
+    rF: float
+    IRxx: float
+    IFxx: float
+
+
+_MEASURED = (
+    _Wheels("Browser", 3.11, 2.02, 0.340958858855, 0.34352982332, 0.0904114316, 0.0883826871),
+    _Wheels("Browserins", 3.11, 2.02, 0.340775218536, 0.342550408285, 0.0904114316, 0.0883826871),
+    _Wheels("Crescendo", 3.96, 3.545, 0.339954958444, 0.342550408285, 0.0966455697, 0.0954028663),
+    _Wheels("Fisher", 1.94, 1.5, 0.338636246059, 0.330178297654, 0.0630220805, 0.0631442259),
+    _Wheels("Pista", 1.38, 1.58, 0.332088156971, 0.333838861345, 0.0552268228, 0.0553476419),
+    _Wheels("Stratos", 3.96, 3.334, 0.338477091116, 0.340003929196, 0.0938710999, 0.0915638224),
+    _Wheels("Yellow", 2.57, 1.9, 0.341375110244, 0.341877060449, 0.0876699101, 0.0851500333),
+)
+
+
+def read_bicycle(path: str | Path) -> dict[str, float]:
+    """Return the benchmark's 26 parameters from a text (`.txt`) or YAML (`.yml`, `.yaml`) file.
+
+    Deviations are left out. Known errors in published data are read as they stand, with a warning.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in (".txt", ".yml", ".yaml"):
+        raise DataError(
+            f"{path}: BicycleParameters' files end in .txt (name = value+/-deviation) or in .yml; "
+            f"this one ends in {path.suffix!r}."
+        )
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        raise DataError(
+            f"{path}: no such file. In BicycleParameters' data a bicycle is "
+            "bicycles/Name/Parameters/NameBenchmark.txt."
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as text: {error}.") from error
+    if suffix == ".txt":
+        form, entries = None, _text_entries(path, text)
+    else:
+        form, entries = _yaml_entries(path, text)
+    values, lines = _numbers(path, entries)
+    return _bicycle(str(path), values, lines, form)
+
+
+def from_values(values: Mapping[str, float], where: str = "the given values") -> dict[str, float]:
+    """Return the 26 parameters from a mapping, as BicycleParameters holds it in memory."""
+    for name, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise DataError(
+                f"{where}: {name} = {value!r} is not a plain number; BicycleParameters' "
+                "remove_uncertainties makes it one."
+            )
+    return _bicycle(where, {name: float(value) for name, value in values.items()}, {}, None)
+
+
+def _text_entries(path: Path, text: str) -> list[_Entry]:
+    entries = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        content = line.partition("#")[0].strip()
+        if not content:
+            continue
+        name, equals, value = content.partition("=")
+        if not equals or not name.strip().isidentifier():
+            raise DataError(
+                f"{path}, line {number}: expected 'name = value+/-deviation', got {line.strip()!r}."
+            )
+        entries.append(_Entry(name.strip(), value.strip(), number))
+    return entries
+
+
+def _yaml_entries(path: Path, text: str) -> tuple[str | None, list[_Entry]]:
+    """Return the parameterisation, if named, and the entries, from the nodes: these know lines."""
+    yaml = importlib.import_module("yaml")
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except yaml.YAMLError as error:
+        raise DataError(f"{path}: not a YAML file: {error}.") from error
+    top = _pairs(path, root, "the file")
+    if "values" not in top:
+        return _parameterization(path, top), _scalars(
+            path, {key: pair for key, pair in top.items() if key != "parameterization"}
+        )
+    return _parameterization(path, top), _scalars(path, _pairs(path, top["values"][0], "'values'"))
+
+
+def _pairs(path: Path, node: Any, what: str) -> dict[str, tuple[Any, int]]:
+    if getattr(node, "id", None) != "mapping":
+        raise DataError(f"{path}: {what} must be a mapping of names to numbers, 'w: 1.02'.")
+    pairs: dict[str, tuple[Any, int]] = {}
+    for key, value in node.value:
+        line = key.start_mark.line + 1
+        if key.id != "scalar":
+            raise DataError(f"{path}, line {line}: a name must be a plain word.")
+        if key.value in pairs:
+            raise DataError(_twice(path, str(key.value), line, pairs[key.value][1]))
+        pairs[key.value] = value, line
+    return pairs
+
+
+def _scalars(path: Path, pairs: dict[str, tuple[Any, int]]) -> list[_Entry]:
+    for name, (node, line) in pairs.items():
+        if node.id != "scalar":
+            raise DataError(f"{path}, line {line}: {name} must be a number.")
+    return [_Entry(name, node.value, line) for name, (node, line) in pairs.items()]
+
+
+def _parameterization(path: Path, top: dict[str, tuple[Any, int]]) -> str | None:
+    if "parameterization" not in top:
+        return None
+    node, line = top["parameterization"]
+    if not isinstance(node.value, str) or node.value not in _PARAMETERIZATIONS:
+        raise DataError(
+            f"{path}, line {line}: unknown parameterization {node.value!r}. "
+            f"{did_you_mean(str(node.value), _PARAMETERIZATIONS)} BicycleParameters' "
+            "to_parameterization('Meijaard2007') converts some others."
+        )
+    return _PARAMETERIZATIONS[node.value]
+
+
+def _numbers(path: Path, entries: Iterable[_Entry]) -> tuple[dict[str, float], dict[str, int]]:
+    values: dict[str, float] = {}
+    lines: dict[str, int] = {}
+    for entry in entries:
+        if entry.name in lines:
+            raise DataError(_twice(path, entry.name, entry.line, lines[entry.name]))
+        lines[entry.name] = entry.line
+        parts = [_number(part.strip()) for part in entry.text.split(",")]
+        if None in parts:
+            raise DataError(
+                f"{path}, line {entry.line}: {entry.name} = {entry.text!r} is not a number; write "
+                "it as 1.02 or 1.02+/-0.01."
+            )
+        values[entry.name] = math.fsum(part for part in parts if part is not None) / len(parts)
+    return values, lines
+
+
+def _number(text: str) -> float | None:
+    if match := _VALUE.fullmatch(text):
+        return float(match["value"])
+    if match := _SCALED.fullmatch(text):
+        return float(f"{match['value']}e{match['power']}")
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _twice(path: Path, name: str, line: int, first: int) -> str:
+    return f"{path}, line {line}: {name} stands twice, first in line {first}; keep one of them."
+
+
+def _bicycle(
+    where: str, values: dict[str, float], lines: dict[str, int], form: str | None
+) -> dict[str, float]:
+    if form is None:
+        form = "principal" if "kDaa" in values or "kPaa" in values else "benchmark"
+    place = {name: f"{where}, line {lines[name]}" if name in lines else where for name in values}
+    _check_names(where, place, values, form)
+    _check_signs(place, values)
+    if form == "principal":
+        _warn_of_rider(where, values)
+        benchmark = _from_principal(values)
+    else:
+        benchmark = {name: values[name] for name in BENCHMARK}
+    _warn_of_rounding(where, benchmark)
+    _warn_of_exchange(where, benchmark)
+    _warn_of_impossible(where, benchmark)
+    return benchmark
+
+
+def _check_names(
+    where: str, place: Mapping[str, str], values: Mapping[str, float], form: str
+) -> None:
+    names = BENCHMARK if form == "benchmark" else PRINCIPAL
+    if any(_RAW.fullmatch(name) for name in values):
+        raise DataError(
+            f"{where}: these are raw measurements (lengths, angles, periods), not parameters; "
+            "take NameBenchmark.txt from the folder Parameters, or let BicycleParameters compute "
+            "it."
+        )
+    missing = [name for name in names if name not in values]
+    for name, value in values.items():
+        if not math.isfinite(value):
+            raise DataError(f"{place[name]}: {name} = {value} is not a finite number.")
+        if name in names or _BESIDE.fullmatch(name):
+            continue
+        if _ASYMMETRIC.fullmatch(name):
+            if abs(value) > 1e-6:
+                raise DataError(
+                    f"{place[name]}: {name} = {value:g} makes the bicycle asymmetric; Whipple's "
+                    "is symmetric about its plane. Set it to zero if it may be left out."
+                )
+        elif _FLYWHEEL.fullmatch(name):
+            if value != 0:
+                raise DataError(
+                    f"{place[name]}: {name} = {value:g} is a flywheel's, which Whipple's bicycle "
+                    "has not. Add its mass and inertia to the front wheel, or leave it out."
+                )
+        else:
+            raise DataError(
+                f"{place[name]}: unknown parameter {name!r}. {did_you_mean(name, missing or names)}"
+            )
+    if missing:
+        hint = ""
+        if set(missing) <= {"IByy", "IHyy"}:
+            hint = " The linearised model does without, the nonlinear one does not."
+        if all(name[1] == "B" for name in values if name in names):
+            hint = " A rider alone is no bicycle; BicycleParameters' add_rider puts one on it."
+        raise DataError(
+            f"{where}: {', '.join(missing)} missing; the {form} form needs {len(names)} parameters.{hint}"
+        )
+
+
+def _check_signs(place: Mapping[str, str], values: Mapping[str, float]) -> None:
+    for name, value in values.items():
+        if value < 0 and re.fullmatch(r"[mr][A-Z]|w|g|k[A-Z]\w\w|I[A-Z](xx|yy|zz)", name):
+            raise DataError(f"{place[name]}: {name} = {value:g} must not be negative.")
+
+
+def _from_principal(p: Mapping[str, float]) -> dict[str, float]:
+    """Return the benchmark's parameters; alpha turns the first principal axis about y."""
+    frame, rider = _turned(p, "D"), _turned(p, "P")
+    mass = p["mD"] + p["mP"]
+    share = p["mD"] * p["mP"] / mass if mass else 0.0
+    dx, dz = p["xP"] - p["xD"], p["zP"] - p["zD"]
+    xx, yy, zz, xz = (a + b for a, b in zip(frame, rider, strict=True))
+    fork = _turned(p, "H")
+    return {
+        **{name: p[name] for name in ("w", "c", "lam", "g")},
+        "rR": p["rR"],
+        "mR": p["mR"],
+        "IRxx": p["mR"] * p["kRaa"] ** 2,
+        "IRyy": p["mR"] * p["kRyy"] ** 2,
+        "xB": p["xD"] + (p["mP"] / mass * dx if mass else 0.0),
+        "zB": p["zD"] + (p["mP"] / mass * dz if mass else 0.0),
+        "mB": mass,
+        "IBxx": xx + share * dz**2,
+        "IByy": yy + share * (dx**2 + dz**2),
+        "IBzz": zz + share * dx**2,
+        "IBxz": xz - share * dx * dz,
+        "xH": p["xH"],
+        "zH": p["zH"],
+        "mH": p["mH"],
+        **dict(zip(("IHxx", "IHyy", "IHzz", "IHxz"), fork, strict=True)),
+        "rF": p["rF"],
+        "mF": p["mF"],
+        "IFxx": p["mF"] * p["kFaa"] ** 2,
+        "IFyy": p["mF"] * p["kFyy"] ** 2,
+    }
+
+
+def _turned(p: Mapping[str, float], body: str) -> tuple[float, float, float, float]:
+    a, b, yy = (p[f"m{body}"] * p[f"k{body}{axis}"] ** 2 for axis in ("aa", "bb", "yy"))
+    s, c = math.sin(p[f"alpha{body}"]), math.cos(p[f"alpha{body}"])
+    return a * c * c + b * s * s, yy, a * s * s + b * c * c, (b - a) * s * c
+
+
+def _warn_of_rounding(where: str, p: Mapping[str, float]) -> None:
+    exact = {"mB": 85.0, "mH": 4.0, "IBxx": 9.2, "xH": 0.9, "zH": -0.7, "IHyy": 0.06}
+    rounded = {"IHxx": 0.0589, "IHzz": 0.0071, "IHxz": -0.0076}
+    if all(p[name] == value for name, value in (exact | rounded).items()):
+        warnings.warn(
+            f"{where}: this is the benchmark bicycle with the inertia of its fork rounded (IHxx = "
+            "0.0589 for 0.05892, IHzz = 0.0071 for 0.00708, IHxz = -0.0076 for -0.00756); the "
+            "weave speed comes out 4.29228 m/s instead of 4.29238. The exact one is the "
+            "parameter set 'benchmark'.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_of_rider(where: str, p: Mapping[str, float]) -> None:
+    found = {"mP": 83.5, "kPaa": 0.36717241, "kPyy": 0.36796654, "kPbb": 0.15276369}
+    if all(math.isclose(p[name], value, rel_tol=1e-4) for name, value in found.items()):
+        warnings.warn(
+            f"{where}: kPaa and kPyy of this rider are exchanged with respect to the inertia "
+            "model that they come from (kPaa = 0.36797, kPyy = 0.36717); they are used as they "
+            "stand.",
+            UserWarning,
+            stacklevel=4,
+        )
+
+
+def _warn_of_exchange(where: str, p: Mapping[str, float]) -> None:
+    for bicycle in _MEASURED:
+        same = all(
+            math.isclose(p[name], getattr(bicycle, name), rel_tol=1e-6)
+            for name in ("mR", "mF", "rR", "rF")
+        )
+        if not same:
+            continue
+        as_found = abs(p["IRxx"] - bicycle.IRxx) + abs(p["IFxx"] - bicycle.IFxx)
+        exchanged = abs(p["IRxx"] - bicycle.IFxx) + abs(p["IFxx"] - bicycle.IRxx)
+        if exchanged < 0.1 * as_found:
+            warnings.warn(
+                f"{where}: IRxx and IFxx are exchanged with respect to the measured bicycle "
+                f"{bicycle.name!r} (IRxx = {bicycle.IRxx:.6g}, IFxx = {bicycle.IFxx:.6g}); they "
+                "are returned as they stand in the file.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+
+def _warn_of_impossible(where: str, p: Mapping[str, float]) -> None:
+    for body in "RBHF":
+        xx, yy = p[f"I{body}xx"], p[f"I{body}yy"]
+        zz, xz = (p[f"I{body}zz"], p[f"I{body}xz"]) if body in "BH" else (xx, 0.0)
+        mean, radius = (xx + zz) / 2, math.hypot((xx - zz) / 2, xz)
+        moments = sorted((mean - radius, yy, mean + radius))
+        if moments[0] < 0 or moments[0] + moments[1] < moments[2] * (1 - 1e-9):
+            warnings.warn(
+                f"{where}: no distribution of mass has the principal moments of body {body}, "
+                f"{', '.join(f'{moment:.6g}' for moment in moments)} kg m^2 (the greatest must not "
+                "exceed the sum of the others); errors of measurement can do that, a model will "
+                "not take it.",
+                UserWarning,
+                stacklevel=4,
+            )

@@ -1,0 +1,1 @@
+"""How the machine moves: pure functions over any scalar."""

@@ -1,0 +1,247 @@
+"""Constraint rows `C v = b` and `C vdot = c`, assembled contact by contact from material points and
+directions.
+
+A contact that holds its point in every direction (a rolling wheel, a grip) gives three rows along
+the base's axes; the others give one row per forbidden direction. A prescribed joint is a row too:
+its multiplier is the joint's torque.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from draisine.errors import ModelError, did_you_mean
+from draisine.lie import cross
+from draisine.mechanics.contacts import Touch, touch, touch_rate
+from draisine.mechanics.kinematics import (
+    Geometry,
+    Point,
+    Velocities,
+    point,
+    point_drift,
+    point_matrix,
+)
+from draisine.mechanics.tree import Tree
+from draisine.model import HOLONOMIC, Contact, Model, Pin, Wheel
+from draisine.scalar import Array, Scalar, array, norm
+
+Mode = tuple[tuple[str, str], ...]
+"""The status of every contact, in the model's order: (("rear", "rolling"), ("front", "open"))."""
+
+
+def mode_of(model: Model, statuses: Mapping[str, str] | None = None) -> Mode:
+    """Return the mode that the given statuses make; contacts not mentioned are closed (rolling,
+    gliding, gripped).
+    """
+    statuses = dict(statuses or {})
+    names = [c.name for c in model.contacts]
+    for name in statuses:
+        if name not in names:
+            raise ModelError(f"mode: no contact {name!r}. {did_you_mean(name, names)}")
+    out = []
+    for contact in model.contacts:
+        status = statuses.get(contact.name, contact.closed)
+        if status not in contact.rows:
+            raise ModelError(
+                f"mode: contact {contact.name!r} cannot be {status!r}. {did_you_mean(status, contact.rows)}"
+            )
+        out.append((contact.name, status))
+    return tuple(out)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Active:
+    """A contact at work: its point, its matrix P, and the directions (in the base's axes) that it
+    forbids.
+    """
+
+    contact: Contact
+    names: tuple[str, ...]
+    at: Point
+    touch: Touch | None
+    P: Array
+    holds_all: bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ground:
+    """The world seen from the base: R takes base axes to world axes; `up` is the ground's normal
+    per link.
+    """
+
+    R: Array
+    up: list[Array]
+
+
+def ground(tree: Tree, geo: Geometry, R: Array) -> Ground:
+    """Return the ground's normal in every link's frame."""
+    up = [R[2, :]]
+    for j, link in enumerate(tree.links[1:], start=1):
+        up.append(geo.E[j].T @ up[link.parent])
+    return Ground(R, up)
+
+
+def contact_point(
+    tree: Tree, geo: Geometry, world: Ground, contact: Contact
+) -> tuple[Point, Touch | None]:
+    """Return where a contact touches the ground (a wheel) or where it sits on its body (a blade, a
+    pin).
+    """
+    link, rotor = tree.place[contact.body]
+    if not isinstance(contact, Wheel):
+        return point(geo, link, None, tree.local(contact.body, contact.point)), None
+    axle = tree.direction(contact.body, contact.axle)
+    found = touch(world.up[link], axle, contact.radius, contact.crown)
+    if rotor is not None:
+        return point(geo, link, rotor, found.rho), found
+    centre = tree.local(contact.body, contact.centre)
+    return point(geo, link, None, centre + found.rho), found
+
+
+def activate(
+    tree: Tree,
+    geo: Geometry,
+    world: Ground,
+    mode: Mode,
+    found: Sequence[tuple[Point, Touch | None]],
+    ref: Array,
+) -> list[Active]:
+    """Return the contacts that are at work in a mode."""
+    out = []
+    for contact, (_, status), (at, touched) in zip(tree.model.contacts, mode, found, strict=True):
+        names = contact.rows[status]
+        if names:
+            P = point_matrix(tree, geo, at, ref)
+            out.append(Active(contact, names, at, touched, P, len(names) == 3))
+    return out
+
+
+def contact_axes(
+    tree: Tree, geo: Geometry, world: Ground, contact: Contact, at: Point
+) -> dict[str, Array]:
+    """Return the named directions of a contact in the base's axes: normal, along, across; or the
+    world's x, y, z.
+    """
+    if isinstance(contact, Pin):
+        return {axis: world.R[k, :] for k, axis in enumerate("xyz")}
+    N = world.up[0]
+    if isinstance(contact, Wheel):
+        axle = geo.R0[at.link] @ tree.direction(contact.body, contact.axle)
+        x = cross(axle, N)
+        along = x / norm(x)
+        return {"normal": N, "along": along, "across": cross(N, along)}
+    heading = geo.R0[at.link] @ tree.direction(contact.body, contact.heading)
+    x = cross(N, heading)
+    across = x / norm(x)
+    return {"normal": N, "along": cross(across, N), "across": across}
+
+
+def contact_axes_rates(
+    tree: Tree, geo: Geometry, world: Ground, vel: Velocities, contact: Contact, at: Point
+) -> dict[str, Array]:
+    """Return how fast the named directions of a contact turn in the base's axes."""
+    W = vel.W[0]
+    if isinstance(contact, Pin):
+        return {axis: cross(world.R[k, :], W) for k, axis in enumerate("xyz")}
+    N, w0 = world.up[0], vel.w0[at.link]
+    Ndot = cross(N, W)
+    if isinstance(contact, Wheel):
+        axle = geo.R0[at.link] @ tree.direction(contact.body, contact.axle)
+        along, alongdot = _unit_rate(cross(axle, N), cross(cross(w0, axle), N) + cross(axle, Ndot))
+        return {
+            "normal": Ndot,
+            "along": alongdot,
+            "across": cross(Ndot, along) + cross(N, alongdot),
+        }
+    heading = geo.R0[at.link] @ tree.direction(contact.body, contact.heading)
+    across, acrossdot = _unit_rate(
+        cross(N, heading), cross(Ndot, heading) + cross(N, cross(w0, heading))
+    )
+    return {"normal": Ndot, "along": cross(acrossdot, N) + cross(across, Ndot), "across": acrossdot}
+
+
+def _unit_rate(x: Array, xdot: Array) -> tuple[Array, Array]:
+    """Return the unit vector along x and its rate."""
+    size = norm(x)
+    unit = x / size
+    return unit, (xdot - unit * (unit @ xdot)) / size
+
+
+def matrix(tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active]) -> Array:
+    """Return C: the rows of the active contacts, then those of the prescribed joints, eq.
+    [constraint-rows].
+    """
+    n = 6 + len(tree.model.joints)
+    rows: list[Array] = []
+    for a in active:
+        if a.holds_all:
+            rows += list(a.P)
+        else:
+            axes = contact_axes(tree, geo, world, a.contact, a.at)
+            rows += [axes[name] @ a.P for name in a.names]
+    rows += [np.eye(n)[6 + k] for k in prescribed(tree.model)]
+    return array([list(row) for row in rows]).reshape(len(rows), n)
+
+
+def prescribed(model: Model) -> list[int]:
+    """Return the joints whose motion is a law of time."""
+    return [k for k, joint in enumerate(model.joints) if joint.law is not None]
+
+
+def labels(model: Model, mode: Mode) -> list[str]:
+    """Return a name for each row of C, in order."""
+    out = []
+    for contact, (name, status) in zip(model.contacts, mode, strict=True):
+        out += [f"{name}.{row}" for row in contact.rows[status]]
+    return out + [f"{model.joints[k].name}.law" for k in prescribed(model)]
+
+
+def velocity_targets(model: Model, rows: int, t: Scalar) -> list[Scalar]:
+    """Return b of `C v = b`: zero for contacts, the law's rate for prescribed joints."""
+    laws = [joint.law(t)[1] for joint in model.joints if joint.law is not None]
+    return [0.0] * (rows - len(laws)) + laws
+
+
+def acceleration_targets(
+    tree: Tree,
+    geo: Geometry,
+    world: Ground,
+    vel: Velocities,
+    active: Sequence[Active],
+    speeds: Array,
+    refdot: Array,
+    t: Scalar,
+) -> list[Scalar]:
+    """Return c of `C vdot = c`, eq. [acceleration-rows]."""
+    out: list[Scalar] = []
+    for a in active:
+        rhodot = np.zeros(3)
+        if a.touch is not None:
+            rhodot = touch_rate(a.touch, world.up[a.at.link], vel.W[a.at.link])
+        drift, _ = point_drift(tree, geo, vel, a.at, rhodot, refdot)
+        if a.holds_all:
+            out += list(-drift)
+            continue
+        w = a.P @ speeds
+        axes = contact_axes(tree, geo, world, a.contact, a.at)
+        rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.at)
+        out += [-(axes[name] @ drift) - rates[name] @ w for name in a.names]
+    return out + [joint.law(t)[2] for joint in tree.model.joints if joint.law is not None]
+
+
+def gaps(
+    tree: Tree, world: Ground, p: Array, found: Sequence[tuple[Point, Touch | None]]
+) -> list[Scalar]:
+    """Return the height of each contact's point above the ground, eq. [gap]; p is the base origin's
+    position.
+    """
+    return [p[2] + world.up[0] @ at.c for at, _ in found]
+
+
+def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
+    """Return (contact, row name) of the rows that come from a condition on the configuration."""
+    out = []
+    for k, (contact, (_, status)) in enumerate(zip(model.contacts, mode, strict=True)):
+        out += [(k, name) for name in contact.rows[status] if name in HOLONOMIC]
+    return out

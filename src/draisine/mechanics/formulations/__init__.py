@@ -1,0 +1,1 @@
+"""Ways to the same accelerations, one file each."""

@@ -1,0 +1,138 @@
+"""The full system with multipliers (thesis 3.11): every mode of every machine from one set of
+expressions.
+
+`M vdot + F = Q + C' lam`, `C vdot = c`, in the user's own speeds v. The saddle-point matrix is
+solved as it stands, never by the inverse of M, so that massless bodies are allowed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.errors import RedundancyError, SingularityError
+from draisine.mechanics import constraints
+from draisine.mechanics.contacts import touch_rate
+from draisine.mechanics.forces import generalised
+from draisine.mechanics.kinematics import geometry, point_drift, point_matrix, velocities
+from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
+from draisine.mechanics.tree import Tree
+from draisine.model import Pin
+from draisine.scalar import Array, Scalar, array
+
+Floats = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Free:
+    """Free dynamics, and three rows per contact (normal, along, across; or x, y, z) whether active
+    or not.
+    """
+
+    M: Array
+    F: Array
+    C: Array
+    c: Array
+    gaps: list[Scalar]
+
+
+def free(tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array) -> Free:
+    """Return everything that the saddle-point system of any mode is made of; `speeds` is (V, W,
+    rdot), all six of the base.
+
+    F holds the inputs' generalised forces already: `M vdot + F = C' lam`.
+    """
+    zero = np.zeros(3)
+    geo = geometry(tree, r)
+    world = constraints.ground(tree, geo, R)
+    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], zero)
+    still = array([0.0] * len(speeds))
+    gravity = world.R.T @ tree.model.gravity
+    F = inverse_dynamics(tree, geo, vel, still, zero, zero, gravity)
+    F = F - generalised(tree, geo, world, inputs, zero)
+    rows, targets, found = [], [], []
+    for contact in tree.model.contacts:
+        at, touched = constraints.contact_point(tree, geo, world, contact)
+        found.append((at, touched))
+        P = point_matrix(tree, geo, at, zero)
+        rhodot = zero
+        if touched is not None:
+            rhodot = touch_rate(touched, world.up[at.link], vel.W[at.link])
+        drift, _ = point_drift(tree, geo, vel, at, rhodot, zero)
+        axes = constraints.contact_axes(tree, geo, world, contact, at)
+        turns = constraints.contact_axes_rates(tree, geo, world, vel, contact, at)
+        w = P @ speeds
+        for name, axis in axes.items():
+            rows.append(axis @ P)
+            targets.append(-(axis @ drift) - turns[name] @ w)
+    C = array([list(row) for row in rows]).reshape(len(rows), len(speeds))
+    gaps = constraints.gaps(tree, world, p, found)
+    return Free(mass_matrix(tree, geo, zero), F, C, array(targets), gaps)
+
+
+def active_rows(tree: Tree, mode: constraints.Mode) -> list[int]:
+    """Return which rows of `Free.C` a mode switches on."""
+    out = []
+    for k, (contact, (_, status)) in enumerate(zip(tree.model.contacts, mode, strict=True)):
+        order = ("x", "y", "z") if isinstance(contact, Pin) else ("normal", "along", "across")
+        out += [3 * k + order.index(name) for name in contact.rows[status]]
+    return out
+
+
+def saddle_point(
+    M: Floats, F: Floats, C: Floats, c: Floats, labels: Sequence[str], freedoms: Sequence[str]
+) -> tuple[Floats, Floats]:
+    """Return vdot and lam of `M vdot + F = C' lam`, `C vdot = c`, eq. [saddle-point].
+
+    Rows that repeat others, and freedoms without inertia, are named errors.
+    """
+    n, m = len(F), len(c)
+    K = np.block([[M, -C.T], [C, np.zeros((m, m))]])
+    scale = np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
+    K = K / scale[:, None] / scale[None, :]
+    rhs = np.concatenate([-F, c]) / scale
+    U, s, Vt = np.linalg.svd(K)
+    if s[-1] < 1e-13 * s[0]:
+        _explain(M, C, labels, freedoms)
+    x = (Vt.T @ ((U.T @ rhs) / s)) / scale
+    return x[:n], x[n:]
+
+
+def _explain(M: Floats, C: Floats, labels: Sequence[str], freedoms: Sequence[str]) -> None:
+    """Raise the error that tells why a saddle-point system has no solution."""
+    if len(C):
+        norms = np.linalg.norm(C, axis=1)
+        U, s, Vt = np.linalg.svd(C / np.maximum(norms, 1e-300)[:, None])
+        rank = int((s > 1e-11 * s[0]).sum())
+        if rank < len(C):
+            involved = np.abs(U[:, rank:]).max(axis=1) > 1e-6
+            names = [label for label, yes in zip(labels, involved, strict=True) if yes]
+            raise RedundancyError(
+                f"constraint rows {', '.join(names)} repeat or contradict each other in this configuration; "
+                "open one of the contacts."
+            )
+        H = Vt[rank:].T
+    else:
+        H = np.eye(len(M))
+    values, vectors = np.linalg.eigh(H.T @ M @ H)
+    weak = np.abs(H @ vectors[:, int(np.argmin(np.abs(values)))])
+    raise SingularityError(
+        f"no inertia resists {freedoms[int(np.argmax(weak))]!r}: the reduced mass matrix is singular. "
+        "Give the bodies that it moves some mass, or prescribe the joint."
+    )
+
+
+def nullspace(M: Floats, F: Floats, C: Floats, c: Floats) -> tuple[Floats, Floats]:
+    """Return vdot and lam by an orthogonal basis of the kernel: for configurations where the closed
+    form's pivots fail.
+    """
+    Q, R = np.linalg.qr(C.T, mode="complete")
+    m = len(c)
+    Y, H = Q[:, :m], Q[:, m:]
+    L = R[:m].T
+    still = Y @ np.linalg.solve(L, c)
+    udot = np.linalg.solve(H.T @ M @ H, -H.T @ (F + M @ still))
+    vdot = still + H @ udot
+    return vdot, np.linalg.solve(L.T, Y.T @ (M @ vdot + F))

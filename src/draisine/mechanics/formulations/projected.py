@@ -1,0 +1,251 @@
+"""The free dynamics projected on the kernel of the constraints, in closed form (thesis 2.3, IFAC
+5).
+
+Inside, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`)
+and its velocity is taken at the first rolling contact: both only change coordinates, and make the
+rows of the constraints short. `user_map` leads back to v.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from draisine.errors import RedundancyError
+from draisine.lie import cross, hat
+from draisine.mechanics import constraints
+from draisine.mechanics.constraints import Ground, Mode
+from draisine.mechanics.contacts import Touch, touch_rate
+from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, solve_symmetric
+from draisine.mechanics.kinematics import (
+    Geometry,
+    Point,
+    Velocities,
+    geometry,
+    point_drift,
+    velocities,
+)
+from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
+from draisine.mechanics.tree import Evaluate, Tree
+from draisine.scalar import Array, Scalar, array, is_zero
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """What the configuration alone decides: geometry, contacts, and the rows `C v = b`, `S v = u`."""
+
+    tree: Tree
+    geo: Geometry
+    world: Ground
+    found: list[tuple[Point, Touch | None]]
+    active: list[constraints.Active]
+    reference: int | None
+    ref: Array
+    C: Array
+
+
+def reference_contact(tree: Tree, mode: Mode) -> int | None:
+    """Return the rolling contact with the shortest path to the base; the base's velocity is taken
+    there.
+    """
+    if tree.model.base != "SE(3)":
+        return None
+    rolling = [
+        k
+        for k, (contact, (_, status)) in enumerate(zip(tree.model.contacts, mode, strict=True))
+        if len(contact.rows[status]) == 3
+    ]
+    paths = {k: len(tree.path(tree.place[tree.model.contacts[k].body][0])) for k in rolling}
+    return min(rolling, key=lambda k: paths[k]) if rolling else None
+
+
+def rows(tree: Tree, mode: Mode, R: Array, r: Array) -> Rows:
+    """Return the constraint rows of a mode for the rotation R of the base's (inner) frame and the
+    shape r.
+    """
+    geo = geometry(tree, r)
+    world = constraints.ground(tree, geo, R)
+    found = [constraints.contact_point(tree, geo, world, c) for c in tree.model.contacts]
+    reference = reference_contact(tree, mode)
+    ref = np.zeros(3) if reference is None else found[reference][0].c
+    active = constraints.activate(tree, geo, world, mode, found, ref)
+    C = constraints.matrix(tree, geo, world, active)
+    return Rows(tree, geo, world, found, active, reference, ref, C)
+
+
+def user_map(tree: Tree, ref: Array) -> Array:
+    """Return T with v = T v': from the speeds used inside (V at ref, aligned axes) to the user's
+    (drawing's frame).
+    """
+    base, n = tree.links[0], len(tree.model.joints)
+    origin = -(base.R.T @ base.o)
+    T = np.zeros((6 + n, 6 + n), dtype=object)
+    T[:3, :3] = base.R
+    T[:3, 3:6] = base.R @ -hat(origin - ref)
+    T[3:6, 3:6] = base.R
+    T[6:, 6:] = np.eye(n)
+    return array(T)
+
+
+def free_columns(tree: Tree) -> list[int]:
+    """Return the components of (V, W, rdot) that the base's group leaves free."""
+    return [*tree.model.twist, *range(6, 6 + len(tree.model.joints))]
+
+
+def choose_speeds(
+    model_speeds: int, C: np.ndarray, labels: Sequence[str], preferred: Sequence[int]
+) -> list[int]:
+    """Return which speeds to keep as independent, from the rows C at a nominal state (in the user's
+    speeds).
+
+    Joint rates come first, then angular, then linear velocities; a speed is kept if its row is well
+    independent of the constraints and of those kept before. Rows that repeat others are an error
+    that names them.
+    """
+    basis: list[np.ndarray] = []
+
+    def residual(row: np.ndarray) -> np.ndarray:
+        row = row / np.linalg.norm(row)
+        for _ in range(2):
+            for b in basis:
+                row = row - (b @ row) * b
+        return row
+
+    for label, row in zip(labels, C, strict=True):
+        size = np.linalg.norm(row)
+        left = residual(row) if size > 1e-12 else np.zeros_like(row)
+        if np.linalg.norm(left) < 1e-9:
+            raise RedundancyError(
+                f"constraint row {label!r} repeats what the rows before it already demand; "
+                "open that contact or leave the row out."
+            )
+        basis.append(left / np.linalg.norm(left))
+    kept: list[int] = []
+    for threshold in (0.2, 1e-6):
+        for k in preferred:
+            if len(basis) == model_speeds or k in kept:
+                continue
+            left = residual(np.eye(model_speeds)[k])
+            size = np.linalg.norm(left)
+            if size > threshold:
+                basis.append(left / size)
+                kept.append(k)
+    return sorted(kept)
+
+
+def system_matrix(found: Rows, independent: Sequence[int]) -> Array:
+    """Return the rows [C; S] over the free columns: constraints, then independent speeds."""
+    columns = free_columns(found.tree)
+    return np.vstack([found.C[:, columns], np.eye(len(columns))[list(independent)]])
+
+
+def plan_pivots(found: Rows, independent: Sequence[int], evaluate: Evaluate) -> list[Pivot]:
+    """Return pivots for the rows, chosen by rank at the nominal configuration; numbers and
+    parameters are preferred.
+    """
+    A = system_matrix(found, independent)
+    values = evaluate(list(A.ravel())).reshape(A.shape)
+    pattern = np.array([[not is_zero(x) for x in row] for row in A], dtype=bool)
+
+    def cost(x: Scalar) -> float:
+        if isinstance(x, (int, float)):
+            return 0.0 if abs(x) == 1 else 1.0
+        return 1.0 if getattr(x, "fixed", False) else 2.0
+
+    costs = np.array([[cost(x) for x in row] for row in A])
+    pivots = plan(values, pattern, costs)
+    if len(pivots) < A.shape[0]:
+        raise RedundancyError(
+            "the constraints and the independent speeds do not determine the motion."
+        )
+    return pivots
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Motion:
+    """All velocities at one state: `speeds` = (V at ref, W, rdot) = H u + particular solution, eq.
+    [kernel].
+    """
+
+    rows: Rows
+    solver: Elimination
+    H: Array
+    speeds: Array
+    vel: Velocities
+    refdot: Array
+
+
+def motion(
+    found: Rows, u: Array, t: Scalar, independent: Sequence[int], pivots: Sequence[Pivot]
+) -> Motion:
+    """Return the velocities that the independent speeds u give."""
+    tree, geo, ref = found.tree, found.geo, found.ref
+    m, k = found.C.shape[0], len(independent)
+    solver = eliminate(system_matrix(found, independent), pivots)
+    columns = [solver.solve([0.0] * m + list(e)) for e in np.eye(k)]
+    H = np.column_stack(columns) if columns else np.zeros((m, 0))
+    inner = H @ u if k else array([0.0] * m)
+    b = constraints.velocity_targets(tree.model, m, t)
+    if not all(is_zero(x) for x in b):
+        inner = inner + solver.solve(b + [0.0] * k)
+    speeds = spread(tree, inner)
+    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], ref)
+    refdot = np.zeros(3)
+    if found.reference is not None:
+        at, touched = found.found[found.reference]
+        rhodot = np.zeros(3)
+        if touched is not None:
+            rhodot = touch_rate(touched, found.world.up[at.link], vel.W[at.link])
+        _, refdot = point_drift(tree, geo, vel, at, rhodot, np.zeros(3))
+    return Motion(found, solver, H, speeds, vel, refdot)
+
+
+def spread(tree: Tree, inner: Array) -> Array:
+    """Return speeds over the free columns as the whole (V, W, rdot)."""
+    out = np.zeros(6 + len(tree.model.joints), dtype=object)
+    out[free_columns(tree)] = inner
+    return array(out)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reduced:
+    """The reduced dynamics at one state: udot, the rates of `speeds`, the multipliers of the rows,
+    the mass matrix.
+    """
+
+    udot: Array
+    vdot: Array
+    multipliers: Array
+    M: Array
+
+
+def dynamics(moving: Motion, force: Array, t: Scalar, gravity: Array) -> Reduced:
+    """Return the reduced dynamics under generalised forces, eqs. [reduced-dynamics]-[multipliers].
+
+    `Hdot u` is the particular solution of the rows `C vdot = c`; `gravity` is in world axes,
+    `force` belongs to (V at ref, W, rdot).
+    """
+    found, solver, H, vel = moving.rows, moving.solver, moving.H, moving.vel
+    tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
+    columns = free_columns(tree)
+    m, k = found.C.shape[0], H.shape[1]
+    c = constraints.acceleration_targets(
+        tree, geo, world, vel, found.active, moving.speeds, moving.refdot, t
+    )
+    still = spread(tree, solver.solve(c + [0.0] * k))
+    rest = inverse_dynamics(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
+    M = mass_matrix(tree, geo, ref)
+    MH = M[np.ix_(columns, columns)] @ H
+    unbalanced = (force - rest)[columns]
+    udot = solve_symmetric(H.T @ MH, H.T @ unbalanced) if k else array([])
+    vdot = still + spread(tree, H @ udot) if k else still
+    reaction = MH @ udot - unbalanced if k else -unbalanced
+    return Reduced(udot, vdot, solver.solve_transposed(list(reaction))[:m], M)
+
+
+def map_rate(tree: Tree, W: Array, refdot: Array) -> Array:
+    """Return Tdot v': the reference point wanders, so the user's velocity changes although v' does
+    not.
+    """
+    shift = tree.links[0].R @ cross(refdot, W)
+    return np.concatenate([shift, np.zeros(3 + len(tree.model.joints))])

@@ -1,0 +1,163 @@
+"""The kernel of the constraints and particular solutions, by one elimination whose pivots are an
+argument.
+
+The rows are `C v = b` (constraints) and `S v = u` (what the independent speeds are). Solving both
+together gives `v = H u + particular`, for velocities and, with c and udot, for accelerations; the
+transpose gives the multipliers.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.scalar import Array, Scalar, array, is_zero
+
+Pivot = tuple[int, int]
+
+
+def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -> list[Pivot]:
+    """Return pivots (row, column) for a square matrix known by its nominal values, its pattern and
+    the cost of its entries.
+
+    A pivot is at least half as large as what is left of its row and column; among those the
+    cheapest entry with the least fill wins. Fewer pivots than rows come back where the matrix is
+    singular.
+    """
+    A, there = values.copy(), pattern.copy()
+    cost = cost.copy()
+    rows, columns = set(range(A.shape[0])), set(range(A.shape[1]))
+    scale = np.abs(A).max(initial=0.0)
+    pivots: list[Pivot] = []
+    while rows:
+        best: tuple[tuple[float, ...], Pivot] | None = None
+        for i in sorted(rows):
+            for j in sorted(columns):
+                if not there[i, j] or abs(A[i, j]) <= 1e-9 * scale:
+                    continue
+                row_max = max(abs(A[i, k]) for k in columns)
+                column_max = max(abs(A[k, j]) for k in rows)
+                if abs(A[i, j]) < 0.5 * max(row_max, column_max):
+                    continue
+                fill = (sum(there[i, k] for k in columns) - 1) * (
+                    sum(there[k, j] for k in rows) - 1
+                )
+                rank = (float(fill), float(cost[i, j]), -abs(A[i, j]))
+                if best is None or rank < best[0]:
+                    best = (rank, (i, j))
+        if best is None:
+            break
+        i, j = best[1]
+        pivots.append((i, j))
+        rows.remove(i)
+        columns.remove(j)
+        for k in rows:
+            if there[k, j]:
+                factor = A[k, j] / A[i, j]
+                for c in columns:
+                    if there[i, c]:
+                        A[k, c] -= factor * A[i, c]
+                        there[k, c] = True
+                        cost[k, c] = max(cost[k, c], cost[i, c], cost[k, j], cost[i, j])
+    return pivots
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Elimination:
+    """A square matrix taken apart along given pivots: `pivot` values, multipliers below, rows
+    above.
+    """
+
+    order: list[Pivot]
+    pivot: list[Scalar]
+    lower: list[list[tuple[int, Scalar]]]
+    upper: list[list[tuple[int, Scalar]]]
+
+    def solve(self, b: Sequence[Scalar]) -> Array:
+        """Return x with A x = b."""
+        b = list(b)
+        x: list[Scalar] = [0.0] * len(b)
+        for (i, _), below in zip(self.order, self.lower, strict=True):
+            if not is_zero(b[i]):
+                for k, factor in below:
+                    b[k] = b[k] - factor * b[i]
+        for (i, j), pivot, above in zip(
+            reversed(self.order), reversed(self.pivot), reversed(self.upper), strict=True
+        ):
+            total = b[i]
+            for k, entry in above:
+                if not is_zero(x[k]):
+                    total = total - entry * x[k]
+            x[j] = total if is_zero(total) else total / pivot
+        return array(x)
+
+    def solve_transposed(self, c: Sequence[Scalar]) -> Array:
+        """Return y with A' y = c."""
+        c = list(c)
+        y: list[Scalar] = [0.0] * len(c)
+        for (i, j), pivot, above in zip(self.order, self.pivot, self.upper, strict=True):
+            y[i] = c[j] if is_zero(c[j]) else c[j] / pivot
+            for k, entry in above:
+                c[k] = c[k] - entry * y[i]
+        for (i, _), below in zip(reversed(self.order), reversed(self.lower), strict=True):
+            for k, factor in below:
+                y[i] = y[i] - factor * y[k]
+        return array(y)
+
+
+def eliminate(A: Array, pivots: Sequence[Pivot]) -> Elimination:
+    """Return the elimination of a square matrix along the pivots, skipping structural zeros."""
+    rows = [{j: x for j, x in enumerate(row) if not is_zero(x)} for row in A]
+    left = set(range(len(rows)))
+    out = Elimination(list(pivots), [], [], [])
+    for i, j in pivots:
+        left.remove(i)
+        pivot = rows[i].pop(j)
+        below = []
+        for k in sorted(left):
+            entry = rows[k].pop(j, None)
+            if entry is None or is_zero(entry):
+                continue
+            factor = entry / pivot
+            below.append((k, factor))
+            for c, x in rows[i].items():
+                value = rows[k].get(c, 0.0) - factor * x
+                if is_zero(value):
+                    rows[k].pop(c, None)
+                else:
+                    rows[k][c] = value
+        out.pivot.append(pivot)
+        out.lower.append(below)
+        out.upper.append(sorted(rows[i].items()))
+    return out
+
+
+def solve_symmetric(A: Array, b: Array) -> Array:
+    """Return x with A x = b for a symmetric positive definite matrix, by L D L', eq.
+    [reduced-dynamics].
+
+    Pivots that depend on parameters alone come first, then those with the fewest entries.
+    """
+    work = {(i, j): A[max(i, j), min(i, j)] for i in range(len(b)) for j in range(len(b))}
+    y: list[Scalar] = list(b)
+    left = list(range(len(b)))
+    done: list[tuple[int, Scalar, list[tuple[int, Scalar]]]] = []
+    while left:
+        others = {j: [i for i in left if i != j and not is_zero(work[i, j])] for j in left}
+        j = min(left, key=lambda j: (not getattr(work[j, j], "fixed", False), len(others[j]), j))
+        left.remove(j)
+        inverse = 1.0 / work[j, j]
+        column = [(i, work[i, j] * inverse) for i in others[j]]
+        for at, (i, factor) in enumerate(column):
+            y[i] = y[i] - factor * y[j]
+            for k, _ in column[at:]:
+                work[i, k] = work[k, i] = work[i, k] - factor * work[k, j]
+        done.append((j, inverse, column))
+    x: list[Scalar] = [0.0] * len(b)
+    for j, inverse, column in reversed(done):
+        total = y[j] * inverse
+        for i, factor in column:
+            total = total - factor * x[i]
+        x[j] = total
+    return array(x)

@@ -1,0 +1,145 @@
+"""The outward pass: where every link is, how it moves, how points of it move with the speeds v =
+(V, W, rdot).
+
+All vectors with a 0 in their name are in the base's frame. The base's linear velocity V may be
+taken at any point `ref` of the base that moves with the rate `refdot` in it (a contact point is a
+good choice); ref = 0 is the base's origin.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from draisine.lie import cross, hat, rot_z
+from draisine.mechanics.tree import Rotor, Tree, Z
+from draisine.scalar import Array, Scalar, array
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Geometry:
+    """Per link: `E, p` its frame in the parent's, `R0, o0` its frame in the base's, `z0` its
+    joint's axis there.
+    """
+
+    r: Array
+    E: list[Array]
+    p: list[Array]
+    R0: list[Array]
+    o0: list[Array]
+    z0: list[Array]
+
+
+def geometry(tree: Tree, r: Array) -> Geometry:
+    """Return the poses of all links for the shape r, eq. [geometric-model]."""
+    base = tree.links[0]
+    out = Geometry(r, [base.K], [base.p], [np.eye(3)], [np.zeros(3)], [Z])
+    for link in tree.links[1:]:
+        i, x = link.parent, r[link.joint]
+        if link.slides:
+            E, p = link.K, link.p + link.K @ (Z * x)
+        else:
+            E, p = link.K @ rot_z(x), link.p
+        out.E.append(E)
+        out.p.append(p)
+        out.R0.append(out.R0[i] @ E)
+        out.o0.append(out.o0[i] + out.R0[i] @ p)
+        out.z0.append(out.R0[i] @ link.K[:, 2])
+    return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Velocities:
+    """The base's V (at ref) and W; per link its W and V in its own frame, and relative to the base
+    `w0`, `o0dot`.
+    """
+
+    V: Array
+    rdot: Array
+    W: list[Array]
+    V_link: list[Array]
+    w0: list[Array]
+    o0dot: list[Array]
+
+
+def velocities(
+    tree: Tree, geo: Geometry, V: Array, W: Array, rdot: Array, ref: Array
+) -> Velocities:
+    """Return the velocities of all links, eq. [twist-recursion]."""
+    zero = np.zeros(3)
+    out = Velocities(V, rdot, [W], [V - cross(W, ref)], [zero], [zero])
+    for j, link in enumerate(tree.links[1:], start=1):
+        i, rate, E = link.parent, rdot[link.joint], geo.E[j]
+        spin = Z * (0.0 if link.slides else 1.0) * rate
+        slide = Z * (1.0 if link.slides else 0.0) * rate
+        out.W.append(E.T @ out.W[i] + spin)
+        out.V_link.append(E.T @ (out.V_link[i] + cross(out.W[i], geo.p[j])) + slide)
+        arm = geo.o0[j] - geo.o0[i]
+        z0 = geo.z0[j]
+        out.w0.append(out.w0[i] if link.slides else out.w0[i] + z0 * rate)
+        moved = out.o0dot[i] + cross(out.w0[i], arm)
+        out.o0dot.append(moved + z0 * rate if link.slides else moved)
+    return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """A point that a body passes through: `c` in the base's frame, `t` its velocity per unit spin
+    of the rotor, if any.
+
+    `rho` is the point seen from the link's origin (or the rotor's centre), `axis` the rotor's, in
+    the link's frame.
+    """
+
+    link: int
+    rotor: Rotor | None
+    rho: Array
+    c: Array
+    t: Array | None
+
+
+def point(geo: Geometry, link: int, rotor: Rotor | None, rho: Array) -> Point:
+    """Return the point of link `link` at rho from the rotor's centre, or from the link's origin."""
+    R0, o0 = geo.R0[link], geo.o0[link]
+    if rotor is None:
+        return Point(link, None, rho, o0 + R0 @ rho, None)
+    return Point(link, rotor, rho, o0 + R0 @ (rotor.centre + rho), R0 @ cross(rotor.axis, rho))
+
+
+def point_matrix(tree: Tree, geo: Geometry, at: Point, ref: Array) -> Array:
+    """Return P with `P v` the velocity of the material point at `at`, in the base's axes, eq.
+    [point-rows].
+    """
+    P = np.zeros((3, 6 + len(tree.model.joints)), dtype=object)
+    P[:, :3] = np.eye(3)
+    P[:, 3:6] = -hat(at.c - ref)
+    for k in tree.path(at.link):
+        link, z0 = tree.links[k], geo.z0[k]
+        P[:, 6 + link.joint] = z0 if link.slides else cross(z0, at.c - geo.o0[k])
+    if at.rotor is not None:
+        P[:, 6 + at.rotor.joint] = at.t
+    return array(P)
+
+
+def point_drift(
+    tree: Tree, geo: Geometry, vel: Velocities, at: Point, rhodot: Array, refdot: Array
+) -> tuple[Array, Array]:
+    """Return `Pdot v` and the rate of the geometric point c in the base's frame, eq. [point-drift].
+
+    `rhodot` is how fast the point wanders over the body, in the link's frame.
+    """
+    R0, w0 = geo.R0[at.link], vel.w0[at.link]
+    cdot = vel.o0dot[at.link] + cross(w0, at.c - geo.o0[at.link]) + R0 @ rhodot
+    drift = cross(vel.W[0], cdot - refdot)
+    for k in tree.path(at.link):
+        link, z0 = tree.links[k], geo.z0[k]
+        rate: Scalar = vel.rdot[link.joint]
+        z0dot = cross(vel.w0[link.parent], z0)
+        if link.slides:
+            drift = drift + rate * z0dot
+        else:
+            arm = cross(z0dot, at.c - geo.o0[k]) + cross(z0, cdot - vel.o0dot[k])
+            drift = drift + rate * arm
+    if at.rotor is not None and at.t is not None:
+        spun = cross(w0, at.t) + R0 @ cross(at.rotor.axis, rhodot)
+        drift = drift + vel.rdot[at.rotor.joint] * spun
+    return drift, cdot

@@ -1,0 +1,176 @@
+"""Free dynamics `M vdot + F = Q` by recursion: the inverse map (motion to forces) and the composite
+inertias.
+
+With `B = hat(alpha) + hat(W) hat(W)` the acceleration of a point x of a link is `a + B x`; forces
+and moments are then linear in its first and second moments of mass, eq. [newton-euler].
+"""
+
+import numpy as np
+
+from draisine.lie import ad, cross, hat
+from draisine.mechanics.kinematics import Geometry, Velocities
+from draisine.mechanics.tree import Link, Tree, Z
+from draisine.scalar import Array, Scalar, array
+
+
+def inverse_dynamics(
+    tree: Tree,
+    geo: Geometry,
+    vel: Velocities,
+    vdot: Array,
+    ref: Array,
+    refdot: Array,
+    gravity: Array,
+) -> Array:
+    """Return the wrench (at ref) and the joint forces that the motion vdot needs: `M vdot + F`, eq.
+    [inverse-map].
+
+    `gravity` is in the base's axes.
+    """
+    Vdot, al, rddot = vdot[:3], vdot[3:6], vdot[6:]
+    W = vel.W[0]
+    links = tree.links
+    B = [_acceleration_matrix(al, W)]
+    a = [Vdot + cross(W, vel.V - refdot) - gravity - B[0] @ ref]
+    alphas, falls = [al], [gravity]
+    for j, link in enumerate(links[1:], start=1):
+        i, E = link.parent, geo.E[j]
+        rate, rise = vel.rdot[link.joint], rddot[link.joint]
+        W_in = E.T @ vel.W[i]
+        acc = E.T @ (a[i] + B[i] @ geo.p[j])
+        al = E.T @ alphas[i]
+        if link.slides:
+            acc = acc + Z * rise + 2 * rate * cross(W_in, Z)
+        else:
+            al = al + Z * rise + rate * cross(W_in, Z)
+        a.append(acc)
+        alphas.append(al)
+        falls.append(E.T @ falls[i])
+        B.append(_acceleration_matrix(al, vel.W[j]))
+    force = [link.mass * a[j] + B[j] @ link.S for j, link in enumerate(links)]
+    moment = [cross(link.S, a[j]) + _turning(B[j] @ link.G) for j, link in enumerate(links)]
+    out = np.zeros(6 + len(tree.model.joints), dtype=object)
+    for j in reversed(range(len(links))):
+        link = links[j]
+        for rotor in link.rotors:
+            spin, rise = vel.rdot[rotor.joint], rddot[rotor.joint]
+            axial = rotor.inertia * rotor.axis
+            moment[j] = moment[j] + cross(vel.W[j], axial * spin) + axial * rise
+            out[6 + rotor.joint] = axial @ alphas[j] + rotor.inertia * rise
+        if link.added is not None or link.drag is not None:
+            extra = _fluid(link, vel.V_link[j], vel.W[j], a[j] + falls[j], alphas[j])
+            force[j], moment[j] = force[j] + extra[:3], moment[j] + extra[3:]
+        if j == 0:
+            break
+        out[6 + link.joint] = (force[j] if link.slides else moment[j])[2]
+        E, i = geo.E[j], link.parent
+        pushed = E @ force[j]
+        force[i] = force[i] + pushed
+        moment[i] = moment[i] + E @ moment[j] + cross(geo.p[j], pushed)
+    out[:3] = force[0]
+    out[3:6] = moment[0] - cross(ref, force[0])
+    for k, joint in enumerate(tree.model.joints):
+        out[6 + k] = (
+            out[6 + k] + joint.spring * (geo.r[k] - joint.rest) + joint.damper * vel.rdot[k]
+        )
+    return array(out)
+
+
+def _acceleration_matrix(al: Array, W: Array) -> Array:
+    """Return B: the acceleration of point x is a + B x."""
+    x, y, z = W
+    xx, yy, zz = x * x, y * y, z * z
+    xy, xz, yz = x * y, x * z, y * z
+    return array(
+        [
+            [-(yy + zz), xy - al[2], xz + al[1]],
+            [xy + al[2], -(xx + zz), yz - al[0]],
+            [xz - al[1], yz + al[0], -(xx + yy)],
+        ]
+    )
+
+
+def _turning(T: Array) -> Array:
+    """Return `int x cross (B x) dm` from T = B G."""
+    return array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
+
+
+def _fluid(link: Link, V: Array, W: Array, a: Array, al: Array) -> Array:
+    """Return the wrench that the added mass and the drag of a link need, eq. [fluid-wrench]."""
+    eta = np.concatenate([V, W])
+    etadot = np.concatenate([a - cross(W, V), al])
+    out = array([0.0] * 6)
+    if link.added is not None:
+        out = out + link.added @ etadot - ad(eta).T @ (link.added @ eta)
+    if link.drag is not None:
+        out = out + link.drag @ eta
+    return out
+
+
+def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
+    """Return M for v = (V at ref, W, rdot), from composite bodies, eq. [composite-bodies]."""
+    links = tree.links
+    mass: list[Scalar] = [link.mass for link in links]
+    S = [link.S for link in links]
+    G = [link.G for link in links]
+    added = [link.added for link in links]
+    columns: list[dict[int, tuple[Array, Array]]] = [{} for _ in links]
+    n = 6 + len(tree.model.joints)
+    M = np.zeros((n, n), dtype=object)
+    for j in reversed(range(len(links))):
+        link = links[j]
+        for rotor in link.rotors:
+            columns[j][rotor.joint] = (np.zeros(3), rotor.inertia * rotor.axis)
+            M[6 + rotor.joint, 6 + rotor.joint] = rotor.inertia
+        if j == 0:
+            break
+        k = link.joint
+        columns[j][k] = _column(link, mass[j], S[j], G[j], added[j])
+        for other, (force, moment) in columns[j].items():
+            value = (force if link.slides else moment)[2]
+            M[6 + k, 6 + other] = value
+            M[6 + other, 6 + k] = value
+        i, E, p = link.parent, geo.E[j], geo.p[j]
+        for other, (force, moment) in columns[j].items():
+            pushed = E @ force
+            columns[i][other] = (pushed, E @ moment + cross(p, pushed))
+        SE = E @ S[j]
+        mixed = np.outer(p, SE)
+        mass[i] = mass[i] + mass[j]
+        S[i] = S[i] + SE + mass[j] * p
+        G[i] = G[i] + E @ G[j] @ E.T + mixed + mixed.T + mass[j] * np.outer(p, p)
+        if added[j] is not None:
+            X = np.vstack([np.hstack([E.T, -E.T @ hat(p)]), np.hstack([np.zeros((3, 3)), E.T])])
+            moved = X.T @ added[j] @ X
+            added[i] = moved if added[i] is None else added[i] + moved
+    m, S0, G0 = mass[0], S[0], G[0]
+    mixed = np.outer(ref, S0)
+    S_ref = S0 - m * ref
+    G_ref = G0 - mixed - mixed.T + m * np.outer(ref, ref)
+    M[:3, :3] = m * np.eye(3)
+    M[:3, 3:6] = -hat(S_ref)
+    M[3:6, :3] = hat(S_ref)
+    M[3:6, 3:6] = (G_ref[0, 0] + G_ref[1, 1] + G_ref[2, 2]) * np.eye(3) - G_ref
+    if added[0] is not None:
+        X = np.vstack([np.hstack([np.eye(3), hat(ref)]), np.hstack([np.zeros((3, 3)), np.eye(3)])])
+        M[:6, :6] = M[:6, :6] + X.T @ added[0] @ X
+    for k, (force, moment) in columns[0].items():
+        column = np.concatenate([force, moment - cross(ref, force)])
+        M[:6, 6 + k] = column
+        M[6 + k, :6] = column
+    return array(M)
+
+
+def _column(
+    link: Link, mass: Scalar, S: Array, G: Array, added: Array | None
+) -> tuple[Array, Array]:
+    """Return force and moment (at the link's origin) per unit acceleration of the link's joint."""
+    if link.slides:
+        force, moment = mass * Z, cross(S, Z)
+    else:
+        force = cross(Z, S)
+        moment = array([-G[0, 2], -G[1, 2], G[0, 0] + G[1, 1]])
+    if added is not None:
+        extra = added[:, 2 if link.slides else 5]
+        force, moment = force + extra[:3], moment + extra[3:]
+    return force, moment

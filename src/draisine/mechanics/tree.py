@@ -1,0 +1,238 @@
+"""From the drawing to a chain of links: frames along the joints, axisymmetric leaves folded into
+their carriers.
+
+A link's frame has its joint's axis as z and its origin on that axis. What turns about its own axis
+of symmetry (a wheel) is no link: its mass is lumped into its carrier, and a `Rotor` keeps the
+momentum of its spin (a gyrostat). Neither changes any result; both halve the work.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.lie import cross, hat
+from draisine.model import Body, Model, Prismatic, Revolute, Wheel
+from draisine.scalar import Array, Scalar, array, norm, vanishes
+
+Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
+Z = np.array([0.0, 0.0, 1.0])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rotor:
+    """A folded wheel: joint index, axle and centre in the carrier's frame, moment of inertia about
+    the axle.
+    """
+
+    joint: int
+    axis: Array
+    centre: Array
+    inertia: Scalar
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """One moving frame of the tree.
+
+    `K, p` place it in its parent at r = 0; `R, o` place it in the drawing. `S` and `G` are the
+    first and second moments of mass about its origin, `G = int x x' dm`.
+    """
+
+    name: str
+    parent: int
+    joint: int
+    slides: bool
+    K: Array
+    p: Array
+    R: Array
+    o: Array
+    mass: Scalar
+    S: Array
+    G: Array
+    added: Array | None = None
+    drag: Array | None = None
+    rotors: tuple[Rotor, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tree:
+    """Links in order from the base outward, and where each body of the model went: (link, rotor or
+    None).
+    """
+
+    model: Model
+    links: tuple[Link, ...]
+    place: dict[str, tuple[int, Rotor | None]]
+
+    def path(self, i: int) -> tuple[int, ...]:
+        """Return the links between the base and link i, i included, the base not."""
+        steps: list[int] = []
+        while i > 0:
+            steps.append(i)
+            i = self.links[i].parent
+        return tuple(reversed(steps))
+
+    def local(self, body: str, point: Array) -> Array:
+        """Return a point of the drawing in the frame of the link that carries the body."""
+        link = self.links[self.place[body][0]]
+        return link.R.T @ (point - link.o)
+
+    def direction(self, body: str, vector: Array) -> Array:
+        """Return a unit vector of the drawing in the frame of the link that carries the body."""
+        return self.links[self.place[body][0]].R.T @ (vector / norm(vector))
+
+
+def foldable(model: Model, body: Body) -> bool:
+    """Return whether a body is a leaf that looks the same however far it has turned about its
+    joint.
+    """
+    joint = next((j for j in model.joints if j.child == body.name), None)
+    if (
+        not isinstance(joint, Revolute)
+        or body.added is not None
+        or body.drag is not None
+        or any(j.parent == body.name for j in model.joints)
+        or any(f.body == body.name for f in model.forces)
+    ):
+        return False
+    a = joint.axis / norm(joint.axis)
+    defects = list(cross(body.com - joint.through, a) * body.mass)
+    defects += list((body.inertia @ hat(a) - hat(a) @ body.inertia).ravel())
+    for contact in model.contacts:
+        if contact.body == body.name:
+            if not isinstance(contact, Wheel):
+                return False
+            defects += [*cross(contact.axle, a), *cross(contact.centre - joint.through, a)]
+    return vanishes(defects)
+
+
+def second_moments(body: Body, R: Array, o: Array) -> tuple[Array, Array]:
+    """Return S and G of a body about the point o of the drawing, in the axes R."""
+    c = R.T @ (body.com - o)
+    J = R.T @ body.inertia @ R
+    spread = (J[0, 0] + J[1, 1] + J[2, 2]) / 2
+    return body.mass * c, spread * np.eye(3) - J + body.mass * np.outer(c, c)
+
+
+def axes_along(z: Array, hints: Sequence[Array], evaluate: Evaluate) -> Array:
+    """Return right-handed axes (columns) with the given z and the first useful hint in the plane of
+    y and z.
+    """
+    for hint in [*hints, np.eye(3)[1], np.eye(3)[0]]:
+        x = cross(hint, z)
+        if np.linalg.norm(evaluate(list(x))) > 0.1:
+            x = x / norm(x)
+            return np.column_stack([x, cross(z, x), z])
+    raise AssertionError("one of two coordinate axes is not parallel to z")
+
+
+def as_floats(values: Sequence[Scalar]) -> NDArray[np.float64]:
+    """Return numbers of any algebra as floats."""
+    return np.array([float(x) for x in values])
+
+
+def assemble(
+    model: Model,
+    *,
+    fold: bool = True,
+    aligned: bool = False,
+    evaluate: Evaluate = as_floats,
+) -> Tree:
+    """Return the tree of a model.
+
+    `aligned` lets the base's frame follow its first joint and wheel instead of the drawing:
+    cheaper, but eta is then not the user's. `evaluate` gives numbers for symbolic entries, to
+    choose frames by.
+    """
+    folded = {b.name for b in model.bodies if fold and foldable(model, b)}
+    order = [model.bodies[0].name]
+    for name in order:
+        order += [j.child for j in model.joints if j.parent == name and j.child not in folded]
+    links: list[Link] = []
+    place: dict[str, tuple[int, Rotor | None]] = {}
+    joints = {j.child: (i, j) for i, j in enumerate(model.joints)}
+    for index, name in enumerate(order):
+        leaves = [joints[j.child] for j in model.joints if j.parent == name and j.child in folded]
+        own = joints.get(name)
+        R, o = _frame(model, name, folded, aligned, evaluate)
+        parent = 0 if own is None else order.index(own[1].parent)
+        K, p = R, o
+        if own is not None:
+            up = links[parent]
+            K, p = up.R.T @ R, up.R.T @ (o - up.o)
+        body = model.body(name)
+        mass = body.mass
+        S, G = second_moments(body, R, o)
+        rotors = []
+        for i, joint in leaves:
+            wheel = model.body(joint.child)
+            S_wheel, G_wheel = second_moments(wheel, R, o)
+            mass, S, G = mass + wheel.mass, S + S_wheel, G + G_wheel
+            a = joint.axis / norm(joint.axis)
+            axial = a @ wheel.inertia @ a
+            hubs = [
+                c.centre for c in model.contacts if isinstance(c, Wheel) and c.body == joint.child
+            ]
+            centre = hubs[0] if hubs else joint.through
+            rotor = Rotor(i, R.T @ a, R.T @ (centre - o), axial)
+            rotors.append(rotor)
+            place[joint.child] = (index, rotor)
+        place[name] = (index, None)
+        shift = np.vstack(
+            [np.hstack([R, hat(o) @ R]), np.hstack([np.zeros((3, 3)), R])]
+        )  # the adjoint of (R, o)
+        links.append(
+            Link(
+                name=name,
+                parent=parent,
+                joint=-1 if own is None else own[0],
+                slides=own is not None and isinstance(own[1], Prismatic),
+                K=K,
+                p=p,
+                R=R,
+                o=o,
+                mass=mass,
+                S=S,
+                G=G,
+                added=None if body.added is None else shift.T @ body.added @ shift,
+                drag=None if body.drag is None else shift.T @ body.drag @ shift,
+                rotors=tuple(rotors),
+            )
+        )
+    return Tree(model, tuple(links), place)
+
+
+def _frame(
+    model: Model, name: str, folded: set[str], aligned: bool, evaluate: Evaluate
+) -> tuple[Array, Array]:
+    """Return axes and origin of a link: z along its joint, wheel or next joint in the plane of y
+    and z.
+    """
+    axles = [j for j in model.joints if j.parent == name and j.child in folded]
+    children = [j for j in model.joints if j.parent == name and j.child not in folded]
+    own = next((j for j in model.joints if j.child == name), None)
+    contacts = [c for c in model.contacts if c.body == name and isinstance(c, Wheel)]
+    directions = [j.axis / norm(j.axis) for j in axles] + [c.axle / norm(c.axle) for c in contacts]
+    directions += [j.axis / norm(j.axis) for j in children]
+    if own is None:
+        if not aligned:
+            return np.eye(3), np.zeros(3)
+        own = children[0] if children else axles[0] if axles else None
+        points = [j.through for j in axles] + [c.centre for c in contacts]
+        points += [j.through for j in children]
+        origin = points[0] if points else model.bodies[0].com
+        if own is None:
+            z = directions[0] if directions else Z
+        else:
+            z = own.axis / norm(own.axis)
+        return axes_along(z, directions, evaluate), origin
+    z = own.axis / norm(own.axis)
+    points = [j.through for j in axles] + [c.centre for c in contacts]
+    points += [j.through for j in children]
+    through = own.through
+    if points:
+        along = points[0] - through
+        through = through + z * (z[0] * along[0] + z[1] * along[1] + z[2] * along[2])
+    return axes_along(z, directions, evaluate), array(list(through))

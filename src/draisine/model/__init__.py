@@ -1,0 +1,26 @@
+"""What the machine is: frozen data, checked when built."""
+
+from draisine.model.body import Body, inertia
+from draisine.model.contact import HOLONOMIC, Blade, Contact, Pin, Wheel
+from draisine.model.force import Force
+from draisine.model.joint import Joint, Law, Prismatic, Revolute
+from draisine.model.model import GROUPS, TWIST, Model, Output
+
+__all__ = [
+    "GROUPS",
+    "HOLONOMIC",
+    "TWIST",
+    "Blade",
+    "Body",
+    "Contact",
+    "Force",
+    "Joint",
+    "Law",
+    "Model",
+    "Output",
+    "Pin",
+    "Prismatic",
+    "Revolute",
+    "Wheel",
+    "inertia",
+]

@@ -1,0 +1,103 @@
+"""Rigid bodies."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from draisine.errors import ModelError
+from draisine.scalar import Array, Scalar, Vector, array
+
+
+def vector(values: object, what: str) -> Array:
+    """Return three scalars as a vector, or say which thing is not one."""
+    out = array(values)
+    if out.shape != (3,):
+        raise ModelError(f"{what}: expected three components, got shape {out.shape}.")
+    return out
+
+
+def inertia(
+    xx: Scalar = 0.0,
+    yy: Scalar = 0.0,
+    zz: Scalar = 0.0,
+    xy: Scalar = 0.0,
+    xz: Scalar = 0.0,
+    yz: Scalar = 0.0,
+) -> Array:
+    """Return an inertia tensor from its entries (products with the sign of the entry, `xz = -int x
+    z dm`).
+
+    >>> print(inertia(2.0, 3.0, 4.0, xz=0.5))
+    [[2.  0.  0.5]
+     [0.  3.  0. ]
+     [0.5 0.  4. ]]
+    """
+    return array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Body:
+    """A rigid body, drawn in the machine's zero configuration.
+
+    `com` is its centre of mass and `inertia` the tensor about it, both in the drawing's axes.
+    `added` and `drag` are 6x6 fluid terms (linear part first) about the drawing's origin, for
+    swimmers: kinetic energy `eta' added eta / 2`, wrench `-drag eta`, with eta the twist of the
+    frame that coincides with the drawing's when the machine is in its zero configuration.
+    """
+
+    name: str
+    mass: Scalar = 0.0
+    com: Vector = field(default_factory=lambda: np.zeros(3))
+    inertia: Vector = field(default_factory=lambda: np.zeros((3, 3)))
+    added: Array | None = None
+    drag: Array | None = None
+
+    def __post_init__(self) -> None:
+        where = f"body {self.name!r}"
+        object.__setattr__(self, "com", vector(self.com, f"{where}, com"))
+        for attribute, shape in (("inertia", (3, 3)), ("added", (6, 6)), ("drag", (6, 6))):
+            value = getattr(self, attribute)
+            if value is None:
+                continue
+            value = array(value)
+            if value.shape != shape:
+                raise ModelError(
+                    f"{where}, {attribute}: expected shape {shape}, got {value.shape}."
+                )
+            object.__setattr__(self, attribute, value)
+        self._check()
+
+    def _check(self) -> None:
+        where = f"body {self.name!r}"
+        if isinstance(self.mass, (int, float)):
+            if not np.isfinite(self.mass):
+                raise ModelError(f"{where}: mass {self.mass} kg is not a number.")
+            if self.mass < 0:
+                raise ModelError(f"{where}: mass {self.mass} kg is negative.")
+        for attribute in ("com", "inertia", "added", "drag"):
+            value = getattr(self, attribute)
+            if value is not None and value.dtype != object and not np.all(np.isfinite(value)):
+                raise ModelError(f"{where}: {attribute} has entries that are not numbers.")
+        if self.inertia.dtype != object:
+            _check_inertia(where, self.inertia)
+        if self.added is not None and self.added.dtype != object:
+            _check_semidefinite(f"{where}: added mass", self.added)
+
+
+def _check_semidefinite(what: str, matrix: Array) -> None:
+    scale = np.abs(matrix).max()
+    if not np.allclose(matrix, matrix.T, rtol=0.0, atol=1e-12 * scale):
+        raise ModelError(f"{what} is not symmetric.")
+    least = np.linalg.eigvalsh(matrix)[0]
+    if least < -1e-12 * scale:
+        raise ModelError(f"{what} is not positive semidefinite: least eigenvalue {least:.6g}.")
+
+
+def _check_inertia(where: str, tensor: Array) -> None:
+    _check_semidefinite(f"{where}: inertia", tensor)
+    a, b, c = np.linalg.eigvalsh(tensor)
+    if a + b < c * (1 - 1e-9):
+        raise ModelError(
+            f"{where}: principal moments {a:.6g}, {b:.6g}, {c:.6g} kg m^2 break the triangle inequality; "
+            "no distribution of mass has them. Check units and the reference point (the centre of mass)."
+        )

@@ -1,0 +1,24 @@
+"""Forces from outside, as inputs."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+
+from draisine.model.body import vector
+from draisine.scalar import Vector
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Force:
+    """A push at a point of a body: three inputs `name.x`, `name.y`, `name.z` in newtons, in world
+    or body axes.
+    """
+
+    name: str
+    body: str
+    point: Vector = field(default_factory=lambda: np.zeros(3))
+    frame: Literal["world", "body"] = "world"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "point", vector(self.point, f"force {self.name!r}, point"))

@@ -1,0 +1,144 @@
+"""The machine as a whole: a tree of bodies on a base, checked when built."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from draisine.errors import ModelError, did_you_mean
+from draisine.model.body import Body, vector
+from draisine.model.contact import Contact
+from draisine.model.force import Force
+from draisine.model.joint import Joint
+from draisine.scalar import Scalar, Vector
+
+TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
+"""The components of the base's twist, in its own axes."""
+
+GROUPS: dict[str, tuple[int, ...]] = {
+    "SE(3)": (0, 1, 2, 3, 4, 5),
+    "SE(2)": (0, 1, 5),
+    "SO(3)": (3, 4, 5),
+    "translations": (0, 1, 2),
+    "fixed": (),
+}
+"""The motions that a base can have: its group and the twist components that it leaves free."""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A named scalar of interest; `value(view)` computes it over any scalar from a
+    `mechanics.kinematics.View`.
+    """
+
+    name: str
+    value: Callable[[Any], Scalar] = field(repr=False)
+    unit: str = ""
+    meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Model:
+    """A machine: bodies, joints, contacts, forces, gravity, the group of its base, and named
+    outputs.
+
+    The first body is the base. The pose g of the base is that of the drawing's frame, fixed to the
+    base body; the ground is the plane z = 0 of the world; `gravity` is an acceleration in world
+    axes.
+    """
+
+    bodies: Sequence[Body]
+    joints: Sequence[Joint] = ()
+    contacts: Sequence[Contact] = ()
+    forces: Sequence[Force] = ()
+    gravity: Vector = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
+    base: str = "SE(3)"
+    outputs: Sequence[Output] = ()
+
+    def __post_init__(self) -> None:
+        for name in ("bodies", "joints", "contacts", "forces", "outputs"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
+        object.__setattr__(self, "gravity", vector(self.gravity, "gravity"))
+        if self.base not in GROUPS:
+            raise ModelError(f"base group {self.base!r}. {did_you_mean(self.base, GROUPS)}")
+        if not self.bodies:
+            raise ModelError("a model needs at least one body.")
+        self._check_names()
+        self._check_tree()
+
+    @property
+    def twist(self) -> tuple[int, ...]:
+        """Which of the six twist components of the base are free."""
+        return GROUPS[self.base]
+
+    @property
+    def speeds(self) -> tuple[str, ...]:
+        """The names of the components of v = (eta, rdot)."""
+        return tuple(TWIST[i] for i in self.twist) + tuple(f"{j.name}_rate" for j in self.joints)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the inputs: joint torques, then the components of the forces."""
+        pushes = tuple(f"{f.name}.{axis}" for f in self.forces for axis in "xyz")
+        return tuple(j.name for j in self.joints) + pushes
+
+    def body(self, name: str) -> Body:
+        """Return the body of that name."""
+        for body in self.bodies:
+            if body.name == name:
+                return body
+        raise ModelError(f"no body {name!r}. {did_you_mean(name, (b.name for b in self.bodies))}")
+
+    def _check_names(self) -> None:
+        for kind, things in (
+            ("body", self.bodies),
+            ("joint", self.joints),
+            ("contact", self.contacts),
+            ("force", self.forces),
+            ("output", self.outputs),
+        ):
+            seen: set[str] = set()
+            for thing in things:
+                if thing.name in seen:
+                    raise ModelError(f"{kind} {thing.name!r} is there twice; names must differ.")
+                seen.add(thing.name)
+        known = [b.name for b in self.bodies]
+        for kind, pairs in (
+            ("joint", [(j.name, b) for j in self.joints for b in (j.parent, j.child)]),
+            ("contact", [(c.name, c.body) for c in self.contacts]),
+            ("force", [(f.name, f.body) for f in self.forces]),
+        ):
+            for name, body in pairs:
+                if body not in known:
+                    raise ModelError(
+                        f"{kind} {name!r}: no body {body!r}. {did_you_mean(body, known)}"
+                    )
+
+    def _check_tree(self) -> None:
+        base = self.bodies[0].name
+        parents: dict[str, Joint] = {}
+        for joint in self.joints:
+            if joint.child in parents:
+                raise ModelError(
+                    f"body {joint.child!r} has two parents: joints {parents[joint.child].name!r} and "
+                    f"{joint.name!r}. A tree allows one; close loops by contacts."
+                )
+            if joint.child == base:
+                raise ModelError(
+                    f"joint {joint.name!r}: {base!r} is the base (the first body) and has no parent."
+                )
+            parents[joint.child] = joint
+        for body in self.bodies[1:]:
+            path, name = [body.name], body.name
+            while name != base:
+                if name not in parents:
+                    raise ModelError(
+                        f"body {name!r} hangs on no joint; only the base, {base!r}, may."
+                    )
+                name = parents[name].parent
+                if name in path:
+                    raise ModelError(
+                        f"joints form a cycle through bodies {', '.join(map(repr, path))}."
+                    )
+                path.append(name)

@@ -1,0 +1,52 @@
+"""The folder is the registry: find the one file of a name, or FILE.py:function."""
+
+import importlib
+import importlib.util
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+
+from draisine.errors import UnknownNameError, did_you_mean
+
+FOLDERS = {
+    "vehicle": "draisine.vehicles",
+    "integrator": "draisine.simulation.integrators",
+    "formulation": "draisine.mechanics.formulations",
+    "target": "draisine.codegen.targets",
+}
+"""What can be found by name, and where it lives."""
+
+ENTRY = {"vehicle": "", "integrator": "advance", "formulation": "", "target": "emit"}
+"""The function that makes a file an entry of its kind; for vehicles it has the file's own name."""
+
+
+def names(kind: str) -> tuple[str, ...]:
+    """Return what there is of a kind.
+
+    >>> "whipple" in names("vehicle"), "rk4" in names("integrator")
+    (True, True)
+    """
+    package = importlib.import_module(FOLDERS[kind])
+    folder = Path(package.__path__[0])
+    wanted = ENTRY[kind]
+    found = []
+    for module in pkgutil.iter_modules([str(folder)]):
+        text = (folder / f"{module.name}.py").read_text() if not module.ispkg else ""
+        if f"def {wanted or module.name}(" in text or kind == "formulation":
+            found.append(module.name)
+    return tuple(found)
+
+
+def find(kind: str, name: str) -> ModuleType:
+    """Return the module of that kind and name, or say what was meant."""
+    if kind == "vehicle" and ".py:" in name:
+        path = Path(name.rpartition(":")[0])
+        spec = importlib.util.spec_from_file_location(path.stem, path)
+        if spec is None or spec.loader is None or not path.exists():
+            raise UnknownNameError(f"vehicle {name!r}: no file {str(path)!r}.")
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+    if name not in names(kind):
+        raise UnknownNameError(f"no {kind} {name!r}. {did_you_mean(name, names(kind))}")
+    return importlib.import_module(f"{FOLDERS[kind]}.{name}")

@@ -1,0 +1,218 @@
+"""Dormand and Prince's method of eighth order with adaptive steps and dense output of seventh
+order.
+
+Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, 2nd ed., section II.10,
+doi:10.1007/978-3-540-78862-1; the coefficients are SciPy's.
+"""
+
+import numpy as np
+from scipy.integrate import DOP853
+
+from draisine.simulation.integrators.native import Floats, Problem, evaluate, jit, settle, trouble
+
+ORDER = 8
+ADAPTIVE = True
+
+STAGES = 12
+A = np.ascontiguousarray(np.vstack([DOP853.A, DOP853.B[None, :]]))[:, :STAGES]
+C = np.append(DOP853.C, 1.0)
+E3, E5 = np.ascontiguousarray(DOP853.E3), np.ascontiguousarray(DOP853.E5)
+D = np.ascontiguousarray(DOP853.D)
+A_EXTRA, C_EXTRA = np.ascontiguousarray(DOP853.A_EXTRA), np.ascontiguousarray(DOP853.C_EXTRA)
+
+
+@jit
+def _run(
+    rate: int,
+    rate_table: Floats,
+    rate_size: int,
+    project: int,
+    project_table: Floats,
+    project_size: int,
+    pose_size: int,
+    tail: Floats,
+    floors: Floats,
+    y0: Floats,
+    t0: float,
+    t1: float,
+    grid: Floats,
+    samples: Floats,
+    rtol: float,
+    atol: float,
+    A: Floats,
+    C: Floats,
+    E3: Floats,
+    E5: Floats,
+    D: Floats,
+    A_extra: Floats,
+    C_extra: Floats,
+) -> tuple[int, int, int]:
+    n = len(y0)
+    last = np.nextafter(t1, t0)
+    x = np.empty(1 + n + len(tail))
+    x[1 + n :] = tail
+    y, new = y0.copy(), np.empty(n)
+    K = np.empty((16, n))
+    out = np.empty(rate_size)
+    settled = np.empty(max(project_size, 1))
+    t, h, at, steps = t0, min(0.01, t1 - t0), 0, 0
+    while at < len(grid) and grid[at] <= t0:
+        samples[at] = y
+        at += 1
+    x[0] = t
+    x[1 : 1 + n] = y
+    evaluate(rate, rate_table, x, out)
+    K[0] = out[:n]
+    wrong = trouble(out, n, floors)
+    if wrong:
+        return wrong, at, steps
+    while t < t1:
+        if h < 1e-14 * max(abs(t), 1.0):
+            return 3, at, steps
+        final = t + h >= t1 - 1e-14 * max(abs(t1), 1.0)
+        if final:
+            h = t1 - t
+        for s in range(1, 13):
+            for k in range(n):
+                step = 0.0
+                for j in range(s):
+                    step += A[s, j] * K[j, k]
+                new[k] = y[k] + h * step
+            x[0] = min(t + C[s] * h, last)
+            x[1 : 1 + n] = new
+            evaluate(rate, rate_table, x, out)
+            K[s] = out[:n]
+        error5, error3 = 0.0, 0.0
+        for k in range(n):
+            scale = atol + rtol * max(abs(y[k]), abs(new[k]))
+            e5, e3 = 0.0, 0.0
+            for j in range(13):
+                e5 += E5[j] * K[j, k]
+                e3 += E3[j] * K[j, k]
+            error5 += (e5 / scale) ** 2
+            error3 += (e3 / scale) ** 2
+        both = error5 + 0.01 * error3
+        error = 0.0 if both == 0.0 else h * error5 / np.sqrt(both * n)
+        if not (error < 1.0):
+            if not np.isfinite(error):
+                h *= 0.1
+            else:
+                h *= max(0.2, 0.9 * error ** (-1.0 / 8.0))
+            continue
+        end = t1 if final else t + h
+        if at < len(grid) and grid[at] < end:
+            before = at
+            at = _dense(
+                rate,
+                rate_table,
+                x,
+                out,
+                y,
+                new,
+                t,
+                h,
+                end,
+                last,
+                K,
+                D,
+                A_extra,
+                C_extra,
+                grid,
+                samples,
+                at,
+            )
+            for i in range(before, at):
+                x[0] = grid[i]
+                x[1 : 1 + n] = samples[i]
+                settle(project, project_table, x, settled, pose_size)
+                samples[i] = x[1 : 1 + n]
+        t = end
+        x[0] = t
+        x[1 : 1 + n] = new
+        settle(project, project_table, x, settled, pose_size)
+        y[:] = x[1 : 1 + n]
+        if final and at < len(grid):
+            samples[at] = y
+            at += 1
+        x[0] = min(t, last)
+        evaluate(rate, rate_table, x, out)
+        K[0] = out[:n]
+        steps += 1
+        wrong = trouble(out, n, floors)
+        if wrong:
+            return wrong, at, steps
+        h *= 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
+    return 0, at, steps
+
+
+@jit
+def _dense(
+    rate: int,
+    rate_table: Floats,
+    x: Floats,
+    out: Floats,
+    y: Floats,
+    new: Floats,
+    t: float,
+    h: float,
+    end: float,
+    last: float,
+    K: Floats,
+    D: Floats,
+    A_extra: Floats,
+    C_extra: Floats,
+    grid: Floats,
+    samples: Floats,
+    at: int,
+) -> int:
+    """Write the samples of the grid that lie inside a step; return the first that does not."""
+    n = len(y)
+    for s in range(3):
+        for k in range(n):
+            step = 0.0
+            for j in range(13 + s):
+                step += A_extra[s, j] * K[j, k]
+            x[1 + k] = y[k] + h * step
+        x[0] = min(t + C_extra[s] * h, last)
+        evaluate(rate, rate_table, x, out)
+        K[13 + s] = out[:n]
+    F = np.empty((7, n))
+    for k in range(n):
+        delta = new[k] - y[k]
+        F[0, k] = delta
+        F[1, k] = h * K[0, k] - delta
+        F[2, k] = 2.0 * delta - h * (K[12, k] + K[0, k])
+        for i in range(4):
+            step = 0.0
+            for j in range(16):
+                step += D[i, j] * K[j, k]
+            F[3 + i, k] = h * step
+    while at < len(grid) and grid[at] < end:
+        z = (grid[at] - t) / h
+        for k in range(n):
+            value = 0.0
+            for i in range(7):
+                value += F[6 - i, k]
+                value *= z if i % 2 == 0 else 1.0 - z
+            samples[at, k] = y[k] + value
+        at += 1
+    return at
+
+
+def advance(
+    problem: Problem,
+    y: Floats,
+    t0: float,
+    t1: float,
+    dt: float,
+    grid: Floats,
+    rtol: float,
+    atol: float,
+) -> tuple[Floats, Floats, int]:
+    """Return times, samples and status at the times of the grid, which ends with t1; steps are as
+    long as the tolerances allow.
+    """
+    samples = np.empty((len(grid), len(y)))
+    method = (A, C, E3, E5, D, A_EXTRA, C_EXTRA)
+    status, done, _ = _run(*(*problem.arguments, y, t0, t1, grid, samples, rtol, atol, *method))
+    return grid[:done], samples[:done], status

@@ -1,0 +1,87 @@
+"""Adams methods of fixed step, started by Runge-Kutta: a predictor alone, or predict, evaluate,
+correct, evaluate.
+"""
+
+import math
+
+import numpy as np
+
+from draisine.simulation.integrators import rk4
+from draisine.simulation.integrators.native import Floats, Problem, evaluate, jit, settle, trouble
+
+AB4 = np.array([55.0, -59.0, 37.0, -9.0]) / 24.0
+"""Adams-Bashforth of fourth order: weights of f at steps n, n-1, n-2, n-3."""
+
+
+@jit
+def _run(
+    rate: int,
+    rate_table: Floats,
+    rate_size: int,
+    project: int,
+    project_table: Floats,
+    project_size: int,
+    pose_size: int,
+    tail: Floats,
+    floors: Floats,
+    t0: float,
+    t1: float,
+    steps: int,
+    samples: Floats,
+    predictor: Floats,
+    corrector: Floats,
+) -> tuple[int, int]:
+    n, h = samples.shape[1], (t1 - t0) / steps
+    last = np.nextafter(t1, t0)
+    x = np.empty(1 + n + len(tail))
+    x[1 + n :] = tail
+    past = np.empty((4, rate_size))
+    out = np.empty(rate_size)
+    settled = np.empty(max(project_size, 1))
+    for i in range(4):
+        x[0] = t0 + i * h
+        x[1 : 1 + n] = samples[i]
+        evaluate(rate, rate_table, x, out)
+        past[3 - i] = out
+    for i in range(3, steps):
+        wrong = trouble(past[0], n, floors)
+        if wrong:
+            return wrong, i
+        x[0] = min(t0 + (i + 1) * h, last)
+        for k in range(n):
+            step = 0.0
+            for j in range(4):
+                step += predictor[j] * past[j, k]
+            x[1 + k] = samples[i, k] + h * step
+        if len(corrector):
+            evaluate(rate, rate_table, x, out)
+            for k in range(n):
+                step = corrector[0] * out[k]
+                for j in range(1, len(corrector)):
+                    step += corrector[j] * past[j - 1, k]
+                x[1 + k] = samples[i, k] + h * step
+        settle(project, project_table, x, settled, pose_size)
+        samples[i + 1] = x[1 : 1 + n]
+        evaluate(rate, rate_table, x, out)
+        for j in range(3, 0, -1):
+            past[j] = past[j - 1]
+        past[0] = out
+    return 0, steps
+
+
+def adams(
+    problem: Problem, y: Floats, t0: float, t1: float, dt: float, corrector: Floats
+) -> tuple[Floats, Floats, int]:
+    """Return times, samples and status of an Adams method with the given corrector (empty: the
+    predictor alone).
+    """
+    steps = max(4, math.ceil((t1 - t0) / dt - 1e-9))
+    h = (t1 - t0) / steps
+    times = t0 + np.arange(steps + 1) * h
+    samples = np.empty((steps + 1, len(y)))
+    _, start, status = rk4.advance(problem, y, t0, t0 + 3 * h, h, times, 0.0, 0.0)
+    done = len(start) - 1
+    samples[: done + 1] = start
+    if status == 0:
+        status, done = _run(*(*problem.arguments, t0, t1, steps, samples, AB4, corrector))
+    return times[: done + 1], samples[: done + 1], status

@@ -1,0 +1,108 @@
+"""What all integrators share: calling machine code by its address, and the state of a run."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar, cast
+
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
+from numpy.typing import NDArray
+
+Floats = NDArray[Any]
+F = TypeVar("F", bound=Callable[..., Any])
+
+DONE, NOT_FINITE, DEGENERATE, TOO_SMALL = 0, 1, 2, 3
+"""How a stretch ended: whole; a value that is no number; a pivot near zero; no step is small
+enough.
+"""
+
+
+def jit(function: F) -> F:
+    """Return the function compiled, kept on disk where there is a place to keep it."""
+    try:
+        return cast(F, njit(cache=True, nogil=True)(function))
+    except RuntimeError:  # nowhere to write
+        return cast(F, njit(nogil=True)(function))
+
+
+def _call(typing_context, address, x, table, out):  # type: ignore[no-untyped-def]
+    """Call `void f(x, table, out, 1)` by its address; the arrays are given by theirs."""
+    signature = types.void(types.int64, types.int64, types.int64, types.int64)
+
+    def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
+        word = ir.IntType(64)
+        kind = ir.FunctionType(ir.VoidType(), [word, word, word, word])
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        builder.call(function, [*arguments[1:], word(1)])
+        return context.get_dummy_value()
+
+    return signature, generate
+
+
+call: Any = intrinsic(_call)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """A right-hand side and a projection by address, with their tables; `tail` is what follows y in
+    their input.
+
+    `project` is 0 where there is none. `floors` are the least sizes that the right-hand side's
+    pivots may have.
+    """
+
+    rate: int
+    rate_table: Floats
+    rate_size: int
+    project: int
+    project_table: Floats
+    project_size: int
+    pose_size: int
+    tail: Floats
+    floors: Floats
+    keep: Any = field(default=None, repr=False)
+
+    @property
+    def arguments(self) -> Any:
+        """The fields in the order in which compiled functions take them."""
+        return (
+            self.rate,
+            self.rate_table,
+            self.rate_size,
+            self.project,
+            self.project_table,
+            self.project_size,
+            self.pose_size,
+            self.tail,
+            self.floors,
+        )
+
+
+@jit
+def evaluate(rate: int, table: Floats, x: Floats, out: Floats) -> None:
+    """Write the rate of y into `out` for the input x = (t, y, tail)."""
+    call(rate, x.ctypes.data, table.ctypes.data, out.ctypes.data)
+
+
+@jit
+def settle(project: int, table: Floats, x: Floats, out: Floats, pose_size: int) -> None:
+    """Replace the pose and shape in x by their projection."""
+    if project != 0:
+        call(project, x.ctypes.data, table.ctypes.data, out.ctypes.data)
+        for k in range(pose_size):
+            x[1 + k] = out[k]
+
+
+@jit
+def trouble(out: Floats, n: int, floors: Floats) -> int:
+    """Return what is wrong with a right-hand side, if anything."""
+    total = 0.0
+    for k in range(n):
+        total += out[k] * 0.0
+    if total != 0.0:
+        return 1
+    for k in range(len(floors)):
+        if abs(out[n + k]) < floors[k]:
+            return 2
+    return 0

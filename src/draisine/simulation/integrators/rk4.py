@@ -1,0 +1,82 @@
+"""The classical Runge-Kutta method of fourth order."""
+
+import math
+
+import numpy as np
+
+from draisine.simulation.integrators.native import Floats, Problem, evaluate, jit, settle, trouble
+
+ORDER = 4
+ADAPTIVE = False
+
+
+@jit
+def _run(
+    rate: int,
+    rate_table: Floats,
+    rate_size: int,
+    project: int,
+    project_table: Floats,
+    project_size: int,
+    pose_size: int,
+    tail: Floats,
+    floors: Floats,
+    y: Floats,
+    t0: float,
+    t1: float,
+    steps: int,
+    samples: Floats,
+) -> tuple[int, int]:
+    n, h = len(y), (t1 - t0) / steps
+    last = np.nextafter(t1, t0)
+    x = np.empty(1 + n + len(tail))
+    x[1 : 1 + n] = y
+    x[1 + n :] = tail
+    start = np.empty(n)
+    k1, k2 = np.empty(rate_size), np.empty(rate_size)
+    k3, k4 = np.empty(rate_size), np.empty(rate_size)
+    settled = np.empty(max(project_size, 1))
+    samples[0] = y
+    for i in range(steps):
+        t = t0 + i * h
+        x[0] = t
+        start[:] = x[1 : 1 + n]
+        evaluate(rate, rate_table, x, k1)
+        wrong = trouble(k1, n, floors)
+        if wrong:
+            return wrong, i
+        x[0] = min(t + 0.5 * h, last)
+        for k in range(n):
+            x[1 + k] = start[k] + 0.5 * h * k1[k]
+        evaluate(rate, rate_table, x, k2)
+        for k in range(n):
+            x[1 + k] = start[k] + 0.5 * h * k2[k]
+        evaluate(rate, rate_table, x, k3)
+        x[0] = min(t + h, last)
+        for k in range(n):
+            x[1 + k] = start[k] + h * k3[k]
+        evaluate(rate, rate_table, x, k4)
+        for k in range(n):
+            x[1 + k] = start[k] + h * (k1[k] + 2.0 * (k2[k] + k3[k]) + k4[k]) / 6.0
+        x[0] = t0 + (i + 1) * h
+        settle(project, project_table, x, settled, pose_size)
+        samples[i + 1] = x[1 : 1 + n]
+    return 0, steps
+
+
+def advance(
+    problem: Problem,
+    y: Floats,
+    t0: float,
+    t1: float,
+    dt: float,
+    grid: Floats,
+    rtol: float,
+    atol: float,
+) -> tuple[Floats, Floats, int]:
+    """Return times, samples and status of equal steps no longer than dt."""
+    steps = max(1, math.ceil((t1 - t0) / dt - 1e-9))
+    samples = np.empty((steps + 1, len(y)))
+    status, done = _run(*(*problem.arguments, y, t0, t1, steps, samples))
+    times = t0 + np.arange(steps + 1) * ((t1 - t0) / steps)
+    return times[: done + 1], samples[: done + 1], status

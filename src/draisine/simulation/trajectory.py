@@ -1,0 +1,202 @@
+"""What a run leaves: arcs of motion, and the whole as labelled data."""
+
+import json
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.system import Floats, Machine, State
+
+if TYPE_CHECKING:
+    import xarray
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, and what followed y in
+    the input.
+    """
+
+    machine: Machine
+    t: Floats
+    y: Floats
+    tail: Floats
+
+    @cached_property
+    def seen(self) -> dict[str, Floats]:
+        """Everything that `observe` knows of every sample, time last."""
+        x = np.vstack(
+            [self.t[None, :], self.y.T, np.repeat(self.tail[:, None], len(self.t), axis=1)]
+        )
+        return self.machine.observe.batch(x)
+
+    def pose(self) -> tuple[Floats, Floats]:
+        """Return the user's quaternions and positions, time last."""
+        return self.machine.user_pose(self.y.T[:4], self.y.T[4:7])
+
+
+@dataclass(frozen=True)
+class Trajectory:
+    """A whole run: its arcs in order, how it ended, and how it was made."""
+
+    arcs: tuple[Arc, ...]
+    outcome: str
+    made: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def t(self) -> Floats:
+        """All times."""
+        return np.concatenate([arc.t for arc in self.arcs])
+
+    def final(self) -> State:
+        """Return the last state."""
+        arc = self.arcs[-1]
+        q, p = arc.pose()
+        n = len(arc.machine.system.model.joints)
+        return State(q[:, -1], p[:, -1], arc.y[-1, 7 : 7 + n], arc.seen["v"][:, -1])
+
+    def to_xarray(self) -> "xarray.Dataset":
+        """Return the run as a dataset: time first, with units and long names; what it was made with
+        is in its attributes.
+        """
+        import xarray
+
+        machine = self.arcs[0].machine
+        model = machine.system.model
+        seen = {
+            key: np.concatenate([a.seen[key] for a in self.arcs], axis=1).T
+            for key in self.arcs[0].seen
+        }
+        poses = [arc.pose() for arc in self.arcs]
+        q = np.concatenate([pose[0] for pose in poses], axis=1).T
+        y = np.concatenate([arc.y for arc in self.arcs])
+        n, contacts = len(model.joints), [c.name for c in model.contacts]
+        steps = len(self.t)
+        names = machine.system.outputs
+        units = {"yaw": "rad", "lean": "rad", "pitch": "rad"} | {
+            o.name: o.unit for o in model.outputs
+        }
+        meanings = {
+            "yaw": "heading, positive to the left",
+            "lean": "lean, positive to the right",
+            "pitch": "pitch, positive nose down",
+        } | {o.name: o.meaning for o in model.outputs}
+        data: dict[str, tuple[tuple[str, ...], Floats, str, str]] = {
+            "orientation": (
+                ("time", "quaternion"),
+                q,
+                "1",
+                "unit quaternion of the base, scalar first",
+            ),
+            "position": (
+                ("time", "axis"),
+                seen["position"],
+                "m",
+                "position of the drawing's origin on the base",
+            ),
+            "shape": (("time", "joint"), y[:, 7 : 7 + n], "rad or m", "joint coordinates"),
+            "speeds": (
+                ("time", "speed"),
+                seen["v"],
+                "m/s or rad/s",
+                "base twist in its own axes, joint rates",
+            ),
+            "accelerations": (
+                ("time", "speed"),
+                seen["vdot"],
+                "m/s2 or rad/s2",
+                "rates of the speeds",
+            ),
+            "inputs": (
+                ("time", "input"),
+                seen["inputs"],
+                "N m or N",
+                "joint torques and outer forces",
+            ),
+            "kinetic_energy": (("time",), seen["kinetic"][:, 0], "J", "kinetic energy"),
+            "potential_energy": (
+                ("time",),
+                seen["potential"][:, 0],
+                "J",
+                "energy of weight and springs",
+            ),
+            "energy": (
+                ("time",),
+                (seen["kinetic"] + seen["potential"])[:, 0],
+                "J",
+                "mechanical energy",
+            ),
+            "momentum": (("time", "axis"), seen["momentum"], "N s", "linear momentum"),
+            "angular_momentum": (
+                ("time", "axis"),
+                seen["angular_momentum"],
+                "N m s",
+                "angular momentum about the world's origin",
+            ),
+        }
+        if contacts:
+            shape = (steps, len(contacts), 3)
+            data["contact_point"] = (
+                ("time", "contact", "axis"),
+                seen["points"].reshape(shape),
+                "m",
+                "where each contact touches",
+            )
+            data["contact_force"] = (
+                ("time", "contact", "direction"),
+                seen["forces"].reshape(shape),
+                "N",
+                "force of the ground on the machine",
+            )
+            data["gap"] = (
+                ("time", "contact"),
+                seen["gaps"],
+                "m",
+                "height of the contact point over the ground",
+            )
+        if machine.states:
+            data["control_state"] = (
+                ("time", "state"),
+                y[:, len(y[0]) - machine.states :],
+                "",
+                "states of the control law",
+            )
+        if seen["law_torques"].shape[1]:
+            data["law_torque"] = (
+                ("time", "law"),
+                seen["law_torques"],
+                "N m or N",
+                "what prescribed joints need",
+            )
+        for k, name in enumerate(names):
+            data[name] = (("time",), seen["outputs"][:, k], units[name], meanings[name])
+            rate = f"{units[name]}/s" if units[name] else ""
+            data[f"{name}_rate"] = (("time",), seen["output_rates"][:, k], rate, f"rate of {name}")
+        coordinates = {
+            "time": ("time", self.t, {"units": "s", "long_name": "time"}),
+            "quaternion": list("wxyz"),
+            "axis": list("xyz"),
+            "joint": [j.name for j in model.joints],
+            "speed": list(model.speeds),
+            "input": list(model.inputs),
+            "contact": contacts,
+            "direction": ["normal", "along", "across"],
+            "law": [j.name for j in model.joints if j.law is not None],
+        }
+        used = {dim for dims, *_ in data.values() for dim in dims}
+        return xarray.Dataset(
+            {
+                name: (dims, values, {"units": unit, "long_name": meaning})
+                for name, (dims, values, unit, meaning) in data.items()
+            },
+            coords={k: v for k, v in coordinates.items() if k in used},
+            attrs={
+                "vehicle": machine.system.vehicle.__name__,
+                "parameters": json.dumps(machine.system.parameters),
+                "mode": json.dumps(dict(machine.mode)),
+                "outcome": self.outcome,
+            }
+            | {k: v for k, v in self.made.items() if v is not None},
+        )

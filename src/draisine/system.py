@@ -1,0 +1,430 @@
+"""Compiled machines: derive once, run many times."""
+
+import hashlib
+import inspect
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from types import UnionType
+from typing import Any, cast, get_args, get_type_hints
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.codegen.cache import Store
+from draisine.codegen.program import Program
+from draisine.codegen.targets.native import Native, compile_native, prototype
+from draisine.derivation import Derivation, Derived, Law, output_names
+from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.fingerprint import fingerprint
+from draisine.lie import quaternion, quaternion_product, rotation
+from draisine.mechanics import constraints
+from draisine.mechanics.constraints import Mode, mode_of
+from draisine.mechanics.formulations import multiplier
+from draisine.mechanics.tree import assemble
+from draisine.model import Model
+from draisine.registry import find
+from draisine.trace import Graph
+
+Floats = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """Where a machine is and how it moves: pose (unit quaternion q, position p of the drawing's
+    origin), shape r, speeds v.
+    """
+
+    q: Floats
+    p: Floats
+    r: Floats
+    v: Floats
+
+
+class Compiled:
+    """One program as machine code, bound to one set of parameters; call it with its inputs, get its
+    outputs by name.
+    """
+
+    def __init__(self, program: Program, parameters: Floats, store: Store | None) -> None:
+        self.program = program
+        self.native: Native = compile_native(program, store)
+        self.table: Floats = np.zeros(self.native.size_table)
+        self.inputs = {name: n for name, n in program.inputs.items() if name != "parameters"}
+        unused = ctypes_pointer(self.table)
+        prototype()(self.native.prologue)(ctypes_pointer(parameters), unused, unused, 1)
+        self._call = prototype()(self.native.call)
+        self._x: Floats = np.zeros(self.native.size_in)
+        self._out: Floats = np.zeros(self.native.size_out)
+        self._where = (
+            ctypes_pointer(self._x),
+            ctypes_pointer(self.table),
+            ctypes_pointer(self._out),
+            1,
+        )
+
+    def flat(self, x: Floats) -> Floats:
+        """Return all outputs one after the other, for all inputs one after the other: the fast way
+        from Python.
+        """
+        out: Floats = np.empty(self.native.size_out)
+        self._call(x.ctypes.data, self._where[1], out.ctypes.data, 1)
+        return out
+
+    def __call__(self, **inputs: Any) -> dict[str, Floats]:
+        """Return the outputs by name."""
+        parts = [
+            np.ravel(np.asarray(inputs.get(name, np.zeros(n)), float))
+            for name, n in self.inputs.items()
+        ]
+        return self.split(self.flat(np.concatenate(parts) if parts else np.zeros(0)))
+
+    def split(self, out: Floats) -> dict[str, Floats]:
+        """Return a flat result (entries first) by name."""
+        where = 0
+        named = {}
+        for name, entries in self.program.outputs.items():
+            named[name] = out[where : where + len(entries)]
+            where += len(entries)
+        return named
+
+    def batch(self, x: Floats) -> dict[str, Floats]:
+        """Return the outputs for many inputs: x has one column per state, SIMD lanes take several
+        at once.
+        """
+        count = x.shape[1]
+        padded = -(-count // self.native.lanes) * self.native.lanes
+        wide = np.ascontiguousarray(np.pad(x, ((0, 0), (0, padded - count)), mode="edge"))
+        table = np.ascontiguousarray(np.repeat(self.table[:, None], padded, axis=1))
+        out: Floats = np.empty((self.native.size_out, padded))
+        prototype()(self.native.batch)(wide.ctypes.data, table.ctypes.data, out.ctypes.data, padded)
+        return self.split(out[:, :count])
+
+
+def ctypes_pointer(x: Floats) -> int:
+    """Return the address of an array's data."""
+    return int(x.ctypes.data)
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One mode of a system, compiled: its programs, independent speeds and the inner base frame."""
+
+    system: "System"
+    mode: Mode
+    derived: Derived
+    states: int
+
+    def _compiled(self, name: str) -> Compiled:
+        return Compiled(self.derived.programs[name], self.system.values, self.system.store)
+
+    @cached_property
+    def rate(self) -> Compiled:
+        """The right-hand side of y = (q, p, r, u, z)."""
+        return self._compiled("rate")
+
+    @cached_property
+    def observe(self) -> Compiled:
+        """Everything a user may ask of a state."""
+        return self._compiled("observe")
+
+    @cached_property
+    def project(self) -> Compiled:
+        """One Newton step to the nearest configuration with closed contacts."""
+        return self._compiled("project")
+
+    @cached_property
+    def rows(self) -> Compiled:
+        """Constraint rows and gaps of a configuration."""
+        return self._compiled("rows")
+
+    @cached_property
+    def free(self) -> Compiled:
+        """The saddle-point system of any mode, in the user's speeds."""
+        return self._compiled("free")
+
+    @cached_property
+    def initial(self) -> Compiled:
+        """What can be asked of an initial state, with derivatives."""
+        return self._compiled("initial")
+
+    @cached_property
+    def frame(self) -> tuple[Floats, Floats]:
+        """Axes and origin of the inner base frame in the drawing."""
+        out = self._compiled("frame")()
+        return out["R"].reshape(3, 3), out["o"]
+
+    @property
+    def columns(self) -> list[int]:
+        """Which of (V, W, rdot) the base's group leaves free."""
+        model = self.system.model
+        return [*model.twist, *range(6, 6 + len(model.joints))]
+
+    def inner_pose(self, q: Floats, p: Floats) -> tuple[Floats, Floats]:
+        """Return the pose of the inner base frame for the user's pose; further axes of q, p come
+        last.
+        """
+        A, o = self.frame
+        return quaternion_product(q, quaternion(A)), p + _rotate(q, o)
+
+    def user_pose(self, q: Floats, p: Floats) -> tuple[Floats, Floats]:
+        """Return the user's pose for the pose of the inner base frame."""
+        A, o = self.frame
+        back = quaternion(A) * np.array([1.0, -1.0, -1.0, -1.0])
+        user = quaternion_product(q, back)
+        return user, p - _rotate(user, o)
+
+    def enter(
+        self, state: State, t: float = 0.0, z: Floats | None = None, tolerance: float = 1e-8
+    ) -> Floats:
+        """Return y for a state, after checking that the state satisfies the constraints of the
+        mode.
+        """
+        q, p = self.inner_pose(state.q, state.p)
+        found = self.rows(t=[t], q=q, p=p, r=state.r)
+        inner = self.inner_speeds(state.v, found["ref"])
+        C = found["C"].reshape(-1, len(inner))
+        wrong = np.abs(C @ inner - found["b"])
+        scale = max(1.0, float(np.abs(inner).max(initial=0.0)))
+        if wrong.size and wrong.max() > tolerance * scale:
+            label = constraints.labels(self.system.model, self.mode)[int(np.argmax(wrong))]
+            raise ConfigurationError(
+                f"the speeds break the constraint {label!r} by {wrong.max():.3g}; "
+                "build the state with System.state(), which solves for consistent speeds."
+            )
+        u = inner[self.columns][self.derived.independent]
+        extra = np.zeros(self.states) if z is None else np.asarray(z, float)
+        return np.concatenate([q, p, state.r, u, extra])
+
+    def inner_speeds(self, v: Floats, ref: Floats) -> Floats:
+        """Return (V at ref, W, rdot) in the inner frame for the user's speeds."""
+        A, o = self.frame
+        whole = np.zeros(6 + len(self.system.model.joints))
+        whole[self.columns] = v
+        V, W = whole[:3], whole[3:6]
+        whole[:3] = A.T @ (V + np.cross(W, o + A @ ref))
+        whole[3:6] = A.T @ W
+        return whole
+
+    def look(self, y: Floats, t: float = 0.0, w: Floats | None = None) -> dict[str, Floats]:
+        """Return everything that `observe` knows of one y."""
+        inputs = np.zeros(len(self.system.model.inputs)) if w is None else w
+        rest = np.zeros(self.observe.native.size_in - 1 - len(y) - len(inputs))
+        return self.observe.split(self.observe.flat(np.concatenate([[t], y, inputs, rest])))
+
+
+def _rotate(q: Floats, x: Floats) -> Floats:
+    """Return the fixed vector x turned by (arrays of) quaternions."""
+    R = rotation(q)
+    return np.array([sum(R[i, j] * x[j] for j in range(3)) for i in range(3)])
+
+
+@dataclass(frozen=True)
+class System:
+    """A vehicle with its parameters, ready to run.
+
+    >>> bicycle = compile("whipple")
+    >>> heavier = bicycle.with_parameters(mB=100.0)     # no new derivation, no new compilation
+    """
+
+    vehicle: Callable[..., Model]
+    parameters: dict[str, float]
+    structure: dict[str, Any]
+    store: Store | None = field(default=None, repr=False)
+    _derived: dict[Any, Derived] = field(default_factory=dict, repr=False)
+    _machines: dict[Any, Machine] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def model(self) -> Model:
+        """The model with numbers in it, checked."""
+        return self.vehicle(**self.parameters, **self.structure)
+
+    @cached_property
+    def values(self) -> Floats:
+        """The parameters in order."""
+        return np.array(list(self.parameters.values()), dtype=float)
+
+    def with_parameters(self, **changes: float) -> "System":
+        """Return the same machine with other parameters."""
+        changed = replace(
+            self, parameters=self.parameters | _checked(self.parameters, changes), _machines={}
+        )
+        changed.model  # noqa: B018 - checks the drawing
+        return changed
+
+    def mode(self, statuses: Mapping[str, str] | None = None) -> Mode:
+        """Return the mode that the given statuses make; all other contacts are closed."""
+        return mode_of(self.model, statuses)
+
+    def machine(
+        self,
+        mode: Mapping[str, str] | Mode | None = None,
+        law: Law | None = None,
+        states: int = 0,
+        correction: float | None = None,
+        configuration: State | None = None,
+    ) -> Machine:
+        """Return one mode, derived and compiled; `law` is traced into it, with `states` states of
+        its own.
+
+        `configuration` is where the pivots are chosen; the drawing by default.
+        """
+        statuses = self.mode(dict(mode) if mode is not None else None)
+        around = None if configuration is None else (tuple(configuration.q), tuple(configuration.r))
+        key = (statuses, law, states, correction, around)
+        if key not in self._machines:
+            if key not in self._derived:
+                self._derived[key] = self._derive(statuses, law, states, correction, configuration)
+            self._machines[key] = Machine(self, statuses, self._derived[key], states)
+        return self._machines[key]
+
+    def _derive(
+        self, mode: Mode, law: Law | None, states: int, correction: float | None, at: State | None
+    ) -> Derived:
+        graph = Graph()
+        symbols = {name: graph.symbol(name, parameter=True) for name in self.parameters}
+        model = self.vehicle(**symbols, **self.structure)
+        configuration = None
+        if at is not None:
+            configuration = {f"q[{k}]": float(x) for k, x in enumerate(at.q)}
+            configuration |= {f"r[{k}]": float(x) for k, x in enumerate(at.r)}
+        key = None
+        if self.store is not None:
+            key = fingerprint(
+                (model, mode, law, states, correction, configuration, self.parameters, _versions())
+            )
+        stored = self.store.get(key) if self.store is not None and key is not None else None
+        if stored is not None:
+            return _unpack(stored)
+        derived = Derivation(
+            graph, model, symbols, self.parameters, mode, law, states, configuration
+        ).derive(correction)
+        if self.store is not None and key is not None:
+            self.store.put(key, _pack(derived))
+        return derived
+
+    def accelerate(
+        self,
+        state: State,
+        inputs: Mapping[str, float] | None = None,
+        mode: Mapping[str, str] | Mode | None = None,
+        t: float = 0.0,
+    ) -> tuple[Floats, Floats]:
+        """Return vdot and the multipliers of the mode's rows by the saddle-point system (any mode,
+        any state).
+        """
+        machine = self.machine(mode)
+        out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=self.inputs(inputs))
+        n = len(state.v)
+        C = out["C"].reshape(-1, n)
+        tree_rows = multiplier.active_rows(assemble(self.model), machine.mode)
+        driven = range(3 * len(self.model.contacts), len(C))
+        rows = [*tree_rows, *driven]
+        return multiplier.saddle_point(
+            out["M"].reshape(n, n),
+            out["F"],
+            C[rows],
+            out["c"][rows],
+            constraints.labels(self.model, machine.mode),
+            self.model.speeds,
+        )
+
+    def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
+        """Return inputs by name as a vector, zero where not named."""
+        names = list(self.model.inputs)
+        out = np.zeros(len(names))
+        for name, value in (named or {}).items():
+            if name not in names:
+                raise ParameterError(f"no input {name!r}. {did_you_mean(name, names)}")
+            out[names.index(name)] = value
+        return out
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the outputs."""
+        return output_names(self.model)
+
+
+def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:
+    out = {}
+    for name, value in changes.items():
+        if name not in known:
+            raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, known)}")
+        try:
+            out[name] = float(value)
+        except (TypeError, ValueError):
+            raise ParameterError(f"parameter {name}: {value!r} is not a number.") from None
+        if not np.isfinite(out[name]):
+            raise ParameterError(f"parameter {name}: {value!r} is not finite.")
+    return out
+
+
+def compile(
+    vehicle: str | Callable[..., Model], *, store: Store | None = None, **arguments: Any
+) -> System:
+    """Return a vehicle (a function, or the name of one) as a system: `float` arguments become
+    parameters that can change, others decide the structure.
+
+    An argument annotated `float | None` decides the structure while it is None, and is a parameter
+    once it has a value.
+    """
+    if isinstance(vehicle, str):
+        own = vehicle.rpartition(":")[2]
+        vehicle = cast(Callable[..., Model], getattr(find("vehicle", vehicle), own))
+    signature = inspect.signature(vehicle)
+    hints = get_type_hints(vehicle)
+    for name in arguments:
+        if name not in signature.parameters:
+            raise ParameterError(
+                f"{vehicle.__name__} has no parameter {name!r}. {did_you_mean(name, signature.parameters)}"
+            )
+    parameters: dict[str, float] = {}
+    structure: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        value = arguments.get(name, parameter.default)
+        hint = hints.get(name)
+        numeric = hint is float or (
+            isinstance(hint, UnionType) and float in get_args(hint) and value is not None
+        )
+        if numeric:
+            parameters |= _checked({name: 0.0}, {name: value})
+        else:
+            structure[name] = value
+    system = System(vehicle, parameters, structure, Store() if store is None else store)
+    system.model  # noqa: B018 - checks the drawing
+    return system
+
+
+@cache
+def _versions() -> str:
+    """Return a digest of the code that derivations depend on."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        if path.parts[len(root.parts)] in _DERIVING:
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_DERIVING = {
+    "mechanics", "codegen", "model", "lie.py", "scalar.py", "trace.py", "derivation.py",
+}  # fmt: skip
+
+
+def _pack(derived: Derived) -> bytes:
+    programs = {
+        name: [p.name, p.inputs, p.steps, p.outputs, p.fixed]
+        for name, p in derived.programs.items()
+    }
+    return json.dumps([programs, derived.independent, derived.pivots, derived.columns]).encode()
+
+
+def _unpack(data: bytes) -> Derived:
+    programs, independent, pivots, columns = json.loads(data)
+    unpacked = {
+        name: Program(p[0], p[1], [tuple(step) for step in p[2]], p[3], p[4])
+        for name, p in programs.items()
+    }
+    return Derived(unpacked, independent, [(i, j) for i, j in pivots], columns)

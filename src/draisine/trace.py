@@ -1,0 +1,529 @@
+"""The working algebra of the derivation: scalars that record what is done with them, each value
+once.
+
+Every new node is evaluated at two random points in 50 digits (all symbols positive, then all
+negative). Equal values are one node, opposite values a negation, and a value that is the same plain
+number at both points is that number. So symmetry, orthogonality of joint rotations, `c^2 + s^2 = 1`
+and the exact zeros of an elimination are found where they arise, whoever wrote the expression. Two
+points of opposite sign are needed: one positive point would take sqrt(x x) for x. They are not
+enough for roots: sqrt(x^2 y^2) is x y at both, sqrt((x - y)^2) may be x - y. So what holds of a
+root at the two points must also hold at some dozens of points of mixed signs, in floats.
+"""
+
+import random
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Context, Decimal
+from typing import Any
+
+import mpmath
+import numpy as np
+from numpy.typing import NDArray
+
+_DIGITS = 50
+_EXACT = Context(prec=_DIGITS)
+_ROUND = Context(prec=34)
+_TINY = Decimal("1e-36")
+_ONE = Decimal(1)
+_TRIALS = 48
+"""How many points of mixed signs a root is tried at."""
+
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "neg": np.negative,
+    "inv": np.reciprocal,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "exp": np.exp,
+    "atan2": np.arctan2,
+    "lt": lambda a, b: np.less(a, b) * 1.0,
+    "where": np.where,
+}
+"""How an operation acts on floats and on arrays of them."""
+
+
+class Graph:
+    """Nodes (op, arguments), each with a sampled value; parameters are marked so that their work
+    can be hoisted.
+    """
+
+    def __init__(self) -> None:
+        self.ops: list[tuple[Any, ...]] = []
+        self.values: list[tuple[Decimal, Decimal]] = []
+        self.fixed: list[bool] = []
+        self._rooted: list[bool] = []
+        self._trials: dict[int, NDArray[np.float64]] = {}
+        self._by_value: dict[tuple[Decimal, Decimal], int] = {}
+        self._by_shape: dict[tuple[Any, ...], int] = {}
+
+    def symbol(self, name: str, parameter: bool = False) -> "Expr":
+        """Return the symbol of that name, the same at every call."""
+        shape = ("symbol", name)
+        if shape not in self._by_shape:
+            rng = random.Random(f"draisine {name}")
+            digits = [Decimal(rng.getrandbits(160)) / Decimal(2**160) for _ in range(2)]
+            values = (Decimal("0.5") + digits[0], -Decimal("0.5") - digits[1])
+            self._by_shape[shape] = self._append(shape, values, parameter)
+        return Expr(self, self._by_shape[shape])
+
+    def constant(self, value: float) -> int:
+        """Return the node of a number."""
+        shape = ("const", float(value))
+        if shape not in self._by_shape:
+            exact = Decimal(float(value))
+            self._by_shape[shape] = self._append(shape, (exact, exact), True)
+        return self._by_shape[shape]
+
+    def _append(self, shape: tuple[Any, ...], values: tuple[Decimal, Decimal], fixed: bool) -> int:
+        self.ops.append(shape)
+        self.values.append(values)
+        self.fixed.append(fixed)
+        rooted = shape[0] == "sqrt"
+        if shape[0] not in ("symbol", "const"):
+            for k in shape[1:]:
+                rooted = rooted or self._rooted[k]
+        self._rooted.append(rooted)
+        index = len(self.ops) - 1
+        self._by_value.setdefault((_ROUND.plus(values[0]), _ROUND.plus(values[1])), index)
+        return index
+
+    def node(self, op: str, *args: int) -> "Expr | float":
+        """Return the value of an operation: a known node, its negation, a number, or a new node."""
+        shape = (op, *args)
+        known = self._by_shape.get(shape)
+        if known is not None:
+            return self._result(known)
+        samples = [self.values[i] for i in args]
+        sampled = _SAMPLED.get(op)
+        values: tuple[Decimal | None, ...] = (None, None)
+        if sampled is not None:
+            values = _sample(sampled, samples)
+        fixed = all(self.fixed[i] for i in args)
+        if None in values:  # nothing is known of the value: equal only to itself
+            first, second = self.values[self.symbol(f"opaque {shape}").index]
+            index = self._append(shape, (first, second), fixed)
+            self._by_value[_ROUND.plus(first), _ROUND.plus(second)] = index
+        else:
+            index = self._number(shape, values, samples, fixed)  # type: ignore[arg-type]
+        self._by_shape[shape] = index
+        return self._result(index)
+
+    def _number(
+        self,
+        shape: tuple[Any, ...],
+        values: tuple[Decimal, Decimal],
+        samples: Sequence[tuple[Decimal, Decimal]],
+        fixed: bool,
+    ) -> int:
+        if (
+            shape[0] in ("add", "sub")
+            and all(
+                not values[k] or values[k].adjusted() < samples[0][k].adjusted() - 35
+                for k in range(2)
+            )
+            and self._cancels(shape)
+        ):
+            return self.constant(0.0)
+        key = (_ROUND.plus(values[0]), _ROUND.plus(values[1]))
+        same = self._by_value.get(key)
+        if same is not None and self._holds(shape, same):
+            return same
+        if key[0] == key[1]:
+            number = float(key[0])
+            if abs(Decimal(number) - key[0]) <= _TINY * abs(key[0]):
+                same = self.constant(number)
+                if self._holds(shape, same):
+                    return same
+        opposite = self._by_value.get((-key[0], -key[1]))
+        if (
+            opposite is not None
+            and shape[0] != "neg"
+            and self.fixed[opposite] >= fixed
+            and self._holds(shape, opposite, -1.0)
+        ):
+            shape, fixed = ("neg", opposite), self.fixed[opposite]
+        return self._append(shape, values, fixed)
+
+    def _holds(self, shape: tuple[Any, ...], other: int, sign: float = 1.0) -> bool:
+        """Return whether a new node equals a known one, up to the sign, at points of mixed signs."""
+        rooted = shape[0] == "sqrt" or any(self._rooted[k] for k in (other, *shape[1:]))
+        if not rooted:
+            return True
+        with np.errstate(all="ignore"):
+            value = FUNCTIONS[shape[0]](*[self._trial(k) for k in shape[1:]])
+            return _alike(value, sign * self._trial(other))
+
+    def _cancels(self, shape: tuple[Any, ...]) -> bool:
+        """Return whether the two terms of a sum cancel at points of mixed signs."""
+        op, a, b = shape
+        if not self._rooted[a] and not self._rooted[b]:
+            return True
+        with np.errstate(all="ignore"):
+            return _alike(self._trial(a), self._trial(b) * (1.0 if op == "sub" else -1.0))
+
+    def _trial(self, index: int) -> NDArray[np.float64]:
+        """Return a node's values at the points of mixed signs."""
+        known, stack = self._trials, [index]
+        while stack:
+            i = stack[-1]
+            op, *args = self.ops[i]
+            if op == "const":
+                known[i] = np.full(_TRIALS, args[0])
+            elif op == "symbol":
+                rng = random.Random(f"trial {args[0]}")
+                known[i] = np.array(
+                    [rng.choice((-1, 1)) * rng.uniform(0.5, 1.5) for _ in range(_TRIALS)]
+                )
+            elif missing := [k for k in args if k not in known]:
+                stack += missing
+                continue
+            else:
+                known[i] = FUNCTIONS[op](*[known[k] for k in args])
+            stack.pop()
+        return known[index]
+
+    def _result(self, index: int) -> "Expr | float":
+        op = self.ops[index]
+        return op[1] if op[0] == "const" else Expr(self, index)
+
+
+def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
+    """Return whether two values agree wherever both exist, and exist often enough to tell."""
+    exist = np.isfinite(a) & np.isfinite(b)
+    close = np.abs(a - b) <= 1e-6 * (np.abs(a) + np.abs(b))
+    return bool(np.count_nonzero(exist) >= _TRIALS // 4 and np.all(close[exist]))
+
+
+def _sample(
+    operation: Callable[..., Decimal | None], samples: Sequence[tuple[Decimal, Decimal]]
+) -> tuple[Decimal | None, ...]:
+    """Return an operation's value at both points, None where it has none that a double could hold."""
+    try:
+        values = (operation(*[s[0] for s in samples]), operation(*[s[1] for s in samples]))
+    except ArithmeticError:
+        return (None, None)
+    for value in values:
+        if value and not (value.is_finite() and -300 < value.adjusted() < 300):
+            return (None, None)
+    return values
+
+
+def _function(name: str) -> Callable[[Decimal], Decimal]:
+    def apply(x: Decimal) -> Decimal:
+        with mpmath.workdps(_DIGITS):
+            return Decimal(mpmath.nstr(getattr(mpmath, name)(mpmath.mpf(str(x))), _DIGITS))
+
+    return apply
+
+
+_EXP = _function("exp")
+
+_SAMPLED: dict[str, Callable[..., Decimal | None]] = {
+    "add": _EXACT.add,
+    "sub": _EXACT.subtract,
+    "mul": _EXACT.multiply,
+    "neg": _EXACT.minus,
+    "inv": lambda x: _EXACT.divide(_ONE, x) if x else None,
+    "sqrt": lambda x: _EXACT.sqrt(x) if x >= 0 else None,
+    "sin": _function("sin"),
+    "cos": _function("cos"),
+    "exp": lambda x: _EXP(x) if abs(x) < 700 else None,
+}
+"""How an operation acts on sampled values; None where it has no value at that point."""
+
+
+class Expr:
+    """A scalar of a graph; it takes part in arithmetic with numbers and with its like."""
+
+    __slots__ = ("graph", "index")
+    __array_ufunc__: None
+
+    def __init__(self, graph: Graph, index: int) -> None:
+        self.graph = graph
+        self.index = index
+
+    def _other(self, x: Any) -> int | None:
+        if type(x) is Expr:
+            return x.index
+        if isinstance(x, (int, float, np.integer, np.floating)):
+            return self.graph.constant(float(x))
+        return None
+
+    def _split(self, index: int) -> tuple[int, bool]:
+        """Return the node without its negation, and whether there was one."""
+        op = self.graph.ops[index]
+        return (op[1], True) if op[0] == "neg" else (index, False)
+
+    def _signed(self, value: "Expr | float", negative: bool) -> "Expr | float":
+        return -value if negative else value
+
+    def _sum(self, a: int, b: int) -> "Expr | float":
+        """Return a + b: negations become subtractions, parameters are added first."""
+        g = self.graph
+        (x, minus_x), (y, minus_y) = self._split(a), self._split(b)
+        if minus_x and minus_y:
+            return -self._sum(x, y)
+        if minus_x:
+            return g.node("sub", y, x)
+        if minus_y:
+            return g.node("sub", x, y)
+        return g.node("add", min(x, y), max(x, y))
+
+    def _product(self, a: int, b: int) -> "Expr | float":
+        """Return a b: negations move out, parameters are multiplied first."""
+        g = self.graph
+        (x, minus_x), (y, minus_y) = self._split(a), self._split(b)
+        if g.fixed[x] and not g.fixed[y]:
+            x, y = y, x
+        if g.fixed[y] and not g.fixed[x]:
+            op = g.ops[x]
+            if op[0] == "mul" and g.fixed[op[2]] and not g.fixed[op[1]]:
+                merged = self._product(op[2], y)
+                if not isinstance(merged, Expr):
+                    inner: Expr | float = Expr(g, op[1]) * merged
+                else:
+                    inner = self._product(op[1], merged.index)
+                return self._signed(inner, minus_x != minus_y)
+            return self._signed(g.node("mul", x, y), minus_x != minus_y)
+        return self._signed(g.node("mul", min(x, y), max(x, y)), minus_x != minus_y)
+
+    def __add__(self, other: Any) -> Any:
+        if type(other) is float and other == 0.0:
+            return self
+        i = self._other(other)
+        return NotImplemented if i is None else self._sum(self.index, i)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Any) -> Any:
+        if type(other) is float and other == 0.0:
+            return self
+        i = self._other(other)
+        if i is None:
+            return NotImplemented
+        (x, minus_x), (y, minus_y) = self._split(self.index), self._split(i)
+        if minus_x:
+            return self.graph.node("sub", y, x) if minus_y else -self._sum(x, y)
+        return self._sum(x, y) if minus_y else self.graph.node("sub", x, y)
+
+    def __rsub__(self, other: Any) -> Any:
+        return -self + other
+
+    def __mul__(self, other: Any) -> Any:
+        if type(other) is float:
+            if other == 0.0:
+                return 0.0
+            if other == 1.0:
+                return self
+            if other == -1.0:
+                return -self
+        i = self._other(other)
+        return NotImplemented if i is None else self._product(self.index, i)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> Any:
+        if isinstance(other, Expr):
+            return self * other.inverse()
+        i = self._other(other)
+        return NotImplemented if i is None else self * (1.0 / float(other))
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return other * self.inverse()
+
+    def __pow__(self, other: Any) -> Any:
+        if other == 2:
+            return self * self
+        return NotImplemented
+
+    def __neg__(self) -> Any:
+        x, minus = self._split(self.index)
+        return Expr(self.graph, x) if minus else self.graph.node("neg", x)
+
+    def __pos__(self) -> "Expr":
+        return self
+
+    def __lt__(self, other: Any) -> Any:
+        i = self._other(other)
+        return NotImplemented if i is None else self.graph.node("lt", self.index, i)
+
+    def __gt__(self, other: Any) -> Any:
+        i = self._other(other)
+        return NotImplemented if i is None else self.graph.node("lt", i, self.index)
+
+    def inverse(self) -> Any:
+        """Return 1 / x."""
+        x, minus = self._split(self.index)
+        return self._signed(self.graph.node("inv", x), minus)
+
+    def unary(self, op: str) -> Any:
+        """Return sqrt, sin, cos or exp of x."""
+        x, minus = self._split(self.index)
+        if minus and op == "sin":
+            return self._signed(self.graph.node("sin", x), True)
+        if minus and op == "cos":
+            return self.graph.node("cos", x)
+        return self.graph.node(op, self.index)
+
+    @property
+    def fixed(self) -> bool:
+        """Whether x depends on parameters alone."""
+        return self.graph.fixed[self.index]
+
+    def __repr__(self) -> str:
+        op = self.graph.ops[self.index]
+        return f"Expr({op[1] if op[0] == 'symbol' else op[0]})"
+
+
+def sin(x: Expr) -> Any:
+    """Return the sine."""
+    return x.unary("sin")
+
+
+def cos(x: Expr) -> Any:
+    """Return the cosine."""
+    return x.unary("cos")
+
+
+def sqrt(x: Expr) -> Any:
+    """Return the square root."""
+    return x.unary("sqrt")
+
+
+def exp(x: Expr) -> Any:
+    """Return the exponential."""
+    return x.unary("exp")
+
+
+def _graph(*xs: Any) -> Graph:
+    return next(x.graph for x in xs if isinstance(x, Expr))
+
+
+def _index(graph: Graph, x: Any) -> int:
+    return x.index if isinstance(x, Expr) else graph.constant(float(x))
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """Return the angle of (x, y)."""
+    g = _graph(y, x)
+    return g.node("atan2", _index(g, y), _index(g, x))
+
+
+def where(condition: Any, yes: Any, no: Any) -> Any:
+    """Return `yes` where the condition holds, else `no`."""
+    g = _graph(condition, yes, no)
+    return g.node("where", _index(g, condition), _index(g, yes), _index(g, no))
+
+
+def reachable(graph: Graph, roots: Iterable[int]) -> list[int]:
+    """Return the nodes that the roots need, in order of evaluation."""
+    needed: set[int] = set()
+    stack = list(roots)
+    while stack:
+        i = stack.pop()
+        if i not in needed:
+            needed.add(i)
+            op = graph.ops[i]
+            if op[0] not in ("symbol", "const"):
+                stack.extend(op[1:])
+    return sorted(needed)
+
+
+def evaluate(
+    xs: Sequence[Any], point: Mapping[str, float]
+) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Return expressions as floats at a point that gives each symbol a number."""
+    import math
+
+    expressions = [x for x in xs if isinstance(x, Expr)]
+    if not expressions:
+        return np.array([float(x) for x in xs])
+    graph = expressions[0].graph
+    known: dict[int, float] = {}
+    functions: dict[str, Any] = {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "neg": lambda a: -a,
+        "inv": lambda a: 1.0 / a if a else math.inf,
+        "sqrt": lambda a: math.sqrt(a) if a >= 0 else math.nan,
+        "sin": math.sin,
+        "cos": math.cos,
+        "exp": math.exp,
+        "atan2": math.atan2,
+        "lt": lambda a, b: float(a < b),
+        "where": lambda c, a, b: a if c else b,
+    }
+    for i in reachable(graph, [x.index for x in expressions]):
+        op = graph.ops[i]
+        if op[0] == "const":
+            known[i] = op[1]
+        elif op[0] == "symbol":
+            known[i] = point[op[1]]
+        else:
+            known[i] = functions[op[0]](*[known[k] for k in op[1:]])
+    return np.array([known[x.index] if isinstance(x, Expr) else float(x) for x in xs])
+
+
+def tangent(xs: Sequence[Any], seed: Mapping[str, Any]) -> list[Any]:
+    """Return the directional derivatives of expressions along a seed (symbol name -> rate),
+    exactly.
+    """
+    graph = next((x.graph for x in xs if isinstance(x, Expr)), None)
+    if graph is None:
+        return [0.0] * len(xs)
+    rate: dict[int, Any] = {}
+    for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)]):
+        op, *args = graph.ops[i]
+        if op == "symbol":
+            rate[i] = seed.get(args[0], 0.0)
+            continue
+        if op == "const" or op == "lt":
+            rate[i] = 0.0
+            continue
+        a = Expr(graph, args[0])
+        da = rate[args[0]]
+        y = Expr(graph, i)
+        match op:
+            case "neg":
+                rate[i] = -da
+            case "inv":
+                rate[i] = -(da * (y * y))
+            case "sqrt":
+                rate[i] = 0.5 * da / y if not _is_zero(da) else 0.0
+            case "sin":
+                rate[i] = da * cos(a)
+            case "cos":
+                rate[i] = -(da * sin(a))
+            case "exp":
+                rate[i] = da * y
+            case _:
+                b, db = Expr(graph, args[1]), rate[args[1]]
+                rate[i] = _binary_rate(op, a, da, b, db, args, rate, graph)
+    return [rate[x.index] if isinstance(x, Expr) else 0.0 for x in xs]
+
+
+def _is_zero(x: Any) -> bool:
+    return not isinstance(x, Expr) and x == 0.0
+
+
+def _binary_rate(
+    op: str, a: Expr, da: Any, b: Expr, db: Any, args: list[int], rate: dict[int, Any], graph: Graph
+) -> Any:
+    match op:
+        case "add":
+            return da + db
+        case "sub":
+            return da - db
+        case "mul":
+            return da * b + a * db
+        case "atan2":
+            return (da * b - a * db) / (a * a + b * b)
+        case "where":
+            yes, no = rate[args[1]], rate[args[2]]
+            if _is_zero(yes) and _is_zero(no):
+                return 0.0
+            return graph.node("where", args[0], _index(graph, yes), _index(graph, no))
+    raise AssertionError(op)

@@ -1,0 +1,1 @@
+"""Machines, one file and one function each."""

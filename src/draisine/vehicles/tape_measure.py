@@ -1,0 +1,384 @@
+"""A bicycle with rider from what tape measure and scale give; the rest is estimated, and said so.
+
+The bicycle: shares of mass, centres of mass and radii of gyration are means over bicycles that were
+weighed and swung as pendulums (Moore 2012, doi:10.6084/m9.figshare.1198429: Batavus Browser,
+Crescendo and Stratos, Gary Fisher, Bianchi Pista, a yellow road bicycle; what depends on the grips
+without Fisher and Pista). The mean tensors of inertia are possible ones and only scale with mass
+and size, so the estimates are physically possible for every input.
+
+The rider: fourteen rigid segments with the mass fractions, lengths, centres of mass and radii of
+gyration of de Leva 1996 (men, table 4; doi:10.1016/0021-9290(95)00178-6), scaled by mass and
+stature; hips on the saddle, feet at the cranks, hands at the grips. Where these are not given they
+are means of the measured bicycles too, and so is the distance of arms and legs from the middle.
+"""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from draisine.errors import ParameterError
+
+Point = tuple[float, float]
+
+# Mass fraction; length in mm of a man of STATURE; centre of mass from the first end and radii of
+# gyration about the fore-and-aft, the transverse and the long axis as fractions of the length.
+STATURE = 1741.0
+SEGMENTS = {
+    "head": (0.0694, 242.9, 0.5002, 0.303, 0.315, 0.261),
+    "trunk": (0.4346, 515.5, 0.4310, 0.384, 0.358, 0.197),
+    "upper arms": (2 * 0.0271, 281.7, 0.5772, 0.285, 0.269, 0.158),
+    "forearms": (2 * 0.0162, 268.9, 0.4574, 0.276, 0.265, 0.121),
+    "hands": (2 * 0.0061, 86.2, 0.7900, 0.628, 0.513, 0.401),
+    "thighs": (2 * 0.1416, 422.2, 0.4095, 0.329, 0.329, 0.149),
+    "shanks": (2 * 0.0433, 440.3, 0.4395, 0.251, 0.246, 0.102),
+    "feet": (2 * 0.0137, 258.1, 0.4415, 0.257, 0.245, 0.124),
+}
+NECK = 603.3
+# Fractions of the stature that arms and legs are off the bicycle's plane; of its length that a
+# slightly bent arm reaches.
+ARMS_ASIDE = 0.13
+LEGS_ASIDE = 0.05
+STRETCH = 0.95
+
+_LIMITS = {
+    "wheelbase": (0.3, 4.0, "m"),
+    "trail": (-1.0, 1.0, "m"),
+    "rear_radius": (0.05, 1.0, "m"),
+    "front_radius": (0.05, 1.0, "m"),
+    "bicycle_mass": (2.0, 200.0, "kg"),
+    "rider_mass": (0.0, 300.0, "kg"),
+    "rider_height": (0.6, 2.5, "m"),
+    "gravity": (0.0, 100.0, "m/s^2"),
+}
+_FROM = "measured bicycles (doi:10.6084/m9.figshare.1198429)"
+
+
+@dataclass(frozen=True, slots=True)
+class _Lump:
+    """A mass in the bicycle's plane, or a pair `aside` of it; x forward, h up, central inertia."""
+
+    mass: float
+    x: float
+    h: float
+    xx: float
+    yy: float
+    hh: float
+    xh: float
+    aside: float = 0.0
+
+
+def from_tape_measure(
+    *,
+    wheelbase: float,
+    trail: float,
+    head_angle: float,
+    rear_radius: float,
+    front_radius: float,
+    bicycle_mass: float,
+    rider_mass: float,
+    rider_height: float = 1.75,
+    rear_wheel_mass: float | None = None,
+    front_wheel_mass: float | None = None,
+    fork_mass: float | None = None,
+    saddle: Point | None = None,
+    cranks: Point | None = None,
+    grips: Point | None = None,
+    gravity: float = 9.81,
+) -> tuple[dict[str, float], dict[str, str]]:
+    """Return the benchmark's 26 parameters, and for each estimated one a sentence that says how.
+
+    Metres, kilograms, radians. `head_angle` is measured from the horizontal, as makers give it (72
+    degrees is 1.257); `fork_mass` includes handlebar and stem. `saddle`, `cranks` and `grips` are
+    points (ahead of the rear axle, above the ground). A rider of no mass leaves the bicycle alone.
+    """
+    given = {
+        "wheelbase": wheelbase,
+        "trail": trail,
+        "rear_radius": rear_radius,
+        "front_radius": front_radius,
+        "bicycle_mass": bicycle_mass,
+        "rider_mass": rider_mass,
+        "rider_height": rider_height,
+        "gravity": gravity,
+    }
+    for name, value in given.items():
+        _check_range(name, value, *_LIMITS[name])
+    _check_geometry(wheelbase, trail, head_angle, rear_radius, front_radius)
+    lam = math.pi / 2 - head_angle
+    said: dict[str, str] = {}
+    mass = _masses(bicycle_mass, rear_wheel_mass, front_wheel_mass, fork_mass, said)
+    cranks = _point("cranks", cranks) or (0.416 * wheelbase, 0.167 * rider_height)
+    saddle = _point("saddle", saddle) or (
+        cranks[0] - 0.425 * rider_height * math.cos(1.25),
+        cranks[1] + 0.425 * rider_height * math.sin(1.25),
+    )
+    grips = _point("grips", grips) or (
+        wheelbase + trail - saddle[1] * math.tan(lam),
+        saddle[1],
+    )
+    frame = _frame(mass["B"], wheelbase)
+    rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if rider_mass > 0 else []
+    whole = _together([frame, *rider])
+    fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips)
+    _say_frame(said, rider_mass > 0)
+    _say_rest(said)
+    values = {
+        "w": wheelbase,
+        "c": trail,
+        "lam": lam,
+        "g": gravity,
+        "rR": rear_radius,
+        "mR": mass["R"],
+        "IRxx": 0.27 * mass["R"] * rear_radius**2,
+        "IRyy": 0.42 * mass["R"] * rear_radius**2,
+        **_published("B", whole),
+        **_published("H", fork),
+        "rF": front_radius,
+        "mF": mass["F"],
+        "IFxx": 0.32 * mass["F"] * front_radius**2,
+        "IFyy": 0.56 * mass["F"] * front_radius**2,
+    }
+    return {name: float(value) for name, value in values.items()}, said
+
+
+def _check_range(name: str, value: float, least: float, most: float, unit: str) -> None:
+    if not math.isfinite(value):
+        raise ParameterError(f"{name} = {value} is not a finite number.")
+    if not least <= value <= most:
+        raise ParameterError(
+            f"{name} = {value:g} {unit} is not between {least:g} and {most:g} {unit}; lengths are "
+            "in metres, masses in kilograms."
+        )
+
+
+def _check_geometry(
+    wheelbase: float, trail: float, head_angle: float, rear_radius: float, front_radius: float
+) -> None:
+    if not math.isfinite(head_angle) or not math.radians(20) <= head_angle <= math.radians(120):
+        raise ParameterError(
+            f"head_angle = {head_angle:g} rad is not between 0.349 and 2.094 (20 and 120 degrees "
+            f"from the horizontal); if it is in degrees, give math.radians({head_angle:g})."
+        )
+    if math.hypot(wheelbase, front_radius - rear_radius) <= rear_radius + front_radius:
+        raise ParameterError(
+            f"wheelbase = {wheelbase:g} m: wheels of radius {rear_radius:g} and {front_radius:g} "
+            "m would overlap; measure between the axles, and radii, not diameters."
+        )
+    offset = front_radius * math.cos(head_angle) - trail * math.sin(head_angle)
+    if abs(offset) >= front_radius:
+        raise ParameterError(
+            f"trail = {trail:g} m with head_angle = {head_angle:g} rad puts the steer axis "
+            f"{abs(offset):.3g} m from the front axle, beyond the wheel of radius "
+            f"{front_radius:g} m."
+        )
+
+
+def _point(name: str, point: Point | None) -> Point | None:
+    if point is None:
+        return None
+    ahead, above = point
+    if not (math.isfinite(ahead) and math.isfinite(above) and abs(ahead) < 5 and 0 < above < 3):
+        raise ParameterError(
+            f"{name} = {point}: give metres ahead of the rear axle and above the ground."
+        )
+    return float(ahead), float(above)
+
+
+def _masses(
+    bicycle: float,
+    rear: float | None,
+    front: float | None,
+    fork: float | None,
+    said: dict[str, str],
+) -> dict[str, float]:
+    masses = {}
+    for body, name, value, share in (
+        ("R", "rear_wheel_mass", rear, 0.194),
+        ("F", "front_wheel_mass", front, 0.160),
+        ("H", "fork_mass", fork, 0.213),
+    ):
+        if value is None:
+            said["m" + body] = f"{share:g} of the bicycle's mass, the mean share over six {_FROM}."
+        else:
+            _check_range(name, value, 0.0, bicycle, "kg")
+        masses[body] = share * bicycle if value is None else value
+    masses["B"] = bicycle - sum(masses.values())
+    if masses["B"] <= 0:
+        raise ParameterError(
+            f"wheels and fork weigh {sum(masses.values()) - masses['B']:g} kg, no less than "
+            f"bicycle_mass = {bicycle:g} kg: nothing is left for the frame."
+        )
+    return masses
+
+
+def _frame(mass: float, wheelbase: float) -> _Lump:
+    unit = mass * wheelbase**2
+    return _Lump(
+        mass,
+        0.327 * wheelbase,
+        0.487 * wheelbase,
+        xx=0.052 * unit,
+        yy=0.100 * unit,
+        hh=0.058 * unit,
+        xh=-0.002 * unit,
+    )
+
+
+def _fork(
+    mass: float, wheelbase: float, trail: float, lam: float, radius: float, grips: Point
+) -> _Lump:
+    """Return fork and handlebar, scaled by the way along the steer axis from axle to grips."""
+    s, c = math.sin(lam), math.cos(lam)
+    reach = (wheelbase - grips[0]) * s + (grips[1] - radius) * c
+    if reach < 0.1:
+        raise ParameterError(
+            f"grips = ({grips[0]:.3g}, {grips[1]:.3g}) are not above the front axle along the "
+            "steer axis; give them as metres ahead of the rear axle and above the ground."
+        )
+    ahead = 0.043 * reach - (radius * s - trail * c)
+    along = 0.655 * reach
+    across, axial, mixed = (k * mass * reach**2 for k in (0.147, 0.037, -0.009))
+    return _Lump(
+        mass,
+        wheelbase + ahead * c - along * s,
+        radius + ahead * s + along * c,
+        xx=across * c * c + axial * s * s - 2 * mixed * s * c,
+        yy=0.124 * mass * reach**2,
+        hh=across * s * s + axial * c * c + 2 * mixed * s * c,
+        xh=(across - axial) * s * c + mixed * (c * c - s * s),
+    )
+
+
+def _rider(mass: float, height: float, saddle: Point, cranks: Point, grips: Point) -> list[_Lump]:
+    scale = height / STATURE
+    long = {name: segment[1] * scale for name, segment in SEGMENTS.items()}
+    arm = [STRETCH * long[name] for name in ("upper arms", "forearms", "hands")]
+    knee = _bend("legs", "saddle", saddle, "cranks", cranks, long["thighs"], long["shanks"])
+    shoulder = _bend("trunk and arms", "saddle", saddle, "grips", grips, long["trunk"], sum(arm))
+    neck = _towards(saddle, shoulder, NECK * scale)
+    crown = (neck[0], neck[1] + long["head"])
+    elbow = _towards(shoulder, grips, arm[0])
+    wrist = _towards(shoulder, grips, arm[0] + arm[1])
+    heel = (cranks[0] - SEGMENTS["feet"][2] * long["feet"], cranks[1])
+    legs, arms = LEGS_ASIDE * height, ARMS_ASIDE * height
+    ends = {
+        "head": (crown, neck, 0.0),
+        "trunk": (shoulder, saddle, 0.0),
+        "upper arms": (shoulder, elbow, arms),
+        "forearms": (elbow, wrist, arms),
+        "hands": (wrist, grips, arms),
+        "thighs": (saddle, knee, legs),
+        "shanks": (knee, cranks, legs),
+        "feet": (heel, (heel[0] + long["feet"], heel[1]), legs),
+    }
+    return [
+        _segment(name, mass, long[name], start, end, aside)
+        for name, (start, end, aside) in ends.items()
+    ]
+
+
+def _segment(
+    name: str, rider: float, length: float, start: Point, end: Point, aside: float
+) -> _Lump:
+    fraction, _, centre, fore, across, axial = SEGMENTS[name]
+    mass = fraction * rider
+    span = math.dist(start, end)
+    ux, uh = (end[0] - start[0]) / span, (end[1] - start[1]) / span
+    thick, thin = mass * (fore * length) ** 2, mass * (axial * length) ** 2
+    return _Lump(
+        mass,
+        start[0] + centre * (end[0] - start[0]),
+        start[1] + centre * (end[1] - start[1]),
+        xx=thin * ux * ux + thick * uh * uh,
+        yy=mass * (across * length) ** 2,
+        hh=thin * uh * uh + thick * ux * ux,
+        xh=(thin - thick) * ux * uh,
+        aside=aside,
+    )
+
+
+def _bend(
+    what: str, a_name: str, a: Point, b_name: str, b: Point, first: float, second: float
+) -> Point:
+    """Return the joint between two links from a to b, on the forward and upper side."""
+    span = math.dist(a, b)
+    if not abs(first - second) < span < first + second:
+        raise ParameterError(
+            f"{b_name} at ({b[0]:.3g}, {b[1]:.3g}) are {span:.3g} m from the {a_name} at "
+            f"({a[0]:.3g}, {a[1]:.3g}); the rider's {what} span {abs(first - second):.3g} to "
+            f"{first + second:.3g} m. Give {a_name} and {b_name} as measured, or check "
+            "rider_height."
+        )
+    ux, uh = (b[0] - a[0]) / span, (b[1] - a[1]) / span
+    along = (first**2 - second**2 + span**2) / (2 * span)
+    aside = math.sqrt(max(first**2 - along**2, 0.0))
+    side = 1.0 if ux >= uh else -1.0
+    return a[0] + along * ux - side * aside * uh, a[1] + along * uh + side * aside * ux
+
+
+def _towards(start: Point, end: Point, length: float) -> Point:
+    part = length / math.dist(start, end)
+    return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
+
+
+def _together(lumps: Iterable[_Lump]) -> _Lump:
+    lumps = list(lumps)
+    mass = sum(lump.mass for lump in lumps)
+    x = sum(lump.mass * lump.x for lump in lumps) / mass
+    h = sum(lump.mass * lump.h for lump in lumps) / mass
+    xx = yy = hh = xh = 0.0
+    for lump in lumps:
+        dx, dh, m = lump.x - x, lump.h - h, lump.mass
+        xx += lump.xx + m * (dh**2 + lump.aside**2)
+        yy += lump.yy + m * (dx**2 + dh**2)
+        hh += lump.hh + m * (dx**2 + lump.aside**2)
+        xh += lump.xh - m * dx * dh
+    return _Lump(mass, x, h, xx, yy, hh, xh)
+
+
+def _published(body: str, lump: _Lump) -> dict[str, float]:
+    return {
+        f"x{body}": lump.x,
+        f"z{body}": -lump.h,
+        f"m{body}": lump.mass,
+        f"I{body}xx": lump.xx,
+        f"I{body}yy": lump.yy,
+        f"I{body}zz": lump.hh,
+        f"I{body}xz": -lump.xh,
+    }
+
+
+def _say_frame(said: dict[str, str], ridden: bool) -> None:
+    frame = f"the frame after the mean of six {_FROM}, in units of the wheelbase"
+    rider = (
+        ", with a rider of rigid segments (doi:10.1016/0021-9290(95)00178-6): hips on the "
+        "saddle, feet at the cranks, hands at the grips"
+        if ridden
+        else ", without a rider"
+    )
+    said["mB"] = "What wheels, fork and handlebar leave of the bicycle's mass" + (
+        ", plus the rider's." if ridden else "."
+    )
+    for name in ("xB", "zB"):
+        said[name] = f"Centre of mass of {frame}{rider}."
+    for name in ("IBxx", "IByy", "IBzz", "IBxz"):
+        said[name] = f"Inertia of {frame}{rider}."
+
+
+def _say_rest(said: dict[str, str]) -> None:
+    scaled = (
+        f"mean of four {_FROM}, scaled by the way along the steer axis from front axle to grips"
+    )
+    said["xH"] = said["zH"] = (
+        f"Centre of mass of fork and handlebar: 0.655 of that way up, 0.043 ahead of the axis; {scaled}."
+    )
+    for name in ("IHxx", "IHyy", "IHzz", "IHxz"):
+        said[name] = f"Inertia of fork and handlebar: {scaled}, turned with the steer axis."
+    for body, ring, across in (("R", 0.42, 0.27), ("F", 0.56, 0.32)):
+        said[f"I{body}yy"] = (
+            f"A ring of {ring:g} of the wheel's mass at its radius, the rest in the hub: mean of six {_FROM}."
+        )
+        said[f"I{body}xx"] = (
+            f"{across:g} of mass times radius squared, the mean of six {_FROM} (a flat ring has "
+            "half its axial moment)."
+        )

@@ -1,0 +1,359 @@
+"""BicycleParameters' files, as its authors publish them and as people spoil them."""
+
+import math
+import warnings
+from pathlib import Path
+
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine.errors import DataError
+from draisine.interop.bicycleparameters import from_values, read_bicycle
+from draisine.vehicles.sets import parameter_set
+from draisine.vehicles.whipple_forms import BENCHMARK
+
+# CrescendoBenchmark.txt of BicycleParameters 1.5.2 (doi:10.6084/m9.figshare.1198429).
+CRESCENDO = """\
+# the measured bicycle, without rider
+IBxx = 0.499733285449+/-0.00218886827509
+IBxz = -0.0148407505732+/-0.0011316149926
+IByy = 1.11746960046+/-0.00350925696921
+IBzz = 0.73927170227+/-0.00309105815486
+IFxx = 0.0954028662773+/-0.000388267862788
+IFyy = 0.165623459942+/-0.00117747774467
+
+IHxx = 0.3840330428+/-0.0017423135025  # about the centre of mass
+IHxz = -0.0777986089409+/-0.00114110113858
+IHyy = 0.363142461888+/-0.00410499482239
+IHzz = 0.166357442859+/-0.00132747251116
+IRxx = 0.0966455697105+/-0.000393325323081
+IRyy = 0.143776919744+/-0.00112425225803
+c = 0.0832912572138+/-0.0016907620071
+g = 9.81+/-0.01
+lam = 0.366519142919+/-0.00349065850399
+mB = 9.18+/-0.02
+mF = 3.545+/-0.02
+mH = 4.57+/-0.02
+mR = 3.96+/-0.02
+rF = 0.342550408285+/-0.000122426879301
+rR = 0.339954958444+/-0.000122426879301
+w = 1.101+/-0.002
+xB = 0.312073833522+/-0.00284415365691
+xH = 0.906569561251+/-0.00503272487149
+zB = -0.525854751698+/-0.00341340590315
+zH = -0.802835004591+/-0.00253087563355
+"""
+
+# benchmark-benchmark.yml of BicycleParameters 1.5.2.
+BENCHMARK_YML = """\
+parameterization: benchmark  # the set of symbols
+parameters: benchmark
+rider: True
+description: |
+        These are the benchmark numerical parameters.
+values:
+        IBxx: 9.2
+        IBxz: 2.4
+        IByy: 11.0
+        IBzz: 2.8
+        IFxx: 0.1405
+        IFyy: 0.28
+        IHxx: 0.05892
+        IHxz: -0.00756
+        IHyy: 0.06
+        IHzz: 0.00708
+        IRxx: 0.0603
+        IRyy: 0.12
+        c: 0.08
+        g: 9.81
+        lam: 0.31415926535897932385
+        mB: 85.0
+        mF: 3.0
+        mH: 4.0
+        mR: 2.0
+        rF: 0.35
+        rR: 0.3
+        v: 5.0
+        w: 1.02
+        xB: 0.3
+        xH: 0.9
+        zB: -0.9
+        zH: -0.7
+"""
+
+# principal-browserjason.yml of BicycleParameters 1.5.2.
+PRINCIPAL_YML = """\
+parameterization: principal
+values: {alphaD: 1.1722, alphaH: 0.36995, alphaP: 0.18618, c: 0.068581, g: 9.8100,
+  kDaa: 0.28587, kDbb: 0.22079, kDyy: 0.36539, kFyy: 0.27179, kFaa: 0.20917, kFbb: 0.20917,
+  kHaa: 0.29556, kHbb: 0.14493, kHyy: 0.27630, kPaa: 0.36797, kPbb: 0.15276, kPyy: 0.36717,
+  kRyy: 0.22136, kRaa: 0.17050, kRbb: 0.17050, lP: 1.7280, lam: 0.39968, mD: 9.8600, mF: 2.0200,
+  mH: 3.2200, mP: 83.500, mR: 3.1100, rF: 0.34353, rR: 0.34096, v: 3.0, w: 1.1210, wP: 0.48300,
+  xD: 0.27595, xF: 1.1210, xH: 0.86695, xP: 0.31577, xR: 0.0, yD: 0.0, yF: 0.0, yH: 0.0, yP: 0.0,
+  yR: 0.0, zD: -0.53784, zF: -0.34353, zH: -0.74824, zP: -1.0990, zR: -0.34096}
+"""
+
+# The same in the benchmark's parameters, by BicycleParameters 1.5.2.
+PRINCIPAL_CONVERTED = {
+    "w": 1.121,
+    "c": 0.068581,
+    "lam": 0.39968,
+    "g": 9.81,
+    "mB": 93.36,
+    "xB": 0.31156450299914307,
+    "zB": -1.039734387317909,
+    "IBxx": 14.29206481301247,
+    "IByy": 15.364343852477893,
+    "IBzz": 3.039936346019427,
+    "IBxz": -1.6214426214717788,
+    "mH": 3.22,
+    "xH": 0.86695,
+    "zH": -0.74824,
+    "IHxx": 0.25335447184108945,
+    "IHyy": 0.24582024179999998,
+    "IHzz": 0.09556607572891058,
+    "IHxz": -0.07202300071642019,
+    "rR": 0.34096,
+    "mR": 3.11,
+    "IRxx": 0.09040847750000001,
+    "IRyy": 0.152390776256,
+    "rF": 0.34353,
+    "mF": 2.02,
+    "IFxx": 0.088379219578,
+    "IFyy": 0.149217004282,
+}
+
+# parameter_dicts.meijaard2007_browser_jason of BicycleParameters 1.5.2, IFxx and IRxx exchanged.
+BROWSER_JASON = {
+    "IBxx": 11.3557360401,
+    "IBxz": -1.96756380745,
+    "IByy": 12.2177848012,
+    "IBzz": 3.12354397008,
+    "IFxx": 0.0904106601579,
+    "IFyy": 0.149389340425,
+    "IHxx": 0.253379594731,
+    "IHxz": -0.0720452391817,
+    "IHyy": 0.246138810935,
+    "IHzz": 0.0955770796289,
+    "IRxx": 0.0883819364527,
+    "IRyy": 0.152467620286,
+    "c": 0.0685808540382,
+    "g": 9.81,
+    "lam": 0.399680398707,
+    "mB": 81.86,
+    "mF": 2.02,
+    "mH": 3.22,
+    "mR": 3.11,
+    "rF": 0.34352982332,
+    "rR": 0.340958858855,
+    "v": 1.0,
+    "w": 1.121,
+    "xB": 0.289099434117,
+    "xH": 0.866949640247,
+    "zB": -1.04029228321,
+    "zH": -0.748236400835,
+}
+
+
+def written(tmp_path: Path, text: str, name: str = "bike.txt") -> Path:
+    file = tmp_path / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def benchmark_text() -> str:
+    return "".join(f"{k} = {v!r}\n" for k, v in parameter_set("whipple", "benchmark").items())
+
+
+def test_a_published_text_file(tmp_path: Path) -> None:
+    p = read_bicycle(written(tmp_path, CRESCENDO))
+    assert tuple(p) == BENCHMARK
+    assert (p["IBxx"], p["lam"], p["zH"]) == (0.499733285449, 0.366519142919, -0.802835004591)
+    assert (p["IHxx"], p["w"]) == (0.3840330428, 1.101)
+
+
+def test_a_published_yaml_file_is_the_benchmark(tmp_path: Path) -> None:
+    p = read_bicycle(str(written(tmp_path, BENCHMARK_YML, "benchmark-benchmark.yml")))
+    assert p == parameter_set("whipple", "benchmark")
+
+
+def test_names_of_the_newer_parameterization(tmp_path: Path) -> None:
+    text = BENCHMARK_YML.replace("parameterization: benchmark", "parameterization: Meijaard2007")
+    assert read_bicycle(written(tmp_path, text, "b.yaml"))["mB"] == 85.0
+
+
+def test_yaml_without_heading(tmp_path: Path) -> None:
+    flat = "".join(line.strip() + "\n" for line in BENCHMARK_YML.splitlines()[6:])
+    assert read_bicycle(written(tmp_path, flat, "b.yml")) == parameter_set("whipple", "benchmark")
+
+
+def test_the_principal_parameterization(tmp_path: Path) -> None:
+    p = read_bicycle(written(tmp_path, PRINCIPAL_YML, "p.yml"))
+    assert tuple(p) == BENCHMARK
+    for name, value in PRINCIPAL_CONVERTED.items():
+        assert_allclose(p[name], value, rtol=1e-14, err_msg=name)
+
+
+def test_yaml_numbers_without_a_point(tmp_path: Path) -> None:
+    """YAML 1.1 reads 85e0 as a text; here it is a number."""
+    text = BENCHMARK_YML.replace("mB: 85.0", "mB: 85e0")
+    assert read_bicycle(written(tmp_path, text, "b.yml"))["mB"] == 85.0
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("85.0", 85.0),
+        ("85", 85.0),
+        ("85.0 +/- 0.1", 85.0),
+        ("85.0+/-0", 85.0),
+        ("85.0+/-nan", 85.0),
+        ("8.5e1+/-1e-2", 85.0),
+        ("(8.50+/-0.01)e+01", 85.0),
+        ("84.0+/-0.1, 86.0+/-0.1", 85.0),
+    ],
+)
+def test_ways_to_write_a_value(tmp_path: Path, text: str, value: float) -> None:
+    content = benchmark_text().replace("mB = 85.0", f"mB={text}")
+    assert read_bicycle(written(tmp_path, content))["mB"] == value
+
+
+def test_what_stands_beside_the_parameters_is_left_out(tmp_path: Path) -> None:
+    beside = "v = 5.0\nyB = 0.0\nyH = 2.7e-08\nIRzz = 0.0603\nmG = 3.35\nxcl = 0.198\nmD = 0.0\n"
+    p = read_bicycle(written(tmp_path, benchmark_text() + beside))
+    assert p == parameter_set("whipple", "benchmark")
+
+
+def test_windows_line_ends(tmp_path: Path) -> None:
+    file = tmp_path / "bike.TXT"
+    file.write_bytes(CRESCENDO.replace("\n", "\r\n").encode())
+    assert read_bicycle(file)["w"] == 1.101
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("w = 1.101+/-0.002", "", r"bike\.txt: w missing"),
+        ("IByy = 1.11746960046+/-0.00350925696921", "", "IByy missing.* nonlinear one does not"),
+        ("w = 1.101+/-0.002", "w = wide", r"bike\.txt, line 24: w = 'wide' is not a number"),
+        ("w = 1.101+/-0.002", "w = 1.101+/-wide", "line 24: w = .* is not a number"),
+        ("w = 1.101+/-0.002", "w =", "line 24: w = '' is not a number"),
+        ("w = 1.101+/-0.002", "w = nan", "line 24: w = nan is not a finite number"),
+        ("w = 1.101+/-0.002", "w = inf", "line 24: w = inf is not a finite number"),
+        ("w = 1.101+/-0.002", "w = 1e999", "line 24: w = inf is not a finite number"),
+        ("w = 1.101+/-0.002", "w: 1.101", "line 24: expected 'name = value"),
+        ("w = 1.101+/-0.002", "w = 1.1\nc = 0.1", "line 25: c stands twice, first in line 15"),
+        ("w = 1.101+/-0.002", "w = -1.101", "line 24: w = -1.101 must not be negative"),
+        ("mB = 9.18", "mB = -9.18", "line 18: mB = -9.18 must not be negative"),
+        ("rF = 0.3425", "rF = -0.3425", "line 22: rF = -0.3425.* must not be negative"),
+        ("IFxx = 0.0954", "IFxx = -0.0954", "line 6: IFxx"),
+        ("mR = 3.96", "mr = 3.96", r"line 21: unknown parameter 'mr'\. Known: mR"),
+        ("w = 1.101", "yB = 0.02\nw = 1.101", "line 24: yB = 0.02 makes the bicycle asymmetric"),
+        ("w = 1.101", "mD = 3.9\nw = 1.101", "line 24: mD = 3.9 is a flywheel's"),
+        ("w = 1.101", "TcB1 = 1.6\nw = 1.101", "raw measurements.*NameBenchmark.txt"),
+    ],
+)
+def test_spoilt_text_files(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    assert old in CRESCENDO
+    with pytest.raises(DataError, match=complaint):
+        read_bicycle(written(tmp_path, CRESCENDO.replace(old, new, 1)))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "complaint"),
+    [
+        ("        w: 1.02\n", "", r"bike\.yml: w missing; the benchmark form needs 26"),
+        ("        w: 1.02\n", "        w: wide\n", "line 29: w = 'wide' is not a number"),
+        ("        w: 1.02\n", "        w: .nan\n", "line 29: w = '.nan' is not a number"),
+        ("        w: 1.02\n", "        w: nan\n", "line 29: w = nan is not a finite number"),
+        ("        w: 1.02\n", "        w: [1, 2]\n", "line 29: w must be a number"),
+        ("        w: 1.02\n", "        mB: 85.0\n", "line 29: mB stands twice, first in line 22"),
+        ("        w: 1.02\n", "        w: -1.02\n", "line 29: w = -1.02 must not be negative"),
+        ("        w: 1.02\n", "        [w]: 1.02\n", "line 29: a name must be a plain word"),
+        ("        w: 1.02\n", "        w: 1: 2\n", "not a YAML file"),
+        (": benchmark  #", ": benchmrk  #", "line 1: unknown parameterization 'benchmrk'.*'bench"),
+        (": benchmark  #", ": principal  #", "xD.* missing|unknown parameter"),
+        ("values:\n", "values: 3\nothers:\n", "'values' must be a mapping"),
+    ],
+)
+def test_spoilt_yaml_files(tmp_path: Path, old: str, new: str, complaint: str) -> None:
+    assert old in BENCHMARK_YML
+    with pytest.raises(DataError, match=complaint):
+        read_bicycle(written(tmp_path, BENCHMARK_YML.replace(old, new, 1), "bike.yml"))
+
+
+@pytest.mark.parametrize("text", ["", "- 1\n- 2\n", "just words"])
+def test_yaml_that_is_no_mapping(tmp_path: Path, text: str) -> None:
+    with pytest.raises(DataError, match="must be a mapping"):
+        read_bicycle(written(tmp_path, text, "bike.yml"))
+
+
+def test_an_empty_text_file(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"w, c, lam.* missing"):
+        read_bicycle(written(tmp_path, "\n"))
+
+
+def test_a_rider_alone(tmp_path: Path) -> None:
+    """JasonBrowserBenchmark.txt of BicycleParameters 1.5.2."""
+    text = "mB = 72.0+/-2.0\nxB = 0.2909+/-0.0\nyB = 0.0+/-0.0\nzB = -1.1091+/-0.0\n"
+    with pytest.raises(DataError, match=r"rider alone.*add_rider"):
+        read_bicycle(written(tmp_path, text))
+
+
+def test_missing_file_other_format_and_folder(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"none\.txt: no such file.*NameBenchmark\.txt"):
+        read_bicycle(tmp_path / "none.txt")
+    with pytest.raises(DataError, match=r"ends in '\.mat'"):
+        read_bicycle(tmp_path / "bike.mat")
+    (tmp_path / "folder.txt").mkdir()
+    with pytest.raises(DataError, match=r"folder\.txt: cannot be read"):
+        read_bicycle(tmp_path / "folder.txt")
+    (tmp_path / "binary.txt").write_bytes(b"\xff\xfe\x00w")
+    with pytest.raises(DataError, match=r"binary\.txt: cannot be read as text"):
+        read_bicycle(tmp_path / "binary.txt")
+
+
+def test_the_rounded_benchmark_is_noticed(tmp_path: Path) -> None:
+    """The file in BicycleParameters' wheel; the one in its source is exact."""
+    text = benchmark_text()
+    for exact, rounded in (("0.05892", "0.0589"), ("0.00708", "0.0071"), ("-0.00756", "-0.0076")):
+        assert exact in text
+        text = text.replace(exact, rounded)
+    with pytest.warns(UserWarning, match=r"bike\.txt: .* rounded .*4\.29228"):
+        p = read_bicycle(written(tmp_path, text))
+    assert p["IHxx"] == 0.0589
+
+
+def test_exchanged_wheels_are_noticed() -> None:
+    with pytest.warns(UserWarning, match=r"IRxx and IFxx are exchanged .* 'Browser'"):
+        p = from_values(BROWSER_JASON, "browser_jason")
+    assert (p["IFxx"], p["IRxx"]) == (0.0904106601579, 0.0883819364527)
+    right = BROWSER_JASON | {"IFxx": BROWSER_JASON["IRxx"], "IRxx": BROWSER_JASON["IFxx"]}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        from_values(right)
+
+
+def test_exchanged_radii_of_the_rider_are_noticed(tmp_path: Path) -> None:
+    """The file has them right, parameter_dicts.moore2019_browser_jason the other way round."""
+    text = PRINCIPAL_YML.replace("kPaa: 0.36797", "kPaa: 0.36717241")
+    text = text.replace("kPyy: 0.36717", "kPyy: 0.36796654")
+    with pytest.warns(UserWarning, match="kPaa and kPyy of this rider are exchanged"):
+        read_bicycle(written(tmp_path, text, "p.yml"))
+
+
+def test_impossible_inertia_is_noticed() -> None:
+    with pytest.warns(UserWarning, match=r"no distribution of mass .* body F"):
+        from_values(parameter_set("whipple", "benchmark") | {"IFxx": 0.1})
+
+
+@pytest.mark.parametrize("value", [True, "85", None])
+def test_values_that_are_no_numbers(value: object) -> None:
+    values = parameter_set("whipple", "benchmark") | {"mB": value}
+    with pytest.raises(DataError, match=r"mB = .* is not a plain number"):
+        from_values(values)  # type: ignore[arg-type]
+
+
+def test_values_that_are_not_finite() -> None:
+    with pytest.raises(DataError, match="here: mB = nan"):
+        from_values(parameter_set("whipple", "benchmark") | {"mB": math.nan}, "here")
