@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from draisine.codegen.program import Program, trace_program
+from draisine.errors import DraisineError, ModelError, did_you_mean
 from draisine.lie import cross, quaternion_rate, rotation
 from draisine.mechanics import constraints, energy
 from draisine.mechanics.constraints import Mode
@@ -29,6 +30,7 @@ class Derived:
     """The programs of one mode, and what was chosen on the way.
 
     `rate`: right-hand side of y = (q, p, r, u, z), the pose being that of the inner base frame.
+    `sizes` are the sizes of the pivots that the state decides, where they were chosen.
     `observe`: everything a user may ask of a state. `project`: the nearest configuration that keeps
     the contacts closed. `rows`: constraint rows and gaps. `frame`: the inner base frame in the
     drawing. `free`: the saddle-point system of any mode.
@@ -37,7 +39,12 @@ class Derived:
     programs: dict[str, Program]
     independent: list[int]
     pivots: list[Pivot]
+    sizes: list[float]
     columns: list[str]
+
+
+class UntraceableLawError(DraisineError, TypeError):
+    """A control law that does something only numbers can do."""
 
 
 def base_rotation(model: Model, q: Array) -> Array:
@@ -134,7 +141,9 @@ class Derivation:
             "free": self._free(),
         }
         labels = [model.speeds[columns.index(columns[k])] for k in independent]
-        return Derived(programs, independent, pivots, labels)
+        moved = [x for x in moving.solver.pivot if isinstance(x, Expr) and not x.fixed]
+        sizes = [float(abs(x)) for x in self.evaluate(moved)]
+        return Derived(programs, independent, pivots, sizes, labels)
 
     def _preference(self, columns: list[int]) -> list[int]:
         """Return the order in which speeds are tried as independent: joints, then angular, then
@@ -165,11 +174,16 @@ class Derivation:
         """Return all inputs (given ones plus those of the law) and the rates of the law's states."""
         total = self.symbols["w"]
         if self.law is None:
-            return total, array([])
+            return total, array([0.0] * len(self.symbols["z"]))
         names = list(self.model.inputs)
-        given, rates = self.law(view, self.symbols["z"])
+        try:
+            given, rates = self.law(view, self.symbols["z"])
+        except (TypeError, AttributeError, ValueError) as error:
+            raise UntraceableLawError(str(error)) from error
         extra: list[Scalar] = [0.0] * len(names)
         for name, value in given.items():
+            if name not in names:
+                raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
             extra[names.index(name)] = value
         return total + array(extra), array(list(rates))
 
@@ -321,7 +335,7 @@ class Derivation:
         moved = projected.map_rate(tree, moving.vel.W[0], moving.refdot)
         v, vdot = T @ moving.speeds, T @ reduced.vdot + moved
         columns = projected.free_columns(tree)
-        forces, torques = self._contact_forces(found, reduced.multipliers)
+        forces, pushes, torques = self._contact_forces(found, reduced.multipliers)
         linear, angular = energy.momenta(reduced.M, moving.speeds, world, p, found.ref)
         view = self._view(found, moving)
         outputs = [view.yaw, view.lean, view.pitch]
@@ -334,6 +348,8 @@ class Derivation:
                 "v": v[columns],
                 "vdot": vdot[columns],
                 "forces": forces,
+                "forces_world": [world.R @ push for push in pushes],
+                "forces_base": [base.R @ push for push in pushes],
                 "law_torques": torques,
                 "points": [p + world.R @ at.c for at, _ in found.found],
                 "gaps": constraints.gaps(tree, world, p, found.found),
@@ -356,23 +372,31 @@ class Derivation:
         rates |= {"u": reduced.udot, "t": [1.0]}
         return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
 
-    def _contact_forces(self, found: projected.Rows, lam: Array) -> tuple[Array, Array]:
-        """Return the ground's force on each contact in its own axes, and the torques of prescribed
-        joints.
+    def _contact_forces(
+        self, found: projected.Rows, lam: Array
+    ) -> tuple[Array, list[Array], Array]:
+        """Return the ground's force on each contact in its own axes and in the inner base's, and
+        the torques of laws.
         """
-        forces = np.zeros((len(self.model.contacts), 3), dtype=object)
+        forces: list[list[Scalar]] = []
+        pushes: list[Array] = []
+        active = {a.contact.name: a for a in found.active}
         at = 0
-        index = {c.name: k for k, c in enumerate(self.model.contacts)}
-        for a in found.active:
-            axes = constraints.contact_axes(self.tree, found.geo, found.world, a.contact, a.at)
+        for contact in self.model.contacts:
+            a = active.get(contact.name)
+            if a is None:
+                forces.append([0.0] * 3)
+                pushes.append(np.zeros(3))
+                continue
             part = lam[at : at + len(a.names)]
             at += len(a.names)
-            for j, (name, axis) in enumerate(axes.items()):
-                if a.holds_all:
-                    forces[index[a.contact.name], j] = axis @ part
-                elif name in a.names:
-                    forces[index[a.contact.name], j] = part[a.names.index(name)]
-        return array(forces), lam[at:]
+            axes = constraints.contact_axes(self.tree, found.geo, found.world, contact, a.at)
+            push = part
+            if not a.holds_all:
+                push = sum((x * axes[n] for x, n in zip(part, a.names, strict=True)), np.zeros(3))
+            forces.append([axis @ push for axis in axes.values()])
+            pushes.append(push)
+        return array(forces), pushes, lam[at:]
 
     def _free(self) -> Program:
         """Return the saddle-point system of every mode, in the user's own speeds."""

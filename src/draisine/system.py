@@ -23,12 +23,14 @@ from draisine.lie import quaternion, quaternion_product, rotation
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
-from draisine.mechanics.tree import assemble
 from draisine.model import Model
 from draisine.registry import find
 from draisine.trace import Graph
 
 Floats = NDArray[Any]
+
+PIVOT_FLOOR = 1e-3
+"""How far a pivot of the constraints may shrink, against its size where it was chosen."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,21 +58,14 @@ class Compiled:
         unused = ctypes_pointer(self.table)
         prototype()(self.native.prologue)(ctypes_pointer(parameters), unused, unused, 1)
         self._call = prototype()(self.native.call)
-        self._x: Floats = np.zeros(self.native.size_in)
-        self._out: Floats = np.zeros(self.native.size_out)
-        self._where = (
-            ctypes_pointer(self._x),
-            ctypes_pointer(self.table),
-            ctypes_pointer(self._out),
-            1,
-        )
+        self._table = ctypes_pointer(self.table)
 
     def flat(self, x: Floats) -> Floats:
         """Return all outputs one after the other, for all inputs one after the other: the fast way
         from Python.
         """
         out: Floats = np.empty(self.native.size_out)
-        self._call(x.ctypes.data, self._where[1], out.ctypes.data, 1)
+        self._call(x.ctypes.data, self._table, out.ctypes.data, 1)
         return out
 
     def __call__(self, **inputs: Any) -> dict[str, Floats]:
@@ -208,6 +203,12 @@ class Machine:
         whole[3:6] = A.T @ W
         return whole
 
+    def least_pivot(self, y: Floats, t: float = 0.0) -> float:
+        """Return the smallest pivot of the constraints, against its size where it was chosen."""
+        rest = np.zeros(self.rate.native.size_in - 1 - len(y))
+        pivots = self.rate.split(self.rate.flat(np.concatenate([[t], y, rest])))["pivots"]
+        return float(np.min(np.abs(pivots) / np.array(self.derived.sizes), initial=1.0))
+
     def look(self, y: Floats, t: float = 0.0, w: Floats | None = None) -> dict[str, Floats]:
         """Return everything that `observe` knows of one y."""
         inputs = np.zeros(len(self.system.model.inputs)) if w is None else w
@@ -264,15 +265,16 @@ class System:
         law: Law | None = None,
         states: int = 0,
         correction: float | None = None,
-        configuration: State | None = None,
+        configuration: tuple[Floats, Floats] | None = None,
     ) -> Machine:
         """Return one mode, derived and compiled; `law` is traced into it, with `states` states of
         its own.
 
-        `configuration` is where the pivots are chosen; the drawing by default.
+        `configuration` (inner quaternion, shape) is where the pivots are chosen; the drawing by
+        default.
         """
         statuses = self.mode(dict(mode) if mode is not None else None)
-        around = None if configuration is None else (tuple(configuration.q), tuple(configuration.r))
+        around = None if configuration is None else tuple(map(tuple, configuration))
         key = (statuses, law, states, correction, around)
         if key not in self._machines:
             if key not in self._derived:
@@ -281,15 +283,20 @@ class System:
         return self._machines[key]
 
     def _derive(
-        self, mode: Mode, law: Law | None, states: int, correction: float | None, at: State | None
+        self,
+        mode: Mode,
+        law: Law | None,
+        states: int,
+        correction: float | None,
+        at: tuple[Floats, Floats] | None,
     ) -> Derived:
         graph = Graph()
         symbols = {name: graph.symbol(name, parameter=True) for name in self.parameters}
         model = self.vehicle(**symbols, **self.structure)
         configuration = None
         if at is not None:
-            configuration = {f"q[{k}]": float(x) for k, x in enumerate(at.q)}
-            configuration |= {f"r[{k}]": float(x) for k, x in enumerate(at.r)}
+            configuration = {f"q[{k}]": float(x) for k, x in enumerate(at[0])}
+            configuration |= {f"r[{k}]": float(x) for k, x in enumerate(at[1])}
         key = None
         if self.store is not None:
             key = fingerprint(
@@ -311,25 +318,33 @@ class System:
         inputs: Mapping[str, float] | None = None,
         mode: Mapping[str, str] | Mode | None = None,
         t: float = 0.0,
+        formulation: str = "multiplier",
     ) -> tuple[Floats, Floats]:
-        """Return vdot and the multipliers of the mode's rows by the saddle-point system (any mode,
-        any state).
+        """Return vdot and the multipliers of the mode's rows (contact forces, torques of laws).
+
+        "multiplier" solves the saddle-point system; "projected" takes the closed form and, where one
+        of its pivots degenerates, an orthogonal basis of the kernel instead.
         """
         machine = self.machine(mode)
-        out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=self.inputs(inputs))
-        n = len(state.v)
-        C = out["C"].reshape(-1, n)
-        tree_rows = multiplier.active_rows(assemble(self.model), machine.mode)
-        driven = range(3 * len(self.model.contacts), len(C))
-        rows = [*tree_rows, *driven]
-        return multiplier.saddle_point(
-            out["M"].reshape(n, n),
-            out["F"],
-            C[rows],
-            out["c"][rows],
-            constraints.labels(self.model, machine.mode),
-            self.model.speeds,
-        )
+        w = self.inputs(inputs)
+        model, n = self.model, len(state.v)
+        switched = multiplier.active_rows(model, machine.mode)
+        if formulation == "projected":
+            y = machine.enter(state, t)
+            if machine.least_pivot(y, t) > PIVOT_FLOOR:
+                seen = machine.look(y, t, w)
+                return seen["vdot"], np.concatenate([seen["forces"][switched], seen["law_torques"]])
+        elif formulation != "multiplier":
+            raise ParameterError(
+                f"formulation {formulation!r}. {did_you_mean(formulation, ('multiplier', 'projected'))}"
+            )
+        out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
+        rows = [*switched, *range(3 * len(model.contacts), len(out["c"]))]
+        M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
+        if formulation == "projected":
+            return multiplier.nullspace(M, out["F"], C, out["c"][rows])
+        labels = constraints.labels(model, machine.mode)
+        return multiplier.saddle_point(M, out["F"], C, out["c"][rows], labels, model.speeds)
 
     def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
         """Return inputs by name as a vector, zero where not named."""
@@ -418,13 +433,14 @@ def _pack(derived: Derived) -> bytes:
         name: [p.name, p.inputs, p.steps, p.outputs, p.fixed]
         for name, p in derived.programs.items()
     }
-    return json.dumps([programs, derived.independent, derived.pivots, derived.columns]).encode()
+    rest = [derived.independent, derived.pivots, derived.sizes, derived.columns]
+    return json.dumps([programs, *rest]).encode()
 
 
 def _unpack(data: bytes) -> Derived:
-    programs, independent, pivots, columns = json.loads(data)
+    programs, independent, pivots, sizes, columns = json.loads(data)
     unpacked = {
         name: Program(p[0], p[1], [tuple(step) for step in p[2]], p[3], p[4])
         for name, p in programs.items()
     }
-    return Derived(unpacked, independent, [(i, j) for i, j in pivots], columns)
+    return Derived(unpacked, independent, [(i, j) for i, j in pivots], sizes, columns)

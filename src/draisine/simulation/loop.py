@@ -1,44 +1,26 @@
 """Runs: from a state through smooth stretches, each in one native call."""
 
+import warnings
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from draisine.derivation import Law
+from draisine.derivation import Law, UntraceableLawError
 from draisine.errors import ParameterError, SimulationError
 from draisine.model import Pin
 from draisine.registry import find
-from draisine.simulation.integrators.native import DEGENERATE, DONE, NOT_FINITE, Problem
+from draisine.simulation.integrators.native import DEGENERATE, DONE, NOT_FINITE, TOO_SMALL, Problem
+from draisine.simulation.python_law import PythonRate
 from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system import Floats, Machine, State, System
+from draisine.system import PIVOT_FLOOR, Floats, Machine, State, System
 
 REASONS = {
     NOT_FINITE: "a value is no longer a number",
-    DEGENERATE: "the configuration is degenerate (a pivot of the constraints vanishes)",
-    3: "no step is small enough for the tolerances",
+    DEGENERATE: "the configuration is degenerate: the constraints lose rank",
+    TOO_SMALL: "no step is small enough for the tolerances",
 }
-
-
-def problem_of(machine: Machine, y: Floats, t: float, tail: Floats, drift: bool) -> Problem:
-    """Return a machine as an integrator takes it; pivots may shrink to a thousandth of what they
-    are at the drawing.
-    """
-    rate, project = machine.rate, machine.project
-    pivots = rate.split(rate.flat(np.concatenate([[t], y, tail])))["pivots"]
-    return Problem(
-        rate.native.call,
-        rate.table,
-        rate.native.size_out,
-        project.native.call if drift else 0,
-        project.table,
-        project.native.size_out,
-        7 + len(machine.system.model.joints),
-        tail,
-        1e-3 * np.abs(pivots),
-        (rate, project),
-    )
 
 
 def simulate(
@@ -60,10 +42,11 @@ def simulate(
     """Return the motion from a state until a time.
 
     `dt` is the step of fixed-step integrators and the spacing of samples of adaptive ones. `law` is
-    a control law, traced into the compiled code; `inputs` are constant inputs. The integrator stops
-    and starts afresh at `breakpoints`, where laws may jump (they are taken as continuous from the
-    right). `drift` says what keeps the contacts closed: "project" (one Newton step per step),
-    "none", or the epsilon of the thesis's correction (2.41).
+    a control law, traced into the compiled code where it can be; `inputs` are constant inputs. The
+    integrator stops and starts afresh at `breakpoints`, where laws may jump (they are taken as
+    continuous from the right). `drift` says what keeps the contacts closed: "project" (one Newton
+    step per step), "none", or the epsilon of the thesis's correction (2.41), in seconds: stiff, so
+    that explicit methods need steps below about epsilon / 8.
 
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
@@ -71,45 +54,142 @@ def simulate(
     >>> simulate(bicycle, start, until=1.0, integrator="rk4", dt=0.005).outcome
     'completed'
     """
+    _check(until, start, dt, drift)
+    method: Any = find("integrator", integrator)
+    run = _Run(system, mode, law, None if isinstance(drift, str) else float(drift), inputs, drift)
+    run.begin(state, start)
+    stops = {float(b) for b in [*breakpoints, *getattr(law, "breakpoints", ())]}
+    edges = [start, *sorted(b for b in stops if start < b < until), until]
+    made = {"integrator": integrator, "dt": dt, "drift": str(drift), "rtol": rtol, "atol": atol}
+    for t0, t1 in pairwise(edges):
+        t, stalled = t0, False
+        while t < t1:
+            grid = _grid(start, t, t1, dt)
+            times, samples, status = method.advance(run.problem, run.y, t, t1, dt, grid, rtol, atol)
+            run.append(times, samples)
+            moved = times[-1] > t if len(times) else False
+            t = float(times[-1]) if moved else t
+            if status == DONE:
+                break
+            if status == DEGENERATE and not (stalled and not moved):
+                stalled = not moved
+                run.change_pivots(t)
+                continue
+            run.complain()
+            raise SimulationError(
+                f"the run stopped after {t:.6g} s of {until:.6g} s: {REASONS[status]}. "
+                "The part before is in the error's `partial`.",
+                Trajectory(run.arcs(), REASONS[status], made),
+            )
+    return Trajectory(run.arcs(), "completed", made)
+
+
+def _check(until: float, start: float, dt: float, drift: str | float) -> None:
     if not (np.isfinite(until) and until > start):
         raise ParameterError(f"until = {until} s does not lie after the start at {start} s.")
     if not (np.isfinite(dt) and dt > 0):
         raise ParameterError(f"dt = {dt} s is not a positive time.")
-    if isinstance(drift, str) and drift not in ("project", "none"):
-        raise ParameterError(
-            f"drift = {drift!r}: take 'project', 'none', or an epsilon in seconds."
-        )
-    method: Any = find("integrator", integrator)
-    states = int(getattr(law, "states", 0))
-    epsilon = None if isinstance(drift, str) else float(drift)
-    machine = system.machine(mode, law, states, epsilon)
-    z = np.asarray(getattr(law, "start", np.zeros(states)), float)
-    y = machine.enter(state, start, z)
-    tail = np.concatenate([system.inputs(inputs), _anchors(machine, state)])
-    stops = {
-        float(b) for b in [*breakpoints, *getattr(law, "breakpoints", ())] if start < b < until
-    }
-    edges = [start, *sorted(stops), until]
-    problem = problem_of(machine, y, start, tail, drift == "project")
-    times, samples = [np.array([start])], [y[None, :]]
-    made = {"integrator": integrator, "dt": dt, "drift": str(drift), "rtol": rtol, "atol": atol}
-    for t0, t1 in pairwise(edges):
-        grid = _grid(start, t0, t1, dt)
-        t, ys, status = method.advance(problem, y, t0, t1, dt, grid, rtol, atol)
-        after = t > t0
-        times.append(t[after])
-        samples.append(ys[after])
-        if status != DONE:
-            arc = Arc(machine, np.concatenate(times), np.concatenate(samples), tail)
-            partial = Trajectory((arc,), REASONS[status], made)
-            raise SimulationError(
-                f"the run stopped after {arc.t[-1]:.6g} s of {until:.6g} s: {REASONS[status]}. "
-                "The part before is in the error's `partial`.",
-                partial,
+    if isinstance(drift, str):
+        if drift not in ("project", "none"):
+            raise ParameterError(f"drift = {drift!r}: take 'project', 'none', or an epsilon in s.")
+    elif not (np.isfinite(drift) and drift > 0):
+        raise ParameterError(f"drift = {drift}: epsilon must be a positive time.")
+
+
+class _Run:
+    """A run under way: the machine in its present chart, the present y, and the samples so far."""
+
+    def __init__(
+        self,
+        system: System,
+        mode: Mapping[str, str] | None,
+        law: Law | None,
+        correction: float | None,
+        inputs: Mapping[str, float] | None,
+        drift: str | float,
+    ) -> None:
+        self.system, self.mode, self.law, self.drift = system, mode, law, drift
+        self.states, self.correction = int(getattr(law, "states", 0)), correction
+        self.given = system.inputs(inputs)
+        self.slow: PythonRate | None = None
+        try:
+            self.machine = system.machine(mode, law, self.states, correction)
+        except UntraceableLawError as error:
+            warnings.warn(
+                f"the control law cannot be compiled ({error}); it runs in Python, slowly.",
+                stacklevel=3,
             )
-        y = ys[-1]
-    arc = Arc(machine, np.concatenate(times), np.concatenate(samples), tail)
-    return Trajectory((arc,), "completed", made)
+            self.machine = system.machine(mode, None, self.states, correction)
+            self.slow = PythonRate(law, self.states)
+        self.done: list[tuple[Machine, list[Floats], list[Floats]]] = []
+
+    def begin(self, state: State, t: float) -> None:
+        """Take the state as the present one."""
+        z = np.asarray(getattr(self.law, "start", np.zeros(self.states)), float)
+        self.tail = np.concatenate([self.given, _anchors(self.machine, state)])
+        self.y, self.last = self.machine.enter(state, t, z), t
+        self.done.append((self.machine, [np.array([t])], [self.y[None, :]]))
+        self._pose_problem()
+
+    def _pose_problem(self) -> None:
+        rate, project = self.machine.rate, self.machine.project
+        address = rate.native.call
+        if self.slow is not None:
+            address = self.slow.bind(self.machine, self.tail)
+        self.problem = Problem(
+            address,
+            rate.table,
+            rate.native.size_out,
+            project.native.call if self.drift == "project" else 0,
+            project.table,
+            project.native.size_out,
+            7 + len(self.system.model.joints),
+            self.tail,
+            PIVOT_FLOOR * np.array(self.machine.derived.sizes),
+            (rate, project, self.slow),
+        )
+
+    def append(self, times: Floats, samples: Floats) -> None:
+        """Keep the samples that are new."""
+        _, t, y = self.done[-1]
+        fresh = times > self.last
+        t.append(times[fresh])
+        y.append(samples[fresh])
+        if len(samples):
+            self.y, self.last = samples[-1], float(times[-1])
+
+    def change_pivots(self, t: float) -> None:
+        """Choose pivots and independent speeds anew where the present ones degenerate."""
+        seen = self.machine.look(self.y, t, self.given)
+        n = len(self.system.model.joints)
+        q, p, r, z = self.y[:4], self.y[4:7], self.y[7 : 7 + n], self.y[len(self.y) - self.states :]
+        law = None if self.slow else self.law
+        self.machine = self.system.machine(self.mode, law, self.states, self.correction, (q, r))
+        user, place = self.machine.user_pose(q, p)
+        self.y = self.machine.enter(State(user, place, r, seen["v"]), t, z, tolerance=1e-6)
+        self.done.append((self.machine, [], []))
+        self._pose_problem()
+
+    def complain(self) -> None:
+        """Raise what went wrong inside a Python law, if that was the cause."""
+        if self.slow is not None and self.slow.error is not None:
+            raise self.slow.error
+
+    def arcs(self) -> tuple[Arc, ...]:
+        """Return the arcs so far."""
+        out = []
+        for machine, times, samples in self.done:
+            t = np.concatenate(times) if times else np.zeros(0)
+            if not len(t):
+                continue
+            y = np.concatenate(samples)
+            tail = np.repeat(self.tail[:, None], len(t), axis=1)
+            if self.slow is not None:
+                inputs = len(self.given)
+                for k in range(len(t)):
+                    tail[:inputs, k] += self.slow.inputs(machine, t[k], y[k])
+            out.append(Arc(machine, t, y, tail, self.states))
+        return tuple(out)
 
 
 def _grid(start: float, t0: float, t1: float, dt: float) -> Floats:
@@ -128,6 +208,5 @@ def _anchors(machine: Machine, state: State) -> Floats:
     pins = [k for k, c in enumerate(model.contacts) if isinstance(c, Pin)]
     if not pins:
         return np.zeros(0)
-    y = machine.enter(state)
-    points = machine.look(y)["points"].reshape(-1, 3)
+    points = machine.look(machine.enter(state))["points"].reshape(-1, 3)
     return points[pins].ravel()

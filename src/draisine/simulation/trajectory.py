@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Arc:
-    """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, and what followed y in
-    the input.
+    """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, and the inputs (and
+    anchors of pins) per time, time last; `states` of the y belong to the control law.
     """
 
     machine: Machine
     t: Floats
     y: Floats
     tail: Floats
+    states: int = 0
 
     @cached_property
     def seen(self) -> dict[str, Floats]:
         """Everything that `observe` knows of every sample, time last."""
-        x = np.vstack(
-            [self.t[None, :], self.y.T, np.repeat(self.tail[:, None], len(self.t), axis=1)]
-        )
+        own = self.machine.observe.native.size_in - 1 - len(self.tail)
+        x = np.vstack([self.t[None, :], self.y.T[:own], self.tail])
         return self.machine.observe.batch(x)
 
     def pose(self) -> tuple[Floats, Floats]:
@@ -150,16 +150,30 @@ class Trajectory:
                 "N",
                 "force of the ground on the machine",
             )
+            for frame, where in (("world", "world"), ("base", "the base body's")):
+                data[f"contact_force_{frame}"] = (
+                    ("time", "contact", "axis"),
+                    seen[f"forces_{frame}"].reshape(shape),
+                    "N",
+                    f"force of the ground on the machine, {where} axes",
+                )
+            data["friction_needed"] = (
+                ("time", "contact"),
+                _friction(seen["forces"].reshape(shape)),
+                "1",
+                "tangential over normal force",
+            )
             data["gap"] = (
                 ("time", "contact"),
                 seen["gaps"],
                 "m",
                 "height of the contact point over the ground",
             )
-        if machine.states:
+        states = self.arcs[0].states
+        if states:
             data["control_state"] = (
                 ("time", "state"),
-                y[:, len(y[0]) - machine.states :],
+                y[:, len(y[0]) - states :],
                 "",
                 "states of the control law",
             )
@@ -200,3 +214,10 @@ class Trajectory:
             }
             | {k: v for k, v in self.made.items() if v is not None},
         )
+
+
+def _friction(forces: Floats) -> Floats:
+    """Return tangential over normal force; not a number where nothing pushes."""
+    tangential = np.hypot(forces[..., 1], forces[..., 2])
+    normal = forces[..., 0]
+    return np.divide(tangential, normal, out=np.full_like(normal, np.nan), where=normal > 0)

@@ -19,7 +19,7 @@ from draisine.mechanics.forces import generalised
 from draisine.mechanics.kinematics import geometry, point_drift, point_matrix, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Tree
-from draisine.model import Pin
+from draisine.model import Model, Pin
 from draisine.scalar import Array, Scalar, array
 
 Floats = NDArray[Any]
@@ -72,10 +72,10 @@ def free(tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array)
     return Free(mass_matrix(tree, geo, zero), F, C, array(targets), gaps)
 
 
-def active_rows(tree: Tree, mode: constraints.Mode) -> list[int]:
+def active_rows(model: Model, mode: constraints.Mode) -> list[int]:
     """Return which rows of `Free.C` a mode switches on."""
     out = []
-    for k, (contact, (_, status)) in enumerate(zip(tree.model.contacts, mode, strict=True)):
+    for k, (contact, (_, status)) in enumerate(zip(model.contacts, mode, strict=True)):
         order = ("x", "y", "z") if isinstance(contact, Pin) else ("normal", "along", "across")
         out += [3 * k + order.index(name) for name in contact.rows[status]]
     return out

@@ -1,0 +1,66 @@
+"""Control laws that only Python understands: the compiled loop calls back for every right-hand side."""
+
+import ctypes
+from typing import Any
+
+import numpy as np
+
+from draisine.codegen.targets.native import prototype
+from draisine.derivation import base_rotation
+from draisine.mechanics.formulations import projected
+from draisine.mechanics.tree import assemble
+from draisine.mechanics.view import View
+from draisine.system import Floats, Machine
+
+
+class PythonRate:
+    """A right-hand side whose law runs in Python, under the same calling convention as machine code.
+
+    An exception inside the law is kept in `error` and turns the rate into NaN, which stops the run.
+    """
+
+    def __init__(self, law: Any, states: int) -> None:
+        self.law, self.states = law, states
+        self.error: Exception | None = None
+
+    def bind(self, machine: Machine, tail: Floats) -> int:
+        """Return the address of the right-hand side of a machine under the law."""
+        rate = machine.rate
+        size, out_size = rate.native.size_in, rate.native.size_out
+        end = size - len(tail)
+        inputs = len(machine.system.model.inputs)
+
+        def call(x_at: int, table_at: int, out_at: int, stride: int) -> None:
+            x, out = _doubles(x_at, size).copy(), _doubles(out_at, out_size)
+            try:
+                given, zdot = self._apply(machine, float(x[0]), x[1:end])
+            except Exception as error:
+                self.error = error
+                out[:] = np.nan
+                return
+            x[end : end + inputs] += given
+            out[:] = rate.flat(x)
+            out[end - 1 - self.states : end - 1] = zdot
+
+        self._callback = prototype()(call)
+        self._tree = assemble(machine.system.model, aligned=machine.system.model.base == "SE(3)")
+        return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+
+    def inputs(self, machine: Machine, t: float, y: Floats) -> Floats:
+        """Return the law's inputs at a sample."""
+        return self._apply(machine, t, y)[0]
+
+    def _apply(self, machine: Machine, t: float, y: Floats) -> tuple[Floats, Floats]:
+        model, derived, tree = machine.system.model, machine.derived, self._tree
+        n, split = len(model.joints), len(y) - self.states
+        found = projected.rows(tree, machine.mode, base_rotation(model, y[:4]), y[7 : 7 + n])
+        u = y[7 + n : split]
+        moving = projected.motion(found, u, t, derived.independent, derived.pivots)
+        view = View(tree, found.geo, found.world, y[4:7], moving.vel, moving.speeds, found.ref, t)
+        given, rates = self.law(view, y[split:])
+        return machine.system.inputs(given), np.asarray(rates, dtype=float)
+
+
+def _doubles(address: int, size: int) -> Floats:
+    """Return the doubles at an address as an array."""
+    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address))
