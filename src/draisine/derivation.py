@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from draisine.mechanics import constraints, energy
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.forces import generalised
 from draisine.mechanics.formulations import multiplier, projected
-from draisine.mechanics.kernel import Pivot, solve_symmetric
+from draisine.mechanics.kernel import Pivot, eliminate, solve_symmetric
 from draisine.mechanics.kinematics import velocities
 from draisine.mechanics.tree import assemble
 from draisine.mechanics.view import View
@@ -26,21 +27,15 @@ Law = Callable[[View, Array], tuple[dict[str, Scalar], Sequence[Scalar]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
-    """The programs of one mode, and what was chosen on the way.
-
-    `rate`: right-hand side of y = (q, p, r, u, z), the pose being that of the inner base frame.
-    `sizes` are the sizes of the pivots that the state decides, where they were chosen.
-    `observe`: everything a user may ask of a state. `project`: the nearest configuration that keeps
-    the contacts closed. `rows`: constraint rows and gaps. `frame`: the inner base frame in the
-    drawing. `free`: the saddle-point system of any mode.
+class Choice:
+    """What is chosen at the nominal configuration: independent speeds, pivots, the sizes of the
+    pivots that the state decides, and the names of the independent speeds.
     """
 
-    programs: dict[str, Program]
     independent: list[int]
     pivots: list[Pivot]
     sizes: list[float]
-    columns: list[str]
+    names: list[str]
 
 
 class UntraceableLawError(DraisineError, TypeError):
@@ -73,7 +68,14 @@ def state_names(model: Model) -> list[str]:
 
 
 class Derivation:
-    """One mode of one model, traced step by step."""
+    """One mode of one model, traced as far as its programs need.
+
+    `rate`: right-hand side of y = (q, p, r, u, z), the pose being that of the inner base frame.
+    `observe`: everything a user may ask of a state. `project`: the nearest configuration that keeps
+    the contacts closed. `rows`: constraint rows and gaps. `initial`: what can be asked of a state,
+    with derivatives. `frame`: the inner base frame in the drawing. `free`: the saddle-point system
+    of any mode.
+    """
 
     def __init__(
         self,
@@ -85,21 +87,13 @@ class Derivation:
         law: Law | None = None,
         states: int = 0,
         configuration: dict[str, float] | None = None,
+        correction: float | None = None,
     ) -> None:
         self.graph, self.model, self.mode = graph, model, mode
-        self.parameters = parameters
-        n, inputs = len(model.joints), len(model.inputs)
+        self.parameters, self.law, self.correction = parameters, law, correction
         pins = sum(isinstance(c, Pin) for c in model.contacts)
-        sizes = {
-            "t": 1,
-            "q": 4,
-            "p": 3,
-            "r": n,
-            "u": 0,
-            "z": states,
-            "w": inputs,
-            "anchors": 3 * pins,
-        }
+        sizes = {"t": 1, "q": 4, "p": 3, "r": len(model.joints), "u": 0, "z": states}
+        sizes |= {"w": len(model.inputs), "anchors": 3 * pins}
         self.symbols = {
             name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
             for name, size in sizes.items()
@@ -108,42 +102,73 @@ class Derivation:
         self.point |= {f"{name}[{k}]": 0.0 for name in ("t", "p", "r") for k in range(sizes[name])}
         self.point |= configuration or {}
         self.tree = assemble(model, aligned=model.base == "SE(3)", evaluate=self.evaluate)
-        self.law = law
 
     def evaluate(self, values: Sequence[Scalar]) -> Any:
         """Return traced values as floats at the nominal configuration and parameters."""
         return evaluate(values, self.point)
 
-    def derive(self, correction: float | None = None) -> Derived:
-        """Return the programs of the mode; `correction` is the epsilon of the thesis's drift
-        correction (2.41).
-        """
-        model, symbols = self.model, self.symbols
-        R = base_rotation(model, symbols["q"])
-        found = projected.rows(self.tree, self.mode, R, symbols["r"])
+    def program(self, name: str) -> Program:
+        """Return the program of that name."""
+        return {
+            "rate": self._rate,
+            "observe": self._observe,
+            "project": self._project,
+            "initial": self._initial,
+            "rows": self._rows,
+            "frame": self._frame,
+            "free": self._free,
+        }[name]()
+
+    @cached_property
+    def R(self) -> Array:
+        """The base's rotation."""
+        return base_rotation(self.model, self.symbols["q"])
+
+    @cached_property
+    def found(self) -> projected.Rows:
+        """Geometry, contacts and constraint rows."""
+        return projected.rows(self.tree, self.mode, self.R, self.symbols["r"])
+
+    @cached_property
+    def choice(self) -> Choice:
+        """Independent speeds and pivots, chosen by rank at the nominal configuration."""
         columns = projected.free_columns(self.tree)
-        C = self.evaluate(list(found.C[:, columns].ravel())).reshape(found.C.shape[0], len(columns))
-        names = constraints.labels(model, self.mode)
-        independent = projected.choose_speeds(len(columns), C, names, self._preference(columns))
-        pivots = projected.plan_pivots(found, independent, self.evaluate)
-        symbols["u"] = array([self.graph.symbol(f"u[{k}]") for k in range(len(independent))])
-        moving = projected.motion(found, symbols["u"], symbols["t"][0], independent, pivots)
-        inputs, zdot = self._inputs(self._view(found, moving))
-        force = generalised(self.tree, found.geo, found.world, inputs, found.ref)
-        reduced = projected.dynamics(moving, force, symbols["t"][0], model.gravity)
-        programs = {
-            "rate": self._rate(R, moving, reduced, zdot, correction),
-            "observe": self._observe(R, moving, reduced, inputs),
-            "project": self._project(),
-            "initial": self._initial(R, found),
-            "rows": self._rows(found),
-            "frame": self._program("frame", {"R": self.tree.links[0].R, "o": self.tree.links[0].o}),
-            "free": self._free(),
-        }
-        labels = [model.speeds[columns.index(columns[k])] for k in independent]
-        moved = [x for x in moving.solver.pivot if isinstance(x, Expr) and not x.fixed]
+        C = self.found.C[:, columns]
+        values = self.evaluate(list(C.ravel())).reshape(C.shape)
+        labels = constraints.labels(self.model, self.mode)
+        order = self._preference(columns)
+        independent = projected.choose_speeds(len(columns), values, labels, order)
+        pivots = projected.plan_pivots(self.found, independent, self.evaluate)
+        solver = eliminate(projected.system_matrix(self.found, independent), pivots)
+        moved = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
         sizes = [float(abs(x)) for x in self.evaluate(moved)]
-        return Derived(programs, independent, pivots, sizes, labels)
+        return Choice(independent, pivots, sizes, [self.model.speeds[k] for k in independent])
+
+    @cached_property
+    def moving(self) -> projected.Motion:
+        """All velocities, from the independent speeds."""
+        choice = self.choice
+        u = [self.graph.symbol(f"u[{k}]") for k in range(len(choice.independent))]
+        self.symbols["u"] = array(u)
+        return projected.motion(
+            self.found,
+            self.symbols["u"],
+            self.symbols["t"][0],
+            choice.independent,
+            choice.pivots,
+        )
+
+    @cached_property
+    def driven(self) -> tuple[Array, Array]:
+        """All inputs (given ones plus those of the law) and the rates of the law's states."""
+        return self._inputs(self._view())
+
+    @cached_property
+    def reduced(self) -> projected.Reduced:
+        """The reduced dynamics."""
+        found = self.found
+        force = generalised(self.tree, found.geo, found.world, self.driven[0], found.ref)
+        return projected.dynamics(self.moving, force, self.symbols["t"][0], self.model.gravity)
 
     def _preference(self, columns: list[int]) -> list[int]:
         """Return the order in which speeds are tried as independent: joints, then angular, then
@@ -158,7 +183,8 @@ class Derivation:
         flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
         return trace_program(name, inputs, flat)
 
-    def _view(self, found: projected.Rows, moving: projected.Motion) -> View:
+    def _view(self) -> View:
+        found, moving = self.found, self.moving
         return View(
             self.tree,
             found.geo,
@@ -187,20 +213,14 @@ class Derivation:
             extra[names.index(name)] = value
         return total + array(extra), array(list(rates))
 
-    def _rate(
-        self,
-        R: Array,
-        moving: projected.Motion,
-        reduced: projected.Reduced,
-        zdot: Array,
-        correction: float | None,
-    ) -> Program:
+    def _rate(self) -> Program:
+        moving, reduced = self.moving, self.reduced
         speeds = moving.speeds
-        if correction is not None:
-            speeds = speeds + self._stiff(moving.rows, correction)
-        qdot, pdot = self._reconstruct(R, self.symbols["q"], speeds, moving.rows.ref)
+        if self.correction is not None:
+            speeds = speeds + self._stiff(self.correction)
+        qdot, pdot = self._reconstruct(self.R, self.symbols["q"], speeds, self.found.ref)
         pivots = [x for x in moving.solver.pivot if isinstance(x, Expr) and not x.fixed]
-        rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *zdot]
+        rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *self.driven[1]]
         return self._program("rate", {"rate": rate, "pivots": pivots})
 
     def _reconstruct(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
@@ -262,11 +282,11 @@ class Derivation:
             return q / sqrt(q[0] * q[0] + q[3] * q[3])
         return q if self.model.base in ("translations", "fixed") else q / norm(q)
 
-    def _stiff(self, found: projected.Rows, epsilon: float) -> Array:
+    def _stiff(self, epsilon: float) -> Array:
         """Return what (2.41) adds to the speeds: contacts after the first are pulled to its height
         ten times as hard.
         """
-        values, rows = self._gap_rows(found)
+        values, rows = self._gap_rows(self.found)
         total = array([0.0] * (6 + len(self.model.joints)))
         for k, (value, row) in enumerate(zip(values, rows, strict=True)):
             if k:
@@ -274,21 +294,27 @@ class Derivation:
             total = total - row * ((10.0 if k else 1.0) / epsilon * value)
         return total
 
-    def _rows(self, found: projected.Rows) -> Program:
+    def _frame(self) -> Program:
+        base = self.tree.links[0]
+        return self._program("frame", {"R": base.R, "o": base.o})
+
+    def _rows(self) -> Program:
+        found = self.found
         values, _ = self._gap_rows(found)
         b = constraints.velocity_targets(self.model, found.C.shape[0], self.symbols["t"][0])
         heights = constraints.gaps(self.tree, found.world, self.symbols["p"], found.found)
         outputs = {"C": found.C, "b": b, "ref": found.ref, "conditions": values, "gaps": heights}
         return self._program("rows", outputs)
 
-    def _initial(self, R: Array, found: projected.Rows) -> Program:
+    def _initial(self) -> Program:
         """Return all that can be asked of a state, with its derivatives by configuration and by
         speeds.
 
         The speeds here are all that the base's group leaves free (inner frame, V at the base's
         origin), constrained or not.
         """
-        tree, columns = self.tree, projected.free_columns(self.tree)
+        tree, found, R = self.tree, self.found, self.R
+        columns = projected.free_columns(tree)
         s = array([self.graph.symbol(f"s[{k}]") for k in range(len(columns))])
         speeds = projected.spread(tree, s)
         zero = np.zeros(3)
@@ -325,10 +351,8 @@ class Derivation:
         rates = {"q": qdot, "p": pdot, "r": speeds[6:]}
         return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
 
-    def _observe(
-        self, R: Array, moving: projected.Motion, reduced: projected.Reduced, inputs: Array
-    ) -> Program:
-        found = moving.rows
+    def _observe(self) -> Program:
+        found, moving, reduced = self.found, self.moving, self.reduced
         tree, world, p = self.tree, found.world, self.symbols["p"]
         base = tree.links[0]
         T = projected.user_map(tree, found.ref)
@@ -337,10 +361,10 @@ class Derivation:
         columns = projected.free_columns(tree)
         forces, pushes, torques = self._contact_forces(found, reduced.multipliers)
         linear, angular = energy.momenta(reduced.M, moving.speeds, world, p, found.ref)
-        view = self._view(found, moving)
+        view = self._view()
         outputs = [view.yaw, view.lean, view.pitch]
         outputs += [o.value(view) for o in self.model.outputs]
-        seed = self._seed(R, moving, reduced)
+        seed = self._seed()
         return self._program(
             "observe",
             {
@@ -359,15 +383,14 @@ class Derivation:
                 "angular_momentum": angular,
                 "outputs": outputs,
                 "output_rates": tangent(outputs, seed),
-                "inputs": inputs,
+                "inputs": self.driven[0],
             },
         )
 
-    def _seed(
-        self, R: Array, moving: projected.Motion, reduced: projected.Reduced
-    ) -> dict[str, Any]:
+    def _seed(self) -> dict[str, Any]:
         """Return the rate of every state symbol, for derivatives along the motion."""
-        qdot, pdot = self._reconstruct(R, self.symbols["q"], moving.speeds, moving.rows.ref)
+        moving, reduced = self.moving, self.reduced
+        qdot, pdot = self._reconstruct(self.R, self.symbols["q"], moving.speeds, self.found.ref)
         rates: dict[str, Any] = {"q": qdot, "p": pdot, "r": moving.speeds[6:]}
         rates |= {"u": reduced.udot, "t": [1.0]}
         return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}

@@ -11,6 +11,11 @@ import numpy as np
 
 from draisine.trace import Expr, reachable
 
+_GENERATED = frozenset(
+    f"__{name}__" for name in ("init", "repr", "eq", "hash", "setattr", "delattr", "replace")
+)
+"""Methods that a dataclass writes itself."""
+
 
 class _Unknown(Exception):
     """Something whose content cannot be told."""
@@ -57,9 +62,13 @@ def _parts(thing: Any, seen: set[int]) -> Any:
             yield from _parts(key, seen)
             yield from _parts(x, seen)
     elif dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        yield type(thing).__qualname__.encode()
+        kind = type(thing)
+        yield f"{kind.__module__}.{kind.__qualname__}".encode()
         for f in dataclasses.fields(thing):
             yield from _parts(getattr(thing, f.name), seen)
+        for name, own in vars(kind).items():  # a law is a dataclass that is called
+            if callable(thing) and isinstance(own, FunctionType) and name not in _GENERATED:
+                yield from _parts(own, seen)
     elif isinstance(thing, FunctionType):
         yield from _code(thing.__code__, seen)
         yield from _parts(thing.__defaults__, seen)

@@ -3,7 +3,7 @@
 import hashlib
 import inspect
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from draisine.codegen.cache import Store
 from draisine.codegen.program import Program
 from draisine.codegen.targets.native import Native, compile_native, prototype
-from draisine.derivation import Derivation, Derived, Law, output_names
+from draisine.derivation import Choice, Derivation, Law, output_names
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.fingerprint import fingerprint
 from draisine.lie import quaternion, quaternion_product, rotation
@@ -98,6 +98,56 @@ class Compiled:
         return self.split(out[:, :count])
 
 
+class Derived(Mapping[str, Program]):
+    """The programs of one mode by name, each derived when it is first asked for and kept in the
+    store; `choice` tells independent speeds and pivots.
+    """
+
+    NAMES = ("rate", "observe", "project", "initial", "rows", "frame", "free")
+
+    def __init__(self, derivation: Callable[[], Derivation], store: Store | None, key: str) -> None:
+        self._make, self._store, self._key = derivation, store, key
+        self._programs: dict[str, Program] = {}
+
+    @cached_property
+    def _derivation(self) -> Derivation:
+        return self._make()
+
+    @cached_property
+    def choice(self) -> Choice:
+        """Independent speeds and pivots."""
+        stored = None if self._store is None else self._store.get(f"{self._key}-choice")
+        if stored is not None:
+            independent, pivots, sizes, names = json.loads(stored)
+            return Choice(independent, [(i, j) for i, j in pivots], sizes, names)
+        choice = self._derivation.choice
+        if self._store is not None:
+            packed = [choice.independent, choice.pivots, choice.sizes, choice.names]
+            self._store.put(f"{self._key}-choice", json.dumps(packed).encode())
+        return choice
+
+    def __getitem__(self, name: str) -> Program:
+        if name not in self._programs:
+            stored = None if self._store is None else self._store.get(f"{self._key}-{name}")
+            if stored is not None:
+                p = json.loads(stored)
+                steps = [tuple(step) for step in p[2]]
+                self._programs[name] = Program(p[0], p[1], steps, p[3], p[4])
+            else:
+                p = self._derivation.program(name)
+                self._programs[name] = p
+                if self._store is not None:
+                    packed = json.dumps([p.name, p.inputs, p.steps, p.outputs, p.fixed])
+                    self._store.put(f"{self._key}-{name}", packed.encode())
+        return self._programs[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.NAMES)
+
+    def __len__(self) -> int:
+        return len(self.NAMES)
+
+
 def ctypes_pointer(x: Floats) -> int:
     """Return the address of an array's data."""
     return int(x.ctypes.data)
@@ -109,11 +159,16 @@ class Machine:
 
     system: "System"
     mode: Mode
-    derived: Derived
+    programs: Derived
     states: int
 
+    @property
+    def choice(self) -> Choice:
+        """Independent speeds and pivots."""
+        return self.programs.choice
+
     def _compiled(self, name: str) -> Compiled:
-        return Compiled(self.derived.programs[name], self.system.values, self.system.store)
+        return Compiled(self.programs[name], self.system.values, self.system.store)
 
     @cached_property
     def rate(self) -> Compiled:
@@ -189,7 +244,7 @@ class Machine:
                 f"the speeds break the constraint {label!r} by {wrong.max():.3g}; "
                 "build the state with System.state(), which solves for consistent speeds."
             )
-        u = inner[self.columns][self.derived.independent]
+        u = inner[self.columns][self.choice.independent]
         extra = np.zeros(self.states) if z is None else np.asarray(z, float)
         return np.concatenate([q, p, state.r, u, extra])
 
@@ -207,7 +262,7 @@ class Machine:
         """Return the smallest pivot of the constraints, against its size where it was chosen."""
         rest = np.zeros(self.rate.native.size_in - 1 - len(y))
         pivots = self.rate.split(self.rate.flat(np.concatenate([[t], y, rest])))["pivots"]
-        return float(np.min(np.abs(pivots) / np.array(self.derived.sizes), initial=1.0))
+        return float(np.min(np.abs(pivots) / np.array(self.choice.sizes), initial=1.0))
 
     def look(self, y: Floats, t: float = 0.0, w: Floats | None = None) -> dict[str, Floats]:
         """Return everything that `observe` knows of one y."""
@@ -236,6 +291,7 @@ class System:
     store: Store | None = field(default=None, repr=False)
     _derived: dict[Any, Derived] = field(default_factory=dict, repr=False)
     _machines: dict[Any, Machine] = field(default_factory=dict, repr=False)
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
     def model(self) -> Model:
@@ -250,7 +306,10 @@ class System:
     def with_parameters(self, **changes: float) -> "System":
         """Return the same machine with other parameters."""
         changed = replace(
-            self, parameters=self.parameters | _checked(self.parameters, changes), _machines={}
+            self,
+            parameters=self.parameters | _checked(self.parameters, changes),
+            _machines={},
+            _kept={},
         )
         changed.model  # noqa: B018 - checks the drawing
         return changed
@@ -289,7 +348,7 @@ class System:
         states: int,
         correction: float | None,
         at: tuple[Floats, Floats] | None,
-    ) -> Derived:
+    ) -> "Derived":
         graph = Graph()
         symbols = {name: graph.symbol(name, parameter=True) for name in self.parameters}
         model = self.vehicle(**symbols, **self.structure)
@@ -297,20 +356,21 @@ class System:
         if at is not None:
             configuration = {f"q[{k}]": float(x) for k, x in enumerate(at[0])}
             configuration |= {f"r[{k}]": float(x) for k, x in enumerate(at[1])}
-        key = None
-        if self.store is not None:
-            key = fingerprint(
-                (model, mode, law, states, correction, configuration, self.parameters, _versions())
+        task = (model, mode, law, states, correction, configuration, self.parameters, _versions())
+        key = fingerprint(task)
+
+        def derivation() -> Derivation:
+            return Derivation(
+                graph, model, symbols, self.parameters, mode, law, states, configuration, correction
             )
-        stored = self.store.get(key) if self.store is not None and key is not None else None
-        if stored is not None:
-            return _unpack(stored)
-        derived = Derivation(
-            graph, model, symbols, self.parameters, mode, law, states, configuration
-        ).derive(correction)
-        if self.store is not None and key is not None:
-            self.store.put(key, _pack(derived))
-        return derived
+
+        return Derived(derivation, self.store if key is not None else None, key or "")
+
+    def keep(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what `make` makes, made once for this set of parameters."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
 
     def accelerate(
         self,
@@ -424,23 +484,6 @@ def _versions() -> str:
 
 
 _DERIVING = {
-    "mechanics", "codegen", "model", "lie.py", "scalar.py", "trace.py", "derivation.py",
+    "mechanics", "codegen", "control", "model", "lie.py", "scalar.py", "trace.py", "derivation.py",
+    "meeting.py",
 }  # fmt: skip
-
-
-def _pack(derived: Derived) -> bytes:
-    programs = {
-        name: [p.name, p.inputs, p.steps, p.outputs, p.fixed]
-        for name, p in derived.programs.items()
-    }
-    rest = [derived.independent, derived.pivots, derived.sizes, derived.columns]
-    return json.dumps([programs, *rest]).encode()
-
-
-def _unpack(data: bytes) -> Derived:
-    programs, independent, pivots, sizes, columns = json.loads(data)
-    unpacked = {
-        name: Program(p[0], p[1], [tuple(step) for step in p[2]], p[3], p[4])
-        for name, p in programs.items()
-    }
-    return Derived(unpacked, independent, [(i, j) for i, j in pivots], sizes, columns)

@@ -114,6 +114,7 @@ class _Run:
         self.slow: PythonRate | None = None
         try:
             self.machine = system.machine(mode, law, self.states, correction)
+            self.machine.rate  # noqa: B018 - traces the law
         except UntraceableLawError as error:
             warnings.warn(
                 f"the control law cannot be compiled ({error}); it runs in Python, slowly.",
@@ -145,7 +146,7 @@ class _Run:
             project.native.size_out,
             7 + len(self.system.model.joints),
             self.tail,
-            PIVOT_FLOOR * np.array(self.machine.derived.sizes),
+            PIVOT_FLOOR * np.array(self.machine.choice.sizes),
             (rate, project, self.slow),
         )
 

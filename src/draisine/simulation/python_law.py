@@ -51,11 +51,11 @@ class PythonRate:
         return self._apply(machine, t, y)[0]
 
     def _apply(self, machine: Machine, t: float, y: Floats) -> tuple[Floats, Floats]:
-        model, derived, tree = machine.system.model, machine.derived, self._tree
+        model, choice, tree = machine.system.model, machine.choice, self._tree
         n, split = len(model.joints), len(y) - self.states
         found = projected.rows(tree, machine.mode, base_rotation(model, y[:4]), y[7 : 7 + n])
         u = y[7 + n : split]
-        moving = projected.motion(found, u, t, derived.independent, derived.pivots)
+        moving = projected.motion(found, u, t, choice.independent, choice.pivots)
         view = View(tree, found.geo, found.world, y[4:7], moving.vel, moving.speeds, found.ref, t)
         given, rates = self.law(view, y[split:])
         return machine.system.inputs(given), np.asarray(rates, dtype=float)

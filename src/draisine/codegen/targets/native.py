@@ -173,7 +173,8 @@ class _Writer:
         """Return the text of the function and its chunks."""
         steps = [i for i in self.wanted if self.program.steps[i][0] not in ("const", "input")]
         chunks = [steps[k : k + CHUNK] for k in range(0, len(steps), CHUNK)] or [[]]
-        if len(chunks) == 1:
+        self.split = len(chunks) > 1
+        if not self.split:
             return self._define(self.name, chunks[0], {}, [], self.results)
         home = {i: c for c, chunk in enumerate(chunks) for i in chunk}
         shared: dict[int, int] = {}
@@ -212,11 +213,11 @@ class _Writer:
             self._store("%scratch", shared[i], self._value(i), strided=False)
         for k, i in results:
             self._store("%out", k, self._value(i), strided=True)
-        scratch = ", ptr %scratch" if shared else ""
-        linkage = "internal " if shared else ""
+        scratch = ", ptr %scratch" if self.split else ""
+        linkage = "internal " if self.split else ""
         pointers = "ptr noalias %x, ptr noalias %table, ptr noalias %out"
         head = f"define {linkage}void @{name}({pointers}, i64 %stride{scratch})"
-        attributes = " noinline" if shared else ""
+        attributes = " noinline" if self.split else ""
         return f"{head}{attributes} {{\n" + "\n".join(self.lines) + "\n  ret void\n}\n"
 
     def _address(self, base: str, k: int, strided: bool) -> str:
@@ -291,6 +292,9 @@ class _Writer:
 _HEADER = """declare double @atan2(double, double)
 """
 
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+"""A quarter turn as a sum of doubles."""
+
 _SIN = (
     -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
     2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
@@ -327,8 +331,11 @@ def _elementary(kind: str) -> str:
             f"  %turns = fmul {kind} %x, {c(2 / math.pi)}",
             f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
             f"  %m = fneg {kind} %n",
-            f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(math.pi / 2)}, {kind} %x)",
-            f"  %r1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(6.123233995736766e-17)}, {kind} %r0)",
+            f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[0])}, {kind} %x)",
+            f"  %r1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[1])}, {kind} %r0)",
+            f"  %d0 = fsub {kind} %r0, %r1",
+            f"  %d1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[1])}, {kind} %d0)",
+            f"  %d = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[2])}, {kind} %d1)",
             f"  %z = fmul {kind} %r1, %r1",
         ]
         for tag, coefficients in (("p", _SIN), ("q", _COS)):
@@ -341,13 +348,18 @@ def _elementary(kind: str) -> str:
                 previous = f"%{tag}{k}"
         body += [
             f"  %zr = fmul {kind} %z, %r1",
-            f"  %sine = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %r1)",
             f"  %half = fmul {kind} %z, {c(0.5)}",
+            f"  %minus_half = fneg {kind} %half",
+            f"  %dc = call {kind} @llvm.fma.{s}({kind} %d, {kind} %minus_half, {kind} %d)",
+            f"  %bend = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %dc)",
+            f"  %sine = fadd {kind} %r1, %bend",
             f"  %w = fsub {kind} {c(1.0)}, %half",
             f"  %e0 = fsub {kind} {c(1.0)}, %w",
             f"  %e = fsub {kind} %e0, %half",
+            f"  %minus_r1 = fneg {kind} %r1",
+            f"  %ed = call {kind} @llvm.fma.{s}({kind} %minus_r1, {kind} %d, {kind} %e)",
             f"  %zz = fmul {kind} %z, %z",
-            f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %e)",
+            f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %ed)",
             f"  %cosine = fadd {kind} %w, %tail",
             f"  %k0 = fptosi {kind} %n to {whole}",
             f"  %k = add {whole} %k0, {i(shift)}",
