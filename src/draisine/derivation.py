@@ -9,13 +9,14 @@ import numpy as np
 
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import DraisineError, ModelError, did_you_mean
-from draisine.lie import cross, quaternion_rate, rotation
+from draisine.lie import cross, quaternion, quaternion_rate, rotation
 from draisine.mechanics import constraints, energy
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.forces import generalised
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kernel import Pivot, eliminate, solve_symmetric
 from draisine.mechanics.kinematics import velocities
+from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import assemble
 from draisine.mechanics.view import View
 from draisine.model import Model, Pin
@@ -67,6 +68,13 @@ def state_names(model: Model) -> list[str]:
     return [*placed, *rates, *model.speeds]
 
 
+def seen_names(model: Model) -> list[str]:
+    """Return the names of what the program `variation` sees of a state, in its order."""
+    own = [o.name for o in model.outputs]
+    placed = ["yaw", "lean", "pitch", "x", "y", "z", *(j.name for j in model.joints), *own]
+    return [*placed, "yaw_rate", "lean_rate", "pitch_rate", *model.speeds]
+
+
 class Derivation:
     """One mode of one model, traced as far as its programs need.
 
@@ -74,7 +82,7 @@ class Derivation:
     `observe`: everything a user may ask of a state. `project`: the nearest configuration that keeps
     the contacts closed. `rows`: constraint rows and gaps. `initial`: what can be asked of a state,
     with derivatives. `frame`: the inner base frame in the drawing. `free`: the saddle-point system
-    of any mode.
+    of any mode. `variation`: the balance of forces, with derivatives along a seed.
     """
 
     def __init__(
@@ -100,8 +108,10 @@ class Derivation:
         }
         self.point = dict(nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
         self.point |= {f"{name}[{k}]": 0.0 for name in ("t", "p", "r") for k in range(sizes[name])}
-        self.point |= configuration or {}
         self.tree = assemble(model, aligned=model.base == "SE(3)", evaluate=self.evaluate)
+        drawn = quaternion(self.evaluate(list(self.tree.links[0].R.ravel())).reshape(3, 3))
+        self.point |= {f"q[{k}]": float(x) for k, x in enumerate(drawn)}  # the drawing's pose
+        self.point |= configuration or {}
 
     def evaluate(self, values: Sequence[Scalar]) -> Any:
         """Return traced values as floats at the nominal configuration and parameters."""
@@ -117,6 +127,7 @@ class Derivation:
             "rows": self._rows,
             "frame": self._frame,
             "free": self._free,
+            "variation": self._variation,
         }[name]()
 
     @cached_property
@@ -360,7 +371,7 @@ class Derivation:
         v, vdot = T @ moving.speeds, T @ reduced.vdot + moved
         columns = projected.free_columns(tree)
         forces, pushes, torques = self._contact_forces(found, reduced.multipliers)
-        linear, angular = energy.momenta(reduced.M, moving.speeds, world, p, found.ref)
+        linear, angular = energy.momenta(tree, found.geo, moving.vel, world, p)
         view = self._view()
         outputs = [view.yaw, view.lean, view.pitch]
         outputs += [o.value(view) for o in self.model.outputs]
@@ -377,7 +388,7 @@ class Derivation:
                 "law_torques": torques,
                 "points": [p + world.R @ at.c for at, _ in found.found],
                 "gaps": constraints.gaps(tree, world, p, found.found),
-                "kinetic": [energy.kinetic(reduced.M, moving.speeds)],
+                "kinetic": [energy.kinetic(tree, moving.vel)],
                 "potential": [energy.potential(tree, found.geo, world, p, self.model.gravity)],
                 "momentum": linear,
                 "angular_momentum": angular,
@@ -386,6 +397,45 @@ class Derivation:
                 "inputs": self.driven[0],
             },
         )
+
+    def _variation(self) -> Program:
+        """Return `M udot = f`, all speeds and all that is seen of a state, each with its derivative
+        along a seed, eq. [variation].
+
+        The seed is a displacement dx of the configuration (like `speeds`: V at the base's origin,
+        W, rdot, in the inner frame), and dt, du, dz, dw.
+        """
+        tree, s, found, moving = self.tree, self.symbols, self.found, self.moving
+        H, columns = moving.H, projected.free_columns(tree)
+        M = mass_matrix(tree, found.geo, found.ref)
+        mass = H.T @ M[np.ix_(columns, columns)] @ H
+        V, W = moving.speeds[:3], moving.speeds[3:6]
+        speeds = np.concatenate([V - cross(W, found.ref), moving.speeds[3:]])
+        view, base = self._view(), tree.links[0]
+        angles = [view.yaw, view.lean, view.pitch]
+        places = [*(s["p"] - found.world.R @ (base.R.T @ base.o)), *s["r"]]
+        own = [o.value(view) for o in self.model.outputs]
+        rates = tangent(angles, self._directions(self.R, speeds))
+        v = (projected.user_map(tree, found.ref) @ moving.speeds)[columns]
+        values: dict[str, list[Scalar]] = {
+            "force": list(mass @ self.reduced.udot),  # numbered as what udot was solved from
+            "speeds": list(speeds[columns]),
+            "zdot": list(self.driven[1]),
+            "conditions": self._gap_rows(found)[0],
+            "seen": [*angles, *places, *own, *rates, *v],
+        }
+        sizes = {"dt": 1, "dx": len(columns)} | {f"d{name}": len(s[name]) for name in "uzw"}
+        seeds = {
+            name: array([self.graph.symbol(f"{name}[{k}]") for k in range(size)])
+            for name, size in sizes.items()
+        }
+        seed = self._directions(self.R, projected.spread(tree, seeds["dx"]))
+        seed |= {f"{n[1]}[{k}]": x for n in sizes if n != "dx" for k, x in enumerate(seeds[n])}
+        changes = iter(tangent([x for xs in values.values() for x in xs], seed))
+        outputs = {"mass": list(mass.ravel())} | values
+        outputs |= {f"d{name}": [next(changes) for _ in xs] for name, xs in values.items()}
+        inputs: dict[str, Any] = {"parameters": list(self.parameters.values())} | dict(s) | seeds
+        return trace_program("variation", inputs, outputs)
 
     def _seed(self) -> dict[str, Any]:
         """Return the rate of every state symbol, for derivatives along the motion."""

@@ -1,15 +1,39 @@
 """Energy and momentum of the whole machine."""
 
+import numpy as np
+
 from draisine.lie import cross
 from draisine.mechanics.constraints import Ground
-from draisine.mechanics.kinematics import Geometry
+from draisine.mechanics.kinematics import Geometry, Velocities
 from draisine.mechanics.tree import Tree
-from draisine.scalar import Array, Scalar
+from draisine.scalar import Array, Scalar, array
 
 
-def kinetic(M: Array, speeds: Array) -> Scalar:
-    """Return the kinetic energy v' M v / 2."""
-    return speeds @ (M @ speeds) / 2
+def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:
+    """Return linear and angular momentum of each link about its own origin, in its own axes."""
+    out = []
+    for j, link in enumerate(tree.links):
+        V, W, G = vel.V_link[j], vel.W[j], link.G
+        linear = link.mass * V + cross(W, link.S)
+        angular = cross(link.S, V) + (G[0, 0] + G[1, 1] + G[2, 2]) * W - G @ W
+        for rotor in link.rotors:
+            angular = angular + (rotor.inertia * vel.rdot[rotor.joint]) * rotor.axis
+        if link.added is not None:
+            extra = link.added @ np.concatenate([V, W])
+            linear, angular = linear + extra[:3], angular + extra[3:]
+        out.append((linear, angular))
+    return out
+
+
+def kinetic(tree: Tree, vel: Velocities) -> Scalar:
+    """Return the kinetic energy, half of momentum times velocity."""
+    total: Scalar = 0.0
+    for j, (linear, angular) in enumerate(momenta_of_links(tree, vel)):
+        total = total + linear @ vel.V_link[j] + angular @ vel.W[j]
+        for rotor in tree.links[j].rotors:
+            spin = vel.rdot[rotor.joint]
+            total = total + rotor.inertia * spin * (rotor.axis @ vel.W[j] + spin)
+    return total / 2
 
 
 def potential(tree: Tree, geo: Geometry, world: Ground, p: Array, gravity: Array) -> Scalar:
@@ -26,8 +50,15 @@ def potential(tree: Tree, geo: Geometry, world: Ground, p: Array, gravity: Array
     return total
 
 
-def momenta(M: Array, speeds: Array, world: Ground, p: Array, ref: Array) -> tuple[Array, Array]:
+def momenta(
+    tree: Tree, geo: Geometry, vel: Velocities, world: Ground, p: Array
+) -> tuple[Array, Array]:
     """Return linear momentum and angular momentum about the world's origin, in world axes."""
-    both = M[:6, :] @ speeds
-    linear, angular = world.R @ both[:3], world.R @ both[3:]
-    return linear, angular + cross(p + world.R @ ref, linear)
+    linear, angular = array([0.0] * 3), array([0.0] * 3)
+    for j, (own, turning) in enumerate(momenta_of_links(tree, vel)):
+        R0, o0 = geo.R0[j], geo.o0[j]
+        moved = R0 @ own
+        linear = linear + moved
+        angular = angular + R0 @ turning + cross(o0, moved)
+    linear, angular = world.R @ linear, world.R @ angular
+    return linear, angular + cross(p, linear)

@@ -5,6 +5,8 @@ With `B = hat(alpha) + hat(W) hat(W)` the acceleration of a point x of a link is
 and moments are then linear in its first and second moments of mass, eq. [newton-euler].
 """
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from draisine.lie import ad, cross, hat
@@ -13,7 +15,18 @@ from draisine.mechanics.tree import Link, Tree, Z
 from draisine.scalar import Array, Scalar, array
 
 
-def inverse_dynamics(
+@dataclass(frozen=True, slots=True, eq=False)
+class Wrenches:
+    """What each link by itself needs to move as it does (force and moment at its origin), and what
+    each joint needs beside that (spins of rotors, springs, dampers).
+    """
+
+    force: list[Array]
+    moment: list[Array]
+    joint: Array
+
+
+def wrenches(
     tree: Tree,
     geo: Geometry,
     vel: Velocities,
@@ -21,9 +34,8 @@ def inverse_dynamics(
     ref: Array,
     refdot: Array,
     gravity: Array,
-) -> Array:
-    """Return the wrench (at ref) and the joint forces that the motion vdot needs: `M vdot + F`, eq.
-    [inverse-map].
+) -> Wrenches:
+    """Return what the links need for the motion vdot, each by itself: the outward pass.
 
     `gravity` is in the base's axes.
     """
@@ -47,33 +59,55 @@ def inverse_dynamics(
         alphas.append(al)
         falls.append(E.T @ falls[i])
         B.append(_acceleration_matrix(al, vel.W[j]))
+    out = np.zeros(len(tree.model.joints), dtype=object)
     force = [link.mass * a[j] + B[j] @ link.S for j, link in enumerate(links)]
     moment = [cross(link.S, a[j]) + _turning(B[j] @ link.G) for j, link in enumerate(links)]
-    out = np.zeros(6 + len(tree.model.joints), dtype=object)
-    for j in reversed(range(len(links))):
-        link = links[j]
+    for j, link in enumerate(links):
         for rotor in link.rotors:
             spin, rise = vel.rdot[rotor.joint], rddot[rotor.joint]
             axial = rotor.inertia * rotor.axis
             moment[j] = moment[j] + cross(vel.W[j], axial * spin) + axial * rise
-            out[6 + rotor.joint] = axial @ alphas[j] + rotor.inertia * rise
+            out[rotor.joint] = axial @ alphas[j] + rotor.inertia * rise
         if link.added is not None or link.drag is not None:
             extra = _fluid(link, vel.V_link[j], vel.W[j], a[j] + falls[j], alphas[j])
             force[j], moment[j] = force[j] + extra[:3], moment[j] + extra[3:]
-        if j == 0:
-            break
-        out[6 + link.joint] = (force[j] if link.slides else moment[j])[2]
+    for k, joint in enumerate(tree.model.joints):
+        out[k] = out[k] + joint.spring * (geo.r[k] - joint.rest) + joint.damper * vel.rdot[k]
+    return Wrenches(force, moment, array(out))
+
+
+def gather(tree: Tree, geo: Geometry, needed: Wrenches, ref: Array) -> Array:
+    """Return the wrench (at ref) and the joint forces that the links together need: the inward
+    pass.
+    """
+    force, moment = list(needed.force), list(needed.moment)
+    out = np.zeros(6 + len(tree.model.joints), dtype=object)
+    out[6:] = needed.joint
+    for j in reversed(range(1, len(tree.links))):
+        link = tree.links[j]
+        out[6 + link.joint] = out[6 + link.joint] + (force[j] if link.slides else moment[j])[2]
         E, i = geo.E[j], link.parent
         pushed = E @ force[j]
         force[i] = force[i] + pushed
         moment[i] = moment[i] + E @ moment[j] + cross(geo.p[j], pushed)
     out[:3] = force[0]
     out[3:6] = moment[0] - cross(ref, force[0])
-    for k, joint in enumerate(tree.model.joints):
-        out[6 + k] = (
-            out[6 + k] + joint.spring * (geo.r[k] - joint.rest) + joint.damper * vel.rdot[k]
-        )
     return array(out)
+
+
+def inverse_dynamics(
+    tree: Tree,
+    geo: Geometry,
+    vel: Velocities,
+    vdot: Array,
+    ref: Array,
+    refdot: Array,
+    gravity: Array,
+) -> Array:
+    """Return the wrench (at ref) and the joint forces that the motion vdot needs: `M vdot + F`,
+    eq. [inverse-map]. `gravity` is in the base's axes.
+    """
+    return gather(tree, geo, wrenches(tree, geo, vel, vdot, ref, refdot, gravity), ref)
 
 
 def _acceleration_matrix(al: Array, W: Array) -> Array:

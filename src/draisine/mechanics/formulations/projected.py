@@ -14,6 +14,7 @@ import numpy as np
 from draisine.errors import RedundancyError
 from draisine.lie import cross, hat
 from draisine.mechanics import constraints
+from draisine.mechanics.articulated import LONG, accelerations
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.contacts import Touch, touch_rate
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, solve_symmetric
@@ -25,7 +26,7 @@ from draisine.mechanics.kinematics import (
     point_drift,
     velocities,
 )
-from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
+from draisine.mechanics.newton_euler import gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
 from draisine.scalar import Array, Scalar, array, is_zero
 
@@ -144,6 +145,8 @@ def plan_pivots(found: Rows, independent: Sequence[int], evaluate: Evaluate) -> 
     parameters are preferred.
     """
     A = system_matrix(found, independent)
+    if not len(found.C):
+        return [(k, k) for k in range(len(A))]
     values = evaluate(list(A.ravel())).reshape(A.shape)
     pattern = np.array([[not is_zero(x) for x in row] for row in A], dtype=bool)
 
@@ -209,14 +212,11 @@ def spread(tree: Tree, inner: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduced:
-    """The reduced dynamics at one state: udot, the rates of `speeds`, the multipliers of the rows,
-    the mass matrix.
-    """
+    """The reduced dynamics at one state: udot, the rates of `speeds`, the multipliers of the rows."""
 
     udot: Array
     vdot: Array
     multipliers: Array
-    M: Array
 
 
 def dynamics(moving: Motion, force: Array, t: Scalar, gravity: Array) -> Reduced:
@@ -233,14 +233,16 @@ def dynamics(moving: Motion, force: Array, t: Scalar, gravity: Array) -> Reduced
         tree, geo, world, vel, found.active, moving.speeds, moving.refdot, t
     )
     still = spread(tree, solver.solve(c + [0.0] * k))
-    rest = inverse_dynamics(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
-    M = mass_matrix(tree, geo, ref)
-    MH = M[np.ix_(columns, columns)] @ H
-    unbalanced = (force - rest)[columns]
+    needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
+    if not m and len(tree.links) > LONG:
+        udot = accelerations(tree, geo, needed, force)
+        return Reduced(udot, spread(tree, udot), array([]))
+    unbalanced = (force - gather(tree, geo, needed, ref))[columns]
+    MH = mass_matrix(tree, geo, ref)[np.ix_(columns, columns)] @ H
     udot = solve_symmetric(H.T @ MH, H.T @ unbalanced) if k else array([])
     vdot = still + spread(tree, H @ udot) if k else still
     reaction = MH @ udot - unbalanced if k else -unbalanced
-    return Reduced(udot, vdot, solver.solve_transposed(list(reaction))[:m], M)
+    return Reduced(udot, vdot, solver.solve_transposed(list(reaction))[:m])
 
 
 def map_rate(tree: Tree, W: Array, refdot: Array) -> Array:
