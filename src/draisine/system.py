@@ -1,8 +1,10 @@
 """Compiled machines: derive once, run many times."""
 
+import ctypes
 import hashlib
 import inspect
 import json
+import threading
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -29,8 +31,10 @@ from draisine.trace import Graph
 
 Floats = NDArray[Any]
 
-PIVOT_FLOOR = 1e-3
-"""How far a pivot of the constraints may shrink, against its size where it was chosen."""
+PIVOT_FLOOR = 1e-2
+"""How far a pivot of the constraints may shrink, against its size where it was chosen; a hundredth
+costs two digits, which the energy of a run at 1e-13 still bears.
+"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,6 +49,16 @@ class State:
     v: Floats
 
 
+class _Buffers(threading.local):
+    """Arrays that a thread lends to machine code, and where they are."""
+
+    def __init__(self, size_in: int, table: Floats, size_out: int) -> None:
+        self.x: Floats = np.zeros(size_in)
+        self.out: Floats = np.zeros(size_out)
+        arrays = (self.x, table, self.out)
+        self.where = (*(ctypes.c_void_p(a.ctypes.data) for a in arrays), ctypes.c_int64(1))
+
+
 class Compiled:
     """One program as machine code, bound to one set of parameters; call it with its inputs, get its
     outputs by name.
@@ -55,18 +69,19 @@ class Compiled:
         self.native: Native = compile_native(program, store)
         self.table: Floats = np.zeros(self.native.size_table)
         self.inputs = {name: n for name, n in program.inputs.items() if name != "parameters"}
-        unused = ctypes_pointer(self.table)
-        prototype()(self.native.prologue)(ctypes_pointer(parameters), unused, unused, 1)
+        table = self.table.ctypes.data
+        prototype()(self.native.prologue)(parameters.ctypes.data, table, table, 1)
         self._call = prototype()(self.native.call)
-        self._table = ctypes_pointer(self.table)
+        self._own = _Buffers(self.native.size_in, self.table, self.native.size_out)
 
     def flat(self, x: Floats) -> Floats:
         """Return all outputs one after the other, for all inputs one after the other: the fast way
         from Python.
         """
-        out: Floats = np.empty(self.native.size_out)
-        self._call(x.ctypes.data, self._table, out.ctypes.data, 1)
-        return out
+        own = self._own
+        own.x[:] = x
+        self._call(*own.where)
+        return own.out.copy()
 
     def __call__(self, **inputs: Any) -> dict[str, Floats]:
         """Return the outputs by name."""
@@ -85,14 +100,27 @@ class Compiled:
             where += len(entries)
         return named
 
-    def batch(self, x: Floats) -> dict[str, Floats]:
+    def tables(self, parameters: Floats) -> Floats:
+        """Return what the prologue leaves for many sets of parameters, one per column."""
+        out: Floats = np.empty((parameters.shape[1], self.native.size_table))
+        rows = np.ascontiguousarray(parameters.T, dtype=float)
+        prologue = prototype()(self.native.prologue)
+        for row, table in zip(rows, out, strict=True):
+            prologue(row.ctypes.data, table.ctypes.data, table.ctypes.data, 1)
+        return out.T
+
+    def batch(self, x: Floats, table: Floats | None = None) -> dict[str, Floats]:
         """Return the outputs for many inputs: x has one column per state, SIMD lanes take several
-        at once.
+        at once; `table` may hold one column of the prologue's results per state.
         """
         count = x.shape[1]
         padded = -(-count // self.native.lanes) * self.native.lanes
         wide = np.ascontiguousarray(np.pad(x, ((0, 0), (0, padded - count)), mode="edge"))
-        table = np.ascontiguousarray(np.repeat(self.table[:, None], padded, axis=1))
+        if table is None:
+            table = np.repeat(self.table[:, None], padded, axis=1)
+        table = np.ascontiguousarray(
+            np.pad(table, ((0, 0), (0, padded - table.shape[1])), mode="edge")
+        )
         out: Floats = np.empty((self.native.size_out, padded))
         prototype()(self.native.batch)(wide.ctypes.data, table.ctypes.data, out.ctypes.data, padded)
         return self.split(out[:, :count])
@@ -103,7 +131,7 @@ class Derived(Mapping[str, Program]):
     store; `choice` tells independent speeds and pivots.
     """
 
-    NAMES = ("rate", "observe", "project", "initial", "rows", "frame", "free")
+    NAMES = ("rate", "observe", "project", "initial", "rows", "frame", "free", "variation")
 
     def __init__(self, derivation: Callable[[], Derivation], store: Store | None, key: str) -> None:
         self._make, self._store, self._key = derivation, store, key
@@ -146,11 +174,6 @@ class Derived(Mapping[str, Program]):
 
     def __len__(self) -> int:
         return len(self.NAMES)
-
-
-def ctypes_pointer(x: Floats) -> int:
-    """Return the address of an array's data."""
-    return int(x.ctypes.data)
 
 
 @dataclass(frozen=True)
@@ -199,6 +222,11 @@ class Machine:
     def initial(self) -> Compiled:
         """What can be asked of an initial state, with derivatives."""
         return self._compiled("initial")
+
+    @cached_property
+    def variation(self) -> Compiled:
+        """The balance `M udot = f` and all that is seen of a state, with derivatives along a seed."""
+        return self._compiled("variation")
 
     @cached_property
     def frame(self) -> tuple[Floats, Floats]:

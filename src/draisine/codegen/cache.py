@@ -1,8 +1,8 @@
 """What was derived and compiled once, kept on disk.
 
-An entry is a file named by the hash of what it was made from; it starts with the hash of its own
-content. An entry that is cut short, altered or not ours is made anew. Where nothing can be written,
-nothing is kept.
+An entry is a file named by the hash of what it was made from; it starts with the hash of its name
+and content. An entry that is cut short, altered, moved or not ours is made anew. Where nothing can
+be written, nothing is kept.
 """
 
 import contextlib
@@ -45,14 +45,15 @@ class Store:
         """Return what was stored, or None where there is nothing, or nothing to be trusted."""
         path = self.folder / key
         try:
-            if hasattr(os, "getuid") and path.stat().st_uid != os.getuid():
-                return None
-            data = path.read_bytes()
+            with path.open("rb") as file:
+                if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
+                    return None
+                data = file.read()
         except OSError:
             return None
         head = len(_MAGIC) + 32
         magic, digest, content = data[: len(_MAGIC)], data[len(_MAGIC) : head], data[head:]
-        sound = magic == _MAGIC and digest == hashlib.sha256(content).digest()
+        sound = magic == _MAGIC and digest == _digest(key, content)
         return content if sound else None
 
     def put(self, key: str, content: bytes) -> None:
@@ -62,9 +63,14 @@ class Store:
             handle, name = tempfile.mkstemp(dir=self.folder)
             try:
                 with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + hashlib.sha256(content).digest() + content)
+                    file.write(_MAGIC + _digest(key, content) + content)
                 os.replace(name, self.folder / key)
             except OSError:
                 with contextlib.suppress(OSError):
                     os.unlink(name)
                 raise
+
+
+def _digest(key: str, content: bytes) -> bytes:
+    """Return what tells that the content is whole, and is that of this key."""
+    return hashlib.sha256(key.encode() + b"\0" + content).digest()

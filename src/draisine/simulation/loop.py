@@ -66,7 +66,7 @@ def simulate(
         while t < t1:
             grid = _grid(start, t, t1, dt)
             times, samples, status = method.advance(run.problem, run.y, t, t1, dt, grid, rtol, atol)
-            run.append(times, samples)
+            run.append(times, samples, grid if method.ADAPTIVE else times)
             moved = times[-1] > t if len(times) else False
             t = float(times[-1]) if moved else t
             if status == DONE:
@@ -150,10 +150,10 @@ class _Run:
             (rate, project, self.slow),
         )
 
-    def append(self, times: Floats, samples: Floats) -> None:
-        """Keep the samples that are new."""
+    def append(self, times: Floats, samples: Floats, wanted: Floats) -> None:
+        """Keep the samples that are new and wanted; go on from the last."""
         _, t, y = self.done[-1]
-        fresh = times > self.last
+        fresh = (times > self.last) & np.isin(times, wanted)
         t.append(times[fresh])
         y.append(samples[fresh])
         if len(samples):

@@ -8,7 +8,16 @@ doi:10.1007/978-3-540-78862-1; the coefficients are SciPy's.
 import numpy as np
 from scipy.integrate import DOP853
 
-from draisine.simulation.integrators.native import Floats, Problem, evaluate, jit, settle, trouble
+from draisine.simulation.integrators.native import (
+    DEGENERATE,
+    TOO_SMALL,
+    Floats,
+    Problem,
+    evaluate,
+    jit,
+    settle,
+    trouble,
+)
 
 ORDER = 8
 ADAPTIVE = True
@@ -37,6 +46,7 @@ def _run(
     t1: float,
     grid: Floats,
     samples: Floats,
+    y: Floats,
     rtol: float,
     atol: float,
     A: Floats,
@@ -46,16 +56,18 @@ def _run(
     D: Floats,
     A_extra: Floats,
     C_extra: Floats,
-) -> tuple[int, int, int]:
+) -> tuple[int, int, float]:
+    """Return status, number of samples and time of the end; y becomes what it is there."""
     n = len(y0)
     last = np.nextafter(t1, t0)
     x = np.empty(1 + n + len(tail))
     x[1 + n :] = tail
-    y, new = y0.copy(), np.empty(n)
+    y[:] = y0
+    new = np.empty(n)
     K = np.empty((16, n))
     out = np.empty(rate_size)
     settled = np.empty(max(project_size, 1))
-    t, h, at, steps = t0, min(0.01, t1 - t0), 0, 0
+    t, h, at = t0, min(0.01, t1 - t0), 0
     while at < len(grid) and grid[at] <= t0:
         samples[at] = y
         at += 1
@@ -65,10 +77,10 @@ def _run(
     K[0] = out[:n]
     wrong = trouble(out, n, floors)
     if wrong:
-        return wrong, at, steps
+        return wrong, at, t
     while t < t1:
         if h < 1e-14 * max(abs(t), 1.0):
-            return 3, at, steps
+            return 3, at, t
         final = t + h >= t1 - 1e-14 * max(abs(t1), 1.0)
         if final:
             h = t1 - t
@@ -137,12 +149,11 @@ def _run(
         x[0] = min(t, last)
         evaluate(rate, rate_table, x, out)
         K[0] = out[:n]
-        steps += 1
         wrong = trouble(out, n, floors)
         if wrong:
-            return wrong, at, steps
+            return wrong, at, t
         h *= 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
-    return 0, at, steps
+    return 0, at, t
 
 
 @jit
@@ -210,9 +221,13 @@ def advance(
     atol: float,
 ) -> tuple[Floats, Floats, int]:
     """Return times, samples and status at the times of the grid, which ends with t1; steps are as
-    long as the tolerances allow.
+    long as the tolerances allow. Where the run stops short, the last good step is one more sample.
     """
-    samples = np.empty((len(grid), len(y)))
+    samples, end = np.empty((len(grid), len(y))), np.empty(len(y))
     method = (A, C, E3, E5, D, A_EXTRA, C_EXTRA)
-    status, done, _ = _run(*(*problem.arguments, y, t0, t1, grid, samples, rtol, atol, *method))
+    status, done, t = _run(
+        *(*problem.arguments, y, t0, t1, grid, samples, end, rtol, atol, *method)
+    )
+    if status in (DEGENERATE, TOO_SMALL):
+        return np.append(grid[:done], t), np.vstack([samples[:done], end]), status
     return grid[:done], samples[:done], status

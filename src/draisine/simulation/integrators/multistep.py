@@ -12,6 +12,9 @@ from draisine.simulation.integrators.native import Floats, Problem, evaluate, ji
 AB4 = np.array([55.0, -59.0, 37.0, -9.0]) / 24.0
 """Adams-Bashforth of fourth order: weights of f at steps n, n-1, n-2, n-3."""
 
+PARTS = 8
+"""Runge-Kutta steps per step at the start."""
+
 
 @jit
 def _run(
@@ -74,12 +77,16 @@ def adams(
 ) -> tuple[Floats, Floats, int]:
     """Return times, samples and status of an Adams method with the given corrector (empty: the
     predictor alone).
+
+    The first three steps are Runge-Kutta's, each in eight parts: at full length they would excite
+    the stiff correction (2.41) a thousand times as much as all later steps.
     """
     steps = max(4, math.ceil((t1 - t0) / dt - 1e-9))
     h = (t1 - t0) / steps
     times = t0 + np.arange(steps + 1) * h
     samples = np.empty((steps + 1, len(y)))
-    _, start, status = rk4.advance(problem, y, t0, t0 + 3 * h, h, times, 0.0, 0.0)
+    _, start, status = rk4.advance(problem, y, t0, t0 + 3 * h, h / PARTS, times, 0.0, 0.0)
+    start = start[::PARTS]
     done = len(start) - 1
     samples[: done + 1] = start
     if status == 0:

@@ -26,15 +26,15 @@ def jit(function: F) -> F:
         return cast(F, njit(nogil=True)(function))
 
 
-def _call(typing_context, address, x, table, out):  # type: ignore[no-untyped-def]
-    """Call `void f(x, table, out, 1)` by its address; the arrays are given by theirs."""
-    signature = types.void(types.int64, types.int64, types.int64, types.int64)
+def _call(typing_context, address, x, table, out, count):  # type: ignore[no-untyped-def]
+    """Call `void f(x, table, out, count)` by its address; the arrays are given by theirs."""
+    signature = types.void(types.int64, types.int64, types.int64, types.int64, types.int64)
 
     def generate(context, builder, signature, arguments):  # type: ignore[no-untyped-def]
         word = ir.IntType(64)
         kind = ir.FunctionType(ir.VoidType(), [word, word, word, word])
         function = builder.inttoptr(arguments[0], kind.as_pointer())
-        builder.call(function, [*arguments[1:], word(1)])
+        builder.call(function, list(arguments[1:]))
         return context.get_dummy_value()
 
     return signature, generate
@@ -82,14 +82,14 @@ class Problem:
 @jit
 def evaluate(rate: int, table: Floats, x: Floats, out: Floats) -> None:
     """Write the rate of y into `out` for the input x = (t, y, tail)."""
-    call(rate, x.ctypes.data, table.ctypes.data, out.ctypes.data)
+    call(rate, x.ctypes.data, table.ctypes.data, out.ctypes.data, 1)
 
 
 @jit
 def settle(project: int, table: Floats, x: Floats, out: Floats, pose_size: int) -> None:
     """Replace the pose and shape in x by their projection."""
     if project != 0:
-        call(project, x.ctypes.data, table.ctypes.data, out.ctypes.data)
+        call(project, x.ctypes.data, table.ctypes.data, out.ctypes.data, 1)
         for k in range(pose_size):
             x[1 + k] = out[k]
 

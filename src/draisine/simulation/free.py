@@ -1,0 +1,103 @@
+"""A machine without ground, and each of its wheels on each kind of feature, compiled: what every
+mode on every terrain is made of.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from draisine.codegen.program import Program
+from draisine.derivation import Law
+from draisine.fingerprint import fingerprint
+from draisine.meeting import Meetings, kinds
+from draisine.model import Wheel
+from draisine.system import Compiled, Floats, State, System, _versions
+from draisine.trace import Graph
+
+
+@dataclass(frozen=True, eq=False)
+class Free:
+    """The free machine: `motion` gives M and F, `meetings[wheel, kind]` a wheel's rows on a feature.
+
+    Its state is y = (q, p, r, v, z) in the user's own frame and speeds.
+    """
+
+    system: System
+    states: int
+    motion: Compiled
+    meetings: dict[tuple[int, str], Compiled]
+    programs: dict[str, Program]
+
+    @cached_property
+    def sight(self) -> Compiled:
+        """What a user may ask of a state and its accelerations."""
+        return Compiled(self.programs["sight"], self.system.values, self.system.store)
+
+    @property
+    def joints(self) -> int:
+        """How many joints there are."""
+        return len(self.system.model.joints)
+
+    @property
+    def speeds(self) -> int:
+        """How many speeds there are."""
+        return len(self.system.model.speeds)
+
+    @cached_property
+    def wheels(self) -> tuple[Wheel, ...]:
+        """The wheels in the model's order."""
+        return tuple(c for c in self.system.model.contacts if isinstance(c, Wheel))
+
+    @cached_property
+    def driven(self) -> Floats:
+        """The columns of v that belong to prescribed joints."""
+        model = self.system.model
+        first = len(model.twist)
+        where = [first + k for k, joint in enumerate(model.joints) if joint.law is not None]
+        return np.array(where, dtype=np.int64)
+
+    def enter(self, state: State, z: Floats) -> Floats:
+        """Return y for a state."""
+        return np.concatenate([state.q, state.p, state.r, state.v, z])
+
+    def leave(self, y: Floats) -> State:
+        """Return the state of y."""
+        a, b = 7 + self.joints, 7 + self.joints + self.speeds
+        return State(y[:4].copy(), y[4:7].copy(), y[7:a].copy(), y[a:b].copy())
+
+
+def free(system: System, law: Law | None = None) -> Free:
+    """Return a system as a free machine; `law` is traced into it."""
+    return system.keep(("free", law), lambda: _make(system, law))
+
+
+def _make(system: System, law: Law | None) -> Free:
+    states = int(getattr(law, "states", 0))
+    graph = Graph()
+    symbols = {name: graph.symbol(name, parameter=True) for name in system.parameters}
+    model = system.vehicle(**symbols, **system.structure)
+    key, stored = None, None
+    if system.store is not None:
+        key = fingerprint(("meetings", model, law, states, system.parameters, _versions()))
+        stored = system.store.get(key) if key is not None else None
+    if stored is None:
+        programs = Meetings(graph, model, symbols, system.parameters, law, states).derive()
+        if system.store is not None and key is not None:
+            packed = [[p.name, p.inputs, p.steps, p.outputs, p.fixed] for p in programs.values()]
+            system.store.put(key, json.dumps([list(programs), packed]).encode())
+    else:
+        names, packed = json.loads(stored)
+        programs = {
+            name: Program(p[0], p[1], [tuple(s) for s in p[2]], p[3], p[4])
+            for name, p in zip(names, packed, strict=True)
+        }
+    made = {
+        (k, kind): Compiled(programs[f"{wheel.name}.{kind}"], system.values, system.store)
+        for k, wheel in enumerate(system.model.contacts)
+        if isinstance(wheel, Wheel)
+        for kind in kinds(wheel)
+    }
+    motion = Compiled(programs["motion"], system.values, system.store)
+    return Free(system, states, motion, made, programs)

@@ -1,0 +1,45 @@
+"""Newton's law of impact: contact velocities after are minus restitution times those before, normal
+and tangential (3.12). Only equal coefficients are sure not to create energy.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.simulation.impacts.resolution import resolver
+from draisine.simulation.selection import Candidate, Choice, choose
+from draisine.system import Floats
+
+
+def impact(
+    M: Floats,
+    driven: Floats,
+    contacts: Sequence[Candidate],
+    v: Floats,
+    *,
+    normal: float = 1.0,
+    tangential: float = 1.0,
+    rest_speed: float = 0.0,
+    resolution: str = "complete",
+    tolerance: float = 1e-9,
+) -> Choice:
+    """Return the speeds after an impact with `C v+ = -E C v-`, E = diag(normal, tangential,
+    tangential) per contact.
+
+    Contacts that approach slower than `rest_speed` do not rebound.
+    """
+    if not (0 <= normal <= 1 and -1 <= tangential <= 1):
+        raise ParameterError(
+            f"restitution: normal = {normal}, tangential = {tangential}; "
+            "take them from [0, 1] and [-1, 1]."
+        )
+    if any(not np.isinf(k.mu) and k.mu > 0 for k in contacts):
+        raise ParameterError("newton: wheels with a finite mu need the impact law 'moreau'.")
+    E = np.array([normal, tangential, tangential])
+
+    def restitution(contact: Candidate) -> Floats:
+        return E if -(contact.C[0] @ v) > rest_speed else np.zeros(3)
+
+    solver = resolver(M, driven, v, restitution, resolution)
+    return choose(contacts, solver, lambda k, after: float(k.C[0] @ after), tolerance)

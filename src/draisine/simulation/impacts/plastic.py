@@ -1,0 +1,27 @@
+"""Plastic impacts, the thesis's law: contacts that stay closed roll at once."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.simulation.impacts.resolution import resolver
+from draisine.simulation.selection import Candidate, Choice, choose
+from draisine.system import Floats
+
+
+def impact(
+    M: Floats,
+    driven: Floats,
+    contacts: Sequence[Candidate],
+    v: Floats,
+    *,
+    rest_speed: float = 0.0,
+    resolution: str = "complete",
+    tolerance: float = 1e-9,
+) -> Choice:
+    """Return the speeds after an impact with `C v+ = 0` for the contacts that stay closed."""
+    if any(not np.isinf(k.mu) and k.mu > 0 for k in contacts):
+        raise ParameterError("plastic: wheels with a finite mu need the impact law 'moreau'.")
+    solver = resolver(M, driven, v, lambda contact: np.zeros(3), resolution)
+    return choose(contacts, solver, lambda k, after: float(k.C[0] @ after), tolerance)
