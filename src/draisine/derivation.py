@@ -70,9 +70,9 @@ def state_names(model: Model) -> list[str]:
 
 def seen_names(model: Model) -> list[str]:
     """Return the names of what the program `variation` sees of a state, in its order."""
+    placed, joints = ["yaw", "lean", "pitch", "x", "y", "z"], [j.name for j in model.joints]
     own = [o.name for o in model.outputs]
-    placed = ["yaw", "lean", "pitch", "x", "y", "z", *(j.name for j in model.joints), *own]
-    return [*placed, "yaw_rate", "lean_rate", "pitch_rate", *model.speeds]
+    return [*placed, *joints, *own, *(f"{name}_rate" for name in placed), *model.speeds]
 
 
 class Derivation:
@@ -138,14 +138,15 @@ class Derivation:
     @cached_property
     def found(self) -> projected.Rows:
         """Geometry, contacts and constraint rows."""
-        return projected.rows(self.tree, self.mode, self.R, self.symbols["r"])
+        return projected.rows(self.tree, self.mode, self.R, self.symbols["r"], self.symbols["p"])
 
     @cached_property
     def choice(self) -> Choice:
         """Independent speeds and pivots, chosen by rank at the nominal configuration."""
         columns = projected.free_columns(self.tree)
-        C = self.found.C[:, columns]
-        values = self.evaluate(list(C.ravel())).reshape(C.shape)
+        found = self.found
+        C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)
+        values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
         labels = constraints.labels(self.model, self.mode)
         order = self._preference(columns)
         independent = projected.choose_speeds(len(columns), values, labels, order)
@@ -276,7 +277,7 @@ class Derivation:
         """
         q, p, r = self._unit(self.symbols["q"]), self.symbols["p"], self.symbols["r"]
         R = base_rotation(self.model, q)
-        found = projected.rows(self.tree, self.mode, R, r)
+        found = projected.rows(self.tree, self.mode, R, r, p)
         values, rows = self._gap_rows(found)
         if rows:
             columns = projected.free_columns(self.tree)
@@ -312,7 +313,9 @@ class Derivation:
     def _rows(self) -> Program:
         found = self.found
         values, _ = self._gap_rows(found)
-        b = constraints.velocity_targets(self.model, found.C.shape[0], self.symbols["t"][0])
+        b = constraints.velocity_targets(
+            self.tree, found.geo, found.world, found.active, found.p, self.symbols["t"][0]
+        )
         heights = constraints.gaps(self.tree, found.world, self.symbols["p"], found.found)
         outputs = {"C": found.C, "b": b, "ref": found.ref, "conditions": values, "gaps": heights}
         return self._program("rows", outputs)
@@ -413,16 +416,16 @@ class Derivation:
         speeds = np.concatenate([V - cross(W, found.ref), moving.speeds[3:]])
         view, base = self._view(), tree.links[0]
         angles = [view.yaw, view.lean, view.pitch]
-        places = [*(s["p"] - found.world.R @ (base.R.T @ base.o)), *s["r"]]
+        placed = [*angles, *(s["p"] - found.world.R @ (base.R.T @ base.o))]
         own = [o.value(view) for o in self.model.outputs]
-        rates = tangent(angles, self._directions(self.R, speeds))
+        rates = tangent(placed, self._directions(self.R, speeds))
         v = (projected.user_map(tree, found.ref) @ moving.speeds)[columns]
         values: dict[str, list[Scalar]] = {
             "force": list(mass @ self.reduced.udot),  # numbered as what udot was solved from
             "speeds": list(speeds[columns]),
             "zdot": list(self.driven[1]),
             "conditions": self._gap_rows(found)[0],
-            "seen": [*angles, *places, *own, *rates, *v],
+            "seen": [*placed, *s["r"], *own, *rates, *v],
         }
         sizes = {"dt": 1, "dx": len(columns)} | {f"d{name}": len(s[name]) for name in "uzw"}
         seeds = {
@@ -479,7 +482,7 @@ class Derivation:
         v = array([self.graph.symbol(f"v[{k}]") for k in range(len(columns))])
         speeds = projected.spread(tree, v)
         R = base_rotation(model, s["q"])
-        found = multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"])
+        found = multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"], s["t"][0])
         driven = constraints.prescribed(model)
         laws = [law(s["t"][0]) for j in model.joints if (law := j.law) is not None]
         eye = np.eye(6 + len(model.joints))

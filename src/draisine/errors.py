@@ -6,7 +6,9 @@ UnknownNameError     no vehicle, scenario, integrator ... of that name |-- Confi
 pose or velocity satisfies what was asked for |-- RedundancyError      constraints that repeat or
 contradict each other; it names the rows |-- SingularityError     a freedom without inertia, or a
 degenerate configuration; it names it |-- DataError            a file that is not what it should be
-`-- SimulationError      a run that had to stop; `partial` holds what was computed
+|-- TerrainError         a ground that is not one, or that a wheel's shape cannot meet `--
+SimulationError      a run that had to stop; `partial` holds what was computed |-- ContactSetError
+no set of contacts is admissible `-- ZenoError            too many events
 """
 
 from collections.abc import Iterable
@@ -52,6 +54,28 @@ class SimulationError(DraisineError, RuntimeError):
     def __init__(self, message: str, partial: Any = None) -> None:
         super().__init__(message)
         self.partial = partial
+
+
+class ContactSetError(SimulationError):
+    """No set of contacts has non-negative forces and separations; `trials` are the sets that were
+    tried, `state` is where it happened.
+    """
+
+    def __init__(self, message: str, trials: Any = (), state: Any = None) -> None:
+        super().__init__(message)
+        self.trials, self.state = trials, state
+
+
+class ZenoError(SimulationError):
+    """Too many events; `state` is where the run stopped."""
+
+    def __init__(self, message: str, partial: Any = None, state: Any = None) -> None:
+        super().__init__(message, partial)
+        self.state = state
+
+
+class TerrainError(DraisineError, ValueError):
+    """A ground that is not one, or a wheel shape that cannot meet it."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -186,9 +186,10 @@ class Meetings:
             "C": met.C[:, self.columns],
             "c": [-x for x in tangent(list(across), self._along())],
             "gap": [met.meeting.gap],
-            "rate": [met.meeting.stretch * across[0]],
+            "stretch": [met.meeting.stretch],
             "point": met.meeting.point,
             "normal": met.meeting.normal,
             "centre": met.centre,
+            "axle": met.axle,
         }
         return self._program(f"{wheel.name}_{kind}", outputs, ("f",))

@@ -11,28 +11,36 @@ from draisine.errors import UnknownNameError, did_you_mean
 FOLDERS = {
     "vehicle": "draisine.vehicles",
     "integrator": "draisine.simulation.integrators",
+    "impact": "draisine.simulation.impacts",
     "formulation": "draisine.mechanics.formulations",
     "target": "draisine.codegen.targets",
+    "law": "draisine.control",
 }
 """What can be found by name, and where it lives."""
 
-ENTRY = {"vehicle": "", "integrator": "advance", "formulation": "", "target": "emit"}
-"""The function that makes a file an entry of its kind; for vehicles it has the file's own name."""
+ENTRY = {
+    "vehicle": "def {name}(",
+    "integrator": "def advance(",
+    "impact": "def impact(",
+    "formulation": "",
+    "target": "def emit(",
+    "law": "\nLAW = ",
+}
+"""The text that makes a file an entry of its kind; a vehicle's function has the file's own name."""
 
 
 def names(kind: str) -> tuple[str, ...]:
     """Return what there is of a kind.
 
-    >>> "whipple" in names("vehicle"), "rk4" in names("integrator")
-    (True, True)
+    >>> "whipple" in names("vehicle"), "rk4" in names("integrator"), "turn_pi" in names("law")
+    (True, True, True)
     """
     package = importlib.import_module(FOLDERS[kind])
     folder = Path(package.__path__[0])
-    wanted = ENTRY[kind]
     found = []
     for module in pkgutil.iter_modules([str(folder)]):
         text = (folder / f"{module.name}.py").read_text() if not module.ispkg else ""
-        if f"def {wanted or module.name}(" in text or kind == "formulation":
+        if ENTRY[kind].format(name=module.name) in text:
             found.append(module.name)
     return tuple(found)
 

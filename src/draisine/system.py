@@ -25,6 +25,7 @@ from draisine.lie import quaternion, quaternion_product, rotation
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
+from draisine.mechanics.tree import assemble
 from draisine.model import Model
 from draisine.registry import find
 from draisine.trace import Graph
@@ -193,14 +194,32 @@ class Machine:
     def _compiled(self, name: str) -> Compiled:
         return Compiled(self.programs[name], self.system.values, self.system.store)
 
+    def _check_inertia(self) -> None:
+        """Raise where no inertia resists a freedom, neither in the drawing nor beside it."""
+        model, columns = self.system.model, self.columns
+        tree, n = assemble(model), len(model.joints)
+        switched = multiplier.active_rows(model, self.mode)
+        driven = [6 + k for k in constraints.prescribed(model)]
+        still, inputs = np.zeros(6 + n), np.zeros(len(model.inputs))
+        idle: Floats | None = None
+        for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
+            out = multiplier.free(tree, np.eye(3), np.zeros(3), r, still, inputs)
+            C = np.vstack([out.C[switched], np.eye(6 + n)[driven]])[:, columns]
+            idle = multiplier.idle(out.M[np.ix_(columns, columns)], C)
+            if idle is None:
+                return
+        raise multiplier.weightless(np.asarray(idle), model.speeds)
+
     @cached_property
     def rate(self) -> Compiled:
         """The right-hand side of y = (q, p, r, u, z)."""
+        self._check_inertia()
         return self._compiled("rate")
 
     @cached_property
     def observe(self) -> Compiled:
         """Everything a user may ask of a state."""
+        self._check_inertia()
         return self._compiled("observe")
 
     @cached_property

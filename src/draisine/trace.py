@@ -136,7 +136,7 @@ class Graph:
                 same = self.constant(number)
                 if self._holds(shape, same):
                     return same
-        opposite = self._by_value.get((-key[0], -key[1]))
+        opposite = self._by_value.get((key[0].copy_negate(), key[1].copy_negate()))
         if (
             opposite is not None
             and shape[0] != "neg"
@@ -147,7 +147,7 @@ class Graph:
         return self._append(shape, values, fixed)
 
     def _holds(self, shape: tuple[Any, ...], other: int, sign: float = 1.0) -> bool:
-        """Return whether a new node equals a known one, up to the sign, at points of mixed signs."""
+        """Return whether a new node equals a known one, up to sign, at points of mixed signs."""
         rooted = shape[0] == "sqrt" or any(self._rooted[k] for k in (other, *shape[1:]))
         if not rooted:
             return True
@@ -199,7 +199,7 @@ def _alike(a: NDArray[np.float64], b: NDArray[np.float64]) -> bool:
 def _sample(
     operation: Callable[..., Decimal | None], samples: Sequence[tuple[Decimal, Decimal]]
 ) -> tuple[Decimal | None, ...]:
-    """Return an operation's value at both points, None where it has none that a double could hold."""
+    """Return an operation's value at both points, None where no double could hold it."""
     try:
         values = (operation(*[s[0] for s in samples]), operation(*[s[1] for s in samples]))
     except ArithmeticError:

@@ -168,14 +168,19 @@ def _unit_rate(x: Array, xdot: Array) -> tuple[Array, Array]:
     return unit, (xdot - unit * (unit @ xdot)) / size
 
 
-def matrix(tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active]) -> Array:
+def matrix(
+    tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], named: bool = False
+) -> Array:
     """Return C: the rows of the active contacts, then those of the prescribed joints, eq.
     [constraint-rows].
+
+    `named` turns the rows of contacts that hold in every direction to the directions of their
+    labels.
     """
     n = 6 + len(tree.model.joints)
     rows: list[Array] = []
     for a in active:
-        if a.holds_all:
+        if a.holds_all and not named:
             rows += list(a.P)
         else:
             axes = contact_axes(tree, geo, world, a.contact, a.at)
@@ -197,10 +202,50 @@ def labels(model: Model, mode: Mode) -> list[str]:
     return out + [f"{model.joints[k].name}.law" for k in prescribed(model)]
 
 
-def velocity_targets(model: Model, rows: int, t: Scalar) -> list[Scalar]:
-    """Return b of `C v = b`: zero for contacts, the law's rate for prescribed joints."""
-    laws = [joint.law(t)[1] for joint in model.joints if joint.law is not None]
-    return [0.0] * (rows - len(laws)) + laws
+def velocity_targets(
+    tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], p: Array, t: Scalar
+) -> list[Scalar]:
+    """Return b of `C v = b`: the ground's velocity for contacts, the law's rate for prescribed
+    joints; p is the base origin's position.
+    """
+    out: list[Scalar] = []
+    for a in active:
+        carried = ground_velocity(tree.model, world, p, a.at, t)
+        if a.holds_all:
+            out += list(carried)
+        else:
+            axes = contact_axes(tree, geo, world, a.contact, a.at)
+            out += [axes[name] @ carried for name in a.names]
+    return out + [joint.law(t)[1] for joint in tree.model.joints if joint.law is not None]
+
+
+def ground_velocity(model: Model, world: Ground, p: Array, at: Point, t: Scalar) -> Array:
+    """Return the velocity of the ground under a point, in the base's axes, eq. [moving-ground]."""
+    if model.ground is None:
+        return np.zeros(3)
+    (vx, vy, turning), _ = model.ground(t)
+    x = p + world.R @ at.c
+    return world.R.T @ array([vx - turning * x[1], vy + turning * x[0], 0.0])
+
+
+def ground_rate(
+    model: Model, world: Ground, vel: Velocities, p: Array, at: Point, cdot: Array, t: Scalar
+) -> Array:
+    """Return the rate of `ground_velocity` along the motion of the touching point."""
+    if model.ground is None:
+        return np.zeros(3)
+    (_, _, turning), (ax, ay, speeding) = model.ground(t)
+    x = p + world.R @ at.c
+    W = vel.W[0]
+    xdot = world.R @ (vel.V_link[0] + cross(W, at.c) + cdot)
+    rise = array(
+        [
+            ax - speeding * x[1] - turning * xdot[1],
+            ay + speeding * x[0] + turning * xdot[0],
+            0.0,
+        ]
+    )
+    return world.R.T @ rise - cross(W, ground_velocity(model, world, p, at, t))
 
 
 def acceleration_targets(
@@ -211,6 +256,7 @@ def acceleration_targets(
     active: Sequence[Active],
     speeds: Array,
     refdot: Array,
+    p: Array,
     t: Scalar,
 ) -> list[Scalar]:
     """Return c of `C vdot = c`, eq. [acceleration-rows]."""
@@ -219,14 +265,15 @@ def acceleration_targets(
         rhodot = np.zeros(3)
         if a.touch is not None:
             rhodot = touch_rate(a.touch, world.up[a.at.link], vel.W[a.at.link])
-        drift, _ = point_drift(tree, geo, vel, a.at, rhodot, refdot)
+        drift, cdot = point_drift(tree, geo, vel, a.at, rhodot, refdot)
+        wanted = ground_rate(tree.model, world, vel, p, a.at, cdot, t) - drift
         if a.holds_all:
-            out += list(-drift)
+            out += list(wanted)
             continue
-        w = a.P @ speeds
+        w = a.P @ speeds - ground_velocity(tree.model, world, p, a.at, t)
         axes = contact_axes(tree, geo, world, a.contact, a.at)
         rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.at)
-        out += [-(axes[name] @ drift) - rates[name] @ w for name in a.names]
+        out += [axes[name] @ wanted - rates[name] @ w for name in a.names]
     return out + [joint.law(t)[2] for joint in tree.model.joints if joint.law is not None]
 
 

@@ -89,6 +89,7 @@ class Met:
 
     meeting: Meeting
     centre: Array
+    axle: Array
     axes: tuple[Array, Array, Array]
     C: Array
 
@@ -109,4 +110,4 @@ def meet(tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel, kind: str,
     x = cross(a, meeting.normal)
     along = x / norm(x)
     axes = (meeting.normal, along, cross(meeting.normal, along))
-    return Met(meeting, hub, axes, array([list(axis @ P) for axis in axes]))
+    return Met(meeting, hub, a, axes, array([list(axis @ P) for axis in axes]))

@@ -13,6 +13,8 @@ def vector(values: object, what: str) -> Array:
     out = array(values)
     if out.shape != (3,):
         raise ModelError(f"{what}: expected three components, got shape {out.shape}.")
+    if out.dtype != object and not np.all(np.isfinite(out)):
+        raise ModelError(f"{what}: has entries that are not numbers.")
     return out
 
 
@@ -74,7 +76,7 @@ class Body:
                 raise ModelError(f"{where}: mass {self.mass} kg is not a number.")
             if self.mass < 0:
                 raise ModelError(f"{where}: mass {self.mass} kg is negative.")
-        for attribute in ("com", "inertia", "added", "drag"):
+        for attribute in ("inertia", "added", "drag"):
             value = getattr(self, attribute)
             if value is not None and value.dtype != object and not np.all(np.isfinite(value)):
                 raise ModelError(f"{where}: {attribute} has entries that are not numbers.")

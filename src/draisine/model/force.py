@@ -5,6 +5,7 @@ from typing import Literal
 
 import numpy as np
 
+from draisine.errors import ModelError
 from draisine.model.body import vector
 from draisine.scalar import Vector
 
@@ -22,3 +23,5 @@ class Force:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "point", vector(self.point, f"force {self.name!r}, point"))
+        if self.frame not in ("world", "body"):
+            raise ModelError(f"force {self.name!r}: frame {self.frame!r}; take 'world' or 'body'.")

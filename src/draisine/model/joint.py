@@ -37,11 +37,11 @@ class Joint:
         where = f"joint {self.name!r}"
         object.__setattr__(self, "axis", vector(self.axis, f"{where}, axis"))
         object.__setattr__(self, "through", vector(self.through, f"{where}, through"))
-        if self.axis.dtype != object:
-            if not np.all(np.isfinite(self.axis)):
-                raise ModelError(f"{where}: the axis has entries that are not numbers.")
-            if not np.any(self.axis):
-                raise ModelError(f"{where}: the axis is zero; give it a direction.")
+        if self.axis.dtype != object and not np.any(self.axis):
+            raise ModelError(f"{where}: the axis is zero; give it a direction.")
+        for what, value in (("spring", self.spring), ("damper", self.damper), ("rest", self.rest)):
+            if isinstance(value, (int, float)) and not np.isfinite(value):
+                raise ModelError(f"{where}: {what} {value} is not a number.")
 
 
 class Revolute(Joint):

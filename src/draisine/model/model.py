@@ -38,6 +38,10 @@ class Output:
     meaning: str = ""
 
 
+Drift = Callable[[Scalar], tuple[Sequence[Scalar], Sequence[Scalar]]]
+"""How the ground moves in its own plane at time t: (vx, vy, turning rate), and their derivatives."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
     """A machine: bodies, joints, contacts, forces, gravity, the group of its base, and named
@@ -45,7 +49,8 @@ class Model:
 
     The first body is the base. The pose g of the base is that of the drawing's frame, fixed to the
     base body; the ground is the plane z = 0 of the world; `gravity` is an acceleration in world
-    axes.
+    axes. `ground` lets the plane move in itself, as a treadmill or a turntable does (turning about
+    the world's origin).
     """
 
     bodies: Sequence[Body]
@@ -55,6 +60,7 @@ class Model:
     gravity: Vector = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     base: str = "SE(3)"
     outputs: Sequence[Output] = ()
+    ground: Drift | None = None
 
     def __post_init__(self) -> None:
         for name in ("bodies", "joints", "contacts", "forces", "outputs"):

@@ -19,32 +19,77 @@ METHOD = (A, C, E3, E5, D, A_EXTRA, C_EXTRA)
 
 
 @jit
-def solve(K: Floats, b: Floats) -> int:
-    """Solve K x = b in place by elimination with row pivoting; return 1 if K is singular."""
+def solve(K: Floats, b: Floats, x: Floats, order: Floats) -> int:
+    """Write the x of least norm with K x = b, by elimination with full pivoting in place; return how
+    many rows repeat others, or -1 if they contradict each other.
+    """
     n = len(b)
-    largest = np.abs(K).max()
+    largest, rank = 0.0, n
+    for i in range(n):
+        order[i] = i
+        for j in range(n):
+            largest = max(largest, abs(K[i, j]))
     for k in range(n):
-        best = k
-        for i in range(k + 1, n):
-            if abs(K[i, k]) > abs(K[best, k]):
-                best = i
-        if not abs(K[best, k]) > 1e-13 * largest:
-            return 1
-        if best != k:
+        best, row, column = 0.0, k, k
+        for i in range(k, n):
             for j in range(k, n):
-                K[k, j], K[best, j] = K[best, j], K[k, j]
-            b[k], b[best] = b[best], b[k]
+                if abs(K[i, j]) > best:
+                    best, row, column = abs(K[i, j]), i, j
+        if not best > 1e-11 * largest:
+            rank = k
+            break
+        for j in range(n):
+            K[k, j], K[row, j] = K[row, j], K[k, j]
+        b[k], b[row] = b[row], b[k]
+        for i in range(n):
+            K[i, k], K[i, column] = K[i, column], K[i, k]
+        order[k], order[column] = order[column], order[k]
         for i in range(k + 1, n):
             f = K[i, k] / K[k, k]
             if f != 0.0:
                 for j in range(k + 1, n):
                     K[i, j] -= f * K[k, j]
                 b[i] -= f * b[k]
-    for k in range(n - 1, -1, -1):
-        for j in range(k + 1, n):
+    for i in range(rank, n):
+        if not abs(b[i]) <= 1e-6 * (1.0 + largest):
+            return -1
+        b[i] = 0.0
+    for k in range(rank - 1, -1, -1):
+        for c in range(rank, n):
+            for j in range(k + 1, rank):
+                K[k, c] -= K[k, j] * K[j, c]
+            K[k, c] /= K[k, k]
+        for j in range(k + 1, rank):
             b[k] -= K[k, j] * b[j]
         b[k] /= K[k, k]
-    return 0
+    _shorten(K, b, rank)
+    for k in range(n):
+        x[order[k]] = b[k]
+    return n - rank
+
+
+@jit
+def _shorten(K: Floats, b: Floats, rank: int) -> None:
+    """Take from b its part along the null vectors (-K[:rank, c], 1 at c), one after the other made
+    orthogonal.
+    """
+    n = len(b)
+    for c in range(rank, n):
+        for i in range(rank, n):
+            K[i, c] = -1.0 if i == c else 0.0
+        for earlier in range(rank, c):
+            along, size = 0.0, 0.0
+            for i in range(n):
+                along += K[i, c] * K[i, earlier]
+                size += K[i, earlier] * K[i, earlier]
+            for i in range(n):
+                K[i, c] -= along / size * K[i, earlier]
+        along, size = 0.0, 0.0
+        for i in range(n):
+            along += K[i, c] * b[i]
+            size += K[i, c] * K[i, c]
+        for i in range(n):
+            b[i] -= along / size * K[i, c]
 
 
 @jit
@@ -54,10 +99,12 @@ def meet(
     """Write what the programs of the given contacts tell of the state in x; `seen` has one row
     each.
     """
+    first, step = len(x) - features.shape[1], seen.shape[1]
     for k in range(len(calls)):
-        x[len(x) - features.shape[1] :] = features[k]
-        table = tables[starts[k] :]
-        call(calls[k], x.ctypes.data, table.ctypes.data, seen[k].ctypes.data)
+        for j in range(features.shape[1]):
+            x[first + j] = features[k, j]
+        table = tables.ctypes.data + 8 * starts[k]
+        call(calls[k], x.ctypes.data, table, seen.ctypes.data + 8 * step * k, 1)
 
 
 @jit
@@ -86,63 +133,61 @@ def rate(
     """
     pose, n, nz = sizes[0], sizes[1], sizes[2]
     out = np.empty(out_size)
-    call(motion, x.ctypes.data, table.ctypes.data, out.ctypes.data)
+    call(motion, x.ctypes.data, table.ctypes.data, out.ctypes.data, 1)
     meet(x, calls, tables, starts, features, seen)
     m = len(driven)
     for k in range(len(calls)):
         m += status[k]
-    K, b = np.zeros((n + m, n + m)), np.empty(n + m)
-    M = out[pose : pose + n * n].reshape(n, n)
-    K[:n, :n] = M
-    b[:n] = -out[pose + n * n : pose + n * n + n]
-    v = x[1 + pose : 1 + pose + n]
+    K, b, answer = np.zeros((n + m, n + m)), np.zeros(n + m), np.zeros(n + m)
+    order = np.zeros(n + m, dtype=np.int64)
+    for i in range(n):
+        for j in range(n):
+            K[i, j] = out[pose + i * n + j]
+        b[i] = -out[pose + n * n + i]
     at = n
     for k in range(len(calls)):
         for i in range(status[k]):
             for j in range(n):
-                row = seen[k, i * n + j]
-                K[at + i, j] = row
-                K[j, at + i] = -row
+                K[at + i, j] = seen[k, i * n + j]
+                K[j, at + i] = -seen[k, i * n + j]
             b[at + i] = seen[k, 3 * n + i]
         if status[k] == 1 and mu[k] > 0.0:
-            s1, s2 = 0.0, 0.0
+            s1, s2 = slip(x, seen, k, pose, n)
             for j in range(n):
-                s1 += seen[k, n + j] * v[j]
-                s2 += seen[k, 2 * n + j] * v[j]
-            size = np.sqrt(s1 * s1 + s2 * s2)
-            if size > 0.0:
-                for j in range(n):
-                    drag = (s1 * seen[k, n + j] + s2 * seen[k, 2 * n + j]) / size
-                    K[j, at] += mu[k] * drag
+                K[j, at] += mu[k] * (s1 * seen[k, n + j] + s2 * seen[k, 2 * n + j])
         at += status[k]
     for i in range(len(driven)):
         K[at + i, driven[i]] = 1.0
         K[driven[i], at + i] = -1.0
         b[at + i] = out[pose + n * n + n + nz + i]
-    kept, right = K.copy(), b.copy()
-    if solve(K, b) != 0:
-        b = np.linalg.lstsq(kept, right, 1e-11)[0]
-        if np.abs(kept @ b - right).max() > 1e-6 * (1.0 + np.abs(right).max()):
-            return 1
-    ydot[:pose] = out[:pose]
-    ydot[pose : pose + n] = b[:n]
-    ydot[pose + n :] = out[pose + n * n + n : pose + n * n + n + nz]
+    if solve(K, b, answer, order) < 0:
+        return 1
+    for k in range(pose):
+        ydot[k] = out[k]
+    for k in range(n):
+        ydot[pose + k] = answer[k]
+    for k in range(nz):
+        ydot[pose + n + k] = out[pose + n * n + n + k]
     at = n
     for k in range(len(calls)):
-        lam[k, :] = 0.0
-        for i in range(status[k]):
-            lam[k, i] = b[at + i]
+        for i in range(3):
+            lam[k, i] = answer[at + i] if i < status[k] else 0.0
         if status[k] == 1 and mu[k] > 0.0:
-            s1, s2 = 0.0, 0.0
-            for j in range(n):
-                s1 += seen[k, n + j] * v[j]
-                s2 += seen[k, 2 * n + j] * v[j]
-            size = np.sqrt(s1 * s1 + s2 * s2)
-            if size > 0.0:
-                lam[k, 1] = -mu[k] * b[at] * s1 / size
-                lam[k, 2] = -mu[k] * b[at] * s2 / size
+            s1, s2 = slip(x, seen, k, pose, n)
+            lam[k, 1], lam[k, 2] = -mu[k] * s1 * answer[at], -mu[k] * s2 * answer[at]
         at += status[k]
     return 0
+
+
+@jit
+def slip(x: Floats, seen: Floats, k: int, pose: int, n: int) -> tuple[float, float]:
+    """Return the direction in which contact k slips, (along, across); zero where it does not."""
+    s1, s2 = 0.0, 0.0
+    for j in range(n):
+        s1 += seen[k, n + j] * x[1 + pose + j]
+        s2 += seen[k, 2 * n + j] * x[1 + pose + j]
+    size = np.sqrt(s1 * s1 + s2 * s2)
+    return (s1 / size, s2 / size) if size > 0.0 else (0.0, 0.0)
 
 
 @jit
@@ -165,53 +210,64 @@ def settle(
     """
     pose, n = sizes[0], sizes[1]
     if base == 1:
-        size = 0.0
+        size = np.sqrt(x[1] * x[1] + x[2] * x[2] + x[3] * x[3] + x[4] * x[4])
         for k in range(4):
-            size += x[1 + k] * x[1 + k]
-        x[1:5] /= np.sqrt(size)
+            x[1 + k] /= size
     closed, m = 0, 0
     for k in range(len(calls)):
-        if status[k] > 0:
-            closed += 1
-            m += status[k]
+        closed += 1 if status[k] > 0 else 0
+        m += status[k]
     if closed == 0:
         return
     meet(x, calls, tables, starts, features, seen)
-    v = x[1 + pose : 1 + pose + n].copy()
     J, g = np.zeros((closed, n)), np.zeros(closed)
+    step, v, out = np.zeros(n), np.zeros(n), np.empty(out_size)
     at = 0
     for k in range(len(calls)):
         if status[k] > 0:
-            J[at] = seen[k, :n]
+            for j in range(n):
+                J[at, j] = seen[k, j]
             g[at] = seen[k, 3 * n + 3] / seen[k, 3 * n + 4]
             at += 1
-    x[1 + pose : 1 + pose + n] = -_least(J, g)
-    out = np.empty(out_size)
-    call(motion, x.ctypes.data, table.ctypes.data, out.ctypes.data)
+    least(J, g, step)
+    for j in range(n):
+        v[j] = x[1 + pose + j]
+        x[1 + pose + j] = -step[j]
+    call(motion, x.ctypes.data, table.ctypes.data, out.ctypes.data, 1)
     for k in range(pose):
         x[1 + k] += out[k]
-    x[1 + pose : 1 + pose + n] = v
+    for j in range(n):
+        x[1 + pose + j] = v[j]
     meet(x, calls, tables, starts, features, seen)
-    Cv, rows = np.zeros(m), np.zeros((m, n))
+    C, speeds = np.zeros((m, n)), np.zeros(m)
     at = 0
     for k in range(len(calls)):
         for i in range(status[k]):
-            rows[at] = seen[k, i * n : (i + 1) * n]
-            Cv[at] = np.dot(rows[at], v)
+            for j in range(n):
+                C[at, j] = seen[k, i * n + j]
+                speeds[at] += C[at, j] * v[j]
             at += 1
-    x[1 + pose : 1 + pose + n] = v - _least(rows, Cv)
+    least(C, speeds, step)
+    for j in range(n):
+        x[1 + pose + j] = v[j] - step[j]
 
 
 @jit
-def _least(J: Floats, g: Floats) -> Floats:
-    """Return the least x with J x = g."""
-    G = J @ J.T
-    for k in range(len(g)):
-        G[k, k] *= 1.0 + 1e-14
-    kept, right = G.copy(), g.copy()
-    if solve(G, right) != 0:
-        right = np.linalg.lstsq(kept, g, 1e-11)[0]
-    return J.T @ right
+def least(J: Floats, g: Floats, x: Floats) -> None:
+    """Write the least x with J x = g."""
+    m, n = J.shape
+    G, right, answer = np.zeros((m, m)), np.zeros(m), np.zeros(m)
+    order = np.zeros(m, dtype=np.int64)
+    for i in range(m):
+        right[i] = g[i]
+        for k in range(m):
+            for j in range(n):
+                G[i, k] += J[i, j] * J[k, j]
+    solve(G, right, answer, order)
+    for j in range(n):
+        x[j] = 0.0
+        for i in range(m):
+            x[j] += J[i, j] * answer[i]
 
 
 @jit
@@ -249,8 +305,8 @@ def leap(
             for j in range(s):
                 step += A[s, j] * K[j, k]
             new[k] = y[k] + h * step
+            x[1 + k] = new[k]
         x[0] = min(t + C[s] * h, last)
-        x[1 : 1 + n] = new
         wrong = rate(
             x, K[s], lam, seen, sizes, motion, table, out_size, driven, calls, tables, starts,
             features, status, mu,
@@ -302,7 +358,8 @@ def advance(
     n = len(y)
     last = np.nextafter(end, t)
     x[0] = t
-    x[1 : 1 + n] = y
+    for k in range(n):
+        x[1 + k] = y[k]
     wrong = rate(
         x, K[0], lam, seen, sizes, motion, table, out_size, driven, calls, tables, starts,
         features, status, mu,
@@ -380,6 +437,7 @@ def survey(
     y: Floats,
     F: Floats,
     parts: Floats,
+    states: Floats,
     x: Floats,
     calls: Floats,
     tables: Floats,
@@ -387,11 +445,15 @@ def survey(
     features: Floats,
     seen: Floats,
 ) -> None:
-    """Write what contacts look like at parts of a step; `seen` has the axes part, contact, entry."""
+    """Write the states at parts of a step, and what contacts look like there; `seen` has the axes
+    part, contact, entry.
+    """
     n = len(y)
     for i in range(len(parts)):
         x[0] = min(t + parts[i] * h, last)
-        dense(F, y, parts[i], x[1 : 1 + n])
+        dense(F, y, parts[i], states[i])
+        for k in range(n):
+            x[1 + k] = states[i, k]
         meet(x, calls, tables, starts, features, seen[i])
 
 
@@ -423,7 +485,9 @@ def forces(
     n = len(y)
     for i in range(len(parts)):
         x[0] = min(t + parts[i] * h, last)
-        dense(F, y, parts[i], x[1 : 1 + n])
+        dense(F, y, parts[i], ydot)
+        for k in range(n):
+            x[1 + k] = ydot[k]
         rate(
             x, ydot, lams[i], seen[i], sizes, motion, table, out_size, driven, calls, tables,
             starts, features, status, mu,
@@ -440,7 +504,7 @@ class Bundle:
     features: Floats
 
     @property
-    def arguments(self) -> tuple[Any, ...]:
+    def arguments(self) -> Any:
         """The fields in order."""
         return (self.calls, self.tables, self.starts, self.features)
 

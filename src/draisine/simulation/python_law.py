@@ -53,7 +53,8 @@ class PythonRate:
     def _apply(self, machine: Machine, t: float, y: Floats) -> tuple[Floats, Floats]:
         model, choice, tree = machine.system.model, machine.choice, self._tree
         n, split = len(model.joints), len(y) - self.states
-        found = projected.rows(tree, machine.mode, base_rotation(model, y[:4]), y[7 : 7 + n])
+        R = base_rotation(model, y[:4])
+        found = projected.rows(tree, machine.mode, R, y[7 : 7 + n], y[4:7])
         u = y[7 + n : split]
         moving = projected.motion(found, u, t, choice.independent, choice.pivots)
         view = View(tree, found.geo, found.world, y[4:7], moving.vel, moving.speeds, found.ref, t)

@@ -3,14 +3,46 @@
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from draisine.simulation.mode import Event
 from draisine.system import Floats, Machine, State
 
 if TYPE_CHECKING:
     import xarray
+
+
+class Piece(Protocol):
+    """What a trajectory needs of a stretch of motion in one mode."""
+
+    @property
+    def machine(self) -> Any:
+        """The machine, with its system."""
+
+    @property
+    def t(self) -> Floats:
+        """The times."""
+
+    @property
+    def y(self) -> Floats:
+        """The states, time first."""
+
+    @property
+    def states(self) -> int:
+        """How many of the states belong to the control law."""
+
+    @property
+    def mode(self) -> Any:
+        """The contacts and their statuses."""
+
+    @property
+    def seen(self) -> dict[str, Floats]:
+        """Everything that can be seen of every sample, time last."""
+
+    def pose(self) -> tuple[Floats, Floats]:
+        """Return the user's quaternions and positions, time last."""
 
 
 @dataclass(frozen=True)
@@ -24,6 +56,11 @@ class Arc:
     y: Floats
     tail: Floats
     states: int = 0
+
+    @property
+    def mode(self) -> dict[str, str]:
+        """The contacts and their statuses."""
+        return dict(self.machine.mode)
 
     @cached_property
     def seen(self) -> dict[str, Floats]:
@@ -39,11 +76,14 @@ class Arc:
 
 @dataclass(frozen=True)
 class Trajectory:
-    """A whole run: its arcs in order, how it ended, and how it was made."""
+    """A whole run: its arcs in order, how it ended, how it was made, and the events between its
+    arcs.
+    """
 
-    arcs: tuple[Arc, ...]
+    arcs: tuple[Piece, ...]
     outcome: str
     made: dict[str, Any] = field(default_factory=dict)
+    events: tuple[Event, ...] = ()
 
     @property
     def t(self) -> Floats:
@@ -209,10 +249,11 @@ class Trajectory:
             attrs={
                 "vehicle": machine.system.vehicle.__name__,
                 "parameters": json.dumps(machine.system.parameters),
-                "mode": json.dumps(dict(machine.mode)),
+                "mode": json.dumps(self.arcs[0].mode),
                 "outcome": self.outcome,
             }
-            | {k: v for k, v in self.made.items() if v is not None},
+            | {k: v for k, v in self.made.items() if v is not None}
+            | ({"events": json.dumps([str(e) for e in self.events])} if self.events else {}),
         )
 
 

@@ -1,8 +1,8 @@
 """Programs as machine code through LLVM: one state at a time, or one state per SIMD lane.
 
 Scalar and SIMD code come from the same text, with the same polynomial sine and cosine (fdlibm's
-coefficients on a quarter turn, arguments reduced with fused multiply-adds, good to 1 ulp up to some
-1e6 rad), so they agree bit for bit on one CPU.
+coefficients on a quarter turn, arguments reduced with fused multiply-adds, good to 0.8 ulp up to
+some 1e9 rad, next to their zeros to 1e-27), so they agree bit for bit on one CPU.
 
 A program `f` becomes three functions over arrays of doubles; `x` holds its inputs one after the
 other (parameters left out), `table` what its prologue leaves, `out` its outputs one after the
@@ -14,6 +14,7 @@ In `f_batch` entry k of state i stands at `k * count + i`; count is a multiple o
 import ctypes
 import hashlib
 import math
+import re
 import struct
 import threading
 from collections.abc import Sequence
@@ -87,9 +88,9 @@ def compile_native(program: Program, store: Store | None = None) -> Native:
         engine.finalize_object()
     address = engine.get_function_address
     return Native(
-        address(f"{program.name}_prologue"),
-        address(program.name),
-        address(f"{program.name}_batch"),
+        address(f"{_symbol(program)}_prologue"),
+        address(_symbol(program)),
+        address(f"{_symbol(program)}_batch"),
         width,
         sum(n for name, n in program.inputs.items() if name != "parameters"),
         len(program.table),
@@ -122,8 +123,13 @@ def emit(program: Program, width: int) -> str:
     parts.append(_Writer(program, "double", prologue=True).function())
     parts.append(_Writer(program, "double").function())
     parts.append(_Writer(program, f"<{width} x double>").function())
-    parts.append(_batch(program.name, width))
+    parts.append(_batch(_symbol(program), width))
     return "\n".join(parts)
+
+
+def _symbol(program: Program) -> str:
+    """Return a name that no function of C can have: a program may well be called `free`."""
+    return "draisine." + re.sub(r"\W", "_", program.name, flags=re.ASCII)
 
 
 def _hex(x: float) -> str:
@@ -153,7 +159,7 @@ class _Writer:
     def __init__(self, program: Program, kind: str, prologue: bool = False) -> None:
         self.program, self.kind, self.prologue = program, kind, prologue
         self.simd = kind != "double"
-        self.name = program.name + ("_prologue" if prologue else "_lanes" if self.simd else "")
+        self.name = _symbol(program) + ("_prologue" if prologue else "_lanes" if self.simd else "")
         self.slot = {step: k for k, step in enumerate(program.table)}
         offset, self.offsets = 0, dict[str, int]()
         for array, size in program.inputs.items():
@@ -292,7 +298,7 @@ class _Writer:
 _HEADER = """declare double @atan2(double, double)
 """
 
-_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33)
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
 """A quarter turn as a sum of doubles."""
 
 _SIN = (

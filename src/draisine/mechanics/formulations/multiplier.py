@@ -38,7 +38,9 @@ class Free:
     gaps: list[Scalar]
 
 
-def free(tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array) -> Free:
+def free(
+    tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array, t: Scalar = 0.0
+) -> Free:
     """Return everything that the saddle-point system of any mode is made of; `speeds` is (V, W,
     rdot), all six of the base.
 
@@ -60,13 +62,15 @@ def free(tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array)
         rhodot = zero
         if touched is not None:
             rhodot = touch_rate(touched, world.up[at.link], vel.W[at.link])
-        drift, _ = point_drift(tree, geo, vel, at, rhodot, zero)
+        drift, cdot = point_drift(tree, geo, vel, at, rhodot, zero)
+        carried = constraints.ground_velocity(tree.model, world, p, at, t)
+        wanted = constraints.ground_rate(tree.model, world, vel, p, at, cdot, t) - drift
         axes = constraints.contact_axes(tree, geo, world, contact, at)
         turns = constraints.contact_axes_rates(tree, geo, world, vel, contact, at)
-        w = P @ speeds
+        w = P @ speeds - carried
         for name, axis in axes.items():
             rows.append(axis @ P)
-            targets.append(-(axis @ drift) - turns[name] @ w)
+            targets.append(axis @ wanted - turns[name] @ w)
     C = array([list(row) for row in rows]).reshape(len(rows), len(speeds))
     gaps = constraints.gaps(tree, world, p, found)
     return Free(mass_matrix(tree, geo, zero), F, C, array(targets), gaps)
@@ -104,7 +108,7 @@ def _explain(M: Floats, C: Floats, labels: Sequence[str], freedoms: Sequence[str
     """Raise the error that tells why a saddle-point system has no solution."""
     if len(C):
         norms = np.linalg.norm(C, axis=1)
-        U, s, Vt = np.linalg.svd(C / np.maximum(norms, 1e-300)[:, None])
+        U, s, _ = np.linalg.svd(C / np.maximum(norms, 1e-300)[:, None])
         rank = int((s > 1e-11 * s[0]).sum())
         if rank < len(C):
             involved = np.abs(U[:, rank:]).max(axis=1) > 1e-6
@@ -113,15 +117,37 @@ def _explain(M: Floats, C: Floats, labels: Sequence[str], freedoms: Sequence[str
                 f"constraint rows {', '.join(names)} repeat or contradict each other in this configuration; "
                 "open one of the contacts."
             )
-        H = Vt[rank:].T
-    else:
-        H = np.eye(len(M))
-    values, vectors = np.linalg.eigh(H.T @ M @ H)
-    weak = np.abs(H @ vectors[:, int(np.argmin(np.abs(values)))])
-    raise SingularityError(
-        f"no inertia resists {freedoms[int(np.argmax(weak))]!r}: the reduced mass matrix is singular. "
-        "Give the bodies that it moves some mass, or prescribe the joint."
+    raise weightless(_weakest(M, C)[0], freedoms)
+
+
+def weightless(mode: Floats, freedoms: Sequence[str]) -> SingularityError:
+    """Return the error that names the freedom which moves most in a motion without inertia."""
+    return SingularityError(
+        f"no inertia resists {freedoms[int(np.argmax(np.abs(mode)))]!r}: the reduced mass matrix is "
+        "singular. Give the bodies that it moves some mass, or prescribe the joint."
     )
+
+
+def idle(M: Floats, C: Floats) -> Floats | None:
+    """Return a motion that the rows C allow and no inertia resists, if there is one."""
+    mode, inertia = _weakest(M, C)
+    return mode if inertia < 1e-13 else None
+
+
+def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
+    """Return the motion that the rows allow with the least inertia, and that inertia, each speed
+    measured by its own inertia.
+    """
+    size = np.sqrt(np.diagonal(M).copy())
+    size[size == 0.0] = 1.0
+    H = np.eye(len(M))
+    if len(C):
+        _, s, Vt = np.linalg.svd(C / size)
+        H = Vt[int((s > 1e-11 * s[0]).sum()) :].T
+    if not H.shape[1]:
+        return np.zeros(len(M)), 1.0
+    values, vectors = np.linalg.eigh(H.T @ (M / size / size[:, None]) @ H)
+    return (H @ vectors[:, 0]) / size, float(values[0])
 
 
 def nullspace(M: Floats, F: Floats, C: Floats, c: Floats) -> tuple[Floats, Floats]:

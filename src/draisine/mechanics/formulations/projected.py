@@ -30,6 +30,8 @@ from draisine.mechanics.newton_euler import gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
 from draisine.scalar import Array, Scalar, array, is_zero
 
+ORIGIN = np.zeros(3)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
@@ -43,6 +45,7 @@ class Rows:
     reference: int | None
     ref: Array
     C: Array
+    p: Array
 
 
 def reference_contact(tree: Tree, mode: Mode) -> int | None:
@@ -60,7 +63,7 @@ def reference_contact(tree: Tree, mode: Mode) -> int | None:
     return min(rolling, key=lambda k: paths[k]) if rolling else None
 
 
-def rows(tree: Tree, mode: Mode, R: Array, r: Array) -> Rows:
+def rows(tree: Tree, mode: Mode, R: Array, r: Array, p: Array = ORIGIN) -> Rows:
     """Return the constraint rows of a mode for the rotation R of the base's (inner) frame and the
     shape r.
     """
@@ -71,7 +74,7 @@ def rows(tree: Tree, mode: Mode, R: Array, r: Array) -> Rows:
     ref = np.zeros(3) if reference is None else found[reference][0].c
     active = constraints.activate(tree, geo, world, mode, found, ref)
     C = constraints.matrix(tree, geo, world, active)
-    return Rows(tree, geo, world, found, active, reference, ref, C)
+    return Rows(tree, geo, world, found, active, reference, ref, C, p)
 
 
 def user_map(tree: Tree, ref: Array) -> Array:
@@ -188,7 +191,7 @@ def motion(
     columns = [solver.solve([0.0] * m + list(e)) for e in np.eye(k)]
     H = np.column_stack(columns) if columns else np.zeros((m, 0))
     inner = H @ u if k else array([0.0] * m)
-    b = constraints.velocity_targets(tree.model, m, t)
+    b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
     if not all(is_zero(x) for x in b):
         inner = inner + solver.solve(b + [0.0] * k)
     speeds = spread(tree, inner)
@@ -230,7 +233,7 @@ def dynamics(moving: Motion, force: Array, t: Scalar, gravity: Array) -> Reduced
     columns = free_columns(tree)
     m, k = found.C.shape[0], H.shape[1]
     c = constraints.acceleration_targets(
-        tree, geo, world, vel, found.active, moving.speeds, moving.refdot, t
+        tree, geo, world, vel, found.active, moving.speeds, moving.refdot, found.p, t
     )
     still = spread(tree, solver.solve(c + [0.0] * k))
     needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)

@@ -1,7 +1,10 @@
 """What all integrators share: calling machine code by its address, and the state of a run."""
 
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from llvmlite import ir
@@ -19,11 +22,28 @@ enough.
 
 
 def jit(function: F) -> F:
-    """Return the function compiled, kept on disk where there is a place to keep it."""
+    """Return the function compiled, kept on disk where there is a place to keep it.
+
+    Numba takes up what it kept as long as the function's own file is the same; the functions that
+    were compiled into it live in files beside it, so those must be the same too.
+    """
     try:
-        return cast(F, njit(cache=True, nogil=True)(function))
+        compiled = njit(cache=True, nogil=True)(function)
     except RuntimeError:  # nowhere to write
         return cast(F, njit(nogil=True)(function))
+    kept = getattr(compiled._cache, "_cache_file", None)
+    if hasattr(kept, "_source_stamp"):
+        kept._source_stamp = (kept._source_stamp, _sources())
+    return cast(F, compiled)
+
+
+@cache
+def _sources() -> str:
+    """Return a digest of all integrators."""
+    digest = hashlib.sha256()
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
 
 
 def _call(typing_context, address, x, table, out, count):  # type: ignore[no-untyped-def]
@@ -87,11 +107,19 @@ def evaluate(rate: int, table: Floats, x: Floats, out: Floats) -> None:
 
 @jit
 def settle(project: int, table: Floats, x: Floats, out: Floats, pose_size: int) -> None:
-    """Replace the pose and shape in x by their projection."""
+    """Replace the pose and shape in x by their projection: one Newton step, and more (four at most)
+    where it began with a gap above 1e-8, whose square could be seen.
+    """
     if project != 0:
-        call(project, x.ctypes.data, table.ctypes.data, out.ctypes.data, 1)
-        for k in range(pose_size):
-            x[1 + k] = out[k]
+        for _ in range(4):
+            call(project, x.ctypes.data, table.ctypes.data, out.ctypes.data, 1)
+            for k in range(pose_size):
+                x[1 + k] = out[k]
+            worst = 0.0
+            for k in range(pose_size, len(out)):
+                worst = max(worst, abs(out[k]))
+            if not worst > 1e-8:
+                break
 
 
 @jit

@@ -1,0 +1,255 @@
+"""Steady motions: what is asked of them, closed contacts and balanced forces, by Newton's method
+with exact derivatives.
+
+A motion is steady if its coordinates, but for the cyclic ones, and its speeds do not change: rest,
+straight running, circles (relative equilibria).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from draisine.analysis.linear import Linear, cyclic_coordinates, linear_systems
+from draisine.analysis.variation import (
+    SEEDS,
+    Chart,
+    Variation,
+    anchors_of,
+    chart,
+    displaced,
+    heading_rows,
+    vary,
+)
+from draisine.derivation import Law, seen_names
+from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.initial import consistent_state
+from draisine.system import Floats, Machine, State, System
+
+
+@dataclass(frozen=True, eq=False)
+class Steady:
+    """A steady motion: y = (q, p, r, u, z) of a machine, and the inputs that keep it up."""
+
+    machine: Machine
+    y: Floats
+    w: Floats
+
+    @cached_property
+    def values(self) -> dict[str, float]:
+        """All that is seen of the motion, by name: coordinates, outputs, speeds."""
+        found = vary(self.machine, self.y[None], self.w[None])
+        return dict(zip(found.names, map(float, found.values["seen"][0]), strict=True))
+
+    @property
+    def state(self) -> State:
+        """The motion as a state, to run or to linearise."""
+        model = self.machine.system.model
+        q, p = self.machine.user_pose(self.y[:4], self.y[4:7])
+        r = self.y[7 : 7 + len(model.joints)]
+        return State(q, p, r, np.array([self.values[name] for name in model.speeds]))
+
+    @property
+    def inputs(self) -> dict[str, float]:
+        """The inputs, by name."""
+        return dict(zip(self.machine.system.model.inputs, map(float, self.w), strict=True))
+
+    def linear(self, *, outputs: Sequence[str] | None = None, cyclic: bool = False) -> Linear:
+        """Return the linear system about the motion, the first axis counting this one motion."""
+        return linear_systems(
+            self.machine, self.y[None], self.w[None], outputs=outputs, cyclic=cyclic
+        )
+
+
+def steady(
+    system: System,
+    *,
+    start: State | None = None,
+    free: Sequence[str] = (),
+    inputs: Mapping[str, float] | None = None,
+    mode: Mapping[str, str] | None = None,
+    law: Law | None = None,
+    **asked: float,
+) -> Steady:
+    """Return the steady motion near a start in which everything asked for is so.
+
+    Asked can be any coordinate, output or speed by name; the `free` inputs are found as well, all
+    others keep the values given (or zero). The start is the nearest consistent state by default.
+    Cyclic coordinates stay as they start.
+
+    >>> from draisine import compile
+    >>> bicycle = compile("whipple")
+    >>> turn = steady(bicycle, free=["steer"], lean=-0.2, forward_speed=5.0)
+    >>> print(f"{turn.values['steer']:.4f} rad, {turn.inputs['steer']:.4f} N m")
+    0.0838 rad, -0.1371 N m
+    """
+    machine = system.machine(mode, law, int(getattr(law, "states", 0)))
+    names = seen_names(system.model)
+    for name in asked:
+        if name not in names:
+            raise ParameterError(
+                f"steady motion: nothing is called {name!r}. {did_you_mean(name, names)}"
+            )
+    if start is None:
+        start = consistent_state(machine, _startable(machine, asked))
+    z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
+    w = system.inputs(inputs)
+    loose = [_input(system, name) for name in free]
+    balance = Balance(machine, machine.enter(start, z=z), w, loose)
+    y, w = balance.solve(machine.enter(start, z=z), w, asked)
+    return Steady(machine, y, w)
+
+
+def _startable(machine: Machine, asked: Mapping[str, float]) -> dict[str, float]:
+    """Return what an initial state can be asked for."""
+    return {
+        name: value for name, value in asked.items() if name not in ("x_rate", "y_rate", "z_rate")
+    }
+
+
+def _input(system: System, name: str) -> int:
+    names = list(system.model.inputs)
+    if name not in names:
+        raise ParameterError(f"no input {name!r}. {did_you_mean(name, names)}")
+    return names.index(name)
+
+
+class Balance:
+    """The equations of a steady motion, with the cyclic coordinates kept as they start.
+
+    Unknown are a displacement of the configuration, the independent speeds, the law's states and
+    the free inputs; the equations are closed contacts, cyclic coordinates, rates of the others that
+    vanish, and balanced forces.
+    """
+
+    def __init__(self, machine: Machine, y: Floats, w: Floats, free: Sequence[int]) -> None:
+        self.machine, self.free = machine, list(free)
+        self.anchors = anchors_of(machine, y)
+        found = self.look(y, w)
+        self.at: Chart = chart(found)
+        self.cyclic = cyclic_coordinates(machine, self.at, w[None])
+        self.essential = [name for name in self.at.coordinates if name not in self.cyclic]
+        self.kept = {name: float(found.seen(name)[0]) for name in self.cyclic}
+
+    def look(self, y: Floats, w: Floats) -> Variation:
+        """Return the derivatives at one state."""
+        return vary(self.machine, y[None], w[None], anchors=self.anchors)
+
+    def equations(self, found: Variation, asked: Mapping[str, float]) -> tuple[Floats, Floats]:
+        """Return what is left of each equation, and the derivatives by all unknowns.
+
+        Each kind of equation is divided by its largest derivative, so that none drowns the others
+        and those that hold by themselves stay small.
+        """
+        goals = self.kept | dict(asked)
+        goals |= {f"{name}_rate": 0.0 for name in self.essential}
+        left = np.array([found.seen(name)[0] - goal for name, goal in goals.items()])
+        if "yaw" in self.kept:
+            at = list(goals).index("yaw")
+            left[at] = (left[at] + np.pi) % (2 * np.pi) - np.pi
+        rest, rows = [left], [self._row(seed, found.rows(goals, seed)[0]) for seed in SEEDS[1:]]
+        blocks = [np.hstack(rows)]
+        for part in ("conditions", "force", "zdot"):
+            block = np.hstack([self._row(seed, found.d[part][seed][0]) for seed in SEEDS[1:]])
+            scale = np.abs(block).max(initial=1e-300)
+            rest.append(found.values[part][0] / scale)
+            blocks.append(block / scale)
+        return np.concatenate(rest), np.vstack(blocks)
+
+    def _row(self, seed: str, rows: Floats) -> Floats:
+        return rows[:, self.free] if seed == "dw" else rows
+
+    def move(self, y: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats]:
+        """Return state and inputs after a step of all unknowns."""
+        n = len(self.machine.columns)
+        joints = len(self.machine.system.model.joints)
+        y = displaced(self.machine, y[None], step[None, :n])[0]
+        fast = len(y) - 7 - joints
+        y[7 + joints :] += step[n : n + fast]
+        w = w.copy()
+        w[self.free] += step[n + fast :]
+        return y, w
+
+    def solve(
+        self,
+        y: Floats,
+        w: Floats,
+        asked: Mapping[str, float],
+        across: Floats | None = None,
+    ) -> tuple[Floats, Floats]:
+        """Return the steady motion near y, by Newton's method; of many the nearest, or the one in
+        the plane through y `across` a direction.
+        """
+        last, moved = np.inf, 0.0
+        for _ in range(60):
+            rest, J = self.equations(self.look(y, w), asked)
+            if across is not None:
+                rest, J = np.append(rest, moved), np.vstack([J, across])
+            if not (np.all(np.isfinite(rest)) and np.all(np.isfinite(J))):
+                break
+            step = -np.linalg.lstsq(J, rest, rcond=1e-9)[0]
+            size = float(np.abs(step).max(initial=0.0))
+            step = step * min(1.0, 0.3 / max(size, 1e-300))
+            y, w = self.move(y, w, step)
+            moved += 0.0 if across is None else float(across @ step)
+            if size < 1e-14 or (size < 1e-9 and size >= 0.5 * last):
+                return y, w
+            last = size
+        raise ConfigurationError(
+            "no steady motion found"
+            + (f" with {', '.join(f'{n} = {x:.6g}' for n, x in asked.items())}" if asked else "")
+            + ": the forces cannot be balanced near the start. Start closer, ask for less, or leave "
+            "an input free."
+        )
+
+
+def place(
+    machine: Machine, y: Floats, targets: Mapping[str, Floats], parameters: Floats | None = None
+) -> Floats:
+    """Return N states (N, entries) with closed contacts, in which named coordinates have their
+    values and all others keep theirs.
+    """
+    found = vary(machine, y, parameters=parameters)
+    at = chart(found)
+    names = list(at.coordinates)
+    start = {name: found.seen(name) for name in names}
+    for name in targets:
+        if name not in names:
+            raise ParameterError(
+                f"placing: no independent coordinate {name!r}. {did_you_mean(name, names)}"
+            )
+    far = max(float(np.max(np.abs(x - start[name]))) for name, x in targets.items())
+    steps = max(1, int(np.ceil(far / 0.2)))
+    for k in range(1, steps + 1):
+        goal = {name: start[name] for name in names}
+        goal |= {name: start[name] + k / steps * (x - start[name]) for name, x in targets.items()}
+        y = _settle(machine, y, names, goal, parameters, 1e-15 if k == steps else 1e-2)
+    return y
+
+
+def _settle(
+    machine: Machine,
+    y: Floats,
+    names: list[str],
+    goal: Mapping[str, Floats],
+    parameters: Floats | None,
+    precision: float,
+) -> Floats:
+    """Return states with closed contacts and given coordinates, by Newton's method."""
+    size = last = np.inf
+    for _ in range(30):
+        found = vary(machine, y, parameters=parameters, seeds=("dx",))
+        J = np.concatenate([found.d["conditions"]["dx"], heading_rows(found, names)], axis=1)
+        left = [found.seen(name) - goal[name] for name in names]
+        rest = np.concatenate([found.values["conditions"], np.array(left).T], axis=1)
+        step = -np.linalg.solve(J, rest[:, :, None])[:, :, 0]
+        y = displaced(machine, y, step)
+        size = float(np.abs(step).max(initial=0.0))
+        if size < precision or (size < 1e-11 and size >= 0.5 * last):
+            return y
+        last = size
+    raise ConfigurationError(
+        f"no configuration has these coordinates ({', '.join(names)}) with closed contacts; a "
+        f"step of {size:.3g} remains."
+    )

@@ -1,0 +1,220 @@
+"""Exact derivatives of a machine at many states at once, one seed per SIMD lane.
+
+A displacement of the configuration is written like the speeds, in the inner base frame: `g' = g
+exp(eps xi)` for the pose, `r' = r + eps rho` for the shape. Nothing here is a difference quotient.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from draisine.derivation import seen_names
+from draisine.errors import ConfigurationError
+from draisine.mechanics.tree import assemble
+from draisine.model import Pin
+from draisine.system import Floats, Machine
+
+SEEDS = ("dt", "dx", "du", "dz", "dw")
+PARTS = ("force", "speeds", "zdot", "conditions", "seen")
+
+
+@dataclass(frozen=True, eq=False)
+class Variation:
+    """What the program `variation` tells of N states; the first axis counts the states.
+
+    `mass` (N, m, m) and `force` (N, m) are those of `M udot = f`; `speeds` (N, n) are all speeds,
+    `zdot` the rates of the law's states, `conditions` the gaps, `seen` what `names` name.
+    `d[part][seed]` is the derivative of a part (N, entries, seeds), for the seeds `dt`, `dx`
+    (displacements), `du`, `dz`, `dw`.
+    """
+
+    machine: Machine
+    names: list[str]
+    mass: Floats
+    values: dict[str, Floats]
+    d: dict[str, dict[str, Floats]]
+
+    def __len__(self) -> int:
+        return len(self.mass)
+
+    def seen(self, name: str) -> Floats:
+        """Return what is seen under a name, one value per state."""
+        return self.values["seen"][:, self.names.index(name)]
+
+    def rows(self, names: Iterable[str], seed: str) -> Floats:
+        """Return the derivatives of what is seen under some names, (N, names, seeds)."""
+        return self.d["seen"][seed][:, [self.names.index(name) for name in names], :]
+
+
+def vary(
+    machine: Machine,
+    y: Floats,
+    w: Floats | None = None,
+    *,
+    t: float = 0.0,
+    anchors: Floats | None = None,
+    parameters: Floats | None = None,
+    seeds: Sequence[str] = SEEDS,
+) -> Variation:
+    """Return values and derivatives at N states y (N, entries) under inputs w (N, inputs).
+
+    `parameters` (N, parameters) gives each state its own set of them; `seeds` are those whose
+    derivatives are wanted.
+    """
+    program, count = machine.variation, len(y)
+    sizes = {name: program.inputs[name] for name in SEEDS}
+    lanes = sum(sizes[name] for name in seeds)
+    x = np.zeros((program.native.size_in, count, lanes))
+    at = lane = 0
+    for name, value in (("t", t), ("y", y), ("w", w), ("anchors", anchors)):
+        size = y.shape[1] if name == "y" else program.inputs[name]
+        if value is not None:
+            x[at : at + size] = np.broadcast_to(value, (count, size)).T[:, :, None]
+        at += size
+    for name, size in sizes.items():
+        if name in seeds:
+            x[at : at + size, :, lane : lane + size] = np.eye(size)[:, None, :]
+            lane += size
+        at += size
+    tables = None
+    if parameters is not None:
+        tables = np.repeat(program.tables(parameters.T), lanes, axis=1)
+    out = program.batch(x.reshape(len(x), -1), tables)
+    return sort_lanes(machine, out, count, [name for name in SEEDS if name in seeds])
+
+
+def sort_lanes(
+    machine: Machine, out: dict[str, Floats], count: int, seeds: Sequence[str] = SEEDS
+) -> Variation:
+    """Return outputs of the program `variation` (entries, lanes), taken apart by state and seed."""
+    inputs = machine.variation.inputs
+    edges = np.cumsum([0, *(inputs[name] for name in seeds)])
+    lanes = {name: value.reshape(len(value), count, edges[-1]) for name, value in out.items()}
+    d = {
+        part: {
+            seed: lanes[f"d{part}"][:, :, edges[k] : edges[k + 1]].transpose(1, 0, 2)
+            for k, seed in enumerate(seeds)
+        }
+        for part in PARTS
+    }
+    values = {part: lanes[part][:, :, 0].T for part in PARTS}
+    mass = lanes["mass"][:, :, 0].T.reshape(count, inputs["u"], inputs["u"])
+    return Variation(machine, seen_names(machine.system.model), mass, values, d)
+
+
+def displaced(machine: Machine, y: Floats, dx: Floats) -> Floats:
+    """Return states (N, entries) after finite steps dx (N, n) of their configurations."""
+    n = len(machine.system.model.joints)
+    whole = np.zeros((len(y), 6 + n))
+    whole[:, machine.columns] = dx
+    V, W, scalar, vector = whole[:, :3], whole[:, 3:6], y[:, :1], y[:, 1:4]
+    moved = y.copy()
+    moved[:, 0] -= np.sum(vector * W, axis=1) / 2
+    moved[:, 1:4] += (scalar * W + np.cross(vector, W)) / 2
+    moved[:, :4] /= np.linalg.norm(moved[:, :4], axis=1, keepdims=True)
+    moved[:, 4:7] += V + 2 * np.cross(vector, scalar * V + np.cross(vector, V))
+    moved[:, 7 : 7 + n] += whole[:, 6:]
+    return moved
+
+
+def anchors_of(machine: Machine, y: Floats) -> Floats:
+    """Return where the pins hold their points: where they are in the state y."""
+    contacts = machine.system.model.contacts
+    pins = [k for k, contact in enumerate(contacts) if isinstance(contact, Pin)]
+    if not pins:
+        return np.zeros(0)
+    return machine.look(y)["points"].reshape(-1, 3)[pins].ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class Chart:
+    """Named coordinates on the constraint manifold about N states, and named independent speeds.
+
+    `E` (N, k, n) are the coordinates' differentials, `X` (N, n, k) the displacements that change
+    one coordinate each and keep the contacts closed. `P` (N, m, n) and `G` (N, m, m) are the
+    derivatives of the speeds by displacement and by u. Coordinates x and y count along and across
+    the heading.
+    """
+
+    coordinates: tuple[str, ...]
+    speeds: tuple[str, ...]
+    E: Floats
+    X: Floats
+    P: Floats
+    G: Floats
+
+
+def chart(found: Variation) -> Chart:
+    """Return coordinates and speeds that are independent at every state, preferred ones first.
+
+    Lean and joints come first, wheels' angles, place and heading last; of the speeds, the rates of
+    these.
+    """
+    model = found.machine.system.model
+    tree = assemble(model)
+    spinning = {rotor.joint for link in tree.links for rotor in link.rotors}
+    firm = [j.name for k, j in enumerate(model.joints) if k not in spinning]
+    loose = [j.name for k, j in enumerate(model.joints) if k in spinning]
+    coordinates = ["lean", *firm, "pitch", "yaw", *loose, "x", "y", "z"]
+    hard = found.d["conditions"]["dx"]
+    rows = heading_rows(found, coordinates)
+    kept = _independent(hard, rows)
+    if hard.shape[1] + len(kept) != rows.shape[2]:
+        raise ConfigurationError(
+            "the coordinates lean, pitch, yaw, x, y, z and the joints do not tell neighbouring "
+            "configurations apart here: a wheel lies flat, or the base points straight up."
+        )
+    rates = [f"{name}_rate" for name in ("lean", *firm, *loose, "pitch", "yaw", "x", "y", "z")]
+    rates += [name for name in model.speeds if name not in rates]
+    fast = _independent(np.zeros((len(found), 0, rows.shape[2])), found.rows(rates, "du"))
+    E = rows[:, kept]
+    whole = np.linalg.inv(np.concatenate([hard, E], axis=1))
+    speeds = [rates[k] for k in fast]
+    return Chart(
+        tuple(coordinates[k] for k in kept),
+        tuple(speeds),
+        E,
+        whole[:, :, hard.shape[1] :],
+        found.rows(speeds, "dx"),
+        found.rows(speeds, "du"),
+    )
+
+
+def heading_rows(found: Variation, names: Sequence[str]) -> Floats:
+    """Return derivatives by displacement of what is seen, those of x and y turned into the axes of
+    the heading.
+    """
+    rows = np.array(found.rows(names, "dx"))
+    if "x" in names and "y" in names:
+        i, j = names.index("x"), names.index("y")
+        c, s = np.cos(found.seen("yaw"))[:, None], np.sin(found.seen("yaw"))[:, None]
+        x, y = rows[:, i].copy(), rows[:, j].copy()
+        rows[:, i], rows[:, j] = c * x + s * y, c * y - s * x
+    return rows
+
+
+def _independent(hard: Floats, rows: Floats) -> list[int]:
+    """Return which rows (N, rows, n) are independent of the hard ones and of those kept before."""
+    basis: list[Floats] = []
+
+    def residual(row: Floats) -> Floats:
+        size = np.linalg.norm(row, axis=1, keepdims=True)
+        left = row / np.where(size > 1e-12, size, np.inf)
+        for _ in range(2):
+            for b in basis:
+                left = left - np.sum(b * left, axis=1, keepdims=True) * b
+        return left
+
+    kept = []
+    for k in range(hard.shape[1] + rows.shape[1]):
+        wanted = k < hard.shape[1]
+        if len(basis) == rows.shape[2]:
+            break
+        left = residual(hard[:, k] if wanted else rows[:, k - hard.shape[1]])
+        size = np.linalg.norm(left, axis=1, keepdims=True)
+        if wanted or size.min() > 1e-3:
+            basis.append(left / size)
+            if not wanted:
+                kept.append(k - hard.shape[1])
+    return kept

@@ -1,0 +1,161 @@
+"""Statements: the steps of a program gathered into expressions of readable length.
+
+A step that is used once is written where it is used; a step used more often, or an expression that
+grows too wide, gets a name. Nothing is reordered: sums and products keep their parentheses, so that
+every target rounds as the program does.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from draisine.codegen.program import Program, Step, arguments
+
+SUM, PRODUCT, ATOM = 1, 2, 3
+"""How tightly an expression binds."""
+
+Place = tuple[str, int]
+"""An entry of a named array."""
+
+TABLE = "table of the prologue"
+"""The array between prologue and body, under a name that no other array has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """An expression as text: how tightly it binds, how wide it is, what it was made from.
+
+    One that stands `alone` always gets a name.
+    """
+
+    text: str
+    level: int = ATOM
+    width: int = 0
+    op: str = ""
+    parts: tuple["Term", ...] = ()
+    alone: bool = False
+
+    def within(self, level: int) -> str:
+        """Return the text, in parentheses where it binds less tightly than asked for."""
+        return self.text if self.level >= level else f"({self.text})"
+
+
+Compose = Callable[[Step, Sequence[Term]], Term]
+"""How a language writes one step, given its arguments."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The prologue or the body: its steps, where its leaves are read, where its results go."""
+
+    steps: list[int]
+    leaves: dict[int, Place]
+    results: list[tuple[Place, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One assignment: to a name of its own (`place` is None) or to a result.
+
+    `reads` are the leaves and named steps it needs, `size` counts the steps gathered in it.
+    """
+
+    step: int
+    place: Place | None
+    term: Term
+    reads: frozenset[int]
+    size: int
+
+
+def sections(program: Program) -> tuple[Section, Section]:
+    """Return prologue and body; the prologue's results are the entries of the array TABLE."""
+    slots = {step: (TABLE, k) for k, step in enumerate(program.table)}
+    outputs = [
+        ((name, k), step)
+        for name, entries in program.outputs.items()
+        for k, step in enumerate(entries)
+    ]
+    inputs = {i: (s[1], s[2]) for i, s in enumerate(program.steps) if s[0] == "input"}
+    given = {i: place for i, place in inputs.items() if program.fixed[i]}
+    free = {i: place for i, place in inputs.items() if not program.fixed[i]}
+    prologue = _section(program, given, [(place, step) for step, place in slots.items()])
+    return prologue, _section(program, free | slots, outputs)
+
+
+def _section(
+    program: Program, leaves: dict[int, Place], results: list[tuple[Place, int]]
+) -> Section:
+    needed: set[int] = set()
+    stack = [step for _, step in results]
+    while stack:
+        i = stack.pop()
+        if i not in needed:
+            needed.add(i)
+            stack += [] if i in leaves else arguments(program.steps[i])
+    read = {i: leaves[i] for i in sorted(needed & leaves.keys())}
+    steps = [i for i in sorted(needed) if i not in read and program.steps[i][0] != "const"]
+    return Section(steps, read, results)
+
+
+class _Gatherer:
+    def __init__(
+        self,
+        program: Program,
+        section: Section,
+        compose: Compose,
+        name: Callable[[int], Term],
+        width: int,
+    ) -> None:
+        self.program, self.section, self.compose = program, section, compose
+        self.name, self.width = name, width
+        self.statements: list[Statement] = []
+        self.open: dict[int, tuple[Term, frozenset[int], int]] = {}
+        uses = Counter(k for i in section.steps for k in arguments(program.steps[i]))
+        self.uses = uses + Counter(step for _, step in section.results)
+
+    def term(self, i: int) -> tuple[Term, frozenset[int], int]:
+        """Return a step as an operand: its expression while open, else its name or number."""
+        if i in self.open:
+            return self.open[i]
+        step = self.program.steps[i]
+        if step[0] == "const" and i not in self.section.leaves:
+            return self.compose(step, []), frozenset(), 0
+        return self.name(i), frozenset([i]), 0
+
+    def close(self, i: int) -> None:
+        """Give an open expression a name."""
+        self.statements.append(Statement(i, None, *self.open.pop(i)))
+
+    def step(self, i: int) -> None:
+        step = self.program.steps[i]
+        while True:
+            parts = [self.term(k) for k in step[1:]]
+            term = self.compose(step, [p[0] for p in parts])
+            inner = [k for k in step[1:] if k in self.open]
+            if term.width <= self.width or not inner:
+                break
+            self.close(max(inner, key=lambda k: self.open[k][0].width))
+        reads = frozenset[int]().union(*[p[1] for p in parts])
+        self.open[i] = term, reads, 1 + sum(p[2] for p in parts)
+        if self.uses[i] != 1 or term.alone:
+            self.close(i)
+
+    def gather(self) -> list[Statement]:
+        for i in self.section.steps:
+            self.step(i)
+        stores = [Statement(i, place, *self.term(i)) for place, i in self.section.results]
+        return self.statements + stores
+
+
+def gather(
+    program: Program,
+    section: Section,
+    compose: Compose,
+    name: Callable[[int], Term],
+    width: int,
+) -> list[Statement]:
+    """Return the statements of a section: values first, then results.
+
+    An expression is wider than `width` only where one step on named arguments already is.
+    """
+    return _Gatherer(program, section, compose, name, width).gather()

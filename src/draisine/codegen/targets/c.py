@@ -1,0 +1,118 @@
+"""Programs as C99 that needs libm alone.
+
+A program `f` becomes two functions, reentrant, without allocation; arrays must not overlap:
+    void f_prologue(const double *parameters, double *table);
+    void f(const double *<input>..., const double *table, double *<output>...);
+All inputs but the parameters come in the program's order, whether used or not.
+"""
+
+import math
+from collections.abc import Iterable
+from decimal import Decimal
+from textwrap import fill
+
+from draisine.codegen.listing import Listing, Notation, called, described, free_word
+from draisine.codegen.program import Program
+from draisine.codegen.statements import TABLE, sections
+
+CHUNK = 2000
+"""Longest stretch of steps in one function: compilers are superlinear beyond."""
+
+_RESERVED = [
+    "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
+    "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
+    "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
+    "union", "unsigned", "void", "volatile", "while", "main", "INFINITY", "NAN", "acos", "acosh",
+    "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "ceil", "copysign", "cos", "cosh", "erf",
+    "erfc", "exp", "exp2", "expm1", "fabs", "fdim", "floor", "fma", "fmax", "fmin", "fmod",
+    "frexp", "hypot", "ilogb", "ldexp", "lgamma", "llrint", "llround", "log", "log10", "log1p",
+    "log2", "logb", "lrint", "lround", "modf", "nan", "nearbyint", "nextafter", "nexttoward",
+    "pow", "remainder", "remquo", "rint", "round", "scalbln", "scalbn", "sin", "sinh", "sqrt",
+    "tan", "tanh", "tgamma", "trunc", "fpclassify", "isfinite", "isgreater", "isinf", "isless",
+    "isnan", "isnormal", "isunordered", "signbit", "abort", "abs", "atexit", "atof", "atoi",
+    "atol", "bsearch", "calloc", "div", "exit", "free", "getenv", "labs", "ldiv", "malloc",
+    "qsort", "rand", "realloc", "srand", "strtod", "system", "fclose", "feof", "fflush", "fopen",
+    "fprintf", "fputs", "fread", "fscanf", "fseek", "ftell", "fwrite", "getc", "gets", "perror",
+    "printf", "putc", "puts", "remove", "rename", "rewind", "scanf", "sprintf", "sscanf",
+    "tmpfile", "ungetc", "memchr", "memcmp", "memcpy", "memmove", "memset", "strcat", "strchr",
+    "strcmp", "strcpy", "strlen", "strstr", "strtok", "clock", "ctime", "difftime", "gmtime",
+    "localtime", "mktime", "raise", "signal", "time",
+]  # fmt: skip
+"""Words of the language and of its library: a program or array so named gets an underscore."""
+
+
+def emit(program: Program) -> str:
+    """Return the program as the text of a C file."""
+    name = free_word(program.name, _RESERVED)
+    prologue, body = sections(program)
+    sources, sinks = called(program, [*_RESERVED, name, f"{name}_prologue", f"{name}_table_size"])
+    given = {"parameters": "parameters"}
+    first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
+    second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
+    lines = [
+        f"/* The program {name}, written by draisine.",
+        *[f"   {line}" for line in described(program)],
+        "*/",
+        "",
+        "#include <math.h>",
+        "",
+        f"enum {{ {name}_table_size = {len(program.table)} }};",
+        "",
+        _head(f"void {name}_prologue", first.sources.values(), first.sinks.values()) + ";",
+        _head(f"void {name}", second.sources.values(), second.sinks.values()) + ";",
+        *_function(f"{name}_prologue", first),
+        *_function(name, second),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _number(x: float) -> str:
+    """Return a number exactly: in decimal where that is exact, else in hexadecimal."""
+    if math.isnan(x):
+        return "NAN"
+    if math.isinf(x):
+        return "INFINITY" if x > 0 else "-INFINITY"
+    return repr(x) if Decimal(repr(x)) == Decimal(x) else x.hex()
+
+
+_NOTATION = Notation(
+    _number,
+    {op: op for op in ("sqrt", "sin", "cos", "exp", "atan2")},
+    "(double)({0} < {1})",
+    "({0} ? {1} : {2})",
+)
+
+
+def _head(start: str, read: Iterable[str], filled: Iterable[str]) -> str:
+    """Return the head of a function, its arguments kept whole where the line is broken."""
+    arguments = [f"const~double~*{x}" for x in read] + [f"double~*{x}" for x in filled]
+    text = f"{start.replace(' ', '~')}({', '.join(arguments) or 'void'})"
+    return fill(text, 100, subsequent_indent="    ").replace("~", " ")
+
+
+def _function(name: str, listing: Listing) -> list[str]:
+    """Return the lines of a function; a long one calls static ones that share a scratch array."""
+    read = {x for piece in listing.pieces for x in listing.read(piece)}
+    filled = {x for piece in listing.pieces for x in listing.filled(piece)}
+    arrays = [*listing.sources.values(), *listing.sinks.values()]
+    unused = [f"    (void){x};" for x in arrays if x not in read | filled]
+    head = _head(f"void {name}", listing.sources.values(), listing.sinks.values())
+    if len(listing.pieces) == 1:
+        return ["", head, "{", *unused, *_indented(listing.lines(listing.pieces[0], _NEW)), "}"]
+    lines, calls = list[str](), list[str]()
+    for k, piece in enumerate(listing.pieces):
+        shared = ["scratch"] if piece.fetches or piece.keeps else []
+        sources, sinks = listing.read(piece), [*listing.filled(piece), *shared]
+        lines += ["", _head(f"static void {name}_part{k}", sources, sinks), "{"]
+        lines += [*_indented(listing.lines(piece, _NEW)), "}"]
+        calls.append(f"    {name}_part{k}({', '.join([*sources, *sinks])});")
+    room = [f"    double scratch[{len(listing.scratch)}];"] if listing.scratch else []
+    return [*lines, "", head, "{", *room, *unused, *calls, "}"]
+
+
+_NEW = "const double"
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

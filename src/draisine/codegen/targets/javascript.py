@@ -1,0 +1,79 @@
+"""Programs as a JavaScript module over Float64Array.
+
+A program `f` becomes two functions, and a constant that tells the size of the table:
+    fPrologue(parameters, table)    f(<inputs>..., table, <outputs>...)    fTableSize
+All inputs but the parameters come in the program's order, whether used or not. Engines do not
+optimise one huge function, so a long program is cut into short ones that share a scratch array.
+"""
+
+import math
+
+from draisine.codegen.listing import Listing, Notation, Piece, called, described, free_word
+from draisine.codegen.program import Program
+from draisine.codegen.statements import TABLE, sections
+
+CHUNK = 300
+"""Longest stretch of steps in one function."""
+
+_RESERVED = [
+    "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger",
+    "default", "delete", "do", "else", "enum", "eval", "export", "extends", "false", "finally",
+    "for", "function", "if", "implements", "import", "in", "instanceof", "interface", "let",
+    "new", "null", "package", "private", "protected", "public", "return", "static", "super",
+    "switch", "this", "throw", "true", "try", "typeof", "var", "void", "while", "with", "yield",
+    "Float64Array", "Infinity", "Math", "NaN",
+]  # fmt: skip
+
+
+def emit(program: Program) -> str:
+    """Return the program as the text of an ES module."""
+    name = free_word(program.name, _RESERVED)
+    prologue, body = sections(program)
+    sources, sinks = called(program, [*_RESERVED, name, f"{name}Prologue", f"{name}TableSize"])
+    given = {"parameters": "parameters"}
+    first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
+    second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
+    room = max(len(first.scratch), len(second.scratch))
+    lines = [
+        f"// The program {name}, written by draisine.",
+        *[f"// {line}" for line in described(program)],
+        "",
+        f"export const {name}TableSize = {len(program.table)};",
+        *([f"const scratch = new Float64Array({room});"] if room else []),
+        *_function(f"{name}Prologue", first),
+        *_function(name, second),
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _number(x: float) -> str:
+    if math.isnan(x):
+        return "NaN"
+    return repr(x) if math.isfinite(x) else "Infinity" if x > 0 else "-Infinity"
+
+
+_NOTATION = Notation(
+    _number,
+    {op: f"Math.{op}" for op in ("sqrt", "sin", "cos", "exp", "atan2")},
+    "({0} < {1} ? 1.0 : 0.0)",
+    "({0} ? {1} : {2})",
+)
+
+
+def _function(name: str, listing: Listing) -> list[str]:
+    """Return the lines of an exported function and of the short ones that it calls."""
+    arrays = ", ".join([*listing.sources.values(), *listing.sinks.values()])
+    head = f"export function {name}({arrays}) {{"
+    if len(listing.pieces) == 1:
+        return ["", head, *_body(listing, listing.pieces[0]), "}"]
+    lines, calls = list[str](), list[str]()
+    for k, piece in enumerate(listing.pieces):
+        taken = ", ".join([*listing.read(piece), *listing.filled(piece)])
+        lines += ["", f"function {name}Part{k}({taken}) {{", *_body(listing, piece), "}"]
+        calls.append(f"  {name}Part{k}({taken});")
+    return [*lines, "", head, *calls, "}"]
+
+
+def _body(listing: Listing, piece: Piece) -> list[str]:
+    return [f"  {line}" for line in listing.lines(piece, "const")]

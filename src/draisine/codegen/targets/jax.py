@@ -1,0 +1,14 @@
+"""Programs as JAX functions: for gradients, `vmap` and accelerators. Emitting needs no JAX.
+
+The functions are those of the Python target. They are not compiled yet: wrap them in `jax.jit`.
+Double precision is the user's choice (`jax.config.update("jax_enable_x64", True)`). A gradient
+through `where` sees both branches: one without a finite derivative spoils it even if not taken.
+"""
+
+from draisine.codegen.program import Program
+from draisine.codegen.targets.python import write
+
+
+def emit(program: Program) -> str:
+    """Return the program as the text of a Python module that needs JAX alone."""
+    return write(program, "import jax.numpy as jnp", "jnp")

@@ -1,0 +1,245 @@
+r"""Programs as LaTeX: a document of its own, to read.
+
+Steps used once are written where they are used, the others get a letter and a number. What depends
+on the parameters alone comes first. Quotients are written as such, products and sums without
+needless parentheses: the text says what is computed, not how it is rounded.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from draisine.codegen.program import Program, Step
+from draisine.codegen.statements import (
+    ATOM,
+    PRODUCT,
+    SUM,
+    Place,
+    Section,
+    Statement,
+    Term,
+    gather,
+    sections,
+)
+
+WIDTH = 74
+"""Widest expression, in characters, before a part of it gets a name."""
+
+ROWS = 60
+"""Most rows of one aligned display."""
+
+_GREEK = {
+    "alpha", "beta", "gamma", "delta", "epsilon", "zeta", "eta", "theta", "iota", "kappa", "lambda",
+    "mu", "nu", "xi", "pi", "rho", "sigma", "tau", "upsilon", "phi", "chi", "psi", "omega", "Gamma",
+    "Delta", "Theta", "Lambda", "Xi", "Pi", "Sigma", "Upsilon", "Phi", "Psi", "Omega",
+}  # fmt: skip
+
+_HEAD = r"""\documentclass[a4paper,fleqn]{article}
+\usepackage{amsmath}
+\usepackage[margin=20mm]{geometry}
+\setlength{\mathindent}{0pt}
+\setlength{\parindent}{0pt}
+\allowdisplaybreaks
+\begin{document}
+\raggedright
+\section*{The program \texttt{%s}}
+Written by draisine. Entries are counted from zero; $[a < b]$ is one where $a < b$, else zero."""
+
+
+def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return the program as a LaTeX document; `names` may name the entries of an array."""
+    symbols = _symbols(program.inputs, names or {}, ())
+    sizes = {array: len(entries) for array, entries in program.outputs.items()}
+    outputs = _symbols(sizes, names or {}, symbols.values())
+    prologue, body = sections(program)
+    letters = _letters([*symbols.values(), *outputs.values()])
+    known = {i: symbols[s[1], s[2]] for i, s in enumerate(program.steps) if s[0] == "input"}
+    first = _gathered(program, prologue, known)
+    given = [s for s in first if s.place is None or s.term.op]
+    known |= {s.step: f"{letters[0]}_{{{k}}}" for k, s in enumerate(given, 1)}
+    second = _gathered(program, body, known)
+    named = [s for s in second if s.place is None]
+    known |= {s.step: f"{letters[1]}_{{{k}}}" for k, s in enumerate(named, 1)}
+    parts = [_HEAD % _escaped(program.name), r"\subsection*{Inputs}", *_inputs(program, symbols)]
+    for title, statements in (
+        ("Of the parameters alone", given),
+        ("Of the state", named),
+        ("Outputs", [s for s in second if s.place is not None]),
+    ):
+        rows = [_row(s, known, outputs) for s in statements]
+        if rows:
+            parts += [rf"\subsection*{{{title}}}", *_displays(rows)]
+    return "\n".join([*parts, r"\end{document}", ""])
+
+
+def _gathered(program: Program, section: Section, known: dict[int, str]) -> list[Statement]:
+    """Return the statements of a section; a step without a name yet is its number between marks."""
+
+    def name(i: int) -> Term:
+        return Term(known[i], width=_width(known[i])) if i in known else Term(f"@{i}@", width=4)
+
+    return gather(program, section, _compose, name, WIDTH)
+
+
+def _row(statement: Statement, known: Mapping[int, str], outputs: Mapping[Place, str]) -> str:
+    left = known.get(statement.step, "")
+    if statement.place is not None and statement.place in outputs:
+        left = outputs[statement.place]
+    right = re.sub(r"@(\d+)@", lambda m: known[int(m[1])], statement.term.text)
+    return f"{left} &= {right}"
+
+
+def _displays(rows: list[str]) -> list[str]:
+    """Return rows as displays, none so long that TeX runs out of memory."""
+    lines = []
+    for k in range(0, len(rows), ROWS):
+        lines += [r"\begin{align*}", " \\\\\n".join(rows[k : k + ROWS]), r"\end{align*}"]
+    return lines
+
+
+def _inputs(program: Program, symbols: Mapping[Place, str]) -> list[str]:
+    lines = []
+    for array, size in program.inputs.items():
+        if size:
+            listed = ", ".join(f"${symbols[array, k]}$" for k in range(size))
+            lines.append(rf"\texttt{{{_escaped(array)}}}: {listed}\par")
+    return lines
+
+
+def _escaped(name: str) -> str:
+    return re.sub(r"([&%$#_{}])", r"\\\1", re.sub(r"[\\~^]", "-", name))
+
+
+def _symbols(
+    arrays: Mapping[str, int], names: Mapping[str, Sequence[str]], used: Iterable[str]
+) -> dict[Place, str]:
+    """Return how each entry of each array is written, no two alike and none as one in use."""
+    found: dict[Place, str] = {}
+    taken = set(used)
+    for array, size in arrays.items():
+        for k in range(size):
+            own = names[array][k] if array in names else ""
+            text = _symbol(own, []) if own else _symbol(array, [k] if size > 1 else [])
+            while text in taken:
+                text = f"{{{text}}}'"
+            taken.add(text)
+            found[array, k] = text
+    return found
+
+
+def _symbol(name: str, indices: Sequence[int]) -> str:
+    r"""Return a name as a symbol.
+
+    >>> [_symbol(x, []) for x in ("g", "lam", "rR", "IBxz", "forward_speed")] + [_symbol("q", [3])]
+    ['g', '\\lambda', 'r_{R}', 'I_{Bxz}', '\\mathit{forward\\_speed}', 'q_{3}']
+    """
+    below = [str(k) for k in indices]
+    short = re.fullmatch(r"([A-Za-z])_?([A-Z0-9][A-Za-z0-9]{0,3})", name)
+    if short:
+        name = short[1]
+        below.insert(0, short[2])
+    name = "lambda" if name == "lam" else name
+    base = rf"\{name}" if name in _GREEK else name
+    if len(name) > 1 and name not in _GREEK:
+        base = rf"\mathit{{{_escaped(name)}}}"
+    return f"{base}_{{{','.join(below)}}}" if below else base
+
+
+def _letters(symbols: Iterable[str]) -> list[str]:
+    """Return two letters that no symbol begins with: for the parameters' steps and the others."""
+    used = {text.lstrip("{")[0] for text in symbols if text}
+    free = [x for x in "kzabdefhijlmnosvxyCDEGHJKLNPQSTUVWXYZ" if x not in used]
+    return [*free, "k", "z"][:2]
+
+
+def _width(text: str) -> int:
+    """Return about how many characters wide a symbol is set."""
+    plain = re.sub(r"\\mathit|[{}_^]", "", text)
+    return len(re.sub(r"\\[A-Za-z]+", "x", plain))
+
+
+def _bracketed(text: str) -> str:
+    tall = r"\frac" in text or r"\left" in text
+    return rf"\left({text}\right)" if tall else f"({text})"
+
+
+def _held(term: Term, level: int) -> str:
+    return term.text if term.level >= level else _bracketed(term.text)
+
+
+def _number(x: float) -> str:
+    if x != x:
+        return r"\mathrm{NaN}"
+    if abs(x) == float("inf"):
+        return r"\infty" if x > 0 else r"-\infty"
+    digits, _, power = (str(int(x)) if x == int(x) and abs(x) < 1e6 else repr(x)).partition("e")
+    return rf"{digits} \cdot 10^{{{int(power)}}}" if power else digits
+
+
+_FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "exp": r"\exp", "atan2": r"\operatorname{atan2}"}
+
+
+def _compose(step: Step, args: Sequence[Term]) -> Term:
+    """Return one step as mathematics."""
+    widths = [a.width for a in args]
+    width = sum(widths) + 2
+    match step[0]:
+        case "const":
+            text = _number(step[1])
+            level = SUM if text.startswith("-") else PRODUCT if "cdot" in text else ATOM
+            return Term(text, level, len(text), "const")
+        case "add":
+            second = args[1].text
+            text = (
+                f"{args[0].text} - {second[1:]}"
+                if second[0] == "-"
+                else f"{args[0].text} + {second}"
+            )
+            return Term(text, SUM, width, "add")
+        case "sub":
+            return Term(f"{args[0].text} - {_held(args[1], PRODUCT)}", SUM, width, "sub")
+        case "neg":
+            return Term(f"-{_held(args[0], PRODUCT)}", SUM, width, "neg")
+        case "mul":
+            return _product(step, args)
+        case "inv":
+            return Term(rf"\frac{{1}}{{{args[0].text}}}", ATOM, widths[0] + 1, "inv", tuple(args))
+        case "sqrt":
+            return Term(rf"\sqrt{{{args[0].text}}}", ATOM, width, "sqrt")
+        case "lt":
+            text = f"{args[0].text} < {args[1].text}"
+            return Term(f"[{text}]", ATOM, width + 2, "lt", (Term(text),))
+        case "where":
+            return _choice(args)
+    inside = _bracketed(", ".join(a.text for a in args))
+    return Term(_FUNCTIONS[step[0]] + inside, ATOM, width + len(step[0]), step[0])
+
+
+def _product(step: Step, args: Sequence[Term]) -> Term:
+    """Return a product; a factor 1 / x makes it a quotient, equal factors a square."""
+    a, b = args
+    width = a.width + b.width + (a.level < PRODUCT) + (b.level < PRODUCT)
+    if step[1] == step[2] and a.level == ATOM:
+        return Term(f"{a.text}^{{2}}", PRODUCT, a.width + 1, "mul")
+    if a.op == "inv" and b.op != "inv":
+        a, b = b, a
+    if b.op == "inv":
+        above, below = a.text, b.parts[0]
+        if a.op == "inv":
+            inner = _product(("mul", 0, 1), (a.parts[0], below))
+            above, below = "1", inner
+        text = rf"\frac{{{above}}}{{{below.text}}}"
+        return Term(text, ATOM, max(a.width, below.width) + 1, "quotient")
+    if b.op == "const" and a.op != "const":
+        a, b = b, a
+    left, right = _held(a, PRODUCT), _held(b, PRODUCT)
+    space = r" \cdot " if right[0].isdigit() else r"\,"
+    return Term(f"{left}{space}{right}", PRODUCT, width, "mul")
+
+
+def _choice(args: Sequence[Term]) -> Term:
+    test, yes, no = args
+    condition = test.parts[0].text if test.op == "lt" else rf"{test.text} \neq 0"
+    first, second = rf"{yes.text} & \text{{if }} {condition}", rf"{no.text} & \text{{otherwise}}"
+    text = rf"\begin{{cases}} {first} \\ {second} \end{{cases}}"
+    width = max(yes.width, no.width) + test.width + 14
+    return Term(text, ATOM, width, "where", alone=True)

@@ -1,0 +1,89 @@
+"""Programs as plain Python over NumPy: to read, to ship without draisine, to run anywhere.
+
+A program `f` becomes two functions; entries may be numbers or arrays, so that inputs may carry
+further axes behind the first:
+    f_prologue(parameters) -> table    f(inputs..., table) -> {output: array}
+"""
+
+import keyword
+import math
+
+from draisine.codegen.listing import Listing, Notation, called, described, free_word
+from draisine.codegen.program import Program
+from draisine.codegen.statements import TABLE, sections
+
+
+def emit(program: Program) -> str:
+    """Return the program as the text of a Python module that needs NumPy alone."""
+    return write(program, "import numpy as np", "np")
+
+
+def write(program: Program, imports: str, library: str) -> str:
+    """Return the program as Python over an array library that has NumPy's functions."""
+    name = free_word(program.name, keyword.kwlist)
+    prologue, body = sections(program)
+    own = [library, "parameters", "_array", name, f"{name}_prologue"]
+    sources, _ = called(program, [*keyword.kwlist, *own])
+    notation = _notation(library)
+    first = Listing(program, prologue, notation, {"parameters": "parameters"}, {})
+    second = Listing(program, body, notation, sources, {})
+    lines = [
+        f'"""The program {name}, written by draisine.',
+        "",
+        *described(program),
+        '"""',
+        "",
+        imports,
+        "",
+        "",
+        f"def {name}_prologue(parameters):",
+        '    """Return the table: all that depends on the parameters alone."""',
+        *_values(first),
+        f"    return {_array(first, TABLE, library, 4)}",
+        "",
+        "",
+        f"def {name}({', '.join(sources.values())}):",
+        '    """Return the outputs by name."""',
+        *_values(second),
+        "    return {",
+        *[f'        "{x}": {_array(second, x, library, 8)},' for x in program.outputs],
+        "    }",
+        "",
+        "",
+        "def _array(*entries):",
+        '    """Return entries, numbers or arrays, as one array."""',
+        f"    return {library}.stack({library}.broadcast_arrays(*entries))",
+        "",
+    ]
+    return "\n".join(lines)
+
+
+def _notation(library: str) -> Notation:
+    functions = {"sqrt": "sqrt", "sin": "sin", "cos": "cos", "exp": "exp", "atan2": "arctan2"}
+    return Notation(
+        lambda x: repr(x) if math.isfinite(x) else f"float('{x}')",
+        {op: f"{library}.{function}" for op, function in functions.items()},
+        f"{library}.less({{0}}, {{1}}).astype(float)",
+        f"{library}.where({{0}}, {{1}}, {{2}})",
+    )
+
+
+def _values(listing: Listing) -> list[str]:
+    """Return the lines that give every step its value."""
+    lines = [
+        f"    {listing.name(i)} = {listing.sources[array]}[{k}]"
+        for i, (array, k) in listing.section.leaves.items()
+    ]
+    named = [s for s in listing.statements if s.place is None]
+    return lines + [f"    {listing.name(s.step)} = {s.term.text}" for s in named]
+
+
+def _array(listing: Listing, name: str, library: str, indent: int) -> str:
+    """Return a result as one array."""
+    entries = [
+        s.term.text for s in listing.statements if s.place is not None and s.place[0] == name
+    ]
+    if not entries:
+        return f"{library}.zeros(0)"
+    margin = " " * indent
+    return "_array(\n" + "".join(f"{margin}    {x},\n" for x in entries) + f"{margin})"

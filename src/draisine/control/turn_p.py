@@ -1,0 +1,65 @@
+"""A turn by proportional torques on steering and rear wheel."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from draisine.control.saturation import check_limit, saturated
+from draisine.control.smooth_step import smooth_step
+from draisine.errors import ParameterError
+from draisine.mechanics.view import View
+from draisine.scalar import Array, Scalar
+
+
+@dataclass(frozen=True)
+class TurnP:
+    """Steer to an angle and back while the rear wheel keeps its rate.
+
+    Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (18), (19) and (23):
+
+        tau1 = -steer_gain (steer_target s - steer),   tau3 = drive_gain (wheel_rate_target - rate)
+
+    where s rises smoothly from 0 to 1 between `times[0]` and `times[1]` and falls back between
+    `times[2]` and `times[3]`. The minus sign is theirs: with a negative `steer_gain` the bicycle
+    falls. `steer_limit` and `drive_limit` bound the torques.
+    """
+
+    steer_gain: float
+    steer_target: float
+    times: tuple[float, float, float, float]
+    drive_gain: float
+    wheel_rate_target: float
+    steer_limit: float = math.inf
+    drive_limit: float = math.inf
+    steer: str = "steer"
+    drive: str = "rear_wheel"
+
+    states: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        if list(self.times) != sorted(self.times):
+            raise ParameterError(f"turn_p: times = {list(self.times)} are not in ascending order.")
+        check_limit("turn_p: steer_limit", self.steer_limit)
+        check_limit("turn_p: drive_limit", self.drive_limit)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """The times at which the reference changes its form."""
+        return self.times
+
+    def reference(self, t: Scalar) -> Scalar:
+        """Return the angle that the steering is to follow."""
+        up, down = smooth_step(t, *self.times[:2]), smooth_step(t, *self.times[2:])
+        return self.steer_target * (up - down)
+
+    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+        """Return both torques; the law has no states."""
+        steer = -self.steer_gain * (self.reference(view.t) - view.joint(self.steer))
+        drive = self.drive_gain * (self.wheel_rate_target - view.rate(self.drive))
+        return {
+            self.steer: saturated(steer, self.steer_limit),
+            self.drive: saturated(drive, self.drive_limit),
+        }, ()
+
+
+LAW = TurnP

@@ -1,0 +1,85 @@
+"""A turn by proportional and integral torques on steering and rear wheel."""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from draisine.control.saturation import check_limit, saturated
+from draisine.control.smooth_step import smooth_step
+from draisine.errors import ParameterError
+from draisine.mechanics.view import View
+from draisine.scalar import Array, Scalar
+
+
+@dataclass(frozen=True)
+class TurnPI:
+    """Steer to an angle and hold it while the rear wheel keeps its rate.
+
+    Mauny 2018, section 2.7.5. With e1 = steer_target f_s - steer, e3 = wheel_rate_target - rate and
+    their integrals z over time,
+
+        tau1 = -(steer_gain e1 + steer_integral_gain z1)
+        tau3 = drive_gain e3 + drive_integral_gain z3
+
+    The minus sign is the thesis's: with negative steer gains the bicycle falls. `times` are start
+    and end of the smooth step f_s. `steer_limit` and `drive_limit` bound the torques; while one is
+    at work, `anti_windup` (1/s, off at 0) draws the integral back to where the limit is just
+    reached.
+    """
+
+    steer_gain: float
+    steer_integral_gain: float
+    steer_target: float
+    times: tuple[float, float]
+    drive_gain: float
+    drive_integral_gain: float
+    wheel_rate_target: float
+    steer_limit: float = math.inf
+    drive_limit: float = math.inf
+    anti_windup: float = 0.0
+    steer: str = "steer"
+    drive: str = "rear_wheel"
+
+    states: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        if list(self.times) != sorted(self.times):
+            raise ParameterError(f"turn_pi: times = {list(self.times)} are not in ascending order.")
+        check_limit("turn_pi: steer_limit", self.steer_limit)
+        check_limit("turn_pi: drive_limit", self.drive_limit)
+        if not self.anti_windup >= 0.0:
+            raise ParameterError(f"turn_pi: anti_windup = {self.anti_windup} is negative.")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """The times at which the reference changes its form."""
+        return self.times
+
+    def reference(self, t: Scalar) -> Scalar:
+        """Return the angle that the steering is to follow."""
+        return self.steer_target * smooth_step(t, *self.times)
+
+    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[Scalar, Scalar]]:
+        """Return both torques, and the errors as the rates of their integrals."""
+        e1 = self.reference(view.t) - view.joint(self.steer)
+        e3 = self.wheel_rate_target - view.rate(self.drive)
+        steer, steer_rate = self._command(
+            e1, z[0], -self.steer_gain, -self.steer_integral_gain, self.steer_limit
+        )
+        drive, drive_rate = self._command(
+            e3, z[1], self.drive_gain, self.drive_integral_gain, self.drive_limit
+        )
+        return {self.steer: steer, self.drive: drive}, (steer_rate, drive_rate)
+
+    def _command(
+        self, error: Scalar, integral: Scalar, gain: float, integral_gain: float, limit: float
+    ) -> tuple[Scalar, Scalar]:
+        """Return a bounded command and the rate of its integral."""
+        wanted = gain * error + integral_gain * integral
+        given = saturated(wanted, limit)
+        if self.anti_windup == 0.0 or math.isinf(limit) or integral_gain == 0.0:
+            return given, error
+        return given, error + (self.anti_windup / integral_gain) * (given - wanted)
+
+
+LAW = TurnPI

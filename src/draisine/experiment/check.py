@@ -1,0 +1,113 @@
+"""Published numbers against ours."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from draisine.errors import DataError
+from draisine.experiment.bodies import Bodies, Floats
+from draisine.experiment.library import Loaded
+from draisine.experiment.quantities import parse_question, series
+from draisine.experiment.run import Result, run
+from draisine.experiment.scenario import Expected, MapScenario
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One expected quantity held against ours, told where it agrees worst."""
+
+    block: str
+    origin: str
+    quantity: str
+    where: str
+    expected: float
+    ours: float
+    deviation: float
+    allowed: float
+    compared: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all compared numbers are within the tolerance."""
+        return bool(self.deviation <= self.allowed)
+
+
+def check(loaded: Loaded) -> tuple[Result, list[Finding]]:
+    """Return what a scenario leaves, and each of its expected numbers against it."""
+    result = run(loaded)
+    return result, list(findings(result))
+
+
+def findings(result: Result) -> Iterator[Finding]:
+    """Yield each expected number of a scenario against a result."""
+    scenario = result.loaded.scenario
+    for block in scenario.expected:
+        for quantity, wanted in block.values.items():
+            expected = np.atleast_1d(np.asarray(wanted, float))
+            if isinstance(scenario, MapScenario):
+                places, ours = _on_map(result, block, quantity)
+            else:
+                places, ours = _in_run(result.bodies, block, quantity)
+            yield _held(block, quantity, places, expected, ours)
+
+
+def _in_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], Floats]:
+    times = bodies.data["time"].values
+    if isinstance(block.at, list):
+        index = [int(np.argmin(np.abs(times - t))) for t in block.at]
+        for t, k in zip(block.at, index, strict=True):
+            if abs(times[k] - t) > 1e-6:
+                raise DataError(f"{block.title}: {t:g} s is not among the samples of the run.")
+        return [f"t = {t:g} s" for t in block.at], series(quantity, bodies)[index]
+    if len(times) == 1:
+        return [""], series(quantity, bodies)
+    return [""], np.array([parse_question(quantity, bodies.model).answer(bodies)])
+
+
+def _on_map(result: Result, block: Expected, quantity: str) -> tuple[list[str], Floats]:
+    if not isinstance(block.at, dict):
+        raise DataError(f"{block.title}: a map's numbers need their places, `at`.")
+    data = result.data
+    index = {}
+    for name, values in block.at.items():
+        if name not in data.dims:
+            raise DataError(f"{block.title}: {name!r} is no side of the map.")
+        known = data[name].values
+        near = [int(np.argmin(np.abs(known - x))) for x in values]
+        for x, k in zip(values, near, strict=True):
+            if abs(known[k] - x) > 1e-9:
+                raise DataError(f"{block.title}: {name} = {x:g} is not on the map's grid.")
+        index[name] = near
+    ours = np.array(
+        [
+            float(data[quantity].isel({n: index[n][k] for n in index}))
+            for k in range(len(next(iter(index.values()))))
+        ]
+    )
+    places = [", ".join(f"{n} = {block.at[n][k]:.4g}" for n in index) for k in range(len(ours))]
+    return places, ours
+
+
+def _held(
+    block: Expected, quantity: str, places: list[str], expected: Floats, ours: Floats
+) -> Finding:
+    deviation = np.abs(ours - expected)
+    if quantity == "yaw":  # headings differ by whole turns
+        turned = (ours - expected + np.pi) % (2.0 * np.pi) - np.pi
+        deviation = np.abs(turned)
+    allowed = block.atol + block.rtol * np.abs(expected)
+    margin = np.where(np.isnan(deviation), np.inf, deviation - allowed)
+    ratio = np.where(allowed > 0.0, margin / np.where(allowed > 0.0, allowed, 1.0), margin)
+    worst = int(np.argmax(ratio))
+    return Finding(
+        block.title,
+        block.origin,
+        quantity,
+        places[worst],
+        float(expected[worst]),
+        float(ours[worst]),
+        float(deviation[worst]),
+        float(allowed[worst]),
+        len(expected),
+    )

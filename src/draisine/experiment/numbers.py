@@ -1,0 +1,76 @@
+"""Numbers as people write them: plain, or an angle in degrees, `18deg`."""
+
+import math
+import re
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+_DEGREES = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*deg\s*")
+_PLAIN = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
+
+
+def number(value: Any, unit: str | None = None) -> float:
+    """Return a finite number; "18deg" is an angle in radians, where the unit (if known) is one.
+
+    >>> number(4.6), number("180deg")
+    (4.6, 3.141592653589793)
+    """
+    if isinstance(value, str):
+        return _written(value, unit)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ValueError(f"{value!r} is not a number")
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not a finite number")
+    return float(value)
+
+
+def _written(text: str, unit: str | None) -> float:
+    degrees = _DEGREES.fullmatch(text)
+    if degrees is None:
+        if _PLAIN.fullmatch(text):
+            return number(float(text), unit)
+        hint = f"it is in {unit}" if unit else "SI units"
+        raise ValueError(
+            f"{text!r} is not a number; write a plain number ({hint}) or an angle as '18deg'"
+        )
+    if unit is not None and "rad" not in unit:
+        raise ValueError(f"{text!r} is an angle, but this is in {unit or 'no unit'}")
+    return math.radians(number(float(degrees.group(1))))
+
+
+def _positive(value: float) -> float:
+    if value <= 0.0:
+        raise ValueError(f"{value:g} is not greater than zero")
+    return value
+
+
+def _not_negative(value: float) -> float:
+    if value < 0.0:
+        raise ValueError(f"{value:g} is negative")
+    return value
+
+
+NUMBER_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "number"},
+        {"type": "string", "pattern": r"^\s*[+-]?[0-9.]+([eE][+-]?[0-9]+)?\s*deg\s*$"},
+    ]
+}
+
+Number = Annotated[float, BeforeValidator(number), WithJsonSchema(NUMBER_SCHEMA)]
+"""A number, or an angle written in degrees."""
+
+Positive = Annotated[
+    float,
+    BeforeValidator(lambda x: _positive(number(x, "plain numbers"))),
+    WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
+]
+"""A number greater than zero; no angle."""
+
+NotNegative = Annotated[
+    float,
+    BeforeValidator(lambda x: _not_negative(number(x, "plain numbers"))),
+    WithJsonSchema({"type": "number", "minimum": 0}),
+]
+"""A number that is not negative; no angle."""

@@ -1,0 +1,255 @@
+"""Scenario files: what is done with which machine, where that comes from, and what must come out.
+
+A scenario is a TOML file with a `kind`:
+
+    run      the machine moves from an initial state until a time
+    state    accelerations and forces at one state
+    map      one configuration per point of a grid
+
+Unknown keys are mistakes. Names and numbers are checked before anything runs.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema
+
+from draisine.experiment.numbers import NUMBER_SCHEMA, NotNegative, Number, Positive, number
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+def _numbers(value: Any) -> float | list[float]:
+    return [number(x) for x in value] if isinstance(value, list) else number(value)
+
+
+def _places(value: Any) -> list[float] | dict[str, list[float]]:
+    if isinstance(value, dict):
+        return {name: _list(value[name]) for name in value}
+    return _list(value)
+
+
+def _list(value: Any) -> list[float]:
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"{value!r} is not a list of numbers")
+    return [number(x) for x in value]
+
+
+def _drift(value: Any) -> str | float:
+    if value in ("project", "none"):
+        return str(value)
+    if isinstance(value, str):
+        raise ValueError(f"{value!r}: take 'project', 'none', or an epsilon in seconds")
+    if number(value) <= 0.0:
+        raise ValueError(f"{value} is not greater than zero")
+    return number(value)
+
+
+_LIST_SCHEMA = {"type": "array", "items": NUMBER_SCHEMA, "minItems": 1}
+Numbers = Annotated[
+    float | list[float],
+    BeforeValidator(_numbers),
+    WithJsonSchema({"anyOf": [NUMBER_SCHEMA, _LIST_SCHEMA]}),
+]
+Places = Annotated[
+    list[float] | dict[str, list[float]],
+    BeforeValidator(_places),
+    WithJsonSchema(
+        {"anyOf": [_LIST_SCHEMA, {"type": "object", "additionalProperties": _LIST_SCHEMA}]}
+    ),
+]
+Drift = Annotated[
+    str | float,
+    BeforeValidator(_drift),
+    WithJsonSchema(
+        {"anyOf": [{"enum": ["project", "none"]}, {"type": "number", "exclusiveMinimum": 0}]}
+    ),
+]
+
+
+class Part(BaseModel):
+    """A table of a scenario: no keys but the known ones, nothing changes afterwards."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Source(Part):
+    """Where an experiment comes from."""
+
+    citation: Text = Field(description="Authors, year, title, journal.")
+    doi: str = Field(
+        "",
+        pattern=r"^(10\.\d{4,9}/\S+)?$",
+        description="Without address: 10.1098/rspa.2007.1857; empty where there is none.",
+    )
+    where: str = Field("", description="Section, table or figure.")
+    note: str = Field("", description="What one should know about the source.")
+
+
+class Vehicle(Part):
+    """The machine: a vehicle, a published set of its parameters, and changes to them."""
+
+    name: Text = Field(description="A vehicle's name, or FILE.py:function.")
+    set: str | None = Field(None, description="A parameter set; without, the vehicle's defaults.")
+    parameters: dict[str, Any] = Field({}, description="Parameters that differ from the set.")
+
+
+class Step(Part):
+    """An input that is `value` from `start` until `end`, and zero otherwise."""
+
+    shape: Literal["step"]
+    input: Text
+    value: Number
+    start: NotNegative = 0.0
+    end: Positive | None = None
+
+
+class Ramp(Part):
+    """An input that goes from `begin` to `value` between `start` and `end`."""
+
+    shape: Literal["ramp"]
+    input: Text
+    value: Number
+    start: NotNegative
+    end: Positive
+    begin: Number = 0.0
+
+
+class Sine(Part):
+    """An input `offset + amplitude sin(2 pi frequency (t - start) + phase)`."""
+
+    shape: Literal["sine"]
+    input: Text
+    amplitude: Number
+    frequency: Positive
+    phase: Number = 0.0
+    offset: Number = 0.0
+    start: NotNegative = 0.0
+    end: Positive | None = None
+
+
+class Table(Part):
+    """An input given at some times, on straight lines between them or held."""
+
+    shape: Literal["table"]
+    input: Text
+    times: list[NotNegative] = Field(min_length=2)
+    values: list[Number] = Field(min_length=2)
+    between: Literal["linear", "hold"] = "linear"
+
+
+Signal = Annotated[Step | Ramp | Sine | Table, Field(discriminator="shape")]
+
+
+class Numerics(Part):
+    """How long and how a run is integrated."""
+
+    until: Positive
+    dt: Positive = Field(0.01, description="Step of fixed-step methods, spacing of samples.")
+    integrator: Text = "dop853"
+    rtol: Positive = 1e-10
+    atol: Positive = 1e-12
+    drift: Drift = Field(
+        "project", description="What keeps contacts closed: project, none, or an epsilon in s."
+    )
+    contacts: dict[str, str] = Field({}, description="Statuses of contacts; closed if not named.")
+
+
+class Axis(Part):
+    """One side of a map: a coordinate and its evenly spaced values."""
+
+    name: Text
+    low: Number
+    high: Number
+    count: int = Field(ge=2, le=1001)
+
+
+class Grid(Part):
+    """A map: two coordinates over a grid, and what is told of each configuration."""
+
+    x: Axis
+    y: Axis
+    outputs: list[Text] = Field(min_length=1)
+    locked: str | None = Field(
+        None, description="A joint that stands still while yaw is followed along a path."
+    )
+    path: str = Field(
+        "straight", description="For yaw: 'lean, steer', 'steer, lean' or 'straight'."
+    )
+
+
+class Expected(Part):
+    """Numbers that must come out.
+
+    `values` gives one number per question ("final lean"); or, with `at`, one per time (of a run) or
+    point (of a map) for each series ("lean").
+    """
+
+    title: Text
+    origin: Literal["published", "computed", "law"] = Field(
+        description="Printed in the source; computed independently; or a law of mechanics."
+    )
+    at: Places | None = Field(None, description="Times, or coordinates of points by name.")
+    atol: NotNegative = 0.0
+    rtol: NotNegative = 0.0
+    note: str = ""
+    values: dict[str, Numbers] = Field(min_length=1)
+
+
+class Common(Part):
+    """What every scenario has."""
+
+    title: Text
+    about: str = ""
+    source: Source | None = None
+    vehicle: Vehicle
+    expected: list[Expected] = []
+
+
+class RunScenario(Common):
+    """A machine that moves from an initial state until a time."""
+
+    kind: Literal["run"]
+    initial: dict[str, Any] = Field(
+        {}, description="Outputs, joints, speeds by name; `contacts` while the machine is placed."
+    )
+    control: list[dict[str, Any]] = Field(
+        [], description="Control laws: `law` is a name, the other keys are its numbers."
+    )
+    inputs: list[Signal] = Field([], description="Inputs as functions of time.")
+    run: Numerics
+
+
+class StateScenario(Common):
+    """Accelerations and forces at one state."""
+
+    kind: Literal["state"]
+    initial: dict[str, Any] = Field({}, description="Outputs, joints, speeds by name.")
+    inputs: dict[str, Number] = {}
+
+
+class MapScenario(Common):
+    """One configuration per point of a grid."""
+
+    kind: Literal["map"]
+    map: Grid
+
+
+Scenario = RunScenario | StateScenario | MapScenario
+
+KINDS: dict[str, type[Common]] = {
+    "run": RunScenario,
+    "state": StateScenario,
+    "map": MapScenario,
+}
+"""The kinds of scenario there are."""
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of scenario files, for editors."""
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[Scenario, Field(discriminator="kind")])
+    found = adapter.json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "draisine scenario",
+        **found,
+    }

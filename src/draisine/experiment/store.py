@@ -1,0 +1,103 @@
+"""Datasets in files: netCDF, Zarr, CSV; whole or not at all."""
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from draisine.errors import DataError
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+FORMATS = (".nc", ".zarr", ".csv")
+"""What a result can be written as."""
+
+
+def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
+    """Raise where nothing could be written, before any work is done."""
+    if path.suffix not in allowed:
+        raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.")
+    folder = path.parent
+    if not folder.is_dir():
+        raise DataError(f"{path}: there is no folder {str(folder)!r}.")
+    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise DataError(f"{path}: may not be written to.")
+    if path.is_dir() and path.suffix != ".zarr":
+        raise DataError(f"{path}: is a folder.")
+
+
+def write(data: "Dataset", path: Path) -> None:
+    """Write a dataset; nothing half-written remains if that fails."""
+    check_target(path)
+    folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
+    try:
+        whole = folder / path.name
+        match path.suffix:
+            case ".nc":
+                data.to_netcdf(whole, engine="h5netcdf")
+            case ".zarr":
+                data.to_zarr(whole, mode="w", consolidated=False)
+            case ".csv":
+                _write_csv(data, whole)
+        replace(whole, path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def replace(new: Path, path: Path) -> None:
+    """Put a finished file or folder in its place."""
+    if path.is_dir():
+        old = new.with_name("replaced")
+        path.rename(old)
+        new.rename(path)
+    else:
+        os.replace(new, path)
+
+
+def read(path: Path) -> "Dataset":
+    """Return a stored dataset, loaded whole."""
+    import xarray
+
+    if not path.exists():
+        raise DataError(f"{path}: no such file.")
+    if path.suffix not in (".nc", ".zarr"):
+        raise DataError(f"{path}: results are .nc or .zarr; a .csv cannot be read back.")
+    try:
+        if path.suffix == ".nc":
+            return xarray.load_dataset(path, engine="h5netcdf")
+        with xarray.open_zarr(path, consolidated=False) as data:
+            return data.load()
+    except Exception as error:
+        raise DataError(f"{path}: is not a dataset that can be read ({error}).") from error
+
+
+def _write_csv(data: "Dataset", path: Path) -> None:
+    """Write one column per scalar, named like `contact_force[rear, normal]`; maps one line per
+    point.
+    """
+    import numpy as np
+
+    columns = []
+    if "time" in data.dims:
+        columns.append(("time", data["time"].values))
+        for name, variable in data.data_vars.items():
+            labels = [[str(x) for x in _labels(data, d)] for d in variable.dims[1:]]
+            flat = variable.values.reshape(len(variable), -1)
+            for k, index in enumerate(np.ndindex(*variable.shape[1:])):
+                inside = ", ".join(names[i] for names, i in zip(labels, index, strict=True))
+                columns.append((f"{name}[{inside}]" if inside else str(name), flat[:, k]))
+    else:
+        grids = np.meshgrid(*[data[d].values for d in data.dims], indexing="ij")
+        columns += [(str(d), g.ravel()) for d, g in zip(data.dims, grids, strict=True)]
+        columns += [(str(n), v.transpose(*data.dims).values.ravel()) for n, v in data.items()]
+    header = ",".join(f'"{name}"' if "," in name else name for name, _ in columns)
+    table = np.column_stack([values for _, values in columns])
+    np.savetxt(path, table, fmt="%.17g", delimiter=",", header=header, comments="")
+
+
+def _labels(data: "Dataset", dim: object) -> list[object]:
+    return list(data[dim].values) if dim in data.coords else list(range(data.sizes[dim]))

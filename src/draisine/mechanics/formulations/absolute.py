@@ -1,0 +1,489 @@
+"""Every body with its own six coordinates, joints and contacts as constraints: the notes of Schwab,
+for any tree.
+
+A body has the position x of its centre of mass, an orientation e (the notes' Euler angles, `R =
+Rz(phi) Rx(theta) Ry(psi)`, or a quaternion), the velocity v in world axes and the angular velocity
+w' in its own. A hinge is two points that coincide (3 rows) and two axes that stay parallel (2); a
+slide keeps a point on a line (2) and three pairs of axes perpendicular (3); a prescribed joint has
+one row more. A wheel's contact is one condition on the coordinates and two on the velocities. What
+is solved is the saddle-point system `M ydot = Q + D' lam`, `D ydot = bdot - g`, with g the
+convective terms; `run` integrates it in fixed steps and projects coordinates and velocities back
+onto the constraints after each.
+
+Where the print of the notes errs: the rotations multiply in the order given above; the Jacobian by
+coordinates is `D A'(e)`, not `D A'(e)^-1`; and the convective terms of a wheel belong to the
+accelerations that are solved for, here vdot and wdot'.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+
+from draisine.errors import ParameterError, SingularityError
+from draisine.lie import (
+    cross,
+    hat,
+    quaternion,
+    quaternion_rate,
+    rot_x,
+    rot_y,
+    rot_z,
+    rotation,
+    yaw_lean_pitch,
+)
+from draisine.mechanics.constraints import mode_of
+from draisine.mechanics.formulations.absolute_rows import (
+    Equations,
+    Placed,
+    across_axis,
+    equations,
+    matrix,
+)
+from draisine.mechanics.formulations.multiplier import saddle_point
+from draisine.mechanics.formulations.plug import (
+    Accelerate,
+    Floats,
+    Motion,
+    Moving,
+    Realise,
+    checked,
+    interpreted,
+)
+from draisine.model import Body, Model, Pin, Prismatic, Wheel
+from draisine.scalar import Array, array, cos, sin
+from draisine.trace import Expr, Graph
+
+Orientation = Literal["euler", "quaternion"]
+
+
+def euler_matrix(e: Array) -> Array:
+    """Return A' of `w' = A' edot` for e = (phi, theta, psi): heading, bank, pitch."""
+    (c_th, s_th), (c_ps, s_ps) = (cos(e[1]), sin(e[1])), (cos(e[2]), sin(e[2]))
+    return array([[-s_ps * c_th, c_ps, 0.0], [s_th, 0.0, 1.0], [c_ps * c_th, s_ps, 0.0]])
+
+
+def euler_rate(e: Array, w: Array) -> Array:
+    """Return edot = A'^-1 w'; bodies whose bank is a quarter turn have none."""
+    c, s = cos(e[2]), sin(e[2])
+    heading = (c * w[2] - s * w[0]) / cos(e[1])
+    return array([heading, c * w[0] + s * w[2], w[1] - sin(e[1]) * heading])
+
+
+def quaternion_matrix(q: Array) -> Array:
+    """Return A' of `w' = A' qdot` for a unit quaternion."""
+    w, x, y, z = q
+    return 2.0 * array([[-x, w, z, -y], [-y, -z, w, x], [-z, y, -x, w]])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coordinates:
+    """All bodies in numbers, one line each: x, e, v, w'."""
+
+    x: Floats
+    e: Floats
+    v: Floats
+    w: Floats
+
+    @property
+    def speeds(self) -> Floats:
+        """The speeds y = (all v, all w')."""
+        return np.concatenate([self.v.ravel(), self.w.ravel()])
+
+    def moved(self, other: "Coordinates", h: float) -> "Coordinates":
+        """Return these coordinates plus h times others (rates)."""
+        return Coordinates(
+            self.x + h * other.x, self.e + h * other.e, self.v + h * other.v, self.w + h * other.w
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run in fixed steps: times, the user's states per time, and how well the constraints hold.
+
+    `drift` and `slip` are the largest errors of coordinates and velocities that a step left, before
+    the projection and (second column) after it.
+    """
+
+    t: Floats
+    states: list[Motion] = field(repr=False)
+    drift: Floats
+    slip: Floats
+
+
+class Absolute:
+    """One mode of one model in absolute coordinates."""
+
+    def __init__(
+        self,
+        model: Model,
+        orientation: Orientation = "euler",
+        mode: Mapping[str, str] | None = None,
+        realise: Realise = interpreted,
+    ) -> None:
+        if orientation not in ("euler", "quaternion"):
+            raise ParameterError(f"orientation = {orientation!r}: take 'euler' or 'quaternion'.")
+        self.model, self.mode = model, mode_of(model, mode)
+        self.euler = orientation == "euler"
+        self.axes = [self._own_axes(body) for body in model.bodies]
+        self.order = self._outward()
+        n, pins = len(model.bodies), sum(isinstance(c, Pin) for c in model.contacts)
+        width = 3 if self.euler else 4
+        sizes = {"t": 1, "x": 3 * n, "e": width * n, "v": 3 * n, "w": 3 * n}
+        sizes |= {"push": 3 * len(model.forces), "anchors": 3 * pins, "home": 3}
+        graph = Graph()
+        self.symbols = {
+            name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
+            for name, size in sizes.items()
+        }
+        self.equations = self._trace()
+        self.labels = [row.label for row in self.equations.rows]
+        self.evaluate = realise(self._inputs(), self._outputs())
+        self.holonomic = [k for k, row in enumerate(self.equations.rows) if row.gap is not None]
+        self.angles = np.array([self.equations.rows[k].angle for k in self.holonomic], bool)
+
+    def _own_axes(self, body: Body) -> Floats:
+        """Return the axes of w' in the drawing: a wheel's second axis is its axle, so that Euler's
+        last angle is its rolling; others have the drawing's.
+        """
+        for contact in self.model.contacts:
+            if isinstance(contact, Wheel) and contact.body == body.name:
+                y, z, x = across_axis(contact.axle)
+                if abs(y[1]) > 1.0 - 1e-12:
+                    break
+                return np.column_stack([x, y, z])
+        return np.eye(3)
+
+    def _outward(self) -> list[int]:
+        """Return the joints in an order in which each parent is placed before its child."""
+        placed = {self.model.bodies[0].name}
+        order: list[int] = []
+        while len(order) < len(self.model.joints):
+            for k, joint in enumerate(self.model.joints):
+                if k not in order and joint.parent in placed:
+                    order.append(k)
+                    placed.add(joint.child)
+        return order
+
+    def _rotation(self, e: Array) -> Array:
+        """Return the rotation from own axes to the world's."""
+        return rot_z(e[0]) @ rot_x(e[1]) @ rot_y(e[2]) if self.euler else rotation(e)
+
+    def _trace(self) -> Equations:
+        s, n = self.symbols, len(self.model.bodies)
+        x, e, v, w = (s[name].reshape(n, -1) for name in ("x", "e", "v", "w"))
+        bodies = []
+        for i, (body, axes) in enumerate(zip(self.model.bodies, self.axes, strict=True)):
+            own = self._rotation(e[i])
+            bodies.append(Placed(body, x[i], v[i], own @ w[i], own @ axes.T, own))
+        return equations(
+            self.model, self.mode, bodies, s["t"][0], s["push"], s["anchors"], s["home"]
+        )
+
+    def _inputs(self) -> dict[str, list[Expr]]:
+        return {name: list(symbols) for name, symbols in self.symbols.items()}
+
+    def _outputs(self) -> dict[str, list[Any]]:
+        found = self.equations
+        D, U = matrix(found.rows, found.bodies), matrix(found.user, found.bodies)
+        arrays: dict[str, Any] = {"M": found.M, "Q": found.Q, "D": D, "U": U}
+        arrays |= {key: [getattr(row, key) for row in found.rows] for key in ("g", "b", "c")}
+        arrays["gu"] = [row.g for row in found.user]
+        arrays["gaps"] = [row.gap for row in found.rows if row.gap is not None]
+        arrays["r"] = [row.gap for row in found.user[6:]]
+        return {key: list(np.array(x, dtype=object).ravel()) for key, x in arrays.items()}
+
+    def look(self, t: float, at: Coordinates, push: Floats, held: tuple[Floats, Floats]) -> Any:
+        """Return all that the equations tell of coordinates, as arrays of their proper shapes."""
+        if self.euler and np.abs(np.cos(at.e[:, 1])).min() < 1e-7:
+            body = self.model.bodies[int(np.argmin(np.abs(np.cos(at.e[:, 1]))))]
+            raise SingularityError(
+                f"body {body.name!r} banks by a quarter turn, where Euler angles are singular; "
+                "take orientation='quaternion'."
+            )
+        found = self.evaluate(
+            t=[t],
+            x=at.x.ravel(),
+            e=at.e.ravel(),
+            v=at.v.ravel(),
+            w=at.w.ravel(),
+            push=push,
+            anchors=held[0],
+            home=held[1],
+        )
+        n = len(self.model.bodies)
+        out = dict(found)
+        blocks = out["M"].reshape(n, 2, 3, 2, 3)
+        M = np.zeros((2, n, 3, 2, n, 3))
+        for i in range(n):
+            M[:, i, :, :, i, :] = blocks[i]
+        out["M"] = M.reshape(6 * n, 6 * n)
+        out["Q"] = out["Q"].reshape(n, 2, 3).transpose(1, 0, 2).ravel()
+        out["D"], out["U"] = out["D"].reshape(-1, 6 * n), out["U"].reshape(-1, 6 * n)
+        whole = np.isfinite(out["D"]).all(axis=1) & np.isfinite(out["g"])
+        if not whole.all():
+            wrong = [label for label, fine in zip(self.labels, whole, strict=True) if not fine]
+            raise SingularityError(
+                f"rows {', '.join(wrong)} are degenerate here; does a wheel lie flat, or a blade "
+                "stand upright?"
+            )
+        return out
+
+    def solve(
+        self,
+        t: float,
+        at: Coordinates,
+        inputs: Floats,
+        held: tuple[Floats, Floats],
+        near: Floats,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return ydot, the multipliers of all rows, and the rates of the user's speeds.
+
+        `near` holds joint coordinates from which the present ones differ by less than half a turn.
+        """
+        joints = self.model.joints
+        out = self.look(t, at, inputs[len(joints) :], held)
+        y, drive = at.speeds, out["U"][6:]
+        r = self._whole_turns(out["r"], near)
+        rdot = drive @ y
+        tau = inputs[: len(joints)].copy()
+        for k, joint in enumerate(joints):
+            tau[k] -= joint.spring * (r[k] - joint.rest) + joint.damper * rdot[k]
+        Q = out["Q"] + drive.T @ tau
+        D, target = out["D"], out["c"] - out["g"]
+        n, m = len(Q), len(target)
+        K = np.block([[out["M"], -D.T], [D, np.zeros((m, m))]])
+        scale = np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
+        K = K / scale[:, None] / scale[None, :]
+        if np.linalg.cond(K) > 1e13:  # this names what is wrong
+            speeds = [
+                f"{b.name}.{what}{k}" for what in "vw" for b in self.model.bodies for k in "xyz"
+            ]
+            saddle_point(out["M"], -Q, D, target, self.labels, speeds)
+        z = np.linalg.solve(K, np.concatenate([Q, target]) / scale) / scale
+        return z[:n], z[n:], out["U"] @ z[:n] + out["gu"]
+
+    def _whole_turns(self, r: Floats, near: Floats) -> Floats:
+        """Return joint coordinates with the whole turns that bring angles close to given ones."""
+        turn = 2.0 * np.pi
+        angles = np.array([not isinstance(j, Prismatic) for j in self.model.joints], bool)
+        return r + turn * np.where(angles, np.round((near - r) / turn), 0.0)
+
+    def accelerate(self, t: float, state: Moving, inputs: Any = None) -> tuple[Floats, Floats]:
+        """Return vdot and the ground's force on each contact."""
+        given = checked(self.model, state, inputs)
+        at = self.enter(state)
+        _, lam, rates = self.solve(t, at, given, self.held(state), np.asarray(state.r, float))
+        return rates[self._columns()], self._forces(lam)
+
+    def reactions(self, t: float, state: Moving, inputs: Any = None) -> dict[str, float]:
+        """Return every multiplier by the name of its row: what joints carry, the ground's forces,
+        the torques that prescribed joints need.
+        """
+        given = checked(self.model, state, inputs)
+        at = self.enter(state)
+        _, lam, _ = self.solve(t, at, given, self.held(state), np.asarray(state.r, float))
+        return dict(zip(self.labels, map(float, lam), strict=True))
+
+    def _columns(self) -> list[int]:
+        return [*self.model.twist, *range(6, 6 + len(self.model.joints))]
+
+    def _forces(self, lam: Floats) -> Floats:
+        forces = np.zeros((len(self.model.contacts), 3))
+        for k, contact in enumerate(self.model.contacts):
+            names = ("x", "y", "z") if isinstance(contact, Pin) else ("normal", "along", "across")
+            for j, name in enumerate(names):
+                label = f"{contact.name}.{name}"
+                if label in self.labels:
+                    forces[k, j] = lam[self.labels.index(label)]
+        return forces
+
+    def held(self, state: Moving) -> tuple[Floats, Floats]:
+        """Return where the pins hold, all one after the other, and the base's home: where they are."""
+        frames = self._frames(state)
+        place = {b.name: k for k, b in enumerate(self.model.bodies)}
+        pins = [c for c in self.model.contacts if isinstance(c, Pin)]
+        points = [frames[place[c.body]][1] + frames[place[c.body]][0] @ c.point for c in pins]
+        return np.array(points, float).ravel(), np.asarray(state.p, float)
+
+    def _frames(self, state: Moving) -> list[tuple[Floats, Floats, Floats, Floats]]:
+        """Return R, p, w, v of the drawing's frame on every body, in world axes."""
+        model = self.model
+        twist = np.zeros(6)
+        twist[list(model.twist)] = state.v[: len(model.twist)]
+        rates = state.v[len(model.twist) :]
+        R = np.asarray(rotation(np.asarray(state.q, float)), float)
+        frames = {
+            model.bodies[0].name: (R, np.asarray(state.p, float), R @ twist[3:], R @ twist[:3])
+        }
+        for k in self.order:
+            joint = model.joints[k]
+            R, p, w, v = frames[joint.parent]
+            a = R @ across_axis(joint.axis)[0]
+            if isinstance(joint, Prismatic):
+                s = a * state.r[k]
+                moved = (R, p + s, w, v + cross(w, s) + a * rates[k])
+            else:
+                X = hat(a)
+                turned = R + (np.sin(state.r[k]) * X + (1.0 - np.cos(state.r[k])) * X @ X) @ R
+                spin = w + a * rates[k]
+                arm, new = R @ joint.through, turned @ joint.through
+                moved = (turned, p + arm - new, spin, v + cross(w, arm) - cross(spin, new))
+            frames[joint.child] = moved
+        return [frames[body.name] for body in model.bodies]
+
+    def enter(self, state: Moving) -> Coordinates:
+        """Return the coordinates of all bodies for a user's state."""
+        x: list[Any] = []
+        e: list[Any] = []
+        v: list[Any] = []
+        w: list[Any] = []
+        for body, axes, frame in zip(
+            self.model.bodies, self.axes, self._frames(state), strict=True
+        ):
+            R, p, spin, velocity = frame
+            arm, own = R @ body.com, R @ axes
+            x.append(p + arm)
+            v.append(velocity + cross(spin, arm))
+            w.append(own.T @ spin)
+            if self.euler:
+                e.append(yaw_lean_pitch(own))
+            else:
+                e.append(quaternion(own))
+        return Coordinates(*[np.array(part, float) for part in (x, e, v, w)])
+
+    def leave(self, at: Coordinates, near: Floats, held: tuple[Floats, Floats]) -> Motion:
+        """Return the user's state for the coordinates of all bodies; `near` as in `solve`."""
+        out = self.look(0.0, at, np.zeros(3 * len(self.model.forces)), held)
+        own = np.asarray(self._rotation(at.e[0]), float)
+        R = own @ self.axes[0].T
+        r = self._whole_turns(out["r"], near)
+        p = at.x[0] - R @ self.model.bodies[0].com
+        return Motion(quaternion(R), p, r, (out["U"] @ at.speeds)[self._columns()])
+
+    def _rates(self, e: Floats, w: Floats) -> Floats:
+        rate = euler_rate if self.euler else quaternion_rate
+        return np.array([rate(e[i], w[i]) for i in range(len(e))], float)
+
+    def project(
+        self, t: float, at: Coordinates, held: tuple[Floats, Floats]
+    ) -> tuple[Coordinates, Floats, Floats]:
+        """Return the nearest coordinates and velocities that satisfy the constraints, and the
+        largest errors of both before and after.
+
+        Coordinates move by `-D+ E` with `D = dE/d(x, e)` until the errors E no longer shrink,
+        velocities by `-D+ (D y - b)` once.
+        """
+        push = np.zeros(3 * len(self.model.forces))
+        out = self.look(t, at, push, held)
+        E = self._errors(out, at)
+        drift = [np.abs(E).max(initial=0.0)]
+        for _ in range(20):
+            if not drift[-1] > 0.0:
+                break
+            J = self._by_coordinates(out["D"][self.holonomic], at)
+            step = np.linalg.lstsq(J, -E, rcond=None)[0]
+            n = at.x.size
+            tried = Coordinates(
+                at.x + step[:n].reshape(at.x.shape), at.e + step[n:].reshape(at.e.shape), at.v, at.w
+            )
+            seen = self.look(t, tried, push, held)
+            left = self._errors(seen, tried)
+            if not np.abs(left).max() < drift[-1]:
+                break
+            at, out, E = tried, seen, left
+            drift.append(np.abs(E).max())
+        y = at.speeds
+        wrong = out["D"] @ y - out["b"]
+        y = y - np.linalg.lstsq(out["D"], wrong, rcond=None)[0]
+        slip = [np.abs(x).max(initial=0.0) for x in (wrong, out["D"] @ y - out["b"])]
+        n = at.v.size
+        at = Coordinates(at.x, at.e, y[:n].reshape(at.v.shape), y[n:].reshape(at.w.shape))
+        return at, np.array([drift[0], drift[-1]]), np.array(slip)
+
+    def _errors(self, out: Any, at: Coordinates) -> Floats:
+        """Return E: the gaps, angles without whole turns; and the defect of quaternions' lengths."""
+        gaps = out["gaps"]
+        E = np.where(self.angles, (gaps + np.pi) % (2.0 * np.pi) - np.pi, gaps)
+        if self.euler:
+            return E
+        return np.concatenate([E, ((at.e * at.e).sum(axis=1) - 1.0) / 2.0])
+
+    def _by_coordinates(self, D: Floats, at: Coordinates) -> Floats:
+        """Return dE/d(x, e) = D A'(e), with the rows of the quaternions' lengths below."""
+        n, width = at.e.shape
+        J = np.zeros((len(D), 3 * n + width * n))
+        J[:, : 3 * n] = D[:, : 3 * n]
+        lengths = np.zeros((n, J.shape[1]))
+        A = euler_matrix if self.euler else quaternion_matrix
+        for i in range(n):
+            own = slice(3 * n + width * i, 3 * n + width * (i + 1))
+            J[:, own] = D[:, 3 * (n + i) : 3 * (n + i) + 3] @ np.asarray(A(at.e[i]), float)
+            lengths[i, own] = at.e[i]
+        return J if self.euler else np.vstack([J, lengths])
+
+    def run(
+        self,
+        state: Moving,
+        until: float,
+        dt: float,
+        inputs: Any = None,
+        *,
+        project: bool = True,
+    ) -> Run:
+        """Return the motion from a state in equal steps of the classical Runge-Kutta method, no
+        longer than dt, each followed by the projection.
+        """
+        if not (np.isfinite(until) and until > 0.0 and np.isfinite(dt) and dt > 0.0):
+            raise ParameterError(f"until = {until} s and dt = {dt} s must be positive times.")
+        given = checked(self.model, state, inputs)
+        held = self.held(state)
+        at = self.enter(state)
+        states = [Motion(*[np.asarray(x, float) for x in (state.q, state.p, state.r, state.v)])]
+        times = np.linspace(0.0, until, max(1, int(np.ceil(until / dt - 1e-9))) + 1)
+        drifts, slips = [np.zeros(2)], [np.zeros(2)]
+        for t0, t1 in pairwise(times):
+            at = self._step(t0, t1 - t0, at, given, held, states[-1].r)
+            nearest, drift, slip = self.project(t1, at, held)
+            if project:
+                at = nearest
+            drifts.append(drift)
+            slips.append(slip)
+            states.append(self.leave(at, states[-1].r, held))
+        return Run(times, states, np.array(drifts), np.array(slips))
+
+    def _step(
+        self,
+        t: float,
+        h: float,
+        at: Coordinates,
+        inputs: Floats,
+        held: tuple[Floats, Floats],
+        near: Floats,
+    ) -> Coordinates:
+        """Return the coordinates one Runge-Kutta step later."""
+
+        def rate(t: float, at: Coordinates) -> Coordinates:
+            ydot = self.solve(t, at, inputs, held, near)[0]
+            n = at.v.size
+            turning = self._rates(at.e, at.w)
+            return Coordinates(at.v, turning, ydot[:n].reshape(-1, 3), ydot[n:].reshape(-1, 3))
+
+        k1 = rate(t, at)
+        k2 = rate(t + h / 2, at.moved(k1, h / 2))
+        k3 = rate(t + h / 2, at.moved(k2, h / 2))
+        k4 = rate(t + h, at.moved(k3, h))
+        return at.moved(k1, h / 6).moved(k2, h / 3).moved(k3, h / 3).moved(k4, h / 6)
+
+
+def accelerations(
+    model: Model,
+    *,
+    orientation: Orientation = "euler",
+    mode: Mapping[str, str] | None = None,
+    realise: Realise = interpreted,
+) -> Accelerate:
+    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one mode."""
+    return Absolute(model, orientation, mode, realise).accelerate

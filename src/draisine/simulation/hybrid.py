@@ -1,0 +1,499 @@
+"""Runs on a terrain: arcs of continuous motion, one mode each, and the events between them.
+
+Collisions and lift-offs are located on dense output and reached by a step of their own; which
+contacts carry afterwards is decided at impulse and at acceleration level by `selection`.
+"""
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from draisine.derivation import Law
+from draisine.errors import (
+    ConfigurationError,
+    ContactSetError,
+    DraisineError,
+    ParameterError,
+    SimulationError,
+    TerrainError,
+    ZenoError,
+    did_you_mean,
+)
+from draisine.registry import find
+from draisine.simulation import flow, guards
+from draisine.simulation.free import free
+from draisine.simulation.look import BORDER, Closed, Contact, Look
+from draisine.simulation.mode import STATUS, Event, Mode
+from draisine.simulation.selection import Candidate, Choice, Key, carry
+from draisine.simulation.step import Course, Options, Step
+from draisine.simulation.stretch import Stretch
+from draisine.simulation.trajectory import Trajectory
+from draisine.system import Floats, State, System
+from draisine.terrain import Terrain
+
+TOUCH = 1e-10
+"""Gaps up to this many metres (per m/s of approach) belong to the same event."""
+
+STILL = 1e-9
+"""Contact velocities below this many m/s are none."""
+
+
+class EnergyWarning(UserWarning):
+    """An impact that creates energy."""
+
+
+class Run:
+    """A run in the making."""
+
+    def __init__(
+        self,
+        look: Look,
+        options: Options,
+        start: float,
+        until: float,
+        breakpoints: Sequence[float],
+        y: Floats,
+    ) -> None:
+        self.look, self.options, self.until = look, options, until
+        self.start, self.t, self.y = start, start, y
+        self.stops = [*sorted(b for b in set(breakpoints) if start < b < until), until]
+        self.closed: list[Closed] = []
+        self.arc_closed: list[Closed] = []
+        self.arcs: list[Stretch] = []
+        self.events: list[Event] = []
+        self.times: list[float] = []
+        self.samples: list[Floats] = []
+        self.outcome = ""
+        self.free_law = find("impact", options.impact)
+        self.h = 1e-3
+        self.stuck = 0
+        self.ended: dict[int, Contact] = {}
+
+    # --- what is seen of a state
+
+    @property
+    def mode(self) -> Mode:
+        """The closed contacts by name."""
+        return tuple((self.look.key(c), STATUS[rows]) for c, rows, _ in self.closed)
+
+    def energy(self, t: float, y: Floats) -> float:
+        """Return the mechanical energy."""
+        sight = self.look.machine.sight
+        x = np.concatenate([[t], y, self.look.inputs, np.zeros(self.look.n)])
+        seen = sight.split(sight.flat(x))
+        return float(seen["kinetic"][0] + seen["potential"][0])
+
+    def state(self) -> State:
+        """Return the present state."""
+        return self.look.machine.leave(self.y)
+
+    # --- events
+
+    def begin(self) -> None:
+        """Decide which contacts carry at the start; a start below the ground is an error."""
+        near = self.look.near(self.t, self.y, self.options.margin)
+        for contact, row in zip(near, self.look.meet(self.t, self.y, near), strict=True):
+            gap = self.look.gap(row)
+            if -self.look.longest[contact.wheel] < gap < -1e-8 and (
+                self.look.excess(contact, row) <= 0 and self.look.above(contact, row)
+            ):
+                names = self.look.key(contact)
+                raise ConfigurationError(
+                    f"wheel {names[0]!r} starts {-gap:.3g} m below {names[1]!r}; lift it."
+                )
+        if self.resolve("collision", [], frozenset(), start=True):
+            self._open_arc()
+
+    def valid(self, contact: Contact, row: Floats) -> bool:
+        """Return whether a feature is there for a contact; one that a wheel has just left only if
+        the wheel is well inside it again.
+        """
+        left = self.ended.get(contact.wheel) == contact
+        return self.look.excess(contact, row) <= (-BORDER if left else BORDER)
+
+    def resolve(
+        self, kind: str, fired: list[Contact], ended: frozenset[Contact], start: bool = False
+    ) -> bool:
+        """Decide which contacts carry from here on; make the event. Return whether the run goes on.
+
+        `fired` are the contacts that caused it, `ended` those whose feature has ended under them.
+        """
+        look, t, y = self.look, self.t, self.y
+        before, mode, shut = self.state(), self.mode, {c: rows for c, rows, _ in self.closed}
+        energy = self.energy(t, y)
+        touching, rows = self._touching(fired, ended)
+        v = self.look.speeds(y)
+        parts = look.dynamics(t, y)
+        M = parts["M"].reshape(look.n, look.n)
+        mus = [self.options.mu[look.machine.wheels[c.wheel].name] for c in touching]
+        hits = [
+            look.candidate(c, row, mu, 3 if mu > 0 else 1)
+            for c, row, mu in zip(touching, rows, mus, strict=True)
+        ]
+        impulses: dict[Key, Floats] = {}
+        trials: tuple[Any, ...] = ()
+        struck = self._struck(hits, v, parts, shut, touching)
+        try:
+            if struck:
+                blow = self._strike(M, hits, v)
+                v = blow.chosen.result
+                impulses, trials = blow.chosen.pushes, blow.trials
+                y = y.copy()
+                y[look.pose : look.pose + look.n] = v
+                self.y = y
+                rows = look.meet(t, y, touching)
+            avoid = frozenset(look.key(c) for c in fired if kind == "lift-off")
+            self.closed = self._carry(touching, rows, mus, v, avoid)
+        except ContactSetError as error:
+            error.state = look.machine.leave(self.y)
+            error.partial = self.partial("no admissible contact set")
+            raise
+        after = self.energy(t, self.y)
+        if start and not struck:
+            return True
+        self.y = look.settle(t, self.y, look.closing(self.closed))
+        gain = after - energy
+        if struck and gain > 1e-9 * max(1.0, abs(energy)):
+            warnings.warn(
+                f"the impact at {t:.9g} s creates {gain:.3g} J; "
+                "restitution with unequal coefficients can.",
+                EnergyWarning,
+                stacklevel=4,
+            )
+        kind = "collision" if struck else kind
+        names = tuple(look.key(c) for c in fired) or tuple(impulses)
+        lost = {c for c in shut if c not in {c for c, *_ in self.closed}}
+        gone = [c for c in lost if c.wheel not in {c.wheel for c, *_ in self.closed}]
+        if kind == "hand-over" and gone:
+            kind = "lift-off"
+        if kind == "input" and gone:
+            kind, names = "lift-off", tuple(look.key(c) for c in gone)
+        soft = self._soft(kind, struck, fired, ended)
+        event = Event(
+            t, kind, names, soft, before, self.state(), mode, self.mode, energy, after, impulses,
+            trials,
+        )  # fmt: skip
+        self._close_arc(event)
+        return True
+
+    def _soft(
+        self, kind: str, struck: bool, fired: list[Contact], ended: frozenset[Contact]
+    ) -> bool:
+        """Return whether an event has no jump: of speeds, or of the force that ends."""
+        if kind == "lift-off":
+            return bool(fired) and not ended
+        return not struck
+
+    def _touching(
+        self, fired: list[Contact], ended: frozenset[Contact]
+    ) -> tuple[list[Contact], Floats]:
+        """Return the contacts that touch at the present state, and what they look like."""
+        look, t, y = self.look, self.t, self.y
+        shut = {c for c, *_ in self.closed}
+        near = sorted(
+            {*look.near(t, y, 0.0), *shut, *fired} - ended, key=lambda c: (c.wheel, c.feature)
+        )
+        seen = look.meet(t, y, near)
+        v = self.look.speeds(y)
+        out = []
+        for k, (contact, row) in enumerate(zip(near, seen, strict=True)):
+            reach = TOUCH * (1.0 + abs(look.rate(row, v)))
+            close = abs(look.gap(row)) <= reach and self.valid(contact, row)
+            if contact in shut or contact in fired or close:
+                self._degenerate(contact, row)
+                out.append(k)
+        return [near[k] for k in out], seen[out]
+
+    def _degenerate(self, contact: Contact, row: Floats) -> None:
+        """Raise where an edge lies in the plane of a disc."""
+        feature = self.look.terrain[contact.feature]
+        axle = row[3 * self.look.n + 14 : 3 * self.look.n + 17]
+        if feature.kind == "edge" and abs(axle @ feature.numbers[3:]) < 0.02:
+            wheel, name = self.look.key(contact)
+            raise TerrainError(
+                f"wheel {wheel!r}: the edge {name!r} lies almost in the plane of the disc; "
+                "that needs a torus."
+            )
+
+    def _struck(
+        self,
+        hits: Sequence[Candidate],
+        v: Floats,
+        parts: dict[str, Floats],
+        shut: dict[Contact, int],
+        touching: Sequence[Contact],
+    ) -> bool:
+        """Return whether the contacts that touch make an impact: one approaches, or one that will
+        roll still slips.
+        """
+        if any(k.C[0] @ v < -STILL for k in hits):
+            return True
+        slipping = [
+            c not in shut
+            and np.isinf(k.mu)
+            and abs(k.C[0] @ v) <= STILL
+            and bool(np.abs(k.C[1:] @ v).max() > 1e3 * STILL)
+            for k, c in zip(hits, touching, strict=True)
+        ]
+        if not any(slipping):
+            return False
+        trial = [
+            replace(k, rows=1, mu=0.0) if s else k for k, s in zip(hits, slipping, strict=True)
+        ]
+        trial = [k for k in trial if k.C[0] @ v <= STILL]
+        M = parts["M"].reshape(len(v), len(v))
+        choice = carry(M, parts["F"], v, self.look.machine.driven, parts["driven"], trial)
+        keys = {k.key for k, s in zip(hits, slipping, strict=True) if s}
+        return any(key in keys and push[0] > 1e-6 for key, push in choice.chosen.pushes.items())
+
+    def _strike(self, M: Floats, hits: Sequence[Candidate], v: Floats) -> Choice:
+        """Return the outcome of the impact law."""
+        options = self.options
+        return self.free_law.impact(
+            M,
+            self.look.machine.driven,
+            hits,
+            v,
+            rest_speed=options.rest_speed,
+            resolution=options.resolution,
+            **options.restitution,
+        )
+
+    def _carry(
+        self,
+        touching: Sequence[Contact],
+        rows: Floats,
+        mus: Sequence[float],
+        v: Floats,
+        avoid: frozenset[Key],
+    ) -> list[Closed]:
+        """Return the contacts that stay closed, with their rows, at acceleration level."""
+        look = self.look
+        parts = look.dynamics(self.t, self.y)
+        M = parts["M"].reshape(look.n, look.n)
+        held: list[tuple[Contact, Candidate]] = []
+        for contact, row, mu in zip(touching, rows, mus, strict=True):
+            k = look.candidate(contact, row, mu, 3)
+            if k.C[0] @ v <= STILL:
+                slips = float(np.abs(k.C[1:] @ v).max()) > 1e3 * STILL
+                held.append((contact, replace(k, rows=1 if slips or mu == 0 else 3)))
+        choice = carry(
+            M, parts["F"], v, look.machine.driven, parts["driven"], [k for _, k in held],
+            avoid=avoid,
+        )  # fmt: skip
+        return [(c, k.rows, k.mu) for c, k in held if k.key in choice.chosen.pushes]
+
+    # --- arcs
+
+    def _open_arc(self) -> None:
+        self.times, self.samples = [self.t], [self.y.copy()]
+
+    def _close_arc(self, event: Event | None) -> None:
+        """Keep the arc that ends here; the next begins with the present state."""
+        if self.times:
+            closed = self.arc_closed
+            self.times, times = [], self.times
+            look = self.look
+            names = tuple((look.key(c), STATUS[rows]) for c, rows, _ in closed)
+            self.arcs.append(
+                Stretch(
+                    look.machine,
+                    np.array(times),
+                    np.array(self.samples),
+                    look.inputs,
+                    tuple(closed),
+                    look.terrain,
+                    names,
+                )
+            )
+        if event is not None:
+            self.events.append(event)
+            self._open_arc()
+
+    def trajectory(self, outcome: str) -> Trajectory:
+        """Return what was computed so far."""
+        options = self.options
+        made = {"impact": options.impact, "dt": options.dt, "rtol": options.rtol}
+        return Trajectory(
+            tuple(self.arcs), outcome, made | {"atol": options.atol}, tuple(self.events)
+        )
+
+    def partial(self, outcome: str) -> Trajectory:
+        """Return what was computed so far, the arc in the making included."""
+        self._close_arc(None)
+        return self.trajectory(outcome)
+
+    def go(self) -> Trajectory:
+        """Return the whole run."""
+        self.begin()
+        while self.t < self.until:
+            self.arc_closed = list(self.closed)
+            done = self._arc()
+            if done:
+                break
+            if len(self.events) > self.options.events:
+                raise ZenoError(
+                    f"more than {self.options.events} events until {self.t:.9g} s; "
+                    "a rest_speed turns small bounces into plastic impacts.",
+                    self.trajectory("too many events"),
+                    self.state(),
+                )
+        else:
+            self.outcome = self.outcome or "completed"
+        return self.trajectory(self.outcome or "completed")
+
+    def _course(self, stop: float) -> Course:
+        """Return what stays the same from here on, until a wheel has moved far."""
+        look, shut = self.look, {c for c, *_ in self.closed}
+        watch = [c for c in look.near(self.t, self.y, self.options.margin) if c not in shut]
+        closing, watched = look.closing(self.closed), look.bundle(watch)
+        return Course(look, self.options, stop, self.closed, closing, watch, watched, self.valid)
+
+    def _arc(self) -> bool:
+        """Move on until an event, and resolve it. Return whether the run has ended."""
+        look = self.look
+        stop = min(s for s in self.stops if s > self.t)
+        course, around = self._course(stop), look.centres(self.t, self.y)
+        first, self.h = True, min(self.h, 1e-3)
+        while self.t < stop:
+            step = Step(course, self.t, self.y, self.h, first)
+            found = step.first_event()
+            if found is not None:
+                when, self.y = step.reach(found)
+                self._keep(step, when)
+                self.t = step.t + when
+                self._mark()
+                self.stuck = 0 if when > 0 else self.stuck + 1
+                if self.stuck > 5:
+                    self._give_up(found)
+                return self._handle(found, course)
+            self._keep(step, step.h)
+            self.t = stop if step.t + step.h >= stop else step.t + step.h
+            self.y, self.h, first = step.end(step.h), step.proposal, False
+            moved = look.centres(self.t, self.y) - around
+            if np.abs(moved).max(initial=0.0) > self.options.margin / 2:
+                course, around = self._course(stop), around + moved
+        self._mark()
+        if self.t < self.until:
+            self.resolve("input", [], frozenset())
+        else:
+            self._close_arc(None)
+        return False
+
+    def _give_up(self, found: guards.Crossing) -> None:
+        """Raise what stops a run that makes no progress."""
+        if found.kind != "force":
+            raise ZenoError(
+                f"the run makes no progress at {self.t:.9g} s.",
+                self.partial("no progress"),
+                self.state(),
+            )
+        wheel, feature = self.look.key(self.closed[found.contact][0])
+        error = ContactSetError(
+            f"at {self.t:.9g} s wheel {wheel!r} is about to be pulled by {feature!r}, and would sink "
+            "into it if released: no contact set is admissible. Friction (a finite mu) may solve it.",
+            state=self.state(),
+        )
+        error.partial = self.partial("no admissible contact set")
+        raise error
+
+    def _handle(self, found: guards.Crossing, course: Course) -> bool:
+        """Resolve an event. Return whether it ends the run."""
+        if found.kind == "fall":
+            self.outcome = f"fell: lean beyond {np.degrees(self.options.fall):.3g} deg"
+            self._close_arc(None)
+            return True
+        if found.kind == "gap":
+            self.resolve("collision", [course.watch[found.contact]], frozenset())
+        elif found.kind == "border":
+            contact = self.closed[found.contact][0]
+            self.ended[contact.wheel] = contact
+            self.resolve("hand-over", [], frozenset([contact]))
+        else:
+            self.resolve("lift-off", [self.closed[found.contact][0]], frozenset())
+        return False
+
+    def _mark(self) -> None:
+        """Keep the present state as a sample, unless it is there."""
+        if self.t > self.times[-1]:
+            self.times.append(self.t)
+            self.samples.append(self.y.copy())
+
+    def _keep(self, step: Step, until: float) -> None:
+        """Keep the samples inside the first part of a step."""
+        dt = self.options.dt
+        end = step.t + until
+        k = int(np.floor((step.t - self.start) / dt + 1e-9)) + 1
+        while self.start + k * dt < end - 1e-9 * dt:
+            t = self.start + k * dt
+            y = np.empty(len(step.y))
+            flow.dense(step.F, step.y, (t - step.t) / step.h, y)
+            self.times.append(t)
+            self.samples.append(y)
+            k += 1
+
+
+def simulate_on(
+    system: System,
+    terrain: Terrain,
+    state: State,
+    until: float,
+    *,
+    start: float = 0.0,
+    dt: float = 0.01,
+    law: Law | None = None,
+    inputs: Mapping[str, float] | None = None,
+    breakpoints: Iterable[float] = (),
+    impact: str = "plastic",
+    restitution: Mapping[str, float] | None = None,
+    mu: float | Mapping[str, float] = np.inf,
+    resolution: str = "complete",
+    rest_speed: float = 0.0,
+    fall: float = np.radians(80.0),
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    events: int = 1000,
+    margin: float = 0.5,
+) -> Trajectory:
+    """Return the motion on a terrain from a state until a time, with its events.
+
+    Wheels touch, roll, leave and hit; `impact` names the law, `restitution` its coefficients, `mu`
+    the friction (infinite: ideal rolling) for all wheels or by name. `resolution` is "complete" or
+    "reduced". Bounces slower than `rest_speed` are plastic. A lean beyond `fall` ends the run.
+
+    >>> import draisine
+    >>> from draisine.terrain import plane
+    >>> bicycle = draisine.compile("whipple")
+    >>> held = draisine.state(bicycle, mode={"rear": "open", "front": "open"}, z=0.1)
+    >>> run = simulate_on(bicycle, plane(), held, until=0.2)
+    >>> [event.kind for event in run.events]
+    ['collision']
+    """
+    if not (np.isfinite(until) and until > start):
+        raise ParameterError(f"until = {until} s does not lie after the start at {start} s.")
+    machine = free(system, law)
+    names = [wheel.name for wheel in machine.wheels]
+    friction = dict(mu) if isinstance(mu, Mapping) else dict.fromkeys(names, float(mu))
+    for name, value in friction.items():
+        if name not in names:
+            raise ParameterError(f"mu: no wheel {name!r}. {did_you_mean(name, names)}")
+        if not value >= 0:
+            raise ParameterError(f"mu of {name!r} is {value}; friction is not negative.")
+    friction = dict.fromkeys(names, np.inf) | friction
+    z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
+    look = Look(machine, terrain, system.inputs(inputs))
+    options = Options(
+        impact, dict(restitution or {}), friction, resolution, rest_speed, fall, dt, rtol, atol,
+        events, margin,
+    )  # fmt: skip
+    stops = [*breakpoints, *getattr(law, "breakpoints", ())]
+    run = Run(look, options, start, until, stops, machine.enter(state, z))
+    try:
+        return run.go()
+    except DraisineError as error:
+        if isinstance(error, SimulationError) and error.partial is None:
+            error.partial = run.partial(str(error))
+        raise

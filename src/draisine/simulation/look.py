@@ -1,0 +1,176 @@
+"""A machine on a terrain, seen at single states: gaps, contact rows, forces, what is near."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draisine.errors import ConfigurationError, TerrainError
+from draisine.simulation import flow
+from draisine.simulation.free import Free
+from draisine.simulation.selection import Candidate, Key
+from draisine.system import Floats
+from draisine.terrain import Terrain
+
+BORDER = 1e-7
+"""By how much a contact may lie beyond the borders of a feature that it touches."""
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """A wheel on a feature, by index."""
+
+    wheel: int
+    feature: int
+
+
+Closed = tuple[Contact, int, float]
+"""A closed contact: the number of rows that it holds, and its friction."""
+
+
+class Look:
+    """A free machine on a terrain, seen at single states."""
+
+    def __init__(self, machine: Free, terrain: Terrain, inputs: Floats) -> None:
+        self.machine, self.terrain, self.inputs = machine, terrain, inputs
+        self.n, self.pose = machine.speeds, 7 + machine.joints
+        self.size = 3 * self.n + 3 + 2 + 3 + 3 + 3 + 3
+        self.x = np.zeros(1 + self.pose + self.n + machine.states + len(inputs) + 6)
+        self.sizes = np.array([self.pose, self.n, machine.states], dtype=np.int64)
+        motion = machine.motion
+        self.motion: Any = (self.sizes, motion.native.call, motion.table, motion.native.size_out)
+        self.longest = [float(wheel.radius) for wheel in machine.wheels]
+        for wheel in machine.wheels:
+            self._check(wheel.name, float(wheel.crown))
+
+    def _check(self, name: str, crown: float) -> None:
+        """Raise where a wheel cannot meet features of this terrain."""
+        kinds = {feature.kind for feature in self.terrain.features[:1000]}
+        if crown > 0 and "edge" in kinds:
+            raise TerrainError(
+                f"wheel {name!r}: a torus cannot meet the edges of this terrain; "
+                "use a disc (crown = 0)."
+            )
+
+    def speeds(self, y: Floats) -> Floats:
+        """Return v of y."""
+        return y[self.pose : self.pose + self.n]
+
+    def key(self, contact: Contact) -> Key:
+        """Return a contact by name."""
+        wheel = self.machine.wheels[contact.wheel]
+        return wheel.name, self.terrain[contact.feature].name
+
+    def bundle(self, contacts: Iterable[Contact]) -> flow.Bundle:
+        """Return contacts for compiled code."""
+        triples = []
+        for contact in contacts:
+            feature = self.terrain[contact.feature]
+            triples.append((contact.wheel, feature.kind, feature.numbers))
+        return flow.bundle(self.machine, triples)
+
+    def fill(self, t: float, y: Floats) -> None:
+        """Put a state in place for compiled code."""
+        self.x[0] = t
+        self.x[1 : 1 + len(y)] = y
+        self.x[1 + len(y) : 1 + len(y) + len(self.inputs)] = self.inputs
+
+    def meet(self, t: float, y: Floats, contacts: Sequence[Contact]) -> Floats:
+        """Return what contacts look like at a state, one row each."""
+        self.fill(t, y)
+        seen = np.empty((len(contacts), self.size))
+        flow.meet(*(self.x, *self.bundle(contacts).arguments, seen))
+        return seen
+
+    def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
+        """Return M, F and the rest of the free machine's motion."""
+        self.fill(t, y)
+        motion = self.machine.motion
+        return motion.split(motion.flat(self.x[: motion.native.size_in].copy()))
+
+    def accelerate(self, t: float, y: Floats, closed: Sequence[Closed]) -> tuple[Floats, Floats]:
+        """Return vdot and the contact forces of a mode."""
+        self.fill(t, y)
+        k = len(closed)
+        ydot, lam, seen = np.empty(len(y)), np.zeros((k, 3)), np.empty((k, self.size))
+        wrong = flow.rate(*(self.x, ydot, lam, seen, *self.motion, *self.closing(closed)))
+        if wrong:
+            raise ConfigurationError("the contacts contradict each other in this configuration.")
+        return ydot[self.pose : self.pose + self.n], lam
+
+    def closing(self, closed: Sequence[Closed]) -> Any:
+        """Return driven joints and closed contacts as `flow.rate` takes them."""
+        rows = np.array([rows for _, rows, _ in closed], dtype=np.int64)
+        mu = np.array([mu if np.isfinite(mu) else 0.0 for *_, mu in closed], dtype=float)
+        made = self.bundle([contact for contact, *_ in closed])
+        return (self.machine.driven, *made.arguments, rows, mu)
+
+    def settle(self, t: float, y: Floats, closing: Any) -> Floats:
+        """Return the state with closed gaps and zero contact velocities that is next to y."""
+        self.fill(t, y)
+        _, *made, rows, _ = closing
+        seen = np.empty((len(rows), self.size))
+        base = int(self.machine.system.model.base in ("SE(3)", "SO(3)"))
+        flow.settle(*(self.x, seen, *self.motion, *made, rows, base))
+        return self.x[1 : 1 + len(y)].copy()
+
+    def centres(self, t: float, y: Floats) -> Floats:
+        """Return the wheels' centres."""
+        self.fill(t, y)
+        wheels = range(len(self.machine.wheels))
+        level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        made = flow.bundle(self.machine, [(w, "face", level) for w in wheels])
+        seen = np.empty((len(self.machine.wheels), self.size))
+        flow.meet(*(self.x, *made.arguments, seen))
+        return seen[:, 3 * self.n + 11 : 3 * self.n + 14]
+
+    def near(self, t: float, y: Floats, margin: float) -> list[Contact]:
+        """Return all contacts that may come about while wheels move by no more than a margin."""
+        out = []
+        for w, centre in enumerate(self.centres(t, y)):
+            found = self.terrain.near(centre, self.longest[w] + margin)
+            out += [
+                Contact(w, f) for f in found if (w, self.terrain[f].kind) in self.machine.meetings
+            ]
+        return out
+
+    def gap(self, row: Floats) -> float:
+        """Return the gap in what a contact looks like."""
+        return float(row[3 * self.n + 3])
+
+    def rate(self, row: Floats, v: Floats) -> float:
+        """Return the rate of the gap."""
+        return float(row[3 * self.n + 4] * (row[: self.n] @ v))
+
+    def excess(self, contact: Contact, row: Floats) -> float:
+        """Return by how much a contact is beyond the borders of its feature."""
+        at = 3 * self.n + 5
+        return self.terrain[contact.feature].excess(row[at : at + 3], row[at + 3 : at + 6])
+
+    def above(self, contact: Contact, row: Floats) -> bool:
+        """Return whether a wheel's centre is on the outer side of a face; edges count always."""
+        feature = self.terrain[contact.feature]
+        centre = row[3 * self.n + 11 : 3 * self.n + 14]
+        return feature.kind != "face" or feature.numbers[:3] @ centre > feature.numbers[3]
+
+    def candidate(self, contact: Contact, row: Floats, mu: float, rows: int) -> Candidate:
+        """Return a contact for the choice of contact sets."""
+        n = self.n
+        return Candidate(
+            self.key(contact), row[: 3 * n].reshape(3, n), row[3 * n : 3 * n + 3], mu, rows
+        )
+
+    def nearest(self, t: float, y: Floats, closed: Sequence[Closed]) -> list[tuple[float, Floats]]:
+        """Return gap and contact point per wheel: the closed contact's, or the nearest valid one's."""
+        near = self.near(t, y, 1.0)
+        seen = self.meet(t, y, near)
+        out = [(np.inf, np.full(3, np.nan)) for _ in self.machine.wheels]
+        shut = {contact for contact, *_ in closed}
+        at = 3 * self.n + 5
+        for contact, row in zip(near, seen, strict=True):
+            gap = self.gap(row)
+            valid = contact in shut or (gap > -1e-6 and self.excess(contact, row) <= BORDER)
+            if valid and np.isfinite(gap) and gap < out[contact.wheel][0]:
+                out[contact.wheel] = (gap, row[at : at + 3].copy())
+        return out

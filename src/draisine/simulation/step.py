@@ -1,0 +1,208 @@
+"""One step of an arc with its dense output and its guards."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draisine.errors import SimulationError
+from draisine.simulation import flow, guards
+from draisine.simulation.look import Closed, Contact, Look
+from draisine.system import Floats
+
+PARTS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+"""Where in a step the guards are looked at."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a run is made."""
+
+    impact: str
+    restitution: Mapping[str, float]
+    mu: dict[str, float]
+    resolution: str
+    rest_speed: float
+    fall: float
+    dt: float
+    rtol: float
+    atol: float
+    events: int
+    margin: float
+
+
+@dataclass(frozen=True, eq=False)
+class Course:
+    """What stays the same along an arc: the closed contacts, those to watch, until when, and which
+    contacts count.
+    """
+
+    look: Look
+    options: Options
+    stop: float
+    closed: Sequence[Closed]
+    closing: Any
+    watch: Sequence[Contact]
+    watched: flow.Bundle
+    valid: Callable[[Contact, Floats], bool]
+
+
+class Step:
+    """One step with its dense output; it keeps its start, so that events inside it can be reached by
+    steps of their own. `first` tells that it begins an arc.
+    """
+
+    def __init__(self, course: Course, t: float, y: Floats, h: float, first: bool) -> None:
+        look, options = course.look, course.options
+        self.course, self.look, self.closing = course, look, course.closing
+        self.t, self.y, self.first = t, y, first
+        n, k = len(y), len(course.closed)
+        self.new, self.K, self.F = np.empty(n), np.empty((16, n)), np.empty((7, n))
+        self.lam, self.seen = np.zeros((k, 3)), np.empty((k, look.size))
+        look.fill(t, y)
+        speed = float(np.abs(look.speeds(y)[:6]).max(initial=0.0))
+        longest = options.margin / (2.0 * max(speed, 1e-9))
+        start = (t, h, course.stop, longest, y, self.new, self.K, self.F, look.x, self.lam)
+        rest = (self.seen, options.rtol, options.atol, *look.motion, *self.closing, *flow.METHOD)
+        wrong, self.h, self.proposal = flow.advance(*(*start, *rest))
+        if wrong:
+            why = "its contacts contradict each other" if wrong == 1 else "no step is small enough"
+            raise SimulationError(f"the run stopped at {t:.9g} s: {why}.")
+        self.last = float(np.nextafter(course.stop, t))
+
+    def end(self, h: float) -> Floats:
+        """Return the state after a step of length h from the same start, contacts settled."""
+        look, new = self.look, self.new
+        if h != self.h:
+            new = np.empty(len(self.y))
+            start = (self.t, h, self.last, self.y, new, self.K, look.x, self.lam, self.seen)
+            flow.leap(*(*start, *look.motion, *self.closing, *flow.METHOD[:2]))
+        return look.settle(self.t + h, new, self.closing)
+
+    # --- guards, over the part of the step
+
+    def _survey(self, parts: Floats) -> tuple[Floats, Floats]:
+        """Return states and what the watched contacts look like at parts of the step."""
+        states = np.empty((len(parts), len(self.y)))
+        seen = np.empty((len(parts), len(self.course.watch), self.look.size))
+        dense = (self.t, self.h, self.last, self.y, self.F, parts, states, self.look.x)
+        flow.survey(*(*dense, *self.course.watched.arguments, seen))
+        return states, seen
+
+    def _forces(self, parts: Floats) -> tuple[Floats, Floats]:
+        """Return the forces of the closed contacts and what they look like."""
+        k = len(self.course.closed)
+        lams, seen = np.zeros((len(parts), k, 3)), np.empty((len(parts), k, self.look.size))
+        dense = (self.t, self.h, self.last, self.y, self.F, parts, self.look.x)
+        room = (np.empty(len(self.y)), lams, seen)
+        flow.forces(*(*dense, *room, *self.look.motion, *self.closing))
+        return lams, seen
+
+    def first_event(self) -> guards.Crossing | None:
+        """Return the first event inside the step, if any."""
+        found: list[guards.Crossing] = []
+        states, seen = self._survey(PARTS)
+        found += self._falls(states)
+        n, pose = self.look.n, self.look.pose
+        v = states[:, pose : pose + n]
+        gaps = seen[:, :, 3 * n + 3]
+        rates = seen[:, :, 3 * n + 4] * np.einsum("pkn,pn->pk", seen[:, :, :n], v)
+        for k in range(len(self.course.watch)):
+            least = gaps[:, k].min()
+            if least < 0 or (
+                least < self.h * np.abs(rates[:, k]).max()
+                and (rates[:-1, k] * rates[1:, k]).min() < 0
+            ):
+                found += self._collisions(k, gaps[:, k], rates[:, k])
+        if self.course.closed:
+            found += self._endings()
+        return min(found, key=lambda c: c.part, default=None)
+
+    def _collisions(self, k: int, gaps: Floats, rates: Floats) -> list[guards.Crossing]:
+        """Return where a watched contact closes, the first time that its feature is there."""
+        look, contact = self.look, self.course.watch[k]
+
+        def at(part: float) -> tuple[Floats, Floats]:
+            states, seen = self._survey(np.array([part]))
+            return states[0], seen[0, k]
+
+        def gap(part: float) -> float:
+            return look.gap(at(part)[1])
+
+        def rate(part: float) -> float:
+            state, row = at(part)
+            return look.rate(row, self.look.speeds(state))
+
+        for part in guards.fall(PARTS, gaps, rates, gap, rate, self.first):
+            row = at(part)[1]
+            if self.course.valid(contact, row) and look.above(contact, row):
+                return [guards.Crossing(part, "gap", k, gap)]
+        return []
+
+    def _endings(self) -> list[guards.Crossing]:
+        """Return where forces of closed contacts vanish or their features end."""
+        look, found = self.look, []
+        lams, seen = self._forces(PARTS)
+        for k, (contact, *_) in enumerate(self.course.closed):
+
+            def force(part: float, k: int = k) -> float:
+                return float(self._forces(np.array([part]))[0][0, k, 0])
+
+            def inside(part: float, k: int = k, contact: Contact = contact) -> float:
+                return -look.excess(contact, self._forces(np.array([part]))[1][0, k])
+
+            for part in guards.drop(PARTS, lams[:, k, 0], force, 1e-7):
+                found.append(guards.Crossing(part, "force", k, force))
+            if len(look.terrain[contact.feature].borders):
+                within = np.array([-look.excess(contact, row) for row in seen[:, k]])
+                for part in guards.drop(PARTS, within, inside, 1e-12):
+                    found.append(guards.Crossing(part, "border", k, inside))
+        return found
+
+    def _falls(self, states: Floats) -> list[guards.Crossing]:
+        """Return where the machine's lean passes the limit."""
+        limit = float(np.sin(self.course.options.fall))
+
+        def upright(y: Floats) -> Any:
+            q = y.T
+            return limit - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
+
+        def guard(part: float) -> float:
+            y = np.empty(len(self.y))
+            flow.dense(self.F, self.y, part, y)
+            return float(upright(y))
+
+        values = upright(states)
+        if self.course.options.fall >= np.pi / 2:
+            return []
+        return [
+            guards.Crossing(p, "fall", -1, guard) for p in guards.drop(PARTS, values, guard, 0.0)
+        ]
+
+    def reach(self, found: guards.Crossing) -> tuple[float, Floats]:
+        """Return time since the step's start and state of an event, by a step of its own."""
+        if found.part == 0.0:
+            return 0.0, self.y.copy()
+        h = found.part * self.h
+        nudge = min(1e-4, 0.1 * found.part)
+        slope = (found.guard(found.part) - found.guard(found.part - nudge)) / (nudge * self.h)
+        for _ in range(3):
+            at = self.end(h)
+            value = self._value(found, h, at)
+            if slope == 0 or abs(value / slope) < 1e-15:
+                break
+            h = min(max(h - value / slope, 0.0), self.h)
+        return h, self.end(h)
+
+    def _value(self, found: guards.Crossing, h: float, y: Floats) -> float:
+        """Return a guard at a state that was reached by a step."""
+        look, t = self.look, self.t + h
+        if found.kind == "gap":
+            return look.gap(look.meet(t, y, [self.course.watch[found.contact]])[0])
+        if found.kind == "force":
+            return float(look.accelerate(t, y, self.course.closed)[1][found.contact, 0])
+        if found.kind == "border":
+            contact = self.course.closed[found.contact][0]
+            return -look.excess(contact, look.meet(t, y, [contact])[0])
+        return 0.0

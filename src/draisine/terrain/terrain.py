@@ -1,0 +1,30 @@
+"""A ground: its features, and which of them are near a wheel."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.terrain.feature import Feature
+
+Floats = NDArray[np.float64]
+
+
+class Terrain:
+    """A ground made of features; `near` is the broad phase."""
+
+    def __init__(self, features: Sequence[Feature]) -> None:
+        self.features = tuple(features)
+        self._low = np.array([f.low for f in self.features]).reshape(-1, 3)
+        self._high = np.array([f.high for f in self.features]).reshape(-1, 3)
+
+    def __len__(self) -> int:
+        return len(self.features)
+
+    def __getitem__(self, k: int) -> Feature:
+        return self.features[k]
+
+    def near(self, centre: Floats, reach: float) -> list[int]:
+        """Return the features whose boxes come within `reach` of a point."""
+        outside = np.maximum(self._low - centre, centre - self._high)
+        return np.flatnonzero(outside.max(axis=1) <= reach).tolist()

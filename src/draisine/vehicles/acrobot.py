@@ -1,0 +1,61 @@
+"""The acrobot: a double pendulum on a bar, driven at the hip alone.
+
+Spong (1995), doi:10.1109/37.341864.
+"""
+
+from draisine.model import Body, Model, Output, Revolute, inertia
+
+MEANING = {
+    "m1": ("kg", "mass of the trunk"),
+    "m2": ("kg", "mass of the legs"),
+    "l1": ("m", "distance from the bar to the hip"),
+    "l2": ("m", "distance from the hip to the toes"),
+    "lc1": ("m", "distance of the trunk's mass centre from the bar"),
+    "lc2": ("m", "distance of the legs' mass centre from the hip"),
+    "I1": ("kg m2", "trunk, central moment of inertia"),
+    "I2": ("kg m2", "legs, central moment of inertia"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+
+def acrobot(
+    *,
+    m1: float = 1.0,
+    m2: float = 1.0,
+    l1: float = 1.0,
+    l2: float = 2.0,
+    lc1: float = 0.5,
+    lc2: float = 1.0,
+    I1: float = 0.083,
+    I2: float = 0.33,
+    g: float = 9.81,
+) -> Model:
+    """Return the acrobot, drawn hanging straight down from the bar at the origin; `MEANING` tells
+    what each parameter is.
+
+    >>> [joint.name for joint in acrobot().joints]
+    ['bar', 'hip']
+    """
+    axis, toes = (0.0, 1.0, 0.0), (0.0, 0.0, -l1 - l2)
+    return Model(
+        bodies=[
+            Body("rack"),
+            Body("trunk", m1, (0.0, 0.0, -lc1), inertia(I1, I1, 0.0)),
+            Body("legs", m2, (0.0, 0.0, -l1 - lc2), inertia(I2, I2, 0.0)),
+        ],
+        joints=[
+            Revolute("bar", "rack", "trunk", axis),
+            Revolute("hip", "trunk", "legs", axis, (0.0, 0.0, -l1)),
+        ],
+        gravity=(0.0, 0.0, -g),
+        base="fixed",
+        outputs=[
+            Output(
+                "toe_height",
+                lambda view: view.position("legs", toes)[2],
+                "m",
+                "height of the toes over the bar",
+            ),
+        ],
+    )

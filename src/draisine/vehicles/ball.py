@@ -1,0 +1,59 @@
+"""A ball that rolls on the ground without slipping: a torus whose crown is its whole radius.
+
+With three different moments of inertia it is Chaplygin's ball, whose angular momentum about the
+contact stays fixed in space; with its mass centre off the middle it rocks like a tumbler. Contact
+forces are reported along the heading of the drawing's y axis, which has none when it stands
+upright; the motion itself knows no such place.
+"""
+
+from draisine.model import Body, Model, Output, Wheel, inertia
+
+MEANING = {
+    "mass": ("kg", "mass"),
+    "radius": ("m", "radius"),
+    "xx": ("1", "central moment of inertia about x over mass radius^2: 2/5 homogeneous"),
+    "yy": ("1", "central moment of inertia about y over mass radius^2"),
+    "zz": ("1", "central moment of inertia about z over mass radius^2"),
+    "offset": ("m", "how far the mass centre lies below the middle in the drawing"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+
+def ball(
+    *,
+    mass: float = 1.0,
+    radius: float = 0.1,
+    xx: float = 0.4,
+    yy: float = 0.4,
+    zz: float = 0.4,
+    offset: float = 0.0,
+    g: float = 9.81,
+) -> Model:
+    """Return the ball, drawn on the ground; `MEANING` tells what each parameter is.
+
+    >>> [contact.name for contact in ball().contacts]
+    ['ground']
+    """
+    centre, left = (0.0, 0.0, radius), (0.0, 1.0, 0.0)
+    square = mass * radius * radius
+    spread = inertia(xx * square, yy * square, zz * square)
+    return Model(
+        bodies=[Body("ball", mass, (0.0, 0.0, radius - offset), spread)],
+        contacts=[Wheel("ground", "ball", centre, left, radius, crown=radius)],
+        gravity=(0.0, 0.0, -g),
+        outputs=[
+            Output(
+                "x_speed",
+                lambda view: view.velocity("ball", centre)[0],
+                "m/s",
+                "velocity of the middle along the world's x",
+            ),
+            Output(
+                "y_speed",
+                lambda view: view.velocity("ball", centre)[1],
+                "m/s",
+                "velocity of the middle along the world's y",
+            ),
+        ],
+    )

@@ -1,0 +1,62 @@
+"""A chain of equal links on a floating or a fixed base, with hinges that look in all directions.
+
+It has as many joints as asked for, nothing in it is symmetric or aligned, and so it tells how the
+work of a derivation grows with the size of a machine.
+"""
+
+import math
+from typing import Literal
+
+from draisine.model import Body, Model, Revolute, inertia
+
+MEANING = {
+    "mass": ("kg", "mass of each link"),
+    "length": ("m", "distance between neighbouring hinges"),
+    "offset": ("1", "distance of the mass centres from the line of hinges, over the length"),
+    "gyration": ("1", "radius of gyration about the axes across the line, over the length"),
+    "slender": ("1", "radius of gyration about the line of hinges, over the length"),
+    "skew": ("1", "products of inertia over mass length^2"),
+    "damper": ("N m s", "damping of each hinge"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+GOLDEN = math.pi * (3 - math.sqrt(5))
+"""The angle by which each hinge is turned about the chain against the one before."""
+
+
+def chain(
+    *,
+    mass: float = 1.0,
+    length: float = 0.3,
+    offset: float = 0.1,
+    gyration: float = 0.3,
+    slender: float = 0.15,
+    skew: float = 0.005,
+    damper: float = 0.0,
+    g: float = 9.81,
+    links: int = 4,
+    base: Literal["SE(3)", "fixed"] = "SE(3)",
+    oblique: bool = True,
+) -> Model:
+    """Return a base and `links` links behind it, drawn straight along x, the first hinge at the
+    origin. Not oblique, all hinges are parallel to y. `MEANING` tells what each parameter is.
+
+    >>> len(chain(links=7).joints)
+    7
+    """
+    square = mass * length * length
+    about, along, mixed = square * gyration * gyration, square * slender * slender, square * skew
+    spread = inertia(along, about, about, xy=mixed, xz=-mixed, yz=mixed / 2)
+    side, bodies, joints = offset * length, [], []
+    for k in range(links + 1):
+        bodies.append(Body(f"link{k}", mass, ((k - 0.5) * length, side, side / 2), spread))
+    for k in range(links):
+        axis = (0.0, 1.0, 0.0)
+        if oblique:
+            axis = (0.4, math.cos(GOLDEN * k), math.sin(GOLDEN * k))
+        hinge = (k * length, 0.0, 0.0)
+        joints.append(
+            Revolute(f"hinge{k + 1}", f"link{k}", f"link{k + 1}", axis, hinge, damper=damper)
+        )
+    return Model(bodies=bodies, joints=joints, gravity=(0.0, 0.0, -g), base=base)

@@ -1,0 +1,61 @@
+"""A falling cat: a front and a rear half, joined at a waist that bends two ways.
+
+Kane and Scher, International Journal of Solids and Structures 5 (1969) 663-670. Where no moment
+acts, a cat that bends its waist round in a circle turns over although its angular momentum stays
+what it was. The waist itself has no mass.
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from draisine.model import Body, Model, Revolute, inertia
+from draisine.vehicles.laws import sine
+
+MEANING = {
+    "m": ("kg", "mass of each half"),
+    "length": ("m", "distance of each half's mass centre from the waist"),
+    "axial": ("kg m2", "each half, central moment of inertia about its long axis"),
+    "across": ("kg m2", "each half, central moment of inertia about axes across it"),
+    "amplitude": ("rad", "how far the waist bends"),
+    "frequency": ("Hz", "how often the waist bends round per second"),
+}
+"""Unit and meaning of every parameter; the bend is that of `drive="sine"`."""
+
+
+def falling_cat(
+    *,
+    m: float = 2.0,
+    length: float = 0.15,
+    axial: float = 0.008,
+    across: float = 0.03,
+    amplitude: float = 0.8,
+    frequency: float = 1.0,
+    drive: Literal["free", "sine"] = "free",
+    base: Literal["SE(3)", "SO(3)"] = "SE(3)",
+) -> Model:
+    """Return the cat without weight, drawn straight along x with its waist at the origin, afloat or
+    (SO(3)) held by a ball joint at the waist. `MEANING` tells what each parameter is.
+
+    >>> falling_cat(base="SO(3)").speeds
+    ('Wx', 'Wy', 'Wz', 'bend_rate', 'sway_rate')
+    """
+    spread = inertia(axial, across, across)
+    bend = sway = None
+    if drive == "sine":
+        bend = sine(amplitude, frequency)
+        sway = sine(amplitude, frequency, math.pi / 2)
+    return Model(
+        bodies=[
+            Body("rear", m, (-length, 0.0, 0.0), spread),
+            Body("waist"),
+            Body("front", m, (length, 0.0, 0.0), spread),
+        ],
+        joints=[
+            Revolute("bend", "rear", "waist", (0.0, 1.0, 0.0), law=bend),
+            Revolute("sway", "waist", "front", (0.0, 0.0, 1.0), law=sway),
+        ],
+        gravity=np.zeros(3),
+        base=base,
+    )

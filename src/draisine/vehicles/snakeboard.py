@@ -1,0 +1,94 @@
+"""The snakeboard: a board, a rotor (the rider's trunk) and two trucks whose wheels do not slip
+sideways.
+
+Ostrowski, Lewis, Murray and Burdick (1994), doi:10.1109/ROBOT.1994.351153. Swinging the rotor and
+the trucks in step drives it although no wheel is ever pushed. Both trucks at a quarter turn make
+the wheels' constraints repeat each other.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from draisine.model import Blade, Body, Model, Output, Revolute, inertia
+from draisine.scalar import Scalar
+from draisine.vehicles.laws import sine
+
+MEANING = {
+    "m": ("kg", "mass of the board, without trucks"),
+    "J": ("kg m2", "board, moment of inertia about the vertical"),
+    "Jr": ("kg m2", "rotor, moment of inertia about the vertical"),
+    "mw": ("kg", "mass of each truck"),
+    "Jw": ("kg m2", "each truck, moment of inertia about the vertical"),
+    "l": ("m", "distance of each truck from the middle"),
+    "rotor_amplitude": ("rad", "swing of the rotor"),
+    "rotor_frequency": ("Hz", "frequency of the rotor"),
+    "rotor_phase": ("rad", "phase of the rotor"),
+    "truck_amplitude": ("rad", "swing of the front truck; the rear one swings the other way"),
+    "truck_frequency": ("Hz", "frequency of the trucks"),
+    "truck_phase": ("rad", "phase of the trucks"),
+}
+"""Unit and meaning of every parameter; the swings are those of `drive="sine"`."""
+
+
+def snakeboard(
+    *,
+    m: float = 4.0,
+    J: float = 0.1,
+    Jr: float = 0.3,
+    mw: float = 0.5,
+    Jw: float = 0.01,
+    l: float = 0.25,  # noqa: E741 - the paper's name
+    rotor_amplitude: float = 0.7,
+    rotor_frequency: float = 1.0,
+    rotor_phase: float = 0.0,
+    truck_amplitude: float = 0.3,
+    truck_frequency: float = 1.0,
+    truck_phase: float = 0.0,
+    drive: Literal["free", "sine"] = "free",
+) -> Model:
+    """Return the snakeboard in the plane; its joints are free, or swing by sine laws. `MEANING`
+    tells what each parameter is.
+
+    >>> [joint.name for joint in snakeboard(drive="sine").joints if joint.law]
+    ['rotor', 'rear_truck', 'front_truck']
+    """
+    up, ahead, middle = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
+    rear, front = (-l, 0.0, 0.0), (l, 0.0, 0.0)
+    turn = steer = back = None
+    if drive == "sine":
+        turn = sine(rotor_amplitude, rotor_frequency, rotor_phase)
+        steer = sine(truck_amplitude, truck_frequency, truck_phase)
+        back = sine(-truck_amplitude, truck_frequency, truck_phase)
+    return Model(
+        bodies=[
+            Body("board", m, middle, _flat(J)),
+            Body("rotor", 0.0, middle, _flat(Jr)),
+            Body("rear_truck", mw, rear, _flat(Jw)),
+            Body("front_truck", mw, front, _flat(Jw)),
+        ],
+        joints=[
+            Revolute("rotor", "board", "rotor", up, middle, law=turn),
+            Revolute("rear_truck", "board", "rear_truck", up, rear, law=back),
+            Revolute("front_truck", "board", "front_truck", up, front, law=steer),
+        ],
+        contacts=[
+            Blade("rear", "rear_truck", rear, ahead),
+            Blade("front", "front_truck", front, ahead),
+        ],
+        gravity=np.zeros(3),
+        base="SE(2)",
+        outputs=[
+            Output(
+                "forward_speed",
+                lambda view: view.heading @ view.velocity("board", middle),
+                "m/s",
+                "velocity of the middle along the board",
+            ),
+        ],
+    )
+
+
+def _flat(moment: Scalar) -> np.ndarray:
+    """Return the inertia of a flat body that turns about the vertical."""
+    return inertia(moment / 2, moment / 2, moment)

@@ -1,0 +1,25 @@
+"""Energies against time, as changes since the start."""
+
+from typing import TYPE_CHECKING
+
+from draisine.view.style import curve, given_or_new, legend, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+
+def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
+    """Return axes with the changes of kinetic, potential and total energy; the legend tells where
+    they start.
+    """
+    axes = plain(given_or_new(axes))
+    t = data["time"].values
+    names = {"kinetic": "kinetic_energy", "potential": "potential_energy", "total": "energy"}
+    for k, (word, name) in enumerate(names.items()):
+        values = data[name].values
+        curve(axes, k, t, values - values[0], f"{word}\n(from {values[0]:.6g} J)")
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("change of energy (J)")
+    legend(axes)
+    return axes

@@ -1,0 +1,38 @@
+"""Series against time."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from draisine.errors import ParameterError
+from draisine.view.style import bodies_of, curve, given_or_new, legend, plain, shown, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+
+def draw(
+    data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None
+) -> "Axes":
+    """Return axes with series over time; they must have the same unit. Angles are in degrees."""
+    bodies = bodies_of(data)
+    if names is None:
+        names = ["lean", *(j.name for j in bodies.model.joints if "wheel" not in j.name)]
+    axes = plain(given_or_new(axes))
+    units = []
+    for k, name in enumerate(names):
+        values, unit = shown(name, bodies)
+        units.append(unit)
+        if unit != units[0]:
+            raise ParameterError(
+                f"{names[0]!r} is in {units[0] or 'no unit'}, {name!r} in {unit or 'no unit'}; "
+                "draw them on axes of their own."
+            )
+        curve(axes, k, data["time"].values, values, words(name))
+    axes.set_xlabel("time (s)")
+    if len(names) > 1:
+        axes.set_ylabel(units[0])
+        legend(axes)
+    else:
+        axes.set_ylabel(f"{words(names[0])} ({units[0]})" if units[0] else words(names[0]))
+    return axes

@@ -1,0 +1,47 @@
+"""Maps over two coordinates, as lines of equal value."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.view.style import new_figure, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+
+def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
+    """Return one axes per variable of a map, with lines of equal value; angles are in degrees."""
+    names = [str(n) for n in data.data_vars]
+    if "time" in data.dims or any(len(data[n].dims) != 2 for n in names):
+        raise ParameterError("this is no map: it needs variables over two coordinates.")
+    if axes is None:
+        rows = -(-len(names) // 2)
+        panels = np.atleast_1d(new_figure(rows, min(2, len(names)), (9.0, 3.8 * rows))).ravel()
+    else:
+        panels = np.asarray(axes, dtype=object).ravel()
+    for panel, name in zip(panels, names, strict=False):
+        _contours(panel, data, name)
+    for panel in panels[len(names) :]:
+        panel.set_visible(False)
+    return panels
+
+
+def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
+    first, second = (str(d) for d in data[name].dims)
+    (x, x_unit), (y, y_unit), (z, z_unit) = (_shown(data, n) for n in (first, second, name))
+    lines = axes.contour(x, y, z.T, levels=15, cmap="cividis", linewidths=1.4)
+    axes.clabel(lines, fontsize=8, fmt="%g")
+    axes.set_title(f"{words(name)} ({z_unit})" if z_unit else words(name), fontsize=10)
+    axes.set_xlabel(f"{words(first)} ({x_unit})")
+    axes.set_ylabel(f"{words(second)} ({y_unit})")
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+
+
+def _shown(data: "Dataset", name: str) -> tuple[Any, str]:
+    values, unit = data[name].values, str(data[name].attrs.get("units", ""))
+    return (np.degrees(values), unit.replace("rad", "deg")) if "rad" in unit else (values, unit)

@@ -1,0 +1,54 @@
+"""A run on one page: the way, the angles, the speed, the forces and the energy."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.view import energies, histories, top
+from draisine.view.style import COLOURS, bodies_of, legend, plain
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+def draw(data: "Dataset", axes: Any = None) -> Any:
+    """Return the axes of a page: top view, angles, rates, speed, normal forces, energies.
+
+    `axes` may be a mapping from these names (top, angles, rates, speed, forces, energies) to axes.
+    """
+    from matplotlib.figure import Figure
+
+    bodies = bodies_of(data)
+    if axes is None:
+        figure = Figure(figsize=(11.0, 9.0), layout="constrained")
+        plan = [["top", "top"], ["angles", "rates"], ["speed", "forces"], ["energies", "energies"]]
+        axes = figure.subplot_mosaic(plan, height_ratios=[1.5, 1, 1, 1])
+        figure.suptitle(str(data.attrs.get("title", "")))
+    span = float(np.ptp(data["contact_point"].values[..., 0])) if "contact_point" in data else 10.0
+    top.draw(data, axes["top"], every=_every(data), scale=1.0 if span < 60 else 2.0)
+    turning = ["lean", *(j.name for j in bodies.model.joints if "wheel" not in j.name)]
+    histories.draw(data, axes["angles"], turning)
+    histories.draw(data, axes["rates"], [f"{name}_rate" for name in turning])
+    own = [o.name for o in bodies.model.outputs if o.unit == "m/s"]
+    histories.draw(data, axes["speed"], own or ["Vx"])
+    _normal_forces(data, axes["forces"])
+    energies.draw(data, axes["energies"])
+    return axes
+
+
+def _every(data: "Dataset") -> float:
+    """Return the time between snapshots: half a second, or more where that would be a crowd."""
+    length = float(data["time"].values[-1] - data["time"].values[0])
+    return next((s for s in (0.5, 1.0, 2.0, 5.0, 10.0) if length / s <= 24), length / 24 or 0.5)
+
+
+def _normal_forces(data: "Dataset", axes: Any) -> None:
+    plain(axes).set_xlabel("time (s)")
+    axes.set_ylabel("normal force (N)")
+    if "contact_force" not in data:
+        axes.text(0.5, 0.5, "no contacts", ha="center", va="center", transform=axes.transAxes)
+        return
+    for k, contact in enumerate(str(c) for c in data["contact"].values):
+        force = data["contact_force"].sel(contact=contact, direction="normal").values
+        axes.plot(data["time"].values, force, color=COLOURS[k % 7], lw=1.6, label=contact)
+    legend(axes)

@@ -1,0 +1,32 @@
+"""The phase plane: coordinates against their rates."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from draisine.view.style import COLOURS, bodies_of, curve, given_or_new, legend, plain, shown, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+
+def draw(
+    data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None
+) -> "Axes":
+    """Return axes with coordinates against their rates; a dot marks the start, a cross the end."""
+    bodies = bodies_of(data)
+    if names is None:
+        names = ["lean", *(j.name for j in bodies.model.joints if "wheel" not in j.name)]
+    axes = plain(given_or_new(axes, (6.5, 4.5)))
+    for k, name in enumerate(names):
+        x, unit = shown(name, bodies)
+        y, rate = shown(f"{name}_rate", bodies)
+        curve(axes, k, x, y, words(name))
+        axes.plot(x[0], y[0], "o", color=COLOURS[k % 7], markersize=6)
+        axes.plot(x[-1], y[-1], "X", color=COLOURS[k % 7], markersize=7)
+    axes.plot([], [], "o", color="grey", label="start")
+    axes.plot([], [], "X", color="grey", label="end")
+    axes.set_xlabel(f"angle ({unit})" if unit == "deg" else f"coordinate ({unit})")
+    axes.set_ylabel(f"rate ({rate})")
+    legend(axes)
+    return axes

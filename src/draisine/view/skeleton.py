@@ -1,0 +1,50 @@
+"""Machines as lines: what connects their joints, and the rims of their wheels."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from draisine.experiment.bodies import Bodies, Floats
+from draisine.model import Model, Wheel
+
+
+def links(model: Model) -> dict[str, list[Floats]]:
+    """Return, per body, points of the drawing to be joined by lines: its joints, wheels, contacts."""
+    found: dict[str, list[Floats]] = {body.name: [] for body in model.bodies}
+    for joint in model.joints:
+        through = np.asarray(joint.through, float)
+        found[joint.parent].append(through)
+        found[joint.child].append(through)
+    for contact in model.contacts:
+        if not isinstance(contact, Wheel):
+            found[contact.body].append(np.asarray(contact.point, float))
+    return {name: points for name, points in found.items() if len(points) > 1}
+
+
+def rim(wheel: Wheel, count: int = 61) -> Floats:
+    """Return points on a wheel's rim, in the drawing."""
+    axle = np.asarray(wheel.axle, float)
+    axle = axle / np.linalg.norm(axle)
+    ahead = np.cross(axle, [0.0, 0.0, 1.0])
+    if np.linalg.norm(ahead) < 1e-9:
+        ahead = np.array([1.0, 0.0, 0.0])
+    ahead = ahead / np.linalg.norm(ahead)
+    angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
+    around = np.cos(angle) * ahead + np.sin(angle) * np.cross(axle, ahead)
+    return np.asarray(wheel.centre, float) + float(wheel.radius) * around
+
+
+def lines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
+    """Yield the lines of the machine at the k-th time, in the world: (body or "rim", points)."""
+    for name, points in links(bodies.model).items():
+        motion = bodies.motions[name]
+        yield name, np.array([motion.p[k] + motion.R[k] @ x for x in points])
+    for wheel in bodies.wheels.values():
+        motion = bodies.carrier(wheel)
+        yield "rim", motion.p[k] + rim(wheel) @ motion.R[k].T
+
+
+def mass_centre(bodies: Bodies, name: str, k: int) -> Floats:
+    """Return a body's mass centre at the k-th time."""
+    motion = bodies.motions[name]
+    return motion.p[k] + motion.R[k] @ np.asarray(bodies.model.body(name).com, float)

@@ -1,0 +1,94 @@
+"""What all pictures share: colours safe for colour-blind readers, units, axes made when none are
+given.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from draisine.experiment.bodies import Bodies, Floats, model_of
+from draisine.experiment.quantities import series, unit_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from xarray import Dataset
+
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+"""Okabe and Ito's palette, the dark ones first."""
+
+DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), "-")
+"""Line styles that tell curves apart without colour."""
+
+GREY = "#666666"
+
+
+def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0, 4.0)) -> Any:
+    """Return a figure's axes, rows first: one if there is one, else an array."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=size, layout="constrained")
+    return figure.subplots(rows, columns)
+
+
+def given_or_new(axes: "Axes | None", size: tuple[float, float] = (7.0, 4.0)) -> "Axes":
+    """Return the axes, or those of a new figure."""
+    return cast("Axes", new_figure(size=size) if axes is None else axes)
+
+
+def plain(axes: "Axes") -> "Axes":
+    """Return the axes without the frame that nobody reads, with a light grid."""
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(color="#dddddd", linewidth=0.6)
+    axes.set_axisbelow(True)
+    return axes
+
+
+def legend(axes: "Axes", columns: int = 1) -> None:
+    """Put the legend beside the curves, where it hides nothing."""
+    if axes.get_legend_handles_labels()[1]:
+        axes.legend(
+            loc="upper left",
+            bbox_to_anchor=(1.01, 1.0),
+            borderaxespad=0.0,
+            frameon=False,
+            ncols=columns,
+        )
+
+
+def shown(name: str, bodies: Bodies) -> tuple[Floats, str]:
+    """Return a series as people read it, and its unit: angles in degrees."""
+    values, unit = series(name, bodies), unit_of(name, bodies.model)
+    if "rad" in unit:
+        return np.degrees(values), unit.replace("rad", "deg")
+    return values, unit
+
+
+def words(name: str) -> str:
+    """Return a series' name as words.
+
+    >>> words("contact_force[rear, normal]")
+    'contact force, rear, normal'
+    """
+    return name.replace("[", ", ").replace("]", "").replace("_", " ")
+
+
+def bodies_of(data: "Dataset") -> Bodies:
+    """Return the bodies of a dataset."""
+    return Bodies(data, model_of(data))
+
+
+def curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
+    """Draw the k-th curve."""
+    axes.plot(
+        x, y, color=COLOURS[k % 7], linestyle=DASHES[k % 7], linewidth=1.6, label=label
+    )
+
+
+def figure_of(axes: Any) -> "Figure":
+    """Return the figure that axes (or a sequence of them) belong to."""
+    first = axes
+    while isinstance(first, (np.ndarray, Sequence)):
+        first = first[0]
+    return cast("Figure", first.figure)

@@ -1,0 +1,40 @@
+"""Programs that every target is tried on."""
+
+import numpy as np
+import pytest
+
+from codegen.programs import Case, every_operation, long, wide
+from draisine.codegen.cache import Store
+from draisine.system import compile
+from draisine.vehicles.whipple import whipple
+
+
+@pytest.fixture(scope="session")
+def small() -> Case:
+    return every_operation()
+
+
+@pytest.fixture(scope="session")
+def bicycle(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Case]:
+    """The programs of a bicycle on both wheels, near upright."""
+    system = compile(whipple, store=Store(tmp_path_factory.mktemp("cache")))
+    programs = system.machine().programs
+    rng = np.random.default_rng(3)
+    q = np.array([1.0, 0.1, 0.05, 0.3])
+    cases = {}
+    for name in ("rate", "observe", "free", "project"):
+        sizes = programs[name].inputs
+        inputs = {key: 0.3 * rng.normal(size=size) for key, size in sizes.items()}
+        inputs |= {"parameters": system.values, "q": q / np.linalg.norm(q)}
+        cases[name] = Case(programs[name], inputs)
+    return cases
+
+
+@pytest.fixture(params=["small", "rate", "observe", "free", "project", "long", "wide"])
+def case(request: pytest.FixtureRequest, small: Case, bicycle: dict[str, Case]) -> Case:
+    """Return every program in turn."""
+    if request.param == "long":
+        return long(6000)
+    if request.param == "wide":
+        return wide(700)
+    return small if request.param == "small" else bicycle[request.param]

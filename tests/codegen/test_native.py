@@ -1,0 +1,339 @@
+"""Machine code: equal to the reference, the same bits in every lane; a store that cannot hurt."""
+
+import multiprocessing
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import mpmath
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from codegen.programs import Case, assert_close, long, wide
+from draisine.codegen import cache
+from draisine.codegen.cache import Store, default_folder
+from draisine.codegen.program import Program, run
+from draisine.codegen.targets import native
+from draisine.codegen.targets.native import Native, compile_native, prototype
+
+Floats = NDArray[np.float64]
+
+
+def stacked(case: Case, inputs: dict[str, Floats]) -> Floats:
+    """Return the inputs one after the other, parameters left out."""
+    parts = [inputs[x] for x in case.program.inputs if x != "parameters"]
+    return np.ascontiguousarray(np.concatenate(parts))
+
+
+def table(code: Native, case: Case) -> Floats:
+    """Return what the prologue leaves."""
+    parameters = np.ascontiguousarray(case.inputs.get("parameters", np.zeros(0)))
+    out = np.zeros(code.size_table)
+    prototype()(code.prologue)(parameters.ctypes.data, out.ctypes.data, out.ctypes.data, 1)
+    return out
+
+
+def call(code: Native, x: Floats, given: Floats) -> Floats:
+    """Return the outputs for one state."""
+    out = np.full(code.size_out, np.nan)
+    prototype()(code.call)(x.ctypes.data, given.ctypes.data, out.ctypes.data, 1)
+    return out
+
+
+def call_batch(code: Native, x: Floats, given: Floats) -> Floats:
+    """Return the outputs for states in columns, all with the same parameters."""
+    count = x.shape[1]
+    tables = np.ascontiguousarray(np.repeat(given[:, None], count, axis=1))
+    out = np.full((code.size_out, count), np.nan)
+    prototype()(code.batch)(x.ctypes.data, tables.ctypes.data, out.ctypes.data, count)
+    return out
+
+
+def expected(case: Case) -> Floats:
+    return np.concatenate(list(run(case.program, **case.inputs).values()))
+
+
+def split(code: Native, case: Case, flat: Floats) -> dict[str, Floats]:
+    sizes = [len(entries) for entries in case.program.outputs.values()]
+    parts = np.split(flat, np.cumsum(sizes)[:-1])
+    return dict(zip(case.program.outputs, parts, strict=True))
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
+    """A store that the tests share, so that each program is compiled once."""
+    return Store(tmp_path_factory.mktemp("kept"))
+
+
+@pytest.fixture(autouse=True)
+def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cut the long programs often; the bicycle's stay whole."""
+    monkeypatch.setattr(native, "CHUNK", 1000)
+
+
+class TestAgreement:
+    def test_scalar_equals_reference(self, case: Case, kept: Store) -> None:
+        code = compile_native(case.program, kept)
+        found = split(code, case, call(code, stacked(case, case.inputs), table(code, case)))
+        tolerance = 1e-14 if len(case.program.steps) < 1000 else 1e-13
+        for name, values in run(case.program, **case.inputs).items():
+            assert_close(found[name], values, tolerance)
+
+    def test_lanes_equal_scalar_bit_for_bit(self, case: Case, kept: Store) -> None:
+        code = compile_native(case.program, kept)
+        given, x = table(code, case), stacked(case, case.batch(3 * code.lanes))
+        found = call_batch(code, x, given)
+        for k in range(x.shape[1]):
+            single = call(code, np.ascontiguousarray(x[:, k]), given)
+            assert single.tobytes() == np.ascontiguousarray(found[:, k]).tobytes()
+
+    def test_an_empty_batch_is_nothing(self, small: Case) -> None:
+        code = compile_native(small.program)
+        x = np.zeros((code.size_in, 0))
+        assert call_batch(code, x, table(code, small)).size == 0
+
+    @pytest.mark.parametrize("size", [3, 40, 10_000])
+    @pytest.mark.parametrize("make", [lambda: long(400), lambda: wide(90)], ids=["long", "wide"])
+    def test_cut_programs_are_the_same(
+        self, size: int, make: Callable[[], Case], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        case = make()
+        monkeypatch.setattr(native, "CHUNK", size)
+        text = native.emit(case.program, native.lanes())
+        assert (f"@draisine.{case.program.name}_1(" in text) == (size < 1000)
+        code = compile_native(case.program)
+        given, x = table(code, case), stacked(case, case.inputs)
+        assert_close(call(code, x, given), expected(case), 1e-14)
+        lanes = np.ascontiguousarray(np.repeat(x[:, None], code.lanes, axis=1))
+        assert_close(call_batch(code, lanes, given)[:, -1], expected(case), 1e-14)
+
+    def test_names_of_c_are_no_trouble(self) -> None:
+        for name in ("free", "exp", "atan2", "rear wheel"):
+            steps = [("input", "x", 0), ("exp", 0)]
+            program = Program(name, {"x": 1}, steps, {"y": [1]}, [False, False])
+            found = call(compile_native(program), np.array([1.5]), np.zeros(0))
+            assert_close(found, np.exp([1.5]), 1e-15)
+
+    def test_code_outlives_other_code(self, small: Case) -> None:
+        codes = [compile_native(small.program) for _ in range(4)]
+        kept = codes[1]
+        del codes
+        again = compile_native(small.program)
+        x, given = stacked(small, small.inputs), table(kept, small)
+        assert call(kept, x, given).tobytes() == call(again, x, given).tobytes()
+
+    def test_threads_may_compile(self, small: Case) -> None:
+        with ThreadPoolExecutor(4) as pool:
+            codes = list(pool.map(lambda _: compile_native(small.program), range(8)))
+        found = {call(c, stacked(small, small.inputs), table(c, small)).tobytes() for c in codes}
+        assert len(found) == 1
+
+
+@pytest.fixture(scope="module")
+def both() -> Native:
+    """Sine and cosine."""
+    steps = [("input", "x", 0), ("sin", 0), ("cos", 0)]
+    return compile_native(Program("both", {"x": 1}, steps, {"y": [1, 2]}, [False] * 3))
+
+
+class TestSineAndCosine:
+    """Largest errors measured over [-1e5, 1e5]: 0.75 ulp for both, next to zeros 1e-27 absolute."""
+
+    def errors(self, both: Native, x: Floats) -> Floats:
+        """Return the errors in units in the last place, beyond 1e-27."""
+        padded = np.resize(x, (1, -(-len(x) // both.lanes) * both.lanes))
+        found = call_batch(both, padded, np.zeros(0))[:, : len(x)]
+        out = np.zeros((2, len(x)))
+        with mpmath.workdps(60):
+            for j, function in enumerate((mpmath.sin, mpmath.cos)):
+                for k, angle in enumerate(x):
+                    exact = function(mpmath.mpf(float(angle)))
+                    wrong = abs(mpmath.mpf(float(found[j, k])) - exact)
+                    beyond = max(wrong - mpmath.mpf("1e-27"), 0)
+                    out[j, k] = float(beyond / float(np.spacing(abs(float(exact)))))
+        return out
+
+    @pytest.mark.parametrize("limit", [0.8, 10.0, 1e5, 1e9])
+    def test_within_one_ulp(self, both: Native, limit: float) -> None:
+        x = np.random.default_rng(1).uniform(-limit, limit, 3000)
+        assert self.errors(both, x).max() <= 0.8
+
+    def test_next_to_zeros(self, both: Native) -> None:
+        rng = np.random.default_rng(2)
+        with mpmath.workdps(40):
+            turns = [float(int(k) * mpmath.pi / 2) for k in rng.integers(-63661, 63662, 1000)]
+        for x in (np.array(turns), np.nextafter(turns, np.inf), np.array(turns) + 1e-9):
+            assert self.errors(both, x).max() <= 0.8
+
+    def test_exact_values(self, both: Native) -> None:
+        x = np.zeros((1, both.lanes))
+        assert call_batch(both, x, np.zeros(0))[:, 0].tolist() == [0.0, 1.0]
+
+    @pytest.mark.parametrize("x", [np.nan, np.inf, -np.inf])
+    def test_no_number_gives_no_number(self, both: Native, x: float) -> None:
+        assert np.isnan(call(both, np.array([x]), np.zeros(0))).all()
+        assert np.isnan(call_batch(both, np.full((1, both.lanes), x), np.zeros(0))).all()
+
+
+def changed(content: bytes, where: str) -> bytes:
+    """Return an entry after an accident."""
+    middle = len(content) // 2
+    return {
+        "empty": b"",
+        "cut short": content[:-1],
+        "cut in the head": content[:20],
+        "one bit": content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :],
+        "longer": content + b"\0",
+        "bad magic": b"somebody's" + content[10:],
+        "not ours": b"\x7fELF" + b"\0" * 200,
+    }[where]
+
+
+class TestStore:
+    def compiled(self, case: Case, store: Store) -> Floats:
+        code = compile_native(case.program, store)
+        return call(code, stacked(case, case.inputs), table(code, case))
+
+    def entry(self, store: Store) -> Path:
+        (path,) = store.folder.iterdir()
+        return path
+
+    def test_the_second_time_nothing_is_made(
+        self, small: Case, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = Store(tmp_path)
+        first = self.compiled(small, store)
+        monkeypatch.setattr(native, "_assemble", lambda *_: pytest.fail("compiled again"))
+        assert self.compiled(small, store).tobytes() == first.tobytes()
+
+    @pytest.mark.parametrize(
+        "accident",
+        ["empty", "cut short", "cut in the head", "one bit", "longer", "bad magic", "not ours"],
+    )
+    def test_a_damaged_entry_is_made_anew(self, small: Case, tmp_path: Path, accident: str) -> None:
+        store = Store(tmp_path)
+        first = self.compiled(small, store)
+        path = self.entry(store)
+        sound = path.read_bytes()
+        path.write_bytes(changed(sound, accident))
+        assert store.get(path.name) is None
+        assert self.compiled(small, store).tobytes() == first.tobytes()
+        assert path.read_bytes() == sound
+
+    def test_an_entry_of_another_name_is_not_taken(self, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        store.put("one", b"content")
+        shutil.copy(tmp_path / "one", tmp_path / "other")
+        assert store.get("one") == b"content"
+        assert store.get("other") is None
+
+    def test_a_folder_in_the_place_of_an_entry(self, small: Case, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        first = self.compiled(small, store)
+        path = self.entry(store)
+        path.unlink()
+        path.mkdir()
+        assert self.compiled(small, store).tobytes() == first.tobytes()
+        assert list(tmp_path.iterdir()) == [path]
+
+    @pytest.mark.skipif(not hasattr(os, "getuid"), reason="no users on this platform")
+    def test_an_entry_of_another_user_is_not_taken(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        store = Store(tmp_path)
+        store.put("key", b"content")
+        monkeypatch.setattr(os, "getuid", lambda: os.stat(tmp_path).st_uid + 1)
+        assert store.get("key") is None
+
+    def test_other_programs_have_other_entries(self, small: Case, tmp_path: Path) -> None:
+        store = Store(tmp_path)
+        self.compiled(small, store)
+        self.compiled(wide(3), store)
+        self.compiled(wide(4), store)
+        assert len(list(tmp_path.iterdir())) == 3
+
+    def test_a_place_that_cannot_be_a_folder(self, small: Case, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        store = Store(tmp_path / "file" / "cache")
+        assert_close(self.compiled(small, store), expected(small), 1e-14)
+        assert store.get("key") is None
+
+    def test_a_disk_that_is_full(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        def full(*_: object) -> None:
+            raise OSError(28, "No space left on device")
+
+        store = Store(tmp_path)
+        monkeypatch.setattr(cache.os, "replace", full)
+        store.put("key", b"content")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.skipif(os.name != "posix", reason="permissions are those of POSIX")
+    def test_a_read_only_folder(self, small: Case, tmp_path: Path) -> None:
+        first = self.compiled(small, Store(tmp_path))
+        self.entry(Store(tmp_path))
+        tmp_path.chmod(0o500)
+        try:
+            assert self.compiled(small, Store(tmp_path)).tobytes() == first.tobytes()
+            other = wide(5)
+            assert_close(self.compiled(other, Store(tmp_path)), expected(other), 1e-14)
+        finally:
+            tmp_path.chmod(0o700)
+
+    def test_no_home_at_all(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def homeless() -> Path:
+            raise RuntimeError("Could not determine home directory.")
+
+        for name in ("DRAISINE_CACHE", "LOCALAPPDATA", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setattr(Path, "home", homeless)
+        assert default_folder().name.startswith("draisine")
+
+    def test_the_environment_decides(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path))
+        assert Store().folder == tmp_path
+
+    def test_many_threads(self, tmp_path: Path) -> None:
+        content = [bytes([k]) * 100_000 for k in range(8)]
+
+        def work(k: int) -> bool:
+            store = Store(tmp_path)
+            seen = set()
+            for _ in range(30):
+                store.put("key", content[k])
+                seen.add(store.get("key"))
+            return seen <= set(content)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert all(pool.map(work, range(8)))
+        assert [p.name for p in tmp_path.iterdir()] == ["key"]
+
+    def test_many_processes(self, tmp_path: Path) -> None:
+        script = (
+            "import sys; from pathlib import Path; from draisine.codegen.cache import Store\n"
+            "store, mine = Store(Path(sys.argv[1])), sys.argv[2].encode() * 100_000\n"
+            "for _ in range(50):\n"
+            "    store.put('key', mine)\n"
+            "    found = store.get('key')\n"
+            "    assert found is not None and len(set(found)) == 1 and len(found) == 100_000\n"
+        )
+        command = [sys.executable, "-c", script, str(tmp_path)]
+        started = [subprocess.Popen([*command, letter]) for letter in "abc"]
+        assert [p.wait(timeout=120) for p in started] == [0, 0, 0]
+        assert [p.name for p in tmp_path.iterdir()] == ["key"]
+
+    def test_processes_that_compile_the_same(self, small: Case, tmp_path: Path) -> None:
+        context = multiprocessing.get_context("spawn")
+        with context.Pool(3) as pool:
+            found = pool.starmap(_compile_here, [(small, str(tmp_path))] * 3)
+        assert len(set(found)) == 1
+        assert found[0] == self.compiled(small, Store(tmp_path)).tobytes()
+
+
+def _compile_here(case: Case, folder: str) -> bytes:
+    code = compile_native(case.program, Store(Path(folder)))
+    return call(code, stacked(case, case.inputs), table(code, case)).tobytes()
