@@ -19,7 +19,7 @@ from draisine.mechanics.kinematics import velocities
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import assemble
 from draisine.mechanics.view import View
-from draisine.model import Model, Pin
+from draisine.model import Model, Pin, Wheel
 from draisine.scalar import Array, Scalar, array, norm, sqrt
 from draisine.trace import Expr, Graph, evaluate, tangent
 
@@ -73,6 +73,31 @@ def seen_names(model: Model) -> list[str]:
     placed, joints = ["yaw", "lean", "pitch", "x", "y", "z"], [j.name for j in model.joints]
     own = [o.name for o in model.outputs]
     return [*placed, *joints, *own, *(f"{name}_rate" for name in placed), *model.speeds]
+
+
+def paced_names(model: Model) -> list[str]:
+    """Return the names of the speeds whose rates the program `variation` gives, in its order."""
+    return ["yaw_rate", "lean_rate", "pitch_rate", *model.speeds]
+
+
+def angle_rates(N: Array, left: Array, W: Array, Wdot: Array) -> tuple[list[Scalar], list[Scalar]]:
+    """Return first and second rates of yaw, lean and pitch, from the vertical N, the base's axis to
+    the left, and the angular velocity, all in the base's axes, eq. [angle-rates].
+
+    `W = yaw_rate N + lean_rate ahead + pitch_rate left`; N and left make an angle whose sine is
+    that of the lean.
+    """
+    s, across = N @ left, cross(left, N)
+    c = norm(across)
+    ahead = across / c
+
+    def split(up: Scalar, aside: Scalar) -> tuple[Scalar, Scalar]:
+        return (up - s * aside) / (c * c), (aside - s * up) / (c * c)
+
+    lean = W @ ahead
+    yaw, pitch = split(W @ N, W @ left)
+    yaw2, pitch2 = split(Wdot @ N - c * (pitch * lean), Wdot @ left - c * (yaw * lean))
+    return [yaw, lean, pitch], [yaw2, Wdot @ ahead + c * (yaw * pitch), pitch2]
 
 
 class Derivation:
@@ -286,7 +311,14 @@ class Derivation:
             step = projected.spread(self.tree, x)
             dq, dp = self._reconstruct(R, q, step, found.ref)
             q, p, r = self._unit(q + dq), p + dp, r + step[6:]
-        return self._program("project", {"q": q, "p": p, "r": r, "residual": values})
+        headings = [self._heading(found, a) for a in found.active if isinstance(a.contact, Wheel)]
+        settled = {"q": q, "p": p, "r": r, "residual": values, "headings": headings}
+        return self._program("project", settled)
+
+    def _heading(self, found: projected.Rows, a: constraints.Active) -> Array:
+        """Return where a wheel heads in the ground, before projection."""
+        axes = constraints.contact_axes(self.tree, found.geo, found.world, a.contact, a.at)
+        return (found.world.R @ axes["along"])[:2]
 
     def _unit(self, q: Array) -> Array:
         """Return q with unit length, where the base can turn at all."""
@@ -402,11 +434,11 @@ class Derivation:
         )
 
     def _variation(self) -> Program:
-        """Return `M udot = f`, all speeds and all that is seen of a state, each with its derivative
-        along a seed, eq. [variation].
+        """Return `M udot = f`, all that is seen of a state and how its speeds change, each with its
+        derivative along a seed, eq. [variation].
 
-        The seed is a displacement dx of the configuration (like `speeds`: V at the base's origin,
-        W, rdot, in the inner frame), and dt, du, dz, dw.
+        The seed is a displacement dx of the configuration (like speeds: V at the base's origin, W,
+        rdot, in the inner frame), and dt, du, dz, dw.
         """
         tree, s, found, moving = self.tree, self.symbols, self.found, self.moving
         H, columns = moving.H, projected.free_columns(tree)
@@ -418,14 +450,17 @@ class Derivation:
         angles = [view.yaw, view.lean, view.pitch]
         placed = [*angles, *(s["p"] - found.world.R @ (base.R.T @ base.o))]
         own = [o.value(view) for o in self.model.outputs]
-        rates = tangent(placed, self._directions(self.R, speeds))
-        v = (projected.user_map(tree, found.ref) @ moving.speeds)[columns]
+        turns, turned = angle_rates(found.world.up[0], base.R[1], W, self.reduced.vdot[3:6])
+        rates = [*turns, *tangent(placed[3:], self._directions(self.R, speeds))]
+        T = projected.user_map(tree, found.ref)
+        moved = projected.map_rate(tree, W, moving.refdot)
+        v, vdot = T @ moving.speeds, T @ self.reduced.vdot + moved
         values: dict[str, list[Scalar]] = {
             "force": list(mass @ self.reduced.udot),  # numbered as what udot was solved from
-            "speeds": list(speeds[columns]),
             "zdot": list(self.driven[1]),
             "conditions": self._gap_rows(found)[0],
-            "seen": [*placed, *s["r"], *own, *rates, *v],
+            "seen": [*placed, *s["r"], *own, *rates, *v[columns]],
+            "paced": [*turned, *vdot[columns]],
         }
         sizes = {"dt": 1, "dx": len(columns)} | {f"d{name}": len(s[name]) for name in "uzw"}
         seeds = {

@@ -85,7 +85,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     "Did you mean 'whipple'?"
     """
     choices = sorted(known)
-    close = get_close_matches(name, choices, n=1)
+    plain = {choice.lower(): choice for choice in choices}
+    close = get_close_matches(name, choices, n=1) or get_close_matches(name.lower(), plain, n=1)
     if close:
-        return f"Did you mean {close[0]!r}?"
+        return f"Did you mean {plain.get(close[0], close[0])!r}?"
     return f"Known: {', '.join(choices)}." if choices else "None is known."

@@ -15,6 +15,7 @@ FOLDERS = {
     "formulation": "draisine.mechanics.formulations",
     "target": "draisine.codegen.targets",
     "law": "draisine.control",
+    "figure": "draisine.view",
 }
 """What can be found by name, and where it lives."""
 
@@ -25,6 +26,7 @@ ENTRY = {
     "formulation": "",
     "target": "def emit(",
     "law": "\nLAW = ",
+    "figure": "def draw(",
 }
 """The text that makes a file an entry of its kind; a vehicle's function has the file's own name."""
 

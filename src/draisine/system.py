@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import UnionType
-from typing import Any, cast, get_args, get_type_hints
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -361,6 +361,9 @@ class System:
         changed.model  # noqa: B018 - checks the drawing
         return changed
 
+    def __reduce__(self) -> Any:
+        return System, (self.vehicle, self.parameters, self.structure, self.store)
+
     def mode(self, statuses: Mapping[str, str] | None = None) -> Mode:
         """Return the mode that the given statuses make; all other contacts are closed."""
         return mode_of(self.model, statuses)
@@ -507,6 +510,11 @@ def compile(
     for name, parameter in signature.parameters.items():
         value = arguments.get(name, parameter.default)
         hint = hints.get(name)
+        if get_origin(hint) is Literal and value not in get_args(hint):
+            known = [str(choice) for choice in get_args(hint)]
+            raise ParameterError(
+                f"{vehicle.__name__}: {name} = {value!r}. {did_you_mean(str(value), known)}"
+            )
         numeric = hint is float or (
             isinstance(hint, UnionType) and float in get_args(hint) and value is not None
         )

@@ -5,7 +5,8 @@ bodies with six coordinates each, `planar` the thesis's fibre SE(2) x S, `partit
 equations of Escalona and Recuero. Errors are norm-wise.
 """
 
-from functools import cache, partial
+from functools import cache
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -22,7 +23,16 @@ from draisine.errors import (
     RedundancyError,
     SingularityError,
 )
-from draisine.lie import quaternion, quaternion_rate, rot_x, rot_y, rot_z, rotation, yaw_lean_pitch
+from draisine.lie import (
+    quaternion,
+    quaternion_product,
+    quaternion_rate,
+    rot_x,
+    rot_y,
+    rot_z,
+    rotation,
+    yaw_lean_pitch,
+)
 from draisine.mechanics.formulations import absolute, absolute_rows, bicycle, partitioned, planar
 from draisine.mechanics.formulations.plug import Motion, interpreted
 from draisine.model import (
@@ -43,26 +53,41 @@ from draisine.vehicles.sets import parameter_set
 from draisine.vehicles.whipple import whipple
 
 
-def engine(formulation, system):
-    """Return the engine's own way to accelerations in the shape of the others."""
+def through_multipliers(system, tolerance=None):
+    """Return the engine's saddle-point system in the shape of the others."""
 
     def accelerate(t, state, inputs):
         named = dict(zip(system.model.inputs, inputs, strict=True))
-        vdot, lam = system.accelerate(state, named, t=t, formulation=formulation)
+        vdot, lam = system.accelerate(state, named, t=t, formulation="multiplier")
         return vdot, lam[:6].reshape(2, 3)
 
     return accelerate
 
 
+def through_projection(system, tolerance=1e-8):
+    """Return the engine's closed form in the shape of the others."""
+    machine = system.machine()
+
+    def accelerate(t, state, inputs):
+        seen = machine.look(machine.enter(state, t, tolerance=tolerance), t, np.asarray(inputs))
+        return seen["vdot"], seen["forces"].reshape(2, 3)
+
+    return accelerate
+
+
+def through(kind, **options):
+    return lambda system, **more: kind.accelerations(system.model, **options, **more)
+
+
 FORMULATIONS = {
-    "projected": partial(engine, "projected"),
-    "multiplier": partial(engine, "multiplier"),
-    "absolute": lambda system: absolute.accelerations(system.model),
-    "absolute, quaternions": lambda system: absolute.accelerations(
+    "projected": through_projection,
+    "multiplier": through_multipliers,
+    "absolute": lambda system, tolerance=None: absolute.accelerations(system.model),
+    "absolute, quaternions": lambda system, tolerance=None: absolute.accelerations(
         system.model, orientation="quaternion"
     ),
-    "planar": lambda system: planar.accelerations(system.model),
-    "partitioned": lambda system: partitioned.accelerations(system.model),
+    "planar": through(planar),
+    "partitioned": through(partitioned),
 }
 SETS = ("benchmark", "browser_jason")
 
@@ -73,8 +98,8 @@ def bike(name="benchmark"):
 
 
 @cache
-def formulation(name, parameters="benchmark"):
-    return FORMULATIONS[name](bike(parameters))
+def formulation(name, parameters="benchmark", tolerance=1e-8):
+    return FORMULATIONS[name](bike(parameters), tolerance=tolerance)
 
 
 def error(found, wanted):
@@ -83,34 +108,38 @@ def error(found, wanted):
     return np.linalg.norm(np.asarray(found) - wanted) / (size if size else 1.0)
 
 
-def some_state(system, rng, **asked):
-    """Return a random consistent state of a bicycle."""
-    wanted = {
-        "x": rng.uniform(-5, 5),
-        "y": rng.uniform(-5, 5),
-        "yaw": rng.uniform(-3, 3),
-        "lean": rng.uniform(-0.6, 0.6),
-        "steer": rng.uniform(-0.9, 0.9),
-        "rear_wheel": rng.uniform(-40, 40),
-        "front_wheel": rng.uniform(-40, 40),
-        "forward_speed": rng.uniform(-3, 8),
-        "lean_rate": rng.uniform(-2, 2),
-        "steer_rate": rng.uniform(-2, 2),
-    }
-    return draisine.state(system, **(wanted | asked))
+def some_state(system, rng):
+    """Return a random consistent state of a bicycle, anywhere and with its wheels turned."""
+    state = draisine.state(
+        system,
+        lean=rng.uniform(-0.6, 0.6),
+        steer=rng.uniform(-0.9, 0.9),
+        forward_speed=rng.uniform(-3, 8),
+        lean_rate=rng.uniform(-2, 2),
+        steer_rate=rng.uniform(-2, 2),
+    )
+    heading = rng.uniform(-3, 3)
+    turn = np.array([np.cos(heading / 2), 0.0, 0.0, np.sin(heading / 2)])
+    p = rot_z(heading) @ state.p + [*rng.uniform(-5, 5, 2), 0.0]
+    r = state.r + [0.0, *rng.uniform(-40, 40, 2)]
+    return State(quaternion_product(turn, state.q), p, r, state.v)
+
+
+@cache
+def some_states(parameters):
+    rng = np.random.default_rng(7)
+    return [(some_state(bike(parameters), rng), rng.uniform(-20, 20, 3)) for _ in range(8)]
 
 
 @pytest.mark.parametrize("name", [n for n in FORMULATIONS if n != "projected"])
 @pytest.mark.parametrize("parameters", SETS)
 def test_all_formulations_give_the_same_accelerations_and_forces(name, parameters):
-    system, rng = bike(parameters), np.random.default_rng(7)
     reference, other = formulation("projected", parameters), formulation(name, parameters)
-    for _ in range(8):
-        state, w = some_state(system, rng), rng.uniform(-20, 20, 3)
+    for state, w in some_states(parameters):
         vdot, forces = reference(0.0, state, w)
         found_vdot, found_forces = other(0.0, state, w)
-        assert error(found_vdot, vdot) < 1e-10
-        assert error(found_forces, forces) < 1e-10
+        assert error(found_vdot, vdot) < 1e-12
+        assert error(found_forces, forces) < 1e-12
 
 
 @pytest.mark.parametrize("name", ["absolute", "planar", "partitioned"])
@@ -120,12 +149,18 @@ def test_standing_still_the_ground_carries_the_weight(name):
     assert_allclose(forces[:, 0], [612.836470588236, 309.303529411765], rtol=1e-12)
 
 
+TIMES = (1.0, 2.0, 3.0, 4.0, 5.0)
+
+
 @cache
 def passive():
-    """The benchmark run: 4.6 m/s, pushed to lean at 0.5 rad/s, hands off; reference by the engine."""
+    """The benchmark run: 4.6 m/s, pushed to lean at 0.5 rad/s, hands off. Start, and the engine's
+    state and contact forces after each second."""
     start = draisine.state(bike(), forward_speed=4.6, lean_rate=0.5)
-    run = draisine.simulate(bike(), start, 5.0, dt=0.5, rtol=1e-13, atol=1e-14)
-    return start, run.final()
+    run = draisine.simulate(bike(), start, 5.0, dt=1.0, rtol=1e-13, atol=1e-14).to_xarray()
+    names = ("orientation", "position", "shape", "speeds")
+    states = [State(*[run[name].sel(time=t).values for name in names]) for t in TIMES]
+    return start, states, [run.contact_force.sel(time=t).values for t in TIMES]
 
 
 def assert_same_state(found, wanted, tolerance):
@@ -141,17 +176,21 @@ def energy(state):
     return seen["kinetic"][0] + seen["potential"][0], seen["kinetic"][0]
 
 
-def integrate(rate, y, until=5.0):
-    found = solve_ivp(rate, (0.0, until), y, method="DOP853", rtol=1e-11, atol=1e-11)
-    assert found.success
-    return found.y[:, -1]
+def integrate(rate, y, times=TIMES):
+    """Yield y at each of the times."""
+    for before, after in pairwise((0.0, *times)):
+        found = solve_ivp(rate, (before, after), y, method="DOP853", rtol=1e-11, atol=1e-11)
+        assert found.success
+        y = found.y[:, -1]
+        yield y
 
 
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_all_formulations_run_the_same_benchmark(name):
-    """In the user's own coordinates: pose, shape, speeds; five seconds."""
-    start, end = passive()
-    accelerate, rest = formulation(name), np.zeros(3)
+    """In the user's own coordinates: pose, shape, speeds; five seconds. Within an integrator's step
+    the constraints hold only as well as its stages."""
+    start, states, forces = passive()
+    accelerate, rest = formulation(name, tolerance=1e-2), np.zeros(3)
 
     def rate(t, y):
         q, p, r, v = np.split(y, (4, 7, 10))
@@ -159,53 +198,56 @@ def test_all_formulations_run_the_same_benchmark(name):
         vdot, _ = accelerate(t, State(q, p, r, v), rest)
         return np.concatenate([quaternion_rate(q, v[3:6]), rotation(q) @ v[:3], v[6:], vdot])
 
-    y = integrate(rate, np.concatenate([start.q, start.p, start.r, start.v]))
-    found = State(*np.split(y, (4, 7, 10)))
-    assert_same_state(found, end, 1e-9)
     before, kinetic = energy(start)
-    assert abs(energy(found)[0] - before) < 1e-9 * kinetic
-    assert found.v[8] * 0.3 == pytest.approx(4.622, abs=0.02)  # published final speed
+    # Independent computation, quadruple precision: the rear wheel's load at the start.
+    assert accelerate(0.0, start, rest)[1][0, 0] == pytest.approx(599.69, abs=5e-3)
+    first = np.concatenate([start.q, start.p, start.r, start.v])
+    for k, y in enumerate(integrate(rate, first)):
+        found = State(*np.split(y, (4, 7, 10)))
+        assert_same_state(found, states[k], 1e-9)
+        assert abs(energy(found)[0] - before) < 1e-9 * kinetic
+        assert error(accelerate(TIMES[k], found, rest)[1], forces[k]) < 1e-8
+    assert found.v[7] * 0.3 == pytest.approx(4.622, abs=1e-3)  # published: final speed 4.622 m/s
 
 
 def test_planar_runs_the_benchmark_in_its_own_coordinates():
-    start, end = passive()
-    own = planar.Planar(bike().model)
+    start, states, _ = passive()
+    own, rest = planar.Planar(bike().model), np.zeros(3)
     coordinates, speeds = own.enter(start)
-    rest = np.zeros(3)
-    y = integrate(
-        lambda t, y: own.rate(t, y, rest), np.concatenate([coordinates, speeds[own.independent]])
-    )
-    found = own.leave(5.0, y[:8], own.speeds(5.0, y[:8], y[8:]))
-    assert_same_state(found, end, 1e-9)
-    assert abs(planar.front_gap(own.bike, y[3], np.pi - y[4], y[5])) < 1e-9
+    first = np.concatenate([coordinates, speeds[own.independent]])
+    for k, y in enumerate(integrate(lambda t, y: own.rate(t, y, rest), first)):
+        found = own.leave(TIMES[k], y[:8], own.speeds(TIMES[k], y[:8], y[8:]))
+        assert_same_state(found, states[k], 1e-9)
+        assert abs(planar.front_gap(own.bike, y[3], np.pi - y[4], y[5])) < 1e-9
 
 
 def test_partitioned_runs_the_benchmark_in_its_own_coordinates():
-    start, end = passive()
+    start, states, _ = passive()
     own, rest = partitioned.Partitioned(bike().model), np.zeros(3)
-    y = integrate(lambda t, y: own.rate(t, y, rest), own.start(0.0, start))
-    assert_same_state(own.leave(5.0, y), end, 1e-9)
-    p, _ = own.complete(5.0, y)
-    assert np.abs(own.closure(p=p)["contact"]).max() < 1e-13  # the contact is solved, not integrated
+    for k, y in enumerate(integrate(lambda t, y: own.rate(t, y, rest), own.start(0.0, start))):
+        assert_same_state(own.leave(TIMES[k], y), states[k], 1e-9)
+        p, _ = own.complete(TIMES[k], y)
+        closed = own.closure(p=p)["contact"]  # solved, not integrated
+        assert np.abs(closed).max() < 1e-13
 
 
 def test_absolute_runs_the_benchmark_in_fixed_steps_and_projects():
     """The classical Runge-Kutta method has order four; the projection leaves round-off only."""
-    start, end = passive()
+    start, states, _ = passive()
     own = absolute.Absolute(bike().model)
     before, kinetic = energy(start)
     errors = []
-    for dt in (0.02, 0.01):
+    for dt in (0.04, 0.02):
         run = own.run(start, 5.0, dt)
         assert run.drift[:, 1].max() < 1e-14 and run.slip[:, 1].max() < 1e-13
         assert run.drift[:, 0].max() < 3e3 * dt**5 and run.slip[:, 0].max() < 1e4 * dt**5
-        errors.append(error(run.states[-1].v, end.v))
+        errors.append(error(run.states[-1].v, states[-1].v))
         assert abs(energy(run.states[-1])[0] - before) < 40 * dt**4 * kinetic
-    assert errors[1] < 1e-6 and 12 < errors[0] / errors[1] < 24
+    assert errors[1] < 5e-6 and 12 < errors[0] / errors[1] < 24
 
 
 def test_without_projection_constraints_drift():
-    start, _ = passive()
+    start, *_ = passive()
     own = absolute.Absolute(bike().model)
     left, kept = (own.run(start, 0.5, 0.02, project=p) for p in (False, True))
     assert left.drift[-1, 0] > 1e2 * kept.drift[-1, 1]
@@ -237,7 +279,9 @@ def crane(*, m: float = 2.0) -> Model:
             Prismatic("boom", "hull", "boom", (0.3, -0.5, 1.0), spring=30.0, damper=2.0, rest=0.1),
             Revolute("arm", "hull", "arm", (1.0, 0.4, 0.7), (0.3, 0.1, 0.3), law=law_of_swing),
             Prismatic("hand", "arm", "hand", (0.2, 1.0, 0.3), (0.5, 0.2, 0.3), law=law_of_reach),
-            Revolute("load", "hand", "load", (0.1, -0.2, 1.0), (0.6, 0.2, 0.1), spring=4.0, rest=9.0),
+            Revolute(
+                "load", "hand", "load", (0.1, -0.2, 1.0), (0.6, 0.2, 0.1), spring=0.1, rest=9.0
+            ),
         ],
         forces=[
             Force("wind", "boom", (-0.2, 0.1, 0.9)),
@@ -295,7 +339,9 @@ def swimmer(*, m: float = 0.4) -> Model:
     A, B, C = rng.normal(size=(3, 6, 6)) * 0.4
     return Model(
         bodies=[
-            Body("head", m, (0.1, 0.0, 0.05), inertia(0.02, 0.03, 0.04), added=A @ A.T, drag=C @ C.T),
+            Body(
+                "head", m, (0.1, 0.0, 0.05), inertia(0.02, 0.03, 0.04), added=A @ A.T, drag=C @ C.T
+            ),
             Body("tail", m, (-0.4, 0.1, 0.0), inertia(0.02, 0.03, 0.04), added=B @ B.T),
         ],
         joints=[Revolute("hinge", "head", "tail", (0.1, 0.2, 1.0), (-0.2, 0.0, 0.0))],
@@ -364,7 +410,7 @@ def test_absolute_equals_multiplier_on_any_tree(name, orientation):
             state, dict(zip(model.inputs, w, strict=True)), statuses, t, "multiplier"
         )
         vdot, forces = own.accelerate(t, state, w)
-        assert error(vdot, wanted) < 1e-10
+        assert error(vdot, wanted) < 1e-11
         reactions = own.reactions(t, state, w)
         labels = [
             f"{contact}.{row}"
@@ -372,7 +418,7 @@ def test_absolute_equals_multiplier_on_any_tree(name, orientation):
             for row in c.rows[status]
         ]
         labels += [f"{joint.name}.law" for joint in model.joints if joint.law is not None]
-        assert error([reactions[label] for label in labels], lam) < 1e-10
+        assert error([reactions[label] for label in labels], lam) < 1e-11
         assert_allclose(sum(abs(forces).ravel()), sum(abs(lam[: len(lam) - _laws(model)])))
 
 
@@ -444,7 +490,9 @@ def test_a_discs_rows_are_those_of_the_notes():
     R = rot_z(ph) @ rot_x(th) @ rot_y(ps)
     rng = np.random.default_rng(2)
     v, w = rng.normal(size=(2, 3))
-    at = absolute.Coordinates(np.array([[1.0, 2.0, 0.5]]), np.array([[ph, th, ps]]), v[None], w[None])
+    at = absolute.Coordinates(
+        np.array([[1.0, 2.0, 0.5]]), np.array([[ph, th, ps]]), v[None], w[None]
+    )
     out = own.look(0.0, at, np.zeros(0), (np.zeros(0), np.zeros(3)))
     c, s = np.cos, np.sin
     wanted = [
@@ -558,22 +606,27 @@ def ridden(*, crown: float = 0.02, law=None) -> Model:
     )
 
 
+@cache
+def rider(law):
+    return compile(ridden, law=law)
+
+
 @pytest.mark.parametrize("law", [None, law_of_swing])
 @pytest.mark.parametrize("kind", [planar, partitioned])
 def test_bicycles_may_carry_more(kind, law):
-    system = compile(ridden, law=law)
+    system = rider(law)
     model, rng = system.model, np.random.default_rng(8)
     accelerate = kind.accelerations(model)
     for t in (0.2, 1.1):
         state = draisine.state(
-            system, t=t, lean=0.3, torso=-0.2, bag=0.05, Vx=4.0, lean_rate=0.4, torso_rate=0.8,
-            bag_rate=-0.3, yaw=1.0, **({} if law else {"steer": -0.5, "steer_rate": 1.0}),
+            system, t=t, lean=0.3, torso=-0.2, bag=0.05, yaw=0.1, Vx=4.0, lean_rate=0.4,
+            torso_rate=0.8, bag_rate=-0.3, **({} if law else {"steer": -0.3, "steer_rate": 1.0}),
         )  # fmt: skip
         w = rng.uniform(-5, 5, len(model.inputs))
         wanted, lam = system.accelerate(state, dict(zip(model.inputs, w, strict=True)), t=t)
         vdot, forces = accelerate(t, state, w)
-        assert error(vdot, wanted) < 1e-10
-        assert error(forces.ravel(), lam[:6]) < 1e-10
+        assert error(vdot, wanted) < 1e-11
+        assert error(forces.ravel(), lam[:6]) < 1e-11
 
 
 # Escalona and Recuero's own analysis.
@@ -609,8 +662,7 @@ def test_driving_keeps_the_speed_and_its_power_is_the_change_of_energy():
         return driven.reactions(t, state)["driving"] * psidot
 
     rate = lambda t, y: driven.rate(t, y, rest)  # noqa: E731
-    end = integrate(rate, y, h)
-    middle = integrate(rate, y, h / 2)
+    middle, end = integrate(rate, y, (h / 2, h))
     work = h / 6 * (power(0.0, y) + 4 * power(h / 2, middle) + power(h, end))
     gained = energy(driven.leave(h, end))[0] - energy(driven.leave(0.0, y))[0]
     assert abs(work) > 1e-3
@@ -682,7 +734,7 @@ def test_what_is_no_bicycle_is_refused(kind, change, words):
         "bodies": plain.bodies, "joints": plain.joints, "contacts": plain.contacts, "base": "SE(3)"
     }  # fmt: skip
     rear, front = plain.contacts
-    steer, *hinges = plain.joints
+    _, *hinges = plain.joints
     parts |= {
         "fluid": {"bodies": [Body("frame", 1.0, drag=np.eye(6)), *plain.bodies[1:]]},
         "axle": {"contacts": [Wheel("rear", rear.body, rear.centre, (0, -1, 0), 0.3), front]},
@@ -774,12 +826,12 @@ def test_redundant_rows_and_missing_inertia_are_named():
 
 
 def test_the_front_wheel_must_find_the_ground():
-    own = partitioned.Partitioned(whipple(rF=0.05, w=5.0))
+    """Leaning by 86 degrees, pitching lifts the front hub by less than steering lowers it."""
+    own = partitioned.Partitioned(bike().model)
     p = np.zeros(9)
-    p[[3, 6]] = 1.4, 1.5
-    p[-1] = own.lowest(p)
-    closed = own.close(p)
-    assert np.abs(own.closure(p=closed)["contact"]).max() < 1e-12
+    p[[3, 6]] = 1.5, 0.7
+    with pytest.raises(ConfigurationError, match=r"no place on the ground for lean 1\.5"):
+        own.close(p)
 
 
 def test_arrays_of_other_scalars_go_through_the_rows():

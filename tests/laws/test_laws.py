@@ -57,7 +57,7 @@ PASSIVE = {
     "snakeboard": (
         "snakeboard",
         {},
-        {"front_truck": 0.3, "rear_truck": -0.2, "forward_speed": 1.0, "rotor_rate": 2.0},
+        {"front_truck": 0.3, "front_truck_rate": 0.4, "forward_speed": 1.0, "rotor_rate": 2.0},
     ),
     "sleigh": ("chaplygin_sleigh", {}, {"forward_speed": -1.0, "Wz": 0.1}),
     "roller racer": ("roller_racer", {}, {"arm": 0.3, "forward_speed": 1.0}),

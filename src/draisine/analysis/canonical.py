@@ -15,7 +15,7 @@ import numpy as np
 from draisine.analysis.differentiate import Matrices, inverse, transpose
 from draisine.analysis.equilibrium import place
 from draisine.analysis.linear import cyclic_coordinates
-from draisine.analysis.variation import Chart, Variation, chart, vary
+from draisine.analysis.variation import Chart, Variation, chart, drawn, vary
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.system import Floats, Machine, System
 
@@ -118,14 +118,11 @@ def upright(
     """Return the bicycle standing upright for every set of parameters, (sets, entries), and its
     coordinates.
     """
-    sizes = machine.variation.inputs
-    q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
-    drawn = np.concatenate([q, p, np.zeros(sizes["r"] + sizes["u"] + sizes["z"])])
-    count = len(parameters)
+    sizes, count = machine.variation.inputs, len(parameters)
     targets = {"lean": np.zeros(count)} | {k: np.full(count, x) for k, x in about.items()}
-    y = place(machine, np.tile(drawn, (count, 1)), targets, parameters)
+    y = place(machine, drawn(machine, count), targets, parameters)
     at = chart(vary(machine, y, parameters=parameters))
-    cyclic = cyclic_coordinates(machine, at, np.zeros((1, sizes["w"])))
+    cyclic = cyclic_coordinates(machine, at, np.zeros(sizes["w"]))
     essential = [name for name in at.coordinates if name not in cyclic]
     if len(essential) != 2 or sizes["u"] != 3 or "forward_speed" not in machine.system.outputs:
         raise ConfigurationError(

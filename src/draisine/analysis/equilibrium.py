@@ -120,7 +120,7 @@ class Balance:
 
     Unknown are a displacement of the configuration, the independent speeds, the law's states and
     the free inputs; the equations are closed contacts, cyclic coordinates, rates of the others that
-    vanish, and balanced forces.
+    vanish, and speeds that do not change.
     """
 
     def __init__(self, machine: Machine, y: Floats, w: Floats, free: Sequence[int]) -> None:
@@ -128,7 +128,8 @@ class Balance:
         self.anchors = anchors_of(machine, y)
         found = self.look(y, w)
         self.at: Chart = chart(found)
-        self.cyclic = cyclic_coordinates(machine, self.at, w[None])
+        self.cyclic = cyclic_coordinates(machine, self.at, w)
+        self.paced = [found.speeds.index(name) for name in self.at.speeds]
         self.essential = [name for name in self.at.coordinates if name not in self.cyclic]
         self.kept = {name: float(found.seen(name)[0]) for name in self.cyclic}
 
@@ -150,10 +151,12 @@ class Balance:
             left[at] = (left[at] + np.pi) % (2 * np.pi) - np.pi
         rest, rows = [left], [self._row(seed, found.rows(goals, seed)[0]) for seed in SEEDS[1:]]
         blocks = [np.hstack(rows)]
-        for part in ("conditions", "force", "zdot"):
-            block = np.hstack([self._row(seed, found.d[part][seed][0]) for seed in SEEDS[1:]])
+        for part in ("conditions", "paced", "zdot"):
+            only = self.paced if part == "paced" else slice(None)
+            d = found.d[part]
+            block = np.hstack([self._row(seed, d[seed][0][only]) for seed in SEEDS[1:]])
             scale = np.abs(block).max(initial=1e-300)
-            rest.append(found.values[part][0] / scale)
+            rest.append(found.values[part][0][only] / scale)
             blocks.append(block / scale)
         return np.concatenate(rest), np.vstack(blocks)
 

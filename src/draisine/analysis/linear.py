@@ -1,13 +1,13 @@
 """Linear systems about steady motions, by differentiation.
 
-With a displacement xi of the pose, rho of the shape and a change du of the independent speeds, the
-motion nearby follows
+Coordinates c are named, independent and respect the contacts (`variation.Chart`); speeds s are
+named, too. Rates of both are functions of the state, and their derivatives along the displacement
+and the change of speeds that each of them stands for are the columns of
 
-    xidot = delta eta - ad(eta) xi        rhodot = delta rdot        M delta udot = delta f
+    d/dt (delta c, delta s) = A (delta c, delta s) + B delta w,        eq. [linearisation].
 
-where delta is the derivative along (xi, rho, du), eq. [linearisation]. About a steady motion all
-coefficients are constant, whether it is straight or a circle. Named coordinates on the constraint
-manifold (`variation.Chart`) and their rates make it a small system with labels.
+Names mean the same all along a steady motion (lean, joints, their rates), so A is constant whether
+the motion is straight or a circle.
 """
 
 import importlib
@@ -23,8 +23,10 @@ from draisine.analysis.variation import (
     Variation,
     anchors_of,
     chart,
+    chart_of,
     displaced,
-    heading_rows,
+    drawn,
+    to_heading,
     vary,
 )
 from draisine.derivation import Law
@@ -211,22 +213,27 @@ def linear_systems(
     model = machine.system.model
     found = vary(machine, y, w, anchors=anchors_of(machine, y[0]))
     at = chart(found)
-    check_steady(found, at, tolerance)
-    A, seeds = _state_matrix(found, at)
+    hidden = cyclic_coordinates(machine, at, w[0])
+    check_steady(found, at, hidden, tolerance)
+    if cyclic and "pitch" in hidden and np.abs(found.seen("pitch_rate")).max() > tolerance:
+        raise ConfigurationError(
+            "the base itself rolls, and the drawing's origin with it: x and y do not move steadily. "
+            "Ask without cyclic coordinates."
+        )
+    seeds = _seeds(found, at)
+    A, B = _rates(found, at, seeds), _input_rates(found, at)
     states = [*at.coordinates, *at.speeds, *(f"z[{k}]" for k in range(machine.states))]
-    names = found.names
     asked = [*machine.system.outputs, *(j.name for j in model.joints)]
-    seen = _places(names, asked if outputs is None else outputs, "output")
-    C = _along(found, heading_rows(found, names), "seen", seeds)[:, seen]
-    B = _input_matrix(found, at)
+    seen = _places(found.names, asked if outputs is None else outputs, "output")
+    C = to_heading(found, found.names, _along(found.d["seen"], seeds))[:, seen]
     D = found.d["seen"]["dw"][:, seen]
-    dropped = [] if cyclic else [states.index(name) for name in cyclic_coordinates(machine, at, w)]
-    kept = [k for k in range(len(states)) if k not in dropped]
+    kept = [k for k, name in enumerate(states) if cyclic or name not in hidden]
+    left = [k for k in range(len(states)) if k not in kept]
     scale = np.abs(C).max(initial=1.0)
-    blind = [k for k in range(len(seen)) if np.abs(C[:, k, dropped]).max(initial=0) > 1e-9 * scale]
+    blind = [k for k in range(len(seen)) if np.abs(C[:, k, left]).max(initial=0) > 1e-9 * scale]
     if blind and outputs is not None:
         raise ConfigurationError(
-            f"output {names[seen[blind[0]]]!r} needs cyclic coordinates; ask with cyclic=True."
+            f"output {found.names[seen[blind[0]]]!r} needs cyclic coordinates; ask with cyclic=True."
         )
     shown = [k for k in range(len(seen)) if k not in blind]
     return Linear(
@@ -236,100 +243,79 @@ def linear_systems(
         D[:, shown],
         tuple(states[k] for k in kept),
         tuple(model.inputs),
-        tuple(names[seen[k]] for k in shown),
+        tuple(found.names[seen[k]] for k in shown),
     )
 
 
-def check_steady(found: Variation, at: Chart, tolerance: float) -> None:
-    """Raise where a speed changes, or would after some time."""
-    motion = found.values["speeds"][:, :, None]
-    drift = {
-        part: found.d[part]["dt"] + found.d[part]["dx"] @ motion
-        for part in ("force", "speeds", "zdot")
-    }
-    now = at.G @ np.linalg.solve(found.mass, found.values["force"][:, :, None])
-    later = at.G @ np.linalg.solve(found.mass, drift["force"])
-    scale = 1.0 + np.abs(motion).max(initial=0.0)
-    worst = np.maximum(np.abs(now), np.abs(later)).max(axis=(0, 2), initial=0.0)
-    turning = max(np.abs(drift[part]).max(initial=0.0) for part in ("speeds", "zdot"))
-    if max(worst.max(initial=0.0), turning) > tolerance * scale:
-        name = at.speeds[int(np.argmax(worst))]
+def check_steady(found: Variation, at: Chart, hidden: Sequence[str], tolerance: float) -> None:
+    """Raise where a speed changes, or a coordinate that is not cyclic."""
+    firm = [f"{name}_rate" for name in at.coordinates if name not in hidden]
+    pace = {name: np.abs(found.pace([name])).max() for name in at.speeds}
+    pace |= {name[: -len("_rate")]: np.abs(found.seen(name)).max() for name in firm}
+    pace |= {"the control law": np.abs(found.values["zdot"]).max(initial=0.0)}
+    worst = max(pace, key=lambda name: pace[name])
+    scale = 1.0 + np.abs(found.values["seen"]).max(initial=0.0)
+    if not pace[worst] <= tolerance * scale:
         raise ConfigurationError(
-            f"the motion is not steady: {name} changes (by {worst.max():.3g} per second, now or "
-            "soon). Linear systems stand on steady motions; analysis.equilibrium.steady finds them."
+            f"the motion is not steady: {worst} changes by {pace[worst]:.3g} per second. Linear "
+            "systems stand on steady motions; analysis.equilibrium.steady finds them."
         )
 
 
-def _state_matrix(found: Variation, at: Chart) -> tuple[Floats, dict[str, Floats]]:
-    """Return A over (coordinates, speeds, law's states), and the seeds dx, du, dz of each state."""
+def _seeds(found: Variation, at: Chart) -> dict[str, Floats]:
+    """Return the seeds dx, du, dz (N, seeds, states) that each state stands for."""
     count, k, m = len(found), at.X.shape[2], at.G.shape[1]
     nz = found.d["zdot"]["dz"].shape[2]
-    inverse = np.linalg.inv(at.G)
-    none = np.zeros((count, at.X.shape[1], m + nz))
-    seeds = {
-        "dx": np.concatenate([at.X, none], axis=2),
-        "du": np.concatenate([-inverse @ at.P @ at.X, inverse, np.zeros((count, m, nz))], axis=2),
-        "dz": np.concatenate(
-            [np.zeros((count, nz, k + m)), np.broadcast_to(np.eye(nz), (count, nz, nz))], axis=2
-        ),
-    }
-    xidot = _along(found, found.d["speeds"]["dx"], "speeds", seeds)
-    xidot = xidot - _brackets(found) @ seeds["dx"]
-    udot = np.linalg.solve(found.mass, _along(found, found.d["force"]["dx"], "force", seeds))
-    zdot = _along(found, found.d["zdot"]["dx"], "zdot", seeds)
-    return np.concatenate([at.E @ xidot, at.P @ xidot + at.G @ udot, zdot], axis=1), seeds
+    T = np.linalg.inv(at.G)
+    whole = np.zeros((count, at.X.shape[1] + m + nz, k + m + nz))
+    whole[:, : -m - nz, :k] = at.X
+    whole[:, -m - nz : whole.shape[1] - nz, : k + m] = np.concatenate([-T @ at.P @ at.X, T], axis=2)
+    whole[:, whole.shape[1] - nz :, k + m :] = np.eye(nz)
+    edges = np.cumsum([0, at.X.shape[1], m, nz])
+    return {name: whole[:, edges[i] : edges[i + 1]] for i, name in enumerate(("dx", "du", "dz"))}
 
 
-def _input_matrix(found: Variation, at: Chart) -> Floats:
-    """Return B over (coordinates, speeds, law's states)."""
-    udot = np.linalg.solve(found.mass, found.d["force"]["dw"])
-    still = np.zeros((len(found), at.X.shape[2], udot.shape[2]))
-    return np.concatenate([still, at.G @ udot, found.d["zdot"]["dw"]], axis=1)
-
-
-def _along(found: Variation, by_dx: Floats, part: str, seeds: dict[str, Floats]) -> Floats:
+def _along(d: Mapping[str, Floats], seeds: Mapping[str, Floats]) -> Floats:
     """Return the derivative of a part along the seeds of every state."""
-    d = found.d[part]
-    return by_dx @ seeds["dx"] + d["du"] @ seeds["du"] + d["dz"] @ seeds["dz"]
+    return sum((d[name] @ seed for name, seed in seeds.items()), np.zeros(1))
 
 
-def _brackets(found: Variation) -> Floats:
-    """Return ad(eta) over the free speeds, (N, n, n)."""
-    machine = found.machine
-    columns, size = machine.columns, 6 + len(machine.system.model.joints)
-    eta = np.zeros((len(found), size))
-    eta[:, columns] = found.values["speeds"]
-    out = np.zeros((len(found), size, size))
-    V, W = _hats(eta[:, :3]), _hats(eta[:, 3:6])
-    out[:, :3, :3], out[:, :3, 3:6], out[:, 3:6, 3:6] = W, V, W
-    return out[:, columns][:, :, columns]
+def _rates(found: Variation, at: Chart, seeds: Mapping[str, Floats]) -> Floats:
+    """Return A over (coordinates, speeds, law's states)."""
+    rates = [f"{name}_rate" for name in at.coordinates]
+    moved = _along({seed: found.rows(rates, seed) for seed in seeds}, seeds)
+    moved = to_heading(found, at.coordinates, moved)
+    if "x" in at.coordinates and "y" in at.coordinates:  # their axes turn with the motion
+        i, j = at.coordinates.index("x"), at.coordinates.index("y")
+        moved[:, i, j] += found.seen("yaw_rate")
+        moved[:, j, i] -= found.seen("yaw_rate")
+    paced = _along({seed: found.pace_rows(at.speeds, seed) for seed in seeds}, seeds)
+    return np.concatenate([moved, paced, _along(found.d["zdot"], seeds)], axis=1)
 
 
-def _hats(w: Floats) -> Floats:
-    """Return the matrices of cross products with each row of w."""
-    out = np.zeros((len(w), 3, 3))
-    out[:, 2, 1], out[:, 0, 2], out[:, 1, 0] = w.T
-    return out - out.transpose(0, 2, 1)
+def _input_rates(found: Variation, at: Chart) -> Floats:
+    """Return B over (coordinates, speeds, law's states)."""
+    paced = found.pace_rows(at.speeds, "dw")
+    still = np.zeros((len(found), at.X.shape[2], paced.shape[2]))
+    return np.concatenate([still, paced, found.d["zdot"]["dw"]], axis=1)
 
 
 def cyclic_coordinates(machine: Machine, at: Chart, w: Floats) -> tuple[str, ...]:
-    """Return the coordinates that the equations do not know: moving along them changes neither
-    speeds nor forces.
+    """Return the coordinates that the rest of the state does not know of: its rates are the same
+    wherever they are.
 
     They are recognised at random states, so that they belong to the machine and not to a motion.
     """
     rng = np.random.default_rng(1)
     sizes = machine.variation.inputs
-    q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
-    drawn = np.concatenate([q, p, np.zeros(sizes["r"] + sizes["u"] + sizes["z"])])
-    y = displaced(machine, np.tile(drawn, (4, 1)), 0.2 * rng.normal(size=(4, sizes["dx"])))
+    y = displaced(machine, drawn(machine, 4), 0.2 * rng.normal(size=(4, sizes["dx"])))
     y[:, 7 + sizes["r"] :] = rng.normal(size=(4, sizes["u"] + sizes["z"]))
-    found = vary(machine, y, np.broadcast_to(w[0], (4, len(w[0]))))
-    rows = heading_rows(found, list(at.coordinates))
-    hard = found.d["conditions"]["dx"]
-    X = np.linalg.inv(np.concatenate([hard, rows], axis=1))[:, :, hard.shape[1] :]
-    known = np.zeros(len(at.coordinates), dtype=bool)
-    for part in ("force", "speeds", "zdot"):
-        moved = np.abs(found.d[part]["dx"] @ X)
-        known |= (moved > 1e-9 * moved.max(initial=1e-300)).any(axis=(0, 1))
-    return tuple(name for name, is_known in zip(at.coordinates, known, strict=True) if not is_known)
+    found = vary(machine, y, np.tile(w, (4, 1)))
+    near = chart_of(found, at.coordinates, at.speeds)
+    A = np.abs(_rates(found, near, _seeds(found, near)))
+    small = 1e-9 * np.maximum(A.max(axis=2, keepdims=True), 1e-6 * A.max())
+    matters = (small < A).any(axis=0)
+    hidden = list(range(len(at.coordinates)))
+    while told := [i for i in hidden if np.delete(matters[:, i], hidden).any()]:
+        hidden = [i for i in hidden if i not in told]
+    return tuple(at.coordinates[i] for i in hidden)

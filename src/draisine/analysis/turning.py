@@ -12,7 +12,7 @@ import numpy as np
 
 from draisine.analysis.equilibrium import place
 from draisine.analysis.linear import linear_systems
-from draisine.analysis.variation import vary
+from draisine.analysis.variation import drawn, vary
 from draisine.system import Floats, Machine, System
 
 _HIGHEST = 100.0
@@ -74,9 +74,7 @@ def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
 def _circles(machine: Machine, grid: Floats) -> tuple[Floats, ...]:
     """Return speed, torque, radius, friction and growth at (leans; steers)."""
     sizes = machine.variation.inputs
-    q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
-    drawn = np.concatenate([q, p, np.zeros(sizes["r"] + sizes["u"] + sizes["z"])])
-    y = np.tile(drawn, (grid.shape[1], 1))
+    y = drawn(machine, grid.shape[1])
     y = place(machine, y, {"lean": grid[0], "steer": grid[1]})
     still = vary(machine, y, seeds=("du", "dw"))
     rows = still.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")

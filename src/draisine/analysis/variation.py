@@ -6,37 +6,47 @@ exp(eps xi)` for the pose, `r' = r + eps rho` for the shape. Nothing here is a d
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from draisine.derivation import seen_names
+from draisine.derivation import paced_names, seen_names
 from draisine.errors import ConfigurationError
 from draisine.mechanics.tree import assemble
 from draisine.model import Pin
 from draisine.system import Floats, Machine
 
 SEEDS = ("dt", "dx", "du", "dz", "dw")
-PARTS = ("force", "speeds", "zdot", "conditions", "seen")
+PARTS = ("force", "zdot", "conditions", "seen", "paced")
 
 
 @dataclass(frozen=True, eq=False)
 class Variation:
     """What the program `variation` tells of N states; the first axis counts the states.
 
-    `mass` (N, m, m) and `force` (N, m) are those of `M udot = f`; `speeds` (N, n) are all speeds,
-    `zdot` the rates of the law's states, `conditions` the gaps, `seen` what `names` name.
-    `d[part][seed]` is the derivative of a part (N, entries, seeds), for the seeds `dt`, `dx`
-    (displacements), `du`, `dz`, `dw`.
+    `mass` (N, m, m) and `force` (N, m) are those of `M udot = f`; `zdot` are the rates of the law's
+    states, `conditions` the gaps, `seen` what `names` name, `paced` how fast the speeds that
+    `speeds` name change. `d[part][seed]` is the derivative of a part (N, entries, seeds), for the
+    seeds `dt`, `dx` (displacements), `du`, `dz`, `dw`.
     """
 
     machine: Machine
-    names: list[str]
     mass: Floats
     values: dict[str, Floats]
     d: dict[str, dict[str, Floats]]
 
     def __len__(self) -> int:
         return len(self.mass)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """The names of what is seen."""
+        return seen_names(self.machine.system.model)
+
+    @cached_property
+    def speeds(self) -> list[str]:
+        """The names of the speeds."""
+        return paced_names(self.machine.system.model)
 
     def seen(self, name: str) -> Floats:
         """Return what is seen under a name, one value per state."""
@@ -45,6 +55,14 @@ class Variation:
     def rows(self, names: Iterable[str], seed: str) -> Floats:
         """Return the derivatives of what is seen under some names, (N, names, seeds)."""
         return self.d["seen"][seed][:, [self.names.index(name) for name in names], :]
+
+    def pace(self, names: Iterable[str]) -> Floats:
+        """Return the rates of some speeds, (N, names)."""
+        return self.values["paced"][:, [self.speeds.index(name) for name in names]]
+
+    def pace_rows(self, names: Iterable[str], seed: str) -> Floats:
+        """Return the derivatives of the rates of some speeds, (N, names, seeds)."""
+        return self.d["paced"][seed][:, [self.speeds.index(name) for name in names], :]
 
 
 def vary(
@@ -100,7 +118,7 @@ def sort_lanes(
     }
     values = {part: lanes[part][:, :, 0].T for part in PARTS}
     mass = lanes["mass"][:, :, 0].T.reshape(count, inputs["u"], inputs["u"])
-    return Variation(machine, seen_names(machine.system.model), mass, values, d)
+    return Variation(machine, mass, values, d)
 
 
 def displaced(machine: Machine, y: Floats, dx: Floats) -> Floats:
@@ -118,6 +136,14 @@ def displaced(machine: Machine, y: Floats, dx: Floats) -> Floats:
     return moved
 
 
+def drawn(machine: Machine, count: int) -> Floats:
+    """Return the drawing, at rest, as so many states (N, entries)."""
+    sizes = machine.variation.inputs
+    q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
+    y = np.concatenate([q, p, np.zeros(sizes["r"] + sizes["u"] + sizes["z"])])
+    return np.tile(y, (count, 1))
+
+
 def anchors_of(machine: Machine, y: Floats) -> Floats:
     """Return where the pins hold their points: where they are in the state y."""
     contacts = machine.system.model.contacts
@@ -131,15 +157,13 @@ def anchors_of(machine: Machine, y: Floats) -> Floats:
 class Chart:
     """Named coordinates on the constraint manifold about N states, and named independent speeds.
 
-    `E` (N, k, n) are the coordinates' differentials, `X` (N, n, k) the displacements that change
-    one coordinate each and keep the contacts closed. `P` (N, m, n) and `G` (N, m, m) are the
-    derivatives of the speeds by displacement and by u. Coordinates x and y count along and across
-    the heading.
+    `X` (N, n, k) are the displacements that change one coordinate each and keep the contacts
+    closed; `P` (N, m, n) and `G` (N, m, m) the derivatives of the speeds by displacement and by u.
+    Coordinates x and y count along and across the heading.
     """
 
     coordinates: tuple[str, ...]
     speeds: tuple[str, ...]
-    E: Floats
     X: Floats
     P: Floats
     G: Floats
@@ -165,16 +189,19 @@ def chart(found: Variation) -> Chart:
             "the coordinates lean, pitch, yaw, x, y, z and the joints do not tell neighbouring "
             "configurations apart here: a wheel lies flat, or the base points straight up."
         )
-    rates = [f"{name}_rate" for name in ("lean", *firm, *loose, "pitch", "yaw", "x", "y", "z")]
+    rates = [f"{name}_rate" for name in ("lean", *firm, *loose, "pitch", "yaw")]
     rates += [name for name in model.speeds if name not in rates]
     fast = _independent(np.zeros((len(found), 0, rows.shape[2])), found.rows(rates, "du"))
-    E = rows[:, kept]
-    whole = np.linalg.inv(np.concatenate([hard, E], axis=1))
-    speeds = [rates[k] for k in fast]
+    return chart_of(found, [coordinates[k] for k in kept], [rates[k] for k in fast])
+
+
+def chart_of(found: Variation, coordinates: Sequence[str], speeds: Sequence[str]) -> Chart:
+    """Return the chart of given coordinates and speeds."""
+    hard = found.d["conditions"]["dx"]
+    whole = np.linalg.inv(np.concatenate([hard, heading_rows(found, coordinates)], axis=1))
     return Chart(
-        tuple(coordinates[k] for k in kept),
+        tuple(coordinates),
         tuple(speeds),
-        E,
         whole[:, :, hard.shape[1] :],
         found.rows(speeds, "dx"),
         found.rows(speeds, "du"),
@@ -185,13 +212,19 @@ def heading_rows(found: Variation, names: Sequence[str]) -> Floats:
     """Return derivatives by displacement of what is seen, those of x and y turned into the axes of
     the heading.
     """
-    rows = np.array(found.rows(names, "dx"))
-    if "x" in names and "y" in names:
-        i, j = names.index("x"), names.index("y")
-        c, s = np.cos(found.seen("yaw"))[:, None], np.sin(found.seen("yaw"))[:, None]
-        x, y = rows[:, i].copy(), rows[:, j].copy()
-        rows[:, i], rows[:, j] = c * x + s * y, c * y - s * x
-    return rows
+    return to_heading(found, names, found.rows(names, "dx"))
+
+
+def to_heading(found: Variation, names: Sequence[str], rows: Floats) -> Floats:
+    """Return rows (N, names, ...) with those of x and y turned into the axes of the heading."""
+    if "x" not in names or "y" not in names:
+        return rows
+    i, j = names.index("x"), names.index("y")
+    c, s = np.cos(found.seen("yaw"))[:, None], np.sin(found.seen("yaw"))[:, None]
+    turned = np.array(rows)
+    turned[:, i] = c * rows[:, i] + s * rows[:, j]
+    turned[:, j] = c * rows[:, j] - s * rows[:, i]
+    return turned
 
 
 def _independent(hard: Floats, rows: Floats) -> list[int]:

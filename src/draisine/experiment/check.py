@@ -1,7 +1,10 @@
 """Published numbers against ours."""
 
+import dataclasses
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -31,6 +34,12 @@ class Finding:
     def agrees(self) -> bool:
         """Whether all compared numbers are within the tolerance."""
         return bool(self.deviation <= self.allowed)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the finding as plain data, ready for JSON."""
+        found = dataclasses.asdict(self) | {"agrees": self.agrees}
+        plain = {"ours", "deviation"}
+        return {k: None if k in plain and not math.isfinite(v) else v for k, v in found.items()}
 
 
 def check(loaded: Loaded) -> tuple[Result, list[Finding]]:

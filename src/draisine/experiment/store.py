@@ -15,6 +15,10 @@ FORMATS = (".nc", ".zarr", ".csv")
 """What a result can be written as."""
 
 
+FIGURES = (".png", ".svg", ".pdf")
+"""What a figure can be written as."""
+
+
 def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
     """Raise where nothing could be written, before any work is done."""
     if path.suffix not in allowed:
@@ -36,11 +40,27 @@ def write(data: "Dataset", path: Path) -> None:
         whole = folder / path.name
         match path.suffix:
             case ".nc":
-                data.to_netcdf(whole, engine="h5netcdf")
+                data.to_netcdf(whole, engine="netcdf4")
             case ".zarr":
                 data.to_zarr(whole, mode="w", consolidated=False)
             case ".csv":
                 _write_csv(data, whole)
+        replace(whole, path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text; nothing half-written remains if that fails."""
+    if path.is_dir():
+        raise DataError(f"{path}: is a folder.")
+    check_target(path, (path.suffix,))
+    folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
+    try:
+        whole = folder / path.name
+        whole.write_text(text, encoding="utf-8")
         replace(whole, path)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
@@ -68,7 +88,7 @@ def read(path: Path) -> "Dataset":
         raise DataError(f"{path}: results are .nc or .zarr; a .csv cannot be read back.")
     try:
         if path.suffix == ".nc":
-            return xarray.load_dataset(path, engine="h5netcdf")
+            return xarray.load_dataset(path, engine="netcdf4")
         with xarray.open_zarr(path, consolidated=False) as data:
             return data.load()
     except Exception as error:

@@ -465,6 +465,7 @@ def forces(
     y: Floats,
     F: Floats,
     parts: Floats,
+    states: Floats,
     x: Floats,
     ydot: Floats,
     lams: Floats,
@@ -481,13 +482,13 @@ def forces(
     status: Floats,
     mu: Floats,
 ) -> None:
-    """Write the contact forces and what the contacts look like at parts of a step."""
+    """Write the states, the contact forces and what the contacts look like at parts of a step."""
     n = len(y)
     for i in range(len(parts)):
         x[0] = min(t + parts[i] * h, last)
-        dense(F, y, parts[i], ydot)
+        dense(F, y, parts[i], states[i])
         for k in range(n):
-            x[1 + k] = ydot[k]
+            x[1 + k] = states[i, k]
         rate(
             x, ydot, lams[i], seen[i], sizes, motion, table, out_size, driven, calls, tables,
             starts, features, status, mu,

@@ -6,8 +6,6 @@ contacts carry afterwards is decided at impulse and at acceleration level by `se
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -18,27 +16,19 @@ from draisine.errors import (
     DraisineError,
     ParameterError,
     SimulationError,
-    TerrainError,
     ZenoError,
     did_you_mean,
 )
-from draisine.registry import find
 from draisine.simulation import flow, guards
 from draisine.simulation.free import free
 from draisine.simulation.look import BORDER, Closed, Contact, Look
 from draisine.simulation.mode import STATUS, Event, Mode
-from draisine.simulation.selection import Candidate, Choice, Key, carry
+from draisine.simulation.resolve import Resolver
 from draisine.simulation.step import Course, Options, Step
 from draisine.simulation.stretch import Stretch
 from draisine.simulation.trajectory import Trajectory
 from draisine.system import Floats, State, System
 from draisine.terrain import Terrain
-
-TOUCH = 1e-10
-"""Gaps up to this many metres (per m/s of approach) belong to the same event."""
-
-STILL = 1e-9
-"""Contact velocities below this many m/s are none."""
 
 
 class EnergyWarning(UserWarning):
@@ -67,7 +57,7 @@ class Run:
         self.times: list[float] = []
         self.samples: list[Floats] = []
         self.outcome = ""
-        self.free_law = find("impact", options.impact)
+        self.resolver = Resolver(look, options)
         self.h = 1e-3
         self.stuck = 0
         self.ended: dict[int, Contact] = {}
@@ -104,8 +94,8 @@ class Run:
                 raise ConfigurationError(
                     f"wheel {names[0]!r} starts {-gap:.3g} m below {names[1]!r}; lift it."
                 )
-        if self.resolve("collision", [], frozenset(), start=True):
-            self._open_arc()
+        self._open_arc()
+        self.resolve("collision", [], frozenset(), start=True)
 
     def valid(self, contact: Contact, row: Floats) -> bool:
         """Return whether a feature is there for a contact; one that a wheel has just left only if
@@ -115,176 +105,69 @@ class Run:
         return self.look.excess(contact, row) <= (-BORDER if left else BORDER)
 
     def resolve(
-        self, kind: str, fired: list[Contact], ended: frozenset[Contact], start: bool = False
-    ) -> bool:
-        """Decide which contacts carry from here on; make the event. Return whether the run goes on.
+        self,
+        kind: str,
+        fired: Sequence[Contact],
+        ended: frozenset[Contact],
+        start: bool = False,
+    ) -> None:
+        """Decide what happens here and which contacts carry from here on; make the event.
 
         `fired` are the contacts that caused it, `ended` those whose feature has ended under them.
         """
-        look, t, y = self.look, self.t, self.y
-        before, mode, shut = self.state(), self.mode, {c: rows for c, rows, _ in self.closed}
-        energy = self.energy(t, y)
-        touching, rows = self._touching(fired, ended)
-        v = self.look.speeds(y)
-        parts = look.dynamics(t, y)
-        M = parts["M"].reshape(look.n, look.n)
-        mus = [self.options.mu[look.machine.wheels[c.wheel].name] for c in touching]
-        hits = [
-            look.candidate(c, row, mu, 3 if mu > 0 else 1)
-            for c, row, mu in zip(touching, rows, mus, strict=True)
-        ]
-        impulses: dict[Key, Floats] = {}
-        trials: tuple[Any, ...] = ()
-        struck = self._struck(hits, v, parts, shut, touching)
+        look, t = self.look, self.t
+        before, mode, shut = self.state(), self.mode, [c for c, *_ in self.closed]
+        energy = self.energy(t, self.y)
+        touching = self.resolver.touching(t, self.y, self.closed, fired, ended, self.valid)
+        avoid = frozenset(fired) if kind == "lift-off" else frozenset()
         try:
-            if struck:
-                blow = self._strike(M, hits, v)
-                v = blow.chosen.result
-                impulses, trials = blow.chosen.pushes, blow.trials
-                y = y.copy()
-                y[look.pose : look.pose + look.n] = v
-                self.y = y
-                rows = look.meet(t, y, touching)
-            avoid = frozenset(look.key(c) for c in fired if kind == "lift-off")
-            self.closed = self._carry(touching, rows, mus, v, avoid)
+            outcome = self.resolver.resolve(t, self.y, self.closed, touching, avoid)
         except ContactSetError as error:
-            error.state = look.machine.leave(self.y)
-            error.partial = self.partial("no admissible contact set")
+            error.state, error.partial = self.state(), self.partial("no admissible contact set")
             raise
-        after = self.energy(t, self.y)
-        if start and not struck:
-            return True
-        self.y = look.settle(t, self.y, look.closing(self.closed))
-        gain = after - energy
-        if struck and gain > 1e-9 * max(1.0, abs(energy)):
+        self.closed = outcome.closed
+        self.y = look.settle(t, outcome.y, look.closing(self.closed))
+        if start and not outcome.struck:
+            self._open_arc()
+            return
+        after = self.energy(t, outcome.y)
+        if outcome.struck:
+            kind = "collision"
+            self._warn(after - energy, energy)
+        still = {c.wheel for c, *_ in self.closed}
+        gone = [c for c in shut if c.wheel not in still]
+        if kind in ("hand-over", "input") and gone:
+            kind, fired = "lift-off", gone
+        names = tuple(look.key(c) for c in fired) or tuple(outcome.impulses)
+        if kind == "hand-over":
+            names = tuple(look.key(c) for c, *_ in self.closed if c not in shut)
+        soft = not outcome.struck if kind != "lift-off" else bool(avoid)
+        self._close_arc(
+            Event(
+                t,
+                kind,
+                names,
+                soft,
+                before,
+                self.state(),
+                mode,
+                self.mode,
+                energy,
+                after,
+                outcome.impulses,
+                outcome.trials,
+            )
+        )
+
+    def _warn(self, gain: float, energy: float) -> None:
+        """Warn of an impact that creates energy."""
+        if gain > 1e-9 * max(1.0, abs(energy)):
             warnings.warn(
-                f"the impact at {t:.9g} s creates {gain:.3g} J; "
+                f"the impact at {self.t:.9g} s creates {gain:.3g} J; "
                 "restitution with unequal coefficients can.",
                 EnergyWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        kind = "collision" if struck else kind
-        names = tuple(look.key(c) for c in fired) or tuple(impulses)
-        lost = {c for c in shut if c not in {c for c, *_ in self.closed}}
-        gone = [c for c in lost if c.wheel not in {c.wheel for c, *_ in self.closed}]
-        if kind == "hand-over" and gone:
-            kind = "lift-off"
-        if kind == "input" and gone:
-            kind, names = "lift-off", tuple(look.key(c) for c in gone)
-        soft = self._soft(kind, struck, fired, ended)
-        event = Event(
-            t, kind, names, soft, before, self.state(), mode, self.mode, energy, after, impulses,
-            trials,
-        )  # fmt: skip
-        self._close_arc(event)
-        return True
-
-    def _soft(
-        self, kind: str, struck: bool, fired: list[Contact], ended: frozenset[Contact]
-    ) -> bool:
-        """Return whether an event has no jump: of speeds, or of the force that ends."""
-        if kind == "lift-off":
-            return bool(fired) and not ended
-        return not struck
-
-    def _touching(
-        self, fired: list[Contact], ended: frozenset[Contact]
-    ) -> tuple[list[Contact], Floats]:
-        """Return the contacts that touch at the present state, and what they look like."""
-        look, t, y = self.look, self.t, self.y
-        shut = {c for c, *_ in self.closed}
-        near = sorted(
-            {*look.near(t, y, 0.0), *shut, *fired} - ended, key=lambda c: (c.wheel, c.feature)
-        )
-        seen = look.meet(t, y, near)
-        v = self.look.speeds(y)
-        out = []
-        for k, (contact, row) in enumerate(zip(near, seen, strict=True)):
-            reach = TOUCH * (1.0 + abs(look.rate(row, v)))
-            close = abs(look.gap(row)) <= reach and self.valid(contact, row)
-            if contact in shut or contact in fired or close:
-                self._degenerate(contact, row)
-                out.append(k)
-        return [near[k] for k in out], seen[out]
-
-    def _degenerate(self, contact: Contact, row: Floats) -> None:
-        """Raise where an edge lies in the plane of a disc."""
-        feature = self.look.terrain[contact.feature]
-        axle = row[3 * self.look.n + 14 : 3 * self.look.n + 17]
-        if feature.kind == "edge" and abs(axle @ feature.numbers[3:]) < 0.02:
-            wheel, name = self.look.key(contact)
-            raise TerrainError(
-                f"wheel {wheel!r}: the edge {name!r} lies almost in the plane of the disc; "
-                "that needs a torus."
-            )
-
-    def _struck(
-        self,
-        hits: Sequence[Candidate],
-        v: Floats,
-        parts: dict[str, Floats],
-        shut: dict[Contact, int],
-        touching: Sequence[Contact],
-    ) -> bool:
-        """Return whether the contacts that touch make an impact: one approaches, or one that will
-        roll still slips.
-        """
-        if any(k.C[0] @ v < -STILL for k in hits):
-            return True
-        slipping = [
-            c not in shut
-            and np.isinf(k.mu)
-            and abs(k.C[0] @ v) <= STILL
-            and bool(np.abs(k.C[1:] @ v).max() > 1e3 * STILL)
-            for k, c in zip(hits, touching, strict=True)
-        ]
-        if not any(slipping):
-            return False
-        trial = [
-            replace(k, rows=1, mu=0.0) if s else k for k, s in zip(hits, slipping, strict=True)
-        ]
-        trial = [k for k in trial if k.C[0] @ v <= STILL]
-        M = parts["M"].reshape(len(v), len(v))
-        choice = carry(M, parts["F"], v, self.look.machine.driven, parts["driven"], trial)
-        keys = {k.key for k, s in zip(hits, slipping, strict=True) if s}
-        return any(key in keys and push[0] > 1e-6 for key, push in choice.chosen.pushes.items())
-
-    def _strike(self, M: Floats, hits: Sequence[Candidate], v: Floats) -> Choice:
-        """Return the outcome of the impact law."""
-        options = self.options
-        return self.free_law.impact(
-            M,
-            self.look.machine.driven,
-            hits,
-            v,
-            rest_speed=options.rest_speed,
-            resolution=options.resolution,
-            **options.restitution,
-        )
-
-    def _carry(
-        self,
-        touching: Sequence[Contact],
-        rows: Floats,
-        mus: Sequence[float],
-        v: Floats,
-        avoid: frozenset[Key],
-    ) -> list[Closed]:
-        """Return the contacts that stay closed, with their rows, at acceleration level."""
-        look = self.look
-        parts = look.dynamics(self.t, self.y)
-        M = parts["M"].reshape(look.n, look.n)
-        held: list[tuple[Contact, Candidate]] = []
-        for contact, row, mu in zip(touching, rows, mus, strict=True):
-            k = look.candidate(contact, row, mu, 3)
-            if k.C[0] @ v <= STILL:
-                slips = float(np.abs(k.C[1:] @ v).max()) > 1e3 * STILL
-                held.append((contact, replace(k, rows=1 if slips or mu == 0 else 3)))
-        choice = carry(
-            M, parts["F"], v, look.machine.driven, parts["driven"], [k for _, k in held],
-            avoid=avoid,
-        )  # fmt: skip
-        return [(c, k.rows, k.mu) for c, k in held if k.key in choice.chosen.pushes]
 
     # --- arcs
 
@@ -413,7 +296,8 @@ class Run:
             self.ended[contact.wheel] = contact
             self.resolve("hand-over", [], frozenset([contact]))
         else:
-            self.resolve("lift-off", [self.closed[found.contact][0]], frozenset())
+            kind = {"force": "lift-off", "cone": "slip", "slip": "stick"}[found.kind]
+            self.resolve(kind, [self.closed[found.contact][0]], frozenset())
         return False
 
     def _mark(self) -> None:

@@ -41,6 +41,9 @@ class Look:
         motion = machine.motion
         self.motion: Any = (self.sizes, motion.native.call, motion.table, motion.native.size_out)
         self.longest = [float(wheel.radius) for wheel in machine.wheels]
+        level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        count = len(machine.wheels)
+        self._level = flow.bundle(machine, [(w, "face", level) for w in range(count)])
         for wheel in machine.wheels:
             self._check(wheel.name, float(wheel.crown))
 
@@ -89,15 +92,17 @@ class Look:
         motion = self.machine.motion
         return motion.split(motion.flat(self.x[: motion.native.size_in].copy()))
 
-    def accelerate(self, t: float, y: Floats, closed: Sequence[Closed]) -> tuple[Floats, Floats]:
-        """Return vdot and the contact forces of a mode."""
+    def accelerate(
+        self, t: float, y: Floats, closed: Sequence[Closed]
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return vdot of a mode, the forces of its contacts, and what they look like."""
         self.fill(t, y)
         k = len(closed)
         ydot, lam, seen = np.empty(len(y)), np.zeros((k, 3)), np.empty((k, self.size))
         wrong = flow.rate(*(self.x, ydot, lam, seen, *self.motion, *self.closing(closed)))
         if wrong:
             raise ConfigurationError("the contacts contradict each other in this configuration.")
-        return ydot[self.pose : self.pose + self.n], lam
+        return ydot[self.pose : self.pose + self.n], lam, seen
 
     def closing(self, closed: Sequence[Closed]) -> Any:
         """Return driven joints and closed contacts as `flow.rate` takes them."""
@@ -118,11 +123,8 @@ class Look:
     def centres(self, t: float, y: Floats) -> Floats:
         """Return the wheels' centres."""
         self.fill(t, y)
-        wheels = range(len(self.machine.wheels))
-        level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-        made = flow.bundle(self.machine, [(w, "face", level) for w in wheels])
         seen = np.empty((len(self.machine.wheels), self.size))
-        flow.meet(*(self.x, *made.arguments, seen))
+        flow.meet(*(self.x, *self._level.arguments, seen))
         return seen[:, 3 * self.n + 11 : 3 * self.n + 14]
 
     def near(self, t: float, y: Floats, margin: float) -> list[Contact]:
@@ -147,6 +149,17 @@ class Look:
         """Return by how much a contact is beyond the borders of its feature."""
         at = 3 * self.n + 5
         return self.terrain[contact.feature].excess(row[at : at + 3], row[at + 3 : at + 6])
+
+    def axle(self, row: Floats) -> Floats:
+        """Return the wheel's axle in what a contact looks like."""
+        return row[3 * self.n + 14 : 3 * self.n + 17]
+
+    def axes(self, row: Floats) -> Floats:
+        """Return the contact's directions (normal, along, across) as rows, in world axes."""
+        N = row[3 * self.n + 8 : 3 * self.n + 11]
+        x = np.cross(self.axle(row), N)
+        along = x / np.linalg.norm(x)
+        return np.array([N, along, np.cross(N, along)])
 
     def above(self, contact: Contact, row: Floats) -> bool:
         """Return whether a wheel's centre is on the outer side of a face; edges count always."""

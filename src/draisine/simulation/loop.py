@@ -11,7 +11,14 @@ from draisine.derivation import Law, UntraceableLawError
 from draisine.errors import ParameterError, SimulationError
 from draisine.model import Pin
 from draisine.registry import find
-from draisine.simulation.integrators.native import DEGENERATE, DONE, NOT_FINITE, TOO_SMALL, Problem
+from draisine.simulation.integrators.native import (
+    DEGENERATE,
+    DONE,
+    FLAT,
+    NOT_FINITE,
+    TOO_SMALL,
+    Problem,
+)
 from draisine.simulation.python_law import PythonRate
 from draisine.simulation.trajectory import Arc, Trajectory
 from draisine.system import PIVOT_FLOOR, Floats, Machine, State, System
@@ -20,6 +27,7 @@ REASONS = {
     NOT_FINITE: "a value is no longer a number",
     DEGENERATE: "the configuration is degenerate: the constraints lose rank",
     TOO_SMALL: "no step is small enough for the tolerances",
+    FLAT: "a wheel fell flat",
 }
 
 
@@ -145,6 +153,7 @@ class _Run:
             project.table,
             project.native.size_out,
             7 + len(self.system.model.joints),
+            len(project.program.outputs["headings"]) // 2,
             self.tail,
             PIVOT_FLOOR * np.array(self.machine.choice.sizes),
             (rate, project, self.slow),

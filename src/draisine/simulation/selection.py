@@ -22,7 +22,8 @@ Key = tuple[str, str]
 class Candidate:
     """A contact that touches: its rows (normal, along, across), their targets c, friction mu.
 
-    `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides.
+    `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides; `way` is
+    the direction (along, across) in which it is about to slide.
     """
 
     key: Key
@@ -30,6 +31,7 @@ class Candidate:
     c: Floats
     mu: float = np.inf
     rows: int = 3
+    way: Floats | None = None
 
     @property
     def held(self) -> Floats:
@@ -42,7 +44,7 @@ class Candidate:
         """
         if self.rows == 3 or self.mu == 0:
             return self.held.T
-        slip = self.C[1:] @ v
+        slip = self.C[1:] @ v if self.way is None else self.way
         size = float(np.linalg.norm(slip))
         drag = slip @ self.C[1:] / size if size > 0 else np.zeros(len(v))
         return (self.C[0] - self.mu * drag)[:, None]

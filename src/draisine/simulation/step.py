@@ -15,6 +15,10 @@ PARTS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 """Where in a step the guards are looked at."""
 
 
+SLIP = 1e-7
+"""The slip in m/s with which a contact begins to slide; below a tenth of it, it sticks."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How a run is made."""
@@ -90,14 +94,15 @@ class Step:
         flow.survey(*(*dense, *self.course.watched.arguments, seen))
         return states, seen
 
-    def _forces(self, parts: Floats) -> tuple[Floats, Floats]:
-        """Return the forces of the closed contacts and what they look like."""
+    def _forces(self, parts: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return states, forces of the closed contacts, and what they look like."""
         k = len(self.course.closed)
+        states = np.empty((len(parts), len(self.y)))
         lams, seen = np.zeros((len(parts), k, 3)), np.empty((len(parts), k, self.look.size))
-        dense = (self.t, self.h, self.last, self.y, self.F, parts, self.look.x)
+        dense = (self.t, self.h, self.last, self.y, self.F, parts, states, self.look.x)
         room = (np.empty(len(self.y)), lams, seen)
         flow.forces(*(*dense, *room, *self.look.motion, *self.closing))
-        return lams, seen
+        return states, lams, seen
 
     def first_event(self) -> guards.Crossing | None:
         """Return the first event inside the step, if any."""
@@ -141,27 +146,48 @@ class Step:
         return []
 
     def _endings(self) -> list[guards.Crossing]:
-        """Return where forces of closed contacts vanish or their features end."""
+        """Return where forces of closed contacts vanish or leave the cone of friction, slips vanish,
+        and features end.
+        """
         look, found = self.look, []
-        lams, seen = self._forces(PARTS)
-        for k, (contact, *_) in enumerate(self.course.closed):
-
-            def force(part: float, k: int = k) -> float:
-                return float(self._forces(np.array([part]))[0][0, k, 0])
-
-            def inside(part: float, k: int = k, contact: Contact = contact) -> float:
-                return -look.excess(contact, self._forces(np.array([part]))[1][0, k])
-
-            for part in guards.drop(PARTS, lams[:, k, 0], force, 1e-7):
-                found.append(guards.Crossing(part, "force", k, force))
+        samples = self._forces(PARTS)
+        for k, (contact, rows, mu) in enumerate(self.course.closed):
+            checks = [("force", 1e-7)]
+            if np.isfinite(mu) and mu > 0:
+                checks.append(("cone", 1e-7) if rows == 3 else ("slip", 0.0))
             if len(look.terrain[contact.feature].borders):
-                within = np.array([-look.excess(contact, row) for row in seen[:, k]])
-                for part in guards.drop(PARTS, within, inside, 1e-12):
-                    found.append(guards.Crossing(part, "border", k, inside))
+                checks.append(("border", 1e-12))
+            for kind, slack in checks:
+                values = np.array(
+                    [self._measure(kind, k, *one) for one in zip(*samples, strict=True)]
+                )
+
+                def guard(part: float, kind: str = kind, k: int = k) -> float:
+                    return self._measure(kind, k, *(x[0] for x in self._forces(np.array([part]))))
+
+                for part in guards.drop(PARTS, values, guard, slack):
+                    found.append(guards.Crossing(part, kind, k, guard))
         return found
+
+    def _measure(self, kind: str, k: int, y: Floats, lams: Floats, seen: Floats) -> float:
+        """Return what must not become negative of closed contact k: its normal force, what friction
+        can still hold, its slip, its distance from the feature's borders.
+        """
+        contact, _, mu = self.course.closed[k]
+        lam, row, n = lams[k], seen[k], self.look.n
+        if kind == "force":
+            return float(lam[0])
+        if kind == "cone":
+            return float(mu * lam[0] - np.hypot(lam[1], lam[2]))
+        if kind == "slip":
+            v = self.look.speeds(y)
+            return float(np.hypot(row[n : 2 * n] @ v, row[2 * n : 3 * n] @ v)) - 0.1 * SLIP
+        return -self.look.excess(contact, row)
 
     def _falls(self, states: Floats) -> list[guards.Crossing]:
         """Return where the machine's lean passes the limit."""
+        if self.course.options.fall >= np.pi / 2:
+            return []
         limit = float(np.sin(self.course.options.fall))
 
         def upright(y: Floats) -> Any:
@@ -174,8 +200,6 @@ class Step:
             return float(upright(y))
 
         values = upright(states)
-        if self.course.options.fall >= np.pi / 2:
-            return []
         return [
             guards.Crossing(p, "fall", -1, guard) for p in guards.drop(PARTS, values, guard, 0.0)
         ]
@@ -200,9 +224,7 @@ class Step:
         look, t = self.look, self.t + h
         if found.kind == "gap":
             return look.gap(look.meet(t, y, [self.course.watch[found.contact]])[0])
-        if found.kind == "force":
-            return float(look.accelerate(t, y, self.course.closed)[1][found.contact, 0])
-        if found.kind == "border":
-            contact = self.course.closed[found.contact][0]
-            return -look.excess(contact, look.meet(t, y, [contact])[0])
-        return 0.0
+        if found.kind == "fall":
+            return 0.0
+        _, lams, seen = look.accelerate(t, y, self.course.closed)
+        return self._measure(found.kind, found.contact, y, lams, seen)

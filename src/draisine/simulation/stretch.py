@@ -5,6 +5,7 @@ from functools import cached_property
 
 import numpy as np
 
+from draisine.lie import rotation
 from draisine.simulation.free import Free
 from draisine.simulation.look import Closed, Look
 from draisine.simulation.mode import Mode
@@ -31,29 +32,33 @@ class Stretch:
 
     @cached_property
     def seen(self) -> dict[str, Floats]:
-        """Everything that can be seen of every sample, time last."""
+        """Everything that can be seen of every sample, time last; at the arc's end inputs have not
+        jumped yet.
+        """
         machine, wheels = self.machine, len(self.machine.wheels)
-        n, count = machine.speeds, len(self.t)
-        forces, points, gaps = np.zeros((3, 3 * wheels, count))
+        count = len(self.t)
+        forces, world, base, points = np.zeros((4, wheels, 3, count))
         gaps = np.full((wheels, count), np.inf)
-        rates = np.zeros((n, count))
+        rates = np.zeros((machine.speeds, count))
         look = Look(machine, self.terrain, self.inputs)
-        for i, (t, y) in enumerate(zip(self.t, self.y, strict=True)):
-            rates[:, i], lam = look.accelerate(t, y, self.closed)
-            for (contact, _, _), push in zip(self.closed, lam, strict=True):
-                forces[3 * contact.wheel : 3 * contact.wheel + 3, i] += push
+        times = self.t.copy()
+        times[-1] = np.nextafter(times[-1], times[0])
+        for i, (t, y) in enumerate(zip(times, self.y, strict=True)):
+            rates[:, i], lam, rows = look.accelerate(t, y, self.closed)
+            for (contact, *_), push, row in zip(self.closed, lam, rows, strict=True):
+                forces[contact.wheel, :, i] += push
+                world[contact.wheel, :, i] += push @ look.axes(row)
+            base[:, :, i] = world[:, :, i] @ rotation(y[:4])
             for w, (gap, point) in enumerate(look.nearest(t, y, self.closed)):
-                gaps[w, i] = gap
-                points[3 * w : 3 * w + 3, i] = point
-        x = np.vstack(
-            [self.t[None, :], self.y.T, np.repeat(self.inputs[:, None], count, axis=1), rates]
-        )
-        laws = np.zeros((len(machine.driven), count))
-        return machine.sight.batch(x) | {
-            "forces": forces,
-            "points": points,
+                gaps[w, i], points[w, :, i] = gap, point
+        given = np.repeat(self.inputs[:, None], count, axis=1)
+        return machine.sight.batch(np.vstack([times[None, :], self.y.T, given, rates])) | {
+            "forces": forces.reshape(-1, count),
+            "forces_world": world.reshape(-1, count),
+            "forces_base": base.reshape(-1, count),
+            "points": points.reshape(-1, count),
             "gaps": gaps,
-            "law_torques": laws,
+            "law_torques": np.zeros((len(machine.driven), count)),
         }
 
     def pose(self) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     names = {"kinetic": "kinetic_energy", "potential": "potential_energy", "total": "energy"}
     for k, (word, name) in enumerate(names.items()):
         values = data[name].values
-        curve(axes, k, t, values - values[0], f"{word}\n(from {values[0]:.6g} J)")
+        curve(axes, k, t, values - values[0], f"{word}, from {values[0]:.6g} J")
     axes.set_xlabel("time (s)")
     axes.set_ylabel("change of energy (J)")
     legend(axes)

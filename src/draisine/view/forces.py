@@ -16,32 +16,21 @@ DIRECTIONS = ("normal", "along", "across")
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Return three axes: normal forces, tangential forces, and tangential over normal force.
-
-    A colour is a contact, a dash a direction.
-    """
+    """Return three axes: normal forces, tangential forces, and tangential over normal force."""
     if "contact_force" not in data:
         raise ParameterError("this run has no contact forces to draw.")
     normal, tangential, ratio = new_figure(3, 1, (7.5, 7.0)) if axes is None else axes
     t = data["time"].values
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         force = data["contact_force"].sel(contact=contact)
-        colour = COLOURS[k % 7]
-        for j, direction in enumerate(DIRECTIONS):
-            where = normal if direction == "normal" else tangential
-            label = contact if direction == "normal" else f"{contact}, {direction}"
-            where.plot(
-                t,
-                force.sel(direction=direction).values,
-                color=colour,
-                linestyle=DASHES[max(0, j - 1)],
-                linewidth=1.6,
-                label=label,
-            )
+        push, along, across = (force.sel(direction=d).values for d in DIRECTIONS)
         needed = data["friction_needed"].sel(contact=contact).values
-        ratio.plot(t, needed, color=colour, linewidth=1.6, label=contact)
-        if np.isnan(needed).any():
-            ratio.plot([], [], " ", label=f"({contact}: gaps where\nthe ground pulls)")
+        colour, dash = COLOURS[k % 7], DASHES[k % 7]
+        normal.plot(t, push, color=colour, ls=dash, lw=1.6, label=contact)
+        tangential.plot(t, along, color=colour, ls="-", lw=1.6, label=f"{contact}, along")
+        tangential.plot(t, across, color=colour, ls="--", lw=1.6, label=f"{contact}, across")
+        pulls = " (gap where the ground pulls)" if np.isnan(needed).any() else ""
+        ratio.plot(t, needed, color=colour, ls=dash, lw=1.6, label=contact + pulls)
     for panel, text in (
         (normal, "normal force (N)"),
         (tangential, "tangential force (N)"),

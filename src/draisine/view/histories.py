@@ -11,9 +11,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def draw(
-    data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None
-) -> "Axes":
+def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
     """Return axes with series over time; they must have the same unit. Angles are in degrees."""
     bodies = bodies_of(data)
     if names is None:

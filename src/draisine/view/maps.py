@@ -1,4 +1,4 @@
-"""Maps over two coordinates, as lines of equal value."""
+"""Maps over two coordinates, as bands of equal value."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Return one axes per variable of a map, with lines of equal value; angles are in degrees."""
+    """Return one axes per variable of a map, with bands of equal value; angles are in degrees."""
     names = [str(n) for n in data.data_vars]
     if "time" in data.dims or any(len(data[n].dims) != 2 for n in names):
         raise ParameterError("this is no map: it needs variables over two coordinates.")
@@ -33,13 +33,12 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
     first, second = (str(d) for d in data[name].dims)
     (x, x_unit), (y, y_unit), (z, z_unit) = (_shown(data, n) for n in (first, second, name))
-    lines = axes.contour(x, y, z.T, levels=15, cmap="cividis", linewidths=1.4)
-    axes.clabel(lines, fontsize=8, fmt="%g")
-    axes.set_title(f"{words(name)} ({z_unit})" if z_unit else words(name), fontsize=10)
+    filled = axes.contourf(x, y, z.T, levels=12, cmap="cividis")
+    axes.contour(x, y, z.T, levels=filled.levels, colors="white", linewidths=0.5)
+    axes.figure.colorbar(filled, ax=axes, shrink=0.95, label=z_unit)
+    axes.set_title(words(name), fontsize=10)
     axes.set_xlabel(f"{words(first)} ({x_unit})")
     axes.set_ylabel(f"{words(second)} ({y_unit})")
-    axes.grid(color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
 
 
 def _shown(data: "Dataset", name: str) -> tuple[Any, str]:

@@ -18,14 +18,12 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     """
     from matplotlib.figure import Figure
 
-    bodies = bodies_of(data)
+    bodies, wide = bodies_of(data), _stretched(data)
     if axes is None:
-        figure = Figure(figsize=(11.0, 9.0), layout="constrained")
-        plan = [["top", "top"], ["angles", "rates"], ["speed", "forces"], ["energies", "energies"]]
-        axes = figure.subplot_mosaic(plan, height_ratios=[1.5, 1, 1, 1])
+        figure: Any = Figure(figsize=(11.0, 9.5), layout="constrained")
+        axes = figure.subplot_mosaic(_STRETCHED if wide else _ROUND, height_ratios=[1.2, 1, 1, 1])
         figure.suptitle(str(data.attrs.get("title", "")))
-    span = float(np.ptp(data["contact_point"].values[..., 0])) if "contact_point" in data else 10.0
-    top.draw(data, axes["top"], every=_every(data), scale=1.0 if span < 60 else 2.0)
+    top.draw(data, axes["top"], every=_every(data), columns=4 if wide else 2)
     turning = ["lean", *(j.name for j in bodies.model.joints if "wheel" not in j.name)]
     histories.draw(data, axes["angles"], turning)
     histories.draw(data, axes["rates"], [f"{name}_rate" for name in turning])
@@ -34,6 +32,16 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     _normal_forces(data, axes["forces"])
     energies.draw(data, axes["energies"])
     return axes
+
+
+_STRETCHED = [["top", "top"], ["angles", "rates"], ["speed", "forces"], ["energies", "energies"]]
+_ROUND = [["top", "angles"], ["top", "rates"], ["speed", "forces"], ["energies", "energies"]]
+
+
+def _stretched(data: "Dataset") -> bool:
+    """Return whether the way is much longer than wide."""
+    spans = np.ptp(data["position"].values[:, :2], axis=0)
+    return bool(spans[1] < 0.5 * spans[0])
 
 
 def _every(data: "Dataset") -> float:

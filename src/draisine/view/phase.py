@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def draw(
-    data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None
-) -> "Axes":
+def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
     """Return axes with coordinates against their rates; a dot marks the start, a cross the end."""
     bodies = bodies_of(data)
     if names is None:

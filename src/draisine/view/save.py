@@ -6,16 +6,13 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError
-from draisine.experiment.store import check_target, replace
+from draisine.experiment.store import FIGURES, check_target, replace
 from draisine.view.style import figure_of
-
-FORMATS = (".png", ".svg", ".pdf")
-"""What a figure can be written as."""
 
 
 def save(axes: Any, path: Path) -> None:
     """Write the figure that axes belong to; nothing half-written remains if that fails."""
-    check_target(path, FORMATS)
+    check_target(path, FIGURES)
     folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
     try:
         whole = folder / path.name

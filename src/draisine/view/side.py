@@ -6,7 +6,7 @@ import numpy as np
 
 from draisine.model import Model, Wheel
 from draisine.view.skeleton import links, rim
-from draisine.view.style import COLOURS, given_or_new, legend, plain
+from draisine.view.style import COLOURS, given_or_new, legend, plain, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,9 @@ def drawing(model: Model, axes: "Axes | None" = None) -> "Axes":
         if len(points):
             axes.plot(points[:, 0], points[:, 2], color=colour, lw=3, solid_capstyle="round")
         com = np.asarray(body.com, float)
-        axes.plot(com[0], com[2], "o", color=colour, ms=8, label=f"{body.name}, {body.mass:g} kg")
+        axes.plot(
+            com[0], com[2], "o", color=colour, ms=8, label=f"{words(body.name)}, {body.mass:g} kg"
+        )
     for contact in model.contacts:
         if isinstance(contact, Wheel):
             around = rim(contact)
@@ -31,7 +33,7 @@ def drawing(model: Model, axes: "Axes | None" = None) -> "Axes":
     for joint in model.joints:
         through, axis = np.asarray(joint.through, float), np.asarray(joint.axis, float)
         if np.hypot(axis[0], axis[2]) > 1e-6:
-            along = axis / np.linalg.norm(axis) * (high - low)
+            along = axis / np.linalg.norm(axis) * 1.1 * (high - low)
             ends = np.array([through, through + along])
             axes.plot(ends[:, 0], ends[:, 2], color="grey", lw=1, ls="--")
     axes.axhline(0.0, color="black", lw=0.8)

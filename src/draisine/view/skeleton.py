@@ -9,12 +9,18 @@ from draisine.model import Model, Wheel
 
 
 def links(model: Model) -> dict[str, list[Floats]]:
-    """Return, per body, points of the drawing to be joined by lines: its joints, wheels, contacts."""
+    """Return, per body, points of the drawing to be joined by lines: its joints and contacts.
+
+    A joint stands where its axis passes between the mass centres of its two bodies.
+    """
     found: dict[str, list[Floats]] = {body.name: [] for body in model.bodies}
     for joint in model.joints:
-        through = np.asarray(joint.through, float)
-        found[joint.parent].append(through)
-        found[joint.child].append(through)
+        through, axis = np.asarray(joint.through, float), np.asarray(joint.axis, float)
+        axis = axis / np.linalg.norm(axis)
+        centres = [np.asarray(model.body(n).com, float) for n in (joint.parent, joint.child)]
+        place = through + axis * (axis @ (sum(centres) / 2.0 - through))
+        found[joint.parent].append(place)
+        found[joint.child].append(place)
     for contact in model.contacts:
         if not isinstance(contact, Wheel):
             found[contact.body].append(np.asarray(contact.point, float))

@@ -45,15 +45,19 @@ def plain(axes: "Axes") -> "Axes":
     return axes
 
 
-def legend(axes: "Axes", columns: int = 1) -> None:
-    """Put the legend beside the curves, where it hides nothing."""
-    if axes.get_legend_handles_labels()[1]:
+def legend(axes: "Axes", columns: int = 4) -> None:
+    """Put the legend above the axes, where it hides nothing."""
+    labels = axes.get_legend_handles_labels()[1]
+    if labels:
         axes.legend(
-            loc="upper left",
-            bbox_to_anchor=(1.01, 1.0),
-            borderaxespad=0.0,
+            loc="lower left",
+            bbox_to_anchor=(0.0, 1.0),
+            borderaxespad=0.2,
             frameon=False,
-            ncols=columns,
+            ncols=min(columns, len(labels)),
+            fontsize=9,
+            handlelength=2.4,
+            columnspacing=1.4,
         )
 
 
@@ -81,9 +85,7 @@ def bodies_of(data: "Dataset") -> Bodies:
 
 def curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
     """Draw the k-th curve."""
-    axes.plot(
-        x, y, color=COLOURS[k % 7], linestyle=DASHES[k % 7], linewidth=1.6, label=label
-    )
+    axes.plot(x, y, color=COLOURS[k % 7], linestyle=DASHES[k % 7], linewidth=1.6, label=label)
 
 
 def figure_of(axes: Any) -> "Figure":

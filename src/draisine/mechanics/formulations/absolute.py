@@ -189,7 +189,9 @@ class Absolute:
         found = self.equations
         D, U = matrix(found.rows, found.bodies), matrix(found.user, found.bodies)
         arrays: dict[str, Any] = {"M": found.M, "Q": found.Q, "D": D, "U": U}
-        arrays |= {key: [getattr(row, key) for row in found.rows] for key in ("g", "b", "c")}
+        arrays |= {
+            key: [getattr(row, key) for row in found.rows] for key in ("g", "b", "c", "size")
+        }
         arrays["gu"] = [row.g for row in found.user]
         arrays["gaps"] = [row.gap for row in found.rows if row.gap is not None]
         arrays["r"] = [row.gap for row in found.user[6:]]
@@ -222,9 +224,8 @@ class Absolute:
         out["M"] = M.reshape(6 * n, 6 * n)
         out["Q"] = out["Q"].reshape(n, 2, 3).transpose(1, 0, 2).ravel()
         out["D"], out["U"] = out["D"].reshape(-1, 6 * n), out["U"].reshape(-1, 6 * n)
-        whole = np.isfinite(out["D"]).all(axis=1) & np.isfinite(out["g"])
-        if not whole.all():
-            wrong = [label for label, fine in zip(self.labels, whole, strict=True) if not fine]
+        wrong = [label for label, size in zip(self.labels, out["size"], strict=True) if size < 1e-7]
+        if wrong:
             raise SingularityError(
                 f"rows {', '.join(wrong)} are degenerate here; does a wheel lie flat, or a blade "
                 "stand upright?"

@@ -47,7 +47,8 @@ class Row:
 
     Its rate is the same form of the accelerations plus g. As a constraint it equals b, whose rate
     is c; `gap` is the condition on the coordinates that it comes from, None where there is none;
-    `angle` says that whole turns of the gap do not count.
+    `angle` says that whole turns of the gap do not count. `size` is the length of the vector that
+    its direction was made of; where that vanishes, the row has no direction.
     """
 
     label: str
@@ -57,6 +58,7 @@ class Row:
     angle: bool = False
     b: Scalar = 0.0
     c: Scalar = 0.0
+    size: Scalar = 1.0
 
 
 def coincidence(
@@ -96,13 +98,14 @@ def point_velocity(
     n: Array,
     ndot: Array,
     gap: Scalar | None = None,
+    size: Scalar = 1.0,
 ) -> Row:
     """Return the row of `n . (v + w x arm)`: the velocity of the body's material at a point that
     may wander over it (`armdot` is the whole rate of the arm) along a direction that may turn.
     """
     body = bodies[i]
     g = n @ body.turning(armdot) + ndot @ (body.v + body.turning(arm))
-    return Row(label, {i: (n, cross(arm, n))}, g, gap)
+    return Row(label, {i: (n, cross(arm, n))}, g, gap, size=size)
 
 
 def unit_rate(x: Array, xdot: Array) -> tuple[Array, Array, Scalar]:
@@ -164,7 +167,7 @@ def contact_rows(
     contact: Contact, names: tuple[str, ...], i: int, bodies: list[Placed], anchor: Array
 ) -> list[Row]:
     """Return the rows by which the ground holds a contact; `anchor` is where a pin holds."""
-    body = bodies[i]
+    body, size = bodies[i], 1.0
     if isinstance(contact, Pin):
         arm = body.arm(contact.point)
         armdot = body.turning(arm)
@@ -174,14 +177,14 @@ def contact_rows(
         arm = body.arm(contact.point)
         armdot = body.turning(arm)
         heading = body.R @ (contact.heading / norm(contact.heading))
-        across, acrossdot, _ = unit_rate(cross(UP, heading), cross(UP, body.turning(heading)))
+        across, acrossdot, size = unit_rate(cross(UP, heading), cross(UP, body.turning(heading)))
         height = body.x[2] + arm[2]
         axes = {"normal": (UP, NONE, height), "across": (across, acrossdot, None)}
     else:
         axle = body.R @ (contact.axle / norm(contact.axle))
         axledot = body.turning(axle)
         steep = UP - axle[2] * axle
-        e, edot, _ = unit_rate(steep, -(axledot[2] * axle + axle[2] * axledot))
+        e, edot, size = unit_rate(steep, -(axledot[2] * axle + axle[2] * axledot))
         along, alongdot, _ = unit_rate(cross(axle, UP), cross(axledot, UP))
         hub = body.arm(contact.centre)
         ring = contact.radius - contact.crown
@@ -194,7 +197,7 @@ def contact_rows(
             "across": (cross(UP, along), cross(UP, alongdot), None),
         }
     return [
-        point_velocity(f"{contact.name}.{k}", i, bodies, arm, armdot, n, ndot, gap)
+        point_velocity(f"{contact.name}.{k}", i, bodies, arm, armdot, n, ndot, gap, size)
         for k, (n, ndot, gap) in axes.items()
         if k in names
     ]

@@ -252,14 +252,22 @@ class Derivation:
 class Partitioned:
     """A bicycle in Escalona and Recuero's coordinates; `speed` switches their driving constraint on:
     the rear wheel rolls so that its radius times its rolling angle is `speed` times t.
+
+    States that break the constraints by more than `tolerance` (m, or relative to the speeds) are
+    refused.
     """
 
     def __init__(
-        self, model: Model, speed: float | None = None, realise: Realise = interpreted
+        self,
+        model: Model,
+        speed: float | None = None,
+        realise: Realise = interpreted,
+        tolerance: float = 1e-8,
     ) -> None:
         if speed is not None and not np.isfinite(speed):
             raise ParameterError(f"speed = {speed} m/s is not a finite number.")
-        self.bike, self.model, self.speed = bicycle(model), model, speed
+        self.bike, self.model = bicycle(model), model
+        self.speed, self.tolerance = speed, tolerance
         derivation = Derivation(self.bike, speed)
         self.extra, self.size = derivation.extra, len(derivation.p)
         found = derivation.derive()
@@ -346,7 +354,10 @@ class Partitioned:
         p = p.copy()
         for _ in range(50):
             found = self.closure(p=p)
-            step = np.linalg.solve(found["slopes"].reshape(2, 2), -found["contact"])
+            slopes = found["slopes"].reshape(2, 2)
+            if np.linalg.cond(slopes) > 1e12:
+                break
+            step = np.linalg.solve(slopes, -found["contact"])
             p[[BETA, -1]] += np.clip(step, -0.5, 0.5)
             if np.abs(step).max() < 1e-14:
                 return p
@@ -367,7 +378,7 @@ class Partitioned:
         up = (leaned @ fork @ rot_y(p[EPSILON]))[2]
         return float(np.arctan2(up[2], -up[0]))
 
-    def enter(self, t: float, state: Moving, tolerance: float = 1e-8) -> tuple[Floats, Floats]:
+    def enter(self, t: float, state: Moving) -> tuple[Floats, Floats]:
         """Return p and pdot for a user's state, after checking that it satisfies the constraints."""
         bike = self.bike
         R = np.asarray(rotation(np.asarray(state.q, float)), float)
@@ -390,7 +401,7 @@ class Partitioned:
         found = self.look(t, p, np.zeros(self.size), np.zeros(len(self.model.inputs)))
         pdot[-1] = -(found["D"][1] @ pdot) / found["D"][1, -1]
         wrong = np.concatenate([[C[2], *found["contact"], Cdot[2]], found["D"] @ pdot - found["b"]])
-        if np.abs(wrong).max() > tolerance * max(1.0, float(np.abs(pdot).max())):
+        if np.abs(wrong).max() > self.tolerance * max(1.0, float(np.abs(pdot).max())):
             names = ["rear height", "front height", "front tangent", "rear.normal", *self.labels]
             worst = int(np.argmax(np.abs(wrong)))
             raise ConfigurationError(
@@ -477,9 +488,13 @@ class Partitioned:
 
 
 def accelerations(
-    model: Model, *, speed: float | None = None, realise: Realise = interpreted
+    model: Model,
+    *,
+    speed: float | None = None,
+    realise: Realise = interpreted,
+    tolerance: float = 1e-8,
 ) -> Accelerate:
     """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a bicycle that rolls freely,
     or is driven at a speed.
     """
-    return Partitioned(model, speed, realise).accelerate
+    return Partitioned(model, speed, realise, tolerance).accelerate

@@ -318,11 +318,15 @@ def _dynamics(
 
 
 class Planar:
-    """A bicycle in SE(2) x S."""
+    """A bicycle in SE(2) x S; states that break its constraints by more than `tolerance` (m, or
+    relative to the speeds) are refused.
+    """
 
-    def __init__(self, model: Model, realise: Realise = interpreted) -> None:
+    def __init__(
+        self, model: Model, realise: Realise = interpreted, tolerance: float = 1e-8
+    ) -> None:
         self.bike = bicycle(model)
-        self.model = model
+        self.model, self.tolerance = model, tolerance
         n = JOINTS + len(model.joints)
         graph = Graph()
         sizes = {"t": 1, "coordinates": n, "speeds": n, "inputs": len(model.inputs)}
@@ -370,7 +374,7 @@ class Planar:
         out = self.evaluate(t=[t], coordinates=coordinates, speeds=speeds, inputs=inputs)
         return {key: out[key].reshape(shape) for key, shape in self.shapes.items()}
 
-    def enter(self, state: Moving, tolerance: float = 1e-8) -> tuple[Floats, Floats]:
+    def enter(self, state: Moving) -> tuple[Floats, Floats]:
         """Return coordinates and speeds for a user's state, after checking that the rear wheel
         stands on the ground and keeps on doing so.
         """
@@ -390,7 +394,7 @@ class Planar:
         V = V - np.cross(UP * yaw_rate, hub) - np.cross(AHEAD * W[0], hub - bike.k3 * UP)
         speeds = np.concatenate([V[:2], [yaw_rate, -W[0], pitch_rate], state.v[6:]])
         scale = max(1.0, float(np.abs(speeds).max()))
-        if abs(C0[2]) > tolerance or abs(V[2]) > tolerance * scale:
+        if abs(C0[2]) > self.tolerance or abs(V[2]) > self.tolerance * scale:
             raise ConfigurationError(
                 f"the rear wheel is {C0[2]:.3g} m over the ground and leaves it with {V[2]:.3g} m/s; "
                 "in SE(2) x S it must stand on it."
@@ -442,11 +446,12 @@ class Planar:
         twist = np.concatenate([R.T @ a - np.cross(W, state.v[:3]), R.T @ alpha])
         return np.concatenate([twist, vdot[JOINTS:]]), self._forces(out, vdot, lam)
 
-    def _check(self, out: Any, speeds: Floats, tolerance: float = 1e-8) -> None:
+    def _check(self, out: Any, speeds: Floats) -> None:
         wrong = out["C"] @ speeds - out["b"]
         worst = int(np.argmax(np.abs(wrong)))
         scale = max(1.0, float(np.abs(speeds).max()))
-        if abs(out["gap"][0]) > tolerance or abs(wrong[worst]) > tolerance * scale:
+        off = abs(out["gap"][0]) > self.tolerance
+        if off or abs(wrong[worst]) > self.tolerance * scale:
             names = ["rear.along", "rear.across", *(f"front.{k}" for k in "xyz")]
             names += [f"{j.name}.law" for j in self.model.joints if j.law is not None]
             raise ConfigurationError(
@@ -480,6 +485,8 @@ class Planar:
         return np.linalg.solve(self.stacked(out["C"]), np.concatenate([out["b"], u]))
 
 
-def accelerations(model: Model, *, realise: Realise = interpreted) -> Accelerate:
+def accelerations(
+    model: Model, *, realise: Realise = interpreted, tolerance: float = 1e-8
+) -> Accelerate:
     """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a bicycle."""
-    return Planar(model, realise).accelerate
+    return Planar(model, realise, tolerance).accelerate

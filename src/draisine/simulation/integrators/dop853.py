@@ -39,6 +39,7 @@ def _run(
     project_table: Floats,
     project_size: int,
     pose_size: int,
+    wheels: int,
     tail: Floats,
     floors: Floats,
     y0: Floats,
@@ -67,6 +68,7 @@ def _run(
     K = np.empty((16, n))
     out = np.empty(rate_size)
     settled = np.empty(max(project_size, 1))
+    headings, aside = np.full(2 * wheels, np.nan), np.full(2 * wheels, np.nan)
     t, h, at = t0, min(0.01, t1 - t0), 0
     while at < len(grid) and grid[at] <= t0:
         samples[at] = y
@@ -114,6 +116,7 @@ def _run(
         end = t1 if final else t + h
         if at < len(grid) and grid[at] < end:
             before = at
+            aside[:] = np.nan
             at = _dense(
                 rate,
                 rate_table,
@@ -136,12 +139,14 @@ def _run(
             for i in range(before, at):
                 x[0] = grid[i]
                 x[1 : 1 + n] = samples[i]
-                settle(project, project_table, x, settled, pose_size)
+                settle(project, project_table, x, settled, pose_size, aside)
                 samples[i] = x[1 : 1 + n]
         t = end
         x[0] = t
         x[1 : 1 + n] = new
-        settle(project, project_table, x, settled, pose_size)
+        wrong = settle(project, project_table, x, settled, pose_size, headings)
+        if wrong:
+            return wrong, at, t
         y[:] = x[1 : 1 + n]
         if final and at < len(grid):
             samples[at] = y

@@ -25,6 +25,7 @@ def _run(
     project_table: Floats,
     project_size: int,
     pose_size: int,
+    wheels: int,
     tail: Floats,
     floors: Floats,
     t0: float,
@@ -41,6 +42,7 @@ def _run(
     past = np.empty((4, rate_size))
     out = np.empty(rate_size)
     settled = np.empty(max(project_size, 1))
+    headings = np.full(2 * wheels, np.nan)
     for i in range(4):
         x[0] = t0 + i * h
         x[1 : 1 + n] = samples[i]
@@ -63,7 +65,9 @@ def _run(
                 for j in range(1, len(corrector)):
                     step += corrector[j] * past[j - 1, k]
                 x[1 + k] = samples[i, k] + h * step
-        settle(project, project_table, x, settled, pose_size)
+        wrong = settle(project, project_table, x, settled, pose_size, headings)
+        if wrong:
+            return wrong, i
         samples[i + 1] = x[1 : 1 + n]
         evaluate(rate, rate_table, x, out)
         for j in range(3, 0, -1):

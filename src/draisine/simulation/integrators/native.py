@@ -15,9 +15,9 @@ from numpy.typing import NDArray
 Floats = NDArray[Any]
 F = TypeVar("F", bound=Callable[..., Any])
 
-DONE, NOT_FINITE, DEGENERATE, TOO_SMALL = 0, 1, 2, 3
+DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT = 0, 1, 2, 3, 4
 """How a stretch ended: whole; a value that is no number; a pivot near zero; no step is small
-enough.
+enough; a wheel fell flat.
 """
 
 
@@ -31,7 +31,7 @@ def jit(function: F) -> F:
         compiled = njit(cache=True, nogil=True)(function)
     except RuntimeError:  # nowhere to write
         return cast(F, njit(nogil=True)(function))
-    kept = getattr(compiled._cache, "_cache_file", None)
+    kept: Any = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
     if hasattr(kept, "_source_stamp"):
         kept._source_stamp = (kept._source_stamp, _sources())
     return cast(F, compiled)
@@ -79,6 +79,7 @@ class Problem:
     project_table: Floats
     project_size: int
     pose_size: int
+    wheels: int
     tail: Floats
     floors: Floats
     keep: Any = field(default=None, repr=False)
@@ -94,6 +95,7 @@ class Problem:
             self.project_table,
             self.project_size,
             self.pose_size,
+            self.wheels,
             self.tail,
             self.floors,
         )
@@ -106,20 +108,30 @@ def evaluate(rate: int, table: Floats, x: Floats, out: Floats) -> None:
 
 
 @jit
-def settle(project: int, table: Floats, x: Floats, out: Floats, pose_size: int) -> None:
+def settle(
+    project: int, table: Floats, x: Floats, out: Floats, pose_size: int, headings: Floats
+) -> int:
     """Replace the pose and shape in x by their projection: one Newton step, and more (four at most)
-    where it began with a gap above 1e-8, whose square could be seen.
+    where it began with a gap above 1e-8, whose square could be seen. Return FLAT where a wheel's
+    heading turned round against `headings`, which are then those of x: it fell flat on the way.
     """
+    status = 0
     if project != 0:
         for _ in range(4):
             call(project, x.ctypes.data, table.ctypes.data, out.ctypes.data, 1)
             for k in range(pose_size):
                 x[1 + k] = out[k]
             worst = 0.0
-            for k in range(pose_size, len(out)):
+            for k in range(pose_size, len(out) - len(headings)):
                 worst = max(worst, abs(out[k]))
             if not worst > 1e-8:
                 break
+        first = len(out) - len(headings)
+        for k in range(0, len(headings), 2):
+            if headings[k] * out[first + k] + headings[k + 1] * out[first + k + 1] < 0.0:
+                status = 4
+        headings[:] = out[first:]
+    return status
 
 
 @jit

@@ -19,6 +19,7 @@ def _run(
     project_table: Floats,
     project_size: int,
     pose_size: int,
+    wheels: int,
     tail: Floats,
     floors: Floats,
     y: Floats,
@@ -36,6 +37,7 @@ def _run(
     k1, k2 = np.empty(rate_size), np.empty(rate_size)
     k3, k4 = np.empty(rate_size), np.empty(rate_size)
     settled = np.empty(max(project_size, 1))
+    headings = np.full(2 * wheels, np.nan)
     samples[0] = y
     for i in range(steps):
         t = t0 + i * h
@@ -59,7 +61,9 @@ def _run(
         for k in range(n):
             x[1 + k] = start[k] + h * (k1[k] + 2.0 * (k2[k] + k3[k]) + k4[k]) / 6.0
         x[0] = t0 + (i + 1) * h
-        settle(project, project_table, x, settled, pose_size)
+        wrong = settle(project, project_table, x, settled, pose_size, headings)
+        if wrong:
+            return wrong, i
         samples[i + 1] = x[1 : 1 + n]
     return 0, steps
 

@@ -1,0 +1,43 @@
+"""How the documentation is built: `sphinx-build -W -b html docs docs/_build/html`."""
+
+import re
+from importlib.metadata import version as installed
+from typing import Any
+
+project = "draisine"
+author = "The draisine developers"
+copyright = "the draisine developers, MIT licence"
+release = version = installed("draisine")
+
+extensions = ["myst_parser", "sphinx.ext.autodoc"]
+myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = True
+html_theme = "furo"
+html_title = "draisine"
+exclude_patterns = ["_build"]
+default_role = "code"
+numfig = False
+math_numfig = False
+math_eqref_format = "({number})"
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+autodoc_class_signature = "mixed"
+suppress_warnings = ["myst.header"]
+
+CITED = re.compile(r"\[([a-z][a-z0-9-]*)\]")
+
+
+def link_equations(
+    app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]
+) -> None:
+    """Turn `eq. [gap]` in docstrings into a link to that equation of the theory."""
+    text = "\n".join(lines)
+    cited = re.compile(r"\beqs?\.\s+\[[a-z0-9-]+\](?:\s*(?:-|,|and)\s*\[[a-z0-9-]+\])*")
+    text = cited.sub(lambda found: CITED.sub(r":eq:`\1`", found.group()), text)
+    lines[:] = text.split("\n")
+
+
+def setup(app: Any) -> None:
+    """Connect the hook."""
+    app.connect("autodoc-process-docstring", link_equations)

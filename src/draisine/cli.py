@@ -1,0 +1,532 @@
+"""The command line: verbs over the package, no logic of their own.
+
+Everything heavy is imported inside the commands, so that help is there at once.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from cyclopts import App, CycloptsError, Parameter
+
+from draisine import __version__
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from draisine.experiment.check import Finding
+    from draisine.experiment.run import Result
+    from draisine.system import System
+
+FIRST = "mauny2018/passive-stabilisation"
+"""What `draisine run` runs when nothing else is asked for."""
+
+app = App(
+    name="draisine",
+    help="Exact, fast dynamics of machines that roll, grip and bounce.",
+    help_epilogue="With --debug, errors show where they arose.",
+    version=__version__,
+    help_format="plaintext",
+)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit code of a command line: 0, 1 for a failed run or check, 2 for a mistake in
+    what was asked.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    given = [x for x in given if x != "--debug"]
+    try:
+        code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        if debug:
+            raise
+        return _fail(str(error), 2)
+    except KeyboardInterrupt:
+        return _fail("interrupted; nothing was written.", 1)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except Exception as error:
+        if debug:
+            raise
+        return _tell(error)
+    return code if isinstance(code, int) else 0
+
+
+def _tell(error: Exception) -> int:
+    """Return the exit code of an error, after telling it."""
+    from draisine.errors import DraisineError, SimulationError
+
+    if isinstance(error, SimulationError):
+        return _fail(str(error), 1)
+    if isinstance(error, DraisineError):
+        return _fail(str(error), 2)
+    kind = type(error).__name__
+    return _fail(f"{kind}: {error}\nThis should not happen; --debug shows where it arose.", 1)
+
+
+def _fail(text: str, code: int) -> int:
+    print(f"error: {text}", file=sys.stderr)
+    return code
+
+
+def _console() -> "Console":
+    from rich.console import Console
+
+    width = None if sys.stdout.isatty() else 110
+    return Console(width=width, highlight=False, soft_wrap=False)
+
+
+@contextmanager
+def _working(text: str) -> Iterator[None]:
+    """Show that something is going on, on stderr, if that is a terminal."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(text):
+        yield
+
+
+@app.default
+def welcome() -> None:
+    """Say what draisine is and what to try first."""
+    print(
+        f"""draisine {__version__}: exact, fast dynamics of machines that roll, grip and bounce.
+
+Try first:
+  draisine run                     a bicycle steadies itself; a table, a figure, the data
+  draisine list                    vehicles, scenarios, parameter sets ...
+  draisine show whipple            the bicycle: bodies, joints, contacts, parameters
+  draisine check                   published numbers against ours
+  draisine equations whipple --as c --out bicycle.c    its equations of motion as source code
+
+draisine --help lists all commands, draisine COMMAND --help what they take."""
+    )
+
+
+@app.command(name="list")
+def list_(
+    kind: Literal[
+        "all",
+        "vehicles",
+        "scenarios",
+        "sets",
+        "integrators",
+        "laws",
+        "impacts",
+        "formulations",
+        "targets",
+        "figures",
+    ] = "all",
+    *,
+    json: bool = False,
+) -> None:
+    """List what there is: vehicles, scenarios, parameter sets, integrators, laws, targets, figures.
+
+    :param kind: List only this.
+    :param json: Print one JSON object.
+    """
+    from draisine.experiment.library import titles
+    from draisine.registry import FOLDERS, names
+
+    found: dict[str, dict[str, str]] = {}
+    if kind in ("all", "vehicles"):
+        found["vehicles"] = {name: _headline(name) for name in names("vehicle")}
+    if kind in ("all", "scenarios"):
+        found["scenarios"] = {name: title for name, (_, title) in titles().items()}
+    if kind in ("all", "sets"):
+        found["sets"] = _sets()
+    for each in FOLDERS:
+        if each != "vehicle" and kind in ("all", f"{each}s"):
+            found[f"{each}s"] = dict.fromkeys(names(each), "")
+    if json:
+        _print_json(found)
+        return
+    console = _console()
+    for heading, entries in found.items():
+        console.print(f"[bold]{heading}[/bold]")
+        plain = [name for name, text in entries.items() if not text]
+        if plain:
+            console.print(f"  {', '.join(plain)}")
+        for name, text in entries.items():
+            if text:
+                console.print(f"  {name:40s} {text}")
+
+
+def _sets() -> dict[str, str]:
+    """Return the parameter sets of each vehicle that has some."""
+    from draisine.errors import UnknownNameError
+    from draisine.registry import names
+    from draisine.vehicles.sets import parameter_sets
+
+    found = {}
+    for vehicle in names("vehicle"):
+        try:
+            found[vehicle] = ", ".join(parameter_sets(vehicle))
+        except UnknownNameError:
+            continue
+    return found
+
+
+def _headline(vehicle: str) -> str:
+    """Return the first sentence that a vehicle's file says about itself, without importing it."""
+    import ast
+    from importlib.resources import files
+
+    source = files("draisine.vehicles").joinpath(f"{vehicle}.py").read_text(encoding="utf-8")
+    text = ast.get_docstring(ast.parse(source)) or ""
+    return " ".join(text.split("\n\n")[0].split())
+
+
+@app.command
+def show(vehicle: str, *, plot: Path | None = None) -> None:
+    """Show a vehicle: its tree of bodies, freedoms, contacts, inputs, outputs and parameters.
+
+    :param vehicle: A vehicle's name, or FILE.py:function.
+    :param plot: Write a side view of its drawing to this file (.png, .svg, .pdf).
+    """
+    from draisine.registry import find
+    from draisine.system import compile
+
+    if plot is not None:
+        _check_figure(plot)
+    system = compile(vehicle)
+    meanings = getattr(find("vehicle", vehicle), "MEANING", {})
+    _show(system, meanings)
+    if plot is not None:
+        from draisine.view.save import save
+        from draisine.view.side import drawing
+
+        save(drawing(system.model), plot)
+        print(f"drawing: {plot}")
+
+
+def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
+    from rich.table import Table
+    from rich.tree import Tree
+
+    model, console = system.model, _console()
+    mass = {body.name: float(body.mass) for body in model.bodies}
+    base = model.bodies[0].name
+    tree = Tree(f"[bold]{base}[/bold], {mass[base]:g} kg, base in {model.base}")
+    places = {base: tree}
+    waiting = list(model.joints)
+    while waiting:
+        joint = next(j for j in waiting if j.parent in places)
+        waiting.remove(joint)
+        kind = type(joint).__name__.lower()
+        text = f"[bold]{joint.child}[/bold], {mass[joint.child]:g} kg, by {joint.name} ({kind})"
+        places[joint.child] = places[joint.parent].add(text)
+    console.print(tree)
+    machine = system.machine()
+    free, count = len(machine.choice.independent), len(model.speeds)
+    console.print(f"{count} speeds, {count - free} constraints: {free} degrees of freedom")
+    for contact in model.contacts:
+        console.print(f"contact {contact.name}: {type(contact).__name__.lower()} on {contact.body}")
+    console.print(f"inputs: {', '.join(model.inputs) or 'none'}")
+    outputs = Table("output", "unit", "meaning", title="outputs", title_justify="left")
+    for name, unit, meaning in (
+        ("yaw", "rad", "heading, positive to the left"),
+        ("lean", "rad", "lean, positive to the right"),
+        ("pitch", "rad", "pitch, positive nose down"),
+        *((o.name, o.unit, o.meaning) for o in model.outputs),
+    ):
+        outputs.add_row(name, unit, meaning)
+    console.print(outputs)
+    table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
+    for name, value in (system.parameters | system.structure).items():
+        unit, meaning = meanings.get(name, ("", ""))
+        shown = f"{value:.10g}" if isinstance(value, float) else str(value)
+        table.add_row(name, shown, unit, meaning)
+    console.print(table)
+
+
+@app.command
+def run(
+    scenario: str | None = None,
+    *,
+    set: Annotated[list[str], Parameter(name="--set", negative=())] = [],  # noqa: B006
+    parameter_set: str | None = None,
+    initial: Annotated[list[str], Parameter(name="--initial", negative=())] = [],  # noqa: B006
+    until: float | None = None,
+    dt: float | None = None,
+    integrator: str | None = None,
+    out: Path | None = None,
+    plot: Path | None = None,
+    json: bool = False,
+) -> int:
+    """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
+
+    :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
+    :param set: Change a parameter: --set mB=90 --set lam=18deg.
+    :param parameter_set: Take another parameter set of the vehicle.
+    :param initial: Change the initial state: --initial forward_speed=5 --initial lean=10deg.
+    :param until: How long to run, in s.
+    :param dt: Step of fixed-step methods and spacing of samples, in s.
+    :param integrator: Another integrator.
+    :param out: Write the data (.nc, .zarr, .csv).
+    :param plot: Write a figure (.png, .svg, .pdf).
+    :param json: Print one JSON object instead of a table.
+    """
+    from draisine.errors import SimulationError
+    from draisine.experiment.library import load
+    from draisine.experiment.run import run as carry_out
+    from draisine.experiment.store import check_target
+
+    if scenario is None:
+        scenario = FIRST
+        stem = FIRST.rpartition("/")[2]
+        out, plot = out or Path(f"{stem}.nc"), plot or Path(f"{stem}.png")
+    if out is not None:
+        check_target(out)
+    if plot is not None:
+        _check_figure(plot)
+    changes = _assignments("vehicle.parameters", "--set", set)
+    changes |= _assignments("initial", "--initial", initial)
+    asked = {"until": until, "dt": dt, "integrator": integrator}
+    changes |= {f"run.{name}": value for name, value in asked.items() if value is not None}
+    if parameter_set is not None:
+        changes["vehicle.set"] = parameter_set
+    loaded = load(scenario, changes)
+    failed = None
+    with _working(f"running {loaded.name}"):
+        try:
+            result = carry_out(loaded)
+        except SimulationError as error:
+            if error.partial is None:
+                raise
+            result, failed = error.partial, str(error)
+    _report(result, json)
+    _keep(result, out, plot, quiet=json)
+    return 0 if failed is None else _fail(failed, 1)
+
+
+def _assignments(table: str, option: str, given: list[str]) -> dict[str, Any]:
+    """Return NAME=VALUE options as changes of a scenario."""
+    from draisine.errors import ParameterError
+
+    changes: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip() or not value.strip():
+            raise ParameterError(f"{option} {text}: write NAME=VALUE, as in {option} mB=90.")
+        try:
+            changes[f"{table}.{name.strip()}"] = float(value)
+        except ValueError:
+            changes[f"{table}.{name.strip()}"] = value.strip()
+    return changes
+
+
+def _check_figure(path: Path) -> None:
+    from draisine.experiment.store import FIGURES, check_target
+
+    check_target(path, FIGURES)
+
+
+def _report(result: "Result", json: bool) -> None:
+    """Print what a scenario left."""
+    from draisine.experiment.report import remarks, summary, table
+
+    if json:
+        _print_json(summary(result))
+        return
+    from rich.table import Table
+
+    console = _console()
+    console.print(f"[bold]{result.loaded.name}[/bold]: {result.loaded.scenario.title}")
+    rows = table(result)
+    if rows:
+        drawn = Table("quantity", "unit", *_right("start", "end", "least", "largest"))
+        for name, unit, *numbers in rows:
+            drawn.add_row(name, unit, *(f"{x:.6g}" for x in numbers))
+        console.print(drawn)
+    for line in remarks(result):
+        console.print(line)
+
+
+def _right(*headings: str) -> list[Any]:
+    """Return headings of columns of numbers."""
+    from rich.table import Column
+
+    return [Column(heading, justify="right") for heading in headings]
+
+
+def _keep(result: "Result", out: Path | None, plot: Path | None, quiet: bool) -> None:
+    """Write data and figure, and say where."""
+    if out is not None:
+        from draisine.experiment.store import write
+
+        write(result.data, out)
+        if not quiet:
+            print(f"data: {out}")
+    if plot is not None:
+        from draisine.view import maps, overview
+        from draisine.view.save import save
+
+        figure = overview if "time" in result.data.dims else maps
+        save(figure.draw(result.data), plot)
+        if not quiet:
+            print(f"figure: {plot}")
+
+
+@app.command
+def check(*scenarios: str, json: bool = False) -> int:
+    """Hold published numbers against ours; exit with 1 where they disagree.
+
+    :param scenarios: Names or files; without any, all scenarios that ship with the package.
+    :param json: Print one JSON object instead of tables.
+    """
+    from draisine.experiment.check import check as hold
+    from draisine.experiment.library import load
+    from draisine.experiment.library import scenarios as shipped
+
+    chosen = [load(name) for name in scenarios or shipped()]
+    found: dict[str, list[Finding]] = {}
+    console = _console()
+    for loaded in chosen:
+        with _working(f"checking {loaded.name}"):
+            found[loaded.name] = hold(loaded)[1]
+        if not json:
+            bad = [f for f in found[loaded.name] if not f.agrees]
+            _verdict(console, loaded.name, found[loaded.name], bad)
+            if scenarios or bad:
+                _findings(console, found[loaded.name] if scenarios else bad)
+    wrong = sum(not f.agrees for fs in found.values() for f in fs)
+    if json:
+        _print_json({name: [f.as_dict() for f in fs] for name, fs in found.items()})
+    elif len(found) > 1:
+        total = sum(len(fs) for fs in found.values())
+        console.print(f"{total - wrong} of {total} quantities agree.")
+    return 1 if wrong else 0
+
+
+def _verdict(console: "Console", name: str, found: "list[Finding]", bad: "list[Finding]") -> None:
+    if not found:
+        console.print(f"{name}: expects no numbers.")
+        return
+    numbers = sum(f.compared for f in found)
+    word = f"[red]{len(bad)} DISAGREE[/red]" if bad else "[green]agrees[/green]"
+    console.print(f"{name}: {len(found)} quantities, {numbers} numbers, {word}")
+
+
+def _findings(console: "Console", found: "list[Finding]") -> None:
+    from rich.table import Table
+
+    table = Table("quantity", "origin", "expected", "ours", "deviation", "allowed", "at", "")
+    block = None
+    for f in found:
+        if f.block != block:
+            block = f.block
+            table.add_section()
+            table.add_row(f"[italic]{block}[/italic]")
+        mark = "[green]ok[/green]" if f.agrees else "[red]NO[/red]"
+        where = f.where + (f" (worst of {f.compared})" if f.compared > 1 else "")
+        table.add_row(
+            f"  {_escaped(f.quantity)}",
+            f.origin,
+            f"{f.expected:.9g}",
+            f"{f.ours:.9g}",
+            f"{f.deviation:.1e}",
+            f"{f.allowed:.1e}",
+            where,
+            mark,
+        )
+    console.print(table)
+
+
+def _escaped(text: str) -> str:
+    from rich.markup import escape
+
+    return escape(text)
+
+
+@app.command
+def equations(
+    vehicle: str,
+    *,
+    as_: Annotated[str, Parameter(name="--as")] = "c",
+    program: Literal[
+        "rate", "observe", "project", "initial", "rows", "frame", "free", "variation"
+    ] = "rate",
+    set: Annotated[list[str], Parameter(name="--set", negative=())] = [],  # noqa: B006
+    mode: Annotated[list[str], Parameter(name="--mode", negative=())] = [],  # noqa: B006
+    out: Path | None = None,
+) -> None:
+    """Write a vehicle's equations as source code: c, python, javascript, jax, latex or json.
+
+    :param vehicle: A vehicle's name, or FILE.py:function.
+    :param as_: The language.
+    :param program: Which equations: rate is the right-hand side of the motion, observe all that can be seen.
+    :param set: Choose structure or give a parameter: --set slope=10deg.
+    :param mode: The status of a contact: --mode front=open.
+    :param out: Write to this file instead of the screen.
+    """
+    from draisine.experiment.equations import written
+
+    statuses = {k.rpartition(".")[2]: v for k, v in _assignments("mode", "--mode", mode).items()}
+    chosen = {k.rpartition(".")[2]: v for k, v in _assignments("p", "--set", set).items()}
+    text = written(vehicle, as_, program, chosen, statuses)
+    if out is None:
+        print(text, end="" if text.endswith("\n") else "\n")
+        return
+    from draisine.experiment.store import write_text
+
+    write_text(text, out)
+    print(f"equations: {out}")
+
+
+@app.command
+def plot(
+    result: Path,
+    *,
+    figure: str = "overview",
+    series: Annotated[list[str], Parameter(name="--series", negative=())] = [],  # noqa: B006
+    out: Path | None = None,
+) -> None:
+    """Draw a figure from a stored result.
+
+    :param result: A result that `draisine run --out` wrote (.nc, .zarr).
+    :param figure: overview, histories, top, forces, energies, migration, phase or maps.
+    :param series: For histories and phase: what to draw, --series lean --series steer.
+    :param out: Where to write it (.png, .svg, .pdf); beside the result if not given.
+    """
+    from draisine.errors import ParameterError
+    from draisine.experiment.store import read
+    from draisine.registry import find
+
+    target = out or result.with_suffix(".png")
+    _check_figure(target)
+    data = read(result)
+    if figure == "overview" and "time" not in data.dims:
+        figure = "maps"
+    if series and figure not in ("histories", "phase"):
+        raise ParameterError(f"--series goes with histories and phase, not with {figure}.")
+    draw = find("figure", figure).draw
+    from draisine.view.save import save
+
+    save(draw(data, names=series) if series else draw(data), target)
+    print(f"figure: {target}")
+
+
+@app.command
+def schema() -> None:
+    """Print the JSON Schema of scenario files, for editors."""
+    from draisine.experiment.scenario import schema as found
+
+    _print_json(found())
+
+
+def _print_json(found: Any) -> None:
+    import json
+
+    print(json.dumps(found, indent=2, allow_nan=False))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,69 @@
+"""A wheelie: the rear wheel's torque raises the front, the front wheel serves as a gyroscope, the
+steering keeps the lean.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from draisine.control.saturation import check_limit, saturated
+from draisine.mechanics.view import View
+from draisine.scalar import Array, Scalar, where
+
+
+@dataclass(frozen=True)
+class Wheelie:
+    """Raise the front wheel by an angle and stay there.
+
+    Mauny 2018, section 4.3.5 (pitch here is positive nose down, there nose up):
+
+        tau3 = pitch_gain (pitch_target + pitch) + pitch_damping Wy      bounded; target 0 until `lift_at`
+        tau2 = spin_gain (spin_target - front wheel's rate)              from `spin_at` on
+        tau1 = -lean_gain lean - steer_damping steer rate                always
+
+    Without `held` tau3 is zero until `lift_at`. With `spin_gain`, `lean_gain` and `steer_damping` zero only the
+    rear wheel is driven. The same law with another target turns a bicycle in flight (4.3.2).
+    """
+
+    pitch_target: float = math.radians(30.0)
+    pitch_gain: float = 2000.0
+    pitch_damping: float = 200.0
+    drive_limit: float = 130.0
+    lift_at: float = 0.1
+    held: bool = True
+    spin_gain: float = 0.0
+    spin_target: float = 100.0 * math.pi
+    spin_at: float = 1.0
+    lean_gain: float = 0.0
+    steer_damping: float = 0.0
+    steer: str = "steer"
+    front: str = "front_wheel"
+    rear: str = "rear_wheel"
+
+    states: ClassVar[int] = 0
+
+    def __post_init__(self) -> None:
+        check_limit("wheelie: drive_limit", self.drive_limit)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """The times at which torques may jump."""
+        return (self.lift_at, self.spin_at) if self.spin_gain else (self.lift_at,)
+
+    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+        """Return the torques; the law has no states."""
+        target = where(view.t < self.lift_at, 0.0, self.pitch_target)
+        turning = self.pitch_damping * view.angular_velocity[1]
+        drive = saturated(self.pitch_gain * (target + view.pitch) + turning, self.drive_limit)
+        given = {self.rear: drive if self.held else where(view.t < self.lift_at, 0.0, drive)}
+        if self.spin_gain:
+            spin = self.spin_gain * (self.spin_target - view.rate(self.front))
+            given[self.front] = where(view.t < self.spin_at, 0.0, spin)
+        if self.lean_gain or self.steer_damping:
+            given[self.steer] = -self.lean_gain * view.lean - self.steer_damping * view.rate(
+                self.steer
+            )
+        return given, ()
+
+
+LAW = Wheelie

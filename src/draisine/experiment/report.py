@@ -1,0 +1,109 @@
+"""A result in a few words: for people as a table, for programs as plain data."""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from draisine.experiment.quantities import series, unit_of
+from draisine.experiment.run import Result
+
+
+def summary(result: Result) -> dict[str, Any]:
+    """Return what a scenario left as plain data in SI units, ready for JSON."""
+    scenario = result.loaded.scenario
+    found: dict[str, Any] = {
+        "scenario": result.loaded.name,
+        "vehicle": scenario.vehicle.name,
+        "parameters": dict(result.system.parameters),
+        "outcome": result.outcome,
+        "seconds": result.seconds,
+    }
+    if scenario.kind == "map":
+        data = result.data
+        found["ranges"] = {
+            str(n): [_plain(float(v.min())), _plain(float(v.max()))]
+            for n, v in data.data_vars.items()
+        }
+        return found
+    E, T, U = (result.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
+    scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
+    gap = float(np.abs(result.data["gap"].values).max()) if "gap" in result.data else None
+    found["final"] = final(result)
+    found["energy"] = {
+        "start": float(E[0]),
+        "end": float(E[-1]),
+        "max_relative_drift": float(np.abs(E - E[0]).max()) / scale,
+    }
+    found["max_gap"] = gap
+    found["events"] = []
+    return found
+
+
+def final(result: Result) -> dict[str, float | None]:
+    """Return time, outputs, joints and all rates at the end."""
+    model, bodies = result.system.model, result.bodies
+    own = ["yaw", "lean", "pitch", *(o.name for o in model.outputs)]
+    names = [*own, *(f"{n}_rate" for n in own), *(j.name for j in model.joints), *model.speeds]
+    out = {"time": float(result.data["time"].values[-1])}
+    return out | {name: _plain(float(series(name, bodies)[-1])) for name in dict.fromkeys(names)}
+
+
+def _plain(x: float) -> float | None:
+    return x if math.isfinite(x) else None
+
+
+def table(result: Result) -> list[tuple[str, str, float, float, float, float]]:
+    """Return rows of name, unit, start, end, least and largest; angles in degrees."""
+    if result.loaded.scenario.kind == "map":
+        return []
+    model, bodies = result.system.model, result.bodies
+    turning = [j.name for j in model.joints if "wheel" not in j.name]
+    angles = ["lean", "yaw", "pitch"] if model.base == "SE(3)" else ["yaw"]
+    own = [o.name for o in model.outputs]
+    joints = turning if model.joints else []
+    names = [*angles, *joints, *own, *(f"{n}_rate" for n in (*angles[:1], *joints))]
+    rows = []
+    for name in names:
+        x, unit = series(name, bodies), unit_of(name, model)
+        if "rad" in unit:
+            x, unit = np.degrees(x), unit.replace("rad", "deg")
+        rows.append((name, unit, *(_settled(y) for y in (x[0], x[-1], x.min(), x.max()))))
+    return rows
+
+
+def _settled(x: float) -> float:
+    """Return a number for people: round-off is zero."""
+    return 0.0 if abs(x) < 1e-13 else float(x)
+
+
+def remarks(result: Result) -> list[str]:
+    """Return lines about energy, contacts, outcome and time."""
+    found = summary(result)
+    seconds = f"computed in {result.seconds:.3g} s"
+    if "energy" not in found:
+        points = int(np.prod(list(result.data.sizes.values())))
+        ranges = [
+            f"{name}: {_degrees(result, name, low)} to {_degrees(result, name, high)}"
+            for name, (low, high) in found["ranges"].items()
+        ]
+        return [*ranges, f"{points} configurations, {seconds}"]
+    energy = found["energy"]
+    lines = [
+        f"energy: {energy['start']:.9g} J to {energy['end']:.9g} J, largest relative change "
+        f"{energy['max_relative_drift']:.1e}"
+    ]
+    if found["max_gap"] is not None:
+        lines.append(f"largest gap of a contact: {found['max_gap']:.1e} m")
+    time = result.data["time"].values
+    lines.append(f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, {seconds}")
+    return lines
+
+
+def _degrees(result: Result, name: str, value: float | None) -> str:
+    unit = str(result.data[name].attrs.get("units", ""))
+    if value is None:
+        return "undefined"
+    if unit == "rad":
+        return f"{math.degrees(value):.4g} deg"
+    return f"{value:.6g} {unit}".strip()

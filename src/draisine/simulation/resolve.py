@@ -1,0 +1,226 @@
+"""What happens at an event: whether it is an impact, the speeds after it, and which contacts carry
+from then on, rolling or sliding.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from draisine.errors import TerrainError
+from draisine.registry import find
+from draisine.simulation.impacts.resolution import complete
+from draisine.simulation.look import Closed, Contact, Look
+from draisine.simulation.selection import Candidate, Choice, Key, Trial, carry
+from draisine.simulation.step import SLIP, Options
+from draisine.system import Floats
+
+TOUCH = 1e-10
+"""Gaps up to this many metres (per m/s of approach) belong to the same event."""
+
+STILL = 1e-9
+"""Normal contact velocities below this many m/s are none."""
+
+DRIFTING = 1e-6
+"""Tangential contact velocities above this many m/s are slip."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What an event leaves: y, the closed contacts, and the blow, if there was one."""
+
+    y: Floats
+    closed: list[Closed]
+    struck: bool
+    impulses: dict[Key, Floats] = field(default_factory=dict)
+    trials: tuple[Trial, ...] = ()
+
+
+class Resolver:
+    """Decides events of one run."""
+
+    def __init__(self, look: Look, options: Options) -> None:
+        self.look, self.options = look, options
+        self.law = find("impact", options.impact)
+
+    def touching(
+        self,
+        t: float,
+        y: Floats,
+        closed: Sequence[Closed],
+        fired: Sequence[Contact],
+        ended: frozenset[Contact],
+        valid: Callable[[Contact, Floats], bool],
+    ) -> list[Contact]:
+        """Return the contacts that touch: the closed ones that have not ended, those that fired, and
+        all others without a gap.
+        """
+        look, v = self.look, self.look.speeds(y)
+        known = {*(c for c, *_ in closed), *fired} - ended
+        near = sorted({*look.near(t, y, 0.0), *known} - ended, key=lambda c: (c.wheel, c.feature))
+        out = []
+        for contact, row in zip(near, look.meet(t, y, near), strict=True):
+            reach = TOUCH * (1.0 + abs(look.rate(row, v)))
+            if contact in known or (abs(look.gap(row)) <= reach and valid(contact, row)):
+                self._check(contact, row)
+                out.append(contact)
+        return out
+
+    def _check(self, contact: Contact, row: Floats) -> None:
+        """Raise where an edge lies in the plane of a disc."""
+        feature = self.look.terrain[contact.feature]
+        if feature.kind == "edge" and abs(self.look.axle(row) @ feature.numbers[3:]) < 0.02:
+            wheel, name = self.look.key(contact)
+            raise TerrainError(
+                f"wheel {wheel!r}: the edge {name!r} lies almost in the plane of the disc; "
+                "that needs a torus."
+            )
+
+    def resolve(
+        self,
+        t: float,
+        y: Floats,
+        closed: Sequence[Closed],
+        touching: Sequence[Contact],
+        avoid: frozenset[Contact] = frozenset(),
+    ) -> Outcome:
+        """Return what the contacts that touch make of a state; `avoid` are those whose force has
+        just vanished.
+        """
+        look = self.look
+        hits = self._candidates(t, y, touching)
+        v = look.speeds(y)
+        M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
+        struck = self._struck(t, y, hits, {c for c, *_ in closed}, touching)
+        if not struck:
+            y, kept = self._carry(t, y, touching, avoid)
+            return Outcome(y, kept, False)
+        options = self.options
+        blow: Choice = self.law.impact(
+            M,
+            look.machine.driven,
+            hits,
+            v,
+            rest_speed=options.rest_speed,
+            resolution=options.resolution,
+            **options.restitution,
+        )
+        after = y.copy()
+        after[look.pose : look.pose + look.n] = blow.chosen.result
+        after, kept = self._carry(t, after, touching, avoid)
+        return Outcome(after, kept, True, blow.chosen.pushes, blow.trials)
+
+    def _candidates(self, t: float, y: Floats, touching: Sequence[Contact]) -> list[Candidate]:
+        """Return contacts for an impact: with friction they may roll, without they slide."""
+        look = self.look
+        out = []
+        for contact, row in zip(touching, look.meet(t, y, touching), strict=True):
+            mu = self.options.mu[look.machine.wheels[contact.wheel].name]
+            out.append(look.candidate(contact, row, mu, 3 if mu > 0 else 1))
+        return out
+
+    def _choose(
+        self, t: float, y: Floats, candidates: Sequence[Candidate], avoid: frozenset[Key]
+    ) -> Choice:
+        """Return the contacts that carry at acceleration level."""
+        look = self.look
+        parts = look.dynamics(t, y)
+        M = parts["M"].reshape(look.n, look.n)
+        driven, targets = look.machine.driven, parts["driven"]
+        return carry(M, parts["F"], look.speeds(y), driven, targets, candidates, avoid=avoid)
+
+    def _struck(
+        self,
+        t: float,
+        y: Floats,
+        hits: Sequence[Candidate],
+        shut: set[Contact],
+        touching: Sequence[Contact],
+    ) -> bool:
+        """Return whether there is an impact: a contact approaches, or an ideal wheel that will stay
+        on the ground still slips.
+        """
+        v = self.look.speeds(y)
+        if any(k.C[0] @ v < -STILL for k in hits):
+            return True
+        slipping = {
+            k.key
+            for k, c in zip(hits, touching, strict=True)
+            if c not in shut and np.isinf(k.mu) and abs(k.C[0] @ v) <= STILL and _slips(k, v)
+        }
+        if not slipping:
+            return False
+        trial = [replace(k, rows=1, mu=0.0) if k.key in slipping else k for k in hits]
+        choice = self._choose(t, y, [k for k in trial if k.C[0] @ v <= STILL], frozenset())
+        return any(key in slipping and push[0] > 1e-6 for key, push in choice.chosen.pushes.items())
+
+    def _carry(
+        self, t: float, y: Floats, touching: Sequence[Contact], avoid: frozenset[Contact]
+    ) -> tuple[Floats, list[Closed]]:
+        """Return the state and the contacts that stay closed, rolling or sliding; one that begins to
+        slip is given a first small slip.
+        """
+        look, v = self.look, self.look.speeds(y)
+        held = {
+            k.key: (contact, replace(k, rows=1 if k.mu == 0 or _slips(k, v) else 3))
+            for contact, k in zip(touching, self._candidates(t, y, touching), strict=True)
+            if k.C[0] @ v <= STILL
+        }
+        names = frozenset(look.key(c) for c in avoid)
+        onset: dict[Key, Floats] = {}
+        for _ in range(20):
+            candidates = [k for _, k in held.values()]
+            choice = self._choose(t, y, candidates, names)
+            turned = self._turned(choice, held, onset)
+            if not turned:
+                break
+            onset |= turned
+            for key, direction in turned.items():
+                contact, k = held[key]
+                held[key] = (contact, replace(k, rows=1, way=direction))
+        closed = [(c, k.rows, k.mu) for key, (c, k) in held.items() if key in choice.chosen.pushes]
+        begun = [key for key in onset if key in choice.chosen.pushes]
+        if begun:
+            y = self._kick(t, y, {key: held[key][1] for key in choice.chosen.pushes})
+        return y, closed
+
+    def _turned(
+        self,
+        choice: Choice,
+        held: dict[Key, tuple[Contact, Candidate]],
+        onset: dict[Key, Floats],
+    ) -> dict[Key, Floats]:
+        """Return contacts whose friction is beyond the cone, or whose slip begins in another
+        direction than assumed, with the direction in which they slip.
+        """
+        out = {}
+        for key, push in choice.chosen.pushes.items():
+            k = held[key][1]
+            if k.rows == 3 and np.hypot(push[1], push[2]) > k.mu * push[0] + 1e-9:
+                out[key] = -push[1:] / np.linalg.norm(push[1:])
+            elif k.way is not None:
+                slip = k.C[1:] @ choice.chosen.result - k.c[1:]
+                size = float(np.linalg.norm(slip))
+                if size > 1e-12 and np.linalg.norm(slip / size - onset[key]) > 1e-9:
+                    out[key] = slip / size
+        return out
+
+    def _kick(self, t: float, y: Floats, closed: dict[Key, Candidate]) -> Floats:
+        """Return the state with a first slip in the contacts that begin to slide."""
+        look = self.look
+        M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
+        rows, wanted = [], []
+        for k in closed.values():
+            moving = np.concatenate([[0.0], SLIP * k.way]) if k.way is not None else None
+            rows.append(k.C if k.way is not None else k.held)
+            wanted.append(np.zeros(k.rows) if moving is None else moving)
+        v = look.speeds(y)
+        new, _, _ = complete(M, np.vstack(rows), v, np.concatenate(wanted))
+        out = y.copy()
+        out[look.pose : look.pose + look.n] = new
+        return out
+
+
+def _slips(k: Candidate, v: Floats) -> bool:
+    """Return whether a contact point moves over the ground."""
+    return float(np.abs(k.C[1:] @ v).max()) > DRIFTING

@@ -1,0 +1,46 @@
+"""The examples of the documentation run and print what they say: one page, one namespace."""
+
+import doctest
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted(
+    path
+    for path in [ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]
+    if "_build" not in path.parts and ">>> " in path.read_text(encoding="utf-8")
+)
+FENCE = re.compile(r"^```(\S*)")
+
+
+def examples(text):
+    """Return the fenced Python of a page, all other lines blank, so that line numbers stay right."""
+    inside, out = False, []
+    for line in text.splitlines():
+        fence = FENCE.match(line)
+        if fence:
+            inside = not inside and fence.group(1) in ("python", "pycon")
+            out.append("")
+        else:
+            out.append(line if inside else "")
+    return "\n".join(out) + "\n"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_page(page, tmp_path, monkeypatch):
+    for file in page.parent.glob("*.py"):  # files that a page shows lie where a reader would put them
+        shutil.copy(file, tmp_path)
+    monkeypatch.chdir(tmp_path)
+    parser = doctest.DocTestParser()
+    names = {"__name__": "__main__"}
+    text = examples(page.read_text(encoding="utf-8"))
+    test = parser.get_doctest(text, names, page.name, str(page), 0)
+    runner = doctest.DocTestRunner(
+        optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False
+    )
+    told = []
+    runner.run(test, out=told.append)
+    assert not runner.failures, "".join(told)

@@ -1,0 +1,316 @@
+"""Runs with persistent contacts: accuracy, drift, inputs that jump, laws, and runs that must stop."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.errors import ConfigurationError, ParameterError, SimulationError, UnknownNameError
+from draisine.model import Body, Model, Prismatic
+from draisine.scalar import sin, where
+from draisine.simulation.many import simulate_many
+
+# Passive stabilisation of the benchmark bicycle after 5 s; independent computation, quadruple
+# precision. Lean and yaw, joints (steer, rear wheel, front wheel), lean rate about the frame's axis, joint rates, energy.
+END = {
+    "lean": 0.010342440644693847,
+    "yaw": -0.216075181614352,
+    "steer": -0.00818567097025948,
+    "rear_wheel": 77.148736683987,
+    "front_wheel": 66.2178072933779,
+    "Wx": 0.03992682038063508,
+    "steer_rate": -0.061407350782422945,
+    "rear_wheel_rate": 15.408451868030435,
+    "front_wheel_rate": 13.207819546904789,
+    "energy": 1837.0311763095237,
+}
+
+# Net vertical speed of the front contact in micrometres per second over 5 s, per step in seconds: table 2.2
+# of Mauny's thesis (2018), which are the values of the AB4 predictor alone.
+TABLE_2_2 = {0.01: 0.0655, 0.005: 0.0030815, 0.0025: 0.00015257, 0.001: 3.21e-6, 0.0005: 1.8434e-7}
+
+
+def seen(run):
+    data = run.to_xarray()
+    last = data.isel(time=-1)
+    out = {name: float(last[name]) for name in ("lean", "yaw", "energy")}
+    out |= {name: float(last["shape"].sel(joint=name)) for name in last.joint.values}
+    return out | {name: float(last.speeds.sel(speed=name)) for name in last.speed.values}
+
+
+def worst(run):
+    found = seen(run)
+    return max(abs(found[name] - value) / max(1.0, abs(value)) for name, value in END.items())
+
+
+class TestAccuracy:
+    def test_adaptive_method_meets_the_independent_reference(self, bicycle, thrown):
+        run = draisine.simulate(bicycle, thrown, 5.0, dt=0.05, rtol=1e-13, atol=1e-14)
+        assert worst(run) < 1e-12
+
+    def test_coarse_tolerance_takes_few_steps_and_keeps_its_promise(self, bicycle, thrown):
+        run = draisine.simulate(bicycle, thrown, 5.0, dt=0.5, rtol=1e-6, atol=1e-6)
+        assert worst(run) < 1e-4
+
+    @pytest.mark.parametrize(
+        ("integrator", "order"), [("rk4", 4), ("ab4", 4), ("abm4", 4), ("abm5", 5)]
+    )
+    def test_fixed_step_methods_have_their_order(self, bicycle, thrown, integrator, order):
+        errors = [
+            worst(draisine.simulate(bicycle, thrown, 5.0, dt=h, integrator=integrator))
+            for h in (0.01, 0.005)
+        ]
+        assert errors[1] < 5e-6
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.5)
+
+    def test_energy_is_conserved_over_twenty_seconds(self, bicycle, thrown):
+        run = draisine.simulate(bicycle, thrown, 20.0, dt=0.1, rtol=1e-13, atol=1e-14)
+        energy = run.to_xarray().energy.values
+        assert np.ptp(energy) / energy[0] < 1e-12
+
+
+class TestDrift:
+    @pytest.mark.parametrize("step", TABLE_2_2)
+    def test_table_2_2_within_a_factor_two_by_the_predictor_alone(self, bicycle, thrown, step):
+        speeds = {}
+        for integrator in ("ab4", "abm4"):
+            run = draisine.simulate(
+                bicycle, thrown, 5.0, dt=step, integrator=integrator, drift="none"
+            )
+            gap = run.to_xarray().gap.sel(contact="front").values
+            speeds[integrator] = abs(gap[-1] - gap[0]) / 5.0 * 1e6
+        assert 0.5 < speeds["ab4"] / TABLE_2_2[step] < 2.0
+        assert 10 < speeds["ab4"] / speeds["abm4"] < 24
+
+    @pytest.mark.parametrize("step", [0.001, 0.005, 0.02])
+    def test_projection_keeps_contacts_closed_at_any_step(self, bicycle, thrown, step):
+        run = draisine.simulate(bicycle, thrown, 5.0, dt=step, integrator="rk4")
+        assert np.abs(run.to_xarray().gap.values).max() < 1e-14
+
+    def test_stiff_correction_closes_contacts_without_changing_the_motion(self, bicycle, thrown):
+        runs = [
+            draisine.simulate(bicycle, thrown, 5.0, dt=0.001, integrator="abm4", drift=drift)
+            for drift in (0.01, "project")
+        ]
+        corrected, projected = (run.to_xarray() for run in runs)
+        assert np.abs(corrected.gap.values).max() < 2e-11
+        for name in ("Wx", "steer_rate"):
+            a, b = (run.speeds.sel(speed=name).values for run in (corrected, projected))
+            assert_allclose(a, b, rtol=0.0, atol=1e-10)
+
+    def test_stiff_correction_has_a_stability_limit(self, bicycle, thrown):
+        with pytest.raises(SimulationError) as stopped:
+            draisine.simulate(bicycle, thrown, 5.0, dt=0.005, integrator="rk4", drift=0.01)
+        assert len(stopped.value.partial.t) > 1
+
+
+def slider(*, mass: float = 2.0, spring: float = 0.0) -> Model:
+    """A body on a slide along x."""
+    return Model(
+        bodies=[Body("rail"), Body("block", mass)],
+        joints=[Prismatic("slide", "rail", "block", (1.0, 0.0, 0.0), spring=spring)],
+        base="fixed",
+    )
+
+
+class TestInputs:
+    @pytest.mark.parametrize("integrator", ["rk4", "ab4", "abm4", "abm5", "dop853"])
+    def test_a_force_that_jumps_at_a_breakpoint_is_exact(self, integrator):
+        """A constant force from t = 0.37 on: x = f (t - 0.37)^2 / (2 m), exactly."""
+        system = draisine.compile(slider)
+
+        def law(view, z):
+            return {"slide": where(view.t < 0.37, 0.0, 5.0)}, []
+
+        start = draisine.state(system)
+        run = draisine.simulate(
+            system, start, 1.0, dt=0.05, integrator=integrator, law=law, breakpoints=[0.37]
+        ).to_xarray()
+        t = run.time.values
+        expected = np.where(t < 0.37, 0.0, 5.0 / 4.0 * (t - 0.37) ** 2)
+        assert_allclose(run["shape"].sel(joint="slide"), expected, atol=1e-13)
+        assert 0.37 in t
+
+    def test_constant_inputs_do_work(self):
+        system = draisine.compile(slider, spring=3.0)
+        run = draisine.simulate(
+            system, draisine.state(system), 2.0, inputs={"slide": 1.5}
+        ).to_xarray()
+        w = np.sqrt(3.0 / 2.0)
+        expected = 0.5 * (1 - np.cos(w * run.time.values))
+        assert_allclose(run["shape"].sel(joint="slide"), expected, atol=1e-10)
+
+    def test_unknown_input_is_named(self, bicycle, thrown):
+        with pytest.raises(ParameterError, match="Did you mean 'steer'"):
+            draisine.simulate(bicycle, thrown, 1.0, inputs={"ster": 1.0})
+
+
+class Damped:
+    """A law with a state of its own, in scalars of any algebra."""
+
+    states = 1
+
+    def __call__(self, view, z):
+        torque = -0.1 * sin(view.rate("steer")) + z[0]
+        return {"steer": torque}, [view.joint("steer") - z[0]]
+
+
+class DampedInPython(Damped):
+    """The same, by something that only floats can do."""
+
+    def __call__(self, view, z):
+        torque = -0.1 * np.sin(float(view.rate("steer"))) + z[0]
+        return {"steer": torque}, [view.joint("steer") - z[0]]
+
+
+class TestLaws:
+    def test_a_law_in_plain_python_gives_the_same_motion_and_says_it_is_slow(self, bicycle, thrown):
+        options = {"dt": 0.01, "integrator": "rk4"}
+        compiled = draisine.simulate(bicycle, thrown, 0.2, law=Damped(), **options).to_xarray()
+        with pytest.warns(UserWarning, match="runs in Python"):
+            run = draisine.simulate(bicycle, thrown, 0.2, law=DampedInPython(), **options)
+        slow = run.to_xarray()
+        for name in ("speeds", "inputs", "control_state"):
+            assert_allclose(slow[name], compiled[name], atol=1e-14)
+        assert np.abs(compiled.control_state.values).max() > 0
+
+    def test_an_error_inside_a_law_comes_out(self, bicycle, thrown):
+        def law(view, z):
+            if float(view.t) > 0.05:
+                raise RuntimeError("out of battery")
+            return {}, []
+
+        with (
+            pytest.warns(UserWarning, match="runs in Python"),
+            pytest.raises(RuntimeError, match="out of battery"),
+        ):
+            draisine.simulate(bicycle, thrown, 0.2, law=law, dt=0.01, integrator="rk4")
+
+    def test_a_law_for_an_unknown_input_is_named(self, bicycle, thrown):
+        with pytest.raises(ValueError, match="Did you mean 'steer'"):
+            draisine.simulate(bicycle, thrown, 0.2, law=lambda view, z: ({"ster": 1.0}, []))
+
+
+class TestHardConfigurations:
+    def test_pivots_are_chosen_anew_on_the_way(self, bicycle):
+        """The handlebar is turned right round: the pivots of the drawing vanish on the way."""
+        start = draisine.state(bicycle, forward_speed=0.5, steer=1.2, lean=0.1)
+        run = draisine.simulate(bicycle, start, 1.2, inputs={"steer": 3.0}, rtol=1e-12)
+        data = run.to_xarray()
+        steer = data["shape"].sel(joint="steer").values
+        assert len(run.arcs) > 1
+        assert steer.max() > 3.5
+        work = 3.0 * (steer - steer[0])
+        assert_allclose(data.energy - data.energy[0], work, atol=1e-9 * float(data.energy[0]))
+
+    def test_the_orthogonal_kernel_takes_over_where_pivots_fail(self, bicycle):
+        machine = bicycle.machine()
+
+        def pivot(steer):
+            state = draisine.state(bicycle, forward_speed=1.0, steer=steer, lean=0.2)
+            return machine.least_pivot(machine.enter(state)), state
+
+        steers = np.linspace(1.55, 1.75, 201)
+        least = min((pivot(float(x)) for x in steers), key=lambda found: found[0])
+        assert least[0] < 1e-3
+        by_rows = bicycle.accelerate(least[1])
+        taken = bicycle.accelerate(least[1], formulation="projected")
+        for a, b in zip(by_rows, taken, strict=True):
+            assert_allclose(a, b, atol=1e-10 * np.abs(b).max())
+
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            {},
+            {"forward_speed": 0.0, "lean": 0.05},
+            {"forward_speed": -3.0, "lean_rate": 0.1},
+            {"forward_speed": 2.0, "steer": np.radians(60)},
+            {"forward_speed": 2.0, "lean": np.radians(60)},
+            {"forward_speed": 2.0, "steer": np.pi},
+        ],
+    )
+    def test_ordinary_points_run_and_conserve_energy(self, bicycle, asked):
+        run = draisine.simulate(
+            bicycle, draisine.state(bicycle, **asked), 0.3, dt=0.05, rtol=1e-12, atol=1e-13
+        )
+        data = run.to_xarray()
+        assert np.ptp(data.energy.values) < 1e-10 * data.energy.values[0]
+        assert all(np.isfinite(data[name].values).all() for name in ("speeds", "accelerations"))
+
+    def test_a_disc_that_falls_flat_stops_with_a_typed_error_and_its_story(self):
+        disc = draisine.compile("rolling_disc")
+        start = draisine.state(disc, lean=1.0)
+        with pytest.raises(SimulationError, match="stopped after") as stopped:
+            draisine.simulate(disc, start, 5.0, dt=0.01)
+        story = stopped.value.partial.to_xarray()
+        assert float(story.lean[-1]) == pytest.approx(np.pi / 2, abs=0.1)
+        assert np.ptp(story.energy.values) < 1e-6 * story.energy.values[0]
+
+
+class TestArguments:
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            {"until": -1.0},
+            {"until": float("nan")},
+            {"dt": 0.0},
+            {"dt": float("inf")},
+            {"drift": "sometimes"},
+            {"drift": -0.01},
+        ],
+    )
+    def test_impossible_times_are_refused(self, bicycle, thrown, bad):
+        with pytest.raises(ParameterError):
+            draisine.simulate(bicycle, thrown, **({"until": 1.0} | bad))
+
+    def test_unknown_integrator_is_named(self, bicycle, thrown):
+        with pytest.raises(UnknownNameError, match="Did you mean 'rk4'"):
+            draisine.simulate(bicycle, thrown, 1.0, integrator="rk5")
+
+    def test_inconsistent_speeds_are_refused_by_name(self, bicycle, thrown):
+        wrong = draisine.State(thrown.q, thrown.p, thrown.r, thrown.v + np.eye(9)[1])
+        with pytest.raises(ConfigurationError, match="rear"):
+            draisine.simulate(bicycle, wrong, 1.0)
+
+
+class TestMany:
+    def test_lanes_give_the_same_numbers_as_single_runs(self, bicycle, thrown):
+        masses = [80.0, 85.0, 90.0]
+        end = simulate_many(bicycle, [thrown] * 3, 0.5, parameters={"mB": masses}, threads=2)
+        for k, mass in enumerate(masses):
+            one = bicycle.with_parameters(mB=mass)
+            final = draisine.simulate(one, thrown, 0.5, dt=0.005, integrator="rk4").final()
+            assert np.array_equal(end["v"][:, k], final.v)
+            assert np.array_equal(end["p"][:, k], final.p)
+
+    def test_wrong_sizes_and_names_are_refused(self, bicycle, thrown):
+        with pytest.raises(ParameterError, match="2 values for 3"):
+            simulate_many(bicycle, [thrown] * 3, 0.5, parameters={"mB": [1.0, 2.0]})
+        with pytest.raises(ParameterError, match="Did you mean"):
+            simulate_many(bicycle, [thrown], 0.5, parameters={"mBB": [1.0]})
+        with pytest.raises(ParameterError, match="no states"):
+            simulate_many(bicycle, [], 0.5)
+
+
+class TestSystem:
+    def test_a_system_survives_pickling(self, bicycle, thrown):
+        bicycle.machine().rate  # noqa: B018 - something that cannot be pickled is there
+        copy = pickle.loads(pickle.dumps(bicycle))
+        a, b = (system.accelerate(thrown)[0] for system in (bicycle, copy))
+        assert np.array_equal(a, b)
+
+    def test_parameters_are_checked(self, bicycle):
+        with pytest.raises(ParameterError, match="Did you mean 'mB'"):
+            bicycle.with_parameters(mb=3.0)
+        with pytest.raises(ParameterError, match="not a number"):
+            bicycle.with_parameters(mB="heavy")
+        with pytest.raises(ParameterError, match="not finite"):
+            bicycle.with_parameters(mB=float("nan"))
+        with pytest.raises(ValueError, match="negative"):
+            bicycle.with_parameters(mB=-1.0)
+
+    def test_a_changed_parameter_needs_no_new_program(self, bicycle):
+        heavier = bicycle.with_parameters(mB=100.0)
+        assert heavier.machine().programs is bicycle.machine().programs

@@ -1,0 +1,487 @@
+"""The vehicles that come with draisine, and what a drawing must be: every mistake one clear error."""
+
+import importlib
+import inspect
+import math
+from typing import get_type_hints
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine import compile, simulate, state
+from draisine.errors import (
+    ModelError,
+    ParameterError,
+    RedundancyError,
+    SingularityError,
+    UnknownNameError,
+)
+from draisine.mechanics.formulations import multiplier
+from draisine.model import Blade, Body, Force, Model, Pin, Prismatic, Revolute, Wheel, inertia
+from draisine.registry import names
+from draisine.system import State
+
+VEHICLES = {
+    "acrobot": {"bar": 0.5},
+    "ball": {"x_speed": 0.5},
+    "cart_pole": {"pole": 0.2},
+    "chain": {"hinge1": 0.2},
+    "chaplygin_sleigh": {"forward_speed": 1.0, "Wz": 0.5},
+    "falling_cat": {"bend": 0.3, "sway_rate": 1.0},
+    "roller_racer": {"forward_speed": 1.0, "arm": 0.2},
+    "rolling_disc": {"forward_speed": 2.0, "lean": 0.1},
+    "snakeboard": {"forward_speed": 1.0, "front_truck": 0.2},
+    "swimmer": {"forward_speed": 0.5, "front": 0.2},
+    "unicycle": {"forward_speed": 2.0},
+    "whipple": {"forward_speed": 5.0},
+}
+REST = np.array([1.0, 0.0, 0.0, 0.0])
+
+
+def saddle(machine, state):
+    """Return M and F in the user's speeds."""
+    n = len(state.v)
+    out = machine.free(q=state.q, p=state.p, r=state.r, v=state.v)
+    return out["M"].reshape(n, n), out["F"]
+
+
+@pytest.mark.parametrize("name", VEHICLES)
+def test_every_vehicle_is_found_explained_and_runs(name):
+    assert name in names("vehicle")
+    module = importlib.import_module(f"draisine.vehicles.{name}")
+    vehicle = getattr(module, name)
+    assert vehicle.__doc__
+    hints = get_type_hints(vehicle)
+    numbers = {
+        p for p in inspect.signature(vehicle).parameters if float in (hints[p], *_in(hints[p]))
+    }
+    assert set(module.MEANING) == numbers
+    system = compile(name)
+    for output in system.model.outputs:
+        assert output.unit
+        assert output.meaning
+    start = state(system, **VEHICLES[name])
+    run = simulate(system, start, 0.3, dt=0.05).to_xarray()
+    for key, values in run.data_vars.items():
+        assert key == "friction_needed" or np.all(np.isfinite(values.values)), key
+    for asked, value in VEHICLES[name].items():
+        if asked in run:
+            assert_allclose(run[asked].values[0], value, atol=1e-12)
+
+
+def _in(hint):
+    return getattr(hint, "__args__", ())
+
+
+def test_helpers_are_no_vehicles():
+    assert not {"laws", "tape_measure", "whipple_forms"} & set(names("vehicle"))
+
+
+def test_wrong_structure_is_told():
+    with pytest.raises(ParameterError, match=r"drive = 'sin'.*'sine'"):
+        compile("snakeboard", drive="sin")
+    with pytest.raises(ParameterError, match=r"no parameter 'lenght'.*'length'"):
+        compile("chain", lenght=1.0)
+    with pytest.raises(UnknownNameError, match=r"'snakebord'.*'snakeboard'"):
+        compile("snakebord")
+
+
+@pytest.mark.parametrize("links", [1, 2, 5])
+def test_a_chain_has_as_many_joints_as_asked_for(links):
+    for base, more in (("SE(3)", 6), ("fixed", 0)):
+        system = compile("chain", links=links, base=base)
+        assert len(system.model.joints) == links
+        assert len(system.model.speeds) == links + more
+
+
+def test_a_chain_of_parallel_hinges_is_a_chain_of_pendulums():
+    """Two uniform rods as thin as they come: the textbook's double pendulum at small angles."""
+    length = 0.3
+    rod = {"offset": 0.0, "skew": 0.0, "slender": 0.0, "gyration": 1 / math.sqrt(12)}
+    system = compile("chain", links=2, base="fixed", oblique=False, length=length, **rod)
+    hanging = state(system, hinge1=math.pi / 2)  # drawn along x, it turns down about y
+    M, _ = saddle(system.machine(), hanging)
+    assert_allclose(
+        M, length**2 * np.array([[1 / 3 + 4 / 3 + 1, 1 / 3 + 1 / 2], [5 / 6, 1 / 3]]), rtol=1e-13
+    )
+
+
+def test_the_cart_and_pole_of_the_textbook():
+    """`(mC + mP) xdd + mP l (thdd cos th - thd^2 sin th) = F`, `(I + mP l^2) thdd + mP l xdd cos th
+    - mP g l sin th = tau`."""
+    system = compile("cart_pole", mC=1.3, mP=0.4, l=0.6, I=0.02, spring=2.0, damper=0.5)
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        x, th, xd, thd, push, torque = rng.normal(size=6)
+        start = State(REST, np.zeros(3), np.array([x, th]), np.array([xd, thd]))
+        vdot, _ = system.accelerate(start, {"cart": push, "pole": torque})
+        c, s = math.cos(th), math.sin(th)
+        M = np.array([[1.7, 0.24 * c], [0.24 * c, 0.02 + 0.4 * 0.36]])
+        f = [push + 0.24 * thd**2 * s - 2.0 * x - 0.5 * xd, torque + 0.24 * 9.81 * s]
+        assert_allclose(vdot, np.linalg.solve(M, f), rtol=1e-12)
+
+
+def test_the_acrobot_of_the_paper():
+    """Spong (1995), equations (1)-(9), with q1 from the horizontal: q1 = bar - pi / 2 turned about."""
+    system = compile("acrobot")
+    of = system.parameters
+    m1, m2, l1, lc1, lc2, I1, I2, g = (
+        of[k] for k in ("m1", "m2", "l1", "lc1", "lc2", "I1", "I2", "g")
+    )
+    rng = np.random.default_rng(2)
+    for _ in range(5):
+        bar, q2, d1, d2, torque = rng.normal(size=5)
+        start = State(REST, np.zeros(3), np.array([bar, q2]), np.array([d1, d2]))
+        vdot, _ = system.accelerate(start, {"hip": torque})
+        c2, s2, q1 = math.cos(q2), math.sin(q2), bar - math.pi / 2
+        d11 = m1 * lc1**2 + m2 * (l1**2 + lc2**2 + 2 * l1 * lc2 * c2) + I1 + I2
+        d12 = m2 * (lc2**2 + l1 * lc2 * c2) + I2
+        d22 = m2 * lc2**2 + I2
+        h1 = -m2 * l1 * lc2 * s2 * (d2**2 + 2 * d2 * d1)
+        h2 = m2 * l1 * lc2 * s2 * d1**2
+        p2 = m2 * lc2 * g * math.cos(q1 + q2)
+        p1 = (m1 * lc1 + m2 * l1) * g * math.cos(q1) + p2
+        wanted = np.linalg.solve([[d11, d12], [d12, d22]], [-h1 - p1, torque - h2 - p2])
+        assert_allclose(vdot, wanted, rtol=1e-12)
+
+
+def test_a_unicycle_stands_on_its_weight():
+    system = compile("unicycle", xT=0.0)
+    start = state(system, forward_speed=1.5)
+    vdot, lam = system.accelerate(start)
+    assert_allclose(vdot, 0.0, atol=1e-12)
+    assert_allclose(lam, [18.0 * 9.81, 0.0, 0.0], atol=1e-10)
+    falling, _ = system.accelerate(state(system, lean=0.01, pitch=0.02))
+    assert falling[3] > 0
+    assert falling[4] > 0
+
+
+def test_what_does_not_change_the_structure_needs_no_new_derivation():
+    disc = compile("rolling_disc", crown=0.1)
+    assert "crown" in disc.parameters
+    assert "crown" not in compile("rolling_disc").parameters
+    hoop = disc.with_parameters(axial=1.0, diametral=0.5)
+    fresh = compile("rolling_disc", crown=0.1, axial=1.0, diametral=0.5)
+    asked = {"lean": 0.2, "spin": 4.0, "yaw_rate": -0.5}
+    one, two = hoop.accelerate(state(hoop, **asked)), fresh.accelerate(state(fresh, **asked))
+    assert_allclose(one[0], two[0], rtol=0, atol=1e-12)
+
+
+# What a drawing must be.
+
+BOX = inertia(0.1, 0.1, 0.1)
+UP = (0.0, 0.0, 1.0)
+
+
+def tree(bodies=("a", "b", "c"), joints=(("j1", "a", "b"), ("j2", "b", "c")), **rest):
+    """Return a model of boxes with vertical hinges."""
+    return Model(
+        bodies=[Body(name, 1.0, inertia=BOX) for name in bodies],
+        joints=[Revolute(name, parent, child, UP) for name, parent, child in joints],
+        **rest,
+    )
+
+
+NAN = float("nan")
+
+MISTAKES = {
+    "a cycle": (
+        lambda: tree("abcd", [("j1", "a", "b"), ("j2", "d", "c"), ("j3", "c", "d")]),
+        r"cycle through bodies 'c', 'd'",
+    ),
+    "a cycle through the base": (
+        lambda: tree("ab", [("j1", "a", "b"), ("j2", "b", "a")]),
+        r"joint 'j2': 'a' is the base",
+    ),
+    "two parents": (
+        lambda: tree("abc", [("j1", "a", "b"), ("j2", "a", "c"), ("j3", "b", "c")]),
+        r"body 'c' has two parents: joints 'j2' and 'j3'",
+    ),
+    "a body on no joint": (lambda: tree("abc", [("j1", "a", "b")]), r"body 'c' hangs on no joint"),
+    "an unknown child": (
+        lambda: tree(("frame", "fork"), [("steer", "frame", "frok")]),
+        r"joint 'steer': no body 'frok'. Did you mean 'fork'\?",
+    ),
+    "an unknown parent": (
+        lambda: tree(("frame", "fork"), [("steer", "frmae", "fork")]),
+        r"joint 'steer': no body 'frmae'. Did you mean 'frame'\?",
+    ),
+    "a contact on an unknown body": (
+        lambda: tree(contacts=[Blade("skate", "z", (0, 0, 0), (1, 0, 0))]),
+        r"contact 'skate': no body 'z'. Known: a, b, c",
+    ),
+    "a force on an unknown body": (
+        lambda: tree(forces=[Force("wind", "z")]),
+        r"force 'wind': no body 'z'",
+    ),
+    "a negative mass": (lambda: Body("wheel", -2.0), r"body 'wheel': mass -2.0 kg is negative"),
+    "a mass that is no number": (lambda: Body("wheel", NAN), r"body 'wheel': mass nan kg"),
+    "a mass centre that is no number": (
+        lambda: Body("wheel", 1.0, (0.0, NAN, 0.0)),
+        r"body 'wheel', com: has entries that are not numbers",
+    ),
+    "a mass centre in the plane": (
+        lambda: Body("wheel", 1.0, (0.0, 1.0)),
+        r"body 'wheel', com: expected three components",
+    ),
+    "an inertia that is no number": (
+        lambda: Body("wheel", 1.0, inertia=inertia(1.0, NAN, 1.0)),
+        r"body 'wheel': inertia has entries that are not numbers",
+    ),
+    "an inertia of the wrong shape": (
+        lambda: Body("wheel", 1.0, inertia=np.ones(3)),
+        r"body 'wheel', inertia: expected shape \(3, 3\)",
+    ),
+    "an inertia that is not symmetric": (
+        lambda: Body("wheel", 1.0, inertia=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]),
+        r"body 'wheel': inertia is not symmetric",
+    ),
+    "an inertia that is not positive": (
+        lambda: Body("wheel", 1.0, inertia=inertia(1.0, 1.0, 1.0, xy=1.5)),
+        r"body 'wheel': inertia is not positive semidefinite: least eigenvalue -0.5",
+    ),
+    "an inertia that no mass has": (
+        lambda: Body("wheel", 1.0, inertia=inertia(1.0, 1.0, 2.5)),
+        r"body 'wheel': principal moments 1, 1, 2.5 kg m\^2 break the triangle inequality",
+    ),
+    "an added mass that is not positive": (
+        lambda: Body("fin", 1.0, added=np.diag([1.0, -1.0, 0, 0, 0, 0])),
+        r"body 'fin': added mass is not positive semidefinite",
+    ),
+    "a zero axis": (
+        lambda: Revolute("steer", "a", "b", (0.0, 0.0, 0.0)),
+        r"joint 'steer': the axis is zero",
+    ),
+    "a zero slide": (
+        lambda: Prismatic("slide", "a", "b", (0.0, 0.0, 0.0)),
+        r"joint 'slide': the axis is zero",
+    ),
+    "an axis that is no number": (
+        lambda: Revolute("steer", "a", "b", (NAN, 0.0, 1.0)),
+        r"joint 'steer', axis: has entries that are not numbers",
+    ),
+    "a hinge that is nowhere": (
+        lambda: Revolute("steer", "a", "b", UP, (math.inf, 0.0, 1.0)),
+        r"joint 'steer', through: has entries that are not numbers",
+    ),
+    "a spring that is no number": (
+        lambda: Revolute("steer", "a", "b", UP, spring=NAN),
+        r"joint 'steer': spring nan is not a number",
+    ),
+    "a zero axle": (
+        lambda: Wheel("rear", "a", (0, 0, 0), (0, 0, 0), 0.3),
+        r"wheel 'rear': the axle is zero",
+    ),
+    "a wheel without radius": (
+        lambda: Wheel("rear", "a", (0, 0, 0), (0, 1, 0), 0.0),
+        r"wheel 'rear': the radius is zero",
+    ),
+    "a radius that is no number": (
+        lambda: Wheel("rear", "a", (0, 0, 0), (0, 1, 0), NAN),
+        r"wheel 'rear': radius nan m is not a length",
+    ),
+    "a tyre thicker than its wheel": (
+        lambda: Wheel("rear", "a", (0, 0, 0), (0, 1, 0), 0.3, 0.4),
+        r"wheel 'rear': crown 0.4 m exceeds radius 0.3 m",
+    ),
+    "a skate without heading": (
+        lambda: Blade("skate", "a", (0, 0, 0), (0, 0, 0)),
+        r"blade 'skate': the heading is zero",
+    ),
+    "a grip along nothing": (
+        lambda: Pin("hand", "a", (0, 0, 0), axes="xw"),
+        r"pin 'hand': axes 'xw'",
+    ),
+    "a force in no frame": (
+        lambda: Force("wind", "a", frame="wrold"),
+        r"force 'wind': frame 'wrold'",
+    ),
+    "the same body twice": (
+        lambda: tree(("a", "b", "b"), [("j1", "a", "b")]),
+        r"body 'b' is there twice",
+    ),
+    "the same joint twice": (
+        lambda: tree("abc", [("j", "a", "b"), ("j", "b", "c")]),
+        r"joint 'j' is there twice",
+    ),
+    "the same contact twice": (
+        lambda: tree(contacts=[Pin("hand", "a", (0, 0, 0)), Pin("hand", "b", (0, 0, 0))]),
+        r"contact 'hand' is there twice",
+    ),
+    "gravity that is no number": (
+        lambda: tree(gravity=(0.0, 0.0, NAN)),
+        r"gravity: has entries that are not numbers",
+    ),
+    "an unknown group": (lambda: tree(base="SE(4)"), r"base group 'SE\(4\)'. Did you mean 'SE"),
+    "no body": (lambda: Model(bodies=[]), r"at least one body"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_every_mistake_is_one_clear_error(mistake):
+    draw, message = MISTAKES[mistake]
+    with pytest.raises(ModelError, match=message):
+        draw()
+
+
+def test_round_off_is_no_mistake():
+    Body("plate", 1.0, inertia=inertia(1.0, 1.0, 2.0 * (1 + 1e-12)))
+    Body("rod", 1.0, inertia=inertia(-1e-17, 1.0, 1.0))
+    Body("turned", 1.0, inertia=inertia(1.0, 1.0, 1.0, xy=1e-17))
+
+
+def test_parameters_are_checked_like_drawings():
+    with pytest.raises(ModelError, match=r"body 'disc': mass -1.0 kg is negative"):
+        compile("rolling_disc", mass=-1.0)
+    disc = compile("rolling_disc")
+    with pytest.raises(ModelError, match="triangle inequality"):
+        disc.with_parameters(axial=0.6)
+    with pytest.raises(ParameterError, match=r"no parameter 'radios'.*'radius'"):
+        disc.with_parameters(radios=0.6)
+    with pytest.raises(ParameterError, match="radius: nan is not finite"):
+        disc.with_parameters(radius=NAN)
+
+
+def test_modes_are_checked():
+    disc = compile("rolling_disc")
+    with pytest.raises(ModelError, match=r"no contact 'grund'. Did you mean 'ground'\?"):
+        disc.machine({"grund": "open"})
+    with pytest.raises(ModelError, match=r"'ground' cannot be 'slide'. Did you mean 'sliding'\?"):
+        disc.machine({"ground": "slide"})
+
+
+# Freedoms without inertia, constraints that repeat each other.
+
+
+def test_massless_bodies_are_allowed():
+    """A wheel without mass rolls along; off the ground nothing holds its spin."""
+    system = compile("unicycle", mW=0.0, IWxx=0.0, IWyy=0.0)
+    start = state(system, forward_speed=2.0, lean=0.1, turntable_rate=1.0)
+    vdot, lam = system.accelerate(start)
+    closed, forces = system.accelerate(start, formulation="projected")
+    assert_allclose(closed, vdot, rtol=0, atol=1e-11 * np.linalg.norm(vdot))
+    assert_allclose(forces, lam, rtol=0, atol=1e-11 * np.linalg.norm(lam))
+    run = simulate(system, start, 0.5, rtol=1e-13, atol=1e-14).to_xarray()
+    assert np.ptp(run.energy.values) < 1e-12 * run.energy.values[0]
+    for fly in (system.accelerate, lambda s, _, mode: simulate(system, s, 0.1, mode=mode)):
+        with pytest.raises(SingularityError, match="'wheel_rate'"):
+            fly(start, None, {"ground": "open"})
+
+
+def idler(*, m: float = 1.0, tail: float = 0.0) -> Model:
+    """A body with a massless flag on a hinge."""
+    return Model(
+        bodies=[Body("frame", m, inertia=BOX), Body("flag", tail, (0.1, 0.0, 0.0), tail * BOX)],
+        joints=[Revolute("mast", "frame", "flag", UP)],
+    )
+
+
+def test_a_freedom_without_inertia_is_named():
+    system = compile(idler)
+    start = State(REST, np.zeros(3), np.zeros(1), np.zeros(7))
+    with pytest.raises(SingularityError, match="no inertia resists 'mast_rate'"):
+        system.accelerate(start)
+    with pytest.raises(SingularityError, match="no inertia resists 'mast_rate'"):
+        simulate(system, start, 1.0)
+    heavier = system.with_parameters(tail=0.5)
+    assert simulate(heavier, start, 0.1).outcome == "completed"
+    with pytest.raises(SingularityError, match="'mast_rate'"):
+        simulate(heavier.with_parameters(tail=0.0), start, 1.0)
+
+
+def test_a_point_mass_does_not_resist_turning():
+    def point(*, m: float = 1.0) -> Model:
+        return Model(bodies=[Body("mass", m)])
+
+    system = compile(point)
+    start = State(REST, np.zeros(3), np.zeros(0), np.zeros(6))
+    with pytest.raises(SingularityError, match=r"'W[xyz]'"):
+        simulate(system, start, 1.0)
+
+
+def twin(*, m: float = 1.0, right: float = 0.0) -> Model:
+    """A sleigh with two runners on one line across."""
+    return Model(
+        bodies=[Body("sleigh", m, (0.1, 0.0, 0.0), BOX)],
+        contacts=[
+            Blade("left", "sleigh", (0.0, 0.2, 0.0), (1.0, 0.0, 0.0)),
+            Blade("right", "sleigh", (right, -0.2, 0.0), (1.0, 0.0, 0.0)),
+        ],
+        gravity=(0.0, 0.0, 0.0),
+        base="SE(2)",
+    )
+
+
+def test_runners_that_repeat_each_other_are_named():
+    system = compile(twin)
+    start = State(REST, np.zeros(3), np.zeros(0), np.zeros(3))
+    with pytest.raises(RedundancyError, match=r"left\.across, right\.across"):
+        system.accelerate(start)
+    with pytest.raises(RedundancyError, match=r"'right\.across'"):
+        simulate(system, start, 1.0)
+    single = {"right": "open"}
+    assert simulate(system, state(system, mode=single, Vx=1.0), 0.1, mode=single).outcome
+    apart = system.with_parameters(right=0.3)
+    assert np.linalg.matrix_rank(_rows(apart, start)) == 2
+
+
+def _rows(system, start):
+    out = system.machine({"left": "open", "right": "open"}).free(q=start.q, p=start.p, v=start.v)
+    rows = multiplier.active_rows(system.model, system.mode())
+    return out["C"].reshape(-1, len(start.v))[rows]
+
+
+def test_a_snakeboard_with_both_trucks_across_is_named():
+    system = compile("snakeboard")
+    r = np.array([0.0, math.pi / 2, math.pi / 2])
+    start = State(REST, np.zeros(3), r, np.zeros(6))
+    with pytest.raises(RedundancyError, match=r"rear\.across, front\.across"):
+        system.accelerate(start)
+
+
+def cart(*, m: float = 1.0, wheels: int = 4, mast: bool = False) -> Model:
+    """A rigid cart on two or four wheels, with or without a mast, which is drawn first."""
+    places = [("fl", 0.5, 0.3), ("fr", 0.5, -0.3), ("rl", -0.5, 0.3), ("rr", -0.5, -0.3)][:wheels]
+    flag = [Body("mast", 0.1, (0.1, 0.0, 1.0), 0.1 * BOX)] if mast else []
+    hinge = [Revolute("mast", "cart", "mast", UP)] if mast else []
+    wheel = inertia(0.01, 0.02, 0.01)
+    return Model(
+        bodies=[
+            Body("cart", m, (0.0, 0.0, 0.5), BOX),
+            *flag,
+            *[Body(name, 0.1, (x, y, 0.1), wheel) for name, x, y in places],
+        ],
+        joints=[
+            *hinge,
+            *[Revolute(name, "cart", name, (0.0, 1.0, 0.0), (x, y, 0.1)) for name, x, y in places],
+        ],
+        contacts=[Wheel(name, name, (x, y, 0.1), (0.0, 1.0, 0.0), 0.1) for name, x, y in places],
+    )
+
+
+@pytest.mark.parametrize("mast", [False, True])
+def test_wheels_of_a_rigid_cart_that_repeat_each_other_are_named(mast):
+    """Two wheels on an axle both forbid to slip across; the fourth wheel's load is anyone's guess."""
+    axle = compile(cart, wheels=2, mast=mast)
+    n = 6 + len(axle.model.joints)
+    start = State(REST, np.zeros(3), np.zeros(n - 6), np.zeros(n))
+    with pytest.raises(RedundancyError, match=r"rows fl\.across, fr\.across"):
+        axle.accelerate(start)
+    with pytest.raises(RedundancyError, match=r"'fr\.across'"):
+        simulate(axle, start, 1.0)
+    whole = compile(cart, wheels=4, mast=mast)
+    n = 6 + len(whole.model.joints)
+    start = State(REST, np.zeros(3), np.zeros(n - 6), np.zeros(n))
+    smooth = {"fr": "sliding", "rl": "sliding", "rr": "sliding"}
+    with pytest.raises(RedundancyError, match=r"fl\.normal, fr\.normal, rl\.normal, rr\.normal"):
+        whole.accelerate(start, mode=smooth)
+    with pytest.raises(RedundancyError, match=r"'rr\.normal'"):
+        simulate(whole, start, 1.0, mode=smooth)
+    tripod = smooth | {"rr": "open"}
+    _, lam = whole.accelerate(start, mode=tripod)
+    assert_allclose(lam[0] + lam[3] + lam[4], -_weight(whole), rtol=1e-12)
+
+
+def _weight(system):
+    return system.model.gravity[2] * sum(body.mass for body in system.model.bodies)
