@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 from cyclopts import App, CycloptsError, Parameter
 
 from draisine import __version__
+from draisine.errors import did_you_mean
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -39,6 +40,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     given = [x for x in given if x != "--debug"]
+    commands = [name for name in app if not name.startswith("-")]
+    if given and not given[0].startswith("-") and given[0] not in commands:
+        return _fail(f"no command {given[0]!r}. {did_you_mean(given[0], commands)}", 2)
     try:
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
@@ -416,28 +420,32 @@ def _verdict(console: "Console", name: str, found: "list[Finding]", bad: "list[F
 
 
 def _findings(console: "Console", found: "list[Finding]") -> None:
-    from rich.table import Table
+    """Print one table per block of expected numbers."""
+    from itertools import groupby
 
-    table = Table("quantity", "origin", "expected", "ours", "deviation", "allowed", "at", "")
-    block = None
-    for f in found:
-        if f.block != block:
-            block = f.block
-            table.add_section()
-            table.add_row(f"[italic]{block}[/italic]")
-        mark = "[green]ok[/green]" if f.agrees else "[red]NO[/red]"
-        where = f.where + (f" (worst of {f.compared})" if f.compared > 1 else "")
-        table.add_row(
-            f"  {_escaped(f.quantity)}",
-            f.origin,
-            f"{f.expected:.9g}",
-            f"{f.ours:.9g}",
-            f"{f.deviation:.1e}",
-            f"{f.allowed:.1e}",
-            where,
-            mark,
+    from rich.table import Column, Table
+
+    for title, block in groupby(found, key=lambda f: f.block):
+        rows = list(block)
+        headings = _right("expected", "ours", "deviation", "allowed")
+        table = Table(
+            Column("quantity", no_wrap=True, min_width=34),
+            *headings,
+            "",
+            Column("worst at", min_width=12),
+            title=f"{_escaped(title)} ({rows[0].origin})",
+            title_justify="left",
         )
-    console.print(table)
+        for f in rows:
+            mark = "[green]ok[/green]" if f.agrees else "[red]NO[/red]"
+            numbers = (
+                f"{f.expected:.9g}",
+                f"{f.ours:.9g}",
+                f"{f.deviation:.1e}",
+                f"{f.allowed:.1e}",
+            )
+            table.add_row(_escaped(f.quantity), *numbers, mark, f.where)
+        console.print(table)
 
 
 def _escaped(text: str) -> str:

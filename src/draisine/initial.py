@@ -49,20 +49,21 @@ def consistent_state(machine: Machine, asked: Mapping[str, float], t: float = 0.
             )
         if not np.isfinite(value):
             raise ParameterError(f"initial state: {name} = {value} is not a finite number.")
-    pose = _Pose(machine, asked, t)
+    pose = Configuration(machine, t)
+    pose.targets = {name: float(v) for name, v in asked.items() if name not in pose.fast}
     steps = max(1, int(np.ceil(max((abs(v) for v in pose.targets.values()), default=0.0) / 0.1)))
     for k in range(1, min(steps, 200) + 1):
         pose.approach(k / min(steps, 200))
-    s = _speeds(machine, pose, asked, t)
+    s = pose.speeds(asked)
     q, p = machine.user_pose(pose.q, pose.p)
     q = q if q[0] >= 0 else -q
     return State(q, p, pose.r, _user_speeds(machine, s))
 
 
-class _Pose:
-    """A configuration on its way to what is asked of it."""
+class Configuration:
+    """A configuration of a machine (inner pose q, p and shape r), on its way to what is asked of it."""
 
-    def __init__(self, machine: Machine, asked: Mapping[str, float], t: float) -> None:
+    def __init__(self, machine: Machine, t: float = 0.0) -> None:
         self.machine, self.t = machine, t
         model = machine.system.model
         self.names = state_names(model)
@@ -77,7 +78,7 @@ class _Pose:
         self.start = dict(zip(self.names, self.look()["values"], strict=True))
         moving = self.by_speed()
         self.fast = {name for name, row in zip(self.names, moving, strict=True) if np.any(row)}
-        self.targets = {name: float(v) for name, v in asked.items() if name not in self.fast}
+        self.targets: dict[str, float] = {}
 
     def look(self, s: Floats | None = None) -> dict[str, Floats]:
         """Return what the program `initial` tells of the present configuration."""
@@ -161,6 +162,48 @@ class _Pose:
                 f"an error of {worst:.3g} remains. Ask for less, or open a contact."
             )
 
+    def values(self) -> dict[str, float]:
+        """Return all that is known of the configuration at rest, by name."""
+        return dict(zip(self.names, map(float, self.look()["values"]), strict=True))
+
+    def speeds(self, asked: Mapping[str, float]) -> Floats:
+        """Return the inner speeds (V at the base's origin, free ones only) in which all that is
+        asked of speeds is so.
+        """
+        machine = self.machine
+        model, columns = machine.system.model, machine.columns
+        found = machine.rows(t=[self.t], q=self.q, p=self.p, r=self.r)
+        C = found["C"].reshape(-1, 6 + len(model.joints))
+        shifted = C.copy()
+        ref = found["ref"]
+        for row in shifted:
+            row[3:6] += np.cross(ref, row[:3])
+        out = self.look()
+        rows = out["by_speed"].reshape(len(columns), -1).T
+        names = self.names
+        hard = [(-b, row[columns]) for b, row in zip(found["b"], shifted, strict=True)]
+        for name, value in asked.items():
+            if name in self.fast:
+                k = names.index(name)
+                hard.append((float(out["values"][k]) - value, rows[k]))
+        settled = [f"{name}_rate" for name in self.joints]
+        tree = assemble(model)
+        spinning = {model.joints[rotor.joint].name for link in tree.links for rotor in link.rotors}
+        firm = [n for n, j in zip(settled, self.joints, strict=True) if j not in spinning]
+        loose = [n for n, j in zip(settled, self.joints, strict=True) if j in spinning]
+        order = [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in names]
+        soft = [(0.0, rows[names.index(n)]) for n in order if n not in asked]
+        A, residual = _independent(hard, soft, len(columns))
+        s = -np.linalg.lstsq(A, residual, rcond=None)[0] if len(A) else np.zeros(len(columns))
+        wrong = np.abs(A[: len(hard)] @ s + residual[: len(hard)]).max(initial=0.0)
+        if wrong > 1e-9 * max(1.0, float(np.abs(residual).max(initial=0.0))):
+            wanted = ", ".join(f"{n} = {asked[n]:.6g}" for n in asked if n in self.fast)
+            raise ConfigurationError(
+                f"no speeds have {wanted or 'the prescribed rates'} with the contacts {dict(machine.mode)}; "
+                "they contradict each other."
+            )
+        return s
+
     def _grips(self) -> list[int]:
         rows = constraints.holonomic_rows(self.machine.mode, self.machine.system.model)
         return [i for i, (_, name) in enumerate(rows) if name in "xyz"]
@@ -203,42 +246,6 @@ def _independent(
         rows.append(row)
         residual.append(x)
     return np.array(rows).reshape(len(rows), columns), np.array(residual)
-
-
-def _speeds(machine: Machine, pose: _Pose, asked: Mapping[str, float], t: float) -> Floats:
-    """Return the inner speeds (V at the base's origin) in which all that is asked of speeds is so."""
-    model, columns = machine.system.model, machine.columns
-    found = machine.rows(t=[t], q=pose.q, p=pose.p, r=pose.r)
-    C = found["C"].reshape(-1, 6 + len(model.joints))
-    shifted = C.copy()
-    ref = found["ref"]
-    for row in shifted:
-        row[3:6] += np.cross(ref, row[:3])
-    out = pose.look()
-    rows = out["by_speed"].reshape(len(columns), -1).T
-    names = pose.names
-    hard = [(-b, row[columns]) for b, row in zip(found["b"], shifted, strict=True)]
-    for name, value in asked.items():
-        if name in pose.fast:
-            k = names.index(name)
-            hard.append((float(out["values"][k]) - value, rows[k]))
-    settled = [f"{name}_rate" for name in pose.joints]
-    tree = assemble(model)
-    spinning = {model.joints[rotor.joint].name for link in tree.links for rotor in link.rotors}
-    firm = [n for n, j in zip(settled, pose.joints, strict=True) if j not in spinning]
-    loose = [n for n, j in zip(settled, pose.joints, strict=True) if j in spinning]
-    order = [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in names]
-    soft = [(0.0, rows[names.index(n)]) for n in order if n not in asked]
-    A, residual = _independent(hard, soft, len(columns))
-    s = -np.linalg.lstsq(A, residual, rcond=None)[0] if len(A) else np.zeros(len(columns))
-    wrong = np.abs(A[: len(hard)] @ s + residual[: len(hard)]).max(initial=0.0)
-    if wrong > 1e-9 * max(1.0, float(np.abs(residual).max(initial=0.0))):
-        wanted = ", ".join(f"{n} = {asked[n]:.6g}" for n in asked if n in pose.fast)
-        raise ConfigurationError(
-            f"no speeds have {wanted or 'the prescribed rates'} with the contacts {dict(machine.mode)}; "
-            "they contradict each other."
-        )
-    return s
 
 
 def _user_speeds(machine: Machine, s: Floats) -> Floats:

@@ -32,9 +32,10 @@ from draisine.trace import Graph
 
 Floats = NDArray[Any]
 
-PIVOT_FLOOR = 1e-2
-"""How far a pivot of the constraints may shrink, against its size where it was chosen; a hundredth
-costs two digits, which the energy of a run at 1e-13 still bears.
+PIVOT_FLOOR, PIVOT_FIRM = 0.1, 0.3
+"""How far a pivot of the constraints may shrink, against its size where it was chosen: errors grow
+as it shrinks, and a tenth costs one digit. Other pivots that are known are taken up again where
+they are firm.
 """
 
 
@@ -390,6 +391,18 @@ class System:
                 self._derived[key] = self._derive(statuses, law, states, correction, configuration)
             self._machines[key] = Machine(self, statuses, self._derived[key], states)
         return self._machines[key]
+
+    def charts(
+        self,
+        mode: Mapping[str, str] | Mode | None,
+        law: Law | None,
+        states: int,
+        correction: float | None,
+    ) -> list[Machine]:
+        """Return the machines of a mode and law derived so far, wherever their pivots were chosen."""
+        wanted = (self.mode(dict(mode) if mode is not None else None), law, states, correction)
+        known = [key[-1] for key in self._derived if key[:-1] == wanted]
+        return [self.machine(mode, law, states, correction, around) for around in known]
 
     def _derive(
         self,

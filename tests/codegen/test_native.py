@@ -104,7 +104,7 @@ class TestAgreement:
     ) -> None:
         case = make()
         monkeypatch.setattr(native, "CHUNK", size)
-        text = native.emit(case.program, native.lanes())
+        text = native.emit(case.program)
         assert (f"@draisine.{case.program.name}_1(" in text) == (size < 1000)
         code = compile_native(case.program)
         given, x = table(code, case), stacked(case, case.inputs)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from draisine import lie
 from draisine.lie import Ad, Pose, ad, cross, hat, inverse, quaternion, quaternion_rate, rotation
-from draisine.mechanics import constraints
+from draisine.mechanics import constraints, energy
 from draisine.mechanics.articulated import accelerations
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier, projected
@@ -311,6 +311,22 @@ def test_articulated_bodies_give_the_accelerations(fold: bool, x: Moving) -> Non
     used = M[np.ix_(x.columns, x.columns)] @ vdot
     like = np.abs(M[np.ix_(x.columns, x.columns)]) @ np.abs(vdot)
     close(used + F[x.columns], x.rates[x.columns], like=[*like, *F], rtol=1e-12)
+
+
+@folding
+@few
+@given(x=machines())
+def test_energy_and_momenta_are_those_of_the_mass_matrix(fold: bool, x: Moving) -> None:
+    tree = assemble(x.model, fold=fold)
+    geo = geometry(tree, x.r)
+    world = constraints.ground(tree, geo, x.R)
+    vel = velocities(tree, geo, x.speeds[:3], x.speeds[3:6], x.speeds[6:], np.zeros(3))
+    linear, angular = energy.momenta(tree, geo, vel, world, x.p)
+    M = mass_matrix(tree, geo, np.zeros(3))
+    P, L = (M @ x.speeds)[:3], (M @ x.speeds)[3:6]
+    close(energy.kinetic(tree, vel), x.speeds @ M @ x.speeds / 2, like=np.abs(M))
+    close(linear, x.R @ P, like=np.abs(M))
+    close(angular, x.R @ L + cross(x.p, x.R @ P), like=np.abs(M))
 
 
 class Lagrange:

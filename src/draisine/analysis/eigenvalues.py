@@ -1,6 +1,6 @@
 """Eigenvalues against speed, sorted by continuation into weave, capsize and castering."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -139,7 +139,7 @@ def _names_order(values: Floats) -> Floats:
     return order
 
 
-def phasors(vector: Sequence[complex]) -> tuple[Floats, Floats]:
+def phasors(vector: Any) -> tuple[Floats, Floats]:
     """Return sizes and phases, in rad, of an eigenvector's entries."""
     x = np.asarray(vector, complex)
     return np.abs(x), np.angle(x)

@@ -21,8 +21,9 @@ class Wheelie:
         tau2 = spin_gain (spin_target - front wheel's rate)              from `spin_at` on
         tau1 = -lean_gain lean - steer_damping steer rate                always
 
-    Without `held` tau3 is zero until `lift_at`. With `spin_gain`, `lean_gain` and `steer_damping` zero only the
-    rear wheel is driven. The same law with another target turns a bicycle in flight (4.3.2).
+    Without `held` tau3 is zero until `lift_at`. With `spin_gain`, `lean_gain` and `steer_damping`
+    zero only the rear wheel is driven. The same law with another target turns a bicycle in flight
+    (4.3.2).
     """
 
     pitch_target: float = math.radians(30.0)

@@ -212,7 +212,7 @@ class _Names:
                 self._add(path, text + did_you_mean(name, units), value)
             else:
                 try:
-                    number(value, units[name])
+                    upright(name, number(value, units[name]))
                 except ValueError as error:
                     self._add(path, f"{error}.")
 
@@ -310,8 +310,16 @@ class _Names:
         axes = [grid.get(side, {}) for side in ("x", "y")]
         for side, axis in zip(("x", "y"), axes, strict=True):
             name = axis.get("name") if isinstance(axis, dict) else None
-            if isinstance(name, str) and name not in units:
+            if not isinstance(name, str):
+                continue
+            if name not in units:
                 self._add(f"map.{side}.name", f"is unknown. {did_you_mean(name, units)}", name)
+                continue
+            for end in ("low", "high"):
+                try:
+                    upright(name, number(axis.get(end), units[name]))
+                except ValueError as error:
+                    self._add(f"map.{side}.{end}", f"{error}.")
         locked = grid.get("locked")
         if isinstance(locked, str) and locked not in joints:
             self._add("map.locked", f"no such joint. {did_you_mean(locked, joints)}", locked)
@@ -387,6 +395,13 @@ def state_units(model: Model) -> dict[str, str]:
     units |= {f"{name}_rate": f"{unit}/s" for name, unit in units.items()}
     units |= {name: "m/s" if name[0] == "V" else "rad/s" for name in model.speeds if len(name) == 2}
     return {name: units.get(name, "") for name in state_names(model)}
+
+
+def upright(name: str, value: float) -> float:
+    """Return a value of an initial state; a lean of a quarter turn, where headings end, is none."""
+    if name == "lean" and abs(value) > math.pi / 2 - 1e-6:
+        raise ValueError(f"{value:g} rad lies flat or beyond; lean stays between -90deg and 90deg")
+    return value
 
 
 def law_value(field: "dataclasses.Field[Any]", value: Any) -> Any:

@@ -36,7 +36,15 @@ def summary(result: Result) -> dict[str, Any]:
         "max_relative_drift": float(np.abs(E - E[0]).max()) / scale,
     }
     found["max_gap"] = gap
-    found["events"] = []
+    found["events"] = [
+        {
+            "time": event.t,
+            "kind": event.kind,
+            "contact": [":".join(key) for key in event.contacts],
+            "impulse": {":".join(k): [float(x) for x in v] for k, v in event.impulses.items()},
+        }
+        for event in result.events
+    ]
     return found
 
 

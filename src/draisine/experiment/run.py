@@ -1,6 +1,7 @@
 """Scenarios carried out: each kind leaves a dataset."""
 
 import json
+import math
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,12 +23,18 @@ from draisine.experiment.scenario import MapScenario, RunScenario, StateScenario
 from draisine.initial import state
 from draisine.registry import find
 from draisine.simulation.loop import simulate
+from draisine.simulation.mode import Event
 from draisine.simulation.trajectory import Arc, Trajectory
 from draisine.system import State, System, compile
 from draisine.vehicles.sets import parameter_set
 
 if TYPE_CHECKING:
     from xarray import Dataset
+
+PAUSE = 100_000
+"""After so many samples a long run draws breath: there it can be interrupted and keeps what it
+has.
+"""
 
 
 @dataclass(frozen=True)
@@ -39,6 +46,7 @@ class Result:
     outcome: str
     seconds: float
     system: System
+    events: tuple[Event, ...] = ()
 
     @property
     def bodies(self) -> Bodies:
@@ -53,18 +61,17 @@ def run(loaded: Loaded) -> Result:
     """
     scenario = loaded.scenario
     system = build(loaded)
+    begun = time.perf_counter()
     match scenario:
         case RunScenario():
             return _run(loaded, scenario, system)
         case StateScenario():
-            start = _start(system, scenario.initial)
-            begun = time.perf_counter()
-            data = _at(system, start, scenario.inputs).to_xarray()
-            return _result(loaded, data, "completed", time.perf_counter() - begun, system)
+            found = _at(system, _start(system, scenario.initial), scenario.inputs)
+            return _result(loaded, system, found, time.perf_counter() - begun)
         case MapScenario():
-            begun = time.perf_counter()
             data = mapped(system, scenario.map)
-            return _result(loaded, data, "completed", time.perf_counter() - begun, system)
+            seconds = time.perf_counter() - begun
+            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
 
 
 def build(loaded: Loaded) -> System:
@@ -112,6 +119,7 @@ def _run(loaded: Loaded, scenario: RunScenario, system: System) -> Result:
             integrator=how.integrator,
             mode=how.contacts or None,
             law=law,
+            breakpoints=PAUSE * how.dt * np.arange(1, math.ceil(how.until / how.dt / PAUSE)),
             drift=how.drift,
             rtol=how.rtol,
             atol=how.atol,
@@ -119,12 +127,9 @@ def _run(loaded: Loaded, scenario: RunScenario, system: System) -> Result:
     except SimulationError as error:
         if error.partial is None:
             raise
-        seconds = time.perf_counter() - begun
-        data = error.partial.to_xarray()
-        partial = _result(loaded, data, error.partial.outcome, seconds, system)
+        partial = _result(loaded, system, error.partial, time.perf_counter() - begun)
         raise SimulationError(str(error).partition(" The part before")[0], partial) from error
-    seconds = time.perf_counter() - begun
-    return _result(loaded, trajectory.to_xarray(), trajectory.outcome, seconds, system)
+    return _result(loaded, system, trajectory, time.perf_counter() - begun)
 
 
 def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory:
@@ -138,9 +143,13 @@ def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory
     return Trajectory((arc,), "completed")
 
 
-def _result(
-    loaded: Loaded, data: "Dataset", outcome: str, seconds: float, system: System
-) -> Result:
+def _result(loaded: Loaded, system: System, found: Trajectory, seconds: float) -> Result:
+    data = _signed(loaded, system, found.to_xarray())
+    return Result(loaded, data, found.outcome, seconds, system, found.events)
+
+
+def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
+    """Return a dataset that tells what it was made from, so that it can be made again."""
     name = loaded.scenario.vehicle.name
     data.attrs |= {
         "title": loaded.scenario.title,
@@ -151,4 +160,4 @@ def _result(
     if ".py:" in name:
         path, _, function = name.rpartition(":")
         data.attrs["vehicle_path"] = f"{Path(path).resolve()}:{function}"
-    return Result(loaded, data, outcome, seconds, system)
+    return data

@@ -120,8 +120,9 @@ class Run:
         energy = self.energy(t, self.y)
         touching = self.resolver.touching(t, self.y, self.closed, fired, ended, self.valid)
         avoid = frozenset(fired) if kind == "lift-off" else frozenset()
+        slipping = frozenset(fired) if kind == "slip" else frozenset()
         try:
-            outcome = self.resolver.resolve(t, self.y, self.closed, touching, avoid)
+            outcome = self.resolver.resolve(t, self.y, self.closed, touching, avoid, slipping)
         except ContactSetError as error:
             error.state, error.partial = self.state(), self.partial("no admissible contact set")
             raise

@@ -21,7 +21,7 @@ from draisine.simulation.integrators.native import (
 )
 from draisine.simulation.python_law import PythonRate
 from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system import PIVOT_FLOOR, Floats, Machine, State, System
+from draisine.system import PIVOT_FIRM, PIVOT_FLOOR, Floats, Machine, State, System
 
 REASONS = {
     NOT_FINITE: "a value is no longer a number",
@@ -73,7 +73,15 @@ def simulate(
         t, stalled = t0, False
         while t < t1:
             grid = _grid(start, t, t1, dt)
-            times, samples, status = method.advance(run.problem, run.y, t, t1, dt, grid, rtol, atol)
+            try:
+                found = method.advance(run.problem, run.y, t, t1, dt, grid, rtol, atol)
+            except KeyboardInterrupt:
+                raise SimulationError(
+                    f"the run was interrupted after {t:.6g} s of {until:.6g} s. "
+                    "The part before is in the error's `partial`.",
+                    Trajectory(run.arcs(), "interrupted", made),
+                ) from None
+            times, samples, status = found
             run.append(times, samples, grid if method.ADAPTIVE else times)
             moved = times[-1] > t if len(times) else False
             t = float(times[-1]) if moved else t
@@ -169,14 +177,23 @@ class _Run:
             self.y, self.last = samples[-1], float(times[-1])
 
     def change_pivots(self, t: float) -> None:
-        """Choose pivots and independent speeds anew where the present ones degenerate."""
+        """Choose pivots and independent speeds anew where the present ones degenerate: some that are
+        known and firm here, or else those that are best here.
+        """
         seen = self.machine.look(self.y, t, self.given)
         n = len(self.system.model.joints)
         q, p, r, z = self.y[:4], self.y[4:7], self.y[7 : 7 + n], self.y[len(self.y) - self.states :]
-        law = None if self.slow else self.law
-        self.machine = self.system.machine(self.mode, law, self.states, self.correction, (q, r))
+        task = (self.mode, None if self.slow else self.law, self.states, self.correction)
         user, place = self.machine.user_pose(q, p)
-        self.y = self.machine.enter(State(user, place, r, seen["v"]), t, z, tolerance=1e-6)
+        state = State(user, place, r, seen["v"])
+        for machine in self.system.charts(*task):
+            y = machine.enter(state, t, z, tolerance=1e-6)
+            if machine.least_pivot(y, t) > PIVOT_FIRM:
+                break
+        else:
+            machine = self.system.machine(*task, (q, r))
+            y = machine.enter(state, t, z, tolerance=1e-6)
+        self.machine, self.y = machine, y
         self.done.append((self.machine, [], []))
         self._pose_problem()
 

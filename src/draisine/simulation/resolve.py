@@ -83,9 +83,10 @@ class Resolver:
         closed: Sequence[Closed],
         touching: Sequence[Contact],
         avoid: frozenset[Contact] = frozenset(),
+        slipping: frozenset[Contact] = frozenset(),
     ) -> Outcome:
         """Return what the contacts that touch make of a state; `avoid` are those whose force has
-        just vanished.
+        just vanished, `slipping` those whose friction has just reached its limit.
         """
         look = self.look
         hits = self._candidates(t, y, touching)
@@ -93,7 +94,7 @@ class Resolver:
         M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
         struck = self._struck(t, y, hits, {c for c, *_ in closed}, touching)
         if not struck:
-            y, kept = self._carry(t, y, touching, avoid)
+            y, kept = self._carry(t, y, touching, avoid, slipping)
             return Outcome(y, kept, False)
         options = self.options
         blow: Choice = self.law.impact(
@@ -107,7 +108,7 @@ class Resolver:
         )
         after = y.copy()
         after[look.pose : look.pose + look.n] = blow.chosen.result
-        after, kept = self._carry(t, after, touching, avoid)
+        after, kept = self._carry(t, after, touching, avoid, slipping)
         return Outcome(after, kept, True, blow.chosen.pushes, blow.trials)
 
     def _candidates(self, t: float, y: Floats, touching: Sequence[Contact]) -> list[Candidate]:
@@ -155,7 +156,12 @@ class Resolver:
         return any(key in slipping and push[0] > 1e-6 for key, push in choice.chosen.pushes.items())
 
     def _carry(
-        self, t: float, y: Floats, touching: Sequence[Contact], avoid: frozenset[Contact]
+        self,
+        t: float,
+        y: Floats,
+        touching: Sequence[Contact],
+        avoid: frozenset[Contact],
+        slipping: frozenset[Contact],
     ) -> tuple[Floats, list[Closed]]:
         """Return the state and the contacts that stay closed, rolling or sliding; one that begins to
         slip is given a first small slip.
@@ -171,7 +177,7 @@ class Resolver:
         for _ in range(20):
             candidates = [k for _, k in held.values()]
             choice = self._choose(t, y, candidates, names)
-            turned = self._turned(choice, held, onset)
+            turned = self._turned(choice, held, onset, slipping)
             if not turned:
                 break
             onset |= turned
@@ -189,6 +195,7 @@ class Resolver:
         choice: Choice,
         held: dict[Key, tuple[Contact, Candidate]],
         onset: dict[Key, Floats],
+        slipping: frozenset[Contact],
     ) -> dict[Key, Floats]:
         """Return contacts whose friction is beyond the cone, or whose slip begins in another
         direction than assumed, with the direction in which they slip.
@@ -196,7 +203,10 @@ class Resolver:
         out = {}
         for key, push in choice.chosen.pushes.items():
             k = held[key][1]
-            if k.rows == 3 and np.hypot(push[1], push[2]) > k.mu * push[0] + 1e-9:
+            if np.isinf(k.mu):
+                continue
+            slack = -1e-6 * (1.0 + push[0]) if held[key][0] in slipping else 1e-9
+            if k.rows == 3 and np.hypot(push[1], push[2]) > k.mu * push[0] + slack:
                 out[key] = -push[1:] / np.linalg.norm(push[1:])
             elif k.way is not None:
                 slip = k.C[1:] @ choice.chosen.result - k.c[1:]

@@ -42,7 +42,7 @@ class Candidate:
         """Return the generalised forces of its held rows' multipliers, as columns; a sliding
         contact drags against its slip.
         """
-        if self.rows == 3 or self.mu == 0:
+        if self.rows == 3 or self.mu == 0 or np.isinf(self.mu):
             return self.held.T
         slip = self.C[1:] @ v if self.way is None else self.way
         size = float(np.linalg.norm(slip))

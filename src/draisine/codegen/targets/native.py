@@ -18,8 +18,7 @@ import re
 import struct
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -35,20 +34,29 @@ CHUNK = 1500
 _lock = threading.Lock()
 
 
-@dataclass(frozen=True, slots=True)
 class Native:
-    """Addresses of the compiled functions, and sizes of their arrays. It keeps the machine code
-    alive.
+    """A program as machine code: addresses of its functions and sizes of their arrays.
+
+    The code for SIMD lanes is made when `batch` is first asked for. The object keeps the machine
+    code alive.
     """
 
-    prologue: int
-    call: int
-    batch: int
-    lanes: int
-    size_in: int
-    size_table: int
-    size_out: int
-    engine: Any
+    def __init__(self, program: Program, store: Store | None = None) -> None:
+        self._program, self._store = program, store
+        self._engine = _load(program, 1, store)
+        name = _symbol(program)
+        self.prologue: int = self._engine.get_function_address(f"{name}_prologue")
+        self.call: int = self._engine.get_function_address(name)
+        self.lanes = lanes()
+        self.size_in = sum(n for array, n in program.inputs.items() if array != "parameters")
+        self.size_table = len(program.table)
+        self.size_out = sum(map(len, program.outputs.values()))
+
+    @cached_property
+    def batch(self) -> int:
+        """The address of the loop over SIMD lanes."""
+        self._wide = _load(self._program, self.lanes, self._store)
+        return int(self._wide.get_function_address(f"{_symbol(self._program)}_batch"))
 
 
 @cache
@@ -75,28 +83,23 @@ def lanes() -> int:
 
 def compile_native(program: Program, store: Store | None = None) -> Native:
     """Return the program as machine code, from the store where it has it."""
+    return Native(program, store)
+
+
+def _load(program: Program, width: int, store: Store | None) -> Any:
+    """Return an engine with the program's code: for one state, or for SIMD lanes."""
+    task = (_host(), llvmlite.__version__, _source(), CHUNK, width, program, program.fixed)
+    key = hashlib.sha256(repr(task).encode()).hexdigest()
     with _lock:
-        width = lanes()
-        key = hashlib.sha256(repr((_host(), llvmlite.__version__, _source(), program)).encode())
-        code = store.get(key.hexdigest()) if store is not None else None
+        code = store.get(key) if store is not None else None
         if code is None:
             code = _assemble(emit(program, width))
             if store is not None:
-                store.put(key.hexdigest(), code)
+                store.put(key, code)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
         engine.add_object_file(llvm.ObjectFileRef.from_data(code))
         engine.finalize_object()
-    address = engine.get_function_address
-    return Native(
-        address(f"{_symbol(program)}_prologue"),
-        address(_symbol(program)),
-        address(f"{_symbol(program)}_batch"),
-        width,
-        sum(n for name, n in program.inputs.items() if name != "parameters"),
-        len(program.table),
-        sum(map(len, program.outputs.values())),
-        engine,
-    )
+    return engine
 
 
 @cache
@@ -109,7 +112,7 @@ def _assemble(text: str) -> bytes:
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
     options.slp_vectorization = False
     options.loop_vectorization = False
     builder = llvm.create_pass_builder(machine, options)
@@ -117,14 +120,18 @@ def _assemble(text: str) -> bytes:
     return bytes(machine.emit_object(module))
 
 
-def emit(program: Program, width: int) -> str:
-    """Return the program as LLVM text: prologue, scalar body, and a loop over SIMD lanes."""
-    parts = [_HEADER, _elementary("double"), _elementary(f"<{width} x double>")]
-    parts.append(_Writer(program, "double", prologue=True).function())
-    parts.append(_Writer(program, "double").function())
-    parts.append(_Writer(program, f"<{width} x double>").function())
-    parts.append(_batch(_symbol(program), width))
-    return "\n".join(parts)
+def emit(program: Program, width: int = 1) -> str:
+    """Return the program as LLVM text: prologue and body for one state, or the loop over SIMD lanes
+    where width is more than one.
+    """
+    if width == 1:
+        parts = [_HEADER, _elementary("double")]
+        parts.append(_Writer(program, "double", prologue=True).function())
+        parts.append(_Writer(program, "double").function())
+        return "\n".join(parts)
+    lane = f"<{width} x double>"
+    parts = [_HEADER, _elementary(lane), _Writer(program, lane).function()]
+    return "\n".join([*parts, _batch(_symbol(program), width)])
 
 
 def _symbol(program: Program) -> str:

@@ -50,10 +50,11 @@ from draisine.mechanics.formulations.plug import (
     Moving,
     Realise,
     checked,
+    in_numbers,
     interpreted,
 )
 from draisine.model import Body, Model, Pin, Prismatic, Wheel
-from draisine.scalar import Array, array, cos, sin
+from draisine.scalar import Array, array, cos, norm, sin
 from draisine.trace import Expr, Graph
 
 Orientation = Literal["euler", "quaternion"]
@@ -125,9 +126,10 @@ class Absolute:
     ) -> None:
         if orientation not in ("euler", "quaternion"):
             raise ParameterError(f"orientation = {orientation!r}: take 'euler' or 'quaternion'.")
-        self.model, self.mode = model, mode_of(model, mode)
+        self.model, self.mode = in_numbers(model), mode_of(model, mode)
         self.euler = orientation == "euler"
         self.axes = [self._own_axes(body) for body in model.bodies]
+        self.units = [joint.axis / norm(joint.axis) for joint in model.joints]
         self.order = self._outward()
         n, pins = len(model.bodies), sum(isinstance(c, Pin) for c in model.contacts)
         width = 3 if self.euler else 4
@@ -276,7 +278,7 @@ class Absolute:
         """Return vdot and the ground's force on each contact."""
         given = checked(self.model, state, inputs)
         at = self.enter(state)
-        _, lam, rates = self.solve(t, at, given, self.held(state), np.asarray(state.r, float))
+        _, lam, rates = self.solve(t, at, given, self.held(at), np.asarray(state.r, float))
         return rates[self._columns()], self._forces(lam)
 
     def reactions(self, t: float, state: Moving, inputs: Any = None) -> dict[str, float]:
@@ -285,7 +287,7 @@ class Absolute:
         """
         given = checked(self.model, state, inputs)
         at = self.enter(state)
-        _, lam, _ = self.solve(t, at, given, self.held(state), np.asarray(state.r, float))
+        _, lam, _ = self.solve(t, at, given, self.held(at), np.asarray(state.r, float))
         return dict(zip(self.labels, map(float, lam), strict=True))
 
     def _columns(self) -> list[int]:
@@ -301,13 +303,17 @@ class Absolute:
                     forces[k, j] = lam[self.labels.index(label)]
         return forces
 
-    def held(self, state: Moving) -> tuple[Floats, Floats]:
+    def held(self, at: Coordinates) -> tuple[Floats, Floats]:
         """Return where the pins hold, all one after the other, and the base's home: where they are."""
-        frames = self._frames(state)
-        place = {b.name: k for k, b in enumerate(self.model.bodies)}
+        names = [body.name for body in self.model.bodies]
         pins = [c for c in self.model.contacts if isinstance(c, Pin)]
-        points = [frames[place[c.body]][1] + frames[place[c.body]][0] @ c.point for c in pins]
-        return np.array(points, float).ravel(), np.asarray(state.p, float)
+        points = [self._point(at, names.index(c.body), c.point) for c in pins]
+        return np.array(points, float).ravel(), self._point(at, 0, np.zeros(3))
+
+    def _point(self, at: Coordinates, i: int, point: Floats) -> Floats:
+        """Return where a point of the drawing on a body is."""
+        own = np.asarray(self._rotation(at.e[i]), float)
+        return at.x[i] + own @ (self.axes[i].T @ (point - self.model.bodies[i].com))
 
     def _frames(self, state: Moving) -> list[tuple[Floats, Floats, Floats, Floats]]:
         """Return R, p, w, v of the drawing's frame on every body, in world axes."""
@@ -322,7 +328,7 @@ class Absolute:
         for k in self.order:
             joint = model.joints[k]
             R, p, w, v = frames[joint.parent]
-            a = R @ across_axis(joint.axis)[0]
+            a = R @ self.units[k]
             if isinstance(joint, Prismatic):
                 s = a * state.r[k]
                 moved = (R, p + s, w, v + cross(w, s) + a * rates[k])
@@ -358,11 +364,10 @@ class Absolute:
     def leave(self, at: Coordinates, near: Floats, held: tuple[Floats, Floats]) -> Motion:
         """Return the user's state for the coordinates of all bodies; `near` as in `solve`."""
         out = self.look(0.0, at, np.zeros(3 * len(self.model.forces)), held)
-        own = np.asarray(self._rotation(at.e[0]), float)
-        R = own @ self.axes[0].T
+        R = np.asarray(self._rotation(at.e[0]), float) @ self.axes[0].T
         r = self._whole_turns(out["r"], near)
-        p = at.x[0] - R @ self.model.bodies[0].com
-        return Motion(quaternion(R), p, r, (out["U"] @ at.speeds)[self._columns()])
+        v = (out["U"] @ at.speeds)[self._columns()]
+        return Motion(quaternion(R), self._point(at, 0, np.zeros(3)), r, v)
 
     def _rates(self, e: Floats, w: Floats) -> Floats:
         rate = euler_rate if self.euler else quaternion_rate
@@ -440,8 +445,8 @@ class Absolute:
         if not (np.isfinite(until) and until > 0.0 and np.isfinite(dt) and dt > 0.0):
             raise ParameterError(f"until = {until} s and dt = {dt} s must be positive times.")
         given = checked(self.model, state, inputs)
-        held = self.held(state)
         at = self.enter(state)
+        held = self.held(at)
         states = [Motion(*[np.asarray(x, float) for x in (state.q, state.p, state.r, state.v)])]
         times = np.linspace(0.0, until, max(1, int(np.ceil(until / dt - 1e-9))) + 1)
         drifts, slips = [np.zeros(2)], [np.zeros(2)]

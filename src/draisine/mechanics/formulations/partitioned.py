@@ -33,6 +33,7 @@ from draisine.mechanics.formulations.plug import (
     Moving,
     Realise,
     checked,
+    in_numbers,
     interpreted,
 )
 from draisine.model import Model, Prismatic
@@ -266,7 +267,7 @@ class Partitioned:
     ) -> None:
         if speed is not None and not np.isfinite(speed):
             raise ParameterError(f"speed = {speed} m/s is not a finite number.")
-        self.bike, self.model = bicycle(model), model
+        self.bike, self.model = bicycle(in_numbers(model)), model
         self.speed, self.tolerance = speed, tolerance
         derivation = Derivation(self.bike, speed)
         self.extra, self.size = derivation.extra, len(derivation.p)

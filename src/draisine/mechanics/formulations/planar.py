@@ -29,6 +29,7 @@ from draisine.mechanics.formulations.plug import (
     Moving,
     Realise,
     checked,
+    in_numbers,
     interpreted,
 )
 from draisine.model import Joint, Model, Prismatic
@@ -325,7 +326,7 @@ class Planar:
     def __init__(
         self, model: Model, realise: Realise = interpreted, tolerance: float = 1e-8
     ) -> None:
-        self.bike = bicycle(model)
+        self.bike = bicycle(in_numbers(model))
         self.model, self.tolerance = model, tolerance
         n = JOINTS + len(model.joints)
         graph = Graph()

@@ -15,8 +15,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.errors import ParameterError
+from draisine.errors import ModelError, ParameterError
 from draisine.model import Model
+from draisine.scalar import array
 from draisine.trace import Expr, reachable
 
 Floats = NDArray[Any]
@@ -135,6 +136,15 @@ def interpreted(
     return evaluate
 
 
+def in_numbers(model: Model) -> Model:
+    """Return the model, after checking that numbers describe it, not symbols."""
+    bodies = [x for b in model.bodies for x in (b.mass, *b.com, *b.inertia.ravel())]
+    joints = [x for j in model.joints for x in (*j.axis, *j.through, j.spring, j.damper, j.rest)]
+    if array([*bodies, *joints, *model.gravity]).dtype == object:
+        raise ModelError("the model holds symbols; a formulation takes it with numbers in it.")
+    return model
+
+
 def checked(model: Model, state: Moving, inputs: Any) -> Floats:
     """Return the inputs as a vector, after checking that state and inputs fit the model."""
     sizes = {"q": 4, "p": 3, "r": len(model.joints), "v": len(model.speeds)}
@@ -144,6 +154,8 @@ def checked(model: Model, state: Moving, inputs: Any) -> Floats:
             raise ParameterError(f"state: {name} has shape {value.shape}; the model has ({size},).")
         if not np.all(np.isfinite(value)):
             raise ParameterError(f"state: {name} has entries that are not numbers.")
+    if abs(np.linalg.norm(state.q) - 1.0) > 1e-6:
+        raise ParameterError("state: q is no unit quaternion.")
     names = model.inputs
     given = np.zeros(len(names)) if inputs is None else np.asarray(inputs, float)
     if given.shape != (len(names),):

@@ -1,0 +1,60 @@
+"""The two-mass-skate bicycle: it stays up without spinning wheels and without trail.
+
+Kooijman, Meijaard, Papadopoulos, Ruina and Schwab (2011), doi:10.1126/science.1201959. Two point
+masses, two skates, one hinge.
+"""
+
+from draisine.model import Blade, Body, Model, Output, Revolute
+from draisine.scalar import cos, sin
+
+MEANING = {
+    "w": ("m", "distance between the skates"),
+    "c": ("m", "trail"),
+    "lam": ("rad", "tilt of the steer axis from the vertical, top backwards"),
+    "xB": ("m", "mass of the frame, distance ahead of the rear skate"),
+    "hB": ("m", "mass of the frame, height"),
+    "mB": ("kg", "mass of the frame"),
+    "xH": ("m", "mass of the fork, distance ahead of the rear skate"),
+    "hH": ("m", "mass of the fork, height"),
+    "mH": ("kg", "mass of the fork"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+
+def skate_bicycle(
+    *,
+    w: float = 1.0,
+    c: float = 0.0,
+    lam: float = 0.08726646259971647,
+    xB: float = 1.2,
+    hB: float = 0.4,
+    mB: float = 10.0,
+    xH: float = 1.02,
+    hH: float = 0.2,
+    mH: float = 1.0,
+    g: float = 9.81,
+) -> Model:
+    """Return the bicycle, drawn upright with its rear skate at the origin."""
+    ahead, rear, front = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0), (w, 0.0, 0.0)
+    steer_axis = (-sin(lam), 0.0, cos(lam))
+    return Model(
+        bodies=[
+            Body("frame", mB, (xB, 0.0, hB)),
+            Body("fork", mH, (xH, 0.0, hH)),
+        ],
+        joints=[Revolute("steer", "frame", "fork", steer_axis, (w + c, 0.0, 0.0))],
+        contacts=[
+            Blade("rear", "frame", rear, ahead, lifts=True),
+            Blade("front", "fork", front, ahead, lifts=True),
+        ],
+        gravity=(0.0, 0.0, -g),
+        outputs=[
+            Output(
+                "forward_speed",
+                lambda view: view.heading @ view.velocity("frame", rear),
+                "m/s",
+                "velocity of the rear skate along the heading",
+            ),
+        ],
+    )

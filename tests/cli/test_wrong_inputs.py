@@ -1,0 +1,149 @@
+"""Wrong inputs: one helpful message on stderr, exit code 2, no traceback, nothing left behind."""
+
+from pathlib import Path
+
+import pytest
+
+from draisine.cli import main
+
+GOOD = """
+kind = "run"
+title = "a push"
+
+[vehicle]
+name = "whipple"
+
+[initial]
+forward_speed = 5.0
+
+[run]
+until = 0.1
+"""
+
+PASSIVE = "mauny2018/passive-stabilisation"
+
+COMMANDS = [
+    (["rnu"], "run"),
+    (["run", "--untill", "3"], "--until"),
+    (["run", "--until", "soon"], "until"),
+    (["run", "mauny2018/pasive-stabilisation"], "Did you mean 'mauny2018/passive-stabilisation'?"),
+    (["run", "nowhere.toml"], "nowhere.toml: no such file"),
+    (["run", "."], "scenarios are .toml files"),
+    (["run", PASSIVE, "--set", "mB"], "write NAME=VALUE"),
+    (["run", PASSIVE, "--set", "mBB=90"], "Did you mean 'mB'?"),
+    (["run", PASSIVE, "--set", "mB=ninety"], "'ninety' is not a number"),
+    (["run", PASSIVE, "--set", "mB=18deg"], "'18deg' is an angle, but this is in kg"),
+    (["run", PASSIVE, "--set", "lam=18 degrees"], "write a plain number (it is in rad)"),
+    (["run", PASSIVE, "--set", "mB=nan"], "not a finite number"),
+    (["run", PASSIVE, "--set", "mB=-5"], "mass"),
+    (["run", PASSIVE, "--set", "rR=-0.3"], "rR"),
+    (["run", PASSIVE, "--set", "c=5"], "beyond the wheel"),
+    (["run", PASSIVE, "--parameter-set", "bench"], "Did you mean 'benchmark'?"),
+    (["run", PASSIVE, "--initial", "lena=0.1"], "Did you mean 'lean'?"),
+    (["run", PASSIVE, "--initial", "lean=90deg"], "lean stays between -90deg and 90deg"),
+    (["run", PASSIVE, "--initial", "rear_wheel_rate=1"], "contradict"),
+    (["run", PASSIVE, "--initial", "forward_speed=18deg"], "this is in m/s"),
+    (["run", PASSIVE, "--until", "-1"], "run.until = -1.0"),
+    (["run", PASSIVE, "--dt", "0"], "run.dt = 0.0"),
+    (["run", PASSIVE, "--integrator", "rk5"], "Did you mean 'rk4'?"),
+    (["run", PASSIVE, "--out", "run.xls"], ".nc, .zarr, .csv"),
+    (["run", PASSIVE, "--out", "no/such/folder/run.nc"], "no folder 'no/such/folder'"),
+    (["run", PASSIVE, "--plot", "run.bmp"], ".png, .svg, .pdf"),
+    (["check", "mauny2018/inclined"], "Did you mean 'mauny2018/incline'?"),
+    (["show", "wipple"], "Did you mean 'whipple'?"),
+    (["show", "mine.py:car"], "no file 'mine.py'"),
+    (["equations", "whipple", "--as", "fortran"], "no language 'fortran'"),
+    (["equations", "whipple", "--mode", "front=flying"], "front"),
+    (["equations", "whipple", "--mode", "middle=open"], "no contact 'middle'"),
+    (["plot", "nowhere.nc"], "nowhere.nc: no such file"),
+    (["plot", "broken.nc"], "broken.nc: is not a dataset"),
+    (["plot", "notes.txt"], "results are .nc or .zarr"),
+    (["run", "broken.nc"], "broken.nc: is not a dataset"),
+    (["list", "wheels"], "wheels"),
+]
+
+FILES = [
+    ("", "kind: is missing. Take one of: run, state, map."),
+    ('kind = "walk"', "no such kind. "),
+    ("kind = run", "not TOML"),
+    ("\xff", "not a text file in UTF-8"),
+    ('kind = "run"', "vehicle: is missing"),
+    (GOOD + "untli = 3", "run.untli: is unknown. Did you mean 'until'?"),
+    (GOOD.replace('"whipple"', '"wipple"'), "vehicle.name = 'wipple': no vehicle 'wipple'."),
+    (GOOD.replace("= 0.1", '= "0.1 h"'), "run.until"),
+    (GOOD.replace("= 5.0", "= inf"), "initial.forward_speed: inf is not a finite number"),
+    (GOOD + "contacts.front = 'gone'", "run.contacts.front = 'gone': no such status"),
+    (GOOD + "contacts.left = 'open'", "run.contacts.left = 'open': no such contact"),
+    (GOOD + "drift = 'a lot'", "take 'project', 'none', or an epsilon"),
+    (GOOD + "[[control]]\nlaw = 'turn'", "control[0].law = 'turn': no such law. Did you mean"),
+    (GOOD + "[[control]]\nlaw = 'turn_p'", "control[0].steer_gain: is missing"),
+    (GOOD + "[[control]]\ngain = 3.0", "control[0].law: is missing"),
+    (GOOD + "[[inputs]]\nshape = 'step'\ninput = 'brake'\nvalue = 1.0", "no such input"),
+    (GOOD + "[[inputs]]\nshape = 'jump'\ninput = 'steer'\nvalue = 1.0", "inputs[0].shape = 'jump'"),
+    (GOOD + "[[inputs]]\nshape = 'step'\ninput = 'steer'\nvalu = 1.0", "Did you mean 'value'?"),
+    (
+        GOOD + "[[inputs]]\nshape='table'\ninput='steer'\ntimes=[0,1,2]\nvalues=[1,2]",
+        "2 values for 3 times",
+    ),
+    (
+        GOOD + "[[expected]]\ntitle='x'\norigin='law'\nvalues.'final laen'=0.0",
+        "no quantity 'laen'. Did you mean 'lean'?",
+    ),
+    (
+        GOOD + "[[expected]]\ntitle='x'\norigin='law'\nat=[7.0]\nvalues.lean=[0.0]",
+        "7 s lies outside the run of 0.1 s",
+    ),
+    (
+        GOOD + "[[expected]]\ntitle='x'\norigin='rumour'\nvalues.'final lean'=0.0",
+        "expected[0].origin = 'rumour': must be",
+    ),
+    (GOOD + '[source]\ncitation="x"\ndoi="https://doi.org/10.1/x"', "is not a DOI"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "broken.nc").write_bytes(b"this is no netCDF")
+    (tmp_path / "notes.txt").write_text("hello")
+    monkeypatch.chdir(tmp_path)
+
+
+def complaint(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> str:
+    """Return what a wrong command line says, after checking how it says it."""
+    before = sorted(p.name for p in Path.cwd().iterdir())
+    assert main(arguments) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("error: ") == 1
+    assert "Traceback" not in told.err
+    assert sorted(p.name for p in Path.cwd().iterdir()) == before
+    return told.err
+
+
+@pytest.mark.parametrize(("arguments", "helpful"), COMMANDS)
+def test_wrong_commands(
+    arguments: list[str], helpful: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert helpful in complaint(arguments, capsys)
+
+
+@pytest.mark.parametrize(("text", "helpful"), FILES)
+def test_wrong_files(text: str, helpful: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("mine.toml").write_text(text, encoding="latin-1")
+    assert helpful in complaint(["run", "mine.toml"], capsys)
+
+
+def test_all_mistakes_of_a_file_are_told_at_once(capsys: pytest.CaptureFixture[str]) -> None:
+    text = GOOD.replace("forward_speed", "forwardspeed").replace("until", "untill")
+    Path("mine.toml").write_text(text + "dt = -1\n[vehicle.parameters]\nmBB = 90\n")
+    told = complaint(["check", "mine.toml"], capsys)
+    assert "mine.toml: 5 mistakes" in told
+    for place in ("forwardspeed", "run.until: is missing", "untill", "run.dt = -1", "mBB"):
+        assert place in told
+
+
+def test_tracebacks_on_demand() -> None:
+    from draisine.errors import UnknownNameError
+
+    with pytest.raises(UnknownNameError):
+        main(["show", "wipple", "--debug"])

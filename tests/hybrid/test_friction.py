@@ -1,0 +1,143 @@
+"""Coulomb friction in continuous contact and in impacts: closed forms and laws."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.errors import ContactSetError, ParameterError
+from draisine.simulation.hybrid import simulate_on
+from draisine.simulation.impacts import moreau, plastic
+from draisine.simulation.selection import Candidate
+from draisine.terrain import plane
+
+H, G = 0.5, 9.81
+
+
+@cache
+def disc():
+    return draisine.compile("rolling_disc")
+
+
+def thrown(speed, spin=0.0, height=0.0, down=0.0):
+    """Return an upright disc whose centre moves forward at a speed."""
+    v = np.array([speed - H * spin, 0.0, -down, 0.0, spin, 0.0])
+    return draisine.State(
+        np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.0, 0.0, height]), np.zeros(0), v
+    )
+
+
+@pytest.mark.parametrize("mu", [0.1, 0.4])
+def test_sliding_disc_begins_to_roll(mu):
+    """It slides for v / (3 mu g) and keeps two thirds of its speed."""
+    made = simulate_on(
+        disc(), plane(), thrown(3.0), 3.0 / (3 * mu * G) + 0.2, mu=mu, impact="moreau"
+    )
+    (event,) = made.events
+    assert event.kind == "stick"
+    assert event.t == pytest.approx(3.0 / (3 * mu * G), abs=1e-8)
+    assert event.after.v[4] * H == pytest.approx(2.0, abs=1e-6)
+    assert event.mode_before == ((("ground", "ground"), "sliding"),)
+    assert event.mode_after == ((("ground", "ground"), "rolling"),)
+
+
+@pytest.mark.parametrize(("mu", "rolls"), [(0.3, True), (0.1, False)])
+def test_disc_on_a_slope(mu, rolls):
+    """It rolls while mu > tan(slope) / 3, and slides otherwise."""
+    slope = math.radians(30)
+    start = draisine.state(disc())
+    q = np.array([math.cos(-slope / 2), 0.0, math.sin(-slope / 2), 0.0])
+    # the disc is round: turned with the slope it touches at its drawing's origin
+    state = draisine.State(q, start.p, start.r, start.v)
+    made = simulate_on(disc(), plane(slope), state, 0.5, mu=mu, impact="moreau")
+    spin = made.final().v[4]
+    if rolls:
+        assert mu > math.tan(slope) / 3
+        assert spin == pytest.approx(-0.5 * 2 / 3 * G * math.sin(slope) / H, abs=1e-9)
+    else:
+        assert spin == pytest.approx(-0.5 * 2 * mu * G * math.cos(slope) / H, abs=1e-5)
+
+
+def test_friction_lets_a_disc_fall_where_ideal_rolling_would_need_a_pull():
+    """Hinged at its contact the disc would be pulled down: 1 < (1 + 2 c0 c - 3 c^2) / 1.25."""
+    state = draisine.state(disc(), lean=0.5)
+    with pytest.raises(ContactSetError, match="pulled") as caught:
+        simulate_on(disc(), plane(), state, 5.0)
+    assert caught.value.state is not None
+    made = simulate_on(disc(), plane(), state, 5.0, mu=0.8, impact="moreau")
+    assert made.outcome.startswith("fell")
+    assert [event.kind for event in made.events][:1] == ["slip"]
+    for arc in made.arcs:
+        N, along, across = arc.seen["forces"][:3]
+        assert N.min() > -1e-6
+        assert (np.hypot(along, across) - 0.8 * N).max() < 1e-6
+
+
+def test_forces_stay_in_the_cone_when_a_bicycle_brakes_hard():
+    bicycle = draisine.compile("whipple")
+    state = draisine.state(bicycle, forward_speed=5.0)
+    made = simulate_on(
+        bicycle, plane(), state, 0.5, mu=0.5, impact="moreau", inputs={"rear_wheel": -150.0}
+    )
+    rows = made.arcs[0].seen["forces"].reshape(2, 3, -1)
+    assert dict(made.arcs[0].mode)["rear", "ground"] == "sliding"
+    assert dict(made.arcs[0].mode)["front", "ground"] == "rolling"
+    assert_allclose(np.hypot(rows[0, 1], rows[0, 2]), 0.5 * rows[0, 0], rtol=1e-9)
+
+
+def _random_hit(rng, wheels, mu):
+    n = 6 + 2 * wheels
+    root = rng.normal(size=(n, n))
+    M = root @ root.T + np.eye(n)
+    contacts = [
+        Candidate((f"w{k}", "ground"), rng.normal(size=(3, n)), np.zeros(3), mu)
+        for k in range(wheels)
+    ]
+    return M, contacts, rng.normal(size=n)
+
+
+@pytest.mark.parametrize("wheels", [1, 2, 3])
+def test_moreau_never_creates_energy_without_restitution(wheels):
+    rng = np.random.default_rng(wheels)
+    none = np.zeros(0, dtype=int)
+    for _ in range(40):
+        M, contacts, v = _random_hit(rng, wheels, rng.uniform(0, 1.5))
+        try:
+            after = moreau.impact(M, none, contacts, v).chosen
+        except ContactSetError:
+            continue
+        assert after.result @ M @ after.result <= v @ M @ v * (1 + 1e-10)
+        for k in contacts:
+            u = k.C @ after.result
+            push = after.pushes.get(k.key, np.zeros(3))
+            size = np.hypot(push[1], push[2])
+            assert u[0] >= -1e-8
+            assert push[0] * abs(u[0]) < 1e-7
+            assert size <= k.mu * push[0] + 1e-9
+            if size < k.mu * push[0] - 1e-6:
+                assert_allclose(u[1:], 0.0, atol=1e-7)
+
+
+def test_moreau_without_limit_of_friction_is_the_plastic_law():
+    rng = np.random.default_rng(5)
+    none = np.zeros(0, dtype=int)
+    same = 0
+    for _ in range(40):
+        M, contacts, v = _random_hit(rng, 2, np.inf)
+        try:
+            a = moreau.impact(M, none, contacts, v).chosen
+            b = plastic.impact(M, none, contacts, v).chosen
+        except ContactSetError:
+            continue
+        if set(a.closed) == set(b.closed):
+            assert_allclose(a.result, b.result, atol=1e-9)
+            same += 1
+    assert same > 10
+
+
+def test_finite_friction_needs_the_law_that_knows_it():
+    with pytest.raises(ParameterError, match="moreau"):
+        simulate_on(disc(), plane(), thrown(1.0, height=0.1), 0.5, mu=0.5)
