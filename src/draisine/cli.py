@@ -81,7 +81,7 @@ def _fail(text: str, code: int) -> int:
 def _console() -> "Console":
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else 110
+    width = None if sys.stdout.isatty() else 120
     return Console(width=width, highlight=False, soft_wrap=False)
 
 
@@ -347,7 +347,7 @@ def _report(result: "Result", json: bool) -> None:
     rows = table(result)
     if rows:
         drawn = Table("quantity", "unit", *_right("start", "end", "least", "largest"))
-        for name, unit, *numbers in rows:
+        for name, unit, numbers in rows:
             drawn.add_row(name, unit, *(f"{x:.6g}" for x in numbers))
         console.print(drawn)
     for line in remarks(result):

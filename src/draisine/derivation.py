@@ -19,8 +19,8 @@ from draisine.mechanics.kinematics import velocities
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import assemble
 from draisine.mechanics.view import View
-from draisine.model import Model, Pin, Wheel
-from draisine.scalar import Array, Scalar, array, norm, sqrt
+from draisine.model import Model, Pin
+from draisine.scalar import Array, Scalar, array, is_zero, norm, sqrt
 from draisine.trace import Expr, Graph, evaluate, tangent
 
 Law = Callable[[View, Array], tuple[dict[str, Scalar], Sequence[Scalar]]]
@@ -311,7 +311,8 @@ class Derivation:
             step = projected.spread(self.tree, x)
             dq, dp = self._reconstruct(R, q, step, found.ref)
             q, p, r = self._unit(q + dq), p + dp, r + step[6:]
-        headings = [self._heading(found, a) for a in found.active if isinstance(a.contact, Wheel)]
+        wheels = [a for a in found.active if a.touch is not None and not is_zero(a.touch.ring)]
+        headings = [self._heading(found, a) for a in wheels]  # a ball has none
         settled = {"q": q, "p": p, "r": r, "residual": values, "headings": headings}
         return self._program("project", settled)
 

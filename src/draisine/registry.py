@@ -23,7 +23,7 @@ ENTRY = {
     "vehicle": "def {name}(",
     "integrator": "def advance(",
     "impact": "def impact(",
-    "formulation": "",
+    "formulation": "\nFORMULATION = ",
     "target": "def emit(",
     "law": "\nLAW = ",
     "figure": "def draw(",

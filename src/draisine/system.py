@@ -446,7 +446,9 @@ class System:
         """Return vdot and the multipliers of the mode's rows (contact forces, torques of laws).
 
         "multiplier" solves the saddle-point system; "projected" takes the closed form and, where one
-        of its pivots degenerates, an orthogonal basis of the kernel instead.
+        of its pivots degenerates, an orthogonal basis of the kernel instead; the others are
+        independent derivations, in plain Python, for the mode with all contacts closed; they give
+        contact forces only.
         """
         machine = self.machine(mode)
         w = self.inputs(inputs)
@@ -458,9 +460,10 @@ class System:
                 seen = machine.look(y, t, w)
                 return seen["vdot"], np.concatenate([seen["forces"][switched], seen["law_torques"]])
         elif formulation != "multiplier":
-            raise ParameterError(
-                f"formulation {formulation!r}. {did_you_mean(formulation, ('multiplier', 'projected'))}"
-            )
+            module: Any = find("formulation", formulation)
+            other = self.keep(formulation, lambda: module.accelerations(model))
+            vdot, forces = other(t, state, w)
+            return vdot, np.ravel(forces)[switched]
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
         rows = [*switched, *range(3 * len(model.contacts), len(out["c"]))]
         M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]

@@ -238,7 +238,6 @@ class Expr:
     """A scalar of a graph; it takes part in arithmetic with numbers and with its like."""
 
     __slots__ = ("graph", "index")
-    __array_ufunc__: None
 
     def __init__(self, graph: Graph, index: int) -> None:
         self.graph = graph

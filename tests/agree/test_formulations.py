@@ -182,7 +182,7 @@ def energy(state):
 def integrate(rate, y, times=TIMES):
     """Yield y at each of the times."""
     for before, after in pairwise((0.0, *times)):
-        found = solve_ivp(rate, (before, after), y, method="DOP853", rtol=1e-11, atol=1e-11)
+        found = solve_ivp(rate, (before, after), y, method="DOP853", rtol=1e-10, atol=1e-11)
         assert found.success
         y = found.y[:, -1]
         yield y
@@ -240,13 +240,13 @@ def test_absolute_runs_the_benchmark_in_fixed_steps_and_projects():
     own = absolute.Absolute(bike().model)
     before, kinetic = energy(start)
     errors = []
-    for dt in (0.04, 0.02):
+    for dt in (0.05, 0.025):
         run = own.run(start, 5.0, dt)
         assert run.drift[:, 1].max() < 1e-14 and run.slip[:, 1].max() < 1e-13
         assert run.drift[:, 0].max() < 3e3 * dt**5 and run.slip[:, 0].max() < 1e4 * dt**5
         errors.append(error(run.states[-1].v, states[-1].v))
         assert abs(energy(run.states[-1])[0] - before) < 40 * dt**4 * kinetic
-    assert errors[1] < 5e-6 and 12 < errors[0] / errors[1] < 24
+    assert errors[1] < 1e-5 and 12 < errors[0] / errors[1] < 24
 
 
 def test_without_projection_constraints_drift():
@@ -577,14 +577,14 @@ def test_the_contact_angle_is_that_of_the_engine(parameters):
 # Tyres, extra bodies, pushes, guided joints: the bicycles' own formulations take them too.
 
 
-def ridden(*, crown: float = 0.02, law=None) -> Model:
+def ridden(*, crown: float = 0.02, guided: str = "") -> Model:
     """A bicycle on tyres whose rider leans on a hinge, pulls on a sprung slide, and is pushed."""
     plain = whipple()
     rear, front = plain.contacts
-    steer, *hinges = plain.joints
-    turned = Revolute(
-        "steer", steer.parent, steer.child, steer.axis, steer.through, 1.5, 0.2, 0.05, law
-    )
+    old, *hinges = plain.joints
+    laws = {guided: law_of_swing}
+    steer = {"spring": 1.5, "damper": 0.2, "rest": 0.05, "law": laws.get("steer")}
+    torso = {"spring": 600.0, "law": laws.get("torso")}
     return Model(
         bodies=[
             *plain.bodies,
@@ -592,8 +592,8 @@ def ridden(*, crown: float = 0.02, law=None) -> Model:
             Body("bag", 2.0, (1.0, 0.1, 0.9), inertia(0.02, 0.03, 0.04)),
         ],
         joints=[
-            Revolute("torso", "frame", "torso", (1.0, 0.0, 0.2), (0.2, 0.0, 0.9), spring=600.0),
-            turned,
+            Revolute("torso", "frame", "torso", (1.0, 0.0, 0.2), (0.2, 0.0, 0.9), **torso),
+            Revolute("steer", "frame", "fork", old.axis, old.through, **steer),
             Prismatic("bag", "fork", "bag", (0.1, 1.0, 0.3), spring=900.0, damper=5.0),
             *hinges,
         ],
@@ -609,25 +609,21 @@ def ridden(*, crown: float = 0.02, law=None) -> Model:
     )
 
 
-@cache
-def rider(law):
-    return compile(ridden, law=law)
-
-
-@pytest.mark.parametrize("law", [None, law_of_swing])
-@pytest.mark.parametrize("kind", [planar, partitioned])
-def test_bicycles_may_carry_more(kind, law):
-    system = rider(law)
-    model, rng = system.model, np.random.default_rng(8)
-    accelerate = kind.accelerations(model)
-    for t in (0.2, 1.1):
-        state = draisine.state(
-            system, t=t, lean=0.3, torso=-0.2, bag=0.05, yaw=0.1, Vx=4.0, lean_rate=0.4,
-            torso_rate=0.8, bag_rate=-0.3, **({} if law else {"steer": -0.3, "steer_rate": 1.0}),
-        )  # fmt: skip
-        w = rng.uniform(-5, 5, len(model.inputs))
-        wanted, lam = system.accelerate(state, dict(zip(model.inputs, w, strict=True)), t=t)
-        vdot, forces = accelerate(t, state, w)
+@pytest.mark.parametrize("guided", ["", "steer", "torso"])
+def test_bicycles_may_carry_more(guided):
+    """The three ways to steer of Escalona and Recuero: a torque, a guided steer angle, a guided
+    rider; on tyres, with springs, pushes and a slope."""
+    system = compile(ridden, guided=guided)
+    model, rng, t = system.model, np.random.default_rng(8), 1.1
+    asked = {"steer": -0.3, "steer_rate": 1.0, "torso": -0.2, "torso_rate": 0.8}
+    asked = {name: x for name, x in asked.items() if name.partition("_")[0] != guided}
+    state = draisine.state(
+        system, t=t, lean=0.3, lean_rate=0.4, bag=0.05, bag_rate=-0.3, Vx=4.0, **asked
+    )
+    w = rng.uniform(-5, 5, len(model.inputs))
+    wanted, lam = system.accelerate(state, dict(zip(model.inputs, w, strict=True)), t=t)
+    for kind in (planar, partitioned, absolute):
+        vdot, forces = kind.accelerations(model)(t, state, w)
         assert error(vdot, wanted) < 1e-11
         assert error(forces.ravel(), lam[:6]) < 1e-11
 

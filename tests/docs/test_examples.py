@@ -31,7 +31,9 @@ def examples(text):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page(page, tmp_path, monkeypatch):
-    for file in page.parent.glob("*.py"):  # files that a page shows lie where a reader would put them
+    for file in page.parent.glob(
+        "*.py"
+    ):  # files that a page shows lie where a reader would put them
         shutil.copy(file, tmp_path)
     monkeypatch.chdir(tmp_path)
     parser = doctest.DocTestParser()

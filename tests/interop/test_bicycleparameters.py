@@ -247,7 +247,7 @@ def test_windows_line_ends(tmp_path: Path) -> None:
         ("mB = 9.18", "mB = -9.18", "line 18: mB = -9.18 must not be negative"),
         ("rF = 0.3425", "rF = -0.3425", "line 22: rF = -0.3425.* must not be negative"),
         ("IFxx = 0.0954", "IFxx = -0.0954", "line 6: IFxx"),
-        ("mR = 3.96", "mr = 3.96", r"line 21: unknown parameter 'mr'\. Known: mR"),
+        ("mR = 3.96", "mr = 3.96", r"line 21: unknown parameter 'mr'\. Did you mean 'mR'"),
         ("w = 1.101", "yB = 0.02\nw = 1.101", "line 24: yB = 0.02 makes the bicycle asymmetric"),
         ("w = 1.101", "mD = 3.9\nw = 1.101", "line 24: mD = 3.9 is a flywheel's"),
         ("w = 1.101", "TcB1 = 1.6\nw = 1.101", "raw measurements.*NameBenchmark.txt"),

@@ -84,8 +84,8 @@ class Linear:
         """
         part = self.part([input], [output])
         A, b, c, d = self._one("transfer"), part.B, part.C, part.D
-        links = np.abs(A) > 1e-12 * np.abs(A).max(initial=0.0)
-        taken = _reached(links, b[:, 0] != 0) & _reached(links.T, c[0] != 0)
+        links, pushed, shown = (np.abs(x) > 1e-12 * np.abs(x).max(initial=0.0) for x in (A, b, c))
+        taken = _reached(links, pushed[:, 0]) & _reached(links.T, shown[0])
         A, b, c = A[np.ix_(taken, taken)], b[taken], c[:, taken]
         return _transfer(A, b, c, float(d[0, 0]))
 

@@ -58,9 +58,19 @@ class Family:
     @property
     def stable(self) -> Floats:
         """Whether all eigenvalues are damped, but for one that is zero: the family's direction."""
-        values = np.sort(np.abs(self.eigenvalues), axis=1)
-        zero = np.abs(self.eigenvalues) <= np.maximum(values[:, :1], 1e-7)
-        return np.all((self.eigenvalues.real < 0) | zero, axis=1)
+        return self._damped(self.eigenvalues)
+
+    @property
+    def stable_backwards(self) -> Floats:
+        """Whether the same circles are stable when run the other way round: without damping that
+        turns the signs of all eigenvalues.
+        """
+        return self._damped(-self.eigenvalues)
+
+    def _damped(self, values: Floats) -> Floats:
+        least = np.abs(values).min(axis=1, keepdims=True)
+        zero = np.abs(values) <= np.maximum(least, 1e-7)
+        return np.all((values.real < 0) | zero, axis=1)
 
 
 def family(

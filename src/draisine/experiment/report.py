@@ -61,8 +61,8 @@ def _plain(x: float) -> float | None:
     return x if math.isfinite(x) else None
 
 
-def table(result: Result) -> list[tuple[str, str, float, float, float, float]]:
-    """Return rows of name, unit, start, end, least and largest; angles in degrees."""
+def table(result: Result) -> list[tuple[str, str, list[float]]]:
+    """Return rows of name, unit, and [start, end, least, largest]; angles in degrees."""
     if result.loaded.scenario.kind == "map":
         return []
     model, bodies = result.system.model, result.bodies
@@ -76,7 +76,7 @@ def table(result: Result) -> list[tuple[str, str, float, float, float, float]]:
         x, unit = series(name, bodies), unit_of(name, model)
         if "rad" in unit:
             x, unit = np.degrees(x), unit.replace("rad", "deg")
-        rows.append((name, unit, *(_settled(y) for y in (x[0], x[-1], x.min(), x.max()))))
+        rows.append((name, unit, [_settled(y) for y in (x[0], x[-1], x.min(), x.max())]))
     return rows
 
 

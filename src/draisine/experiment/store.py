@@ -42,7 +42,7 @@ def write(data: "Dataset", path: Path) -> None:
             case ".nc":
                 data.to_netcdf(whole, engine="netcdf4")
             case ".zarr":
-                data.to_zarr(whole, mode="w", consolidated=False)
+                data.to_zarr(whole, mode="w", consolidated=False, zarr_format=2)
             case ".csv":
                 _write_csv(data, whole)
         replace(whole, path)

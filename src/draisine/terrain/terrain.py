@@ -24,6 +24,11 @@ class Terrain:
     def __getitem__(self, k: int) -> Feature:
         return self.features[k]
 
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of features that there are."""
+        return frozenset(f.kind for f in self.features)
+
     def near(self, centre: Floats, reach: float) -> list[int]:
         """Return the features whose boxes come within `reach` of a point."""
         outside = np.maximum(self._low - centre, centre - self._high)

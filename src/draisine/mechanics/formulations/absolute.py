@@ -57,6 +57,8 @@ from draisine.model import Body, Model, Pin, Prismatic, Wheel
 from draisine.scalar import Array, array, cos, norm, sin
 from draisine.trace import Expr, Graph
 
+FORMULATION = "every body with six coordinates, joints as constraints, after Schwab"
+
 Orientation = Literal["euler", "quaternion"]
 
 

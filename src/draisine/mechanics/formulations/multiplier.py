@@ -22,6 +22,8 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Model, Pin
 from draisine.scalar import Array, Scalar, array
 
+FORMULATION = "the saddle-point system of accelerations and multipliers"
+
 Floats = NDArray[Any]
 
 

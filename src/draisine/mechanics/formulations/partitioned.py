@@ -40,6 +40,8 @@ from draisine.model import Model, Prismatic
 from draisine.scalar import Array, Scalar, array, cos, norm, sin
 from draisine.trace import Expr, Graph, tangent
 
+FORMULATION = "Lagrange of the first kind, partitioned, after Escalona and Recuero, for bicycles"
+
 XC, YC, PHI, THETA, PSI, BETA, GAMMA, EPSILON, EXTRA = range(9)
 """Where the coordinates stand; further joints from EXTRA on, xi at the very end."""
 

@@ -36,6 +36,8 @@ from draisine.model import Joint, Model, Prismatic
 from draisine.scalar import Array, Scalar, array, atan2, cos, norm, sin
 from draisine.trace import Graph
 
+FORMULATION = "the fibre SE(2) x S of the thesis, for bicycles"
+
 X, Y, YAW, ROLL, PITCH, JOINTS = 0, 1, 2, 3, 4, 5
 """Where the coordinates stand: those of SE(2), roll, pitch, then the joints; speeds likewise."""
 

@@ -30,6 +30,8 @@ from draisine.mechanics.newton_euler import gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
 from draisine.scalar import Array, Scalar, array, is_zero
 
+FORMULATION = "the free dynamics projected on the kernel of the constraints, in closed form"
+
 ORIGIN = np.zeros(3)
 
 

@@ -1,0 +1,108 @@
+"""Meshes from files: STL, OBJ and PLY, in text or binary."""
+
+from pathlib import Path
+
+import numpy as np
+
+from draisine.errors import DataError
+from draisine.terrain.feature import Floats
+from draisine.terrain.mesh import Ints, Mesh
+
+PLY_TYPES = {
+    "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",
+    "float": "f4", "double": "f8", "int8": "i1", "uint8": "u1", "int16": "i2", "uint16": "u2",
+    "int32": "i4", "uint32": "u4", "float32": "f4", "float64": "f8",
+}  # fmt: skip
+
+
+def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
+    """Return the ground in an STL, OBJ or PLY file; `scale` takes its lengths to metres."""
+    file = Path(path)
+    readers = {".stl": _stl, ".obj": _obj, ".ply": _ply}
+    if file.suffix.lower() not in readers:
+        raise DataError(f"{file.name}: not a mesh; known are {', '.join(sorted(readers))}.")
+    try:
+        points, triangles = readers[file.suffix.lower()](file.read_bytes())
+    except (ValueError, IndexError, KeyError) as error:
+        raise DataError(f"{file.name} is damaged: {error}") from error
+    if not len(triangles):
+        raise DataError(f"{file.name} holds no triangles.")
+    return Mesh(points * scale, triangles)
+
+
+def _stl(data: bytes) -> tuple[Floats, Ints]:
+    """Return points and triangles of an STL file."""
+    count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else -1
+    if len(data) == 84 + 50 * count:
+        kind = np.dtype([("normal", "<f4", 3), ("points", "<f4", (3, 3)), ("more", "<u2")])
+        points = np.frombuffer(data, kind, count, 84)["points"].reshape(-1, 3).astype(float)
+    else:
+        lines = [line.split() for line in data.decode("ascii").splitlines()]
+        points = np.array([line[1:4] for line in lines if line[:1] == ["vertex"]], dtype=float)
+    points = points.reshape(-1, 3)
+    if len(points) % 3:
+        raise ValueError(f"{len(points)} corners do not make triangles")
+    return points, np.arange(len(points), dtype=np.int64).reshape(-1, 3)
+
+
+def _obj(data: bytes) -> tuple[Floats, Ints]:
+    """Return points and triangles of an OBJ file; polygons become fans."""
+    points: list[list[float]] = []
+    triangles: list[list[int]] = []
+    for line in data.decode("utf-8").splitlines():
+        words = line.split()
+        if words[:1] == ["v"]:
+            points.append([float(x) for x in words[1:4]])
+        elif words[:1] == ["f"]:
+            numbers = [int(word.split("/")[0]) for word in words[1:]]
+            ring = [k - 1 if k > 0 else len(points) + k for k in numbers]
+            triangles += _fan(ring)
+    return np.array(points).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3)
+
+
+def _fan(ring: list[int]) -> list[list[int]]:
+    """Return a polygon as triangles."""
+    return [[ring[0], ring[k], ring[k + 1]] for k in range(1, len(ring) - 1)]
+
+
+def _ply(data: bytes) -> tuple[Floats, Ints]:
+    """Return points and triangles of a PLY file."""
+    head, _, body = data.partition(b"end_header\n")
+    lines = [line.split() for line in head.decode("ascii").splitlines()]
+    if lines[0] != ["ply"]:
+        raise ValueError("no PLY header")
+    style = next(line[1] for line in lines if line[0] == "format")
+    elements: list[tuple[str, int, list[list[str]]]] = []
+    for line in lines:
+        if line[0] == "element":
+            elements.append((line[1], int(line[2]), []))
+        elif line[0] == "property":
+            elements[-1][2].append(line[1:])
+    words = iter(body.split()) if style == "ascii" else None
+    order = ">" if style == "binary_big_endian" else "<"
+    at = 0
+
+    def take(kind: str) -> float:
+        nonlocal at
+        if words is not None:
+            return float(next(words))
+        dtype = np.dtype(order + PLY_TYPES[kind])
+        value = np.frombuffer(body, dtype, 1, at)[0]
+        at += dtype.itemsize
+        return float(value)
+
+    points: list[list[float]] = []
+    triangles: list[list[int]] = []
+    for name, count, properties in elements:
+        for _ in range(count):
+            values: dict[str, float] = {}
+            for words_ in properties:
+                if words_[0] == "list":
+                    ring = [int(take(words_[2])) for _ in range(int(take(words_[1])))]
+                    if name == "face" and words_[3] in ("vertex_indices", "vertex_index"):
+                        triangles += _fan(ring)
+                else:
+                    values[words_[1]] = take(words_[0])
+            if name == "vertex":
+                points.append([values[axis] for axis in "xyz"])
+    return np.array(points).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3)

@@ -1,0 +1,283 @@
+"""Grounds from triangles: oriented meshes, open or closed, and height fields.
+
+Coplanar neighbours are one face where together they are convex; an edge counts only if it is convex
+or the sheet ends there. A grid over x and y is the broad phase: what is asked of a mesh of a million
+triangles costs little more than of a hundred.
+"""
+
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from draisine.errors import TerrainError
+from draisine.terrain.feature import Feature, Floats, edge, face, vertex
+from draisine.terrain.terrain import Terrain
+
+Ints = NDArray[np.int64]
+
+
+class Mesh(Terrain):
+    """A ground of triangles, counterclockwise seen from outside.
+
+    Features are numbered: faces (patches of coplanar triangles), then convex edges, then the
+    vertices at the ends of those.
+    """
+
+    def __init__(self, points: ArrayLike, triangles: ArrayLike, flat: float = 1e-7) -> None:
+        self.points, self.triangles = _clean(points, triangles)
+        P = self.points[self.triangles]
+        normals = np.cross(P[:, 1] - P[:, 0], P[:, 2] - P[:, 0])
+        size = np.linalg.norm(normals, axis=1)
+        if (size <= 1e-14 * np.ptp(self.points, axis=0).max() ** 2).any():
+            k = int(np.argmin(size))
+            raise TerrainError(f"triangle {k} has no area; leave it out.")
+        self.normals = normals / size[:, None]
+        self._join(flat)
+        self._made: dict[int, Feature] = {}
+
+    # --- which triangles belong together, and where they end
+
+    def _join(self, flat: float) -> None:
+        """Find edges, their kind, and the patches of coplanar triangles."""
+        T, m = self.triangles, len(self.triangles)
+        ends = T[:, [[0, 1], [1, 2], [2, 0]]].reshape(-1, 2)
+        key = ends.min(axis=1) * len(self.points) + ends.max(axis=1)
+        _, group, count = np.unique(key, return_inverse=True, return_counts=True)
+        if count.max() > 2:
+            k = int(np.flatnonzero(count[group] > 2)[0])
+            raise TerrainError(
+                f"the edge between points {ends[k, 0]} and {ends[k, 1]} belongs to more than two "
+                "triangles; a ground has one or two sides there."
+            )
+        order = np.argsort(group, kind="stable")
+        first = np.concatenate([[0], np.cumsum(count)[:-1]])
+        one = order[first]
+        two = np.where(count == 2, order[np.minimum(first + 1, len(order) - 1)], -1)
+        self.ends = ends[one]
+        turned = (two >= 0) & (ends[np.maximum(two, 0), 0] == self.ends[:, 0])
+        if turned.any():
+            a, b = self.ends[int(np.flatnonzero(turned)[0])]
+            raise TerrainError(
+                f"the triangles at the edge between points {a} and {b} are turned against each "
+                "other; orient the mesh."
+            )
+        self.left, self.right = one // 3, np.where(two >= 0, two // 3, -1)
+        apex = T[np.maximum(two, 0) // 3, (np.maximum(two, 0) + 2) % 3]
+        along = self.points[apex] - self.points[self.ends[:, 0]]
+        N1, N2 = self.normals[self.left], self.normals[np.maximum(self.right, 0)]
+        bend = np.linalg.norm(np.cross(N1, N2), axis=1)
+        shared = self.right >= 0
+        coplanar = shared & (bend <= flat) & (np.einsum("ij,ij->i", N1, N2) > 0)
+        convex = shared & ~coplanar & (np.einsum("ij,ij->i", N1, along) < 0)
+        self.convex = np.flatnonzero(convex | ~shared)
+        pairs = coo_array(
+            (np.ones(coplanar.sum()), (self.left[coplanar], self.right[coplanar])), shape=(m, m)
+        )
+        count_patches, patch = connected_components(pairs, directed=False)
+        self._patch(count_patches, patch.astype(np.int64), coplanar)
+
+    def _patch(self, count: int, patch: Ints, coplanar: NDArray[np.bool_]) -> None:
+        """Make one face of each convex patch, and one of each triangle elsewhere."""
+        self._coplanar = coplanar
+        sizes = np.bincount(patch, minlength=count)
+        order = np.argsort(patch, kind="stable")
+        starts = np.concatenate([[0], np.cumsum(sizes)])
+        label = patch.copy()
+        for k in np.flatnonzero(sizes > 1):
+            own = order[starts[k] : starts[k + 1]]
+            if not self._is_convex(own, self._rim(own)):
+                label[own] = count + own
+        _, self.face_of = np.unique(label, return_inverse=True)
+        self._sorted = np.argsort(self.face_of, kind="stable")
+        self._first = np.concatenate([[0], np.cumsum(np.bincount(self.face_of))])
+
+    @property
+    def faces(self) -> int:
+        """How many faces there are."""
+        return len(self._first) - 1
+
+    def members(self, k: int) -> Ints:
+        """Return the triangles of a face."""
+        return self._sorted[self._first[k] : self._first[k + 1]]
+
+    def _rim(self, own: Ints) -> Ints:
+        """Return the edges at which a face of these triangles ends."""
+        rim = self._edges_of[own].ravel()
+        return rim[~self._coplanar[rim]] if len(own) > 1 else rim
+
+    @cached_property
+    def _edges_of(self) -> Ints:
+        """The three edges of each triangle."""
+        edges = np.arange(len(self.ends))
+        shared = self.right >= 0
+        triangles = np.concatenate([self.left, self.right[shared]])
+        which = np.concatenate([edges, edges[shared]])
+        return which[np.argsort(triangles, kind="stable")].reshape(-1, 3)
+
+    def _half_spaces(self, own: Ints, rim: Ints) -> tuple[Floats, Floats]:
+        """Return the outward directions b and offsets o of a face's rim: b.x <= o inside."""
+        N = self.normals[own[0]]
+        A, B = self.points[self.ends[rim, 0]], self.points[self.ends[rim, 1]]
+        inside = np.isin(self.left[rim], own)
+        b = np.cross(B - A, N) * np.where(inside, 1.0, -1.0)[:, None]
+        b = b / np.linalg.norm(b, axis=1)[:, None]
+        return b, np.einsum("ij,ij->i", b, A)
+
+    def _is_convex(self, own: Ints, rim: Ints) -> bool:
+        """Return whether a patch lies on the inner side of all its rim."""
+        b, o = self._half_spaces(own, rim)
+        corners = self.points[np.unique(self.ends[rim])]
+        scale = max(float(np.ptp(corners, axis=0).max()), 1e-300)
+        if len(corners) * len(b) > 10**7:
+            return False
+        return bool((corners @ b.T - o).max() <= 1e-9 * scale)
+
+    # --- features
+
+    def __len__(self) -> int:
+        return self.faces + len(self.convex) + len(self.corners)
+
+    @cached_property
+    def corners(self) -> Ints:
+        """The points at the ends of convex edges."""
+        return np.unique(self.ends[self.convex])
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of features that there are."""
+        return frozenset({"face", "edge", "vertex"} if len(self.convex) else {"face"})
+
+    def __getitem__(self, k: int) -> Feature:
+        if k not in self._made:
+            faces, edges = self.faces, len(self.convex)
+            if k < faces:
+                self._made[k] = self._face(k)
+            elif k < faces + edges:
+                self._made[k] = self._edge(k - faces)
+            else:
+                self._made[k] = self._vertex(k - faces - edges)
+        return self._made[k]
+
+    def _face(self, k: int) -> Feature:
+        own = self.members(k)
+        b, o = self._half_spaces(own, self._rim(own))
+        corners = self.points[np.unique(self.triangles[own])]
+        N = self.normals[own].mean(axis=0)
+        N = N / np.linalg.norm(N)
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        d = float((corners @ N).mean())
+        return face(f"face {own[0]}", N, d, list(zip(b, o.tolist(), strict=True)), (low, high))
+
+    def _edge(self, k: int) -> Feature:
+        e = self.convex[k]
+        A, B = self.points[self.ends[e]]
+        N = self.normals[self.left[e]]
+        if self.right[e] >= 0:
+            other = self.normals[self.right[e]]
+        else:
+            other = np.cross(B - A, N)
+        length = float(np.linalg.norm(B - A))
+        return edge(f"edge {self.ends[e, 0]}-{self.ends[e, 1]}", A, B - A, N, other, length)
+
+    def _vertex(self, k: int) -> Feature:
+        p = int(self.corners[k])
+        at = self.convex[(self.ends[self.convex] == p).any(axis=1)]
+        far = np.where(self.ends[at, 0] == p, self.ends[at, 1], self.ends[at, 0])
+        return vertex(f"vertex {p}", self.points[p], list(self.points[far] - self.points[p]))
+
+    # --- the broad phase
+
+    @cached_property
+    def _grid(self) -> tuple[Floats, float, Ints, Ints, Ints]:
+        """Cells over x and y: origin, size, shape, and the triangles of each cell one after the
+        other.
+        """
+        P = self.points[self.triangles][:, :, :2]
+        low, high = P.min(axis=1), P.max(axis=1)
+        origin, extent = low.min(axis=0), np.ptp(self.points[:, :2], axis=0)
+        wide = float(np.median((high - low).max(axis=1)))
+        size = max(wide, float(extent.max()) / 2048, 1e-9)
+        shape = np.maximum(np.ceil(extent / size).astype(np.int64) + 1, 1)
+        a = ((low - origin) / size).astype(np.int64)
+        b = ((high - origin) / size).astype(np.int64)
+        spans = b - a + 1
+        total = spans.prod(axis=1)
+        which = np.repeat(np.arange(len(P)), total)
+        inner = np.arange(len(which)) - np.repeat(np.cumsum(total) - total, total)
+        ix = a[which, 0] + inner % spans[which, 0]
+        iy = a[which, 1] + inner // spans[which, 0]
+        cell = ix * shape[1] + iy
+        order = np.argsort(cell, kind="stable")
+        starts = np.searchsorted(cell[order], np.arange(shape.prod() + 1))
+        return origin, size, shape, starts, which[order]
+
+    @cached_property
+    def _boxes(self) -> tuple[Floats, Floats]:
+        P = self.points[self.triangles]
+        return P.min(axis=1), P.max(axis=1)
+
+    @cached_property
+    def _feature_of_edge(self) -> Ints:
+        """The number of each edge among the features, or -1."""
+        out = np.full(len(self.ends), -1, dtype=np.int64)
+        out[self.convex] = self.faces + np.arange(len(self.convex))
+        return out
+
+    def near(self, centre: Floats, reach: float) -> list[int]:
+        """Return the features of the triangles whose boxes come within `reach` of a point."""
+        origin, size, shape, starts, content = self._grid
+        a = np.clip(((centre[:2] - reach - origin) / size).astype(np.int64), 0, shape - 1)
+        b = np.clip(((centre[:2] + reach - origin) / size).astype(np.int64), 0, shape - 1)
+        rows = np.arange(a[0], b[0] + 1) * shape[1]
+        spans = [content[starts[r + a[1]] : starts[r + b[1] + 1]] for r in rows]
+        found = np.unique(np.concatenate(spans)) if spans else np.zeros(0, dtype=np.int64)
+        low, high = self._boxes
+        outside = np.maximum(low[found] - centre, centre - high[found]).max(axis=1)
+        found = found[outside <= reach]
+        edges = self._feature_of_edge[self._edges_of[found].ravel()]
+        points = self.triangles[found].ravel()
+        at = np.searchsorted(self.corners, points)
+        at = np.minimum(at, max(len(self.corners) - 1, 0))
+        is_corner = self.corners[at] == points if len(self.corners) else np.zeros(0, bool)
+        vertices = self.faces + len(self.convex) + at[is_corner] if len(is_corner) else at[:0]
+        every = np.concatenate([self.face_of[found], edges[edges >= 0], vertices])
+        return np.unique(every).tolist()
+
+
+def _clean(points: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:
+    """Return points without repetitions and the triangles between them, checked."""
+    P, T = np.asarray(points, float), np.asarray(triangles)
+    if P.ndim != 2 or P.shape[1] != 3 or not np.isfinite(P).all():
+        raise TerrainError("a mesh needs points of three finite numbers each.")
+    if T.ndim != 2 or T.shape[1] != 3 or not len(T) or T.dtype.kind not in "iu":
+        raise TerrainError("a mesh needs triangles of three point numbers each.")
+    if T.min() < 0 or T.max() >= len(P):
+        raise TerrainError(f"a triangle names point {int(T.max())} of {len(P)}.")
+    unique, back = np.unique(P, axis=0, return_inverse=True)
+    return unique, back.ravel()[T].astype(np.int64)
+
+
+def height_field(x: ArrayLike, y: ArrayLike, z: ArrayLike, flat: float = 1e-7) -> Mesh:
+    """Return the ground of heights z[i, j] over x[i], y[j] (both ascending): two triangles per cell.
+
+    >>> height_field([0, 1, 2], [0, 1], np.zeros((3, 2))).faces
+    1
+    """
+    xs, ys, zs = np.asarray(x, float), np.asarray(y, float), np.asarray(z, float)
+    if zs.shape != (len(xs), len(ys)) or min(zs.shape) < 2:
+        raise TerrainError(
+            f"heights of shape {zs.shape} do not fit {len(xs)} x and {len(ys)} y; take at least two "
+            "of each."
+        )
+    if (np.diff(xs) <= 0).any() or (np.diff(ys) <= 0).any():
+        raise TerrainError("the x and y of a height field must ascend.")
+    points = np.stack([*np.meshgrid(xs, ys, indexing="ij"), zs], axis=-1).reshape(-1, 3)
+    i, j = np.meshgrid(np.arange(len(xs) - 1), np.arange(len(ys) - 1), indexing="ij")
+    corner = (i * len(ys) + j).ravel()
+    ahead, left, both = corner + len(ys), corner + 1, corner + len(ys) + 1
+    lower = np.stack([corner, ahead, both], axis=1)
+    upper = np.stack([corner, both, left], axis=1)
+    return Mesh(points, np.stack([lower, upper], axis=1).reshape(-1, 3), flat)

@@ -1,0 +1,169 @@
+"""What can be asked of a run, and in which words."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.errors import DataError, ParameterError
+from draisine.experiment.bodies import Bodies, model_of
+from draisine.experiment.numbers import number
+from draisine.experiment.quantities import (
+    DERIVED,
+    Question,
+    crossing,
+    known_series,
+    parse_question,
+    series,
+    stored_series,
+    unit_of,
+)
+from draisine.vehicles.whipple import whipple
+
+MODEL = whipple()
+
+
+@pytest.fixture(scope="module")
+def bodies():
+    bicycle = draisine.compile("whipple")
+    start = draisine.state(bicycle, lean=0.15, steer=-0.1, forward_speed=5.0, lean_rate=0.2)
+    data = draisine.simulate(bicycle, start, until=0.5, dt=0.001, rtol=1e-12).to_xarray()
+    return Bodies(data, model_of(data))
+
+
+def test_numbers_as_people_write_them():
+    assert number("18deg") == pytest.approx(np.radians(18.0), rel=1e-15)
+    assert number(" -1.5e1 deg ") == pytest.approx(np.radians(-15.0), rel=1e-15)
+    assert number(3) == 3.0
+    assert number("3.5", "kg") == 3.5
+    for wrong in ("18 degrees", "", "pi", True, None, [1.0], float("nan"), float("inf")):
+        with pytest.raises(ValueError, match="not a"):
+            number(wrong)
+    with pytest.raises(ValueError, match="is an angle, but this is in kg"):
+        number("18deg", "kg")
+    assert number("18deg", "rad/s") == pytest.approx(np.radians(18.0))
+
+
+def test_every_stored_variable_is_known(bodies):
+    assert {*map(str, bodies.data.data_vars), "time"} == set(stored_series(MODEL))
+    for name, labels in stored_series(MODEL).items():
+        text = f"{name}[{', '.join(x[-1] for x in labels)}]" if labels else name
+        assert series(text, bodies).shape == bodies.data["time"].shape
+
+
+def test_every_known_series_can_be_asked_for_and_has_a_unit(bodies):
+    for name, labels in known_series(MODEL).items():
+        if name == "control_state":
+            continue
+        text = f"{name}[{', '.join(x[0] for x in labels)}]" if labels else name
+        assert np.isfinite(series(text, bodies)).all(), text
+        unit_of(text, MODEL)
+    assert unit_of("inputs[steer]", MODEL) == "N m"
+    assert unit_of("steer_acceleration", MODEL) == "rad/s2"
+    assert set(DERIVED) <= set(known_series(MODEL))
+
+
+@pytest.mark.parametrize("wheel", ["rear", "front"])
+@pytest.mark.parametrize("axis", ["x", "y", "z"])
+def test_velocities_and_accelerations_are_derivatives(bodies, wheel, axis):
+    t = bodies.data["time"].values
+    for name, rate in (
+        ("wheel_centre", "wheel_centre_velocity"),
+        ("wheel_centre_velocity", "wheel_centre_acceleration"),
+    ):
+        slope = np.gradient(series(f"{name}[{wheel}, {axis}]", bodies), t, edge_order=2)
+        assert_allclose(slope, series(f"{rate}[{wheel}, {axis}]", bodies), atol=1e-3)
+
+
+@pytest.mark.parametrize("angle", ["yaw", "lean", "pitch", "steer", "rear_wheel"])
+def test_angles_have_second_rates(bodies, angle):
+    t = bodies.data["time"].values
+    slope = np.gradient(series(f"{angle}_rate", bodies), t, edge_order=2)
+    assert_allclose(slope, series(f"{angle}_acceleration", bodies), atol=1e-3)
+
+
+@pytest.mark.parametrize("wheel", ["rear", "front"])
+def test_curvatures_are_those_of_the_drawn_paths(bodies, wheel):
+    t = bodies.data["time"].values
+    track = bodies.data["contact_point"].sel(contact=wheel).values
+    hub = np.stack([series(f"wheel_centre[{wheel}, {a}]", bodies) for a in "xy"], axis=1)
+    for path, name in ((track, "track_curvature"), (hub, "path_curvature")):
+        v = np.gradient(path[:, :2], t, axis=0, edge_order=2)
+        a = np.gradient(v, t, axis=0, edge_order=2)
+        drawn = (v[:, 0] * a[:, 1] - v[:, 1] * a[:, 0]) / np.hypot(v[:, 0], v[:, 1]) ** 3
+        inside = slice(3, -3)
+        assert_allclose(series(f"{name}[{wheel}]", bodies)[inside], drawn[inside], atol=1e-4)
+
+
+def test_formulations_agree_along_a_run(bodies):
+    assert series("formulation_difference", bodies).max() < 1e-11
+
+
+def test_questions():
+    assert parse_question("max contact_force[rear, normal]", MODEL) == Question(
+        "contact_force[rear, normal]", "max"
+    )
+    assert parse_question("relative spread of energy", MODEL).reducer == "relative spread of"
+    assert parse_question("time when lean = 45deg", MODEL).level == pytest.approx(np.pi / 4)
+    assert parse_question("lean", MODEL) == Question("lean")
+
+
+@pytest.mark.parametrize(
+    ("text", "helpful"),
+    [
+        ("final laen", "Did you mean 'lean'?"),
+        ("finale lean", "Did you mean 'final'?"),
+        ("position", "write 'position\\[x\\]'"),
+        ("position[w]", "no 'w'"),
+        ("lean[x]", "write 'lean' alone"),
+        ("contact_force[rear]", "takes 2 labels"),
+        ("time when lean = often", "is not a number"),
+        ("wheel centre!", "asks for nothing known"),
+        ("lean-rate", "is not a quantity"),
+    ],
+)
+def test_wrong_questions_are_told(text, helpful):
+    with pytest.raises(ParameterError, match=helpful):
+        parse_question(text, MODEL)
+
+
+def test_reducers(bodies):
+    t, lean = bodies.data["time"].values, bodies.data["lean"].values
+    answers = {
+        "initial lean": lean[0],
+        "final lean": lean[-1],
+        "max lean": lean.max(),
+        "min lean": lean.min(),
+        "largest lean": np.abs(lean).max(),
+        "spread of lean": np.ptp(lean),
+        "relative spread of lean": np.ptp(lean) / lean[0],
+        "time of max lean": t[np.argmax(lean)],
+        "time of min lean": t[np.argmin(lean)],
+        "mean time": 0.25,
+    }
+    for text, expected in answers.items():
+        assert_allclose(parse_question(text, MODEL).answer(bodies), expected, rtol=1e-12)
+
+
+def test_crossings():
+    t = np.linspace(0.0, 3.0, 61)
+    assert_allclose(crossing(t, np.cos(t)), np.pi / 2, atol=1e-6)
+    assert_allclose(crossing(t, np.exp(t) - 2.0), np.log(2.0), atol=1e-6)
+    assert crossing(t, t) == 0.0
+    assert np.isnan(crossing(t, t + 1.0))
+    assert_allclose(crossing(t[:3], t[:3] - 0.07), 0.07, atol=1e-12)
+
+
+def test_a_run_without_laws_has_no_control_states(bodies):
+    with pytest.raises(ParameterError, match="no 'control_state'"):
+        series("control_state[0]", bodies)
+
+
+def test_a_dataset_that_tells_no_vehicle_is_refused(bodies):
+    stranger = bodies.data.copy()
+    stranger.attrs = {}
+    with pytest.raises(DataError, match="which vehicle"):
+        model_of(stranger)
+    stranger.attrs = {"vehicle": "cart", "parameters": "{}"}
+    with pytest.raises(DataError, match="cannot be made again"):
+        model_of(stranger)

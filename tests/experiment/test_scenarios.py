@@ -1,0 +1,277 @@
+"""Scenario files: read, changed, carried out, checked, kept."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.control.turn_pi import TurnPI
+from draisine.errors import DataError, SimulationError
+from draisine.experiment import store
+from draisine.experiment.check import check
+from draisine.experiment.library import load, scenarios, titles
+from draisine.experiment.maps import Configurations
+from draisine.experiment.report import remarks, summary, table
+from draisine.experiment.run import build, law_of, run
+from draisine.experiment.scenario import KINDS, schema
+
+PUSH = """
+kind = "run"
+title = "a push"
+
+[vehicle]
+name = "whipple"
+set = "benchmark"
+
+[initial]
+forward_speed = 5.0
+lean = "5deg"
+
+[run]
+until = 0.5
+dt = 0.1
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """Return a scenario of one's own, with more text at its end."""
+
+    def write(more=""):
+        path = tmp_path / "mine.toml"
+        path.write_text(PUSH + more)
+        return str(path)
+
+    return write
+
+
+def test_a_scenario_does_what_the_library_does(mine):
+    result = run(load(mine()))
+    bicycle = draisine.compile("whipple")
+    start = draisine.state(bicycle, forward_speed=5.0, lean=math.radians(5.0))
+    data = draisine.simulate(bicycle, start, until=0.5, dt=0.1).to_xarray()
+    for name in data.data_vars:
+        assert np.array_equal(result.data[name].values, data[name].values), name
+    assert result.outcome == "completed"
+
+
+def test_laws_and_inputs_come_from_the_file(mine):
+    text = """
+[[control]]
+law = "turn_pi"
+steer_gain = 10
+steer_integral_gain = 35
+steer_target = "5deg"
+times = [0, 5]
+drive_gain = 20
+drive_integral_gain = 100
+wheel_rate_target = 20
+
+[[inputs]]
+shape = "step"
+input = "front_wheel"
+value = -2.0
+start = 0.2
+
+[[inputs]]
+shape = "table"
+input = "steer"
+times = [0, 1]
+values = [0, 0.5]
+"""
+    loaded = load(mine(text))
+    law = law_of(loaded.scenario)
+    assert law.laws[0] == TurnPI(10, 35, math.radians(5), (0, 5), 20, 100, 20)
+    assert law.breakpoints == (0.0, 0.2, 1.0, 5.0)
+    data = run(loaded).data
+    torque = data["inputs"].sel(input="front_wheel").values
+    assert_allclose(torque, [0.0, 0.0, -2.0, -2.0, -2.0, -2.0])
+    assert data["control_state"].shape == (6, 2)
+
+
+def test_changes_by_key_path_drop_what_was_expected():
+    name = "mauny2018/passive-stabilisation"
+    assert load(name).scenario.expected
+    changed = load(name, {"vehicle.parameters.mB": 90.0, "run.until": 0.1})
+    assert not changed.scenario.expected
+    assert build(changed).parameters["mB"] == 90.0
+    assert run(changed).data["time"].values[-1] == 0.1
+
+
+def test_a_vehicle_of_ones_own(tmp_path, monkeypatch):
+    (tmp_path / "sledge.py").write_text(
+        "from draisine.model import Body, Model, Output\n"
+        "def sledge(*, m: float = 2.0, push: bool = True) -> Model:\n"
+        "    return Model([Body('sledge', m)], base='translations',\n"
+        "        outputs=[Output('pace', lambda v: v.velocity('sledge', (0.0, 0.0, 0.0))[0], 'm/s')])\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    Path("throw.toml").write_text(
+        'kind="run"\ntitle="a throw"\n[vehicle]\nname="sledge.py:sledge"\nparameters.push=false\n'
+        "[initial]\npace = 3.0\n[run]\nuntil = 1.0\n"
+    )
+    result = run(load("throw.toml"))
+    assert_allclose(result.data["position"].values[-1], [3.0, 0.0, -9.81 / 2], atol=1e-12)
+    store.write(result.data, Path("throw.nc"))
+    again = run(load("throw.nc"))
+    assert again.data.equals(result.data)
+    assert again.system.structure == {"push": False}
+    assert table(result)
+    assert summary(result)["max_gap"] is None
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_results_read_back_equal_and_repeat_bit_for_bit(mine, tmp_path, suffix):
+    data = run(load(mine("[vehicle.parameters]\nmB = 80\n"))).data
+    path = tmp_path / f"run{suffix}"
+    store.write(data, path)
+    store.write(data, path)  # over an older one
+    read = store.read(path)
+    assert read.identical(data)
+    assert run(load(str(path))).data.identical(data)
+    assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
+
+
+def test_tables_for_spreadsheets(mine, tmp_path):
+    data = run(load(mine())).data
+    store.write(data, tmp_path / "run.csv")
+    lines = (tmp_path / "run.csv").read_text().splitlines()
+    assert len(lines) == 7
+    assert lines[0].startswith("time,orientation[w],")
+    assert '"contact_force[rear, normal]"' in lines[0]
+    values = np.loadtxt(tmp_path / "run.csv", delimiter=",", skiprows=1)
+    assert_allclose(values[:, 0], data["time"].values)
+    grid = run(load("mauny2018/contact-maps", {"map.x.count": 3, "map.y.count": 5})).data
+    store.write(grid, tmp_path / "map.csv")
+    rows = np.loadtxt(tmp_path / "map.csv", delimiter=",", skiprows=1)
+    assert rows.shape == (15, 6)
+
+
+def test_nothing_half_written_remains(mine, tmp_path, monkeypatch):
+    data = run(load(mine())).data
+    kept = sorted(p.name for p in tmp_path.iterdir())
+
+    def full(*_args, **_more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(data), "to_netcdf", full)
+    with pytest.raises(DataError, match="No space left"):
+        store.write(data, tmp_path / "run.nc")
+    monkeypatch.setattr(np, "savetxt", full)
+    with pytest.raises(DataError, match="cannot be written"):
+        store.write(data, tmp_path / "run.csv")
+    assert sorted(p.name for p in tmp_path.iterdir()) == kept
+
+
+def test_an_interrupted_run_keeps_what_it_has(mine, monkeypatch):
+    from draisine.experiment import run as module
+    from draisine.simulation.integrators import dop853
+
+    whole = run(load(mine())).data
+    monkeypatch.setattr(module, "PAUSE", 2)
+    paused = run(load(mine())).data
+    assert_allclose(paused["lean"].values, whole["lean"].values, rtol=1e-9)
+    advance, calls = dop853.advance, []
+
+    def impatient(*given):
+        calls.append(given)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return advance(*given)
+
+    monkeypatch.setattr(dop853, "advance", impatient)
+    with pytest.raises(SimulationError, match=r"interrupted after 0.4 s of 0.5 s\.$") as caught:
+        run(load(mine()))
+    partial = caught.value.partial
+    assert partial.outcome == "interrupted"
+    assert_allclose(partial.data["lean"].values, paused["lean"].values[:5], rtol=1e-12)
+
+
+def test_disagreement_is_found(mine):
+    text = """
+[[expected]]
+title = "right and wrong"
+origin = "computed"
+atol = 1e-3
+[expected.values]
+"initial lean" = "5deg"
+"initial forward_speed" = 5.1
+"time when lean = 80deg" = 1.0
+
+[[expected]]
+title = "at times"
+origin = "computed"
+rtol = 1e-6
+at = [0.0, 0.5]
+values.forward_speed = [5.0, 4.0]
+"""
+    found = check(load(mine(text)))[1]
+    assert [f.agrees for f in found] == [True, False, False, False]
+    assert found[3].where == "t = 0.5 s"
+    assert found[3].compared == 2
+    assert found[2].as_dict()["ours"] is None
+    json.dumps([f.as_dict() for f in found], allow_nan=False)
+
+
+def test_summaries(mine):
+    result = run(load(mine()))
+    found = summary(result)
+    assert found["scenario"] == "mine"
+    assert found["final"]["time"] == 0.5
+    assert {"lean", "steer", "yaw", "pitch", "forward_speed", "lean_rate", "steer_rate"} <= set(
+        found["final"]
+    )
+    assert set(found["energy"]) == {"start", "end", "max_relative_drift"}
+    assert found["energy"]["max_relative_drift"] < 1e-9
+    assert found["max_gap"] < 1e-12
+    assert found["events"] == []
+    json.dumps(found, allow_nan=False)
+    assert any("completed" in line for line in remarks(result))
+
+
+def test_a_map_is_made_of_ordinary_states():
+    grid = {"map.x.count": 4, "map.y.count": 3}
+    result = run(load("mauny2018/contact-maps", grid))
+    bicycle = draisine.compile("whipple")
+    for i, lean in enumerate(result.data["lean"].values):
+        for j, steer in enumerate(result.data["steer"].values):
+            at = draisine.state(bicycle, lean=lean, steer=steer)
+            seen = bicycle.machine().look(bicycle.machine().enter(at))["outputs"]
+            one = dict(zip(bicycle.outputs, seen, strict=True))
+            for name in ("rear_contact_angle", "front_contact_angle", "beta"):
+                assert_allclose(float(result.data[name][i, j]), one[name], atol=1e-12)
+    assert remarks(result)[-1].startswith("12 configurations")
+
+
+def test_yaw_follows_its_path():
+    """Yaw after 'lean, steer', 'steer, lean' and straight, by independent computation, in degrees."""
+    expected = {"steer, lean": 3.9480406115582363, "lean, steer": 8.035665017390937,
+                "straight": 6.632174318421975}  # fmt: skip
+    corner = {"map.x.low": 0.0, "map.x.high": "30deg", "map.y.low": 0.0, "map.y.high": "45deg"}
+    for path, yaw in expected.items():
+        small = corner | {"map.x.count": 2, "map.y.count": 2, "map.path": path}
+        found = run(load("mauny2018/contact-maps", small)).data["yaw"].values
+        assert_allclose(np.degrees(found[1, 1]), yaw, atol=1e-9)
+
+
+def test_a_map_beyond_reach_is_told():
+    machine = draisine.compile("whipple").machine()
+    with pytest.raises(DataError, match="lean stays between"):
+        load("mauny2018/contact-maps", {"map.x.high": "95deg"})
+    assert Configurations(machine, 2).look()["values"].shape[1] == 2
+
+
+def test_the_schema_knows_all_kinds():
+    found = schema()
+    assert set(found["discriminator"]["mapping"]) == set(KINDS)
+    assert all(d.get("additionalProperties") is False for d in found["$defs"].values())
+    json.dumps(found)
+
+
+def test_shipped_scenarios_have_titles():
+    assert set(titles()) == set(scenarios())
+    assert all(title and kind in KINDS for kind, title in titles().values())

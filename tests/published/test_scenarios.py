@@ -1,0 +1,93 @@
+"""Every scenario that ships passes its check; and the documents' own parameter sets do too."""
+
+import math
+
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine.experiment.check import check
+from draisine.experiment.library import load, scenarios
+from draisine.experiment.quantities import parse_question
+from draisine.experiment.run import run
+
+NAMED = [
+    "basumandal2007/accelerations",
+    *(f"iftomm/uncontrolled-m{k}" for k in (1, 2, 3)),
+    "mauny2017/controlled-turn",
+    "mauny2018/kinematic-reconstruction",
+    "mauny2018/incline",
+    "mauny2018/passive-stabilisation",
+    "mauny2018/incline-fall",
+    "mauny2018/controlled-turn",
+    "mauny2018/contact-maps",
+    "schwab2003/passive",
+]
+
+
+def test_the_agreed_names_are_there():
+    assert set(NAMED) <= set(scenarios())
+
+
+@pytest.mark.parametrize("name", scenarios())
+def test_published_numbers(name):
+    loaded = load(name)
+    assert loaded.scenario.source is not None
+    assert loaded.scenario.expected, "a shipped scenario expects numbers"
+    _, found = check(loaded)
+    wrong = [f"{f.quantity} {f.where}: {f.ours} for {f.expected}" for f in found if not f.agrees]
+    assert not wrong
+
+
+# Independent computation in quadruple precision, for the tables as the documents print them.
+OTHER_SETS = {
+    "thesis_table_2_1": {
+        "mauny2018/passive-stabilisation": {
+            "final wheel_centre_velocity_base[rear, x]": 4.622326844555394,
+            "initial energy": 1837.3862817349482,
+            "initial contact_force_base[rear, z]": 599.6215113617449,
+            "final contact_force_base[rear, z]": 612.6588540500156,
+        },
+        "mauny2018/incline": {
+            "time when forward_speed = 0": 2.804305391911592,
+            "initial energy": 1869.9884768380978,
+            "final wheel_centre_velocity_base[rear, x]": -1.9613395934233102,
+        },
+        "mauny2018/kinematic-reconstruction": {
+            "final contact_point[front, z]": 0.17630943441757949,
+        },
+    },
+    "ifac_table_1": {
+        "mauny2018/passive-stabilisation": {
+            "final wheel_centre_velocity_base[rear, x]": 4.622336304867563,
+            "initial energy": 1837.3862192349482,
+            "initial contact_force_base[rear, z]": 599.6913306112306,
+            "final contact_force_base[rear, z]": 612.7356337860373,
+        },
+        "mauny2017/controlled-turn": {"final yaw": 1.6472101574528162},
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("parameters", "name"), [(s, n) for s, found in OTHER_SETS.items() for n in found]
+)
+def test_the_documents_own_tables(parameters, name):
+    result = run(load(name, {"vehicle.set": parameters}))
+    for text, expected in OTHER_SETS[parameters][name].items():
+        ours = parse_question(text, result.system.model).answer(result.bodies)
+        assert_allclose(ours, expected, rtol=1e-9, err_msg=text)
+
+
+def test_the_table_2_1_bicycle_falls_a_little_earlier():
+    result = run(load("mauny2018/incline-fall", {"vehicle.set": "thesis_table_2_1"}))
+    ask = parse_question("time when lean = 45deg", result.system.model)
+    assert_allclose(ask.answer(result.bodies), 4.64625, atol=5e-3)
+
+
+def test_sense_of_angles():
+    """The push to the right makes lean and yaw to the right: lean > 0, steer and yaw < 0."""
+    bodies = run(load("mauny2018/passive-stabilisation", {"run.until": 0.4})).bodies
+    model = bodies.model
+    assert parse_question("final lean", model).answer(bodies) > math.radians(5.0)
+    assert parse_question("final steer", model).answer(bodies) < 0.0
+    assert parse_question("final yaw", model).answer(bodies) < 0.0

@@ -1,0 +1,186 @@
+"""Meshes and height fields: which features there are, where, and what a query costs."""
+
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine.errors import DataError, ParameterError, TerrainError
+from draisine.terrain import Mesh, Terrain, edge, face, height_field, kerb, plane
+from draisine.terrain.files import read_mesh
+
+CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
+SIDES = [
+    [0, 1, 3, 2], [4, 6, 7, 5], [0, 4, 5, 1], [2, 3, 7, 6], [0, 2, 6, 4], [1, 5, 7, 3],
+]  # fmt: skip
+
+
+def cube():
+    return [t for a, b, c, d in SIDES for t in ([a, b, c], [a, c, d])]
+
+
+def test_a_cube_has_six_faces_twelve_edges_eight_corners():
+    box = Mesh(CUBE, cube())
+    assert (box.faces, len(box.convex), len(box.corners)) == (6, 12, 8)
+    assert len(box) == 26
+    for k in range(6):
+        numbers = box[k].numbers
+        assert abs(numbers[:3] @ np.full(3, 0.5) - numbers[3]) == pytest.approx(0.5)
+        assert numbers[:3] @ np.full(3, 0.5) < numbers[3]
+
+
+def test_an_edge_counts_within_its_cone_and_ends():
+    step = kerb(1.0, -0.2)
+    rim = next(f for f in step.features if f.kind == "edge")
+    at = np.array([1.0, 0.0, 0.0])
+    assert rim.excess(at, np.array([1.0, 0.0, 1.0]) / np.sqrt(2)) < 0
+    assert rim.excess(at, np.array([-0.1, 0.0, 1.0])) > 0
+    short = edge("e", (0, 0, 0), (0, 1, 0), (0, 0, 1), (1, 0, 0), length=1.0)
+    up = np.array([0.5, 0.0, 0.5])
+    assert short.excess(np.array([0.0, 0.5, 0.0]), up) < 0
+    assert short.excess(np.array([0.0, 1.5, 0.0]), up) == pytest.approx(0.5)
+
+
+def test_flat_ground_is_one_face_without_inner_edges():
+    ground = height_field(np.linspace(0, 4, 9), np.linspace(0, 3, 7), np.full((9, 7), 0.25))
+    assert ground.faces == 1
+    assert ground[0].numbers[:4] == pytest.approx([0, 0, 1, 0.25])
+    rims = [ground[k] for k in range(1, 1 + len(ground.convex))]
+    for rim in rims:
+        x, y, _ = rim.numbers[:3]
+        assert x in (0.0, 4.0) or y in (0.0, 3.0)
+
+
+def test_a_ridge_is_convex_and_a_valley_is_not():
+    x, y = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0])
+    ridge = height_field(x, y, np.array([[0, 0], [1, 1], [0, 0]]))
+    valley = height_field(x, y, np.array([[1, 1], [0, 0], [1, 1]]))
+    inner = [k for k in ridge.convex if ridge.right[k] >= 0]
+    assert len(inner) == 1
+    assert_allclose(ridge.points[ridge.ends[inner[0]]][:, 0], 1.0)
+    assert not [k for k in valley.convex if valley.right[k] >= 0]
+
+
+def test_a_hollow_patch_is_not_taken_for_a_convex_face():
+    """An L of three squares: its triangles stay on their own, all in one plane."""
+    x, y = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 2.0])
+    z = np.zeros((3, 3))
+    z[2, 2] = 1.0
+    ground = height_field(x, y, z)
+    inside = [k for k in range(ground.faces) if abs(ground[k].numbers[2]) == 1]
+    probe = np.array([1.6, 1.7, 0.0])
+    assert all(ground[k].excess(probe, np.array([0, 0, 1.0])) > 0 for k in inside)
+
+
+def test_nearby_features_are_found_and_far_ones_are_not():
+    rng = np.random.default_rng(3)
+    x, y = np.linspace(0, 10, 41), np.linspace(-5, 5, 41)
+    ground = height_field(x, y, 0.2 * rng.normal(size=(41, 41)))
+    low, high = ground._boxes
+    for _ in range(50):
+        centre = np.array([rng.uniform(0, 10), rng.uniform(-5, 5), rng.normal()])
+        reach = rng.uniform(0.05, 1.0)
+        outside = np.maximum(low - centre, centre - high).max(axis=1)
+        wanted = set(ground.face_of[outside <= reach].tolist())
+        assert {k for k in ground.near(centre, reach) if k < ground.faces} == wanted
+
+
+def test_a_query_costs_the_same_on_a_large_mesh():
+    def cost(n):
+        x = np.arange(n) * 0.1
+        ground = height_field(x, x, 0.01 * np.random.default_rng(0).normal(size=(n, n)))
+        centre = np.array([x[n // 2], x[n // 2], 0.0])
+        ground.near(centre, 0.3)
+        best = np.inf
+        for _ in range(20):
+            began = time.perf_counter()
+            ground.near(centre, 0.3)
+            best = min(best, time.perf_counter() - began)
+        return best
+
+    assert cost(250) < 5 * cost(10)
+
+
+@pytest.mark.parametrize(
+    ("points", "triangles", "why"),
+    [
+        (np.eye(3), [[0, 1, 1]], "area"),
+        (np.eye(3), [[0, 1, 7]], "names point"),
+        (np.eye(3)[:, :2], [[0, 1, 2]], "three finite"),
+        (CUBE, [[0, 1, 3], [0, 1, 2], [0, 1, 7]], "more than two"),
+        (CUBE, [[0, 1, 3], [0, 1, 2]], "orient"),
+    ],
+)
+def test_wrong_meshes_say_why(points, triangles, why):
+    with pytest.raises(TerrainError, match=why):
+        Mesh(points, triangles)
+
+
+def test_wrong_features_say_why():
+    with pytest.raises(ParameterError, match="direction"):
+        face("f", (0, 0, 0), 0.0)
+    with pytest.raises(ParameterError, match="parallel"):
+        edge("e", (0, 0, 0), (0, 1, 0), (0, 0, 1), (0, 0, 1))
+    with pytest.raises(TerrainError, match="ascend"):
+        height_field([0, 0], [0, 1], np.zeros((2, 2)))
+    with pytest.raises(TerrainError, match="do not fit"):
+        height_field([0, 1, 2], [0, 1], np.zeros((2, 2)))
+    with pytest.raises(ParameterError, match="not a step"):
+        kerb(1.0, 0.0)
+
+
+def test_infinite_planes_are_always_near():
+    assert plane().near(np.array([1e6, 0, 0]), 0.1) == [0]
+    assert isinstance(plane(0.1), Terrain)
+
+
+def _write(tmp_path, name, data):
+    path = tmp_path / name
+    path.write_bytes(data)
+    return path
+
+
+def test_files_give_the_same_mesh(tmp_path):
+    T = np.array(cube())
+    corners = CUBE[T].astype("<f4")
+    binary = bytes(80) + len(T).to_bytes(4, "little")
+    for t in corners:
+        binary += bytes(12) + t.tobytes() + bytes(2)
+    text = "solid\n" + "".join(
+        "facet normal 0 0 0\nouter loop\n"
+        + "".join(f"vertex {x} {y} {z}\n" for x, y, z in t)
+        + "endloop\nendfacet\n"
+        for t in corners
+    )
+    obj = "".join(f"v {x} {y} {z}\n" for x, y, z in CUBE)
+    obj += "".join("f " + " ".join(f"{k + 1}//1" for k in side) + "\n" for side in SIDES)
+    head = (
+        "ply\nformat {}\nelement vertex 8\nproperty float x\nproperty float y\n"
+        "property float z\nelement face 6\nproperty list uchar int vertex_indices\nend_header\n"
+    )
+    ply = head.format("ascii 1.0") + "".join(f"{x} {y} {z}\n" for x, y, z in CUBE)
+    ply += "".join("4 " + " ".join(map(str, side)) + "\n" for side in SIDES)
+    packed = head.format("binary_big_endian 1.0").encode() + CUBE.astype(">f4").tobytes()
+    for side in SIDES:
+        packed += bytes([4]) + np.array(side, ">i4").tobytes()
+    files = {
+        "a.stl": binary, "b.stl": text.encode(), "c.obj": obj.encode(), "d.ply": ply.encode(),
+        "e.ply": packed,
+    }  # fmt: skip
+    for name, data in files.items():
+        box = read_mesh(_write(tmp_path, name, data), scale=2.0)
+        assert (box.faces, len(box.convex)) == (6, 12), name
+        assert box.points.max() == 2.0
+
+
+def test_damaged_files_say_so(tmp_path):
+    for name, data in {
+        "a.stl": b"solid\nvertex 0 0 0\n",
+        "b.obj": b"v 0 0 0\n",
+        "c.ply": b"x",
+    }.items():
+        with pytest.raises(DataError):
+            read_mesh(_write(tmp_path, name, data))
+    with pytest.raises(DataError, match="not a mesh"):
+        read_mesh(tmp_path / "a.txt")
