@@ -442,26 +442,30 @@ class System:
         mode: Mapping[str, str] | Mode | None = None,
         t: float = 0.0,
         formulation: str = "multiplier",
+        tolerance: float = 1e-8,
     ) -> tuple[Floats, Floats]:
         """Return vdot and the multipliers of the mode's rows (contact forces, torques of laws).
 
         "multiplier" solves the saddle-point system; "projected" takes the closed form and, where one
         of its pivots degenerates, an orthogonal basis of the kernel instead; the others are
         independent derivations, in plain Python, for the mode with all contacts closed; they give
-        contact forces only.
+        contact forces only. `tolerance` is how far the state may break the constraints.
         """
         machine = self.machine(mode)
         w = self.inputs(inputs)
         model, n = self.model, len(state.v)
         switched = multiplier.active_rows(model, machine.mode)
         if formulation == "projected":
-            y = machine.enter(state, t)
+            y = machine.enter(state, t, tolerance=tolerance)
             if machine.least_pivot(y, t) > PIVOT_FLOOR:
                 seen = machine.look(y, t, w)
                 return seen["vdot"], np.concatenate([seen["forces"][switched], seen["law_torques"]])
         elif formulation != "multiplier":
             module: Any = find("formulation", formulation)
-            other = self.keep(formulation, lambda: module.accelerations(model))
+            known = inspect.signature(module.accelerations).parameters
+            options = {"tolerance": tolerance} if "tolerance" in known else {}
+            key = (formulation, tolerance)
+            other = self.keep(key, lambda: module.accelerations(model, **options))
             vdot, forces = other(t, state, w)
             return vdot, np.ravel(forces)[switched]
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)

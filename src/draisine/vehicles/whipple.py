@@ -130,8 +130,8 @@ def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
     offset = rF * math.sin(lam) - c * math.cos(lam)
     if abs(offset) > rF:
         raise ParameterError(
-            f"whipple: with c = {c:g} m and lam = {lam:g} rad the steer axis passes {abs(offset):.3g} m from the "
-            f"front hub, beyond the wheel of radius {rF:g} m."
+            f"whipple: with c = {c:g} m and lam = {lam:g} rad the steer axis passes "
+            f"{abs(offset):.3g} m from the front hub, beyond the wheel of radius {rF:g} m."
         )
     if isinstance(slope, (int, float)) and not abs(slope) < math.pi / 2:
         raise ParameterError(f"whipple: slope = {slope:g} rad is no ground to ride on.")

@@ -1,0 +1,72 @@
+"""Pictures of linear analysis show what they were given."""
+
+import io
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine import compile, state
+from draisine.analysis.critical import critical_speeds
+from draisine.analysis.eigenvalues import Eigenmodes, eigenvalues
+from draisine.analysis.linear import linearise
+from draisine.analysis.sensitivity import sensitivities
+from draisine.analysis.steady import circular_motions
+from draisine.analysis.turning import turning_map
+from draisine.errors import ParameterError
+from draisine.view import linear as view
+
+BICYCLE = compile("whipple")
+
+
+@pytest.fixture(scope="module")
+def modes() -> Eigenmodes:
+    return eigenvalues(BICYCLE, np.linspace(0.0, 10.0, 101))
+
+
+def saved(axes: Any) -> None:
+    figure = (axes if not isinstance(axes, list) else axes[0]).figure
+    figure.savefig(io.BytesIO(), format="png", dpi=50)
+
+
+def test_eigenvalues_against_speed(modes: Eigenmodes) -> None:
+    axes = view.eigenvalues(modes, critical_speeds(BICYCLE))
+    curves = {line.get_label(): line for line in axes.get_lines()}
+    assert_allclose(curves["capsize, real"].get_ydata(), modes.mode("capsize").real)
+    labels = [text.get_text() for text in axes.texts]
+    assert labels == ["weave 4.292 m/s", "capsize 6.024 m/s", "double root 0.684 m/s"]
+    saved(axes)
+    with pytest.raises(ParameterError, match="one bicycle at a time"):
+        view.eigenvalues(eigenvalues(BICYCLE, [4.0, 5.0], mB=[80.0, 90.0]))
+
+
+def test_root_locus_and_mode_shapes(modes: Eigenmodes) -> None:
+    axes = view.root_locus(modes)
+    assert [text.get_text() for text in axes.texts] == ["weave", "capsize", "castering"]
+    saved(axes)
+    shapes = view.mode_shapes(modes, 5.0)
+    assert len(shapes) == 3
+    assert shapes[0].get_title().startswith("weave\n-0.775 +4.465i")
+    saved(shapes)
+
+
+def test_bode() -> None:
+    upright = linearise(BICYCLE, state(BICYCLE, forward_speed=5.0))
+    size, phase = view.bode(upright, "steer", ["lean", "steer"], [0.1, 1.0, 10.0])
+    response = upright.part(["steer"], ["lean"]).response([0.1, 1.0, 10.0])[:, 0, 0]
+    assert_allclose(size.get_lines()[0].get_ydata(), 20 * np.log10(np.abs(response)))
+    assert len(phase.get_lines()) == 2
+    saved([size, phase])
+
+
+def test_circles_maps_and_sensitivities() -> None:
+    circles = circular_motions(BICYCLE, until={"lean": 0.1})
+    axes = view.circles({"forward": circles})
+    assert_allclose(axes.get_lines()[0].get_xdata(), np.degrees(circles["lean"]))
+    saved(axes)
+    turns = turning_map(BICYCLE, np.linspace(0.02, 0.4, 8), np.linspace(-0.8, -0.02, 9))
+    saved(view.turning(turns, family=circles))
+    bars = view.sensitivities(sensitivities(BICYCLE), most=5)
+    assert len(bars.patches) == 15
+    saved(bars)

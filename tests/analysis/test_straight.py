@@ -1,0 +1,226 @@
+"""Straight running of the bicycle: canonical matrices, eigenvalues, critical speeds."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+from scipy.optimize import brentq
+
+from analysis.published import (
+    AT_REST,
+    CAPSIZE_SPEED,
+    DOUBLE_SPEED,
+    DOUBLE_VALUE,
+    EXACT,
+    MATRICES,
+    OTHER_BICYCLES,
+    PUBLISHED,
+    REVERSED_START,
+    WEAVE_FREQUENCY,
+    WEAVE_SPEED,
+)
+from draisine import compile, state
+from draisine.analysis.canonical import canonical
+from draisine.analysis.critical import critical_of, critical_speeds
+from draisine.analysis.eigenvalues import eigenvalues, track
+from draisine.analysis.linear import linearise
+from draisine.errors import ConfigurationError, ParameterError, UnknownNameError
+from draisine.vehicles.sets import parameter_set, parameter_sets
+
+BICYCLE = compile("whipple")
+
+
+def appendix_a(p: dict[str, float]) -> dict[str, np.ndarray]:
+    """Return M, C1, K0, K2 by appendix A of Meijaard et al. 2007, doi:10.1098/rspa.2007.1857."""
+    w, c, sin, cos = p["w"], p["c"], math.sin(p["lam"]), math.cos(p["lam"])
+    mR, mB, mH, mF = (p[k] for k in ("mR", "mB", "mH", "mF"))
+    mT = mR + mB + mH + mF
+    xT = (p["xB"] * mB + p["xH"] * mH + w * mF) / mT
+    zT = (-p["rR"] * mR + p["zB"] * mB + p["zH"] * mH - p["rF"] * mF) / mT
+    ITxx = p["IRxx"] + p["IBxx"] + p["IHxx"] + p["IFxx"] + mR * p["rR"] ** 2
+    ITxx += mB * p["zB"] ** 2 + mH * p["zH"] ** 2 + mF * p["rF"] ** 2
+    ITxz = p["IBxz"] + p["IHxz"] - mB * p["xB"] * p["zB"] - mH * p["xH"] * p["zH"]
+    ITxz += mF * w * p["rF"]
+    ITzz = p["IRxx"] + p["IBzz"] + p["IHzz"] + p["IFxx"]
+    ITzz += mB * p["xB"] ** 2 + mH * p["xH"] ** 2 + mF * w**2
+    mA = mH + mF
+    xA, zA = (p["xH"] * mH + w * mF) / mA, (p["zH"] * mH - p["rF"] * mF) / mA
+    IAxx = p["IHxx"] + p["IFxx"] + mH * (p["zH"] - zA) ** 2 + mF * (p["rF"] + zA) ** 2
+    IAxz = p["IHxz"] - mH * (p["xH"] - xA) * (p["zH"] - zA) + mF * (w - xA) * (p["rF"] + zA)
+    IAzz = p["IHzz"] + p["IFxx"] + mH * (p["xH"] - xA) ** 2 + mF * (w - xA) ** 2
+    uA = (xA - w - c) * cos - zA * sin
+    IAll = mA * uA**2 + IAxx * sin**2 + 2 * IAxz * sin * cos + IAzz * cos**2
+    IAlx = -mA * uA * zA + IAxx * sin + IAxz * cos
+    IAlz = mA * uA * xA + IAxz * sin + IAzz * cos
+    mu, SR, SF = c / w * cos, p["IRyy"] / p["rR"], p["IFyy"] / p["rF"]
+    ST, SA = SR + SF, mA * uA + mu * mT * xT
+    low = IAlx + mu * ITxz
+    M = [[ITxx, low], [low, IAll + 2 * mu * IAlz + mu**2 * ITzz]]
+    K0 = [[mT * zT, -SA], [-SA, -SA * sin]]
+    K2 = [[0, (ST - mT * zT) / w * cos], [0, (SA + SF * sin) / w * cos]]
+    C1 = [
+        [0, mu * ST + SF * cos + ITxz / w * cos - mu * mT * zT],
+        [-(mu * ST + SF * cos), IAlz / w * cos + mu * (SA + ITzz / w * cos)],
+    ]
+    return {"M": np.array(M), "C1": np.array(C1), "K0": np.array(K0), "K2": np.array(K2)}
+
+
+def test_the_benchmark_has_its_matrices() -> None:
+    found = canonical(BICYCLE)
+    for name, exact in MATRICES.items():
+        assert_allclose(getattr(found, name), exact, rtol=1e-13, atol=1e-13)
+    assert_allclose(found.C0, 0.0, atol=1e-13)
+
+
+@pytest.mark.parametrize("name", parameter_sets("whipple"))
+def test_every_set_has_the_matrices_of_appendix_a(name: str) -> None:
+    p = parameter_set("whipple", name)
+    found = canonical(BICYCLE, **p)
+    for key, exact in appendix_a(p).items():
+        assert_allclose(getattr(found, key), exact, rtol=1e-11, atol=1e-12 * np.abs(exact).max())
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.floats(0.7, 1.3), min_size=26, max_size=26))
+def test_random_bicycles_have_the_matrices_of_appendix_a(factors: list[float]) -> None:
+    p = {k: x * f for (k, x), f in zip(BICYCLE.parameters.items(), factors, strict=True)}
+    found = canonical(BICYCLE, **p)
+    for key, exact in appendix_a(p).items():
+        assert_allclose(getattr(found, key), exact, rtol=1e-10, atol=1e-12 * np.abs(exact).max())
+
+
+def test_a_sweep_is_many_bicycles() -> None:
+    masses, trails = np.array([60.0, 85.0, 100.0])[:, None], np.array([0.02, 0.08])
+    swept = canonical(BICYCLE, mB=masses, c=trails)
+    assert swept.M.shape == (3, 2, 2, 2)
+    one = canonical(BICYCLE.with_parameters(mB=100.0, c=0.02))
+    for name in ("M", "C1", "K0", "K2"):
+        assert_allclose(getattr(swept[2, 0], name), getattr(one, name), rtol=1e-12, atol=1e-12)
+    speeds = critical_speeds(BICYCLE, mB=masses, c=trails)
+    assert speeds.weave.shape == (3, 2)
+    assert_allclose(speeds.weave[2, 0], critical_of(one).weave, rtol=1e-12)
+
+
+def test_eigenvalues_are_exact_at_rest() -> None:
+    values = eigenvalues(BICYCLE, 0.0).values[0]
+    assert_allclose(np.sort(values.real), AT_REST, rtol=0, atol=1e-12)
+    assert_allclose(values.imag, 0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("table", [EXACT, PUBLISHED], ids=["exact", "published"])
+def test_eigenvalues_are_those_of_the_table(table: dict[int, tuple[float, ...]]) -> None:
+    modes = eigenvalues(BICYCLE, list(table))
+    rows = np.array(list(table.values()))
+    assert_allclose(modes.mode("weave").real, rows[:, 0], rtol=0, atol=1e-12)
+    assert_allclose(modes.mode("weave").imag, rows[:, 1], rtol=0, atol=1e-12)
+    assert_allclose(modes.mode("capsize"), rows[:, 2], rtol=0, atol=1e-12)
+    assert_allclose(modes.mode("castering"), rows[:, 3], rtol=0, atol=1e-12)
+    assert_allclose(modes.values[:, 1], np.conj(modes.values[:, 0]), rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", list(OTHER_BICYCLES))
+def test_eigenvalues_of_other_bicycles(name: str) -> None:
+    table, (weave, capsize) = OTHER_BICYCLES[name]
+    p = parameter_set("whipple", name)
+    modes = eigenvalues(BICYCLE, list(table), **p)
+    for values, exact in zip(modes.values, table.values(), strict=True):
+        assert_allclose(np.sort_complex(values), np.sort_complex(exact), rtol=0, atol=1e-12)
+    speeds = critical_speeds(BICYCLE, **p)
+    assert_allclose([speeds.weave, speeds.capsize], [weave, capsize], rtol=1e-13)
+
+
+def test_critical_speeds_have_twelve_digits_and_more() -> None:
+    speeds = critical_speeds(BICYCLE)
+    assert_allclose(speeds.weave, WEAVE_SPEED, rtol=1e-13)
+    assert_allclose(speeds.weave_frequency, WEAVE_FREQUENCY, rtol=1e-13)
+    assert_allclose(speeds.capsize, CAPSIZE_SPEED, rtol=1e-13)
+    assert_allclose(speeds.double_root, DOUBLE_SPEED, rtol=1e-13)
+    assert_allclose(speeds.double_value, DOUBLE_VALUE, rtol=1e-13)
+    assert (speeds.stable_from, speeds.stable_to) == (speeds.weave, speeds.capsize)
+
+
+@pytest.mark.parametrize("name", parameter_sets("whipple"))
+def test_the_stable_range_is_where_eigenvalues_are_damped(name: str) -> None:
+    p = parameter_set("whipple", name)
+    speeds = critical_speeds(BICYCLE, **p)
+    low, high = float(speeds.stable_from), min(float(speeds.stable_to), 20.0)
+    modes = eigenvalues(BICYCLE, [0.99 * low, 1.01 * low, 0.99 * high, 1.01 * high], **p)
+    assert modes.stable[:3].tolist() == [False, True, True]
+    assert modes.stable[3] == (speeds.stable_to > 1.01 * high)
+
+    def growth(v: float) -> float:
+        return float(eigenvalues(BICYCLE, v, **p).mode("weave")[0].real)
+
+    assert_allclose(brentq(growth, 0.9 * low, 1.1 * low, xtol=1e-12), speeds.weave, rtol=1e-10)
+
+
+def test_a_reversed_handlebar_has_its_own_capsize_speed() -> None:
+    matrices = canonical(BICYCLE, about={"steer": math.pi})
+    assert_allclose(critical_of(matrices).capsize, REVERSED_START["speed"], rtol=1e-12)
+
+
+def test_two_masses_on_skates_are_stable_without_trail_or_spin() -> None:
+    """Kooijman et al. 2011, doi:10.1126/science.1201959: stable at all speeds above some 2.8 m/s."""
+    p = parameter_set("whipple", "two_mass_skate")
+    assert p["c"] == p["IRyy"] == p["IFyy"] == 0.0
+    speeds = critical_speeds(BICYCLE, **p)
+    assert 2.8 < speeds.weave < 2.9
+    assert math.isnan(speeds.capsize)
+    assert speeds.stable_to == np.inf
+    assert np.all(eigenvalues(BICYCLE, [3.0, 10.0, 30.0], **p).stable)
+
+
+def test_modes_are_continuous_and_keep_their_names() -> None:
+    v = np.linspace(0.0, 15.0, 601)
+    modes = eigenvalues(BICYCLE, v)
+    pair = np.abs(modes.mode("weave").imag) > 0
+    assert_allclose(v[pair][0], DOUBLE_SPEED, atol=0.025)
+    steps = np.abs(np.diff(modes.values, axis=0))
+    assert steps[:, 2:].max() < 0.1
+    assert steps[v[:-1] > 0.75].max() < 0.2
+    alone = [eigenvalues(BICYCLE, x).values[0] for x in v[::100]]
+    assert_allclose(alone, modes.values[::100], atol=1e-10)
+
+
+def test_eigenvectors_belong_to_the_eigenvalues() -> None:
+    v = np.array([0.3, 2.0, 5.0, 9.0])
+    modes, A = eigenvalues(BICYCLE, v), canonical(BICYCLE).A(v)
+    left = A @ modes.vectors - modes.vectors * modes.values[:, None, :]
+    assert_allclose(left, 0.0, atol=1e-11)
+    assert_allclose(np.abs(modes.vectors[:, :2]).max(axis=1), 1.0, atol=1e-12)
+
+
+def test_the_matrices_are_those_of_the_linear_system() -> None:
+    v = np.array([0.0, 2.5, 7.0])
+    linear = linearise(BICYCLE, [state(BICYCLE, forward_speed=x) for x in v])
+    assert linear.states[:4] == ("lean", "steer", "lean_rate", "steer_rate")
+    turn = np.array([1.0, -1.0, 1.0, -1.0])
+    ours = linear.A[:, :4, :4] * turn[:, None] * turn
+    assert_allclose(ours, canonical(BICYCLE).A(v), rtol=1e-11, atol=1e-11)
+    assert_allclose(linear.A[:, 4, :], 0.0, atol=1e-12)
+    assert_allclose(linear.A[:, :, 4], 0.0, atol=1e-12)
+
+
+def test_tracking_follows_crossings_of_many() -> None:
+    t = np.linspace(0.0, 1.0, 200)
+    paths = np.stack([t, 1.05 - t + 0.3j, 2 + 1j * t, 2 - 1j * t, -3 + 0 * t], axis=1)
+    rng = np.random.default_rng(0)
+    mixed = np.array([row[rng.permutation(5)] for row in paths])
+    followed = np.take_along_axis(mixed, track(mixed), axis=1)
+    first = [int(np.argmin(np.abs(followed[0] - x))) for x in paths[0]]
+    assert len(set(first)) == 5 or np.allclose(paths[0, 2], paths[0, 3])
+    assert np.abs(np.diff(followed, axis=0)).max() < 0.02
+
+
+def test_what_is_no_bicycle_is_refused() -> None:
+    with pytest.raises(ConfigurationError, match="is no bicycle"):
+        canonical(compile("rolling_disc"))
+    with pytest.raises(ConfigurationError, match="slope"):
+        canonical(compile("whipple", slope=0.05))
+    with pytest.raises(ParameterError, match="mB"):
+        canonical(BICYCLE, mb=80.0)
+    with pytest.raises(UnknownNameError, match="wobble"):
+        eigenvalues(BICYCLE, 5.0).mode("wobble")

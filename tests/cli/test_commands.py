@@ -1,0 +1,168 @@
+"""Commands do what they say, and say what they did."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from draisine.cli import main
+
+PASSIVE = "mauny2018/passive-stabilisation"
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def said(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 0) -> str:
+    """Return what a command prints, after checking its exit code."""
+    assert main(list(arguments)) == code
+    return capsys.readouterr().out
+
+
+def test_without_arguments_it_tells_what_to_try(capsys):
+    out = said(capsys)
+    for command in ("run", "list", "show whipple", "check", "equations whipple"):
+        assert f"draisine {command}" in out
+
+
+def test_run_without_arguments_leaves_data_and_a_figure(capsys):
+    out = said(capsys, "run")
+    assert "4.62244" in out
+    assert "data: passive-stabilisation.nc" in out
+    assert "figure: passive-stabilisation.png" in out
+    assert sorted(os.listdir()) == ["passive-stabilisation.nc", "passive-stabilisation.png"]
+    assert Path("passive-stabilisation.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_json_is_one_object_in_si(capsys):
+    found = json.loads(said(capsys, "run", PASSIVE, "--json"))
+    assert list(found)[:3] == ["scenario", "vehicle", "parameters"]
+    assert found["final"]["forward_speed"] == pytest.approx(4.622437, abs=1e-6)
+    assert found["final"]["lean"] == pytest.approx(0.010342440644693847, abs=1e-9)
+    assert found["energy"]["max_relative_drift"] < 1e-12
+    assert found["max_gap"] < 1e-11
+    assert found["events"] == []
+    assert found["outcome"] == "completed"
+    assert found["seconds"] > 0
+
+
+def test_changes_on_the_command_line(capsys):
+    out = said(
+        capsys, "run", PASSIVE, "--set", "mB=90", "--set", "lam=20deg", "--initial", "lean=5deg",
+        "--until", "0.2", "--dt", "0.01", "--integrator", "abm4", "--json",
+    )  # fmt: skip
+    found = json.loads(out)
+    assert found["parameters"]["mB"] == 90.0
+    assert found["parameters"]["lam"] == pytest.approx(0.3490658503988659)
+    assert found["final"]["time"] == 0.2
+    other = said(
+        capsys, "run", PASSIVE, "--parameter-set", "thesis_table_2_1", "--until", "0.1", "--json"
+    )
+    assert json.loads(other)["energy"]["start"] == pytest.approx(1837.3862817349482, rel=1e-12)
+
+
+def test_results_are_written_drawn_and_repeated(capsys):
+    out = said(capsys, "run", PASSIVE, "--until", "1", "--out", "a.zarr", "--plot", "a.svg")
+    assert "data: a.zarr" in out
+    assert "<svg" in Path("a.svg").read_text()
+    said(capsys, "run", "a.zarr", "--out", "b.nc")
+    said(capsys, "run", PASSIVE, "--until", "1", "--out", "c.csv")
+    for figure in ("histories", "top", "forces", "energies", "migration", "phase", "overview"):
+        assert "figure" in said(
+            capsys, "plot", "b.nc", "--figure", figure, "--out", f"{figure}.png"
+        )
+    said(capsys, "plot", "b.nc", "--figure", "histories", "--series", "yaw", "--out", "yaw.pdf")
+    assert not [name for name in os.listdir() if name.startswith(".")]
+    assert main(["plot", "b.nc", "--figure", "maps"]) == 2
+    assert main(["plot", "b.nc", "--figure", "topp"]) == 2
+    assert main(["plot", "b.nc", "--figure", "top", "--series", "lean"]) == 2
+
+
+def test_maps_run_and_are_drawn(capsys):
+    out = said(capsys, "run", "mauny2018/contact-maps", "--out", "map.nc", "--plot", "map.png")
+    assert "1271 configurations" in out
+    assert json.loads(said(capsys, "run", "mauny2018/contact-maps", "--json"))["ranges"]["beta"]
+    assert "figure: map.png" in said(capsys, "plot", "map.nc")
+
+
+def test_check_agrees_and_disagrees(capsys):
+    out = said(capsys, "check", "basumandal2007/accelerations")
+    assert "17 quantities" in out
+    assert "steer_acceleration" in out
+    Path("wrong.toml").write_text(
+        'kind="run"\ntitle="x"\nvehicle.name="whipple"\ninitial.forward_speed=5\nrun.until=0.1\n'
+        '[[expected]]\ntitle="too fast"\norigin="law"\natol=0.1\nvalues."final forward_speed"=6\n'
+    )
+    out = said(capsys, "check", "wrong.toml", "basumandal2007/accelerations", code=1)
+    assert "1 DISAGREE" in out
+    assert "17 of 18 quantities agree" in out
+    found = json.loads(said(capsys, "check", "wrong.toml", "--json", code=1))
+    assert found["wrong"][0]["agrees"] is False
+
+
+def test_a_run_that_has_to_stop_tells_and_keeps_what_it_has(capsys, monkeypatch):
+    from draisine.simulation.integrators import dop853
+
+    def impatient(*_given):
+        raise KeyboardInterrupt
+
+    said(capsys, "run", PASSIVE, "--until", "0.1")
+    monkeypatch.setattr(dop853, "advance", impatient)
+    assert main(["run", PASSIVE, "--out", "part.nc"]) == 1
+    told = capsys.readouterr()
+    assert "interrupted after 0 s of 5 s" in told.err
+    assert "data: part.nc" in told.out
+    assert Path("part.nc").exists()
+
+
+def test_lists(capsys):
+    out = said(capsys, "list")
+    for name in ("whipple", PASSIVE, "benchmark", "dop853", "turn_pi", "javascript", "overview"):
+        assert name in out
+    assert said(capsys, "list", "integrators").split()[0] == "integrators"
+    found = json.loads(said(capsys, "list", "--json"))
+    assert "passive-stabilisation" in " ".join(found["scenarios"])
+
+
+def test_show(capsys):
+    out = said(capsys, "show", "whipple", "--plot", "whipple.svg")
+    for text in ("9 speeds, 6 constraints: 3 degrees of freedom", "wheelbase", "forward_speed"):
+        assert text in out
+    assert Path("whipple.svg").exists()
+
+
+@pytest.mark.parametrize(
+    ("language", "text"),
+    [("c", "void rate("), ("python", "def rate("), ("javascript", "function"), ("json", '"steps"')],
+)
+def test_equations(capsys, language, text):
+    assert text in said(capsys, "equations", "whipple", "--as", language)
+
+
+def test_equations_in_a_file(capsys):
+    out = said(capsys, "equations", "rolling_disc", "--as", "latex", "--out", "disc.tex")
+    assert out == "equations: disc.tex\n"
+    assert r"\documentclass" in Path("disc.tex").read_text()
+    wanted = ["equations", "whipple", "--as", "c", "--mode", "front=open", "--set", "slope=10deg"]
+    assert "27" in said(capsys, *wanted)
+
+
+def test_schema(capsys):
+    assert "MapScenario" in said(capsys, "schema")
+
+
+def test_help_is_there_at_once_and_imports_nothing_heavy():
+    code = (
+        "import sys\nfrom draisine.cli import main\n"
+        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "heavy = {'numpy', 'scipy', 'numba', 'llvmlite', 'xarray', 'pydantic', 'matplotlib'}\n"
+        "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "Commands" in done.stdout

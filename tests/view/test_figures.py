@@ -1,0 +1,168 @@
+"""Figures: what is on them, that legends hide nothing, and that axes given are axes drawn on."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.errors import DataError, ParameterError
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.registry import find, names
+from draisine.vehicles.whipple import whipple
+from draisine.view import energies, forces, histories, maps, migration, overview, phase, side, top
+from draisine.view.save import save
+from draisine.view.skeleton import links, rim
+from draisine.view.style import COLOURS, words
+
+
+@pytest.fixture(scope="module")
+def passive():
+    return run(load("mauny2018/passive-stabilisation")).data
+
+
+@pytest.fixture(scope="module")
+def disc():
+    machine = draisine.compile("rolling_disc")
+    start = draisine.state(machine, lean=0.1, yaw_rate=0.5)
+    return draisine.simulate(machine, start, until=1.0).to_xarray()
+
+
+def labels(axes):
+    return [text.get_text() for text in axes.get_legend().get_texts()]
+
+
+def legend_is_outside(axes):
+    """Return whether the legend covers nothing of what is drawn."""
+    figure = axes.figure
+    figure.canvas.draw()
+    return not axes.get_legend().get_window_extent().overlaps(axes.bbox)
+
+
+def test_histories(passive):
+    axes = histories.draw(passive, names=["lean", "steer"])
+    assert axes.get_xlabel() == "time (s)"
+    assert axes.get_ylabel() == "deg"
+    assert labels(axes) == ["lean", "steer"]
+    assert_allclose(axes.lines[0].get_ydata(), np.degrees(passive["lean"].values))
+    assert legend_is_outside(axes)
+    one = histories.draw(passive, names=["forward_speed"])
+    assert one.get_ylabel() == "forward speed (m/s)"
+    with pytest.raises(ParameterError, match="axes of their own"):
+        histories.draw(passive, names=["lean", "forward_speed"])
+    with pytest.raises(ParameterError, match="Did you mean 'lean'"):
+        histories.draw(passive, names=["laen"])
+
+
+def test_given_axes_are_used(passive):
+    axes = Figure().subplots()
+    for module in (histories, phase, energies, migration, top):
+        assert module.draw(passive, axes) is axes
+
+
+def test_energies_are_changes(passive):
+    axes = energies.draw(passive)
+    assert [line.get_ydata()[0] for line in axes.lines] == [0.0, 0.0, 0.0]
+    assert labels(axes)[0].startswith("kinetic, from 1042.91")
+    assert "(J)" in axes.get_ylabel()
+    assert legend_is_outside(axes)
+
+
+def test_forces(passive):
+    panels = forces.draw(passive)
+    assert [p.get_ylabel() for p in panels] == [
+        "normal force (N)", "tangential force (N)", "friction needed",
+    ]  # fmt: skip
+    assert labels(panels[1]) == ["rear, along", "rear, across", "front, along", "front, across"]
+    normal = passive["contact_force"].sel(contact="rear", direction="normal").values
+    assert_allclose(panels[0].lines[0].get_ydata(), normal)
+    assert all(legend_is_outside(p) for p in panels)
+
+
+def test_migration_and_phase(passive):
+    axes = migration.draw(passive)
+    assert labels(axes) == ["rear", "front"]
+    assert np.abs(axes.lines[1].get_ydata()).max() == pytest.approx(1.064, abs=1e-3)
+    plane = phase.draw(passive)
+    assert plane.get_xlabel() == "angle (deg)"
+    assert labels(plane) == ["lean", "steer", "start", "end"]
+
+
+def test_the_top_view_shows_the_way_and_the_machine(passive):
+    axes = top.draw(passive, every=0.5)
+    assert axes.get_aspect() == 1.0
+    assert labels(axes)[:2] == ["rear contact", "front contact"]
+    assert any("every 0.5 s" in text for text in labels(axes))
+    diamonds = [line for line in axes.lines if line.get_marker() == "D"]
+    assert len(diamonds) == 12  # eleven snapshots and the legend
+    assert_allclose(
+        axes.lines[0].get_xdata(), passive["contact_point"].sel(contact="rear", axis="x").values
+    )
+    large = top.draw(passive, scale=3.0)
+    assert any("3 times as large" in text for text in labels(large))
+
+
+def test_the_overview_has_all_panels(passive):
+    panels = overview.draw(passive)
+    assert set(panels) == {"top", "angles", "rates", "speed", "forces", "energies"}
+    assert panels["top"].figure._suptitle.get_text() == passive.attrs["title"]
+
+
+def test_maps():
+    data = run(load("mauny2018/contact-maps", {"map.x.count": 7, "map.y.count": 9})).data
+    panels = maps.draw(data)
+    assert [p.get_title() for p in panels] == [
+        "rear contact angle", "front contact angle", "beta", "yaw",
+    ]  # fmt: skip
+    assert panels[0].get_xlabel() == "lean (deg)"
+    assert panels[0].get_ylabel() == "steer (deg)"
+    assert_allclose(panels[0].get_xlim(), (-45.0, 45.0))
+
+
+def test_maps_need_maps(passive):
+    with pytest.raises(ParameterError, match="no map"):
+        maps.draw(passive)
+
+
+def test_other_machines_can_be_drawn(disc):
+    for module in (histories, phase, energies, forces, top, overview):
+        module.draw(disc)
+    with pytest.raises(ParameterError, match="no contact angles"):
+        migration.draw(disc)
+
+
+def test_the_drawing_of_a_bicycle():
+    axes = side.drawing(whipple())
+    assert labels(axes) == ["frame, 85 kg", "fork, 4 kg", "rear wheel, 2 kg", "front wheel, 3 kg"]
+    joined = links(whipple())
+    assert_allclose(joined["fork"][1], [1.02, 0.0, 0.35])
+    around = rim(whipple().contacts[1])
+    assert_allclose(np.linalg.norm(around - [1.02, 0.0, 0.35], axis=1), 0.35)
+
+
+def test_every_figure_is_found_by_name():
+    assert {"energies", "forces", "histories", "maps", "overview", "top"} <= set(names("figure"))
+    assert all(callable(find("figure", name).draw) for name in names("figure"))
+
+
+def test_figures_are_saved_whole_or_not_at_all(passive, tmp_path, monkeypatch):
+    axes = histories.draw(passive)
+    for suffix in (".png", ".svg", ".pdf"):
+        save(axes, tmp_path / f"a{suffix}")
+        assert (tmp_path / f"a{suffix}").stat().st_size > 1000
+    with pytest.raises(DataError, match=".png, .svg, .pdf"):
+        save(axes, tmp_path / "a.gif")
+
+    def full(*_args, **_more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Figure, "savefig", full)
+    with pytest.raises(DataError, match="No space left"):
+        save(axes, tmp_path / "b.png")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.pdf", "a.png", "a.svg"]
+
+
+def test_colours_are_distinct():
+    assert len(set(COLOURS)) == 7
+    assert words("steer_rate") == "steer rate"
