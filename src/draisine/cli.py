@@ -370,13 +370,20 @@ def _keep(result: "Result", out: Path | None, plot: Path | None, quiet: bool) ->
         if not quiet:
             print(f"data: {out}")
     if plot is not None:
-        from draisine.view import maps, overview
+        from draisine.registry import find
         from draisine.view.save import save
 
-        figure = overview if "time" in result.data.dims else maps
-        save(figure.draw(result.data), plot)
+        figure = _figure_for(result.data)
+        save(find("figure", figure).draw(result.data), plot)
         if not quiet:
             print(f"figure: {plot}")
+
+
+def _figure_for(data: Any) -> str:
+    """Return the figure that tells most of a result."""
+    if "time" in data.dims:
+        return "overview"
+    return "eigenvalues" if "eigenvalue_real" in data else "maps"
 
 
 @app.command
@@ -493,14 +500,14 @@ def equations(
 def plot(
     result: Path,
     *,
-    figure: str = "overview",
+    figure: str | None = None,
     series: Annotated[list[str], Parameter(name="--series", negative=())] = [],  # noqa: B006
     out: Path | None = None,
 ) -> None:
     """Draw a figure from a stored result.
 
     :param result: A result that `draisine run --out` wrote (.nc, .zarr).
-    :param figure: overview, histories, top, forces, energies, migration, phase or maps.
+    :param figure: overview, histories, top, forces, energies, migration, phase, maps or eigenvalues.
     :param series: For histories and phase: what to draw, --series lean --series steer.
     :param out: Where to write it (.png, .svg, .pdf); beside the result if not given.
     """
@@ -511,8 +518,7 @@ def plot(
     target = out or result.with_suffix(".png")
     _check_figure(target)
     data = read(result)
-    if figure == "overview" and "time" not in data.dims:
-        figure = "maps"
+    figure = figure or _figure_for(data)
     if series and figure not in ("histories", "phase"):
         raise ParameterError(f"--series goes with histories and phase, not with {figure}.")
     draw = find("figure", figure).draw

@@ -13,6 +13,7 @@ from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, UnknownNameError
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
+from draisine.registry import names
 
 BICYCLE = compile("whipple")
 
@@ -142,8 +143,8 @@ def test_a_disc_on_a_circle_is_a_steady_motion() -> None:
     assert np.count_nonzero(np.abs(values) < 1e-7) == 2
 
 
-def by_differences(motion: Any, names: list[str]) -> np.ndarray:
-    """Return d(steer_rate', rear_wheel_rate')/d(states) of the bicycle from the saddle-point system,
+def by_differences(motion: Any, names: list[str], formulation: str) -> np.ndarray:
+    """Return d(steer_rate', rear_wheel_rate')/d(states) of the bicycle from one of its formulations,
     by differences of fourth order.
     """
     speeds = list(BICYCLE.model.speeds)
@@ -152,7 +153,7 @@ def by_differences(motion: Any, names: list[str]) -> np.ndarray:
 
     def pace(name: str, h: float) -> np.ndarray:
         moved = state(BICYCLE, **(start | {name: start[name] + h}))  # type: ignore[arg-type]
-        return BICYCLE.accelerate(moved, motion.inputs)[0][rows]
+        return BICYCLE.accelerate(moved, motion.inputs, formulation=formulation)[0][rows]
 
     columns = []
     for name in names:
@@ -162,15 +163,19 @@ def by_differences(motion: Any, names: list[str]) -> np.ndarray:
     return np.array(columns).T
 
 
+@pytest.mark.parametrize("formulation", names("formulation"))
 @pytest.mark.parametrize("free", [[], ["steer"]], ids=["hands free", "held"])
-def test_circles_agree_with_differences_of_the_saddle_point_system(free: list[str]) -> None:
+def test_circles_agree_with_differences_of_every_formulation(
+    free: list[str], formulation: str
+) -> None:
     asked: dict[str, Any] = {"lean": 0.25} | ({"rear_wheel_speed": 4.0} if free else {})
     start = state(BICYCLE, lean=0.25, steer=-0.08, forward_speed=5.7)
     motion = steady(BICYCLE, start=start, free=free, **asked)
     found = linearise(BICYCLE, motion.state, inputs=motion.inputs)
-    names = list(found.states)
-    assert names == ["lean", "steer", "lean_rate", "steer_rate", "rear_wheel_rate"]
-    assert_allclose(found.A[3:], by_differences(motion, names), rtol=0, atol=1e-8)
+    states = list(found.states)
+    assert states == ["lean", "steer", "lean_rate", "steer_rate", "rear_wheel_rate"]
+    by_hand = by_differences(motion, states, formulation)
+    assert_allclose(found.A[3:], by_hand, rtol=0, atol=1e-9 * np.abs(found.A).max())
 
 
 def test_cyclic_coordinates_follow_the_motion() -> None:
@@ -194,7 +199,7 @@ def test_cyclic_coordinates_follow_the_motion() -> None:
 def test_on_a_slope_the_heading_matters() -> None:
     slope = 0.05
     climbing = compile("whipple", slope=slope)
-    motion = steady(climbing, free=["rear_wheel"], forward_speed=5.0)
+    motion = steady(climbing, free=["rear_wheel"], yaw=0.0, forward_speed=5.0)
     p = climbing.parameters
     weight = p["g"] * (p["mR"] + p["mB"] + p["mH"] + p["mF"])
     assert_allclose(motion.inputs["rear_wheel"], weight * math.sin(slope) * p["rR"], rtol=1e-12)
@@ -250,7 +255,7 @@ def test_other_packages_take_the_system() -> None:
     scipy = found.to_scipy()
     assert_allclose(scipy.A, found.A)
     assert scipy.D.shape == (len(found.outputs), len(found.inputs))
-    pytest.importorskip("control")
+    pytest.importorskip("control.statesp")
     control = found.to_control("bicycle")
     assert control.state_labels == list(found.states)
     assert control.input_labels == list(found.inputs)

@@ -218,7 +218,7 @@ def test_tracking_follows_crossings_of_many() -> None:
 def test_what_is_no_bicycle_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="is no bicycle"):
         canonical(compile("rolling_disc"))
-    with pytest.raises(ConfigurationError, match="slope"):
+    with pytest.raises(ConfigurationError, match="level ground"):
         canonical(compile("whipple", slope=0.05))
     with pytest.raises(ParameterError, match="mB"):
         canonical(BICYCLE, mb=80.0)

@@ -72,7 +72,7 @@ def test_results_are_written_drawn_and_repeated(capsys):
     assert "<svg" in Path("a.svg").read_text()
     said(capsys, "run", "a.zarr", "--out", "b.nc")
     said(capsys, "run", PASSIVE, "--until", "1", "--out", "c.csv")
-    for figure in ("histories", "top", "forces", "energies", "migration", "phase", "overview"):
+    for figure in ("histories", "forces", "top"):
         assert "figure" in said(
             capsys, "plot", "b.nc", "--figure", figure, "--out", f"{figure}.png"
         )
@@ -84,9 +84,15 @@ def test_results_are_written_drawn_and_repeated(capsys):
 
 
 def test_maps_run_and_are_drawn(capsys):
-    out = said(capsys, "run", "mauny2018/contact-maps", "--out", "map.nc", "--plot", "map.png")
-    assert "1271 configurations" in out
-    assert json.loads(said(capsys, "run", "mauny2018/contact-maps", "--json"))["ranges"]["beta"]
+    Path("small.toml").write_text(
+        'kind = "map"\ntitle = "x"\nvehicle.name = "whipple"\n[map]\noutputs = ["beta", "pitch"]\n'
+        'x = { name = "lean", low = 0, high = "30deg", count = 3 }\n'
+        'y = { name = "steer", low = 0, high = "30deg", count = 4 }\n'
+    )
+    out = said(capsys, "run", "small.toml", "--out", "map.nc", "--plot", "map.png")
+    assert "12 configurations" in out
+    found = json.loads(said(capsys, "run", "small.toml", "--json"))
+    assert set(found["ranges"]) == {"beta", "pitch"}
     assert "figure: map.png" in said(capsys, "plot", "map.nc")
 
 

@@ -36,6 +36,7 @@ def test_page(page, tmp_path, monkeypatch):
     ):  # files that a page shows lie where a reader would put them
         shutil.copy(file, tmp_path)
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
     parser = doctest.DocTestParser()
     names = {"__name__": "__main__"}
     text = examples(page.read_text(encoding="utf-8"))

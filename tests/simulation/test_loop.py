@@ -13,7 +13,7 @@ from draisine.scalar import sin, where
 from draisine.simulation.many import simulate_many
 
 # Passive stabilisation of the benchmark bicycle after 5 s; independent computation, quadruple
-# precision. Lean and yaw, joints (steer, rear wheel, front wheel), lean rate about the frame's axis, joint rates, energy.
+# precision. Lean and yaw, joints, lean rate about the frame's axis, joint rates, energy.
 END = {
     "lean": 0.010342440644693847,
     "yaw": -0.216075181614352,

@@ -151,7 +151,7 @@ def test_figures_are_saved_whole_or_not_at_all(passive, tmp_path, monkeypatch):
     for suffix in (".png", ".svg", ".pdf"):
         save(axes, tmp_path / f"a{suffix}")
         assert (tmp_path / f"a{suffix}").stat().st_size > 1000
-    with pytest.raises(DataError, match=".png, .svg, .pdf"):
+    with pytest.raises(DataError, match=r"\.png, \.svg, \.pdf"):
         save(axes, tmp_path / "a.gif")
 
     def full(*_args, **_more):

@@ -81,8 +81,8 @@ def canonical(
     reversed.
 
     >>> from draisine import compile
-    >>> print(canonical(compile("whipple")).K2[0].round(11))
-    [ 0.             76.59734589573]
+    >>> print(f"{canonical(compile('whipple')).K2[0, 1]:.11f}")
+    76.59734589573
     """
     parameters, shape = swept(system, sweep)
     machine = system.machine()
@@ -122,13 +122,14 @@ def upright(
     targets = {"lean": np.zeros(count)} | {k: np.full(count, x) for k, x in about.items()}
     y = place(machine, drawn(machine, count), targets, parameters)
     at = chart(vary(machine, y, parameters=parameters))
-    cyclic = cyclic_coordinates(machine, at, np.zeros(sizes["w"]))
+    cyclic = cyclic_coordinates(machine, at, y[0], np.zeros(sizes["w"]))
     essential = [name for name in at.coordinates if name not in cyclic]
     if len(essential) != 2 or sizes["u"] != 3 or "forward_speed" not in machine.system.outputs:
         raise ConfigurationError(
-            f"{machine.system.vehicle.__name__} is no bicycle: canonical matrices need two "
-            f"coordinates beside the cyclic ones (here: {', '.join(essential) or 'none'}), three "
-            "independent speeds and the output forward_speed. analysis.linear serves any machine."
+            f"{machine.system.vehicle.__name__} is no bicycle on level ground: canonical matrices "
+            f"need two coordinates beside the cyclic ones (here: {', '.join(essential) or 'none'}), "
+            "three independent speeds and the output forward_speed. analysis.linear serves any "
+            "machine."
         )
     return y, at
 
@@ -148,9 +149,7 @@ def running(
     moving[:, first:] = np.linalg.solve(rows, np.array([[0.0], [0.0], [speed]]))[:, :, 0]
     found = vary(machine, moving, parameters=parameters)
     if np.abs(found.values["force"]).max() > 1e-6 * (1.0 + np.abs(found.mass).max()):
-        raise ConfigurationError(
-            "the bicycle does not run straight and upright by itself (is it on a slope?)."
-        )
+        raise ConfigurationError("the bicycle does not run straight and upright by itself.")
     return moving, found
 
 

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from draisine.analysis.linear import Linear, cyclic_coordinates, linear_systems
+from draisine.analysis.linear import Linear, cyclic_coordinates, linear_systems, machine_at
 from draisine.analysis.variation import (
     SEEDS,
     Chart,
@@ -35,6 +35,7 @@ class Steady:
     machine: Machine
     y: Floats
     w: Floats
+    law: Law | None = None
 
     @cached_property
     def values(self) -> dict[str, float]:
@@ -84,7 +85,6 @@ def steady(
     >>> print(f"{turn.values['steer']:.4f} rad, {turn.inputs['steer']:.4f} N m")
     0.0838 rad, -0.1371 N m
     """
-    machine = system.machine(mode, law, int(getattr(law, "states", 0)))
     names = seen_names(system.model)
     for name in asked:
         if name not in names:
@@ -92,20 +92,17 @@ def steady(
                 f"steady motion: nothing is called {name!r}. {did_you_mean(name, names)}"
             )
     if start is None:
-        start = consistent_state(machine, _startable(machine, asked))
-    z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
+        simple = {name: x for name, x in asked.items() if name not in _RATES_OF_PLACE}
+        start = consistent_state(system.machine(mode), simple)
     w = system.inputs(inputs)
     loose = [_input(system, name) for name in free]
-    balance = Balance(machine, machine.enter(start, z=z), w, loose)
-    y, w = balance.solve(machine.enter(start, z=z), w, asked)
-    return Steady(machine, y, w)
+    machine, y = machine_at(system, start, mode, law)
+    y, w = Balance(machine, y, w, loose).solve(y, w, asked)
+    return Steady(machine, y, w, law)
 
 
-def _startable(machine: Machine, asked: Mapping[str, float]) -> dict[str, float]:
-    """Return what an initial state can be asked for."""
-    return {
-        name: value for name, value in asked.items() if name not in ("x_rate", "y_rate", "z_rate")
-    }
+_RATES_OF_PLACE = ("x_rate", "y_rate", "z_rate")
+"""What a steady motion, but no initial state can be asked for."""
 
 
 def _input(system: System, name: str) -> int:
@@ -128,7 +125,7 @@ class Balance:
         self.anchors = anchors_of(machine, y)
         found = self.look(y, w)
         self.at: Chart = chart(found)
-        self.cyclic = cyclic_coordinates(machine, self.at, w)
+        self.cyclic = cyclic_coordinates(machine, self.at, y, w)
         self.paced = [found.speeds.index(name) for name in self.at.speeds]
         self.essential = [name for name in self.at.coordinates if name not in self.cyclic]
         self.kept = {name: float(found.seen(name)[0]) for name in self.cyclic}
@@ -197,7 +194,9 @@ class Balance:
             y, w = self.move(y, w, step)
             moved += 0.0 if across is None else float(across @ step)
             if size < 1e-14 or (size < 1e-9 and size >= 0.5 * last):
-                return y, w
+                if np.abs(rest).max(initial=0.0) < 1e-8:
+                    return y, w
+                break
             last = size
         raise ConfigurationError(
             "no steady motion found"

@@ -25,13 +25,16 @@ from draisine.analysis.variation import (
     chart,
     chart_of,
     displaced,
-    drawn,
     to_heading,
     vary,
 )
 from draisine.derivation import Law
 from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
+from draisine.mechanics.constraints import Mode
 from draisine.system import Floats, Machine, State, System
+
+SHRUNK = 0.02
+"""Where a pivot has shrunk to this part of what it was when chosen, others are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +79,8 @@ class Linear:
         """
         s = 1j * np.atleast_1d(np.asarray(omega, float))
         pencil = s[:, None, None] * np.eye(len(self.states)) - self._one("response")
-        return self.C @ np.linalg.solve(pencil, np.broadcast_to(self.B, (len(s), *self.B.shape)))
+        states = np.linalg.solve(pencil, np.broadcast_to(self.B, (len(s), *self.B.shape)))
+        return self.C @ states + self.D
 
     def transfer(self, input: str, output: str) -> "Transfer":
         """Return the transfer function from an input to an output, without the states that take no
@@ -189,15 +193,30 @@ def linearise(
     >>> upright.states
     ('lean', 'steer', 'lean_rate', 'steer_rate', 'rear_wheel_rate')
     """
-    machine = system.machine(mode, law, int(getattr(law, "states", 0)))
     motions = [motion] if isinstance(motion, State) else list(motion)
-    start = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
-    y = np.array([machine.enter(each, z=start) for each in motions])
+    machine, first = machine_at(system, motions[0], mode, law)
+    z = first[len(first) - machine.states :]
+    y = np.array([first, *(machine.enter(each, z=z) for each in motions[1:])])
     w = np.broadcast_to(system.inputs(inputs), (len(y), len(system.model.inputs)))
     found = linear_systems(machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance)
     if not isinstance(motion, State):
         return found
     return replace(found, A=found.A[0], B=found.B[0], C=found.C[0], D=found.D[0])
+
+
+def machine_at(
+    system: System, motion: State, mode: Mapping[str, str] | Mode | None, law: Law | None
+) -> tuple[Machine, Floats]:
+    """Return a machine whose pivots serve a state, and that state as its y, the law at its start."""
+    states = int(getattr(law, "states", 0))
+    z = np.asarray(getattr(law, "start", np.zeros(states)), float)
+    machine = system.machine(mode, law, states)
+    y = machine.enter(motion, z=z)
+    if machine.least_pivot(y) < SHRUNK:
+        around = (y[:4], y[7 : 7 + len(system.model.joints)])
+        machine = system.machine(mode, law, states, configuration=around)
+        y = machine.enter(motion, z=z)
+    return machine, y
 
 
 def linear_systems(
@@ -213,7 +232,7 @@ def linear_systems(
     model = machine.system.model
     found = vary(machine, y, w, anchors=anchors_of(machine, y[0]))
     at = chart(found)
-    hidden = cyclic_coordinates(machine, at, w[0])
+    hidden = cyclic_coordinates(machine, at, y[0], w[0])
     check_steady(found, at, hidden, tolerance)
     if cyclic and "pitch" in hidden and np.abs(found.seen("pitch_rate")).max() > tolerance:
         raise ConfigurationError(
@@ -249,17 +268,20 @@ def linear_systems(
 
 def check_steady(found: Variation, at: Chart, hidden: Sequence[str], tolerance: float) -> None:
     """Raise where a speed changes, or a coordinate that is not cyclic."""
-    firm = [f"{name}_rate" for name in at.coordinates if name not in hidden]
-    pace = {name: np.abs(found.pace([name])).max() for name in at.speeds}
-    pace |= {name[: -len("_rate")]: np.abs(found.seen(name)).max() for name in firm}
-    pace |= {"the control law": np.abs(found.values["zdot"]).max(initial=0.0)}
-    worst = max(pace, key=lambda name: pace[name])
+    firm = [name for name in at.coordinates if name not in hidden]
     scale = 1.0 + np.abs(found.values["seen"]).max(initial=0.0)
-    if not pace[worst] <= tolerance * scale:
-        raise ConfigurationError(
-            f"the motion is not steady: {worst} changes by {pace[worst]:.3g} per second. Linear "
-            "systems stand on steady motions; analysis.equilibrium.steady finds them."
-        )
+    for rates in (
+        {name: found.seen(f"{name}_rate") for name in firm},
+        {name: found.pace([name]) for name in at.speeds},
+        {"the state of the control law": found.values["zdot"]},
+    ):
+        pace = {name: float(np.abs(rate).max(initial=0.0)) for name, rate in rates.items()}
+        worst = max(pace, key=lambda name: pace[name], default="")
+        if worst and not pace[worst] <= tolerance * scale:
+            raise ConfigurationError(
+                f"the motion is not steady: {worst} changes by {pace[worst]:.3g} per second. Linear "
+                "systems stand on steady motions; analysis.equilibrium.steady finds them."
+            )
 
 
 def _seeds(found: Variation, at: Chart) -> dict[str, Floats]:
@@ -300,17 +322,18 @@ def _input_rates(found: Variation, at: Chart) -> Floats:
     return np.concatenate([still, paced, found.d["zdot"]["dw"]], axis=1)
 
 
-def cyclic_coordinates(machine: Machine, at: Chart, w: Floats) -> tuple[str, ...]:
+def cyclic_coordinates(machine: Machine, at: Chart, y: Floats, w: Floats) -> tuple[str, ...]:
     """Return the coordinates that the rest of the state does not know of: its rates are the same
     wherever they are.
 
-    They are recognised at random states, so that they belong to the machine and not to a motion.
+    They are recognised at random states about y, so that they belong to the machine and not to one
+    motion.
     """
     rng = np.random.default_rng(1)
     sizes = machine.variation.inputs
-    y = displaced(machine, drawn(machine, 4), 0.2 * rng.normal(size=(4, sizes["dx"])))
-    y[:, 7 + sizes["r"] :] = rng.normal(size=(4, sizes["u"] + sizes["z"]))
-    found = vary(machine, y, np.tile(w, (4, 1)))
+    some = displaced(machine, np.tile(y, (4, 1)), 0.1 * rng.normal(size=(4, sizes["dx"])))
+    some[:, 7 + sizes["r"] :] = rng.normal(size=(4, sizes["u"] + sizes["z"]))
+    found = vary(machine, some, np.tile(w, (4, 1)))
     near = chart_of(found, at.coordinates, at.speeds)
     A = np.abs(_rates(found, near, _seeds(found, near)))
     small = 1e-9 * np.maximum(A.max(axis=2, keepdims=True), 1e-6 * A.max())

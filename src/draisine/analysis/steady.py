@@ -12,7 +12,7 @@ from draisine.analysis.canonical import canonical
 from draisine.analysis.critical import critical_of
 from draisine.analysis.eigenvalues import track
 from draisine.analysis.equilibrium import Balance, Steady, steady
-from draisine.analysis.linear import linear_systems
+from draisine.analysis.linear import SHRUNK, linear_systems
 from draisine.errors import ConfigurationError
 from draisine.initial import state
 from draisine.system import Floats, System
@@ -163,19 +163,20 @@ class _Walk:
         near, inputs = self.balance.solve(y, w, {}, across=self.along / scale)
         off = np.concatenate([near - y, inputs - w])
         off[7 + len(self.balance.machine.system.model.joints) :] /= _FAST
-        return Steady(self.at.machine, near, inputs), float(np.linalg.norm(off)) / size
+        found = Steady(self.at.machine, near, inputs, self.at.law)
+        return found, float(np.linalg.norm(off)) / size
 
     def stop(self, points: Sequence[Steady], name: str, value: float) -> Steady:
         """Return the motion between the last two at which a quantity has a value."""
         near = min(points[-2:], key=lambda point: abs(point.values[name] - value))
         y, w = self.balance.solve(near.y, near.w, {name: value})
-        return Steady(near.machine, y, w)
+        return Steady(near.machine, y, w, near.law)
 
     def accept(self, point: Steady) -> None:
         """Go on from a motion; where pivots have shrunk there, choose others."""
         self.at = point
         last = self.along
-        if point.machine.least_pivot(point.y) < 0.02:
+        if point.machine.least_pivot(point.y) < SHRUNK:
             self.at = _pivoted(point)
             self.balance = Balance(self.at.machine, self.at.y, self.at.w, self.free)
             last = np.where(np.arange(len(last)) < len(point.machine.columns), last, 0.0)
@@ -186,10 +187,11 @@ class _Walk:
 
 def _pivoted(point: Steady) -> Steady:
     """Return the same motion of a machine whose pivots are chosen there."""
-    machine, joints = point.machine, len(point.machine.system.model.joints)
-    around = (point.y[:4], point.y[7 : 7 + joints])
-    fresh = machine.system.machine(machine.mode, configuration=around)
-    return Steady(fresh, fresh.enter(point.state), point.w)
+    old = point.machine
+    around = (point.y[:4], point.y[7 : 7 + len(old.system.model.joints)])
+    fresh = old.system.machine(old.mode, point.law, old.states, configuration=around)
+    y = fresh.enter(point.state, z=point.y[len(point.y) - old.states :])
+    return Steady(fresh, y, point.w, point.law)
 
 
 def circular_motions(
@@ -208,7 +210,7 @@ def circular_motions(
     >>> from draisine import compile
     >>> circles = circular_motions(compile("whipple"), until={"lean": 0.2})
     >>> print(f"{circles['rear_wheel_speed'][-1]:.4f} m/s")
-    5.8988 m/s
+    5.9083 m/s
     """
     asked: dict[str, Any] = {"steer": np.pi if reversed else 0.0}
     speed = float(critical_of(canonical(system, about=asked)).capsize)

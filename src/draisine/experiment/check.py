@@ -11,9 +11,10 @@ import numpy as np
 from draisine.errors import DataError
 from draisine.experiment.bodies import Bodies, Floats
 from draisine.experiment.library import Loaded
+from draisine.experiment.linear import told
 from draisine.experiment.quantities import parse_question, series
 from draisine.experiment.run import Result, run
-from draisine.experiment.scenario import Expected, MapScenario
+from draisine.experiment.scenario import Expected, LinearScenario, MapScenario
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,10 @@ def findings(result: Result) -> Iterator[Finding]:
             expected = np.atleast_1d(np.asarray(wanted, float))
             if isinstance(scenario, MapScenario):
                 places, ours = _on_map(result, block, quantity)
+            elif isinstance(scenario, LinearScenario):
+                at = block.at if isinstance(block.at, list) else None
+                places = [f"v = {v:g} m/s" for v in at] if at else [""]
+                ours = told(quantity, result.data, at)
             else:
                 places, ours = _in_run(result.bodies, block, quantity)
             yield _held(block, quantity, places, expected, ours)

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from draisine.experiment.bodies import Bodies, Floats
 from draisine.experiment.quantities import series, unit_of
 from draisine.experiment.scenario import Grid
 from draisine.initial import PLACED
-from draisine.lie import quaternion_rate
 from draisine.simulation.trajectory import Arc, Trajectory
 from draisine.system import Machine, System
 
@@ -98,8 +97,7 @@ class Configurations:
             full = np.zeros((6 + len(model.joints), self.count))
             full[self.machine.columns] = step
             self.p = self.p + _turned(self.q, full[:3])
-            q = self.q + np.array(quaternion_rate(self.q, full[3:6]))
-            self.q = q / np.linalg.norm(q, axis=0)
+            self.q = _turned_on(self.q, full[3:6])
             self.r = self.r + full[6:]
 
     def dataset(self) -> "Dataset":
@@ -129,6 +127,14 @@ class Configurations:
             right[:, C.shape[1] + k] = value
         s = np.linalg.solve(A, right[:, :, None])[:, :, 0]
         return np.einsum("cn,nc->n", by_speed[:, names.index("yaw_rate")], s)
+
+
+def _turned_on(q: Floats, W: Floats) -> Floats:
+    """Return unit quaternions after a small turn W about their own axes, one per column."""
+    w, v = q[0], q[1:]
+    rate = 0.5 * np.vstack([-(v * W).sum(axis=0), w * W + np.cross(v, W, axis=0)])
+    moved = q + rate
+    return cast(Floats, moved / np.linalg.norm(moved, axis=0))
 
 
 def _turned(q: Floats, x: Floats) -> Floats:

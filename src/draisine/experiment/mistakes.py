@@ -11,8 +11,9 @@ from pydantic import BaseModel, ValidationError
 
 from draisine.derivation import state_names
 from draisine.errors import DraisineError, did_you_mean
+from draisine.experiment.linear import KNOWN
 from draisine.experiment.numbers import number
-from draisine.experiment.quantities import parse_question, parse_series
+from draisine.experiment.quantities import parse_labels, parse_question, parse_series
 from draisine.experiment.scenario import KINDS, Ramp, Sine, Step, Table
 from draisine.model import Model, Prismatic
 from draisine.registry import find, names
@@ -351,12 +352,18 @@ class _Names:
             count = _count(at)
             for text, values in block["values"].items():
                 path = key_path(["expected", k, "values", text])
-                plain = at is not None or self.content.get("kind") == "state"
-                self._asks(path, parse_series if plain else parse_question, text, model)
+                self._asks(path, self._parser(at), text, model)
                 given = len(values) if isinstance(values, list) else None
                 if given != count:
                     wanted = "one number" if count is None else f"{count} numbers, one per place"
                     self._add(path, f"needs {wanted}; it has {given or 1}.")
+
+    def _parser(self, at: Any) -> Callable[..., Any]:
+        """Return what reads the quantities of a block of expected numbers."""
+        kind = self.content.get("kind")
+        if kind == "linear":
+            return lambda text, _: parse_labels(text, KNOWN)
+        return parse_series if at is not None or kind in ("state", "map") else parse_question
 
     def _times(self, path: str, times: list[Any]) -> None:
         run = self._table("run")

@@ -6,7 +6,7 @@ A *series* is a value per time: `lean`, `steer_rate`, `position[x]`, `contact_fo
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import cast
 
@@ -211,12 +211,20 @@ _SERIES = re.compile(r"\s*(\w+(?:\.\w+)?)\s*(?:\[([^\]]*)\])?\s*")
 
 
 def parse_series(text: str, model: Model) -> tuple[str, tuple[str, ...]]:
-    """Return the name and the labels of a series, or say what is wrong with it."""
+    """Return the name and the labels of a series of a model, or say what is wrong with it."""
+    return parse_labels(text, known_series(model))
+
+
+def parse_labels(text: str, known: Mapping[str, Labels]) -> tuple[str, tuple[str, ...]]:
+    """Return the name and the labels of one of the known quantities, or say what is wrong.
+
+    >>> parse_labels("position[x]", {"position": (("x", "y"),)})
+    ('position', ('x',))
+    """
     match = _SERIES.fullmatch(text)
     if match is None:
         raise ParameterError(f"{text!r} is not a quantity; write 'lean' or 'position[x]'.")
     name, inside = match.groups()
-    known = known_series(model)
     if name not in known:
         raise ParameterError(f"no quantity {name!r}. {did_you_mean(name, known)}")
     labels = tuple(part.strip() for part in inside.split(",")) if inside is not None else ()

@@ -1,10 +1,12 @@
 """A result in a few words: for people as a table, for programs as plain data."""
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from draisine.experiment.linear import MODES
 from draisine.experiment.quantities import series, unit_of
 from draisine.experiment.run import Result
 
@@ -25,6 +27,17 @@ def summary(result: Result) -> dict[str, Any]:
             str(n): [_plain(float(v.min())), _plain(float(v.max()))]
             for n, v in data.data_vars.items()
         }
+        return found
+    if scenario.kind == "linear":
+        found["critical"] = {
+            str(n): _plain(float(v)) for n, v in result.data.data_vars.items() if not v.dims
+        }
+        found["speed"] = result.data["speed"].values.tolist()
+        found["eigenvalues"] = {
+            part: dict(zip(MODES, result.data[f"eigenvalue_{part}"].values.T.tolist(), strict=True))
+            for part in ("real", "imaginary")
+        }
+        found["matrices"] = {n: result.data[n].values.tolist() for n in ("M", "C1", "K0", "K2")}
         return found
     E, T, U = (result.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
     scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
@@ -63,7 +76,7 @@ def _plain(x: float) -> float | None:
 
 def table(result: Result) -> list[tuple[str, str, list[float]]]:
     """Return rows of name, unit, and [start, end, least, largest]; angles in degrees."""
-    if result.loaded.scenario.kind == "map":
+    if result.loaded.scenario.kind in ("map", "linear"):
         return []
     model, bodies = result.system.model, result.bodies
     turning = [j.name for j in model.joints if "wheel" not in j.name]
@@ -89,6 +102,8 @@ def remarks(result: Result) -> list[str]:
     """Return lines about energy, contacts, outcome and time."""
     found = summary(result)
     seconds = f"computed in {result.seconds:.3g} s"
+    if "critical" in found:
+        return [*critical_lines(found["critical"]), seconds]
     if "energy" not in found:
         points = int(np.prod(list(result.data.sizes.values())))
         ranges = [
@@ -106,6 +121,23 @@ def remarks(result: Result) -> list[str]:
     time = result.data["time"].values
     lines.append(f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, {seconds}")
     return lines
+
+
+def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
+    """Return lines about the critical speeds of a bicycle."""
+    words = {
+        "weave_speed": "weave speed",
+        "capsize_speed": "capsize speed",
+        "double_root_speed": "double root at",
+    }
+    lines = [
+        f"{word}: {critical[name]:.12g} m/s" if critical[name] is not None else f"{word}: none"
+        for name, word in words.items()
+    ]
+    low, high = critical["stable_from"], critical["stable_to"]
+    if low is None:
+        return [*lines, "stable at no speed"]
+    return [*lines, f"stable from {low:.6g} m/s" + (f" to {high:.6g} m/s" if high else " on")]
 
 
 def _degrees(result: Result, name: str, value: float | None) -> str:

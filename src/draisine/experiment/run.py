@@ -16,10 +16,16 @@ from draisine.control.together import Together
 from draisine.errors import SimulationError
 from draisine.experiment.bodies import Bodies
 from draisine.experiment.library import Loaded
+from draisine.experiment.linear import straight_running
 from draisine.experiment.maps import mapped
 from draisine.experiment.mistakes import is_numeric, make_law, state_units
 from draisine.experiment.numbers import number
-from draisine.experiment.scenario import MapScenario, RunScenario, StateScenario
+from draisine.experiment.scenario import (
+    LinearScenario,
+    MapScenario,
+    RunScenario,
+    StateScenario,
+)
 from draisine.initial import state
 from draisine.registry import find
 from draisine.simulation.loop import simulate
@@ -70,6 +76,10 @@ def run(loaded: Loaded) -> Result:
             return _result(loaded, system, found, time.perf_counter() - begun)
         case MapScenario():
             data = mapped(system, scenario.map)
+            seconds = time.perf_counter() - begun
+            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
+        case LinearScenario():
+            data = straight_running(system, scenario.speeds)
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
 
@@ -155,6 +165,7 @@ def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
         "title": loaded.scenario.title,
         "scenario": loaded.text,
         "draisine": draisine.__version__,
+        "parameters": json.dumps(system.parameters),
         "structure": json.dumps(system.structure),
     }
     if ".py:" in name:

@@ -5,12 +5,15 @@ A scenario is a TOML file with a `kind`:
     run      the machine moves from an initial state until a time
     state    accelerations and forces at one state
     map      one configuration per point of a grid
+    linear   straight running: matrices, eigenvalues against speed, critical speeds
 
 Unknown keys are mistakes. Names and numbers are checked before anything runs.
 """
 
 from typing import Annotated, Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema
 
 from draisine.experiment.numbers import NUMBER_SCHEMA, NotNegative, Number, Positive, number
@@ -177,18 +180,30 @@ class Grid(Part):
     )
 
 
+class Speeds(Part):
+    """Evenly spaced speeds in m/s."""
+
+    low: NotNegative
+    high: Positive
+    count: int = Field(ge=2, le=10001)
+
+    def values(self) -> NDArray[np.float64]:
+        """Return the speeds."""
+        return np.linspace(self.low, self.high, self.count)
+
+
 class Expected(Part):
     """Numbers that must come out.
 
-    `values` gives one number per question ("final lean"); or, with `at`, one per time (of a run) or
-    point (of a map) for each series ("lean").
+    `values` gives one number per question ("final lean"); or, with `at`, one per time (of a run),
+    point (of a map) or speed (of straight running) for each series ("lean").
     """
 
     title: Text
     origin: Literal["published", "computed", "law"] = Field(
         description="Printed in the source; computed independently; or a law of mechanics."
     )
-    at: Places | None = Field(None, description="Times, or coordinates of points by name.")
+    at: Places | None = Field(None, description="Times, speeds, or coordinates of points by name.")
     atol: NotNegative = 0.0
     rtol: NotNegative = 0.0
     note: str = ""
@@ -234,12 +249,20 @@ class MapScenario(Common):
     map: Grid
 
 
-Scenario = RunScenario | StateScenario | MapScenario
+class LinearScenario(Common):
+    """Straight running of a bicycle."""
+
+    kind: Literal["linear"]
+    speeds: Speeds
+
+
+Scenario = RunScenario | StateScenario | MapScenario | LinearScenario
 
 KINDS: dict[str, type[Common]] = {
     "run": RunScenario,
     "state": StateScenario,
     "map": MapScenario,
+    "linear": LinearScenario,
 }
 """The kinds of scenario there are."""
 

@@ -96,8 +96,8 @@ def read(path: Path) -> "Dataset":
 
 
 def _write_csv(data: "Dataset", path: Path) -> None:
-    """Write one column per scalar, named like `contact_force[rear, normal]`; maps one line per
-    point.
+    """Write one column per scalar, named like `contact_force[rear, normal]`; of maps one line per
+    point, of straight running one per speed.
     """
     import numpy as np
 
@@ -110,6 +110,11 @@ def _write_csv(data: "Dataset", path: Path) -> None:
             for k, index in enumerate(np.ndindex(*variable.shape[1:])):
                 inside = ", ".join(names[i] for names, i in zip(labels, index, strict=True))
                 columns.append((f"{name}[{inside}]" if inside else str(name), flat[:, k]))
+    elif "speed" in data.dims:
+        columns.append(("speed", data["speed"].values))
+        for name in ("eigenvalue_real", "eigenvalue_imaginary"):
+            for mode in data["eigenmode"].values:
+                columns.append((f"{name}[{mode}]", data[name].sel(eigenmode=mode).values))
     else:
         grids = np.meshgrid(*[data[d].values for d in data.dims], indexing="ij")
         columns += [(str(d), g.ravel()) for d, g in zip(data.dims, grids, strict=True)]

@@ -271,16 +271,18 @@ def classify(at: Locomotion) -> Case:
     demands = int(np.linalg.matrix_rank(found.K, tol=1e-9)) if found.K.size else 0
     free, spare = tuple(found.reduced_names), tuple(at.labels[k] for k in found.spare)
     kind: Kind
-    if rank < n and rank:
+    if rank == n:
+        kind = "kinematic"
+        why = f"the contacts decide all {n} speeds" if n else "the base stays where it is"
+    elif rank:
         kind = "mixed"
-        why = f"the contacts decide {rank} of {n} speeds; {', '.join(free)} follow the dynamics"
-    elif rank < n:
-        kind, why = _afloat(at)
-    elif demands:
-        kind = "over-constrained"
-        why = f"the contacts decide all {n} speeds and allow {p - demands} of {p} shape motions"
+        why = f"the contacts decide {rank} of {n} speeds, {', '.join(free)} follow the dynamics"
     else:
-        kind, why = "kinematic", f"the contacts decide all {n} speeds"
+        kind, why = _afloat(at)
+    if demands:
+        kind = "over-constrained" if rank == n else kind
+        possible = f"{p - demands} of {p} shape motions"
+        why += f"; {possible} {'is' if p - demands == 1 else 'are'} possible"
     if len(spare) > demands:
         why += f"; of the rows {', '.join(spare)}, {len(spare) - demands} repeat others"
     return Case(kind, f"{why}.", rank, p - demands, free, spare)

@@ -10,9 +10,11 @@ wheels' angles grow rolling forward.
 import math
 from typing import Any
 
+import numpy as np
+
 from draisine.errors import ParameterError
-from draisine.model import Body, Model, Output, Revolute, Wheel, inertia
-from draisine.scalar import Scalar, atan2, cos, sin, sqrt
+from draisine.model import Body, Law, Model, Output, Revolute, Wheel, inertia
+from draisine.scalar import Array, Scalar, atan2, cos, sin, sqrt
 
 MEANING = {
     "w": ("m", "wheelbase"),
@@ -43,8 +45,18 @@ MEANING = {
     "IFyy": ("kg m2", "front wheel, moment of inertia about the axle"),
     "slope": ("rad", "inclination of the ground, rising along world x"),
     "crown": ("m", "radius of the tyres' cross sections, part of the wheel radii"),
+    "mU": (
+        "kg",
+        "mass of the rider's upper body, part of mB; the body then leans by a joint `torso`",
+    ),
+    "zU": ("m", "upper body, mass centre, z (down, so negative), straight above that of the frame"),
+    "kU": ("m", "upper body, radius of gyration about its mass centre"),
+    "zP": ("m", "height of the hinge of the upper body, z (down, so negative)"),
 }
 """Unit and meaning of every parameter."""
+
+UPPER_BODY = (-1.05, 0.15, -0.75)
+"""What zU, kU and zP are if only mU is given: round numbers for some 30 kg of the benchmark's rider."""
 
 
 def whipple(
@@ -77,11 +89,19 @@ def whipple(
     IFyy: float = 0.28,
     slope: float | None = None,
     crown: float | None = None,
+    mU: float | None = None,
+    zU: float | None = None,
+    kU: float | None = None,
+    zP: float | None = None,
+    torso: Law | None = None,
+    steering: Law | None = None,
 ) -> Model:
     """Return the bicycle; `MEANING` tells what each parameter is.
 
     The world's frame is that of the ground: on a slope, gravity is tilted. Wheels are knife-edged
-    discs, or torus tyres where a crown radius is given.
+    discs, or torus tyres where a crown radius is given. With a mass mU the rider's upper body leans
+    about a hinge along x, positive to the right: by a torque, or guided by the law `torso`. Held
+    upright it changes nothing. The law `steering` guides the steer angle.
 
     >>> model = whipple(mB=90.0)
     >>> [joint.name for joint in model.joints]
@@ -93,17 +113,32 @@ def whipple(
     rear, front = (0.0, 0.0, rR), (w, 0.0, rF)
     tyre = 0.0 if crown is None else crown
     fall = (0.0, 0.0, -g) if slope is None else (-g * sin(slope), 0.0, -g * cos(slope))
+    frame = Body("frame", mB, (xB, 0.0, -zB), inertia(IBxx, IByy, IBzz, xz=-IBxz))
+    riders, hinges = [], []
+    if mU is not None:
+        high, wide, hinge = (
+            given if given is not None else usual
+            for given, usual in zip((zU, kU, zP), UPPER_BODY, strict=True)
+        )
+        upper = Body("upper_body", mU, (xB, 0.0, -high), mU * wide * wide * np.eye(3))
+        frame, riders = _without(frame, upper), [upper]
+        ahead = (1.0, 0.0, 0.0)
+        hinges = [Revolute("torso", "frame", "upper_body", ahead, (0.0, 0.0, -hinge), law=torso)]
+    elif any(x is not None for x in (zU, kU, zP, torso)):
+        raise ParameterError("whipple: zU, kU, zP and torso need the mass mU of an upper body.")
     return Model(
         bodies=[
-            Body("frame", mB, (xB, 0.0, -zB), inertia(IBxx, IByy, IBzz, xz=-IBxz)),
+            frame,
             Body("fork", mH, (xH, 0.0, -zH), inertia(IHxx, IHyy, IHzz, xz=-IHxz)),
             Body("rear_wheel", mR, rear, inertia(IRxx, IRyy, IRxx)),
             Body("front_wheel", mF, front, inertia(IFxx, IFyy, IFxx)),
+            *riders,
         ],
         joints=[
-            Revolute("steer", "frame", "fork", up, (w + c, 0.0, 0.0)),
+            Revolute("steer", "frame", "fork", up, (w + c, 0.0, 0.0), law=steering),
             Revolute("rear_wheel", "frame", "rear_wheel", left, rear),
             Revolute("front_wheel", "fork", "front_wheel", left, front),
+            *hinges,
         ],
         contacts=[
             Wheel("rear", "rear_wheel", rear, left, rR, tyre),
@@ -112,6 +147,19 @@ def whipple(
         gravity=fall,
         outputs=_outputs(rear, rR, lam),
     )
+
+
+def _without(whole: Body, part: Body) -> Body:
+    """Return what is left of a body when a part of it is a body of its own."""
+    mass = whole.mass - part.mass
+    com = (whole.mass * whole.com - part.mass * part.com) / mass
+
+    def about_origin(m: Scalar, c: Array) -> Array:
+        return m * ((c @ c) * np.eye(3) - np.outer(c, c))
+
+    moments = whole.inertia + about_origin(whole.mass, whole.com) - part.inertia
+    left = moments - about_origin(part.mass, part.com) - about_origin(mass, com)
+    return Body(whole.name, mass, com, left)
 
 
 def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:

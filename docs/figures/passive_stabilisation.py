@@ -1,0 +1,12 @@
+"""Draw the figure of the first page: `python docs/figures/passive_stabilisation.py`."""
+
+from pathlib import Path
+
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.view import overview
+
+data = run(load("mauny2018/passive-stabilisation")).data
+axes = overview.draw(data)
+figure = axes["top"].figure
+figure.savefig(Path(__file__).with_name("passive-stabilisation.png"), dpi=80)
