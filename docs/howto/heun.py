@@ -37,7 +37,8 @@ def advance(
         y = y + h / 2 * (first + second)
         if problem.project:
             x = np.concatenate([[times[i + 1]], y, problem.tail])
-            y[: problem.pose_size] = project.flat(x)[: problem.pose_size]
+            settled = project.flat(x[: project.native.size_in])
+            y[: problem.pose_size] = settled[: problem.pose_size]
         if not np.all(np.isfinite(y)):
             return times[: i + 1], samples[: i + 1], 1
         samples[i + 1] = y

@@ -573,7 +573,7 @@ def test_scallop_theorem(water: str) -> None:
 
     assert_allclose(swum(locked, scallop, connection), 0.0, atol=1e-13)
     assert_allclose(swum(model, reciprocal, connection), 0.0, atol=1e-13)
-    assert_allclose(swum(locked, snapping, connection), 0.0, atol=1e-6)  # the rule's error
+    assert_allclose(swum(locked, snapping, connection), 0.0, atol=5e-6)  # the rule's error
     assert np.hypot(*swum(model, undulation, connection)[:2]) > 0.01
 
 

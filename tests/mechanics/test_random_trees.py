@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from draisine import lie
+from draisine.errors import RedundancyError
 from draisine.lie import Ad, Pose, ad, cross, hat, inverse, quaternion, quaternion_rate, rotation
 from draisine.mechanics import constraints, energy
 from draisine.mechanics.articulated import accelerations
@@ -542,9 +543,11 @@ def test_hdot_u_is_a_particular_solution_of_the_rows(x: Moving) -> None:
         joints[0] = replace(joints[0], law=lambda t: (sin(t), cos(t), -sin(t)))
     model = replace(x.model, joints=joints, ground=turntable)
     rolling = [c.name for c in model.contacts if isinstance(c, Wheel)][:2] or ["blade"]
-    check_hdot(
-        replace(x, model=model), {c.name: "open" for c in model.contacts if c.name not in rolling}
-    )
+    opened = {c.name: "open" for c in model.contacts if c.name not in rolling}
+    try:
+        check_hdot(replace(x, model=model), opened)
+    except RedundancyError:  # a wheel that rolls and carries a rolling wheel stops it
+        reject()
 
 
 def test_hdot_u_of_the_bicycle() -> None:

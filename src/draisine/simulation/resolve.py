@@ -9,9 +9,10 @@ import numpy as np
 
 from draisine.errors import TerrainError
 from draisine.registry import find
+from draisine.simulation.impacts.moreau import single
 from draisine.simulation.impacts.resolution import complete
 from draisine.simulation.look import Closed, Contact, Look
-from draisine.simulation.selection import Candidate, Choice, Key, Trial, carry
+from draisine.simulation.selection import Candidate, Choice, Key, Trial, carry, rub
 from draisine.simulation.step import SLIP, Options
 from draisine.system import Floats
 
@@ -167,60 +168,34 @@ class Resolver:
         slip is given a first small slip.
         """
         look, v = self.look, self.look.speeds(y)
-        held = {
-            k.key: (contact, replace(k, rows=1 if k.mu == 0 or _slips(k, v) else 3))
+        held = [
+            (contact, replace(k, rows=1 if k.mu == 0 or _slips(k, v) else 3))
             for contact, k in zip(touching, self._candidates(t, y, touching), strict=True)
             if k.C[0] @ v <= STILL
-        }
-        names = frozenset(look.key(c) for c in avoid)
-        onset: dict[Key, Floats] = {}
-        for _ in range(20):
-            candidates = [k for _, k in held.values()]
-            choice = self._choose(t, y, candidates, names)
-            turned = self._turned(choice, held, onset, slipping)
-            if not turned:
-                break
-            onset |= turned
-            for key, direction in turned.items():
-                contact, k = held[key]
-                held[key] = (contact, replace(k, rows=1, way=direction))
-        closed = [(c, k.rows, k.mu) for key, (c, k) in held.items() if key in choice.chosen.pushes]
-        begun = [key for key in onset if key in choice.chosen.pushes]
-        if begun:
-            y = self._kick(t, y, {key: held[key][1] for key in choice.chosen.pushes})
-        return y, closed
+        ]
+        if not any(0 < k.mu < np.inf for _, k in held):
+            names = frozenset(look.key(c) for c in avoid)
+            chosen = self._choose(t, y, [k for _, k in held], names).chosen
+            return y, [(c, k.rows, k.mu) for c, k in held if k.key in chosen.pushes]
+        parts = look.dynamics(t, y)
+        M = parts["M"].reshape(look.n, look.n)
+        driven, targets = look.machine.driven, parts["driven"]
+        candidates = [k for _, k in held]
+        forces, vdot = rub(M, parts["F"], v, driven, targets, candidates, single)
+        kept: list[tuple[Contact, Candidate]] = []
+        for (contact, k), push in zip(held, forces, strict=True):
+            if push[0] > (1e-7 if contact in avoid else 0.0):
+                kept.append((contact, _begin(k, push, vdot, contact in slipping)))
+        if any(k.way is not None for _, k in kept):
+            y = self._kick(t, y, [k for _, k in kept])
+        return y, [(c, k.rows, k.mu) for c, k in kept]
 
-    def _turned(
-        self,
-        choice: Choice,
-        held: dict[Key, tuple[Contact, Candidate]],
-        onset: dict[Key, Floats],
-        slipping: frozenset[Contact],
-    ) -> dict[Key, Floats]:
-        """Return contacts whose friction is beyond the cone, or whose slip begins in another
-        direction than assumed, with the direction in which they slip.
-        """
-        out = {}
-        for key, push in choice.chosen.pushes.items():
-            k = held[key][1]
-            if np.isinf(k.mu):
-                continue
-            slack = -1e-6 * (1.0 + push[0]) if held[key][0] in slipping else 1e-9
-            if k.rows == 3 and np.hypot(push[1], push[2]) > k.mu * push[0] + slack:
-                out[key] = -push[1:] / np.linalg.norm(push[1:])
-            elif k.way is not None:
-                slip = k.C[1:] @ choice.chosen.result - k.c[1:]
-                size = float(np.linalg.norm(slip))
-                if size > 1e-12 and np.linalg.norm(slip / size - onset[key]) > 1e-9:
-                    out[key] = slip / size
-        return out
-
-    def _kick(self, t: float, y: Floats, closed: dict[Key, Candidate]) -> Floats:
+    def _kick(self, t: float, y: Floats, closed: Sequence[Candidate]) -> Floats:
         """Return the state with a first slip in the contacts that begin to slide."""
         look = self.look
         M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
         rows, wanted = [], []
-        for k in closed.values():
+        for k in closed:
             moving = np.concatenate([[0.0], SLIP * k.way]) if k.way is not None else None
             rows.append(k.C if k.way is not None else k.held)
             wanted.append(np.zeros(k.rows) if moving is None else moving)
@@ -234,3 +209,18 @@ class Resolver:
 def _slips(k: Candidate, v: Floats) -> bool:
     """Return whether a contact point moves over the ground."""
     return float(np.abs(k.C[1:] @ v).max()) > DRIFTING
+
+
+def _begin(k: Candidate, push: Floats, vdot: Floats, slipping: bool) -> Candidate:
+    """Return a contact as rolling, or with the way in which it begins to slip: where its friction is
+    at the limit.
+    """
+    if k.rows == 1:
+        return k
+    size = float(np.hypot(push[1], push[2]))
+    if size < k.mu * push[0] * (1.0 - (1e-6 if slipping else 1e-12)):
+        return k
+    slip = k.C[1:] @ vdot - k.c[1:]
+    speed = float(np.linalg.norm(slip))
+    way = slip / speed if speed > 1e-9 * (1.0 + size) else -push[1:] / size
+    return replace(k, rows=1, way=way)

@@ -183,6 +183,52 @@ def carry(
     return choose(candidates, solver, lambda k, a: float(k.C[0] @ a - k.c[0]), tolerance, avoid)
 
 
+def rub(
+    M: Floats,
+    F: Floats,
+    v: Floats,
+    driven: Floats,
+    targets: Floats,
+    candidates: Sequence[Candidate],
+    solve: Callable[[Floats, Floats, float], Floats | None],
+) -> tuple[list[Floats], Floats]:
+    """Return the contact forces with Coulomb friction, and vdot, eq. [coulomb]: contacts that do not
+    slip choose between rest, rolling and the onset of slip; those that slip are dragged.
+
+    `solve(W, b, mu)` gives the force of a single contact with the separation `W lam + b`; contacts
+    are solved one after the other until nothing changes.
+    """
+    n, fixed = len(v), np.eye(len(v))[driven]
+    K = np.block([[M, -fixed.T], [fixed, np.zeros((len(driven),) * 2)]])
+    G = np.hstack([k.column(v) for k in candidates])
+    C = np.vstack([k.held for k in candidates])
+    c = np.concatenate([k.c[: k.rows] for k in candidates])
+    right = np.concatenate([-F, targets])
+    alone = np.linalg.solve(K, right)[:n]
+    B = np.linalg.solve(K, np.vstack([G, np.zeros((len(driven), G.shape[1]))]))[:n]
+    W, b = C @ B, C @ alone - c
+    at = np.cumsum([0, *(k.rows for k in candidates)])
+    lam = np.zeros(len(b))
+    for _ in range(5000):
+        change = 0.0
+        for i, k in enumerate(candidates):
+            own = slice(at[i], at[i + 1])
+            rest = W[own] @ lam + b[own] - W[own, own] @ lam[own]
+            if k.rows == 1:
+                ok = W[own, own][0, 0] > 0
+                new = np.maximum(0.0, -rest / W[own, own][0]) if ok else None
+            else:
+                new = solve(W[own, own], rest, k.mu)
+            if new is None:
+                names = ":".join(k.key)
+                raise ContactSetError(f"contact {names}: no force satisfies the law of friction.")
+            change = max(change, float(np.abs(new - lam[own]).max()))
+            lam[own] = new
+        if change <= 1e-11 * (1.0 + np.abs(lam).max()):
+            break
+    return [lam[at[i] : at[i + 1]] for i in range(len(candidates))], alone + B @ lam
+
+
 def _normals(closed: Sequence[Candidate]) -> list[int]:
     """Return where the normal rows stand among the held ones."""
     return np.cumsum([0, *(k.rows for k in closed)])[: len(closed)].tolist()

@@ -15,8 +15,10 @@ PARTS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 """Where in a step the guards are looked at."""
 
 
-SLIP = 1e-7
-"""The slip in m/s with which a contact begins to slide; below a tenth of it, it sticks."""
+SLIP = 1e-5
+"""The slip in m/s with which a contact begins to slide; below a tenth of it, it sticks. Less would
+make the direction of friction stiff.
+"""
 
 
 @dataclass(frozen=True)
