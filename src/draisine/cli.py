@@ -261,6 +261,7 @@ def run(
     until: float | None = None,
     dt: float | None = None,
     integrator: str | None = None,
+    formulation: str | None = None,
     out: Path | None = None,
     plot: Path | None = None,
     json: bool = False,
@@ -274,6 +275,7 @@ def run(
     :param until: How long to run, in s.
     :param dt: Step of fixed-step methods and spacing of samples, in s.
     :param integrator: Another integrator.
+    :param formulation: Another derivation of the equations of motion; slow, for passive runs.
     :param out: Write the data (.nc, .zarr, .csv).
     :param plot: Write a figure (.png, .svg, .pdf).
     :param json: Print one JSON object instead of a table.
@@ -293,7 +295,7 @@ def run(
         _check_figure(plot)
     changes = _assignments("vehicle.parameters", "--set", set)
     changes |= _assignments("initial", "--initial", initial)
-    asked = {"until": until, "dt": dt, "integrator": integrator}
+    asked = {"until": until, "dt": dt, "integrator": integrator, "formulation": formulation}
     changes |= {f"run.{name}": value for name, value in asked.items() if value is not None}
     if parameter_set is not None:
         changes["vehicle.set"] = parameter_set
@@ -350,8 +352,28 @@ def _report(result: "Result", json: bool) -> None:
         for name, unit, numbers in rows:
             drawn.add_row(name, unit, *(f"{x:.6g}" for x in numbers))
         console.print(drawn)
+    if "eigenvalue_real" in result.data:
+        console.print(_eigenvalue_table(result.data))
     for line in remarks(result):
         console.print(line)
+
+
+def _eigenvalue_table(data: Any) -> Any:
+    """Return the eigenvalues at some of the speeds."""
+    from rich.table import Table
+
+    names = ("weave", "weave_conjugate", "capsize", "castering")
+    table = Table(*_right("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
+    count = data.sizes["speed"]
+    for k in range(0, count, max(1, (count - 1) // 10)):
+        row = data.isel(speed=k)
+        cells = []
+        for name in names:
+            one = row.sel(eigenmode=name)
+            real, imaginary = float(one["eigenvalue_real"]), float(one["eigenvalue_imaginary"])
+            cells.append(f"{real:.6g}" + (f" {imaginary:+.6g}i" if imaginary else ""))
+        table.add_row(f"{float(row['speed']):g}", *cells)
+    return table
 
 
 def _right(*headings: str) -> list[Any]:
@@ -459,6 +481,54 @@ def _escaped(text: str) -> str:
     from rich.markup import escape
 
     return escape(text)
+
+
+@app.command
+def eigenvalues(
+    vehicle: str = "whipple",
+    *,
+    speed: str = "0:10:101",
+    set: Annotated[list[str], Parameter(name="--set", negative=())] = [],  # noqa: B006
+    parameter_set: str | None = None,
+    out: Path | None = None,
+    plot: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Eigenvalues of a bicycle that runs straight, against speed, and its critical speeds.
+
+    :param vehicle: A vehicle's name, or FILE.py:function.
+    :param speed: Speeds in m/s, LOW:HIGH:COUNT.
+    :param set: Change a parameter: --set mB=90 --set lam=18deg.
+    :param parameter_set: Take a parameter set of the vehicle.
+    :param out: Write the data (.nc, .zarr, .csv).
+    :param plot: Write a figure (.png, .svg, .pdf).
+    :param json: Print one JSON object instead of a table.
+    """
+    from draisine.errors import ParameterError
+    from draisine.experiment.library import accept
+    from draisine.experiment.run import run as carry_out
+    from draisine.experiment.store import check_target
+
+    if out is not None:
+        check_target(out)
+    if plot is not None:
+        _check_figure(plot)
+    try:
+        low, high, count = speed.split(":")
+        speeds = {"low": float(low), "high": float(high), "count": int(count)}
+    except ValueError:
+        raise ParameterError(f"--speed {speed}: write LOW:HIGH:COUNT, as in 0:10:101.") from None
+    parameters = {k.rpartition(".")[2]: v for k, v in _assignments("p", "--set", set).items()}
+    machine = {"name": vehicle, "parameters": parameters}
+    content = {
+        "kind": "linear",
+        "title": f"straight running of {vehicle}",
+        "vehicle": machine | ({"set": parameter_set} if parameter_set else {}),
+        "speeds": speeds,
+    }
+    result = carry_out(accept("eigenvalues", "eigenvalues", content))
+    _report(result, json)
+    _keep(result, out, plot, quiet=json)
 
 
 @app.command

@@ -20,7 +20,7 @@ Scalar = Any
 Array = NDArray[Any]
 Vector = Any  # three scalars in any sequence; kept as an array
 
-_ALGEBRAS = ("draisine", "casadi", "sympy", "mpmath")
+_ALGEBRAS = ("draisine", "sympy", "mpmath")
 
 
 class Casadi:
@@ -75,7 +75,7 @@ class Casadi:
 
 
 def _casadi(operation: Callable[..., Any], *xs: Any) -> Any:
-    """Return an operation on CasADi scalars and numbers; anything else must know better."""
+    """Return an operation on CasADi scalars and numbers, NotImplemented on anything else."""
     if not all(isinstance(x, (Casadi, int, float, np.integer)) for x in xs):
         return NotImplemented
     return Casadi(operation(*[x.sx if isinstance(x, Casadi) else float(x) for x in xs]))
@@ -96,6 +96,8 @@ def casadi_symbols(name: str, count: int) -> Array:
 def _algebra(*xs: Scalar) -> str:
     for x in xs:
         root = type(x).__module__.partition(".")[0]
+        if root == "casadi":
+            raise TypeError("bare CasADi scalars do not live in arrays; take `casadi_symbols`.")
         if root in _ALGEBRAS:
             return "casadi" if type(x) is Casadi else root
     return "float"

@@ -160,6 +160,15 @@ def test_functions() -> None:
     assert_allclose(at, expected, rtol=1e-15)
 
 
+def test_bare_casadi_scalars_are_refused() -> None:
+    x = casadi.SX.sym("x")
+    for use in (scalar.sin, scalar.sqrt, lambda x: array([x, 1.0]), lambda x: scalar.atan2(x, x)):
+        with pytest.raises(TypeError, match="casadi_symbols"):
+            use(x)
+    assert (casadi_symbols("x", 1)[0] + 1.0).__add__("text") is NotImplemented
+    assert float(Casadi(casadi.SX(2.5))) == 2.5
+
+
 def test_structural_zeros() -> None:
     x = casadi_symbols("x", 1)[0]
     assert all(scalar.is_zero(e) for e in (0.0, x * 0.0, x - x, mpmath.mpf(0), sympy.Integer(0)))

@@ -150,6 +150,24 @@ def test_equations(capsys, language, text):
     assert text in said(capsys, "equations", "whipple", "--as", language)
 
 
+def test_eigenvalues(capsys):
+    out = said(capsys, "eigenvalues", "--plot", "eig.png", "--out", "eig.csv")
+    assert "4.29238253634 m/s" in out
+    assert "stable from 4.29238 m/s to 6.02426 m/s" in out
+    assert Path("eig.png").exists()
+    assert Path("eig.csv").read_text().startswith("speed,eigenvalue_real[weave]")
+    found = json.loads(said(capsys, "eigenvalues", "--speed", "4:5:2", "--set", "mB=90", "--json"))
+    assert found["speed"] == [4.0, 5.0]
+    assert len(found["eigenvalues"]["real"]["weave"]) == 2
+
+
+def test_another_formulation(capsys):
+    out = said(capsys, "run", PASSIVE, "--formulation", "planar", "--until", "0.1", "--json")
+    fast = said(capsys, "run", PASSIVE, "--until", "0.1", "--json")
+    ours, theirs = (json.loads(text)["final"] for text in (fast, out))
+    assert theirs["lean"] == pytest.approx(ours["lean"], abs=1e-9)
+
+
 def test_equations_in_a_file(capsys):
     out = said(capsys, "equations", "rolling_disc", "--as", "latex", "--out", "disc.tex")
     assert out == "equations: disc.tex\n"

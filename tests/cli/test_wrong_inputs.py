@@ -60,10 +60,15 @@ COMMANDS = [
     (["plot", "notes.txt"], "results are .nc or .zarr"),
     (["run", "broken.nc"], "broken.nc: is not a dataset"),
     (["list", "wheels"], "wheels"),
+    (["run", PASSIVE, "--formulation", "planner"], "Did you mean 'planar'?"),
+    (["run", "mauny2018/controlled-turn", "--formulation", "planar"], "takes laws and inputs"),
+    (["eigenvalues", "whipple", "--speed", "0-10"], "write LOW:HIGH:COUNT"),
+    (["eigenvalues", "whipple", "--speed", "5:2:7"], "low must be below high"),
+    (["eigenvalues", "rolling_disc"], "is no bicycle"),
 ]
 
 FILES = [
-    ("", "kind: is missing. Take one of: run, state, map."),
+    ("", "kind: is missing. Take one of: run, state, map, linear."),
     ('kind = "walk"', "no such kind. "),
     ("kind = run", "not TOML"),
     ("\xff", "not a text file in UTF-8"),
@@ -96,6 +101,11 @@ FILES = [
     (
         GOOD + "[[expected]]\ntitle='x'\norigin='rumour'\nvalues.'final lean'=0.0",
         "expected[0].origin = 'rumour': must be",
+    ),
+    (
+        'kind = "linear"\ntitle = "x"\nvehicle.name = "whipple"\nspeeds = { low = 0, high = 1, count = 2 }\n'
+        "[[expected]]\ntitle='x'\norigin='law'\nvalues.'M[lean, yaw]'=0.0",
+        "no 'yaw'",
     ),
     (GOOD + '[source]\ncitation="x"\ndoi="https://doi.org/10.1/x"', "is not a DOI"),
 ]

@@ -43,3 +43,9 @@ def test_cited_equation_is_in_the_theory(label, path):
 def test_no_label_is_there_twice():
     counts = Counter(LABEL.findall(THEORY.read_text(encoding="utf-8")))
     assert not [label for label, count in counts.items() if count > 1]
+
+
+def test_index_by_label_is_complete():
+    text = THEORY.read_text(encoding="utf-8")
+    listed = re.findall(r"^\* `(\S+)`: \{eq\}`\1`$", text, re.MULTILINE)
+    assert listed == sorted(LABEL.findall(text))

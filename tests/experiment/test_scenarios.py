@@ -10,13 +10,15 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.control.turn_pi import TurnPI
-from draisine.errors import DataError, SimulationError
+from draisine.errors import DataError, ParameterError, SimulationError
 from draisine.experiment import store
+from draisine.experiment.build import law_of, system_of
 from draisine.experiment.check import check
 from draisine.experiment.library import load, scenarios, titles
+from draisine.experiment.linear import told
 from draisine.experiment.maps import Configurations
 from draisine.experiment.report import remarks, summary, table
-from draisine.experiment.run import build, law_of, run
+from draisine.experiment.run import run
 from draisine.experiment.scenario import KINDS, schema
 
 PUSH = """
@@ -98,7 +100,7 @@ def test_changes_by_key_path_drop_what_was_expected():
     assert load(name).scenario.expected
     changed = load(name, {"vehicle.parameters.mB": 90.0, "run.until": 0.1})
     assert not changed.scenario.expected
-    assert build(changed).parameters["mB"] == 90.0
+    assert system_of(changed.scenario.vehicle).parameters["mB"] == 90.0
     assert run(changed).data["time"].values[-1] == 0.1
 
 
@@ -263,6 +265,22 @@ def test_a_map_beyond_reach_is_told():
     with pytest.raises(DataError, match="lean stays between"):
         load("mauny2018/contact-maps", {"map.x.high": "95deg"})
     assert Configurations(machine, 2).look()["values"].shape[1] == 2
+
+
+def test_straight_running_as_data(tmp_path):
+    result = run(load("meijaard2007/eigenvalues"))
+    assert result.data["eigenvalue_real"].shape == (101, 4)
+    assert "stable from 4.29238 m/s to 6.02426 m/s" in remarks(result)
+    assert table(result) == []
+    json.dumps(summary(result), allow_nan=False)
+    store.write(result.data, tmp_path / "eig.nc")
+    assert store.read(tmp_path / "eig.nc").identical(result.data)
+    with pytest.raises(ParameterError, match="not among the speeds"):
+        told("eigenvalue_real[weave]", result.data, [1.05])
+    with pytest.raises(ParameterError, match="at which speeds"):
+        told("eigenvalue_real[weave]", result.data, None)
+    with pytest.raises(ParameterError, match="one number"):
+        told("weave_speed", result.data, [1.0])
 
 
 def test_the_schema_knows_all_kinds():

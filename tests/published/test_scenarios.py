@@ -14,6 +14,8 @@ NAMED = [
     "basumandal2007/accelerations",
     *(f"iftomm/uncontrolled-m{k}" for k in (1, 2, 3)),
     "mauny2017/controlled-turn",
+    "meijaard2007/matrices",
+    "meijaard2007/eigenvalues",
     "mauny2018/kinematic-reconstruction",
     "mauny2018/incline",
     "mauny2018/passive-stabilisation",

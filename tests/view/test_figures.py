@@ -11,7 +11,18 @@ from draisine.experiment.library import load
 from draisine.experiment.run import run
 from draisine.registry import find, names
 from draisine.vehicles.whipple import whipple
-from draisine.view import energies, forces, histories, maps, migration, overview, phase, side, top
+from draisine.view import (
+    eigenvalues,
+    energies,
+    forces,
+    histories,
+    maps,
+    migration,
+    overview,
+    phase,
+    side,
+    top,
+)
 from draisine.view.save import save
 from draisine.view.skeleton import links, rim
 from draisine.view.style import COLOURS, words
@@ -123,6 +134,15 @@ def test_maps():
 def test_maps_need_maps(passive):
     with pytest.raises(ParameterError, match="no map"):
         maps.draw(passive)
+    with pytest.raises(ParameterError, match="no eigenvalues"):
+        eigenvalues.draw(passive)
+
+
+def test_eigenvalues_of_a_stored_result():
+    data = run(load("meijaard2007/eigenvalues")).data
+    axes = eigenvalues.draw(data)
+    assert [text.get_text() for text in axes.texts][:1] == ["weave 4.292 m/s"]
+    assert axes.get_xlabel() == "forward speed (m/s)"
 
 
 def test_other_machines_can_be_drawn(disc):

@@ -2,8 +2,9 @@
 
 With `det(M s^2 + C s + K) = a4 s^4 + ... + a0`, every a_i a polynomial in v, the capsize speed is a
 root of a0, the weave speed of the Hurwitz determinant `a1 a2 a3 - a4 a1^2 - a0 a3^2`, and a double
-root of the discriminant. The coefficients are kept as exact fractions, so no digit is lost on the
-way from the matrices to the speeds.
+root of the discriminant. Floats are fractions of powers of two: times one such power they are
+integers, and so are all coefficients, so no digit is lost on the way from the matrices to the
+speeds.
 """
 
 from collections.abc import Sequence
@@ -17,8 +18,8 @@ import numpy as np
 from draisine.analysis.canonical import Canonical, canonical
 from draisine.system import Floats, System
 
-Polynomial = list[Fraction]
-"""Coefficients, lowest power first."""
+Polynomial = list[int]
+"""Coefficients, lowest power first, up to a common factor."""
 
 HIGHEST = 1e3
 """Roots beyond this speed, m/s, come from round-off in vanishing coefficients."""
@@ -71,11 +72,13 @@ def characteristic(matrices: Canonical) -> list[Polynomial]:
         [matrices.M, zero, zero],
     ]
 
+    whole = max(float(x).as_integer_ratio()[1] for x in np.ravel(powers))
+
     def entry(i: int, j: int) -> list[Polynomial]:
-        return [[Fraction(float(part[i, j])) for part in by_v] for by_v in powers]
+        return [[int(Fraction(float(part[i, j])) * whole) for part in by_v] for by_v in powers]
 
     def product(x: list[Polynomial], y: list[Polynomial]) -> list[Polynomial]:
-        out: list[Polynomial] = [[Fraction(0)] for _ in range(5)]
+        out: list[Polynomial] = [[0] for _ in range(5)]
         for i, a in enumerate(x):
             for j, b in enumerate(y):
                 out[i + j] = _add(out[i + j], _multiply(a, b))
@@ -108,12 +111,10 @@ def positive_roots(p: Polynomial) -> list[float]:
     """Return the positive real roots in rising order, each to the last digit: Newton's method with
     exact values.
     """
-    coefficients = [float(c) for c in p]
-    while coefficients and coefficients[-1] == 0:
-        coefficients.pop()
+    largest = max(map(abs, p))
     slope = [k * c for k, c in enumerate(p)][1:]
     found: list[float] = []
-    for root in np.roots(coefficients[::-1]):
+    for root in np.roots([c / largest for c in reversed(p)] if largest else []):
         if abs(root.imag) > 1e-5 * abs(root) or not 1e-9 < root.real < HIGHEST:
             continue
         v = float(root.real)
@@ -157,7 +158,8 @@ def _is_stable(a: list[Polynomial], v: float) -> bool:
 
 def _double_value(a: list[Polynomial], v: float) -> float:
     """Return the value of the two eigenvalues that are equal at a speed."""
-    quartic = [float(_value(p, v)) for p in a][::-1]
+    exact = [_value(p, v) for p in reversed(a)]
+    quartic = [float(x / max(map(abs, exact))) for x in exact]
     roots = np.roots(quartic)
     i, j = min(
         ((i, j) for i in range(4) for j in range(i)),
@@ -169,15 +171,17 @@ def _double_value(a: list[Polynomial], v: float) -> float:
 
 def _value(p: Polynomial, v: float) -> Fraction:
     """Return the exact value of a polynomial."""
-    x, total = Fraction(v), Fraction(0)
+    above, below = float(v).as_integer_ratio()
+    total, power = 0, 1
     for c in reversed(p):
-        total = total * x + c
-    return total
+        total = total * above + c * power
+        power *= below
+    return Fraction(total * below, power)
 
 
 def _add(p: Polynomial, q: Polynomial) -> Polynomial:
     size = max(len(p), len(q))
-    padded = [x + [Fraction(0)] * (size - len(x)) for x in (p, q)]
+    padded = [x + [0] * (size - len(x)) for x in (p, q)]
     return [x + y for x, y in zip(*padded, strict=True)]
 
 
@@ -186,7 +190,7 @@ def _scale(p: Polynomial, factor: int) -> Polynomial:
 
 
 def _multiply(p: Polynomial, q: Polynomial) -> Polynomial:
-    out = [Fraction(0)] * (len(p) + len(q) - 1)
+    out = [0] * (len(p) + len(q) - 1)
     for i, x in enumerate(p):
         if x:
             for j, y in enumerate(q):
@@ -196,9 +200,9 @@ def _multiply(p: Polynomial, q: Polynomial) -> Polynomial:
 
 def _sum(*terms: Any) -> Polynomial:
     """Return the sum of terms (factor, polynomial, polynomial ...)."""
-    total: Polynomial = [Fraction(0)]
+    total: Polynomial = [0]
     for factor, *polynomials in terms:
-        term: Polynomial = [Fraction(factor)]
+        term: Polynomial = [factor]
         for p in polynomials:
             term = _multiply(term, p)
         total = _add(total, term)

@@ -7,7 +7,7 @@ from typing import Any
 
 from draisine.codegen.program import Program
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
-from draisine.experiment.mistakes import is_numeric
+from draisine.experiment.build import is_numeric
 from draisine.experiment.numbers import number
 from draisine.registry import find, names
 from draisine.system import compile

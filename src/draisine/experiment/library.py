@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from draisine.errors import DataError, UnknownNameError, did_you_mean
-from draisine.experiment.mistakes import find_mistakes
+from draisine.experiment.names import find_mistakes
 from draisine.experiment.scenario import KINDS, Scenario
 
 
@@ -62,6 +62,11 @@ def load(where: str, changes: Mapping[str, Any] | None = None) -> Loaded:
         content.pop("expected", None)
         for path, value in changes.items():
             _change(content, path, value)
+    return accept(name, file, content)
+
+
+def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
+    """Return the content of a scenario that was found right, or tell all its mistakes."""
     found = find_mistakes(content)
     if found:
         many = f"{len(found)} mistakes" if len(found) > 1 else "a mistake"

@@ -11,28 +11,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import draisine
-from draisine.control.time_inputs import SIGNALS, TimeInputs
-from draisine.control.together import Together
 from draisine.errors import SimulationError
 from draisine.experiment.bodies import Bodies
+from draisine.experiment.build import law_of, state_of, system_of
 from draisine.experiment.library import Loaded
 from draisine.experiment.linear import straight_running
 from draisine.experiment.maps import mapped
-from draisine.experiment.mistakes import is_numeric, make_law, state_units
-from draisine.experiment.numbers import number
 from draisine.experiment.scenario import (
     LinearScenario,
     MapScenario,
     RunScenario,
     StateScenario,
 )
-from draisine.initial import state
-from draisine.registry import find
+from draisine.simulation.by_formulation import simulate_by
 from draisine.simulation.loop import simulate
 from draisine.simulation.mode import Event
 from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system import State, System, compile
-from draisine.vehicles.sets import parameter_set
+from draisine.system import State, System
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -66,13 +61,13 @@ def run(loaded: Loaded) -> Result:
     A run that had to stop raises `SimulationError`, whose `partial` is the result until then.
     """
     scenario = loaded.scenario
-    system = build(loaded)
+    system = system_of(loaded.scenario.vehicle)
     begun = time.perf_counter()
     match scenario:
         case RunScenario():
             return _run(loaded, scenario, system)
         case StateScenario():
-            found = _at(system, _start(system, scenario.initial), scenario.inputs)
+            found = _at(system, state_of(system, scenario.initial), scenario.inputs)
             return _result(loaded, system, found, time.perf_counter() - begun)
         case MapScenario():
             data = mapped(system, scenario.map)
@@ -84,55 +79,28 @@ def run(loaded: Loaded) -> Result:
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
 
 
-def build(loaded: Loaded) -> System:
-    """Return the machine of a scenario."""
-    vehicle = loaded.scenario.vehicle
-    name = vehicle.name
-    arguments: dict[str, Any] = dict(parameter_set(name, vehicle.set)) if vehicle.set else {}
-    function = getattr(find("vehicle", name), name.rpartition(":")[2])
-    for key, value in vehicle.parameters.items():
-        arguments[key] = number(value) if is_numeric(function, key) else value
-    return compile(name, **arguments)
-
-
-def law_of(scenario: RunScenario) -> Any:
-    """Return the control laws and inputs of a scenario as one law; None where there are none."""
-    laws = [make_law(entry) for entry in scenario.control]
-    signals = []
-    for signal in scenario.inputs:
-        given = {k: v for k, v in signal.model_dump(exclude={"shape"}).items() if v is not None}
-        fixed = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
-        signals.append(SIGNALS[signal.shape](**fixed))
-    if signals:
-        laws.append(TimeInputs(tuple(signals)))
-    if not laws:
-        return None
-    return laws[0] if len(laws) == 1 else Together(tuple(laws))
-
-
-def _start(system: System, initial: Mapping[str, Any]) -> State:
-    units = state_units(system.model)
-    asked = {k: number(v, units[k]) for k, v in initial.items() if k != "contacts"}
-    contacts = initial.get("contacts")
-    return state(system, mode=contacts, **asked)
-
-
 def _run(loaded: Loaded, scenario: RunScenario, system: System) -> Result:
-    start, law, how = _start(system, scenario.initial), law_of(scenario), scenario.run
+    start, law, how = state_of(system, scenario.initial), law_of(scenario), scenario.run
     begun = time.perf_counter()
+    steps: dict[str, Any] = {
+        "dt": how.dt,
+        "integrator": how.integrator,
+        "rtol": how.rtol,
+        "atol": how.atol,
+    }
     try:
+        if how.formulation != "projected":
+            other = simulate_by(how.formulation, system, start, how.until, **steps)
+            return _result(loaded, system, other, time.perf_counter() - begun)
         trajectory = simulate(
             system,
             start,
             how.until,
-            dt=how.dt,
-            integrator=how.integrator,
             mode=how.contacts or None,
             law=law,
             breakpoints=PAUSE * how.dt * np.arange(1, math.ceil(how.until / how.dt / PAUSE)),
             drift=how.drift,
-            rtol=how.rtol,
-            atol=how.atol,
+            **steps,
         )
     except SimulationError as error:
         if error.partial is None:

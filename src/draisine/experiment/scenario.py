@@ -10,11 +10,19 @@ A scenario is a TOML file with a `kind`:
 Unknown keys are mistakes. Names and numbers are checked before anything runs.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, WithJsonSchema
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
 
 from draisine.experiment.numbers import NUMBER_SCHEMA, NotNegative, Number, Positive, number
 
@@ -155,6 +163,16 @@ class Numerics(Part):
         "project", description="What keeps contacts closed: project, none, or an epsilon in s."
     )
     contacts: dict[str, str] = Field({}, description="Statuses of contacts; closed if not named.")
+    formulation: Text = Field(
+        "projected", description="Others are slow, for passive runs with all contacts closed."
+    )
+
+
+def _rising(axis: Any) -> Any:
+    """Return an axis whose high end is higher than its low one."""
+    if not axis.low < axis.high:
+        raise ValueError(f"goes from {axis.low:g} to {axis.high:g}; low must be below high")
+    return axis
 
 
 class Axis(Part):
@@ -164,6 +182,10 @@ class Axis(Part):
     low: Number
     high: Number
     count: int = Field(ge=2, le=1001)
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        return _rising(self)
 
 
 class Grid(Part):
@@ -186,6 +208,10 @@ class Speeds(Part):
     low: NotNegative
     high: Positive
     count: int = Field(ge=2, le=10001)
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        return _rising(self)
 
     def values(self) -> NDArray[np.float64]:
         """Return the speeds."""

@@ -19,6 +19,7 @@ class Wheel:
     """A wheel that rolls on the ground: a knife-edge disc, or a torus tyre with a crown radius.
 
     `radius` is the outer radius; `crown`, the radius of the tyre's cross section, is part of it.
+    `lifts` tells whether the ground carries it; set it to False for machines that live in the plane.
     """
 
     name: str
@@ -28,11 +29,8 @@ class Wheel:
     radius: Scalar
     crown: Scalar = 0.0
 
-    rows: ClassVar[dict[str, tuple[str, ...]]] = {
-        "open": (),
-        "sliding": ("normal",),
-        "rolling": ("normal", "along", "across"),
-    }
+    lifts: bool = True
+
     closed: ClassVar[str] = "rolling"
 
     def __post_init__(self) -> None:
@@ -49,6 +47,12 @@ class Wheel:
                 raise ModelError(f"{where}: the radius is zero.")
             if self.crown > self.radius:
                 raise ModelError(f"{where}: crown {self.crown} m exceeds radius {self.radius} m.")
+
+    @property
+    def rows(self) -> dict[str, tuple[str, ...]]:
+        """The forbidden directions per status."""
+        normal = ("normal",) if self.lifts else ()
+        return {"open": (), "sliding": normal, "rolling": (*normal, "along", "across")}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -231,10 +231,19 @@ class Run:
 
     def _course(self, stop: float) -> Course:
         """Return what stays the same from here on, until a wheel has moved far."""
-        look, shut = self.look, {c for c, *_ in self.closed}
-        watch = [c for c in look.near(self.t, self.y, self.options.margin) if c not in shut]
+        look = self.look
+        near = look.near(self.t, self.y, self.options.margin)
+        watch = [c for c in near if not any(self._same(c, shut) for shut, *_ in self.closed)]
         closing, watched = look.closing(self.closed), look.bundle(watch)
         return Course(look, self.options, stop, self.closed, closing, watch, watched, self.valid)
+
+    def _same(self, a: Contact, b: Contact) -> bool:
+        """Return whether two contacts are one, or of one wheel on coplanar faces."""
+        if a.wheel != b.wheel or a.feature == b.feature:
+            return a == b
+        one, two = self.look.terrain[a.feature], self.look.terrain[b.feature]
+        both = one.kind == two.kind == "face"
+        return both and bool(np.abs(one.numbers - two.numbers).max() < 1e-9)
 
     def _arc(self) -> bool:
         """Move on until an event, and resolve it. Return whether the run has ended."""

@@ -22,7 +22,7 @@ TOUCH = 1e-10
 STILL = 1e-9
 """Normal contact velocities below this many m/s are none."""
 
-DRIFTING = 1e-6
+DRIFTING = 0.5 * SLIP
 """Tangential contact velocities above this many m/s are slip."""
 
 
@@ -64,8 +64,31 @@ class Resolver:
             reach = TOUCH * (1.0 + abs(look.rate(row, v)))
             if contact in known or (abs(look.gap(row)) <= reach and valid(contact, row)):
                 self._check(contact, row)
+                out.append((contact, row))
+        return self._ahead(t, y, out)
+
+    def _ahead(
+        self, t: float, y: Floats, touching: Sequence[tuple[Contact, Floats]]
+    ) -> list[Contact]:
+        """Return the contacts, of coplanar faces under one wheel only the one that the wheel is
+        about to be on.
+        """
+        look = self.look
+        soon = y.copy()
+        soon[: look.pose] += 1e-7 * look.dynamics(t, y)["flow"]
+        rows = look.meet(t, soon, [contact for contact, _ in touching])
+        best: dict[tuple[int, tuple[float, ...]], tuple[float, Contact]] = {}
+        out = []
+        for (contact, row), later in zip(touching, rows, strict=True):
+            if look.terrain[contact.feature].kind != "face":
                 out.append(contact)
-        return out
+                continue
+            group = (contact.wheel, tuple(np.round(look.axes(row)[0], 9).tolist()))
+            beyond = look.excess(contact, later)
+            if group not in best or beyond < best[group][0]:
+                best[group] = (beyond, contact)
+        kept = {contact for _, contact in best.values()} | set(out)
+        return [contact for contact, _ in touching if contact in kept]
 
     def _check(self, contact: Contact, row: Floats) -> None:
         """Raise where an edge lies in the plane of a disc."""

@@ -118,8 +118,12 @@ def choose_speeds(
         return row
 
     for label, row in zip(labels, C, strict=True):
-        size = np.linalg.norm(row)
-        left = residual(row) if size > 1e-12 else np.zeros_like(row)
+        if np.linalg.norm(row) < 1e-12:
+            raise RedundancyError(
+                f"constraint row {label!r} is empty: the group of the base leaves no such motion. "
+                "Wheels and blades of machines in the plane take lifts=False."
+            )
+        left = residual(row)
         if np.linalg.norm(left) < 1e-9:
             raise RedundancyError(
                 f"constraint row {label!r} repeats what the rows before it already demand; "

@@ -1,0 +1,106 @@
+"""Meshes give the same motion as planes, and rough ground keeps the laws."""
+
+import math
+from functools import cache
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine.errors import DraisineError, TerrainError
+from draisine.simulation.hybrid import simulate_on
+from draisine.terrain import Mesh, height_field, plane
+from hybrid.conftest import bicycle, on_the_flat, on_the_ramp
+from hybrid.references import EVENTS
+
+
+def _strip(profile):
+    """Return a mesh straight across y from (x, z) of its profile, forward."""
+    points = [[x, y, z] for x, z in profile for y in (-5.0, 5.0)]
+    triangles = []
+    for k in range(0, 2 * len(profile) - 2, 2):
+        triangles += [[k, k + 2, k + 3], [k, k + 3, k + 1]]
+    return Mesh(points, triangles)
+
+
+def test_ramp_as_a_mesh_gives_the_events_of_the_ramp():
+    slope = math.tan(math.radians(10))
+    ground = _strip([(-20.0, -20.0 * slope), (0.0, 0.0), (0.0, -0.5), (30.0, -0.5)])
+    made = simulate_on(bicycle(), ground, on_the_ramp(), 1.5)
+    wanted = EVENTS["test2_ramp"]
+    assert [event.kind for event in made.events] == [kind for _, kind, _, _ in wanted]
+    for event, (t, _, impulses, energy) in zip(made.events, wanted, strict=True):
+        assert event.t == pytest.approx(t, abs=1e-9)
+        assert event.energy_after == pytest.approx(energy, abs=1e-6)
+        assert sorted(p[0] for p in event.impulses.values()) == pytest.approx(
+            sorted(impulses.values()), rel=1e-7
+        )
+
+
+def test_flat_mesh_has_no_ghost_contacts():
+    x, y = np.linspace(-2.0, 30.0, 65), np.linspace(-4.0, 4.0, 17)
+    ground = height_field(x, y, np.zeros((65, 17)))
+    state = on_the_flat(4.6, Vy=0.15, W=(-0.5, 0.0, 0.0))
+    on_mesh = simulate_on(bicycle(), ground, state, 2.0)
+    on_plane = simulate_on(bicycle(), plane(), state, 2.0)
+    assert not on_mesh.events
+    assert on_mesh.final().v == pytest.approx(on_plane.final().v, abs=1e-10)
+
+
+def test_triangles_of_a_hollow_flat_patch_hand_over_without_a_jump():
+    x, y = np.linspace(-2.0, 12.0, 8), np.linspace(-4.0, 4.0, 5)
+    z = np.zeros((8, 5))
+    z[7, 4] = 1.0  # a hill far aside makes the flat part hollow
+    ground = height_field(x, y, z)
+    state = on_the_flat(4.6, Vy=0.15, W=(-0.5, 0.0, 0.0))
+    made = simulate_on(bicycle(), ground, state, 1.0)
+    assert {event.kind for event in made.events} == {"hand-over"}
+    assert all(event.soft and abs(event.gain) < 1e-9 for event in made.events)
+    smooth = simulate_on(bicycle(), plane(), state, 1.0)
+    assert made.final().v == pytest.approx(smooth.final().v, abs=1e-9)
+
+
+def test_kerb_up_stops_nothing_that_is_fast_enough():
+    ground = _strip([(-5.0, 0.0), (3.0, 0.0), (3.0, 0.05), (30.0, 0.05)])
+    made = simulate_on(bicycle(), ground, on_the_flat(4.0), 1.5)
+    assert made.outcome == "completed"
+    hits = [event for event in made.events if event.kind == "collision"]
+    assert hits[0].contacts[0][0] == "front" and hits[0].contacts[0][1].startswith("edge")
+    assert all(event.gain < 0 for event in hits)
+    assert made.arcs[-1].seen["gaps"][:, -1] == pytest.approx(0.0, abs=1e-9)
+    height = made.arcs[-1].seen["points"].reshape(2, 3, -1)[:, 2, -1]
+    assert height == pytest.approx(0.05, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rough_ground_keeps_the_laws(seed):
+    rng = np.random.default_rng(seed)
+    x, y = np.linspace(-2, 12, 29), np.linspace(-4, 4, 17)
+    z = rng.uniform(0.005, 0.03) * rng.normal(size=(29, 17))
+    ground = height_field(x, y, np.where(x[:, None] < 2.0, 0.0, z))
+    try:
+        made = simulate_on(
+            bicycle(), ground, on_the_flat(rng.uniform(2, 6)), 1.0, mu=0.9, impact="moreau"
+        )
+    except DraisineError as error:
+        made = error.partial
+    energies = []
+    for arc in made.arcs:
+        assert arc.seen["gaps"].min() > -1e-9
+        assert arc.seen["forces"].reshape(2, 3, -1)[:, 0].min() > -1e-6
+        energies.append((arc.seen["kinetic"] + arc.seen["potential"])[0])
+    E = np.concatenate(energies)
+    assert np.diff(E).max() < 1e-8 * E.max()
+
+
+@cache
+def torus():
+    return draisine.compile("rolling_disc", crown=0.02)
+
+
+def test_a_torus_rolls_on_faces_and_refuses_edges():
+    start = draisine.state(torus(), lean=0.1, spin=6.0)
+    made = simulate_on(torus(), plane(), start, 0.5)
+    assert not made.events
+    with pytest.raises(TerrainError, match="torus"):
+        simulate_on(torus(), _strip([(0.0, 0.0), (1.0, 0.0), (2.0, -1.0)]), start, 0.5)

@@ -1,0 +1,60 @@
+"""Wheels of machines that live in the plane."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.errors import RedundancyError
+from draisine.model import Body, Model, Revolute, Wheel, inertia
+
+
+def cart(*, gauge: float = 0.5, radius: float = 0.1, lifts: bool = False) -> Model:
+    """A differential-drive cart on a plane: two wheels on one axle, in SE(2)."""
+    left = (0.0, 1.0, 0.0)
+    hubs = {"left": (0.0, gauge / 2, radius), "right": (0.0, -gauge / 2, radius)}
+    return Model(
+        bodies=[Body("hull", 5.0, (0.1, 0.0, 0.2), inertia(0.2, 0.2, 0.4))]
+        + [Body(side, 0.5, hub, inertia(2e-3, 4e-3, 2e-3)) for side, hub in hubs.items()],
+        joints=[Revolute(side, "hull", side, left, hub) for side, hub in hubs.items()],
+        contacts=[Wheel(side, side, hub, left, radius, lifts=lifts) for side, hub in hubs.items()],
+        base="SE(2)",
+    )
+
+
+def test_two_wheels_that_turn_alike_go_straight_and_else_in_a_circle():
+    """Rows of the second wheel: only its rolling row is new; its lateral one repeats the first."""
+    with pytest.raises(RedundancyError, match="right"):
+        draisine.compile(cart).machine().choice  # noqa: B018
+
+
+def test_one_wheel_and_its_closed_form():
+    system = draisine.compile(one_wheel)
+    start = draisine.state(system, wheel_rate=3.0, Wz=0.5)
+    assert_allclose(start.v[:2], [0.3, 0.0], atol=1e-12)
+    run = draisine.simulate(system, start, 2.0, rtol=1e-12).to_xarray()
+    # the hull's mass centre is at the wheel: it circles with constant speed and rate
+    assert_allclose(run.yaw, 0.5 * run.time, atol=1e-10)
+    assert_allclose(run.position.sel(axis="x"), 0.6 * np.sin(0.5 * run.time), atol=1e-10)
+    by_rows, _ = system.accelerate(start)
+    closed, _ = system.accelerate(start, formulation="projected")
+    assert_allclose(by_rows, closed, atol=1e-12)
+
+
+def one_wheel(*, radius: float = 0.1, lifts: bool = False) -> Model:
+    """A hull on one wheel under its mass centre, in SE(2)."""
+    hub, left = (0.0, 0.0, radius), (0.0, 1.0, 0.0)
+    return Model(
+        bodies=[
+            Body("hull", 5.0, (0.0, 0.0, 0.2), inertia(0.2, 0.2, 0.4)),
+            Body("rim", 0.5, hub, inertia(2e-3, 4e-3, 2e-3)),
+        ],
+        joints=[Revolute("wheel", "hull", "rim", left, hub)],
+        contacts=[Wheel("ground", "rim", hub, left, radius, lifts=lifts)],
+        base="SE(2)",
+    )
+
+
+def test_a_wheel_that_would_lift_a_planar_machine_is_named():
+    with pytest.raises(RedundancyError, match=r"ground\.normal.*lifts=False"):
+        draisine.compile(one_wheel, lifts=True).machine().choice  # noqa: B018
