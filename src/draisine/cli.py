@@ -30,7 +30,9 @@ app = App(
     help_epilogue="With --debug, errors show where they arose.",
     version=__version__,
     help_format="plaintext",
+    default_parameter=Parameter(negative=()),
 )
+app.register_install_completion_command()
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -128,6 +130,7 @@ def list_(
         "targets",
         "figures",
     ] = "all",
+    /,
     *,
     json: bool = False,
 ) -> None:
@@ -189,7 +192,7 @@ def _headline(vehicle: str) -> str:
 
 
 @app.command
-def show(vehicle: str, *, plot: Path | None = None) -> None:
+def show(vehicle: str, /, *, plot: Path | None = None) -> None:
     """Show a vehicle: its tree of bodies, freedoms, contacts, inputs, outputs and parameters.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
@@ -254,10 +257,11 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
 @app.command
 def run(
     scenario: str | None = None,
+    /,
     *,
-    set: Annotated[list[str], Parameter(name="--set", negative=())] = [],  # noqa: B006
+    set: Annotated[list[str] | None, Parameter(name="--set")] = None,
     parameter_set: str | None = None,
-    initial: Annotated[list[str], Parameter(name="--initial", negative=())] = [],  # noqa: B006
+    initial: Annotated[list[str] | None, Parameter(name="--initial")] = None,
     until: float | None = None,
     dt: float | None = None,
     integrator: str | None = None,
@@ -313,12 +317,12 @@ def run(
     return 0 if failed is None else _fail(failed, 1)
 
 
-def _assignments(table: str, option: str, given: list[str]) -> dict[str, Any]:
+def _assignments(table: str, option: str, given: list[str] | None) -> dict[str, Any]:
     """Return NAME=VALUE options as changes of a scenario."""
     from draisine.errors import ParameterError
 
     changes: dict[str, Any] = {}
-    for text in given:
+    for text in given or []:
         name, sign, value = text.partition("=")
         if not sign or not name.strip() or not value.strip():
             raise ParameterError(f"{option} {text}: write NAME=VALUE, as in {option} mB=90.")
@@ -486,9 +490,10 @@ def _escaped(text: str) -> str:
 @app.command
 def eigenvalues(
     vehicle: str = "whipple",
+    /,
     *,
     speed: str = "0:10:101",
-    set: Annotated[list[str], Parameter(name="--set", negative=())] = [],  # noqa: B006
+    set: Annotated[list[str] | None, Parameter(name="--set")] = None,
     parameter_set: str | None = None,
     out: Path | None = None,
     plot: Path | None = None,
@@ -534,13 +539,14 @@ def eigenvalues(
 @app.command
 def equations(
     vehicle: str,
+    /,
     *,
     as_: Annotated[str, Parameter(name="--as")] = "c",
     program: Literal[
         "rate", "observe", "project", "initial", "rows", "frame", "free", "variation"
     ] = "rate",
-    set: Annotated[list[str], Parameter(name="--set", negative=())] = [],  # noqa: B006
-    mode: Annotated[list[str], Parameter(name="--mode", negative=())] = [],  # noqa: B006
+    set: Annotated[list[str] | None, Parameter(name="--set")] = None,
+    mode: Annotated[list[str] | None, Parameter(name="--mode")] = None,
     out: Path | None = None,
 ) -> None:
     """Write a vehicle's equations as source code: c, python, javascript, jax, latex or json.
@@ -569,9 +575,10 @@ def equations(
 @app.command
 def plot(
     result: Path,
+    /,
     *,
     figure: str | None = None,
-    series: Annotated[list[str], Parameter(name="--series", negative=())] = [],  # noqa: B006
+    series: Annotated[list[str] | None, Parameter(name="--series")] = None,
     out: Path | None = None,
 ) -> None:
     """Draw a figure from a stored result.

@@ -2,6 +2,7 @@
 wheel on each kind of feature.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from draisine.derivation import Law, base_rotation
 from draisine.errors import ModelError
 from draisine.lie import quaternion_rate
 from draisine.mechanics import constraints, energy
-from draisine.mechanics.features import meet
+from draisine.mechanics.features import meet, place
 from draisine.mechanics.forces import generalised
 from draisine.mechanics.formulations.projected import free_columns, spread
 from draisine.mechanics.kinematics import geometry, velocities
@@ -21,6 +22,9 @@ from draisine.mechanics.view import View
 from draisine.model import Model, Wheel
 from draisine.scalar import Array, Scalar, array, is_zero
 from draisine.trace import Expr, Graph, evaluate, tangent
+
+Motion = Callable[[Scalar], tuple[Array, Array]]
+"""The prescribed motion of an obstacle: from time to its rotation and position, over any scalar."""
 
 FEATURE = 6
 """How many numbers describe a feature: (N, d, 0, 0), (Q, e) or (Q, 0, 0, 0)."""
@@ -44,6 +48,7 @@ class Meetings:
         nominal: dict[str, float],
         law: Law | None,
         states: int,
+        motions: Sequence[Motion] = (),
     ) -> None:
         for contact in model.contacts:
             if not isinstance(contact, Wheel):
@@ -52,6 +57,7 @@ class Meetings:
                     "blades and pins live on the ground plane."
                 )
         self.model, self.parameters, self.law = model, parameters, law
+        self.motions = tuple(motions)
         self.point = dict(nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
         self.tree = assemble(
             model, aligned=False, evaluate=lambda values: evaluate(values, self.point)
@@ -79,7 +85,9 @@ class Meetings:
         for contact in self.model.contacts:
             assert isinstance(contact, Wheel)
             for kind in kinds(contact):
-                out[f"{contact.name}.{kind}"] = self._wheel(contact, kind)
+                out[f"{contact.name}.{kind}"] = self._wheel(contact, kind, None)
+                for k, motion in enumerate(self.motions):
+                    out[f"{contact.name}.{kind}.{k}"] = self._wheel(contact, kind, motion)
         return out
 
     def _program(self, name: str, outputs: dict[str, Any], more: tuple[str, ...] = ()) -> Program:
@@ -175,21 +183,33 @@ class Meetings:
         }
         return self._program("sight", seen, ("a",))
 
-    def _wheel(self, wheel: Wheel, kind: str) -> Program:
-        """Return rows, targets `c = -Cdot v` (by differentiation along the motion), gap, point and
-        normal of a wheel on a feature.
+    def _wheel(self, wheel: Wheel, kind: str, motion: Motion | None) -> Program:
+        """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own
+        velocity b, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion; gap,
+        point, normal, and both as the obstacle sees them.
         """
-        s = self.symbols
-        met = meet(self.tree, self.geo, self.R, s["p"], wheel, kind, s["f"])
-        across = met.C @ self.speeds
+        s, t = self.symbols, self.symbols["t"][0]
+        R, p = (np.eye(3), np.zeros(3)) if motion is None else motion(t)
+        f = s["f"] if motion is None else place(kind, s["f"], R, p)
+        met = meet(self.tree, self.geo, self.R, s["p"], wheel, kind, f)
+        at = R.T @ (met.meeting.point - p)
+        Rdot = array(tangent(list(R.ravel()), {"t[0]": 1.0})).reshape(3, 3)
+        pdot = array(tangent(list(p), {"t[0]": 1.0}))
+        ground = pdot + Rdot @ at
+        b = array([axis @ ground for axis in met.axes])
+        relative = met.C @ self.speeds - b
+        along = self._along() | ({} if motion is None else {"t[0]": 1.0})
         outputs = {
             "C": met.C[:, self.columns],
-            "c": [-x for x in tangent(list(across), self._along())],
+            "c": [-x for x in tangent(list(relative), along)],
             "gap": [met.meeting.gap],
             "stretch": [met.meeting.stretch],
             "point": met.meeting.point,
             "normal": met.meeting.normal,
             "centre": met.centre,
             "axle": met.axle,
+            "b": b,
+            "local_point": at,
+            "local_normal": R.T @ met.meeting.normal,
         }
         return self._program(f"{wheel.name}_{kind}", outputs, ("f",))

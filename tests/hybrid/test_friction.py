@@ -93,7 +93,7 @@ def _random_hit(rng, wheels, mu):
     root = rng.normal(size=(n, n))
     M = root @ root.T + np.eye(n)
     contacts = [
-        Candidate((f"w{k}", "ground"), rng.normal(size=(3, n)), np.zeros(3), mu)
+        Candidate((f"w{k}", "ground"), rng.normal(size=(3, n)), np.zeros(3), np.zeros(3), mu)
         for k in range(wheels)
     ]
     return M, contacts, rng.normal(size=n)

@@ -46,7 +46,7 @@ def test_sliding_disc_converges():
 
 def test_impulses_of_a_landing_converge_to_those_of_the_event():
     exact = simulate_on(bicycle(), kerb(2.0, -0.1), on_the_flat(3.0), 0.6)
-    landing = [e for e in exact.events if e.kind == "collision"][0]
+    landing = next(e for e in exact.events if e.kind == "collision")
     made = simulate_by_steps(bicycle(), kerb(2.0, -0.1), on_the_flat(3.0), 0.6, h=2e-4)
     at = int(np.argmax(made.impulses[:, 1, 0]))
     assert made.t[at] == pytest.approx(landing.t, abs=1e-3)

@@ -9,6 +9,7 @@ import numpy as np
 from draisine.experiment.linear import MODES
 from draisine.experiment.quantities import series, unit_of
 from draisine.experiment.run import Result
+from draisine.model import Wheel
 
 
 def summary(result: Result) -> dict[str, Any]:
@@ -79,10 +80,12 @@ def table(result: Result) -> list[tuple[str, str, list[float]]]:
     if result.loaded.scenario.kind in ("map", "linear"):
         return []
     model, bodies = result.system.model, result.bodies
-    turning = [j.name for j in model.joints if "wheel" not in j.name]
-    angles = ["lean", "yaw", "pitch"] if model.base == "SE(3)" else ["yaw"]
+    carried = {c.body for c in model.contacts if isinstance(c, Wheel)}
+    joints = [j.name for j in model.joints if j.child not in carried]
+    angles = {"SE(3)": ["lean", "yaw", "pitch"], "SO(3)": ["lean", "yaw", "pitch"]}.get(
+        model.base, ["yaw"] if model.base == "SE(2)" else []
+    )
     own = [o.name for o in model.outputs]
-    joints = turning if model.joints else []
     names = [*angles, *joints, *own, *(f"{n}_rate" for n in (*angles[:1], *joints))]
     rows = []
     for name in names:

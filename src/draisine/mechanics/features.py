@@ -72,6 +72,15 @@ def meet_vertex(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> Meet
     return Meeting(K - c * N, N, distance - c, 1.0)
 
 
+def place(kind: str, f: Array, R: Array, p: Array) -> Array:
+    """Return the numbers of a feature given in a frame that is turned by R and moved by p."""
+    if kind == "face":
+        N = R @ f[:3]
+        return array([*N, f[3] + N @ p, 0.0, 0.0])
+    e = R @ f[3:6] if kind == "edge" else np.zeros(3)
+    return array([*(R @ f[:3] + p), *e])
+
+
 MEETINGS: dict[str, Callable[[Array, Array, Scalar, Scalar, Array], Meeting]] = {
     "face": meet_face,
     "edge": meet_edge,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from draisine.meeting import Motion
 from draisine.simulation.free import Free
 from draisine.simulation.integrators.dop853 import A_EXTRA, C_EXTRA, E3, E5, A, C, D
 from draisine.simulation.integrators.native import Floats, call, jit
@@ -182,7 +183,7 @@ def rate(
 @jit
 def slip(x: Floats, seen: Floats, k: int, pose: int, n: int) -> tuple[float, float]:
     """Return the direction in which contact k slips, (along, across); zero where it does not."""
-    s1, s2 = 0.0, 0.0
+    s1, s2 = -seen[k, 3 * n + 18], -seen[k, 3 * n + 19]
     for j in range(n):
         s1 += seen[k, n + j] * x[1 + pose + j]
         s2 += seen[k, 2 * n + j] * x[1 + pose + j]
@@ -205,7 +206,7 @@ def settle(
     status: Floats,
     base: int,
 ) -> None:
-    """Bring the state in x to closed gaps and zero contact velocities by one least step each, eq.
+    """Bring the state in x to closed gaps and the ground's velocities by one least step each, eq.
     [projection]; the quaternion to unit length.
     """
     pose, n = sizes[0], sizes[1]
@@ -243,6 +244,7 @@ def settle(
     at = 0
     for k in range(len(calls)):
         for i in range(status[k]):
+            speeds[at] = -seen[k, 3 * n + 17 + i]
             for j in range(n):
                 C[at, j] = seen[k, i * n + j]
                 speeds[at] += C[at, j] * v[j]
@@ -510,9 +512,9 @@ class Bundle:
         return (self.calls, self.tables, self.starts, self.features)
 
 
-def bundle(free: Free, contacts: list[tuple[int, str, Floats]]) -> Bundle:
-    """Return contacts, given as (wheel, kind, numbers), for compiled code."""
-    made = [free.meetings[wheel, kind] for wheel, kind, _ in contacts]
+def bundle(free: Free, contacts: list[tuple[int, str, Motion | None, Floats]]) -> Bundle:
+    """Return contacts, given as (wheel, kind, motion, numbers), for compiled code."""
+    made = [free.meetings[wheel, kind, motion] for wheel, kind, motion, _ in contacts]
     sizes = [len(m.table) for m in made]
     starts = np.cumsum([0, *sizes])[: len(made)].astype(np.int64)
     return Bundle(

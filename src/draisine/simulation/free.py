@@ -11,7 +11,7 @@ import numpy as np
 from draisine.codegen.program import Program
 from draisine.derivation import Law
 from draisine.fingerprint import fingerprint
-from draisine.meeting import Meetings, kinds
+from draisine.meeting import Meetings, Motion, kinds
 from draisine.model import Wheel
 from draisine.system import Compiled, Floats, State, System, _versions
 from draisine.trace import Graph
@@ -19,7 +19,8 @@ from draisine.trace import Graph
 
 @dataclass(frozen=True, eq=False)
 class Free:
-    """The free machine: `motion` gives M and F, `meetings[wheel, kind]` a wheel's rows on a feature.
+    """The free machine: `motion` gives M and F, `meetings[wheel, kind, motion]` a wheel's rows on a
+    feature that is fixed (None) or moves.
 
     Its state is y = (q, p, r, v, z) in the user's own frame and speeds.
     """
@@ -27,7 +28,7 @@ class Free:
     system: System
     states: int
     motion: Compiled
-    meetings: dict[tuple[int, str], Compiled]
+    meetings: dict[tuple[int, str, Motion | None], Compiled]
     programs: dict[str, Program]
 
     @cached_property
@@ -68,22 +69,22 @@ class Free:
         return State(y[:4].copy(), y[4:7].copy(), y[7:a].copy(), y[a:b].copy())
 
 
-def free(system: System, law: Law | None = None) -> Free:
-    """Return a system as a free machine; `law` is traced into it."""
-    return system.keep(("free", law), lambda: _make(system, law))
+def free(system: System, law: Law | None = None, motions: tuple[Motion, ...] = ()) -> Free:
+    """Return a system as a free machine; `law` and the motions of obstacles are traced into it."""
+    return system.keep(("free", law, motions), lambda: _make(system, law, motions))
 
 
-def _make(system: System, law: Law | None) -> Free:
+def _make(system: System, law: Law | None, motions: tuple[Motion, ...]) -> Free:
     states = int(getattr(law, "states", 0))
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in system.parameters}
     model = system.vehicle(**symbols, **system.structure)
     key, stored = None, None
     if system.store is not None:
-        key = fingerprint(("meetings", model, law, states, system.parameters, _versions()))
+        key = fingerprint(("meetings", model, law, motions, states, system.parameters, _versions()))
         stored = system.store.get(key) if key is not None else None
     if stored is None:
-        programs = Meetings(graph, model, symbols, system.parameters, law, states).derive()
+        programs = Meetings(graph, model, symbols, system.parameters, law, states, motions).derive()
         if system.store is not None and key is not None:
             packed = [[p.name, p.inputs, p.steps, p.outputs, p.fixed] for p in programs.values()]
             system.store.put(key, json.dumps([list(programs), packed]).encode())
@@ -93,11 +94,16 @@ def _make(system: System, law: Law | None) -> Free:
             name: Program(p[0], p[1], [tuple(s) for s in p[2]], p[3], p[4])
             for name, p in zip(names, packed, strict=True)
         }
+    named: list[tuple[Motion | None, str]] = [(None, "")]
+    named += [(motion, f".{i}") for i, motion in enumerate(motions)]
     made = {
-        (k, kind): Compiled(programs[f"{wheel.name}.{kind}"], system.values, system.store)
+        (k, kind, motion): Compiled(
+            programs[f"{wheel.name}.{kind}{suffix}"], system.values, system.store
+        )
         for k, wheel in enumerate(system.model.contacts)
         if isinstance(wheel, Wheel)
         for kind in kinds(wheel)
+        for motion, suffix in named
     }
     motion = Compiled(programs["motion"], system.values, system.store)
     return Free(system, states, motion, made, programs)

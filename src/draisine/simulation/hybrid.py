@@ -242,7 +242,7 @@ class Run:
         if a.wheel != b.wheel or a.feature == b.feature:
             return a == b
         one, two = self.look.terrain[a.feature], self.look.terrain[b.feature]
-        both = one.kind == two.kind == "face"
+        both = one.kind == two.kind == "face" and one.motion == two.motion
         return both and bool(np.abs(one.numbers - two.numbers).max() < 1e-9)
 
     def _arc(self) -> bool:
@@ -368,7 +368,7 @@ def simulate_on(
     """
     if not (np.isfinite(until) and until > start):
         raise ParameterError(f"until = {until} s does not lie after the start at {start} s.")
-    machine = free(system, law)
+    machine = free(system, law, terrain.motions)
     names = [wheel.name for wheel in machine.wheels]
     friction = dict(mu) if isinstance(mu, Mapping) else dict.fromkeys(names, float(mu))
     for name, value in friction.items():

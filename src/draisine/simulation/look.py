@@ -35,7 +35,7 @@ class Look:
     def __init__(self, machine: Free, terrain: Terrain, inputs: Floats) -> None:
         self.machine, self.terrain, self.inputs = machine, terrain, inputs
         self.n, self.pose = machine.speeds, 7 + machine.joints
-        self.size = 3 * self.n + 3 + 2 + 3 + 3 + 3 + 3
+        self.size = 3 * self.n + 26
         self.x = np.zeros(1 + self.pose + self.n + machine.states + len(inputs) + 6)
         self.sizes = np.array([self.pose, self.n, machine.states], dtype=np.int64)
         motion = machine.motion
@@ -43,7 +43,7 @@ class Look:
         self.longest = [float(wheel.radius) for wheel in machine.wheels]
         level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         count = len(machine.wheels)
-        self._level = flow.bundle(machine, [(w, "face", level) for w in range(count)])
+        self._level = flow.bundle(machine, [(w, "face", None, level) for w in range(count)])
         for wheel in machine.wheels:
             self._check(wheel.name, float(wheel.crown))
 
@@ -69,7 +69,7 @@ class Look:
         triples = []
         for contact in contacts:
             feature = self.terrain[contact.feature]
-            triples.append((contact.wheel, feature.kind, feature.numbers))
+            triples.append((contact.wheel, feature.kind, feature.motion, feature.numbers))
         return flow.bundle(self.machine, triples)
 
     def fill(self, t: float, y: Floats) -> None:
@@ -132,7 +132,9 @@ class Look:
         for w, centre in enumerate(self.centres(t, y)):
             found = self.terrain.near(centre, self.longest[w] + margin)
             out += [
-                Contact(w, f) for f in found if (w, self.terrain[f].kind) in self.machine.meetings
+                Contact(w, f)
+                for f in found
+                if (w, self.terrain[f].kind, None) in self.machine.meetings
             ]
         return out
 
@@ -142,12 +144,16 @@ class Look:
 
     def rate(self, row: Floats, v: Floats) -> float:
         """Return the rate of the gap."""
-        return float(row[3 * self.n + 4] * (row[: self.n] @ v))
+        return float(row[3 * self.n + 4] * (row[: self.n] @ v - row[3 * self.n + 17]))
 
     def excess(self, contact: Contact, row: Floats) -> float:
         """Return by how much a contact is beyond the borders of its feature."""
-        at = 3 * self.n + 5
+        at = 3 * self.n + 20
         return self.terrain[contact.feature].excess(row[at : at + 3], row[at + 3 : at + 6])
+
+    def carried(self, row: Floats) -> Floats:
+        """Return the ground's own velocity (normal, along, across) in what a contact looks like."""
+        return row[3 * self.n + 17 : 3 * self.n + 20]
 
     def axle(self, row: Floats) -> Floats:
         """Return the wheel's axle in what a contact looks like."""
@@ -162,15 +168,22 @@ class Look:
 
     def above(self, contact: Contact, row: Floats) -> bool:
         """Return whether a wheel's centre is on the outer side of a face; edges count always."""
-        feature = self.terrain[contact.feature]
-        centre = row[3 * self.n + 11 : 3 * self.n + 14]
-        return feature.kind != "face" or feature.numbers[:3] @ centre > feature.numbers[3]
+        if self.terrain[contact.feature].kind != "face":
+            return True
+        at = 3 * self.n + 5
+        point, N, centre = row[at : at + 9].reshape(3, 3)
+        return bool(N @ (centre - point) + self.gap(row) > 0)
 
     def candidate(self, contact: Contact, row: Floats, mu: float, rows: int) -> Candidate:
         """Return a contact for the choice of contact sets."""
         n = self.n
         return Candidate(
-            self.key(contact), row[: 3 * n].reshape(3, n), row[3 * n : 3 * n + 3], mu, rows
+            self.key(contact),
+            row[: 3 * n].reshape(3, n),
+            row[3 * n : 3 * n + 3],
+            self.carried(row),
+            mu,
+            rows,
         )
 
     def nearest(self, t: float, y: Floats, closed: Sequence[Closed]) -> list[tuple[float, Floats]]:

@@ -93,7 +93,11 @@ class Resolver:
     def _check(self, contact: Contact, row: Floats) -> None:
         """Raise where an edge lies in the plane of a disc."""
         feature = self.look.terrain[contact.feature]
-        if feature.kind == "edge" and abs(self.look.axle(row) @ feature.numbers[3:]) < 0.02:
+        if (
+            feature.kind == "edge"
+            and feature.motion is None
+            and abs(self.look.axle(row) @ feature.numbers[3:]) < 0.02
+        ):
             wheel, name = self.look.key(contact)
             raise TerrainError(
                 f"wheel {wheel!r}: the edge {name!r} lies almost in the plane of the disc; "
@@ -166,17 +170,17 @@ class Resolver:
         on the ground still slips.
         """
         v = self.look.speeds(y)
-        if any(k.C[0] @ v < -STILL for k in hits):
+        if any(k.relative(v)[0] < -STILL for k in hits):
             return True
         slipping = {
             k.key
             for k, c in zip(hits, touching, strict=True)
-            if c not in shut and np.isinf(k.mu) and abs(k.C[0] @ v) <= STILL and _slips(k, v)
+            if c not in shut and np.isinf(k.mu) and abs(k.relative(v)[0]) <= STILL and _slips(k, v)
         }
         if not slipping:
             return False
         trial = [replace(k, rows=1, mu=0.0) if k.key in slipping else k for k in hits]
-        choice = self._choose(t, y, [k for k in trial if k.C[0] @ v <= STILL], frozenset())
+        choice = self._choose(t, y, [k for k in trial if k.relative(v)[0] <= STILL], frozenset())
         return any(key in slipping and push[0] > 1e-6 for key, push in choice.chosen.pushes.items())
 
     def _carry(
@@ -194,7 +198,7 @@ class Resolver:
         held = [
             (contact, replace(k, rows=1 if k.mu == 0 or _slips(k, v) else 3))
             for contact, k in zip(touching, self._candidates(t, y, touching), strict=True)
-            if k.C[0] @ v <= STILL
+            if k.relative(v)[0] <= STILL
         ]
         if not any(0 < k.mu < np.inf for _, k in held):
             names = frozenset(look.key(c) for c in avoid)
@@ -219,9 +223,9 @@ class Resolver:
         M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
         rows, wanted = [], []
         for k in closed:
-            moving = np.concatenate([[0.0], SLIP * k.way]) if k.way is not None else None
-            rows.append(k.C if k.way is not None else k.held)
-            wanted.append(np.zeros(k.rows) if moving is None else moving)
+            begun = k.way is not None
+            rows.append(k.C if begun else k.held)
+            wanted.append(k.b + np.array([0.0, *(SLIP * k.way)]) if begun else k.b[: k.rows])
         v = look.speeds(y)
         new, _, _ = complete(M, np.vstack(rows), v, np.concatenate(wanted))
         out = y.copy()
@@ -231,7 +235,7 @@ class Resolver:
 
 def _slips(k: Candidate, v: Floats) -> bool:
     """Return whether a contact point moves over the ground."""
-    return float(np.abs(k.C[1:] @ v).max()) > DRIFTING
+    return float(np.abs(k.relative(v)[1:]).max()) > DRIFTING
 
 
 def _begin(k: Candidate, push: Floats, vdot: Floats, slipping: bool) -> Candidate:

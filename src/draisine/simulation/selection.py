@@ -20,7 +20,8 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """A contact that touches: its rows (normal, along, across), their targets c, friction mu.
+    """A contact that touches: its rows (normal, along, across), their targets c at acceleration and b
+    at velocity level, friction mu.
 
     `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides; `way` is
     the direction (along, across) in which it is about to slide.
@@ -29,9 +30,14 @@ class Candidate:
     key: Key
     C: Floats
     c: Floats
+    b: Floats
     mu: float = np.inf
     rows: int = 3
     way: Floats | None = None
+
+    def relative(self, v: Floats) -> Floats:
+        """Return the velocity of the contact point over the ground, C v - b."""
+        return self.C @ v - self.b
 
     @property
     def held(self) -> Floats:
@@ -44,7 +50,7 @@ class Candidate:
         """
         if self.rows == 3 or self.mu == 0 or np.isinf(self.mu):
             return self.held.T
-        slip = self.C[1:] @ v if self.way is None else self.way
+        slip = self.relative(v)[1:] if self.way is None else self.way
         size = float(np.linalg.norm(slip))
         drag = slip @ self.C[1:] / size if size > 0 else np.zeros(len(v))
         return (self.C[0] - self.mu * drag)[:, None]

@@ -114,7 +114,8 @@ class Step:
         n, pose = self.look.n, self.look.pose
         v = states[:, pose : pose + n]
         gaps = seen[:, :, 3 * n + 3]
-        rates = seen[:, :, 3 * n + 4] * np.einsum("pkn,pn->pk", seen[:, :, :n], v)
+        normal = np.einsum("pkn,pn->pk", seen[:, :, :n], v) - seen[:, :, 3 * n + 17]
+        rates = seen[:, :, 3 * n + 4] * normal
         for k in range(len(self.course.watch)):
             least = gaps[:, k].min()
             if least < 0 or (
@@ -183,7 +184,8 @@ class Step:
             return float(mu * lam[0] - np.hypot(lam[1], lam[2]))
         if kind == "slip":
             v = self.look.speeds(y)
-            return float(np.hypot(row[n : 2 * n] @ v, row[2 * n : 3 * n] @ v)) - 0.1 * SLIP
+            slip = row[n : 3 * n].reshape(2, n) @ v - self.look.carried(row)[1:]
+            return float(np.hypot(*slip)) - 0.1 * SLIP
         return -self.look.excess(contact, row)
 
     def _falls(self, states: Floats) -> list[guards.Crossing]:

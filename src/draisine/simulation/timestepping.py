@@ -6,6 +6,7 @@ happen in a step, and accumulating bounces need no care. It is of first order.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def simulate_by_steps(
     """
     if not (np.isfinite(h) and h > 0 and until > start):
         raise ParameterError(f"h = {h} s, from {start} s until {until} s: no steps.")
-    machine = free(system, law)
+    machine = free(system, law, terrain.motions)
     look = Look(machine, terrain, system.inputs(inputs))
     z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
     y = machine.enter(state, z)
@@ -64,7 +65,7 @@ def simulate_by_steps(
     times = start + np.arange(count + 1) * ((until - start) / count)
     states, impulses = [y], []
     known: dict[Contact, Floats] = {}
-    for t, after in zip(times[:-1], times[1:], strict=True):
+    for t, after in pairwise(times):
         y, known = _step(look, float(t), float(after - t), y, known, mu, normal)
         states.append(y)
         total = np.zeros((len(machine.wheels), 3))
@@ -102,8 +103,9 @@ def _step(
     K = np.block([[M, -fixed.T], [fixed, np.zeros((len(driven),) * 2)]])
     right = np.concatenate([-h * parts["F"], h * parts["driven"]])
     alone = v + np.linalg.solve(K, right)[:n]
-    b = C @ alone
-    b[::3] += normal * np.minimum(C[::3] @ v, 0.0)
+    ground = np.concatenate([np.zeros(0), *(look.carried(rows[k]) for k in touching)])
+    b = C @ alone - ground
+    b[::3] += normal * np.minimum(C[::3] @ v - ground[::3], 0.0)
     W, back = delassus(M, C, driven)
     first = [known.get(near[k], np.zeros(3)) for k in touching]
     guess = np.concatenate([np.zeros(0), *first])

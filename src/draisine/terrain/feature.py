@@ -5,8 +5,9 @@ borders hold: A.C + B.N <= o. A face ends at its border lines; an edge ends at i
 where the normal leaves the cone between the normals of its two faces.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +16,15 @@ from draisine.errors import ParameterError
 
 Floats = NDArray[np.float64]
 
-KINDS = ("face", "edge", "vertex")
+Motion = Callable[[Any], tuple[Any, Any]]
+"""A prescribed motion: from time to rotation and position, written over any scalar."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
     """A piece of ground. `numbers` are (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a
-    vertex; `borders` has one row (A, B, o) per border, `low` and `high` bound it in space.
+    vertex; `borders` has one row (A, B, o) per border, `low` and `high` bound it in space. With a
+    `motion` all numbers are those of its own frame.
     """
 
     name: str
@@ -30,6 +33,7 @@ class Feature:
     borders: Floats
     low: Floats
     high: Floats
+    motion: Motion | None = None
 
     def excess(self, C: Floats, N: Floats) -> float:
         """Return by how much a contact at C with normal N is beyond the borders (at most zero: it is
@@ -99,6 +103,12 @@ def vertex(
     rows = [np.concatenate([np.zeros(3), _unit(n, name), [0.0]]) for n in normals]
     numbers = np.concatenate([q, np.zeros(3)])
     return Feature(name, "vertex", numbers, np.array(rows).reshape(len(rows), 7), q, q)
+
+
+def moving(feature: Feature, motion: Motion) -> Feature:
+    """Return a feature that is carried along by a motion; it counts as near everything."""
+    low, high = np.full(3, -np.inf), np.full(3, np.inf)
+    return replace(feature, motion=motion, low=low, high=high)
 
 
 def _unit(x: Sequence[float] | Floats, name: str) -> Floats:

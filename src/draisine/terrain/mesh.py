@@ -13,7 +13,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from draisine.errors import TerrainError
-from draisine.terrain.feature import Feature, Floats, edge, face, vertex
+from draisine.terrain.feature import Feature, Floats, Motion, edge, face, vertex
 from draisine.terrain.terrain import Terrain
 
 Ints = NDArray[np.int64]
@@ -149,6 +149,11 @@ class Mesh(Terrain):
     def kinds(self) -> frozenset[str]:
         """The kinds of features that there are."""
         return frozenset({"face", "edge", "vertex"} if len(self.convex) else {"face"})
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        """None: a mesh stands still."""
+        return ()
 
     def __getitem__(self, k: int) -> Feature:
         if k not in self._made:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.terrain.feature import Feature
+from draisine.terrain.feature import Feature, Motion
 
 Floats = NDArray[np.float64]
 
@@ -28,6 +28,11 @@ class Terrain:
     def kinds(self) -> frozenset[str]:
         """The kinds of features that there are."""
         return frozenset(f.kind for f in self.features)
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        """The motions of its moving features, each once."""
+        return tuple(dict.fromkeys(f.motion for f in self.features if f.motion is not None))
 
     def near(self, centre: Floats, reach: float) -> list[int]:
         """Return the features whose boxes come within `reach` of a point."""

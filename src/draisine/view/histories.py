@@ -4,7 +4,16 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from draisine.errors import ParameterError
-from draisine.view.style import bodies_of, curve, given_or_new, legend, plain, shown, words
+from draisine.view.style import (
+    angles_of,
+    bodies_of,
+    curve,
+    given_or_new,
+    legend,
+    plain,
+    shown,
+    words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -15,7 +24,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     """Return axes with series over time; they must have the same unit. Angles are in degrees."""
     bodies = bodies_of(data)
     if names is None:
-        names = ["lean", *(j.name for j in bodies.model.joints if "wheel" not in j.name)]
+        names = angles_of(bodies.model)
     axes = plain(given_or_new(axes))
     units = []
     for k, name in enumerate(names):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.view import energies, histories, top
-from draisine.view.style import COLOURS, bodies_of, legend, plain
+from draisine.view.style import COLOURS, angles_of, bodies_of, legend, plain
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -24,11 +24,17 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
         axes = figure.subplot_mosaic(_STRETCHED if wide else _ROUND, height_ratios=[1.2, 1, 1, 1])
         figure.suptitle(str(data.attrs.get("title", "")))
     top.draw(data, axes["top"], every=_every(data), columns=4 if wide else 2)
-    turning = ["lean", *(j.name for j in bodies.model.joints if "wheel" not in j.name)]
-    histories.draw(data, axes["angles"], turning)
-    histories.draw(data, axes["rates"], [f"{name}_rate" for name in turning])
-    own = [o.name for o in bodies.model.outputs if o.unit == "m/s"]
-    histories.draw(data, axes["speed"], own or ["Vx"])
+    model = bodies.model
+    turning = angles_of(model)
+    rates = [f"{name}_rate" for name in turning]
+    fast = [o.name for o in model.outputs if o.unit == "m/s"] or [
+        name for name in model.speeds if name[0] == "V"
+    ]
+    for panel, names in (("angles", turning), ("rates", rates), ("speed", fast)):
+        if names:
+            histories.draw(data, axes[panel], names)
+        else:
+            axes[panel].set_visible(False)
     _normal_forces(data, axes["forces"])
     energies.draw(data, axes["energies"])
     return axes

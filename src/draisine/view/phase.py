@@ -3,7 +3,17 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from draisine.view.style import COLOURS, bodies_of, curve, given_or_new, legend, plain, shown, words
+from draisine.view.style import (
+    COLOURS,
+    angles_of,
+    bodies_of,
+    curve,
+    given_or_new,
+    legend,
+    plain,
+    shown,
+    words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,7 +24,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     """Return axes with coordinates against their rates; a dot marks the start, a cross the end."""
     bodies = bodies_of(data)
     if names is None:
-        names = ["lean", *(j.name for j in bodies.model.joints if "wheel" not in j.name)]
+        names = angles_of(bodies.model)
     axes = plain(given_or_new(axes, (6.5, 4.5)))
     for k, name in enumerate(names):
         x, unit = shown(name, bodies)

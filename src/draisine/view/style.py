@@ -9,6 +9,7 @@ import numpy as np
 
 from draisine.experiment.bodies import Bodies, Floats, model_of
 from draisine.experiment.quantities import series, unit_of
+from draisine.model import Model, Prismatic, Wheel
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,10 @@ def given_or_new(axes: "Axes | None", size: tuple[float, float] = (7.0, 4.0)) ->
 
 
 def plain(axes: "Axes") -> "Axes":
-    """Return the axes without the frame that nobody reads, with a light grid."""
+    """Return the axes without the frame that nobody reads, with a light grid and whole numbers at
+    the ticks (no factor in a corner).
+    """
+    axes.yaxis.set_major_formatter(lambda x, _: f"{x:.8g}")
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)
@@ -67,6 +71,17 @@ def shown(name: str, bodies: Bodies) -> tuple[Floats, str]:
     if "rad" in unit:
         return np.degrees(values), unit.replace("rad", "deg")
     return values, unit
+
+
+def angles_of(model: Model) -> list[str]:
+    """Return the angles that tell most of a motion: lean or yaw, and joints that are no wheels;
+    where joints only slide, these.
+    """
+    carried = {c.body for c in model.contacts if isinstance(c, Wheel)}
+    free = [j for j in model.joints if j.child not in carried]
+    turning = [j.name for j in free if not isinstance(j, Prismatic)]
+    base = {"SE(3)": ["lean"], "SO(3)": ["lean"], "SE(2)": ["yaw"]}.get(model.base, [])
+    return [*base, *turning] or [j.name for j in free] or [j.name for j in model.joints]
 
 
 def words(name: str) -> str:

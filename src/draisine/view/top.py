@@ -70,7 +70,7 @@ def _tracks(data: "Dataset", axes: "Axes") -> Floats:
 
 def _room(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> float:
     """Return how much larger snapshots can be without touching: 1 to 2."""
-    if len(places) < 2:
+    if len(places) < 2 or not drawn[0]:
         return 1.0
     size = max(
         float(np.ptp(np.vstack([x for _, x in parts])[:, :2], axis=0).max()) for parts in drawn

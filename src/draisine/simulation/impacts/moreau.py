@@ -35,14 +35,14 @@ def impact(
         raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
     C = np.vstack([k.C for k in contacts])
     W, back = delassus(M, C, driven)
-    b = C @ v
-    for i, k in enumerate(contacts):
-        if -(k.C[0] @ v) > rest_speed:
+    b = np.concatenate([k.relative(v) for k in contacts])
+    for i in range(len(contacts)):
+        if -b[3 * i] > rest_speed:
             b[3 * i] *= 1.0 + normal
     Lam = contact_impulses(W, b, [k.mu for k in contacts], tolerance, contacts)
     after = v + back @ Lam
     pushes = {k.key: Lam[3 * i : 3 * i + 3] for i, k in enumerate(contacts) if Lam[3 * i] > 0}
-    away = {k.key: float(k.C[0] @ after) for k in contacts if k.key not in pushes}
+    away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
     trial = Trial(tuple(pushes), pushes, away, after, True)
     return Choice(trial, (trial,))
 

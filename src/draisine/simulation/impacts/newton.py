@@ -39,7 +39,7 @@ def impact(
     E = np.array([normal, tangential, tangential])
 
     def restitution(contact: Candidate) -> Floats:
-        return E if -(contact.C[0] @ v) > rest_speed else np.zeros(3)
+        return E if -contact.relative(v)[0] > rest_speed else np.zeros(3)
 
     solver = resolver(M, driven, v, restitution, resolution)
-    return choose(contacts, solver, lambda k, after: float(k.C[0] @ after), tolerance)
+    return choose(contacts, solver, lambda k, after: float(k.relative(after)[0]), tolerance)

@@ -24,4 +24,4 @@ def impact(
     if any(not np.isinf(k.mu) and k.mu > 0 for k in contacts):
         raise ParameterError("plastic: wheels with a finite mu need the impact law 'moreau'.")
     solver = resolver(M, driven, v, lambda contact: np.zeros(3), resolution)
-    return choose(contacts, solver, lambda k, after: float(k.C[0] @ after), tolerance)
+    return choose(contacts, solver, lambda k, after: float(k.relative(after)[0]), tolerance)

@@ -46,14 +46,14 @@ def resolver(
     resolution: str,
 ) -> Callable[[Sequence[Candidate]], tuple[Floats, Floats, bool]]:
     """Return the function from closed contacts to (v after, impulses, whether rows repeat), with
-    `C v+ = -E C v-`; prescribed joints keep their speeds.
+    `C v+ - b = -E (C v- - b)`; prescribed joints keep their speeds.
     """
     solve = RESOLUTIONS[resolution]
     fixed = np.eye(len(v))[driven]
 
     def answer(closed: Sequence[Candidate]) -> tuple[Floats, Floats, bool]:
         C = np.vstack([*(k.held for k in closed), fixed])
-        wanted = [-(restitution(k)[: k.rows] * (k.held @ v)) for k in closed]
+        wanted = [(k.b - restitution(k) * k.relative(v))[: k.rows] for k in closed]
         after, Lam, redundant = solve(M, C, v, np.concatenate([*wanted, v[driven]]))
         if redundant:
             at = np.cumsum([0, *(k.rows for k in closed)])[: len(closed)].tolist()
