@@ -184,16 +184,15 @@ class Derivation:
     @cached_property
     def moving(self) -> projected.Motion:
         """All velocities, from the independent speeds."""
-        choice = self.choice
-        u = [self.graph.symbol(f"u[{k}]") for k in range(len(choice.independent))]
+        u, t = self._inputs_of_programs["u"], self.symbols["t"][0]
+        return projected.motion(self.found, u, t, self.choice.independent, self.choice.pivots)
+
+    @cached_property
+    def _inputs_of_programs(self) -> dict[str, Any]:
+        """The input arrays of every program of this mode, in order: u is as long as chosen."""
+        u = [self.graph.symbol(f"u[{k}]") for k in range(len(self.choice.independent))]
         self.symbols["u"] = array(u)
-        return projected.motion(
-            self.found,
-            self.symbols["u"],
-            self.symbols["t"][0],
-            choice.independent,
-            choice.pivots,
-        )
+        return {"parameters": list(self.parameters.values())} | self.symbols
 
     @cached_property
     def driven(self) -> tuple[Array, Array]:
@@ -216,9 +215,8 @@ class Derivation:
         return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
 
     def _program(self, name: str, outputs: dict[str, Any]) -> Program:
-        inputs: dict[str, Any] = {"parameters": list(self.parameters.values())} | dict(self.symbols)
         flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
-        return trace_program(name, inputs, flat)
+        return trace_program(name, self._inputs_of_programs, flat)
 
     def _view(self) -> View:
         found, moving = self.found, self.moving
@@ -272,7 +270,10 @@ class Derivation:
         return qdot, R @ (V - cross(W, ref))
 
     def _gap_rows(self, found: projected.Rows) -> tuple[list[Scalar], list[Array]]:
-        """Return the conditions on the configuration that must stay zero, and their rows."""
+        """Return the conditions on the configuration that must stay zero, and their rows.
+
+        A pin in moving ground has none: it holds by its speed alone.
+        """
         p, t = self.symbols["p"], self.symbols["t"][0]
         heights = constraints.gaps(self.tree, found.world, p, found.found)
         values: list[Scalar] = []
@@ -281,6 +282,8 @@ class Derivation:
         active = {a.contact.name: a for a in found.active}
         for k, name in constraints.holonomic_rows(self.mode, self.model):
             contact = self.model.contacts[k]
+            if isinstance(contact, Pin) and self.model.ground is not None:
+                continue
             a = active[contact.name]
             axes = constraints.contact_axes(self.tree, found.geo, found.world, contact, a.at)
             rows.append(axes[name] @ a.P)

@@ -1,14 +1,17 @@
 """Every way a draisine call can fail, as one tree.
 
-DraisineError |-- ModelError           the drawing of the machine is wrong (name, place and way out
-are in the text) |-- ParameterError       a parameter has no such name or an impossible value |--
-UnknownNameError     no vehicle, scenario, integrator ... of that name |-- ConfigurationError   no
-pose or velocity satisfies what was asked for |-- RedundancyError      constraints that repeat or
-contradict each other; it names the rows |-- SingularityError     a freedom without inertia, or a
-degenerate configuration; it names it |-- DataError            a file that is not what it should be
-|-- TerrainError         a ground that is not one, or that a wheel's shape cannot meet `--
-SimulationError      a run that had to stop; `partial` holds what was computed |-- ContactSetError
-no set of contacts is admissible `-- ZenoError            too many events
+DraisineError
+|-- ModelError           the drawing of the machine is wrong
+|-- ParameterError       a parameter has no such name or an impossible value
+|-- UnknownNameError     no vehicle, scenario, integrator ... of that name
+|-- ConfigurationError   no pose or velocity satisfies what was asked for
+|-- RedundancyError      constraints repeat or contradict each other; it names the rows
+|-- SingularityError     a freedom without inertia, or a degenerate configuration
+|-- DataError            a file that is not what it should be
+|-- TerrainError         a ground that is not one, or that a wheel's shape cannot meet
+`-- SimulationError      a run that had to stop; `partial` holds what was computed
+|-- ContactSetError  no set of contacts is admissible
+`-- ZenoError        too many events
 """
 
 from collections.abc import Iterable

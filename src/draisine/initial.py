@@ -12,7 +12,9 @@ from draisine.derivation import state_names
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.lie import quaternion_rate, rotation
 from draisine.mechanics import constraints
+from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
+from draisine.model import Wheel
 from draisine.system import Floats, Machine, State, System
 
 PLACED = ("x", "y", "yaw", "lean", "pitch", "z")
@@ -56,8 +58,23 @@ def consistent_state(machine: Machine, asked: Mapping[str, float], t: float = 0.
         pose.approach(k / min(steps, 200))
     s = pose.speeds(asked)
     q, p = machine.user_pose(pose.q, pose.p)
-    q = q if q[0] >= 0 else -q
-    return State(q, p, pose.r, _user_speeds(machine, s))
+    flat = _flat_wheel(machine, q, pose.r)
+    if flat is not None:
+        raise ConfigurationError(f"the wheel {flat!r} would lie flat. Ask for less lean.")
+    return State(q if q[0] >= 0 else -q, p, pose.r, _user_speeds(machine, s))
+
+
+def _flat_wheel(machine: Machine, q: Floats, r: Floats) -> str | None:
+    """Return a closed wheel whose axle is along the ground's normal, if there is one."""
+    tree = assemble(machine.system.model)
+    geo = geometry(tree, r)
+    world = constraints.ground(tree, geo, rotation(q))
+    for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
+        if isinstance(contact, Wheel) and status != "open" and contact.crown != contact.radius:
+            up = world.up[tree.place[contact.body][0]]
+            if abs(up @ tree.direction(contact.body, contact.axle)) > 1 - 1e-9:
+                return name
+    return None
 
 
 class Configuration:
@@ -84,7 +101,7 @@ class Configuration:
         """Return what the program `initial` tells of the present configuration."""
         speeds = np.zeros(self.columns) if s is None else s
         anchors = np.zeros(self.machine.initial.inputs["anchors"])
-        if len(anchors):
+        if len(anchors) and self.machine.system.model.ground is None:
             first = self.machine.initial(t=[self.t], q=self.q, p=self.p, r=self.r, s=speeds)
             anchors = self._pinned(first)
         return self.machine.initial(
@@ -205,7 +222,10 @@ class Configuration:
         return s
 
     def _grips(self) -> list[int]:
-        rows = constraints.holonomic_rows(self.machine.mode, self.machine.system.model)
+        model = self.machine.system.model
+        if model.ground is not None:
+            return []
+        rows = constraints.holonomic_rows(self.machine.mode, model)
         return [i for i, (_, name) in enumerate(rows) if name in "xyz"]
 
     def _move(self, step: Floats) -> None:

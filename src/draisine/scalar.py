@@ -159,8 +159,19 @@ def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     return where(x < low, low, where(x > high, high, x))
 
 
+def _numeric(x: Any) -> bool:
+    """Return whether nested sequences hold plain numbers only."""
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind in "fiu"
+    if isinstance(x, (list, tuple)):
+        return all(_numeric(y) for y in x)
+    return isinstance(x, (float, int))
+
+
 def array(entries: Any) -> Array:
     """Return nested sequences of scalars as an array, float64 where every entry is a number."""
+    if _numeric(entries):
+        return np.array(entries, dtype=float)
     flat: list[Scalar] = []
 
     def shape_of(x: Any) -> tuple[int, ...]:

@@ -352,6 +352,9 @@ class Expr:
         i = self._other(other)
         return NotImplemented if i is None else self.graph.node("lt", i, self.index)
 
+    def __bool__(self) -> bool:
+        raise TypeError("a traced value is neither true nor false; choose by scalar.where instead")
+
     def inverse(self) -> Any:
         """Return 1 / x."""
         x, minus = self._split(self.index)

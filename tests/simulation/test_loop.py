@@ -1,14 +1,16 @@
 """Runs with persistent contacts: accuracy, drift, inputs that jump, laws, and runs that must stop."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.codegen.cache import Store
 from draisine.errors import ConfigurationError, ParameterError, SimulationError, UnknownNameError
-from draisine.model import Body, Model, Prismatic
+from draisine.model import Body, Model, Pin, Prismatic, inertia
 from draisine.scalar import sin, where
 from draisine.simulation.many import simulate_many
 
@@ -314,3 +316,46 @@ class TestSystem:
     def test_a_changed_parameter_needs_no_new_program(self, bicycle):
         heavier = bicycle.with_parameters(mB=100.0)
         assert heavier.machine().programs is bicycle.machine().programs
+
+
+def pinned(*, mass: float = 1.0) -> Model:
+    """A heavy body that hangs on a pin."""
+    return Model(
+        bodies=[Body("bob", mass, (0.0, 0.0, -0.5), inertia(0.1, 0.1, 0.01))],
+        contacts=[Pin("hook", "bob", (0.0, 0.0, 0.0))],
+    )
+
+
+def carried(*, mass: float = 1.0) -> Model:
+    """The same on a belt that runs at 0.5 m/s."""
+    return replace(pinned(mass=mass), ground=lambda t: ((0.5, 0.0, 0.0), (0.0, 0.0, 0.0)))
+
+
+class TestStored:
+    def test_programs_from_the_store_and_new_ones_fit_together(self, tmp_path):
+        """A pin's anchor must stand where every program looks for it, whichever were kept."""
+        store = Store(tmp_path)
+        draisine.compile(pinned, store=store).machine().rate  # noqa: B018
+        system = draisine.compile(pinned, store=store)
+        start = draisine.state(system, x=1.0, y=2.0, z=3.0, lean=0.3)
+        run = draisine.simulate(system, start, 0.5).to_xarray()
+        assert_allclose(run.position, np.broadcast_to([1.0, 2.0, 3.0], (51, 3)), atol=1e-12)
+
+    def test_a_law_that_branches_on_what_it_sees_runs_in_python(self, bicycle, thrown):
+        def law(view, z):
+            return {"steer": 0.2 if view.lean > 0.01 else 0.0}, []
+
+        with pytest.warns(UserWarning, match="neither true nor false"):
+            run = draisine.simulate(bicycle, thrown, 0.1, law=law, dt=0.01, integrator="rk4")
+        torque = run.to_xarray().inputs.sel(input="steer").values
+        assert torque[0] == 0.0
+        assert torque[-1] == 0.2
+
+    def test_a_pin_in_moving_ground_goes_with_it(self):
+        system = draisine.compile(carried)
+        run = draisine.simulate(system, draisine.state(system, x=1.0), 2.0).to_xarray()
+        assert_allclose(run.position.sel(axis="x"), 1.0 + 0.5 * run.time, atol=1e-9)
+
+    def test_a_wheel_that_lies_flat_is_no_state(self, bicycle):
+        with pytest.raises(ConfigurationError, match="'rear' would lie flat"):
+            draisine.state(bicycle, lean=np.pi / 2)

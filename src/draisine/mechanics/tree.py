@@ -3,7 +3,7 @@ their carriers.
 
 A link's frame has its joint's axis as z and its origin on that axis. What turns about its own axis
 of symmetry (a wheel) is no link: its mass is lumped into its carrier, and a `Rotor` keeps the
-momentum of its spin (a gyrostat). Neither changes any result; both halve the work.
+momentum of its spin (a gyrostat). Neither changes any result; both save work.
 """
 
 from collections.abc import Callable, Sequence

@@ -26,6 +26,25 @@ GROUPS: dict[str, tuple[int, ...]] = {
 """The motions that a base can have: its group and the twist components that it leaves free."""
 
 
+RESERVED = frozenset(
+    {
+        "time",
+        "quaternion",
+        "axis",
+        "joint",
+        "speed",
+        "input",
+        "contact",
+        "direction",
+        "law",
+        "state",
+    }
+    | {"yaw", "lean", "pitch", "orientation", "position", "shape", "speeds", "accelerations"}
+    | {"inputs", "energy", "momentum", "gap", "x", "y", "z"}
+)
+"""Names that results have uses of their own for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Output:
     """A named scalar of interest; `value(view)` computes it over any scalar from a
@@ -109,6 +128,9 @@ class Model:
                 if thing.name in seen:
                     raise ModelError(f"{kind} {thing.name!r} is there twice; names must differ.")
                 seen.add(thing.name)
+        for output in self.outputs:
+            if output.name in RESERVED:
+                raise ModelError(f"output {output.name!r}: results use that name; take another.")
         known = [b.name for b in self.bodies]
         for kind, pairs in (
             ("joint", [(j.name, b) for j in self.joints for b in (j.parent, j.child)]),

@@ -161,8 +161,8 @@ class Run:
         )
 
     def _warn(self, gain: float, energy: float) -> None:
-        """Warn of an impact that creates energy."""
-        if gain > 1e-9 * max(1.0, abs(energy)):
+        """Warn of an impact on fixed ground that creates energy."""
+        if not self.look.terrain.motions and gain > 1e-9 * max(1.0, abs(energy)):
             warnings.warn(
                 f"the impact at {self.t:.9g} s creates {gain:.3g} J; "
                 "restitution with unequal coefficients can.",

@@ -223,9 +223,12 @@ class Resolver:
         M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
         rows, wanted = [], []
         for k in closed:
-            begun = k.way is not None
-            rows.append(k.C if begun else k.held)
-            wanted.append(k.b + np.array([0.0, *(SLIP * k.way)]) if begun else k.b[: k.rows])
+            if k.way is None:
+                rows.append(k.held)
+                wanted.append(k.b[: k.rows])
+            else:
+                rows.append(k.C)
+                wanted.append(k.b + np.array([0.0, *(SLIP * k.way)]))
         v = look.speeds(y)
         new, _, _ = complete(M, np.vstack(rows), v, np.concatenate(wanted))
         out = y.copy()

@@ -14,6 +14,7 @@ __all__ = [
     "face",
     "height_field",
     "kerb",
+    "moving",
     "plane",
     "ramp",
     "vertex",

@@ -232,13 +232,13 @@ def _outputs(rear: Any, rR: Scalar, lam: Scalar) -> list[Output]:
             "rear_contact_angle",
             rear_contact,
             "rad",
-            "how far the contact wandered along the rear tyre, forward positive (alpha0 - pi)",
+            "how far the contact wandered along the rear tyre, backward positive (alpha0 - pi)",
         ),
         Output(
             "front_contact_angle",
             front_contact,
             "rad",
-            "how far the contact wandered along the front tyre (alpha1 - pi - lam)",
+            "how far the contact wandered along the front tyre, backward positive (alpha1 - pi - lam)",
         ),
         Output(
             "beta",

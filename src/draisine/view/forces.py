@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 DIRECTIONS = ("normal", "along", "across")
 
+HIGHEST = 2.0
+"""Friction beyond this is left off the figure: no tyre grips so well."""
+
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return three axes: normal forces, tangential forces, and tangential over normal force."""
@@ -39,6 +42,8 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         plain(panel).set_ylabel(text)
         legend(panel)
     normal.set_ylim(bottom=min(0.0, normal.get_ylim()[0]))
-    ratio.set_ylim(bottom=0.0)
+    ratio.set_ylim(0.0, min(ratio.get_ylim()[1], HIGHEST))
+    for panel in (tangential, ratio):
+        panel.set_xlim(normal.get_xlim())
     ratio.set_xlabel("time (s)")
     return np.array([normal, tangential, ratio])

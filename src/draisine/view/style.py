@@ -42,7 +42,7 @@ def plain(axes: "Axes") -> "Axes":
     """Return the axes without the frame that nobody reads, with a light grid and whole numbers at
     the ticks (no factor in a corner).
     """
-    axes.yaxis.set_major_formatter(lambda x, _: f"{x:.8g}")
+    axes.yaxis.set_major_formatter(lambda x, _: f"{x:.8g}".replace("-", "\N{MINUS SIGN}"))
     axes.spines[["top", "right"]].set_visible(False)
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.set_axisbelow(True)

@@ -1,0 +1,102 @@
+"""Continuous laws of contact force (thesis 3.3.1): closed forms, and the limit of rigid contact."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import trapezoid
+
+from draisine.errors import ParameterError
+from draisine.simulation.compliant import (
+    Hertz,
+    HuntCrossley,
+    KelvinVoigt,
+    LankaraniNikravesh,
+    collide,
+    collide_with_dent,
+    hertz_stiffness,
+    simulate_compliant,
+)
+from draisine.terrain import plane
+from hybrid.test_disc import G, disc, dropped
+
+STEEL = hertz_stiffness(0.01, 0.01, 210e9, 0.28)
+BALL = 7800.0 * 4 / 3 * math.pi * 0.01**3
+
+
+def test_hertz_reaches_the_depth_and_lasts_as_long_as_known():
+    """d_m = (5 m v^2 / (4 K))^(2/5); it lasts 2.9432 d_m / v."""
+    m, v = BALL / 2, 0.1
+    made = collide(Hertz(STEEL), m, v)
+    deepest = (1.25 * m * v * v / STEEL) ** 0.4
+    assert made.depth.max() == pytest.approx(deepest, rel=1e-4)
+    assert made.t[-1] == pytest.approx(2.9432 * deepest / v, rel=1e-4)
+    assert made.rate[-1] == pytest.approx(-v, rel=1e-8)
+
+
+@pytest.mark.parametrize("law", [HuntCrossley, LankaraniNikravesh])
+def test_loss_is_what_the_coefficient_says_near_one(law):
+    m, v = BALL / 2, 0.1
+    for e in (0.9, 0.95, 1.0):
+        made = collide(law(STEEL, e, v), m, v)
+        assert -made.rate[-1] / v == pytest.approx(
+            e, abs=0.03 * (1 - e) + 0.12 * (1 - e) ** 0.5 * (1 - e) + 1e-6
+        )
+        assert made.force[0] == 0.0 and abs(made.force[-1]) < 1e-3 * made.force.max()
+
+
+def test_work_of_the_force_is_the_energy_lost():
+    m, v = BALL / 2, 0.1
+    for law in (Hertz(STEEL), HuntCrossley(STEEL, 0.5, v), LankaraniNikravesh(STEEL, 0.5, v)):
+        made = collide(law, m, v, samples=4000)
+        lost = m * (v * v - made.rate[-1] ** 2) / 2
+        assert trapezoid(made.force, made.depth) == pytest.approx(lost, abs=1e-4 * m * v * v / 2)
+
+
+def test_lasting_dent_returns_the_square_of_restitution():
+    m, v = BALL / 2, 0.1
+    for e in (0.3, 0.8, 1.0):
+        made = collide_with_dent(STEEL, e, m, v)
+        assert -made.rate[-1] / v == pytest.approx(e, abs=1e-6)
+        assert made.depth[-1] == pytest.approx(made.depth.max() * (1 - e * e), abs=1e-9)
+
+
+def test_damper_of_kelvin_and_voigt_jumps_at_first_touch():
+    law = KelvinVoigt(1e5, 100.0)
+    made = collide(law, 1.0, 1.0)
+    assert law.force(1e-12, 1.0) == pytest.approx(100.0)
+    assert -made.rate[-1] < 1.0
+    assert KelvinVoigt(1e5, 100.0, pulls=True).force(1e-9, -1.0) < 0 == law.force(1e-9, -1.0)
+
+
+def test_disc_bounces_back_to_its_height_on_hertz_ground():
+    made = simulate_compliant(disc(), plane(), dropped(0.1), 0.6, Hertz(2e6), dt=0.001)
+    height = made.y[:, 6]
+    assert height[made.t > 0.2].max() == pytest.approx(0.1, abs=1e-4)
+    lowest = (2.5 * G * 0.1 / 2e6) ** 0.4
+    assert height.min() == pytest.approx(-lowest, rel=0.02)
+
+
+def test_disc_comes_to_rest_where_the_ground_carries_it():
+    made = simulate_compliant(
+        disc(), plane(), dropped(0.001), 1.0, KelvinVoigt(1e4, 200.0), dt=0.01
+    )
+    assert_allclose(made.y[-1, 6], -G / 1e4, rtol=1e-5)
+    assert made.impulses[-1, 0, 0] == pytest.approx(G, rel=1e-5)
+
+
+def test_stiff_ground_converges_to_rigid_rolling():
+    """A thrown disc ends at two thirds of its speed, whatever carries it."""
+    from hybrid.test_friction import thrown
+
+    made = simulate_compliant(
+        disc(), plane(), thrown(1.5), 0.6, KelvinVoigt(1e5, 600.0), mu=0.4, creep=1e-3, dt=0.01
+    )
+    assert made.y[-1, 11] * 0.5 == pytest.approx(1.0, abs=1e-3)
+
+
+def test_wrong_collisions_say_so():
+    with pytest.raises(ParameterError, match="positive"):
+        collide(Hertz(1.0), 0.0, 1.0)
+    assert np.isfinite(STEEL)

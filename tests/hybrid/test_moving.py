@@ -1,0 +1,84 @@
+"""Obstacles that move: the same physics seen from the obstacle."""
+
+import math
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine.control.time_inputs import Step, TimeInputs
+from draisine.simulation.hybrid import simulate_on
+from draisine.simulation.look import Look
+from draisine.terrain import Terrain, kerb, moving, plane
+from draisine.terrain.motions import Shake, Slide, Turn
+from hybrid.conftest import bicycle, on_the_flat
+from hybrid.test_disc import G, H, disc, dropped
+
+
+def carried(terrain, motion):
+    return Terrain([moving(feature, motion) for feature in terrain.features])
+
+
+def test_a_treadmill_is_a_road_seen_from_the_bicycle():
+    """Brake and drive lift-offs, and a kerb, at the same times with the same impulses."""
+    law = TimeInputs((Step("front_wheel", -500.0, 0.1, 0.13),))
+    for ground in (plane(), kerb(2.2, -0.05)):
+        state = on_the_flat(4.6, Vy=0.15, W=(-0.5, 0.0, 0.0))
+        fixed = simulate_on(bicycle(), ground, state, 0.8, law=law)
+        shift = np.zeros(9)
+        shift[0] = 4.6
+        seen = draisine.State(state.q, state.p, state.r, state.v - shift)
+        belt = carried(ground, Slide((-4.6, 0.0, 0.0)))
+        moved = simulate_on(bicycle(), belt, seen, 0.8, law=law)
+        assert [str(e) for e in moved.events] == [str(e) for e in fixed.events]
+        for a, b in zip(moved.events, fixed.events, strict=True):
+            assert a.t == pytest.approx(b.t, abs=1e-10)
+            for key, push in a.impulses.items():
+                assert push == pytest.approx(b.impulses[key], abs=1e-7)
+        x = moved.final().p[0] - (fixed.final().p[0] - 4.6 * 0.8)
+        assert x == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_shaking_floor_throws_a_disc_off():
+    """It lifts off softly when the floor falls faster than g: sin(w t) = g / (A w^2)."""
+    A, w = 0.02, 40.0
+    floor = carried(plane(), Shake((0.0, 0.0, A), w))
+    made = simulate_on(disc(), floor, dropped(0.0, Vz=A * w), 0.06)
+    off = made.events[0]
+    assert off.kind == "lift-off" and off.soft
+    assert off.t == pytest.approx(math.asin(G / (A * w * w)) / w, abs=1e-10)
+    before = made.arcs[0].seen
+    t = made.arcs[0].t[:-1]
+    assert before["forces"][0, :-1] == pytest.approx(G - A * w * w * np.sin(w * t), abs=1e-8)
+
+
+def test_a_rising_floor_hits_with_its_own_speed():
+    """Newton's law holds for the relative velocity: v+ = u + e (u - v-)."""
+    floor = carried(plane(), Slide((0.0, 0.0, 0.5)))
+    made = simulate_on(
+        disc(), floor, dropped(0.2), 0.2, impact="newton",
+        restitution={"normal": 0.6, "tangential": 0.6},
+    )  # fmt: skip
+    hit = made.events[0]
+    # 0.2 - g t^2 / 2 = 0.5 t
+    assert hit.t == pytest.approx((math.sqrt(0.25 + 2 * G * 0.2) - 0.5) / G, abs=1e-11)
+    assert hit.after.v[2] == pytest.approx(0.5 + 0.6 * (0.5 - hit.before.v[2]), abs=1e-10)
+
+
+def test_a_disc_on_a_turntable_is_carried_by_it():
+    table = carried(plane(), Turn(1.5))
+    state = dropped(0.0)
+    start = draisine.State(state.q, np.array([0.8, 0.0, 0.0]), state.r, state.v)
+    # the table's point under the disc moves to the left at 1.2 m/s
+    speeds = np.array([0.0, 1.2, 0.0, 0.0, 0.0, 0.0])
+    made = simulate_on(disc(), table, draisine.State(start.q, start.p, start.r, speeds), 0.3)
+    look = Look(made.arcs[0].machine, table, np.zeros(0))
+    for t, y in zip(made.arcs[0].t, made.arcs[0].y, strict=True):
+        ((contact, *_),) = made.arcs[0].closed
+        row = look.meet(t, y, [contact])[0]
+        gliding = row[:18].reshape(3, 6) @ look.speeds(y) - look.carried(row)
+        assert np.abs(gliding).max() < 1e-8
+        x, y_ = row[23:25]
+        world = look.axes(row).T @ look.carried(row)
+        assert world == pytest.approx([-1.5 * y_, 1.5 * x, 0.0], abs=1e-9)
+    assert made.final().p[2] < H
