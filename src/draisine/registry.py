@@ -3,6 +3,7 @@
 import importlib
 import importlib.util
 import pkgutil
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -31,6 +32,7 @@ ENTRY = {
 """The text that makes a file an entry of its kind; a vehicle's function has the file's own name."""
 
 
+@cache
 def names(kind: str) -> tuple[str, ...]:
     """Return what there is of a kind.
 

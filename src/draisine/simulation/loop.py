@@ -82,7 +82,8 @@ def simulate(
                     Trajectory(run.arcs(), "interrupted", made),
                 ) from None
             times, samples, status = found
-            run.append(times, samples, grid if method.ADAPTIVE else times)
+            extra = method.ADAPTIVE and status != DONE and not np.isin(times[-1:], grid).all()
+            run.append(times, samples, extra)
             moved = times[-1] > t if len(times) else False
             t = float(times[-1]) if moved else t
             if status == DONE:
@@ -167,10 +168,12 @@ class _Run:
             (rate, project, self.slow),
         )
 
-    def append(self, times: Floats, samples: Floats, wanted: Floats) -> None:
-        """Keep the samples that are new and wanted; go on from the last."""
+    def append(self, times: Floats, samples: Floats, extra: bool) -> None:
+        """Keep the samples that are new, but an extra last one only to go on from."""
         _, t, y = self.done[-1]
-        fresh = (times > self.last) & np.isin(times, wanted)
+        fresh = times > self.last
+        if extra:
+            fresh[-1] = False
         t.append(times[fresh])
         y.append(samples[fresh])
         if len(samples):
