@@ -268,6 +268,7 @@ def run(
     formulation: str | None = None,
     out: Path | None = None,
     plot: Path | None = None,
+    animate: Path | None = None,
     json: bool = False,
 ) -> int:
     """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
@@ -282,9 +283,10 @@ def run(
     :param formulation: Another derivation of the equations of motion; slow, for passive runs.
     :param out: Write the data (.nc, .zarr, .csv).
     :param plot: Write a figure (.png, .svg, .pdf).
+    :param animate: Write a film (.gif, .mp4) or a page that replays the run (.html).
     :param json: Print one JSON object instead of a table.
     """
-    from draisine.errors import SimulationError
+    from draisine.errors import ParameterError, SimulationError
     from draisine.experiment.library import load
     from draisine.experiment.run import run as carry_out
     from draisine.experiment.store import check_target
@@ -297,6 +299,8 @@ def run(
         check_target(out)
     if plot is not None:
         _check_figure(plot)
+    if animate is not None:
+        _check_film(animate)
     changes = _assignments("vehicle.parameters", "--set", set)
     changes |= _assignments("initial", "--initial", initial)
     asked = {"until": until, "dt": dt, "integrator": integrator, "formulation": formulation}
@@ -304,6 +308,9 @@ def run(
     if parameter_set is not None:
         changes["vehicle.set"] = parameter_set
     loaded = load(scenario, changes)
+    if animate is not None and loaded.scenario.kind != "run":
+        kind = loaded.scenario.kind
+        raise ParameterError(f"--animate goes with runs; {loaded.name} is of the kind {kind!r}.")
     failed = None
     with _working(f"running {loaded.name}"):
         try:
@@ -314,6 +321,8 @@ def run(
             result, failed = error.partial, str(error)
     _report(result, json)
     _keep(result, out, plot, quiet=json)
+    if animate is not None and (failed is None or result.data.sizes["time"] > 1):
+        _animate(result.data, animate, quiet=json)
     return 0 if failed is None else _fail(failed, 1)
 
 
@@ -337,6 +346,24 @@ def _check_figure(path: Path) -> None:
     from draisine.experiment.store import FIGURES, check_target
 
     check_target(path, FIGURES)
+
+
+def _check_film(path: Path) -> None:
+    from draisine.view.animate import check_film
+
+    check_film(path)
+
+
+def _animate(
+    data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | None = None
+) -> None:
+    """Write a film or a replay, and say where."""
+    from draisine.view.animate import animate
+
+    with _working(f"drawing {path}"):
+        animate(data, path, fps=fps, speed=speed)
+    if not quiet:
+        print(f"{'replay' if path.suffix == '.html' else 'film'}: {path}")
 
 
 def _report(result: "Result", json: bool) -> None:
@@ -389,18 +416,21 @@ def _right(*headings: str) -> list[Any]:
 
 def _keep(result: "Result", out: Path | None, plot: Path | None, quiet: bool) -> None:
     """Write data and figure, and say where."""
+    _keep_data(result.data, out, plot, quiet)
+
+
+def _keep_data(data: Any, out: Path | None, plot: Path | None, quiet: bool) -> None:
     if out is not None:
         from draisine.experiment.store import write
 
-        write(result.data, out)
+        write(data, out)
         if not quiet:
             print(f"data: {out}")
     if plot is not None:
         from draisine.registry import find
         from draisine.view.save import save
 
-        figure = _figure_for(result.data)
-        save(find("figure", figure).draw(result.data), plot)
+        save(find("figure", _figure_for(data)).draw(data), plot)
         if not quiet:
             print(f"figure: {plot}")
 
@@ -409,6 +439,8 @@ def _figure_for(data: Any) -> str:
     """Return the figure that tells most of a result."""
     if "time" in data.dims:
         return "overview"
+    if "motion" in data.dims:
+        return "steady"
     return "eigenvalues" if "eigenvalue_real" in data else "maps"
 
 
@@ -537,6 +569,55 @@ def eigenvalues(
 
 
 @app.command
+def steady(
+    vehicle: str = "whipple",
+    /,
+    *,
+    set: Annotated[list[str] | None, Parameter(name="--set")] = None,
+    parameter_set: str | None = None,
+    reversed: bool = False,
+    out: Path | None = None,
+    plot: Path | None = None,
+    json: bool = False,
+) -> None:
+    """Circles that a bicycle runs hands-free, from straight running at its capsize speed to rest.
+
+    :param vehicle: A vehicle's name, or FILE.py:function.
+    :param set: Change a parameter: --set mB=90 --set lam=18deg.
+    :param parameter_set: Take a parameter set of the vehicle.
+    :param reversed: Turn the handlebar back to front.
+    :param out: Write the data (.nc, .zarr, .csv).
+    :param plot: Write a figure (.png, .svg, .pdf).
+    :param json: Print one JSON object instead of a table.
+    """
+    from draisine.experiment.circles import hands_free, remarks, summary, table
+    from draisine.experiment.store import check_target
+
+    if out is not None:
+        check_target(out)
+    if plot is not None:
+        _check_figure(plot)
+    parameters = {k.rpartition(".")[2]: v for k, v in _assignments("p", "--set", set).items()}
+    with _working(f"circles of {vehicle}"):
+        data = hands_free(vehicle, parameters, parameter_set, reversed=reversed)
+    if json:
+        _print_json(summary(data))
+    else:
+        from rich.table import Table
+
+        units = ("speed (m/s)", "radius (m)", "lean (deg)", "steer (deg)", "yaw rate (deg/s)")
+        drawn = Table(*_right(*units, "growth (1/s)"), "stable")
+        for row in table(data):
+            drawn.add_row(*row)
+        console = _console()
+        console.print(f"[bold]{_escaped(vehicle)}[/bold]: {data.attrs['title']}")
+        console.print(drawn)
+        for line in remarks(data):
+            console.print(line)
+    _keep_data(data, out, plot, quiet=json)
+
+
+@app.command
 def equations(
     vehicle: str,
     /,
@@ -584,7 +665,8 @@ def plot(
     """Draw a figure from a stored result.
 
     :param result: A result that `draisine run --out` wrote (.nc, .zarr).
-    :param figure: overview, histories, top, forces, energies, migration, phase, maps or eigenvalues.
+    :param figure: overview, histories, top, forces, energies, migration, phase, maps, eigenvalues
+        or steady.
     :param series: For histories and phase: what to draw, --series lean --series steer.
     :param out: Where to write it (.png, .svg, .pdf); beside the result if not given.
     """
@@ -603,6 +685,29 @@ def plot(
 
     save(draw(data, names=series) if series else draw(data), target)
     print(f"figure: {target}")
+
+
+@app.command
+def animate(
+    result: Path,
+    out: Path | None = None,
+    /,
+    *,
+    fps: float = 20.0,
+    speed: float | None = None,
+) -> None:
+    """Write a film of a stored run, or a page that replays it.
+
+    :param result: A run that `draisine run --out` wrote (.nc, .zarr).
+    :param out: Where to write it (.gif, .mp4, .html); a page beside the result if not given.
+    :param fps: Frames in a second of a film.
+    :param speed: Seconds of the run that pass in one: 1 as it was, 0.2 in slow motion.
+    """
+    from draisine.experiment.store import read
+
+    target = out or result.with_suffix(".html")
+    _check_film(target)
+    _animate(read(result), target, quiet=False, fps=fps, speed=speed)
 
 
 @app.command

@@ -19,9 +19,6 @@ class Pose(NamedTuple):
     p: Array
 
 
-IDENTITY = Pose(np.eye(3), np.zeros(3))
-
-
 def hat(w: Array) -> Array:
     """Return the matrix of the cross product, `hat(w) @ x = w x x`."""
     zero = 0.0
@@ -64,19 +61,9 @@ def yaw_lean_pitch(R: Array) -> tuple[Scalar, Scalar, Scalar]:
     return yaw, lean, pitch
 
 
-def compose(a: Pose, b: Pose) -> Pose:
-    """Return the pose a followed by b."""
-    return Pose(a.R @ b.R, a.R @ b.p + a.p)
-
-
 def inverse(g: Pose) -> Pose:
     """Return the inverse pose."""
     return Pose(g.R.T, -(g.R.T @ g.p))
-
-
-def act(g: Pose, x: Array) -> Array:
-    """Return the point x, given in the body, in the parent's coordinates."""
-    return g.R @ x + g.p
 
 
 def Ad(g: Pose) -> Array:

@@ -94,9 +94,9 @@ def test_equal_radii_on_the_same_hubs(radius: float, weave: float, capsize: floa
 
 def test_the_wrong_radius_in_the_driving_constraint_scales_all_speeds() -> None:
     ours = critical_speeds(BICYCLE)
-    for factor in (P["rR"] / P["rF"], P["rF"] / P["rR"]):
-        scaled = replace(ours, weave=ours.weave * factor, capsize=ours.capsize * factor)
-        assert not explains(scaled)
+    factor = P["rF"] / P["rR"]
+    scaled = replace(ours, weave=ours.weave * factor, capsize=ours.capsize * factor)
+    held(scaled, 5.0078, 7.0283)
     assert 6.8 / ours.capsize > 1.12
     assert 4.2 / ours.weave < 1.0
 

@@ -20,6 +20,7 @@ from draisine.simulation.compliant import (
 )
 from draisine.terrain import plane
 from hybrid.test_disc import G, disc, dropped
+from hybrid.test_friction import thrown
 
 STEEL = hertz_stiffness(0.01, 0.01, 210e9, 0.28)
 BALL = 7800.0 * 4 / 3 * math.pi * 0.01**3
@@ -40,9 +41,7 @@ def test_loss_is_what_the_coefficient_says_near_one(law):
     m, v = BALL / 2, 0.1
     for e in (0.9, 0.95, 1.0):
         made = collide(law(STEEL, e, v), m, v)
-        assert -made.rate[-1] / v == pytest.approx(
-            e, abs=0.03 * (1 - e) + 0.12 * (1 - e) ** 0.5 * (1 - e) + 1e-6
-        )
+        assert -made.rate[-1] / v == pytest.approx(e, abs=1.5 * (1 - e) ** 2 + 1e-6)
         assert made.force[0] == 0.0 and abs(made.force[-1]) < 1e-3 * made.force.max()
 
 
@@ -86,13 +85,10 @@ def test_disc_comes_to_rest_where_the_ground_carries_it():
     assert made.impulses[-1, 0, 0] == pytest.approx(G, rel=1e-5)
 
 
-def test_stiff_ground_converges_to_rigid_rolling():
-    """A thrown disc ends at two thirds of its speed, whatever carries it."""
-    from hybrid.test_friction import thrown
-
-    made = simulate_compliant(
-        disc(), plane(), thrown(1.5), 0.6, KelvinVoigt(1e5, 600.0), mu=0.4, creep=1e-3, dt=0.01
-    )
+def test_thrown_disc_begins_to_roll_on_soft_ground_too():
+    """It ends at two thirds of its speed, whatever carries it."""
+    state = thrown(1.5, height=-G / 1e4)
+    made = simulate_compliant(disc(), plane(), state, 0.6, KelvinVoigt(1e4, 200.0), mu=0.4, dt=0.01)
     assert made.y[-1, 11] * 0.5 == pytest.approx(1.0, abs=1e-3)
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.lie import ad, cross, hat
+from draisine.lie import Ad, Pose, ad, cross, hat, inverse
 from draisine.mechanics.kinematics import Geometry, Velocities
 from draisine.mechanics.tree import Link, Tree, Z
 from draisine.scalar import Array, Scalar, array
@@ -174,7 +174,7 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
         S[i] = S[i] + SE + mass[j] * p
         G[i] = G[i] + E @ G[j] @ E.T + mixed + mixed.T + mass[j] * np.outer(p, p)
         if added[j] is not None:
-            X = np.vstack([np.hstack([E.T, -E.T @ hat(p)]), np.hstack([np.zeros((3, 3)), E.T])])
+            X = Ad(inverse(Pose(E, p)))
             moved = X.T @ added[j] @ X
             added[i] = moved if added[i] is None else added[i] + moved
     m, S0, G0 = mass[0], S[0], G[0]
@@ -186,7 +186,7 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
     M[3:6, :3] = hat(S_ref)
     M[3:6, 3:6] = (G_ref[0, 0] + G_ref[1, 1] + G_ref[2, 2]) * np.eye(3) - G_ref
     if added[0] is not None:
-        X = np.vstack([np.hstack([np.eye(3), hat(ref)]), np.hstack([np.zeros((3, 3)), np.eye(3)])])
+        X = Ad(Pose(np.eye(3), ref))
         M[:6, :6] = M[:6, :6] + X.T @ added[0] @ X
     for k, (force, moment) in columns[0].items():
         column = np.concatenate([force, moment - cross(ref, force)])

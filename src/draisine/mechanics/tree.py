@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.lie import cross, hat
+from draisine.lie import Ad, Pose, cross, hat
 from draisine.model import Body, Model, Prismatic, Revolute, Wheel
 from draisine.scalar import Array, Scalar, array, norm, vanishes
 
@@ -180,9 +180,7 @@ def assemble(
             rotors.append(rotor)
             place[joint.child] = (index, rotor)
         place[name] = (index, None)
-        shift = np.vstack(
-            [np.hstack([R, hat(o) @ R]), np.hstack([np.zeros((3, 3)), R])]
-        )  # the adjoint of (R, o)
+        shift = Ad(Pose(R, o))
         links.append(
             Link(
                 name=name,

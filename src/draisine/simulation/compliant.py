@@ -121,13 +121,12 @@ def collide(law: Compliance, mass: float, speed: float, samples: int = 400) -> C
     over.direction = -1  # type: ignore[attr-defined]
     stiff = max(law.force(1e-6, 0.0) / 1e-6, 1e-12)
     longest = 20.0 * math.sqrt(mass / stiff)
-    found = solve_ivp(
+    found: Any = solve_ivp(
         motion, (0.0, longest), [0.0, speed], "DOP853", dense_output=True, events=over,
         rtol=1e-11, atol=1e-16, max_step=longest / 50,
     )  # fmt: skip
-    if not len(found.t_events[0]):
-        found.t_events[0] = np.array([found.t[-1]])
-    t = np.linspace(0.0, found.t_events[0][0], samples)
+    ended = found.t_events[0][0] if len(found.t_events[0]) else found.t[-1]
+    t = np.linspace(0.0, ended, samples)
     depth, rate = found.sol(t)
     force = np.array([law.force(d, r) for d, r in zip(depth, rate, strict=True)])
     return Collision(t, depth, rate, force)

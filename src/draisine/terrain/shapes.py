@@ -12,8 +12,8 @@ from draisine.terrain.terrain import Terrain
 def plane(slope: float = 0.0, height: float = 0.0) -> Terrain:
     """Return a plane through (0, 0, height) that rises forward by the angle `slope`.
 
-    >>> plane()[0].numbers[:4].tolist()
-    [0.0, 0.0, 1.0, 0.0]
+    >>> plane(height=2.0)[0].numbers[2:4].tolist()
+    [1.0, 2.0]
     """
     N = np.array([-math.sin(slope), 0.0, math.cos(slope)])
     return Terrain([face("ground", N, height * N[2])])

@@ -8,8 +8,8 @@ from draisine.experiment.bodies import Bodies, Floats
 from draisine.model import Model, Wheel
 
 
-def links(model: Model) -> dict[str, list[Floats]]:
-    """Return, per body, points of the drawing to be joined by lines: its joints and contacts.
+def places(model: Model) -> dict[str, list[Floats]]:
+    """Return, per body, where its joints and its contacts other than wheels are in the drawing.
 
     A joint stands where its axis passes between the mass centres of its two bodies.
     """
@@ -24,7 +24,12 @@ def links(model: Model) -> dict[str, list[Floats]]:
     for contact in model.contacts:
         if not isinstance(contact, Wheel):
             found[contact.body].append(np.asarray(contact.point, float))
-    return {name: points for name, points in found.items() if len(points) > 1}
+    return found
+
+
+def links(model: Model) -> dict[str, list[Floats]]:
+    """Return the places of those bodies that have two or more, to be joined by lines."""
+    return {name: points for name, points in places(model).items() if len(points) > 1}
 
 
 def rim(wheel: Wheel, count: int = 61) -> Floats:

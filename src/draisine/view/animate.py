@@ -1,0 +1,215 @@
+"""Motions to look at: a film of a stored run (.gif, .mp4), or a page that replays it (.html)."""
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.errors import DataError, ParameterError
+from draisine.experiment.bodies import Floats
+from draisine.experiment.store import check_target, replace, write_text
+from draisine.view.camera import Camera, cell_of
+from draisine.view.scene import Scene, scene
+from draisine.view.style import COLOURS, words
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+FILMS = (".gif", ".mp4", ".html")
+"""What a motion can be written as."""
+
+LONGEST = 30.0
+"""A film lasts no longer than this, s, unless a speed is asked for: longer runs go faster."""
+
+MOST = 3000
+"""A film has no more frames than this."""
+
+PIXELS = (640, 360)
+WIDTHS = {"link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "box": 1.6}
+"""How thick parts are drawn, in points at the distance of the machine."""
+
+SHADOW = "#00000026"
+_DPI = 100
+_SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+
+
+def check_film(path: Path) -> None:
+    """Raise where no film could be written, before any work is done."""
+    check_target(path, FILMS)
+    if path.suffix == ".mp4" and shutil.which("ffmpeg") is None:
+        raise DataError(
+            f"{path}: needs the program ffmpeg, which is not installed here. Install it, or write "
+            "to a file that ends with .gif or .html."
+        )
+
+
+def animate(data: "Dataset", path: Path, *, fps: float = 20.0, speed: float | None = None) -> None:
+    """Write a stored run as a film (.gif, .mp4) or as a page that replays it (.html).
+
+    `speed` is how many seconds of the run pass in one: 1 shows it as it is, 0.2 in slow motion. By
+    default it is 1, and more for runs longer than half a minute. A page can be slowed and sped up
+    while it plays. Nothing half-written remains if that fails.
+    """
+    check_film(path)
+    for name, value in (("fps", fps), ("speed", speed)):
+        if value is not None and not (np.isfinite(value) and value > 0):
+            raise ParameterError(f"{name} = {value:g} must be positive.")
+    if path.suffix == ".html":
+        from draisine.view.replay import page
+
+        write_text(page(data, speed or 1.0), path)
+        return
+    _film(data, path, fps, speed)
+
+
+def frame_times(known: Floats, fps: float, speed: float | None) -> tuple[Floats, float]:
+    """Return the times of a film's frames, and how fast it shows the run.
+
+    >>> times, speed = frame_times(np.array([0.0, 90.0]), 20.0, None)
+    >>> len(times), speed
+    (361, 5.0)
+    """
+    length = float(known[-1] - known[0])
+    if speed is None:
+        speed = next((s for s in _SPEEDS if length / s <= LONGEST), length / LONGEST)
+    count = int(length / speed * fps + 1e-9) + 1
+    if count > MOST:
+        raise ParameterError(
+            f"{length:g} s at {fps:g} frames a second and {speed:g} times the speed are {count} "
+            f"frames, more than {MOST}; ask for a higher speed or fewer frames."
+        )
+    return known[0] + speed / fps * np.arange(count), speed
+
+
+def _film(data: "Dataset", path: Path, fps: float, speed: float | None) -> None:
+    from matplotlib.animation import FFMpegWriter, PillowWriter
+
+    shown = 1.0
+
+    def choose(known: Floats) -> Floats:
+        nonlocal shown
+        times, shown = frame_times(known, fps, speed)
+        return times
+
+    motion = scene(data, choose)
+    stage = Stage(motion, shown)
+    writer = PillowWriter(fps=fps) if path.suffix == ".gif" else FFMpegWriter(fps=fps, bitrate=2400)
+    folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
+    try:
+        whole = folder / path.name
+        with writer.saving(stage.figure, str(whole), dpi=_DPI):
+            for k in range(len(motion.time)):
+                stage.show(k)
+                writer.grab_frame(facecolor="white")
+        replace(whole, path)
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+class Stage:
+    """A figure on which one frame after the other is shown."""
+
+    def __init__(self, motion: Scene, speed: float = 1.0) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.collections import LineCollection
+        from matplotlib.figure import Figure
+
+        self.motion = motion
+        self.figure: Any = Figure(figsize=(PIXELS[0] / _DPI, PIXELS[1] / _DPI), dpi=_DPI)
+        FigureCanvasAgg(self.figure)
+        axes = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        wide = PIXELS[0] / PIXELS[1]
+        axes.set(xlim=(-wide, wide), ylim=(-1.0, 1.0))
+        axes.set_axis_off()
+        self.layers = {
+            name: axes.add_collection(LineCollection([], capstyle="round", zorder=z))
+            for z, name in enumerate(("ground", "shadow", "tracks", "machine"))
+        }
+        self.marks = axes.scatter([], [], zorder=5, edgecolors="white", linewidths=0.8)
+        small = {"fontsize": 9, "va": "top", "linespacing": 1.5}
+        axes.text(-0.96 * wide, 0.94, motion.title, fontsize=10, va="top", weight="bold")
+        self.text = axes.text(-0.96 * wide, 0.81, "", **small)
+        pace = "" if speed == 1.0 else f"{speed:g} times as fast"
+        axes.text(0.96 * wide, 0.94, pace, ha="right", color="#666666", **small)
+        self._legend(axes, wide)
+
+    def _legend(self, axes: Any, wide: float) -> None:
+        for k, name in enumerate(self.motion.tracks):
+            low = -0.93 + 0.1 * (len(self.motion.tracks) - 1 - k)
+            axes.plot([-0.96 * wide, -0.89 * wide], [low, low], color=COLOURS[k % 7], lw=2)
+            axes.text(-0.87 * wide, low, f"{words(name)} contact", fontsize=8, va="center")
+        squares = f"squares of {cell_of(self.motion.size):g} m"
+        axes.text(0.96 * wide, -0.93, squares, fontsize=8, va="center", ha="right", color="#666666")
+
+    def show(self, k: int) -> None:
+        """Draw the k-th frame."""
+        motion = self.motion
+        camera = Camera.following(motion, k)
+        self._ground(camera)
+        self._tracks(camera, k)
+        self._machine(camera, k)
+        told = [f"{motion.time[k]:.2f} s"]
+        for reading in motion.readings:
+            value = f"{_settled(float(reading.values[k])):.1f}".replace("-", "\N{MINUS SIGN}")
+            told.append(f"{words(reading.name)} {value} {reading.unit}")
+        self.text.set_text("\n".join(told))
+
+    def _ground(self, camera: Camera) -> None:
+        segments, fade = camera.grid(self.motion.ground, self.motion.size)
+        flat, depth = camera.seen(segments)
+        ahead = np.all(depth > camera.near, axis=1)
+        self.layers["ground"].set(
+            segments=flat[ahead],
+            colors=np.column_stack([np.full((ahead.sum(), 3), 0.45), 0.55 * fade[ahead]]),
+            linewidths=0.7,
+        )
+
+    def _tracks(self, camera: Camera, k: int) -> None:
+        lines, colours = [], []
+        for n, way in enumerate(self.motion.tracks.values()):
+            flat, depth = camera.seen(way[: k + 1])
+            flat[~(depth > camera.near)] = np.nan
+            pairs = np.stack([flat[:-1], flat[1:]], axis=1)
+            pairs = pairs[np.isfinite(pairs).all(axis=(1, 2))]
+            lines += list(pairs)
+            colours += [COLOURS[n % 7]] * len(pairs)
+        self.layers["tracks"].set(segments=lines, colors=colours, linewidths=1.8)
+
+    def _machine(self, camera: Camera, k: int) -> None:
+        motion = self.motion
+        pieces, colours, widths, shadows = [], [], [], []
+        for part, points in zip(motion.parts, motion.lines(k), strict=True):
+            pairs = np.stack([points[:-1], points[1:]], axis=1)
+            pieces.append(pairs)
+            colours += [motion.colour(part)] * len(pairs)
+            widths += [WIDTHS[part.kind]] * len(pairs)
+            if part.kind != "spokes":
+                fallen = points.copy()
+                fallen[:, 2] = motion.ground
+                shadows.append(camera.seen(fallen)[0])
+        if pieces:
+            flat, depth = camera.seen(np.concatenate(pieces))
+            far = depth.mean(axis=1)
+            order = np.argsort(-far)
+            self.layers["machine"].set(
+                segments=flat[order],
+                colors=[colours[i] for i in order],
+                linewidths=(np.array(widths) * camera.distance / far)[order],
+            )
+        self.layers["shadow"].set(segments=shadows, colors=SHADOW, linewidths=3.0)
+        if motion.balls:
+            centres = [motion.place(ball.body, ball.centre, k) for ball in motion.balls]
+            flat, depth = camera.seen(np.array(centres))
+            points = np.array([ball.radius for ball in motion.balls]) * camera.zoom / depth
+            self.marks.set_offsets(flat)
+            self.marks.set_sizes((points * PIXELS[1] / _DPI * 72.0) ** 2)
+            self.marks.set_facecolors([motion.colour(ball) for ball in motion.balls])
+
+
+def _settled(x: float) -> float:
+    """Return a number to be read with one decimal, without a sign of nothing."""
+    return 0.0 if abs(x) < 0.05 else x

@@ -1,0 +1,129 @@
+"""A page that replays a run in three dimensions: one file, no server, no network."""
+
+import html
+import json
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.experiment.bodies import Floats
+from draisine.view.animate import WIDTHS
+from draisine.view.camera import AWAY, AZIMUTH, ELEVATION, ZOOM, cell_of
+from draisine.view.scene import Scene, scene
+from draisine.view.style import COLOURS, words
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+RATE = 60.0
+"""Samples in a second of the run that a page keeps; between them it interpolates."""
+
+MOST = 4000
+"""A page keeps no more samples than this."""
+
+
+def page(data: "Dataset", speed: float = 1.0) -> str:
+    """Return the text of a page that replays a stored run, at first so many times as fast."""
+    motion = scene(data, _times)
+    text = files("draisine.view").joinpath("replay.html").read_text(encoding="utf-8")
+    content = json.dumps(_content(motion, speed), allow_nan=False, separators=(",", ":"))
+    text = text.replace("{{title}}", html.escape(motion.title))
+    return text.replace("{{motion}}", content.replace("<", "\\u003c"))
+
+
+def _times(known: Floats) -> Floats:
+    """Return the times that a page keeps: evenly spaced, from the first to the last."""
+    length = float(known[-1] - known[0])
+    spacing = float(np.median(np.diff(known)))
+    fine = RATE if spacing <= 0 else min(RATE, 1.0 / spacing)
+    return np.linspace(known[0], known[-1], int(np.clip(length * fine, 1, MOST - 1)) + 1)
+
+
+def _content(motion: Scene, speed: float) -> dict[str, Any]:
+    """Return what the page knows of a motion, in SI units."""
+    return {
+        "title": motion.title,
+        "time": _rounded(motion.time),
+        "bodies": [
+            {
+                "name": words(name),
+                "position": _rounded(motion.p[:, b]),
+                "orientation": _rounded(_quaternions(motion.R[:, b])),
+            }
+            for b, name in enumerate(motion.bodies)
+        ],
+        "parts": [
+            {
+                "body": motion.bodies.index(part.body),
+                "kind": part.kind,
+                "width": WIDTHS[part.kind],
+                "colour": motion.colour(part),
+                "points": _rounded(part.points),
+            }
+            for part in motion.parts
+        ],
+        "balls": [
+            {
+                "body": motion.bodies.index(ball.body),
+                "centre": _rounded(ball.centre),
+                "radius": ball.radius,
+                "colour": motion.colour(ball),
+            }
+            for ball in motion.balls
+        ],
+        "tracks": [
+            {"name": f"{words(name)} contact", "colour": COLOURS[k % 7], "points": _rounded(way)}
+            for k, (name, way) in enumerate(motion.tracks.items())
+        ],
+        "readings": [
+            {
+                "name": words(reading.name),
+                "unit": reading.unit,
+                "colour": COLOURS[k % 7],
+                "values": _rounded(reading.values),
+            }
+            for k, reading in enumerate(motion.readings)
+        ],
+        "focus": _rounded(motion.focus),
+        "up": motion.up.tolist(),
+        "ground": motion.ground,
+        "size": motion.size,
+        "cell": cell_of(motion.size),
+        "camera": {
+            "azimuth": motion.heading + np.radians(AZIMUTH),
+            "elevation": np.radians(ELEVATION),
+            "away": AWAY * motion.size,
+            "zoom": ZOOM,
+        },
+        "speed": speed,
+    }
+
+
+def _rounded(values: Floats) -> list[float | None]:
+    """Return numbers one after the other, to a hundredth of a millimetre; none where there is no
+    number.
+    """
+    flat = np.round(np.ravel(values), 5)
+    return [float(x) if np.isfinite(x) else None for x in flat]
+
+
+def _quaternions(R: Floats) -> Floats:
+    """Return unit quaternions of rotations, scalar first, without jumps of their signs."""
+    trace = np.trace(R, axis1=1, axis2=2)
+    squares = np.column_stack([trace, R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]])
+    squares = (1.0 + 2.0 * squares - trace[:, None]) / 4.0
+    squares[:, 0] = (1.0 + trace) / 4.0
+    x, y, z = R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]
+    xy, xz, yz = (R[:, i, j] + R[:, j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
+    products = np.stack([x, y, z, xy, xz, yz], axis=1) / 4.0
+    pairs = ((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))
+    outer = np.zeros((len(R), 4, 4))
+    outer[:, range(4), range(4)] = squares
+    for n, (i, j) in enumerate(pairs):
+        outer[:, i, j] = outer[:, j, i] = products[:, n]
+    largest = np.argmax(squares, axis=1)
+    q = outer[np.arange(len(R)), largest]
+    q = q / np.linalg.norm(q, axis=1, keepdims=True)
+    turns = np.where(np.sum(q[1:] * q[:-1], axis=1) < 0, -1.0, 1.0)
+    return q * np.concatenate([[1.0], np.cumprod(turns)])[:, None]
