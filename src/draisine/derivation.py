@@ -143,7 +143,12 @@ class Derivation:
         return evaluate(values, self.point)
 
     def program(self, name: str) -> Program:
-        """Return the program of that name."""
+        """Return the program of that name.
+
+        The reduced dynamics is traced first, whatever is asked for, so that every program is the same
+        whichever was made before it.
+        """
+        self.reduced  # noqa: B018
         return {
             "rate": self._rate,
             "observe": self._observe,

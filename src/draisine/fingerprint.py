@@ -4,7 +4,7 @@ be told apart.
 
 import dataclasses
 import hashlib
-from types import CodeType, FunctionType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -38,7 +38,7 @@ def fingerprint(thing: Any) -> str | None:
     return digest.hexdigest()
 
 
-def _parts(thing: Any, seen: set[int]) -> Any:
+def _parts(thing: Any, seen: set[Any]) -> Any:
     """Yield bytes that tell the content of a thing."""
     if thing is None or isinstance(thing, (bool, int, float, complex, str, bytes)):
         yield repr(thing).encode()
@@ -70,16 +70,40 @@ def _parts(thing: Any, seen: set[int]) -> Any:
             if callable(thing) and isinstance(own, FunctionType) and name not in _GENERATED:
                 yield from _parts(own, seen)
     elif isinstance(thing, FunctionType):
+        if ("function", id(thing)) in seen:
+            return
+        seen.add(("function", id(thing)))
         yield from _code(thing.__code__, seen)
         yield from _parts(thing.__defaults__, seen)
         yield from _parts(thing.__kwdefaults__, seen)
         for cell in thing.__closure__ or ():
             yield from _parts(cell.cell_contents, seen)
+        for name in sorted(_names(thing.__code__) & thing.__globals__.keys()):
+            yield name.encode()
+            yield from _parts(thing.__globals__[name], seen)
+    elif isinstance(thing, (ModuleType, BuiltinFunctionType, type, np.ufunc)):
+        yield getattr(thing, "__qualname__", thing.__name__).encode()
+    elif isinstance(thing, MethodType):
+        yield from _parts(thing.__func__, seen)
+        yield from _parts(thing.__self__, seen)
+    elif callable(thing) and hasattr(thing, "__dict__"):
+        kind = type(thing)
+        yield f"{kind.__module__}.{kind.__qualname__}".encode()
+        yield from _parts(dict(vars(thing)), seen)
+        for own in vars(kind).values():
+            if isinstance(own, FunctionType):
+                yield from _parts(own, seen)
     else:
         raise _Unknown
 
 
-def _code(code: CodeType, seen: set[int]) -> Any:
+def _names(code: CodeType) -> set[str]:
+    """Return the global names that code and the code inside it may use."""
+    inner = [_names(x) for x in code.co_consts if isinstance(x, CodeType)]
+    return set(code.co_names).union(*inner)
+
+
+def _code(code: CodeType, seen: set[Any]) -> Any:
     yield code.co_code
     yield repr(code.co_names).encode()
     for x in code.co_consts:

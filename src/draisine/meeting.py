@@ -80,8 +80,12 @@ class Meetings:
         self.world = constraints.ground(self.tree, self.geo, self.R)
 
     def derive(self) -> dict[str, Program]:
-        """Return the programs: `motion`, `sight`, and `wheel.kind` per wheel and kind of feature."""
+        """Return the programs: `motion`, `sight`, `joint.stop` per joint, and `wheel.kind` per wheel
+        and kind of feature.
+        """
         out = {"motion": self._motion(), "sight": self._sight()}
+        for k, joint in enumerate(self.model.joints):
+            out[f"{joint.name}.stop"] = self._stop(k)
         for contact in self.model.contacts:
             assert isinstance(contact, Wheel)
             for kind in kinds(contact):
@@ -182,6 +186,28 @@ class Meetings:
             "inputs": inputs,
         }
         return self._program("sight", seen, ("a",))
+
+    def _stop(self, k: int) -> Program:
+        """Return the stop of a joint, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the shape of a
+        contact without friction.
+        """
+        s, zero = self.symbols, [0.0] * 3
+        row = s["f"][0] * np.eye(6 + len(self.model.joints))[6 + k][self.columns]
+        nothing = [0.0] * len(self.columns)
+        outputs = {
+            "C": [*row, *nothing, *nothing],
+            "c": zero,
+            "gap": [s["f"][0] * (s["r"][k] - s["f"][1])],
+            "stretch": [1.0],
+            "point": zero,
+            "normal": zero,
+            "centre": zero,
+            "axle": zero,
+            "b": zero,
+            "local_point": zero,
+            "local_normal": zero,
+        }
+        return self._program(f"{self.model.joints[k].name}_stop", outputs, ("f",))
 
     def _wheel(self, wheel: Wheel, kind: str, motion: Motion | None) -> Program:
         """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own

@@ -385,7 +385,7 @@ class System:
         """
         statuses = self.mode(dict(mode) if mode is not None else None)
         around = None if configuration is None else tuple(map(tuple, configuration))
-        key = (statuses, law, states, correction, around)
+        key = (statuses, _told(law), states, correction, around)
         if key not in self._machines:
             if key not in self._derived:
                 self._derived[key] = self._derive(statuses, law, states, correction, configuration)
@@ -400,7 +400,8 @@ class System:
         correction: float | None,
     ) -> list[Machine]:
         """Return the machines of a mode and law derived so far, wherever their pivots were chosen."""
-        wanted = (self.mode(dict(mode) if mode is not None else None), law, states, correction)
+        statuses = self.mode(dict(mode) if mode is not None else None)
+        wanted = (statuses, _told(law), states, correction)
         known = [key[-1] for key in self._derived if key[:-1] == wanted]
         return [self.machine(mode, law, states, correction, around) for around in known]
 
@@ -490,6 +491,11 @@ class System:
     def outputs(self) -> list[str]:
         """The names of the outputs."""
         return output_names(self.model)
+
+
+def _told(law: Law | None) -> Any:
+    """Return what tells a law from others: its content, so that a changed one is traced anew."""
+    return None if law is None else fingerprint(law) or law
 
 
 def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:

@@ -62,7 +62,7 @@ def hands_free(
     found = circular_motions(system, reversed=reversed, step=STEP)
     growth = _growth(found.eigenvalues)
     backwards = _growth(-found.eigenvalues)
-    data: dict[str, tuple[Floats, str, str]] = {
+    data: dict[str, tuple[Any, str, str]] = {
         name: (found[name], unit, meaning) for name, (unit, meaning) in SEEN.items()
     }
     data["radius"] = (
@@ -158,7 +158,7 @@ def remarks(data: "Dataset") -> list[str]:
     """Return lines on where the circles begin and end, and where they are stable."""
     first, last = data.isel(motion=0), data.isel(motion=-1)
     speed = float(last["rear_wheel_speed"])
-    end = "at rest" if abs(speed) < 1e-9 else f"at {speed:.6g} m/s"
+    end = "rest" if abs(speed) < 1e-9 else f"{speed:.6g} m/s"
     stable = data["rear_wheel_speed"].values[data["stable"].values]
     steady = f"{len(stable)} of {data.sizes['motion']} circles are stable"
     if len(stable):

@@ -22,7 +22,8 @@ class Free:
     """The free machine: `motion` gives M and F, `meetings[wheel, kind, motion]` a wheel's rows on a
     feature that is fixed (None) or moves.
 
-    Its state is y = (q, p, r, v, z) in the user's own frame and speeds.
+    After the wheels the joints are counted on, each with its `stop`. Its state is y = (q, p, r, v,
+    z) in the user's own frame and speeds.
     """
 
     system: System
@@ -105,5 +106,9 @@ def _make(system: System, law: Law | None, motions: tuple[Motion, ...]) -> Free:
         for kind in kinds(wheel)
         for motion, suffix in named
     }
+    first = len(system.model.contacts)
+    for k, joint in enumerate(system.model.joints):
+        stop = Compiled(programs[f"{joint.name}.stop"], system.values, system.store)
+        made[first + k, "stop", None] = stop
     motion = Compiled(programs["motion"], system.values, system.store)
     return Free(system, states, motion, made, programs)

@@ -87,12 +87,11 @@ class Run:
         near = self.look.near(self.t, self.y, self.options.margin)
         for contact, row in zip(near, self.look.meet(self.t, self.y, near), strict=True):
             gap = self.look.gap(row)
-            if -self.look.longest[contact.wheel] < gap < -1e-8 and (
-                self.look.excess(contact, row) <= 0 and self.look.above(contact, row)
-            ):
-                names = self.look.key(contact)
+            deep = gap < -1e-8 and self.look.excess(contact, row) <= 0
+            if deep and self.look.above(contact, row) and gap > -self.look.reach(contact):
+                name, feature = self.look.key(contact)
                 raise ConfigurationError(
-                    f"wheel {names[0]!r} starts {-gap:.3g} m below {names[1]!r}; lift it."
+                    f"{name!r} starts {-gap:.3g} below {feature!r}; lift it, or turn it back."
                 )
         self._open_arc()
         self.resolve("collision", [], frozenset(), start=True)
@@ -191,6 +190,7 @@ class Run:
                     tuple(closed),
                     look.terrain,
                     names,
+                    look.stops,
                 )
             )
         if event is not None:
@@ -241,7 +241,7 @@ class Run:
         """Return whether two contacts are one, or of one wheel on coplanar faces."""
         if a.wheel != b.wheel or a.feature == b.feature:
             return a == b
-        one, two = self.look.terrain[a.feature], self.look.terrain[b.feature]
+        one, two = self.look.feature(a), self.look.feature(b)
         both = one.kind == two.kind == "face" and one.motion == two.motion
         return both and bool(np.abs(one.numbers - two.numbers).max() < 1e-9)
 
@@ -346,6 +346,7 @@ def simulate_on(
     mu: float | Mapping[str, float] = np.inf,
     resolution: str = "complete",
     rest_speed: float = 0.0,
+    stops: Mapping[str, tuple[float, float]] | None = None,
     fall: float = np.radians(80.0),
     rtol: float = 1e-10,
     atol: float = 1e-12,
@@ -356,7 +357,8 @@ def simulate_on(
 
     Wheels touch, roll, leave and hit; `impact` names the law, `restitution` its coefficients, `mu`
     the friction (infinite: ideal rolling) for all wheels or by name. `resolution` is "complete" or
-    "reduced". Bounces slower than `rest_speed` are plastic. A lean beyond `fall` ends the run.
+    "reduced". Bounces slower than `rest_speed` are plastic. `stops` are the ends of joints, (lower,
+    upper) by name, that the impact law holds for too. A lean beyond `fall` ends the run.
 
     >>> import draisine
     >>> from draisine.terrain import plane
@@ -378,13 +380,13 @@ def simulate_on(
             raise ParameterError(f"mu of {name!r} is {value}; friction is not negative.")
     friction = dict.fromkeys(names, np.inf) | friction
     z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
-    look = Look(machine, terrain, system.inputs(inputs))
+    look = Look(machine, terrain, system.inputs(inputs), stops)
     options = Options(
         impact, dict(restitution or {}), friction, resolution, rest_speed, fall, dt, rtol, atol,
         events, margin,
     )  # fmt: skip
-    stops = [*breakpoints, *getattr(law, "breakpoints", ())]
-    run = Run(look, options, start, until, stops, machine.enter(state, z))
+    jumps = [*breakpoints, *getattr(law, "breakpoints", ())]
+    run = Run(look, options, start, until, jumps, machine.enter(state, z))
     try:
         return run.go()
     except DraisineError as error:

@@ -1,17 +1,17 @@
 """A machine on a terrain, seen at single states: gaps, contact rows, forces, what is near."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from draisine.errors import ConfigurationError, TerrainError
+from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
 from draisine.simulation import flow
 from draisine.simulation.free import Free
 from draisine.simulation.selection import Candidate, Key
 from draisine.system import Floats
-from draisine.terrain import Terrain
+from draisine.terrain import Feature, Terrain
 
 BORDER = 1e-7
 """By how much a contact may lie beyond the borders of a feature that it touches."""
@@ -32,8 +32,16 @@ Closed = tuple[Contact, int, float]
 class Look:
     """A free machine on a terrain, seen at single states."""
 
-    def __init__(self, machine: Free, terrain: Terrain, inputs: Floats) -> None:
+    def __init__(
+        self,
+        machine: Free,
+        terrain: Terrain,
+        inputs: Floats,
+        stops: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
         self.machine, self.terrain, self.inputs = machine, terrain, inputs
+        self.stops = dict(stops or {})
+        self._ends = self._joint_ends()
         self.n, self.pose = machine.speeds, 7 + machine.joints
         self.size = 3 * self.n + 26
         self.x = np.zeros(1 + self.pose + self.n + machine.states + len(inputs) + 6)
@@ -46,6 +54,28 @@ class Look:
         self._level = flow.bundle(machine, [(w, "face", None, level) for w in range(count)])
         for wheel in machine.wheels:
             self._check(wheel.name, float(wheel.crown))
+
+    def _joint_ends(self) -> dict[Contact, Feature]:
+        """Return both ends of every joint with stops, as contacts after those of the wheels."""
+        names = [joint.name for joint in self.machine.system.model.joints]
+        nowhere = np.full(3, np.inf)
+        out = {}
+        for name, ends in self.stops.items():
+            if name not in names:
+                raise ParameterError(f"stops: no joint {name!r}. {did_you_mean(name, names)}")
+            if not ends[0] < ends[1]:
+                raise ParameterError(f"stops of {name!r}: {ends[0]} is not below {ends[1]}.")
+            for k, (sign, end, label) in enumerate(
+                [(1.0, ends[0], "lower stop"), (-1.0, ends[1], "upper stop")]
+            ):
+                numbers = np.array([sign, end, 0.0, 0.0, 0.0, 0.0])
+                made = Feature(label, "stop", numbers, np.zeros((0, 7)), nowhere, nowhere)
+                out[Contact(len(self.machine.wheels) + names.index(name), k)] = made
+        return out
+
+    def feature(self, contact: Contact) -> Feature:
+        """Return what a contact touches: a feature of the terrain, or a joint's stop."""
+        return self._ends[contact] if contact in self._ends else self.terrain[contact.feature]
 
     def _check(self, name: str, crown: float) -> None:
         """Raise where a wheel cannot meet features of this terrain."""
@@ -61,14 +91,16 @@ class Look:
 
     def key(self, contact: Contact) -> Key:
         """Return a contact by name."""
-        wheel = self.machine.wheels[contact.wheel]
-        return wheel.name, self.terrain[contact.feature].name
+        joint = contact.wheel - len(self.machine.wheels)
+        if joint >= 0:
+            return self.machine.system.model.joints[joint].name, self.feature(contact).name
+        return self.machine.wheels[contact.wheel].name, self.feature(contact).name
 
     def bundle(self, contacts: Iterable[Contact]) -> flow.Bundle:
         """Return contacts for compiled code."""
         triples = []
         for contact in contacts:
-            feature = self.terrain[contact.feature]
+            feature = self.feature(contact)
             triples.append((contact.wheel, feature.kind, feature.motion, feature.numbers))
         return flow.bundle(self.machine, triples)
 
@@ -126,9 +158,16 @@ class Look:
         flow.meet(*(self.x, *self._level.arguments, seen))
         return seen[:, 3 * self.n + 11 : 3 * self.n + 14]
 
+    def reach(self, contact: Contact) -> float:
+        """Return how deep a contact may be at most: a wheel's radius."""
+        wheel = contact.wheel
+        return self.longest[wheel] if wheel < len(self.longest) else np.inf
+
     def near(self, t: float, y: Floats, margin: float) -> list[Contact]:
-        """Return all contacts that may come about while wheels move by no more than a margin."""
-        out = []
+        """Return all contacts that may come about while wheels move by no more than a margin, and
+        all stops.
+        """
+        out = list(self._ends)
         for w, centre in enumerate(self.centres(t, y)):
             found = self.terrain.near(centre, self.longest[w] + margin)
             out += [
@@ -149,7 +188,7 @@ class Look:
     def excess(self, contact: Contact, row: Floats) -> float:
         """Return by how much a contact is beyond the borders of its feature."""
         at = 3 * self.n + 20
-        return self.terrain[contact.feature].excess(row[at : at + 3], row[at + 3 : at + 6])
+        return self.feature(contact).excess(row[at : at + 3], row[at + 3 : at + 6])
 
     def carried(self, row: Floats) -> Floats:
         """Return the ground's own velocity (normal, along, across) in what a contact looks like."""
@@ -168,7 +207,7 @@ class Look:
 
     def above(self, contact: Contact, row: Floats) -> bool:
         """Return whether a wheel's centre is on the outer side of a face; edges count always."""
-        if self.terrain[contact.feature].kind != "face":
+        if self.feature(contact).kind != "face":
             return True
         at = 3 * self.n + 5
         point, N, centre = row[at : at + 9].reshape(3, 3)
@@ -195,6 +234,8 @@ class Look:
         at = 3 * self.n + 5
         for contact, row in zip(near, seen, strict=True):
             gap = self.gap(row)
+            if contact in self._ends:
+                continue
             valid = contact in shut or (gap > -1e-6 and self.excess(contact, row) <= BORDER)
             if valid and np.isfinite(gap) and gap < out[contact.wheel][0]:
                 out[contact.wheel] = (gap, row[at : at + 3].copy())

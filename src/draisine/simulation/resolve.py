@@ -80,7 +80,7 @@ class Resolver:
         best: dict[tuple[int, tuple[float, ...]], tuple[float, Contact]] = {}
         out = []
         for (contact, row), later in zip(touching, rows, strict=True):
-            if look.terrain[contact.feature].kind != "face":
+            if look.feature(contact).kind != "face":
                 out.append(contact)
                 continue
             group = (contact.wheel, tuple(np.round(look.axes(row)[0], 9).tolist()))
@@ -92,7 +92,7 @@ class Resolver:
 
     def _check(self, contact: Contact, row: Floats) -> None:
         """Raise where an edge lies in the plane of a disc."""
-        feature = self.look.terrain[contact.feature]
+        feature = self.look.feature(contact)
         if (
             feature.kind == "edge"
             and feature.motion is None
@@ -140,11 +140,13 @@ class Resolver:
         return Outcome(after, kept, True, blow.chosen.pushes, blow.trials)
 
     def _candidates(self, t: float, y: Floats, touching: Sequence[Contact]) -> list[Candidate]:
-        """Return contacts for an impact: with friction they may roll, without they slide."""
-        look = self.look
+        """Return contacts for an impact: with friction they may roll, without they slide; so do
+        stops.
+        """
+        look, wheels = self.look, len(self.look.machine.wheels)
         out = []
         for contact, row in zip(touching, look.meet(t, y, touching), strict=True):
-            mu = self.options.mu[look.machine.wheels[contact.wheel].name]
+            mu = self.options.mu.get(look.key(contact)[0] if contact.wheel < wheels else "", 0.0)
             out.append(look.candidate(contact, row, mu, 3 if mu > 0 else 1))
         return out
 
@@ -213,13 +215,16 @@ class Resolver:
         for (contact, k), push in zip(held, forces, strict=True):
             if push[0] > (1e-7 if contact in avoid else 0.0):
                 kept.append((contact, _begin(k, push, vdot, contact in slipping)))
-        if any(k.way is not None for _, k in kept):
-            y = self._kick(t, y, [k for _, k in kept])
+        y = self._hold(t, y, [k for _, k in kept])
         return y, [(c, k.rows, k.mu) for c, k in kept]
 
-    def _kick(self, t: float, y: Floats, closed: Sequence[Candidate]) -> Floats:
-        """Return the state with a first slip in the contacts that begin to slide."""
+    def _hold(self, t: float, y: Floats, closed: Sequence[Candidate]) -> Floats:
+        """Return the state in which rolling contacts do not slip, by impulses, and those that begin
+        to slide have a first slip.
+        """
         look = self.look
+        if not closed:
+            return y
         M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
         rows, wanted = [], []
         for k in closed:

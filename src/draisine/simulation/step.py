@@ -158,7 +158,7 @@ class Step:
             checks = [("force", 1e-7)]
             if np.isfinite(mu) and mu > 0:
                 checks.append(("cone", 1e-7) if rows == 3 else ("slip", 0.0))
-            if len(look.terrain[contact.feature].borders):
+            if len(look.feature(contact).borders):
                 checks.append(("border", 1e-12))
             for kind, slack in checks:
                 values = np.array(

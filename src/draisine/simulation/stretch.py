@@ -24,6 +24,7 @@ class Stretch:
     closed: tuple[Closed, ...]
     terrain: Terrain
     mode: Mode
+    stops: dict[str, tuple[float, float]]
 
     @property
     def states(self) -> int:
@@ -40,14 +41,15 @@ class Stretch:
         forces, world, base, points = np.zeros((4, wheels, 3, count))
         gaps = np.full((wheels, count), np.inf)
         rates = np.zeros((machine.speeds, count))
-        look = Look(machine, self.terrain, self.inputs)
+        look = Look(machine, self.terrain, self.inputs, self.stops)
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
         for i, (t, y) in enumerate(zip(times, self.y, strict=True)):
             rates[:, i], lam, rows = look.accelerate(t, y, self.closed)
             for (contact, *_), push, row in zip(self.closed, lam, rows, strict=True):
-                forces[contact.wheel, :, i] += push
-                world[contact.wheel, :, i] += push @ look.axes(row)
+                if contact.wheel < wheels:
+                    forces[contact.wheel, :, i] += push
+                    world[contact.wheel, :, i] += push @ look.axes(row)
             base[:, :, i] = world[:, :, i] @ rotation(y[:4])
             for w, (gap, point) in enumerate(look.nearest(t, y, self.closed)):
                 gaps[w, i], points[w, :, i] = gap, point

@@ -95,14 +95,15 @@ def _film(data: "Dataset", path: Path, fps: float, speed: float | None) -> None:
 
     motion = scene(data, choose)
     stage = Stage(motion, shown)
-    writer = PillowWriter(fps=fps) if path.suffix == ".gif" else FFMpegWriter(fps=fps, bitrate=2400)
+    rate: Any = fps  # a whole number would do for the stubs, but need not be one
+    film = PillowWriter(fps=rate) if path.suffix == ".gif" else FFMpegWriter(fps=rate, bitrate=2400)
     folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
     try:
         whole = folder / path.name
-        with writer.saving(stage.figure, str(whole), dpi=_DPI):
+        with film.saving(stage.figure, str(whole), dpi=_DPI):
             for k in range(len(motion.time)):
                 stage.show(k)
-                writer.grab_frame(facecolor="white")
+                film.grab_frame(facecolor="white")
         replace(whole, path)
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
@@ -121,7 +122,7 @@ class Stage:
         self.motion = motion
         self.figure: Any = Figure(figsize=(PIXELS[0] / _DPI, PIXELS[1] / _DPI), dpi=_DPI)
         FigureCanvasAgg(self.figure)
-        axes = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
+        axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
         wide = PIXELS[0] / PIXELS[1]
         axes.set(xlim=(-wide, wide), ylim=(-1.0, 1.0))
         axes.set_axis_off()
@@ -129,8 +130,8 @@ class Stage:
             name: axes.add_collection(LineCollection([], capstyle="round", zorder=z))
             for z, name in enumerate(("ground", "shadow", "tracks", "machine"))
         }
-        self.marks = axes.scatter([], [], zorder=5, edgecolors="white", linewidths=0.8)
-        small = {"fontsize": 9, "va": "top", "linespacing": 1.5}
+        self.marks: Any = axes.scatter([], [], zorder=5, edgecolors="white", linewidths=0.8)
+        small: dict[str, Any] = {"fontsize": 9, "va": "top", "linespacing": 1.5}
         axes.text(-0.96 * wide, 0.94, motion.title, fontsize=10, va="top", weight="bold")
         self.text = axes.text(-0.96 * wide, 0.81, "", **small)
         pace = "" if speed == 1.0 else f"{speed:g} times as fast"
@@ -160,6 +161,8 @@ class Stage:
 
     def _ground(self, camera: Camera) -> None:
         segments, fade = camera.grid(self.motion.ground, self.motion.size)
+        segments = np.concatenate([segments, self.motion.posts])
+        fade = np.append(fade, np.full(len(self.motion.posts), 0.6))
         flat, depth = camera.seen(segments)
         ahead = np.all(depth > camera.near, axis=1)
         self.layers["ground"].set(
@@ -207,7 +210,7 @@ class Stage:
             points = np.array([ball.radius for ball in motion.balls]) * camera.zoom / depth
             self.marks.set_offsets(flat)
             self.marks.set_sizes((points * PIXELS[1] / _DPI * 72.0) ** 2)
-            self.marks.set_facecolors([motion.colour(ball) for ball in motion.balls])
+            self.marks.set_facecolor([motion.colour(ball) for ball in motion.balls])
 
 
 def _settled(x: float) -> float:

@@ -9,8 +9,8 @@ import numpy as np
 from draisine.experiment.bodies import Floats
 from draisine.view.scene import Scene
 
-AZIMUTH, ELEVATION = -118.0, 16.0
-"""From where the camera looks, in degrees: from the right, a little behind, a little from above."""
+AZIMUTH = -118.0
+"""From where the camera looks, in degrees from the first heading: from the right, a little behind."""
 
 ZOOM = 3.2
 """Half the picture's height, at the distance one, is one over this."""
@@ -35,7 +35,7 @@ class Camera:
         e = np.array([1.0, 0.0, 0.0]) - u[0] * u
         e = e / np.linalg.norm(e)
         left = np.cross(u, e)
-        turn, rise = motion.heading + math.radians(AZIMUTH), math.radians(ELEVATION)
+        turn, rise = motion.heading + math.radians(AZIMUTH), motion.elevation
         back = math.cos(rise) * (math.cos(turn) * e + math.sin(turn) * left) + math.sin(rise) * u
         right = np.cross(u, back)
         right = right / np.linalg.norm(right)

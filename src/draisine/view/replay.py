@@ -2,6 +2,7 @@
 
 import html
 import json
+import math
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ import numpy as np
 
 from draisine.experiment.bodies import Floats
 from draisine.view.animate import WIDTHS
-from draisine.view.camera import AWAY, AZIMUTH, ELEVATION, ZOOM, cell_of
+from draisine.view.camera import AWAY, AZIMUTH, ZOOM, cell_of
 from draisine.view.scene import Scene, scene
 from draisine.view.style import COLOURS, words
 
@@ -85,14 +86,15 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
             }
             for k, reading in enumerate(motion.readings)
         ],
+        "posts": _rounded(motion.posts),
         "focus": _rounded(motion.focus),
         "up": motion.up.tolist(),
         "ground": motion.ground,
         "size": motion.size,
         "cell": cell_of(motion.size),
         "camera": {
-            "azimuth": motion.heading + np.radians(AZIMUTH),
-            "elevation": np.radians(ELEVATION),
+            "azimuth": motion.heading + math.radians(AZIMUTH),
+            "elevation": motion.elevation,
             "away": AWAY * motion.size,
             "zoom": ZOOM,
         },
@@ -111,9 +113,8 @@ def _rounded(values: Floats) -> list[float | None]:
 def _quaternions(R: Floats) -> Floats:
     """Return unit quaternions of rotations, scalar first, without jumps of their signs."""
     trace = np.trace(R, axis1=1, axis2=2)
-    squares = np.column_stack([trace, R[:, 0, 0], R[:, 1, 1], R[:, 2, 2]])
-    squares = (1.0 + 2.0 * squares - trace[:, None]) / 4.0
-    squares[:, 0] = (1.0 + trace) / 4.0
+    diagonal = np.diagonal(R, axis1=1, axis2=2)
+    squares = np.column_stack([1.0 + trace, 1.0 + 2.0 * diagonal - trace[:, None]]) / 4.0
     x, y, z = R[:, 2, 1] - R[:, 1, 2], R[:, 0, 2] - R[:, 2, 0], R[:, 1, 0] - R[:, 0, 1]
     xy, xz, yz = (R[:, i, j] + R[:, j, i] for i, j in ((0, 1), (0, 2), (1, 2)))
     products = np.stack([x, y, z, xy, xz, yz], axis=1) / 4.0

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LIFTED = 2e-3
 """A contact farther than this from the ground, m, leaves no track."""
 
+FROM_ASIDE, FROM_ABOVE = 16.0, 48.0
+"""How high the camera stands, in degrees; the second for machines that live in the plane."""
+
 _CALM = 0.8
 """The camera follows the mean of so many seconds."""
 
@@ -39,7 +42,9 @@ class Scene:
 
     `tracks` are the ways of the contacts on the ground, not a number where they fly; `focus` is
     where the camera looks, `size` the radius of the machine about it; `ground` is the height of the
-    plane that is drawn, `up` points against gravity and `heading` is where the machine headed first.
+    plane that is drawn, `up` points against gravity, `heading` is where the machine headed first and
+    `elevation` from how high it is best seen, in rad. Where the tracks climb, `posts` (posts, 2, 3)
+    stand below them and show the ground that they were on.
     """
 
     title: str
@@ -55,6 +60,8 @@ class Scene:
     ground: float
     up: Floats
     heading: float
+    elevation: float
+    posts: Floats
     readings: list[Reading]
 
     def lines(self, k: int) -> list[Floats]:
@@ -94,6 +101,8 @@ def scene(data: "Dataset", choose: Callable[[Floats], Floats]) -> Scene:
     low, high = outline.min(axis=1), outline.max(axis=1)
     focus = _calm((low + high) / 2.0, float(time[-1] - time[0]) / max(len(time) - 1, 1))
     size = float(np.median(np.linalg.norm(high - low, axis=1))) / 2.0 or 1.0
+    tracks = _tracks(taken, model)
+    ground = _lowest(tracks) if model.contacts else float(low[:, 2].min())
     return Scene(
         title=str(data.attrs.get("title", data.attrs.get("vehicle", ""))),
         time=time,
@@ -102,12 +111,14 @@ def scene(data: "Dataset", choose: Callable[[Floats], Floats]) -> Scene:
         p=p,
         parts=drawn,
         balls=marks,
-        tracks=_tracks(taken, model),
+        tracks=tracks,
         focus=focus,
         size=size,
-        ground=0.0 if model.contacts else float(low[:, 2].min()),
+        ground=ground,
         up=_up(model),
         heading=float(data["yaw"].values[0]) if "yaw" in data else 0.0,
+        elevation=float(np.radians(FROM_ABOVE if _flat(low, high) else FROM_ASIDE)),
+        posts=_posts(tracks, ground, size / 5.0),
         readings=_readings(bodies),
     )
 
@@ -118,7 +129,9 @@ def _nearest(known: Floats, wanted: Floats) -> "np.ndarray[tuple[int], np.dtype[
     return np.where(wanted - known[right - 1] <= known[right] - wanted, right - 1, right)
 
 
-def _outline(names: tuple[str, ...], R: Floats, p: Floats, drawn: list[Part], marks: list[Ball]) -> Floats:
+def _outline(
+    names: tuple[str, ...], R: Floats, p: Floats, drawn: list[Part], marks: list[Ball]
+) -> Floats:
     """Return all that is drawn of a machine as points, (times, points, 3)."""
     clouds = [(part.body, part.points) for part in drawn]
     clouds += [(ball.body, ball.centre[None, :]) for ball in marks]
@@ -129,6 +142,12 @@ def _outline(names: tuple[str, ...], R: Floats, p: Floats, drawn: list[Part], ma
         b = names.index(body)
         placed.append(p[:, b, None, :] + np.einsum("tij,nj->tni", R[:, b], points))
     return np.concatenate(placed, axis=1)
+
+
+def _flat(low: Floats, high: Floats) -> bool:
+    """Return whether a machine is much wider than high."""
+    extent = np.median(high - low, axis=0)
+    return bool(extent[2] < 0.1 * np.linalg.norm(extent))
 
 
 def _calm(way: Floats, step: float) -> Floats:
@@ -153,6 +172,25 @@ def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
             way[np.abs(data["gap"].sel(contact=contact.name).values) > LIFTED] = np.nan
         found[contact.name] = way
     return found
+
+
+def _lowest(tracks: dict[str, Floats]) -> float:
+    """Return the height of the lowest ground that was touched; zero where the ground is level."""
+    heights = np.concatenate([np.zeros(1), *(way[:, 2] for way in tracks.values())])
+    lowest = float(np.nanmin(heights))
+    return lowest if lowest < -LIFTED else 0.0
+
+
+def _posts(tracks: dict[str, Floats], ground: float, spacing: float) -> Floats:
+    """Return lines from the ground up to tracks that run above it, evenly spaced along them."""
+    found = [np.zeros((0, 2, 3))]
+    for way in tracks.values():
+        tops = way[np.isfinite(way).all(axis=1)]
+        along = np.cumsum(np.linalg.norm(np.diff(tops, axis=0, prepend=tops[:1]), axis=1))
+        tops = tops[np.unique(along // spacing, return_index=True)[1]]
+        tops = tops[tops[:, 2] > ground + LIFTED]
+        found.append(np.stack([tops, tops * [1.0, 1.0, 0.0] + [0.0, 0.0, ground]], axis=1))
+    return np.concatenate(found)
 
 
 def _up(model: Model) -> Floats:

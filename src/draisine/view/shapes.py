@@ -48,6 +48,9 @@ def parts(model: Model) -> list[Part]:
             found.append(Part(body.name, "link", _around(corners)))
         if free and np.any(np.asarray(body.inertia, float)):
             found.append(Part(body.name, "box", _box(body, size)))
+        elif free and len(corners) == 1 and float(body.mass) > 0:
+            small = Body(body.name, 0.0, body.com, np.eye(3))
+            found.append(Part(body.name, "box", _box(small, 0.6 * size)))
         for wheel in rolling:
             found += _wheel(wheel)
     for contact in model.contacts:

@@ -25,7 +25,8 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
     angles, radius, growth = (plain(panel) for panel in panels)
     for k, name in enumerate(("lean", "steer")):
         _line(angles, k, speed, np.degrees(data[name].values), stable, name)
-    angles.plot([], [], color=GREY, linewidth=4.5, label="stable")
+    if stable.any():
+        angles.plot([], [], color=GREY, linewidth=4.5, label="stable")
     angles.set_ylabel("angle (deg)")
     legend(angles)
     _line(radius, 0, speed, data["radius"].values, stable)
