@@ -14,13 +14,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from draisine.errors import DraisineError
     from draisine.initial import state
+    from draisine.simulation.hybrid import simulate_on
     from draisine.simulation.loop import simulate
     from draisine.simulation.trajectory import Trajectory
     from draisine.system import State, System, compile
 
 __version__ = "0.1.0"
 
-__all__ = ["DraisineError", "State", "System", "Trajectory", "compile", "simulate", "state"]
+__all__ = [
+    "DraisineError",
+    "State",
+    "System",
+    "Trajectory",
+    "compile",
+    "simulate",
+    "simulate_on",
+    "state",
+]
 
 _HOMES = {
     "DraisineError": "errors",
@@ -29,6 +39,7 @@ _HOMES = {
     "Trajectory": "simulation.trajectory",
     "compile": "system",
     "simulate": "simulation.loop",
+    "simulate_on": "simulation.hybrid",
     "state": "initial",
 }
 

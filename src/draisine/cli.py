@@ -107,6 +107,7 @@ def welcome() -> None:
 
 Try first:
   draisine run                     a bicycle steadies itself; a table, a figure, the data
+  draisine run --animate run.html  the same, to look at from all sides in a browser
   draisine list                    vehicles, scenarios, parameter sets ...
   draisine show whipple            the bicycle: bodies, joints, contacts, parameters
   draisine check                   published numbers against ours
@@ -358,10 +359,14 @@ def _animate(
     data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | None = None
 ) -> None:
     """Write a film or a replay, and say where."""
+    from draisine.errors import SimulationError
     from draisine.view.animate import animate
 
-    with _working(f"drawing {path}"):
-        animate(data, path, fps=fps, speed=speed)
+    try:
+        with _working(f"drawing {path}"):
+            animate(data, path, fps=fps, speed=speed)
+    except KeyboardInterrupt:
+        raise SimulationError(f"interrupted; {path} was not written.") from None
     if not quiet:
         print(f"{'replay' if path.suffix == '.html' else 'film'}: {path}")
 

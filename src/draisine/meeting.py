@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from draisine.codegen.program import Program, trace_program
-from draisine.derivation import Law, base_rotation
-from draisine.errors import ModelError
+from draisine.derivation import Law, UntraceableLawError, base_rotation
+from draisine.errors import ModelError, did_you_mean
 from draisine.lie import quaternion_rate
 from draisine.mechanics import constraints, energy
 from draisine.mechanics.features import meet, place
@@ -122,10 +122,17 @@ class Meetings:
         total = self.symbols["w"]
         if self.law is None:
             return total, array([])
-        given, rates = self.law(self._view(), self.symbols["z"])
+        try:
+            given, rates = self.law(self._view(), self.symbols["z"])
+        except (TypeError, AttributeError, ValueError) as error:
+            raise UntraceableLawError(
+                f"on a terrain control laws must be traceable, and this one is not: {error}"
+            ) from error
         names = list(self.model.inputs)
         extra: list[Scalar] = [0.0] * len(names)
         for name, value in given.items():
+            if name not in names:
+                raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
             extra[names.index(name)] = value
         return total + array(extra), array(list(rates))
 

@@ -119,8 +119,9 @@ def test_a_run_that_has_to_stop_tells_and_keeps_what_it_has(capsys, monkeypatch)
 
     said(capsys, "run", PASSIVE, "--until", "0.1")
     monkeypatch.setattr(dop853, "advance", impatient)
-    assert main(["run", PASSIVE, "--out", "part.nc"]) == 1
+    assert main(["run", PASSIVE, "--out", "part.nc", "--animate", "part.gif"]) == 1
     told = capsys.readouterr()
+    assert not Path("part.gif").exists()
     assert "interrupted after 0 s of 5 s" in told.err
     assert "data: part.nc" in told.out
     assert Path("part.nc").exists()
@@ -159,6 +160,52 @@ def test_eigenvalues(capsys):
     found = json.loads(said(capsys, "eigenvalues", "--speed", "4:5:2", "--set", "mB=90", "--json"))
     assert found["speed"] == [4.0, 5.0]
     assert len(found["eigenvalues"]["real"]["weave"]) == 2
+
+
+def test_steady_circles(capsys):
+    """From the capsize speed (Meijaard et al. 2007) to the static end (Basu-Mandal et al. 2007)."""
+    out = said(capsys, "steady", "--plot", "circles.png", "--out", "circles.nc")
+    assert "6.02426201539 m/s (capsize speed)" in out
+    assert "to rest with lean 0 deg and steer -76.7614 deg" in out
+    assert "no circle is stable" in out
+    assert "straight" in out
+    assert Path("circles.png").read_bytes().startswith(b"\x89PNG")
+    assert "figure: again.svg" in said(capsys, "plot", "circles.nc", "--out", "again.svg")
+    found = json.loads(said(capsys, "steady", "whipple", "--json"))
+    motions = found["motions"]
+    assert motions["rear_wheel_speed"][0] == pytest.approx(6.0242620153883589, rel=1e-12)
+    assert motions["radius"][0] is None
+    assert motions["steer"][-1] == pytest.approx(-1.3397399115, abs=1e-9)
+    assert motions["rear_wheel_speed"][-1] == pytest.approx(0.0, abs=1e-12)
+    assert motions["radius"][-1] == pytest.approx(motions["radius"][-2], rel=0.05)
+    assert not any(motions["stable"])
+    assert {len(column) for column in motions.values()} == {len(motions["lean"])}
+
+
+def test_steady_circles_of_other_bicycles(capsys):
+    out = said(capsys, "steady", "--reversed", "--out", "circles.csv")
+    assert "from straight running at 7.90081190244 m/s" in out
+    assert "circles are stable, at speeds from 4.58" in out
+    assert Path("circles.csv").read_text().startswith("motion,rear_wheel_speed,")
+    heavy = json.loads(said(capsys, "steady", "--set", "mB=90", "--json"))
+    assert heavy["parameters"]["mB"] == 90.0
+    assert heavy["motions"]["rear_wheel_speed"][0] != pytest.approx(6.0242620153883589, abs=1e-3)
+
+
+def test_animations(capsys):
+    out = said(capsys, "run", PASSIVE, "--until", "0.4", "--out", "a.nc", "--animate", "a.gif")
+    assert "film: a.gif" in out
+    assert Path("a.gif").read_bytes().startswith(b"GIF89a")
+    assert said(capsys, "animate", "a.nc") == "replay: a.html\n"
+    page = Path("a.html").read_text(encoding="utf-8")
+    assert "http" not in page
+    assert '"title":"A riderless push' in page
+    out = said(capsys, "animate", "a.nc", "slow.gif", "--fps", "5", "--speed", "0.5")
+    assert out == "film: slow.gif\n"
+    found = json.loads(said(capsys, "run", "a.nc", "--animate", "b.html", "--json"))
+    assert found["final"]["time"] == 0.4
+    assert Path("b.html").exists()
+    assert sorted(os.listdir()) == ["a.gif", "a.html", "a.nc", "b.html", "slow.gif"]
 
 
 def test_another_formulation(capsys):

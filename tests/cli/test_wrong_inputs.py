@@ -65,6 +65,21 @@ COMMANDS = [
     (["eigenvalues", "whipple", "--speed", "0-10"], "write LOW:HIGH:COUNT"),
     (["eigenvalues", "whipple", "--speed", "5:2:7"], "low must be below high"),
     (["eigenvalues", "rolling_disc"], "is no bicycle"),
+    (["steady", "rolling_disc"], "is no bicycle"),
+    (["steady", "wipple"], "Did you mean 'whipple'?"),
+    (["steady", "--set", "mBB=90"], "Did you mean 'mB'?"),
+    (["steady", "--set", "mB=18deg"], "'18deg' is an angle, but this is in kg"),
+    (["steady", "--parameter-set", "bench"], "Did you mean 'benchmark'?"),
+    (["steady", "--plot", "circles.bmp"], ".png, .svg, .pdf"),
+    (["steady", "--out", "circles.xls"], ".nc, .zarr, .csv"),
+    (["run", PASSIVE, "--animate", "run.avi"], ".gif, .mp4, .html"),
+    (["run", PASSIVE, "--animate", "no/such/run.gif"], "no folder 'no/such'"),
+    (["run", "meijaard2007/matrices", "--animate", "run.gif"], "--animate goes with runs"),
+    (["run", "mauny2018/contact-maps", "--animate", "run.html"], "of the kind 'map'"),
+    (["animate", "nowhere.nc", "run.gif"], "nowhere.nc: no such file"),
+    (["animate", "broken.nc"], "broken.nc: is not a dataset"),
+    (["animate", "notes.txt", "run.gif"], "results are .nc or .zarr"),
+    (["animate", "notes.txt", "run.txt"], ".gif, .mp4, .html"),
 ]
 
 FILES = [

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.errors import ContactSetError, ParameterError
+from draisine.errors import ContactSetError, DraisineError, ModelError, ParameterError
 from draisine.registry import names
 from draisine.simulation.hybrid import EnergyWarning, simulate_on
 from draisine.simulation.impacts import newton, plastic
@@ -131,3 +131,17 @@ def test_runs_are_faster_than_real_time():
     began = time.process_time()
     simulate_on(bicycle(), plane(), placed((0.0, 0.0, PARAMETERS["rR"] + 0.1)), 3.0)
     assert time.process_time() - began < 3.0
+
+
+def test_laws_that_cannot_be_traced_say_so():
+    def reckless(view, z):
+        return {"steer": 1.0 if float(view.lean) > 0 else -1.0}, ()
+
+    def mistaken(view, z):
+        return {"stear": 1.0}, ()
+
+    state = placed((0.0, 0.0, 1.0))
+    with pytest.raises(DraisineError, match="traceable"):
+        simulate_on(bicycle(), plane(), state, 0.1, law=reckless)
+    with pytest.raises(ModelError, match="steer"):
+        simulate_on(bicycle(), plane(), state, 0.1, law=mistaken)

@@ -8,12 +8,14 @@ from typing import Any, get_args, get_type_hints
 from draisine.control.time_inputs import SIGNALS, TimeInputs
 from draisine.control.together import Together
 from draisine.derivation import state_names
+from draisine.experiment.ground import placed
 from draisine.experiment.numbers import number
 from draisine.experiment.scenario import RunScenario, Vehicle
 from draisine.initial import state
 from draisine.model import Model, Prismatic
 from draisine.registry import find
 from draisine.system import State, System, compile
+from draisine.terrain import Terrain
 from draisine.vehicles.sets import parameter_set
 
 
@@ -42,12 +44,18 @@ def law_of(scenario: RunScenario) -> Any:
     return laws[0] if len(laws) == 1 else Together(tuple(laws))
 
 
-def state_of(system: System, initial: Mapping[str, Any]) -> State:
-    """Return the initial state that a scenario asks for."""
+def state_of(system: System, initial: Mapping[str, Any], terrain: Terrain | None = None) -> State:
+    """Return the initial state that a scenario asks for; on a terrain where it is placed."""
     units = state_units(system.model)
-    asked = {k: number(v, units[k]) for k, v in initial.items() if k != "contacts"}
-    contacts = initial.get("contacts")
-    return state(system, mode=contacts, **asked)
+    asked = {k: number(v, units[k]) for k, v in initial.items() if k not in WORDS}
+    found = state(system, mode=initial.get("contacts"), **asked)
+    if terrain is None or "place" not in initial:
+        return found
+    return placed(system.model, terrain, found, initial["place"])
+
+
+WORDS = ("contacts", "place")
+"""What an initial state may say beside names and numbers."""
 
 
 def is_numeric(vehicle: Callable[..., Model], name: str) -> bool:
@@ -83,6 +91,10 @@ def law_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
         if len(value) != wanted:
             raise ValueError(f"{value!r} has {len(value)} entries, it needs {wanted}")
         return tuple(number(x) for x in value)
+    if "bool" in kind:
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is neither true nor false")
+        return value
     if "str" in kind:
         if not isinstance(value, str):
             raise ValueError(f"{value!r} is not a name")

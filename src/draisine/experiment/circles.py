@@ -8,12 +8,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import draisine
+from draisine.analysis.canonical import canonical
+from draisine.analysis.critical import critical_of
 from draisine.analysis.equilibrium import Steady
 from draisine.analysis.steady import circular_motions
 from draisine.analysis.variation import vary
+from draisine.errors import ParameterError
 from draisine.experiment.bodies import Floats
 from draisine.experiment.build import system_of
 from draisine.experiment.library import accept
+from draisine.system import System
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -59,6 +63,7 @@ def hands_free(
     }
     system = system_of(accept("steady", "steady", content).scenario.vehicle)
     begun = time.perf_counter()
+    _check_start(system, reversed)
     found = circular_motions(system, reversed=reversed, step=STEP)
     growth = _growth(found.eigenvalues)
     backwards = _growth(-found.eigenvalues)
@@ -89,6 +94,18 @@ def hands_free(
             "seconds": time.perf_counter() - begun,
         },
     )
+
+
+def _check_start(system: System, reversed: bool) -> None:
+    """Raise where there is no straight running from which circles branch off."""
+    found = canonical(system)  # tells what is no bicycle
+    if reversed:
+        found = canonical(system, about={"steer": np.pi})
+    if not np.isfinite(critical_of(found).capsize):
+        raise ParameterError(
+            f"{system.vehicle.__name__} has no capsize speed with these parameters; the circles "
+            "start from straight running at that speed."
+        )
 
 
 def _growth(eigenvalues: Floats) -> Floats:

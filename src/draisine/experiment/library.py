@@ -90,7 +90,7 @@ def _content(where: str) -> tuple[str, str, dict[str, Any]]:
     if path.suffix in (".nc", ".zarr"):
         return _inside(path)
     if path.suffix == ".toml":
-        return path.stem, where, _parsed(where, _text(path))
+        return path.stem, where, _anchored(_parsed(where, _text(path)), path.parent)
     shipped = _shipped()
     if where not in shipped:
         if path.exists():
@@ -120,6 +120,16 @@ def _parsed(file: str, text: str) -> dict[str, Any]:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise DataError(f"{file}: not TOML: {error}.") from None
+
+
+def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a scenario whose terrain is found from anywhere: its file stands beside the
+    scenario's.
+    """
+    terrain = content.get("terrain")
+    if isinstance(terrain, dict) and isinstance(terrain.get("file"), str):
+        terrain["file"] = str((folder / terrain["file"]).resolve())
+    return content
 
 
 def _inside(path: Path) -> tuple[str, str, dict[str, Any]]:

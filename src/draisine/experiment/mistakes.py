@@ -8,6 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel, ValidationError
 
 from draisine.errors import did_you_mean
+from draisine.experiment.ground import GROUNDS
 from draisine.experiment.scenario import Ramp, Sine, Step, Table
 
 SIGNALS = {"step": Step, "ramp": Ramp, "sine": Sine, "table": Table}
@@ -37,10 +38,12 @@ def structure_mistakes(model: type[BaseModel], content: Mapping[str, Any]) -> li
 
 def _translated(model: type[BaseModel], content: Mapping[str, Any], error: Any) -> Mistake:
     """Return one of pydantic's errors in our words."""
-    where = [
-        part for k, part in enumerate(error["loc"])
-        if not (k == 2 and error["loc"][0] == "inputs" and part in SIGNALS)
-    ]  # fmt: skip
+    tags: dict[Any, tuple[int, dict[str, Any]]] = {
+        "inputs": (2, SIGNALS),
+        "terrain": (1, GROUNDS),
+    }
+    at, shapes = tags.get(error["loc"][0], (-1, {}))
+    where = [x for k, x in enumerate(error["loc"]) if not (k == at and x in shapes)]
     path = key_path(where)
     kind, given = error["type"], error["input"]
     context = error.get("ctx", {})
@@ -56,7 +59,7 @@ def _translated(model: type[BaseModel], content: Mapping[str, Any], error: Any) 
             path, given = f"{path}.shape", given.get("shape")
         return Mistake(path, f"must be {wanted}.", given)
     if kind == "union_tag_not_found":
-        return Mistake(f"{path}.shape", f"is missing. Take one of: {', '.join(SIGNALS)}.")
+        return Mistake(f"{path}.shape", f"is missing. Take one of: {', '.join(shapes)}.")
     if kind == "string_pattern_mismatch" and where[-1] == "doi":
         return Mistake(path, "is not a DOI; write it without address: '10.1098/...'.", given)
     text = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
@@ -88,6 +91,9 @@ def _allowed(model: type[BaseModel], content: Any, where: list[Any]) -> list[str
         if isinstance(part, int):
             if not (isinstance(here, type) and issubclass(here, BaseModel)):
                 here = SIGNALS.get(content.get("shape", ""), Step)
+            continue
+        if part == "terrain":
+            here = GROUNDS[content["shape"]]
             continue
         annotation = here.model_fields[part].annotation
         inner = [a for a in (annotation, *get_args(annotation)) if inspect.isclass(a)]

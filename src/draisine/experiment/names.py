@@ -7,6 +7,7 @@ from typing import Any
 
 from draisine.errors import DraisineError, did_you_mean
 from draisine.experiment.build import is_numeric, law_value, make_law, state_units, upright
+from draisine.experiment.footing import footing_mistakes
 from draisine.experiment.linear import KNOWN
 from draisine.experiment.mistakes import Mistake, key_path, structure_mistakes
 from draisine.experiment.numbers import number
@@ -47,6 +48,7 @@ class _Names:
         self._inputs(model)
         self._control(model)
         self._methods()
+        self.found += footing_mistakes(self.content, model)
         self._map(model)
         self._expected(model)
         return self.found
@@ -118,6 +120,8 @@ class _Names:
             path = f"initial.{name}"
             if name == "contacts":
                 self._statuses(model, value, path)
+            elif name == "place":
+                continue  # see footing
             elif name not in units:
                 text = f"nothing of {self._table('vehicle')['name']} is called so. "
                 self._add(path, text + did_you_mean(name, units), value)

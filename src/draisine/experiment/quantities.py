@@ -14,6 +14,7 @@ import numpy as np
 
 from draisine.errors import ParameterError, did_you_mean
 from draisine.experiment.bodies import Bodies, Floats, system_of
+from draisine.experiment.events import EventQuestion, parse_event
 from draisine.experiment.numbers import number
 from draisine.model import Model, Wheel
 from draisine.system import State
@@ -115,6 +116,8 @@ def _formulation_difference(bodies: Bodies, _: str) -> Floats:
     """Return how far the accelerations are from those by multipliers, relative to their size."""
     system, data = system_of(bodies.data), bodies.data
     mode = json.loads(data.attrs["mode"])
+    if not isinstance(mode, dict):
+        raise ParameterError("formulation_difference is not told of runs on a terrain.")
     parts = (data[n].values for n in ("orientation", "position", "shape", "speeds"))
     states = zip(*parts, strict=True)
     times, ours = data["time"].values, data["accelerations"].values
@@ -321,7 +324,7 @@ class Question:
         return _REDUCERS[self.reducer](t, x)
 
 
-def parse_question(text: str, model: Model) -> Question:
+def parse_question(text: str, model: Model) -> Question | EventQuestion:
     """Return what a text asks for, or say what is wrong with it.
 
     >>> from draisine.vehicles.whipple import whipple
@@ -329,6 +332,9 @@ def parse_question(text: str, model: Model) -> Question:
     Question(series='lean', reducer='time when', level=1.5707963267948966)
     """
     text = " ".join(text.split())
+    event = parse_event(text, model)
+    if event is not None:
+        return event
     when = _WHEN.fullmatch(text)
     if when:
         parse_series(when.group(1), model)
@@ -345,7 +351,7 @@ def parse_question(text: str, model: Model) -> Question:
     if rest and "[" not in first:
         raise ParameterError(
             f"{text!r} asks for nothing known. {did_you_mean(first, _REDUCERS)} Examples: 'final "
-            "lean', 'max steer', 'time when lean = 45deg'."
+            "lean', 'max steer', 'time when lean = 45deg', 'collision 1 time'."
         )
     parse_series(text, model)
     return Question(text)
@@ -353,7 +359,7 @@ def parse_question(text: str, model: Model) -> Question:
 
 def crossing(t: Floats, x: Floats) -> float:
     """Return when x first passes zero, by the cubic through the four samples around; NaN where it
-    never does.
+    never does. Times that stand twice are events: there x may jump, and no cubic goes across.
 
     >>> t = np.linspace(0.0, 2.0, 21)
     >>> crossing(t, t**3 - 0.729)
@@ -363,8 +369,13 @@ def crossing(t: Floats, x: Floats) -> float:
     if x[0] == 0.0 or not len(found):
         return float(t[0]) if x[0] == 0.0 else float("nan")
     k = int(found[0])
-    low = max(0, min(k - 1, len(t) - 4))
-    around = slice(low, low + 4)
+    if t[k] == t[k + 1]:
+        return float(t[k])
+    jumps = np.nonzero(t[1:] == t[:-1])[0] + 1
+    first = max(jumps[jumps <= k], default=0)
+    last = min(jumps[jumps > k], default=len(t))
+    low = max(first, min(k - 1, last - 4))
+    around = slice(low, min(low + 4, last))
     cubic = np.polynomial.Polynomial.fit(t[around], x[around], len(t[around]) - 1)
     guess = t[k] - x[k] * (t[k + 1] - t[k]) / (x[k + 1] - x[k])
     slope = cubic.deriv()

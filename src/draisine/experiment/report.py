@@ -1,11 +1,12 @@
 """A result in a few words: for people as a table, for programs as plain data."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
+from draisine.experiment.events import told
 from draisine.experiment.linear import MODES
 from draisine.experiment.quantities import series, unit_of
 from draisine.experiment.run import Result
@@ -42,7 +43,8 @@ def summary(result: Result) -> dict[str, Any]:
         return found
     E, T, U = (result.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
     scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
-    gap = float(np.abs(result.data["gap"].values).max()) if "gap" in result.data else None
+    gaps = np.abs(result.data["gap"].values) if "gap" in result.data else np.zeros(0)
+    gap = float(gaps[np.isfinite(gaps)].max()) if np.isfinite(gaps).any() else None
     found["final"] = final(result)
     found["energy"] = {
         "start": float(E[0]),
@@ -51,13 +53,8 @@ def summary(result: Result) -> dict[str, Any]:
     }
     found["max_gap"] = gap
     found["events"] = [
-        {
-            "time": event.t,
-            "kind": event.kind,
-            "contact": [":".join(key) for key in event.contacts],
-            "impulse": {":".join(k): [float(x) for x in v] for k, v in event.impulses.items()},
-        }
-        for event in result.events
+        {name: event[name] for name in ("time", "kind", "contact", "impulse", "energy", "gain")}
+        for event in told(result.events)
     ]
     return found
 
@@ -121,8 +118,28 @@ def remarks(result: Result) -> list[str]:
     ]
     if found["max_gap"] is not None:
         lines.append(f"largest gap of a contact: {found['max_gap']:.1e} m")
+    lines += event_lines(found["events"])
     time = result.data["time"].values
     lines.append(f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, {seconds}")
+    return lines
+
+
+MANY = 12
+"""So many events are told to people one by one."""
+
+
+def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a line per event: when, what, where, and the normal impulses."""
+    lines = []
+    for event in events[:MANY]:
+        pushes = [f"{name} {push[0]:.6g} N s" for name, push in event["impulse"].items()]
+        made = ""
+        if pushes and event["gain"] > 1e-9 * max(1.0, abs(event["energy"])):
+            made = f"; it creates {event['gain']:.3g} J"
+        what = ", ".join(pushes or event["contact"])
+        lines.append(f"{event['time']:.9f} s  {event['kind']:9s}  {what}{made}".rstrip())
+    if len(events) > MANY:
+        lines.append(f"... and {len(events) - MANY} more events")
     return lines
 
 

@@ -3,6 +3,7 @@
 import json
 import math
 import time
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,7 @@ import draisine
 from draisine.errors import SimulationError
 from draisine.experiment.bodies import Bodies
 from draisine.experiment.build import law_of, state_of, system_of
+from draisine.experiment.events import told
 from draisine.experiment.library import Loaded
 from draisine.experiment.linear import straight_running
 from draisine.experiment.maps import mapped
@@ -24,10 +26,12 @@ from draisine.experiment.scenario import (
     StateScenario,
 )
 from draisine.simulation.by_formulation import simulate_by
+from draisine.simulation.hybrid import EnergyWarning, simulate_on
 from draisine.simulation.loop import simulate
 from draisine.simulation.mode import Event
 from draisine.simulation.trajectory import Arc, Trajectory
 from draisine.system import State, System
+from draisine.terrain import Terrain
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -80,7 +84,8 @@ def run(loaded: Loaded) -> Result:
 
 
 def _run(loaded: Loaded, scenario: RunScenario, system: System) -> Result:
-    start, law, how = state_of(system, scenario.initial), law_of(scenario), scenario.run
+    terrain = scenario.terrain.terrain() if scenario.terrain is not None else None
+    start, law, how = state_of(system, scenario.initial, terrain), law_of(scenario), scenario.run
     begun = time.perf_counter()
     steps: dict[str, Any] = {
         "dt": how.dt,
@@ -89,6 +94,9 @@ def _run(loaded: Loaded, scenario: RunScenario, system: System) -> Result:
         "atol": how.atol,
     }
     try:
+        if terrain is not None:
+            ridden = _ride(scenario, system, terrain, start, law)
+            return _result(loaded, system, ridden, time.perf_counter() - begun)
         if how.formulation != "projected":
             other = simulate_by(how.formulation, system, start, how.until, **steps)
             return _result(loaded, system, other, time.perf_counter() - begun)
@@ -110,6 +118,32 @@ def _run(loaded: Loaded, scenario: RunScenario, system: System) -> Result:
     return _result(loaded, system, trajectory, time.perf_counter() - begun)
 
 
+def _ride(
+    scenario: RunScenario, system: System, terrain: Terrain, start: State, law: Any
+) -> Trajectory:
+    """Return a run on a terrain; events tell of energy that an impact creates, so no warning does."""
+    how, touch = scenario.run, scenario.contact
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EnergyWarning)
+        return simulate_on(
+            system,
+            terrain,
+            start,
+            how.until,
+            dt=how.dt,
+            law=law,
+            impact=touch.impact,
+            restitution=touch.restitution,
+            mu=touch.friction,
+            resolution=touch.resolution,
+            rest_speed=touch.rest_speed,
+            fall=how.fall,
+            rtol=how.rtol,
+            atol=how.atol,
+            events=how.events,
+        )
+
+
 def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory:
     """Return one state as a trajectory of one sample."""
     machine = system.machine()
@@ -123,6 +157,8 @@ def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory
 
 def _result(loaded: Loaded, system: System, found: Trajectory, seconds: float) -> Result:
     data = _signed(loaded, system, found.to_xarray())
+    if found.events:
+        data.attrs["events"] = json.dumps(told(found.events))
     return Result(loaded, data, found.outcome, seconds, system, found.events)
 
 

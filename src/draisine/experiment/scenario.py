@@ -10,23 +10,22 @@ A scenario is a TOML file with a `kind`:
 Unknown keys are mistakes. Names and numbers are checked before anything runs.
 """
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
-    BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     TypeAdapter,
     WithJsonSchema,
     model_validator,
 )
 
+from draisine.experiment.ground import GroundPart
 from draisine.experiment.numbers import NUMBER_SCHEMA, NotNegative, Number, Positive, number
-
-Text = Annotated[str, Field(min_length=1)]
+from draisine.experiment.part import Limit, Part, Text, limit
 
 
 def _numbers(value: Any) -> float | list[float]:
@@ -55,6 +54,10 @@ def _drift(value: Any) -> str | float:
     return number(value)
 
 
+def _friction(value: Any) -> float | dict[str, float]:
+    return {k: limit(v) for k, v in value.items()} if isinstance(value, dict) else limit(value)
+
+
 _LIST_SCHEMA = {"type": "array", "items": NUMBER_SCHEMA, "minItems": 1}
 Numbers = Annotated[
     float | list[float],
@@ -68,6 +71,18 @@ Places = Annotated[
         {"anyOf": [_LIST_SCHEMA, {"type": "object", "additionalProperties": _LIST_SCHEMA}]}
     ),
 ]
+Friction = Annotated[
+    float | dict[str, float],
+    BeforeValidator(_friction),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}},
+            ]
+        }
+    ),
+]
 Drift = Annotated[
     str | float,
     BeforeValidator(_drift),
@@ -75,12 +90,6 @@ Drift = Annotated[
         {"anyOf": [{"enum": ["project", "none"]}, {"type": "number", "exclusiveMinimum": 0}]}
     ),
 ]
-
-
-class Part(BaseModel):
-    """A table of a scenario: no keys but the known ones, nothing changes afterwards."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Source(Part):
@@ -166,6 +175,22 @@ class Numerics(Part):
     formulation: Text = Field(
         "projected", description="Others are slow, for passive runs with all contacts closed."
     )
+    fall: Limit = Field(
+        math.radians(80.0), description="On a terrain, the lean that ends the run; inf for none."
+    )
+    events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
+
+
+class Touch(Part):
+    """How wheels meet a terrain."""
+
+    impact: Text = Field("plastic", description="An impact law by name.")
+    restitution: dict[str, Number] = Field({}, description="The impact law's coefficients.")
+    friction: Friction = Field(
+        float("inf"), description="Of all wheels or by name; ideal rolling where not given."
+    )
+    rest_speed: NotNegative = Field(0.0, description="Slower bounces are plastic, in m/s.")
+    resolution: Literal["complete", "reduced"] = "complete"
 
 
 def _rising(axis: Any) -> Any:
@@ -243,7 +268,7 @@ class Common(Part):
     about: str = ""
     source: Source | None = None
     vehicle: Vehicle
-    expected: list[Expected] = []
+    expected: list[Expected] = Field([])
 
 
 class RunScenario(Common):
@@ -251,7 +276,16 @@ class RunScenario(Common):
 
     kind: Literal["run"]
     initial: dict[str, Any] = Field(
-        {}, description="Outputs, joints, speeds by name; `contacts` while the machine is placed."
+        {},
+        description="Outputs, joints, speeds by name; `contacts` while the machine is placed; on a "
+        "terrain `place`: wheel, centre, on.",
+    )
+    terrain: GroundPart | None = Field(
+        None, description="The ground on which wheels touch, leave and hit; without, contacts stay."
+    )
+    contact: Touch = Field(
+        default_factory=lambda: Touch.model_validate({}),
+        description="How wheels meet the terrain.",
     )
     control: list[dict[str, Any]] = Field(
         [], description="Control laws: `law` is a name, the other keys are its numbers."
@@ -265,7 +299,7 @@ class StateScenario(Common):
 
     kind: Literal["state"]
     initial: dict[str, Any] = Field({}, description="Outputs, joints, speeds by name.")
-    inputs: dict[str, Number] = {}
+    inputs: dict[str, Number] = Field({})
 
 
 class MapScenario(Common):

@@ -3,6 +3,7 @@
 import shutil
 import tempfile
 from pathlib import Path
+from subprocess import CalledProcessError
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from draisine.view.scene import Scene, scene
 from draisine.view.style import COLOURS, words
 
 if TYPE_CHECKING:
+    from PIL.Image import Image
     from xarray import Dataset
 
 FILMS = (".gif", ".mp4", ".html")
@@ -23,7 +25,7 @@ FILMS = (".gif", ".mp4", ".html")
 LONGEST = 30.0
 """A film lasts no longer than this, s, unless a speed is asked for: longer runs go faster."""
 
-MOST = 3000
+MOST = 2000
 """A film has no more frames than this."""
 
 PIXELS = (640, 360)
@@ -84,8 +86,6 @@ def frame_times(known: Floats, fps: float, speed: float | None) -> tuple[Floats,
 
 
 def _film(data: "Dataset", path: Path, fps: float, speed: float | None) -> None:
-    from matplotlib.animation import FFMpegWriter, PillowWriter
-
     shown = 1.0
 
     def choose(known: Floats) -> Floats:
@@ -93,22 +93,43 @@ def _film(data: "Dataset", path: Path, fps: float, speed: float | None) -> None:
         times, shown = frame_times(known, fps, speed)
         return times
 
-    motion = scene(data, choose)
-    stage = Stage(motion, shown)
-    rate: Any = fps  # a whole number would do for the stubs, but need not be one
-    film = PillowWriter(fps=rate) if path.suffix == ".gif" else FFMpegWriter(fps=rate, bitrate=2400)
+    stage = Stage(scene(data, choose), shown)
     folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
     try:
         whole = folder / path.name
-        with film.saving(stage.figure, str(whole), dpi=_DPI):
-            for k in range(len(motion.time)):
-                stage.show(k)
-                film.grab_frame(facecolor="white")
+        (_gif if path.suffix == ".gif" else _mp4)(stage, whole, fps)
         replace(whole, path)
+    except CalledProcessError as error:
+        raise DataError(f"{path}: ffmpeg could not write it ({error}).") from error
     except OSError as error:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _gif(stage: "Stage", path: Path, fps: float) -> None:
+    """Write a film of few colours, the same for all frames, so that it is small and does not
+    flicker.
+    """
+    from PIL.Image import Dither, Quantize
+
+    count = len(stage.motion.time)
+    colours = stage.picture(count // 2).quantize(128, method=Quantize.MAXCOVERAGE)
+    frames = [stage.picture(k).quantize(palette=colours, dither=Dither.NONE) for k in range(count)]
+    frames[0].save(
+        path, save_all=True, append_images=frames[1:], duration=round(1000.0 / fps), loop=0
+    )
+
+
+def _mp4(stage: "Stage", path: Path, fps: float) -> None:
+    from matplotlib.animation import FFMpegWriter
+
+    rate: Any = fps  # the stubs want a whole number, ffmpeg does not
+    film = FFMpegWriter(fps=rate, bitrate=2400)
+    with film.saving(stage.figure, str(path), dpi=_DPI):
+        for k in range(len(stage.motion.time)):
+            stage.show(k)
+            film.grab_frame(facecolor="white")
 
 
 class Stage:
@@ -158,6 +179,14 @@ class Stage:
             value = f"{_settled(float(reading.values[k])):.1f}".replace("-", "\N{MINUS SIGN}")
             told.append(f"{words(reading.name)} {value} {reading.unit}")
         self.text.set_text("\n".join(told))
+
+    def picture(self, k: int) -> "Image":
+        """Return the k-th frame as a picture."""
+        from PIL.Image import fromarray
+
+        self.show(k)
+        self.figure.canvas.draw()
+        return fromarray(np.asarray(self.figure.canvas.buffer_rgba())[..., :3].copy())
 
     def _ground(self, camera: Camera) -> None:
         segments, fade = camera.grid(self.motion.ground, self.motion.size)

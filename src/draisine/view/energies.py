@@ -1,7 +1,8 @@
-"""Energies against time, as changes since the start."""
+"""Energies against time, as changes since the start, with the events."""
 
 from typing import TYPE_CHECKING
 
+from draisine.view.marks import mark_events
 from draisine.view.style import curve, given_or_new, legend, plain
 
 if TYPE_CHECKING:
@@ -11,7 +12,7 @@ if TYPE_CHECKING:
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     """Return axes with the changes of kinetic, potential and total energy; the legend tells where
-    they start.
+    they start, events are marked.
     """
     axes = plain(given_or_new(axes))
     t = data["time"].values
@@ -19,7 +20,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     for k, (word, name) in enumerate(names.items()):
         values = data[name].values
         curve(axes, k, t, values - values[0], f"{word}, from {values[0]:.6g} J")
+    mark_events(data, axes)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("change of energy (J)")
-    legend(axes)
+    legend(axes, 3, by_rows=True)
     return axes

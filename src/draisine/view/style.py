@@ -49,16 +49,21 @@ def plain(axes: "Axes") -> "Axes":
     return axes
 
 
-def legend(axes: "Axes", columns: int = 4) -> None:
-    """Put the legend above the axes, where it hides nothing."""
-    labels = axes.get_legend_handles_labels()[1]
+def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
+    """Put the legend above the axes, where it hides nothing; entries run down the columns, or along
+    the rows.
+    """
+    handles, labels = axes.get_legend_handles_labels()
     if labels:
+        count = min(columns, len(labels))
+        order = [k for j in range(count) for k in range(j, len(labels), count)]
         axes.legend(
+            *([[given[k] for k in order] for given in (handles, labels)] if by_rows else ()),
             loc="lower left",
             bbox_to_anchor=(0.0, 1.0),
             borderaxespad=0.2,
             frameon=False,
-            ncols=min(columns, len(labels)),
+            ncols=count,
             fontsize=9,
             handlelength=2.4,
             columnspacing=1.4,

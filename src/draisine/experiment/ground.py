@@ -1,0 +1,272 @@
+"""The ground of a scenario: what its file says, the terrain that it means, and how a machine is put
+onto it.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Annotated, Any, Literal, Self, cast
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from draisine.errors import ParameterError, TerrainError, did_you_mean
+from draisine.experiment.bodies import Floats
+from draisine.experiment.numbers import Number, Positive
+from draisine.experiment.part import Limit, Part, Text, Vector
+from draisine.lie import hat, quaternion, rotation
+from draisine.model import Model, Prismatic, Wheel
+from draisine.system import State
+from draisine.terrain import Feature, Mesh, Terrain, corner, edge, face, height_field, kerb
+from draisine.terrain import plane as flat
+from draisine.terrain import ramp as rising
+from draisine.terrain.files import read_mesh
+
+
+class PlaneGround(Part):
+    """A plane through (0, 0, height) that rises forward by an angle; its name is `ground`."""
+
+    shape: Literal["plane"]
+    slope: Number = 0.0
+    height: Number = 0.0
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return flat(self.slope, self.height)
+
+
+class RampGround(Part):
+    """A ramp (`ramp`) up to its `lip` at the origin, a `wall` behind it, level ground (`low`)."""
+
+    shape: Literal["ramp"]
+    slope: Number
+    drop: Positive
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return rising(self.slope, self.drop)
+
+
+class KerbGround(Part):
+    """Level ground with a step: `before` and `after` it, its `edge` and `wall`."""
+
+    shape: Literal["kerb"]
+    at: Number
+    rise: Number = Field(description="Upward; negative where the ground falls.")
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return kerb(self.at, self.rise)
+
+
+class CornerGround(Part):
+    """Level ground (`level`) that rises by an angle from some place on (`rise`)."""
+
+    shape: Literal["corner"]
+    angle: Number
+    at: Number = 0.0
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return corner(self.angle, self.at)
+
+
+class Border(Part):
+    """Where a face ends: it is there where normal . x <= offset."""
+
+    normal: Vector
+    offset: Number
+
+
+class Face(Part):
+    """A plane normal . x = offset, the normal out of the ground."""
+
+    name: Text
+    normal: Vector
+    offset: Number = 0.0
+    borders: list[Border] = Field([])
+
+    def feature(self) -> Feature:
+        """Return the face in numbers."""
+        size = float(np.linalg.norm(self.normal)) or 1.0
+        borders = [
+            (b.normal, b.offset / (float(np.linalg.norm(b.normal)) or 1.0)) for b in self.borders
+        ]
+        return face(self.name, self.normal, self.offset / size, borders)
+
+
+class Edge(Part):
+    """A convex edge from a point along a direction, between faces with two normals."""
+
+    name: Text
+    point: Vector
+    along: Vector
+    normals: tuple[Vector, Vector]
+    length: Limit = math.inf
+
+    def feature(self) -> Feature:
+        """Return the edge in numbers."""
+        return edge(self.name, self.point, self.along, *self.normals, self.length)
+
+
+class FacesGround(Part):
+    """A ground of faces, and of the convex edges between them."""
+
+    shape: Literal["faces"]
+    faces: list[Face] = Field(min_length=1)
+    edges: list[Edge] = Field([])
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        names = [f.name for f in self.faces] + [e.name for e in self.edges]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{twice[0]!r} is the name of several faces or edges")
+        return self
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return Terrain([*(f.feature() for f in self.faces), *(e.feature() for e in self.edges)])
+
+
+class MeshGround(Part):
+    """A mesh of triangles, from a file or given by its points."""
+
+    shape: Literal["mesh"]
+    file: str | None = Field(
+        None, description="STL, OBJ or PLY; beside the scenario if it has no folder."
+    )
+    scale: Positive = Field(1.0, description="Takes the file's lengths to metres.")
+    points: list[Vector] = Field([])
+    triangles: list[tuple[int, int, int]] = Field([])
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.file is None) == (not self.points or not self.triangles):
+            raise ValueError("give either a file, or points and triangles")
+        return self
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        if self.file is None:
+            return Mesh(self.points, self.triangles)
+        try:
+            return read_mesh(self.file, self.scale)
+        except OSError as error:
+            raise TerrainError(f"{self.file}: cannot be read: {error.strerror}.") from error
+
+
+class HeightGround(Part):
+    """Heights over a grid: one row of `z` per x, one column per y."""
+
+    shape: Literal["heights"]
+    x: list[Number] = Field(min_length=2)
+    y: list[Number] = Field(min_length=2)
+    z: list[list[Number]] = Field(min_length=2)
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        rows, columns = len(self.x), len(self.y)
+        if len(self.z) != rows or any(len(row) != columns for row in self.z):
+            raise ValueError(f"z needs {rows} rows (one per x) of {columns} heights (one per y)")
+        return self
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return height_field(self.x, self.y, self.z)
+
+
+GROUNDS: dict[str, type[Part]] = {
+    "plane": PlaneGround,
+    "ramp": RampGround,
+    "kerb": KerbGround,
+    "corner": CornerGround,
+    "faces": FacesGround,
+    "mesh": MeshGround,
+    "heights": HeightGround,
+}
+"""The shapes of ground there are."""
+
+GroundPart = Annotated[
+    PlaneGround | RampGround | KerbGround | CornerGround | FacesGround | MeshGround | HeightGround,
+    Field(discriminator="shape"),
+]
+
+
+class Place(Part):
+    """Where a machine starts: the centre of one of its wheels.
+
+    With `on` it is first made to stand on that face, which turns it; then x and y are enough.
+    """
+
+    wheel: Text
+    centre: list[Number] = Field(min_length=2, max_length=3)
+    on: str | None = Field(None, description="A face; without, the machine is only moved.")
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        wanted = 3 if self.on is None else 2
+        if len(self.centre) != wanted:
+            way = "x, y and z" if self.on is None else "x and y; the face decides the height"
+            raise ValueError(f"centre has {len(self.centre)} numbers; give {way}")
+        return self
+
+
+def faces_of(terrain: Terrain) -> dict[str, Feature]:
+    """Return the faces of a ground by name; of a mesh none, its faces have no names of their own."""
+    if isinstance(terrain, Mesh):
+        return {}
+    return {f.name: f for f in terrain.features if f.kind == "face"}
+
+
+def placed(model: Model, terrain: Terrain, state: State, given: Mapping[str, Any]) -> State:
+    """Return a state with the machine moved, as a whole, to where a scenario wants it."""
+    place = Place.model_validate(given)
+    wheels = {c.name: c for c in model.contacts if isinstance(c, Wheel)}
+    if place.wheel not in wheels:
+        raise ParameterError(f"no wheel {place.wheel!r}. {did_you_mean(place.wheel, wheels)}")
+    if place.on is None:
+        at = np.asarray(state.p, float) - _centre(model, wheels[place.wheel], state)
+        return replace(state, p=at + place.centre)
+    faces = faces_of(terrain)
+    if place.on not in faces:
+        raise ParameterError(f"no face {place.on!r}. {did_you_mean(place.on, faces)}")
+    N, d = faces[place.on].numbers[:3], float(faces[place.on].numbers[3])
+    if not N[2] > 1e-9:
+        raise ParameterError(f"nothing stands on {place.on!r}: it does not face up.")
+    tilt = _tilt(N)
+    tilted = replace(
+        state,
+        q=cast(Floats, np.asarray(quaternion(tilt @ rotation(state.q)), float)),
+        p=tilt @ np.asarray(state.p, float),
+    )
+    centre = _centre(model, wheels[place.wheel], tilted)
+    shift = np.zeros(3)
+    shift[:2] = np.array(place.centre) - centre[:2]
+    shift[2] = (d - N[:2] @ shift[:2]) / N[2]
+    return replace(tilted, p=tilted.p + shift)
+
+
+def _tilt(N: Floats) -> Floats:
+    """Return the shortest turn from the vertical to a direction that points up."""
+    K = hat(np.array([-N[1], N[0], 0.0]))
+    return cast(Floats, np.eye(3) + K + K @ K / (1.0 + N[2]))
+
+
+def _centre(model: Model, wheel: Wheel, state: State) -> Floats:
+    """Return where a wheel's centre is in the world."""
+    x, name = np.asarray(wheel.centre, float), wheel.body
+    angles = dict(zip((j.name for j in model.joints), state.r, strict=True))
+    carried = {joint.child: joint for joint in model.joints}
+    while name in carried:
+        joint = carried[name]
+        axis, r = np.asarray(joint.axis, float), float(angles[joint.name])
+        axis = axis / np.linalg.norm(axis)
+        if isinstance(joint, Prismatic):
+            x = x + r * axis
+        else:
+            K = hat(axis)
+            through = np.asarray(joint.through, float)
+            x = through + (np.eye(3) + np.sin(r) * K + (1.0 - np.cos(r)) * K @ K) @ (x - through)
+        name = joint.parent
+    return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ x)

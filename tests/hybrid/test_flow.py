@@ -1,0 +1,91 @@
+"""The generic path: equal to the closed form of every mode, and its rows are derivatives of gaps."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.simulation import flow
+from draisine.simulation.free import free
+from draisine.simulation.look import Contact, Look
+from draisine.terrain import Terrain, edge, face, moving, plane
+from draisine.terrain.motions import Turn
+from hybrid.conftest import bicycle
+
+MODES = [("rolling", "rolling"), ("rolling", "open"), ("open", "rolling"), ("open", "open")]
+
+
+@pytest.mark.parametrize("statuses", MODES)
+def test_accelerations_and_forces_are_those_of_the_closed_form(statuses):
+    mode = dict(zip(("rear", "front"), statuses, strict=True))
+    system = bicycle()
+    rng = np.random.default_rng(1)
+    look = Look(free(system), plane(), np.zeros(3))
+    closed = [(Contact(k, 0), 3, np.inf) for k, s in enumerate(statuses) if s == "rolling"]
+    for _ in range(5):
+        asked = {"lean": rng.normal(scale=0.3), "steer": rng.normal(scale=0.3)}
+        asked |= {"lean_rate": rng.normal(), "steer_rate": rng.normal()}
+        state = draisine.state(system, mode=mode, forward_speed=rng.uniform(1, 6), **asked)
+        machine = system.machine(mode)
+        seen = machine.look(machine.enter(state))
+        vdot, lam, _ = look.accelerate(0.0, look.machine.enter(state, np.zeros(0)), closed)
+        assert_allclose(vdot, seen["vdot"], rtol=1e-9, atol=1e-8)
+        forces = seen["forces"].reshape(2, 3)
+        for (contact, *_), push in zip(closed, lam, strict=True):
+            assert_allclose(push, forces[contact.wheel], rtol=1e-8, atol=1e-6)
+
+
+GROUND = Terrain(
+    [
+        face("slope", (-0.2, 0.1, 1.0), 0.03),
+        edge("ridge", (0.4, 0.1, -0.05), (0.3, 1.0, 0.1), (-0.5, 0.0, 1.0), (0.6, 0.0, 1.0)),
+    ]
+)
+TURNING = Terrain([moving(feature, Turn(0.7, (0.2, -0.1))) for feature in GROUND.features])
+
+
+@pytest.mark.parametrize("ground", [GROUND, TURNING])
+@pytest.mark.parametrize("feature", [0, 1])
+@pytest.mark.parametrize("wheel", [0, 1])
+def test_rows_and_targets_are_derivatives(ground, feature, wheel):
+    """d gap / dt = stretch (C v - b) n, and c = d (b - C v) / dt at fixed v."""
+    machine = free(bicycle(), None, ground.motions)
+    look = Look(machine, ground, np.zeros(3))
+    rng = np.random.default_rng(7)
+    contact, n = Contact(wheel, feature), machine.speeds
+    for _ in range(5):
+        q = np.array([1.0, *rng.normal(scale=0.2, size=3)])
+        r, v = rng.normal(scale=0.3, size=3), rng.normal(size=n)
+        y = np.concatenate([q / np.linalg.norm(q), rng.normal(scale=0.1, size=3), r, v])
+        h = 1e-5
+
+        def at(s, y=y):
+            moved = y.copy()
+            moved[: look.pose] += s * look.dynamics(0.3, y)["flow"]
+            moved[:4] /= np.linalg.norm(moved[:4])
+            return look.meet(0.3 + s, moved, [contact])[0]
+
+        row = at(0.0)
+        rate = (look.gap(at(h)) - look.gap(at(-h))) / (2 * h)
+        assert look.rate(row, v) == pytest.approx(rate, rel=1e-6, abs=1e-7)
+
+        def relative(s, v=v):
+            row = at(s)
+            return row[: 3 * n].reshape(3, n) @ v - look.carried(row)
+
+        drift = (relative(h) - relative(-h)) / (2 * h)
+        scale = 1.0 + np.abs(drift).max()
+        assert_allclose(row[3 * n : 3 * n + 3], -drift, atol=1e-6 * scale)
+
+
+def test_repeating_rows_get_the_least_forces():
+    rng = np.random.default_rng(3)
+    B = rng.normal(size=(7, 5))
+    K = B @ B.T
+    b = K @ rng.normal(size=7)
+    x = np.zeros(7)
+    spare = flow.solve(K.copy(), b.copy(), x, np.zeros(7, dtype=np.int64))
+    assert spare == 2
+    assert_allclose(x, np.linalg.lstsq(K, b, rcond=1e-10)[0], atol=1e-8)
+    wrong = b + np.linalg.svd(K)[0][:, -1] * 10 * np.abs(K).max()
+    assert flow.solve(K.copy(), wrong, x, np.zeros(7, dtype=np.int64)) == -1

@@ -1,0 +1,241 @@
+"""Films and replays: frames that show something, pages that need nothing else, clear complaints."""
+
+import json
+import math
+import re
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from PIL import Image
+
+import draisine
+from draisine.errors import DataError, ParameterError
+from draisine.experiment.bodies import Bodies
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.registry import names
+from draisine.vehicles.whipple import whipple
+from draisine.view import animate as films
+from draisine.view.animate import PIXELS, Stage, animate, frame_times
+from draisine.view.camera import Camera
+from draisine.view.replay import _quaternions, page
+from draisine.view.scene import scene
+from draisine.view.shapes import balls, parts, reach
+
+
+@pytest.fixture(scope="module")
+def passive():
+    return run(load("mauny2018/passive-stabilisation", {"run.until": 1.0})).data
+
+
+def every(step):
+    return lambda known: np.arange(known[0], known[-1] + 1e-9, step)
+
+
+def motion_in(text):
+    found = re.search(r'<script id="motion" type="application/json">(.*?)</script>', text, re.S)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_a_gif_has_its_frames_and_none_is_blank(passive, tmp_path):
+    animate(passive, tmp_path / "run.gif", fps=5.0)
+    with Image.open(tmp_path / "run.gif") as film:
+        assert film.n_frames == 6
+        assert film.size == PIXELS
+        assert film.info["duration"] == 200
+        shown = []
+        for k in range(film.n_frames):
+            film.seek(k)
+            shown.append(np.asarray(film.convert("RGB"), float))
+    for frame in shown:
+        assert (frame.min(axis=2) < 100).mean() > 0.01
+        assert (frame.min(axis=2) > 250).mean() > 0.5
+    assert all(np.abs(a - b).mean() > 0.5 for a, b in pairwise(shown))
+    assert [path.name for path in tmp_path.iterdir()] == ["run.gif"]
+
+
+def test_speeds_of_films():
+    known = np.linspace(0.0, 10.0, 1001)
+    times, speed = frame_times(known, 20.0, None)
+    assert (len(times), speed) == (201, 1.0)
+    assert_allclose(times[[0, -1]], [0.0, 10.0])
+    assert len(frame_times(known, 20.0, 0.25)[0]) == 801
+    assert frame_times(np.array([0.0, 4000.0]), 20.0, None)[1] == pytest.approx(4000 / 30)
+    with pytest.raises(ParameterError, match="higher speed or fewer frames"):
+        frame_times(known, 20.0, 0.01)
+
+
+def test_the_machine_is_where_the_run_says(passive):
+    """Wheels touch the ground where the dataset has their contact points, and turn as they roll."""
+    motion = scene(passive, every(0.1))
+    for name, contact in (("rear_wheel", "rear"), ("front_wheel", "front")):
+        rim = next(p for p in motion.parts if p.body == name and p.kind == "rim")
+        for k in (0, 5, 10):
+            points = motion.place(name, rim.points, k)
+            lowest = points[np.argmin(points[:, 2])]
+            assert_allclose(lowest, motion.tracks[contact][k], atol=0.02)
+    spokes = next(p for p in motion.parts if p.kind == "spokes")
+    hub, tip = (np.array([motion.place("rear_wheel", spokes.points, k)[i] for k in (0, 1)])
+                for i in (0, 1))  # fmt: skip
+    a, b = (tip - hub) / 0.3
+    rolled = float(passive["shape"].sel(joint="rear_wheel").values[10])
+    assert math.acos(a @ b) == pytest.approx(rolled, abs=5e-3)
+
+
+def test_the_camera_follows(passive):
+    motion = scene(passive, every(0.1))
+    moved = motion.focus[-1] - motion.focus[0]
+    assert_allclose(moved[:2], (motion.p[-1, 0] - motion.p[0, 0])[:2], atol=0.2)
+    for k in (0, 10):
+        camera = Camera.following(motion, k)
+        for line in motion.lines(k):
+            seen, depth = camera.seen(line)
+            assert np.abs(seen[:, 1]).max() < 0.8
+            assert depth.min() > camera.near
+        assert_allclose(camera.axes @ camera.axes.T, np.eye(3), atol=1e-14)
+        assert_allclose(camera.seen(motion.focus[k])[0], 0.0, atol=1e-14)
+
+
+def test_a_frame_tells_time_and_angles(passive):
+    stage = Stage(scene(passive, every(0.5)), 2.0)
+    stage.show(1)
+    told = [text.get_text() for text in stage.figure.axes[0].texts]
+    lean = math.degrees(float(passive["lean"].sel(time=0.5, method="nearest")))
+    assert f"0.50 s\nlean {lean:.1f} deg" in told[1].replace("\N{MINUS SIGN}", "-")
+    assert passive.attrs["title"] in told
+    assert "2 times as fast" in told
+    assert "rear contact" in told
+
+
+def test_a_slope_tilts_the_ground_and_not_the_machine():
+    data = run(load("mauny2018/incline", {"run.until": 0.1})).data
+    motion = scene(data, every(0.1))
+    slope = math.acos(motion.up[2])
+    assert slope == pytest.approx(json.loads(data.attrs["parameters"])["slope"], abs=1e-12)
+
+
+def test_a_page_needs_nothing_else(passive, tmp_path):
+    animate(passive, tmp_path / "run.html", speed=0.5)
+    text = (tmp_path / "run.html").read_text(encoding="utf-8")
+    for outside in ("http:", "https:", "//cdn", "src=", "href=", "@import", "url(", "fetch("):
+        assert outside not in text
+    assert "{{" not in text
+    found = motion_in(text)
+    assert found["title"] == passive.attrs["title"]
+    assert found["speed"] == 0.5
+    count = len(found["time"])
+    assert found["time"][-1] == 1.0
+    assert [body["name"] for body in found["bodies"]] == [
+        "frame", "fork", "rear wheel", "front wheel",
+    ]  # fmt: skip
+    for body in found["bodies"]:
+        assert len(body["position"]) == 3 * count
+        q = np.reshape(body["orientation"], (-1, 4))
+        assert_allclose(np.linalg.norm(q, axis=1), 1.0, atol=2e-5)
+        assert np.sum(q[1:] * q[:-1], axis=1).min() > 0
+    assert [reading["name"] for reading in found["readings"]] == ["lean", "steer", "forward speed"]
+    assert len(found["tracks"][0]["points"]) == 3 * count
+
+
+def test_a_page_is_safe_from_its_title(passive):
+    text = page(passive.assign_attrs(title="</script><b>{{motion}}"))
+    assert text.count("</script>") == 2
+    assert motion_in(text)["title"] == "</script><b>{{motion}}"
+
+
+def test_quaternions_of_all_kinds_of_turns():
+    rng = np.random.default_rng(3)
+    q = rng.normal(size=(200, 4))
+    q[:3] = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
+    q = q / np.linalg.norm(q, axis=1, keepdims=True)
+    from draisine.experiment.bodies import _rotations
+
+    assert_allclose(np.abs(np.sum(_quaternions(_rotations(q)) * q, axis=1)), 1.0, atol=1e-14)
+
+
+def test_a_jump_leaves_gaps_in_its_tracks(passive):
+    flown = passive.copy(deep=True)
+    flown["gap"][20:40] = 0.1
+    flown["contact_point"][20:40, :, 2] = 0.1
+    flown["contact_point"][60:, :, 2] = -0.5
+    motion = scene(flown, every(0.01))
+    assert np.isnan(motion.tracks["rear"][20:40]).all()
+    assert motion.ground == -0.5
+    assert_allclose(motion.posts[:, 1, 2], -0.5)
+    assert_allclose(motion.posts[:, 0, 2], 0.0, atol=1e-12)
+    points = motion_in(page(flown))["tracks"][0]["points"]
+    assert None in points
+    assert not len(scene(passive, every(0.01)).posts)
+    Stage(motion).show(50)
+
+
+@pytest.mark.parametrize("vehicle", names("vehicle"))
+def test_every_machine_can_be_shown(vehicle):
+    system = draisine.compile(vehicle)
+    data = draisine.simulate(system, draisine.state(system), until=0.1).to_xarray()
+    motion = scene(data, every(0.05))
+    assert motion.size > 0
+    assert {part.body for part in motion.parts} | {ball.body for ball in motion.balls}
+    stage = Stage(motion)
+    stage.show(2)
+    stage.figure.canvas.draw()
+    assert np.asarray(stage.figure.canvas.buffer_rgba())[..., :3].min() < 120
+    assert motion_in(page(data))["time"]
+
+
+def test_parts_of_a_bicycle():
+    model = whipple()
+    kinds = [(part.body, part.kind) for part in parts(model)]
+    assert kinds[:2] == [("frame", "link"), ("fork", "link")]
+    assert ("rear_wheel", "spokes") in kinds
+    frame = parts(model)[0].points
+    assert_allclose(frame[0], frame[-1])
+    assert any(np.allclose(point, [0.3, 0.0, 0.9]) for point in frame)
+    assert [ball.body for ball in balls(model)] == ["frame", "fork"]
+    assert 1.5 < reach(model) < 2.0
+    rider = [part.body for part in parts(whipple(mU=30.0)) if part.kind == "box"]
+    assert rider == ["upper_body"]
+
+
+def test_mp4_without_ffmpeg_says_what_to_do(passive, tmp_path, monkeypatch):
+    monkeypatch.setattr(films.shutil, "which", lambda _: None)
+    with pytest.raises(DataError, match=r"needs the program ffmpeg.*\.gif or \.html"):
+        animate(passive, tmp_path / "run.mp4")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.skipif(films.shutil.which("ffmpeg") is None, reason="no ffmpeg here")
+def test_mp4_with_ffmpeg(passive, tmp_path):
+    animate(passive, tmp_path / "run.mp4", fps=5.0)
+    assert (tmp_path / "run.mp4").read_bytes()[4:8] == b"ftyp"
+
+
+def test_what_does_not_move_is_not_animated(passive, tmp_path):
+    with pytest.raises(ParameterError, match="one instant"):
+        animate(passive.isel(time=[0]), tmp_path / "a.gif")
+    with pytest.raises(ParameterError, match="no run"):
+        animate(run(load("meijaard2007/matrices")).data, tmp_path / "a.html")
+    with pytest.raises(DataError, match=r"\.gif, \.mp4, \.html"):
+        animate(passive, tmp_path / "a.avi")
+    for wrong in ({"fps": 0.0}, {"speed": -1.0}, {"speed": math.nan}):
+        with pytest.raises(ParameterError, match="must be positive"):
+            animate(passive, tmp_path / "a.gif", **wrong)
+    assert not list(tmp_path.iterdir())
+
+
+def test_nothing_half_written_remains(passive, tmp_path, monkeypatch):
+    def full(*_given, **_more):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Image.Image, "save", full)
+    with pytest.raises(DataError, match="No space left"):
+        animate(passive, tmp_path / "a.gif", fps=2.0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_bodies_agree_with_the_scene(passive):
+    motion, bodies = scene(passive, every(0.01)), Bodies(passive, whipple())
+    assert_allclose(motion.p[:, 1], bodies.motions["fork"].p, atol=1e-12)

@@ -1,0 +1,30 @@
+"""The figure of hands-free circles."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from draisine.errors import ParameterError
+from draisine.experiment.circles import hands_free
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.registry import names
+from draisine.view import steady
+
+
+def test_panels_share_the_speed():
+    panels = steady.draw(hands_free("whipple"))
+    assert [panel.get_ylabel() for panel in panels] == [
+        "angle (deg)", "radius of the rear path (m)", "growth (1/s)",
+    ]  # fmt: skip
+    assert panels[2].get_xlabel() == "rear wheel speed (m/s)"
+    assert [text.get_text() for text in panels[0].get_legend().get_texts()] == ["lean", "steer"]
+    assert np.degrees(-1.3397399115) == pytest.approx(panels[0].lines[3].get_ydata()[-1])
+    given = Figure().subplots(3)
+    assert steady.draw(hands_free("whipple"), given) is given
+
+
+def test_other_results_have_none():
+    assert "steady" in names("figure")
+    with pytest.raises(ParameterError, match="no circles"):
+        steady.draw(run(load("meijaard2007/matrices")).data)
