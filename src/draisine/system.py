@@ -21,7 +21,7 @@ from draisine.codegen.targets.native import Native, compile_native, prototype
 from draisine.derivation import Choice, Derivation, Law, output_names
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.fingerprint import fingerprint
-from draisine.lie import quaternion, quaternion_product, rotation
+from draisine.lie import cross, quaternion, quaternion_product, rotation
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
@@ -254,6 +254,11 @@ class Machine:
         out = self._compiled("frame")()
         return out["R"].reshape(3, 3), out["o"]
 
+    @cached_property
+    def _turn(self) -> Floats:
+        """The quaternion of the inner base frame in the drawing."""
+        return quaternion(self.frame[0])
+
     @property
     def columns(self) -> list[int]:
         """Which of (V, W, rdot) the base's group leaves free."""
@@ -264,15 +269,12 @@ class Machine:
         """Return the pose of the inner base frame for the user's pose; further axes of q, p come
         last.
         """
-        A, o = self.frame
-        return quaternion_product(q, quaternion(A)), p + _rotate(q, o)
+        return quaternion_product(q, self._turn), p + _rotate(q, self.frame[1])
 
     def user_pose(self, q: Floats, p: Floats) -> tuple[Floats, Floats]:
         """Return the user's pose for the pose of the inner base frame."""
-        A, o = self.frame
-        back = quaternion(A) * np.array([1.0, -1.0, -1.0, -1.0])
-        user = quaternion_product(q, back)
-        return user, p - _rotate(user, o)
+        user = quaternion_product(q, self._turn * np.array([1.0, -1.0, -1.0, -1.0]))
+        return user, p - _rotate(user, self.frame[1])
 
     def enter(
         self, state: State, t: float = 0.0, z: Floats | None = None, tolerance: float = 1e-8
@@ -302,7 +304,7 @@ class Machine:
         whole = np.zeros(6 + len(self.system.model.joints))
         whole[self.columns] = v
         V, W = whole[:3], whole[3:6]
-        whole[:3] = A.T @ (V + np.cross(W, o + A @ ref))
+        whole[:3] = A.T @ (V + cross(W, o + A @ ref))
         whole[3:6] = A.T @ W
         return whole
 
@@ -321,8 +323,7 @@ class Machine:
 
 def _rotate(q: Floats, x: Floats) -> Floats:
     """Return the fixed vector x turned by (arrays of) quaternions."""
-    R = rotation(q)
-    return np.array([sum(R[i, j] * x[j] for j in range(3)) for i in range(3)])
+    return np.tensordot(rotation(q), x, axes=(1, 0))
 
 
 @dataclass(frozen=True)

@@ -66,6 +66,7 @@ COMMANDS = [
     (["eigenvalues", "whipple", "--speed", "5:2:7"], "low must be below high"),
     (["eigenvalues", "rolling_disc"], "is no bicycle"),
     (["steady", "rolling_disc"], "is no bicycle"),
+    (["steady", "--set", "c=-0.05"], "no capsize speed"),
     (["steady", "wipple"], "Did you mean 'whipple'?"),
     (["steady", "--set", "mBB=90"], "Did you mean 'mB'?"),
     (["steady", "--set", "mB=18deg"], "'18deg' is an angle, but this is in kg"),

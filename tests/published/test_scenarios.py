@@ -22,6 +22,9 @@ NAMED = [
     "mauny2018/incline-fall",
     "mauny2018/controlled-turn",
     "mauny2018/contact-maps",
+    *(f"mauny2018/{name}" for name in ("elastic-bounces", "ramp-jump", "ramp-jump-pitched")),
+    *(f"mauny2018/{name}" for name in ("lift-offs", "impact-lift-off")),
+    *(f"mauny2018/wheelie-{name}" for name in ("disturbed", "gyroscope", "held")),
     "schwab2003/passive",
 ]
 

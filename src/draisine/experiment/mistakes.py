@@ -42,7 +42,7 @@ def _translated(model: type[BaseModel], content: Mapping[str, Any], error: Any) 
         "inputs": (2, SIGNALS),
         "terrain": (1, GROUNDS),
     }
-    at, shapes = tags.get(error["loc"][0], (-1, {}))
+    at, shapes = tags.get(next(iter(error["loc"]), None), (-1, {}))
     where = [x for k, x in enumerate(error["loc"]) if not (k == at and x in shapes)]
     path = key_path(where)
     kind, given = error["type"], error["input"]

@@ -61,7 +61,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
                 boxes[end],
                 text.replace(", ", "\n") if len(labels) == 1 else text,
             )
-    axes.set_xlim(-LEFT - 1.9, LEFT + 1.9)
+    axes.set_xlim(-LEFT - 1.7, LEFT + 1.7)
     axes.set_ylim(-TOP - 0.45, TOP + 0.45)
     axes.set_axis_off()
     axes.set_title(str(data.attrs.get("title", "")), fontsize=11)
@@ -158,7 +158,7 @@ def _loop(axes: Any, place: Place, label: str) -> None:
     x, y = place[0] + side * HALF[0], place[1]
     bent = {"connectionstyle": f"arc3,rad={-1.4 * side}", "shrinkA": 0, "shrinkB": 1}
     axes.annotate("", xy=(x, y - HALF[1] / 2), xytext=(x, y + HALF[1] / 2), arrowprops=ARROW | bent)
-    _label(axes, np.array([x + 0.18 * side, y]), label, np.array([side, 0.0]))
+    _label(axes, np.array([x + 0.24 * side, y]), label, np.array([side, 0.0]))
 
 
 def _label(axes: Any, at: Any, label: str, outward: Any) -> None:

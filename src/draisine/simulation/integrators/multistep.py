@@ -39,40 +39,42 @@ def _run(
     last = np.nextafter(t1, t0)
     x = np.empty(1 + n + len(tail))
     x[1 + n :] = tail
-    past = np.empty((4, rate_size))
+    f0, f1, f2, f3 = (
+        np.empty(rate_size),
+        np.empty(rate_size),
+        np.empty(rate_size),
+        np.empty(rate_size),
+    )
     out = np.empty(rate_size)
     settled = np.empty(max(project_size, 1))
     headings = np.full(2 * wheels, np.nan)
     for i in range(4):
         x[0] = t0 + i * h
         x[1 : 1 + n] = samples[i]
-        evaluate(rate, rate_table, x, out)
-        past[3 - i] = out
+        f0, f1, f2, f3 = f3, f0, f1, f2
+        evaluate(rate, rate_table, x, f0)
+    p0, p1, p2, p3 = h * predictor[0], h * predictor[1], h * predictor[2], h * predictor[3]
+    c = np.zeros(5)
+    c[: len(corrector)] = h * corrector
     for i in range(3, steps):
-        wrong = trouble(past[0], n, floors)
+        wrong = trouble(f0, n, floors)
         if wrong:
             return wrong, i
         x[0] = min(t0 + (i + 1) * h, last)
         for k in range(n):
-            step = 0.0
-            for j in range(4):
-                step += predictor[j] * past[j, k]
-            x[1 + k] = samples[i, k] + h * step
+            x[1 + k] = samples[i, k] + (p0 * f0[k] + p1 * f1[k] + p2 * f2[k] + p3 * f3[k])
         if len(corrector):
             evaluate(rate, rate_table, x, out)
             for k in range(n):
-                step = corrector[0] * out[k]
-                for j in range(1, len(corrector)):
-                    step += corrector[j] * past[j - 1, k]
-                x[1 + k] = samples[i, k] + h * step
+                step = c[0] * out[k] + c[1] * f0[k] + c[2] * f1[k] + c[3] * f2[k] + c[4] * f3[k]
+                x[1 + k] = samples[i, k] + step
         wrong = settle(project, project_table, x, settled, pose_size, headings)
         if wrong:
             return wrong, i
-        samples[i + 1] = x[1 : 1 + n]
-        evaluate(rate, rate_table, x, out)
-        for j in range(3, 0, -1):
-            past[j] = past[j - 1]
-        past[0] = out
+        for k in range(n):
+            samples[i + 1, k] = x[1 + k]
+        f0, f1, f2, f3 = f3, f0, f1, f2
+        evaluate(rate, rate_table, x, f0)
     return 0, steps
 
 

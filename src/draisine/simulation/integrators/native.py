@@ -130,7 +130,8 @@ def settle(
         for k in range(0, len(headings), 2):
             if headings[k] * out[first + k] + headings[k + 1] * out[first + k + 1] < 0.0:
                 status = 4
-        headings[:] = out[first:]
+        for k in range(len(headings)):
+            headings[k] = out[first + k]
     return status
 
 

@@ -42,7 +42,8 @@ def _run(
     for i in range(steps):
         t = t0 + i * h
         x[0] = t
-        start[:] = x[1 : 1 + n]
+        for k in range(n):
+            start[k] = x[1 + k]
         evaluate(rate, rate_table, x, k1)
         wrong = trouble(k1, n, floors)
         if wrong:
@@ -64,7 +65,8 @@ def _run(
         wrong = settle(project, project_table, x, settled, pose_size, headings)
         if wrong:
             return wrong, i
-        samples[i + 1] = x[1 : 1 + n]
+        for k in range(n):
+            samples[i + 1, k] = x[1 + k]
     return 0, steps
 
 

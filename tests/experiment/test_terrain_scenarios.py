@@ -1,0 +1,344 @@
+"""Scenarios on a terrain: read, ridden, kept with their events, and mistakes told."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.errors import DataError, ParameterError
+from draisine.experiment import store
+from draisine.experiment.build import state_of
+from draisine.experiment.check import findings
+from draisine.experiment.events import EventQuestion, events_of, parse_event
+from draisine.experiment.ground import GROUNDS
+from draisine.experiment.library import load
+from draisine.experiment.quantities import crossing, parse_question
+from draisine.experiment.report import event_lines, remarks, summary
+from draisine.experiment.run import run
+from draisine.experiment.scenario import schema
+from draisine.lie import rotation
+from draisine.terrain import ramp
+from draisine.vehicles.whipple import whipple
+
+HEAD = """
+kind = "run"
+title = "a drop"
+
+[vehicle]
+name = "whipple"
+"""
+
+DROP = """
+[initial]
+contacts = { rear = "open", front = "open" }
+z = 0.1
+
+[run]
+until = 0.3
+dt = 0.05
+"""
+
+PLANE = "[terrain]\nshape = 'plane'\n"
+
+OBJ = """v -9 -9 0
+v 9 -9 0
+v 9 9 0
+v -9 9 0
+f 1 2 3 4
+"""
+
+LEVEL = {
+    "plane": "shape = 'plane'",
+    "kerb": "shape = 'kerb'\nat = 8.0\nrise = 0.1",
+    "corner": "shape = 'corner'\nangle = '20deg'\nat = 8.0",
+    "ramp": "shape = 'ramp'\nslope = 0\ndrop = 0.5",
+    "faces": "shape = 'faces'\nfaces = [{name = 'road', normal = [0, 0, 2]}]",
+    "heights": "shape = 'heights'\nx = [-9, 0, 9]\ny = [-9, 9]\nz = [[0, 0], [0, 0], [0, 0]]",
+    "mesh": "shape = 'mesh'\nfile = 'road.obj'",
+}
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """Return a scenario of one's own from its text."""
+
+    def write(text):
+        (tmp_path / "road.obj").write_text(OBJ)
+        path = tmp_path / "mine.toml"
+        path.write_text(text)
+        return str(path)
+
+    return write
+
+
+@pytest.fixture(scope="module")
+def jump():
+    return run(load("mauny2018/ramp-jump"))
+
+
+@pytest.mark.parametrize("shape", GROUNDS)
+def test_a_fall_takes_as_long_on_every_kind_of_ground(mine, shape):
+    text = HEAD + f"[terrain]\n{LEVEL[shape]}\n" + DROP
+    if shape == "ramp":  # its lip is at the origin
+        text = text.replace("z = 0.1", "z = 0.1\nx = -5.0")
+    result = run(load(mine(text)))
+    assert [event.kind for event in result.events] == ["collision"]
+    assert result.events[0].t == pytest.approx(math.sqrt(2 * 0.1 / 9.81), abs=1e-12)
+    assert {key[0] for key in result.events[0].impulses} == {"rear", "front"}
+    assert result.outcome == "completed"
+
+
+def test_points_and_edges_can_be_given_in_the_file(mine):
+    corners = "points = [[-9, -9, 0], [9, -9, 0], [9, 9, 0], [-9, 9, 0]]"
+    text = f"[terrain]\nshape = 'mesh'\n{corners}\ntriangles = [[0, 1, 2], [0, 2, 3]]\n"
+    assert len(run(load(mine(HEAD + text + DROP))).events) == 1
+    text = """
+[terrain]
+shape = "faces"
+faces = [
+    { name = "up", normal = [0, 0, 1], borders = [{ normal = [2, 0, 0], offset = 4.0 }] },
+    { name = "down", normal = [0, 0, 1], offset = -0.1, borders = [{ normal = [-1, 0, 0], offset = -2.0 }] },
+]
+edges = [{ name = "edge", point = [2, 0, 0], along = [0, 1, 0], normals = [[0, 0, 1], [1, 0, 0]] }]
+"""
+    own = load(mine(HEAD + text + "[initial]\nforward_speed = 3.0\n[run]\nuntil = 0.5\n"))
+    kerb = load(
+        mine(
+            HEAD + "[terrain]\nshape = 'kerb'\nat = 2.0\nrise = -0.1\n"
+            "[initial]\nforward_speed = 3.0\n[run]\nuntil = 0.5\n"
+        )
+    )
+    first, second = run(own).events, run(kerb).events
+    assert [(e.kind, round(e.t, 12)) for e in first] == [(e.kind, round(e.t, 12)) for e in second]
+    assert [e.kind for e in first] == ["lift-off", "collision"]
+
+
+def test_laws_of_impact_friction_and_limits_reach_the_run(mine):
+    bouncing = (
+        PLANE + "[contact]\nimpact = 'newton'\nrestitution = { normal = 0.5, tangential = 0.5 }\n"
+    )
+    event = run(load(mine(HEAD + bouncing + DROP))).events[0]
+    fall = math.sqrt(2 * 0.1 * 9.81)
+    assert event.after.v[2] == pytest.approx(0.5 * fall, abs=1e-9)
+    resting = bouncing + "rest_speed = 10.0\n"
+    assert run(load(mine(HEAD + resting + DROP))).events[0].mode_after
+    rubbing = PLANE + "[contact]\nimpact = 'moreau'\nfriction = { rear = 0.8, front = 0.7 }\n"
+    assert len(run(load(mine(HEAD + rubbing + DROP))).events) == 1
+    lying = HEAD + PLANE + "[initial]\nlean = '20deg'\n[run]\nuntil = 3.0\nfall = '45deg'\n"
+    result = run(load(mine(lying)))
+    assert result.outcome.startswith("fell")
+    assert abs(result.data["lean"].values[-1]) == pytest.approx(math.pi / 4, abs=1e-9)
+    assert summary(result)["outcome"] == result.outcome
+
+
+def test_a_machine_is_put_onto_a_face():
+    bicycle = draisine.compile("whipple")
+    initial = {
+        "forward_speed": 3.0,
+        "steer": "10deg",
+        "place": {"wheel": "front", "centre": [-2.0, 0.5], "on": "ramp"},
+    }
+    slope = math.radians(10.0)
+    state = state_of(bicycle, initial, ramp(slope, 0.5))
+    level = draisine.state(bicycle, forward_speed=3.0, steer=math.radians(10.0))
+    up = np.array([-math.sin(slope), 0.0, math.cos(slope)])
+    assert_allclose(rotation(state.q).T @ up, rotation(level.q)[2], atol=1e-12)
+    assert up @ state.p == pytest.approx(level.p[2], abs=1e-12)
+    moved = state_of(
+        bicycle,
+        {"place": {"wheel": "rear", "centre": [1.0, 2.0, 3.0]}, "contacts": {"front": "open"}},
+        ramp(slope, 0.5),
+    )
+    assert_allclose(moved.p, [1.0, 2.0, 2.7], atol=1e-12)
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_events_come_back_from_files_and_runs_repeat(jump, tmp_path, suffix):
+    path = tmp_path / f"jump{suffix}"
+    store.write(jump.data, path)
+    read = store.read(path)
+    assert read.identical(jump.data)
+    assert [e["kind"] for e in events_of(read)] == [
+        "lift-off",
+        "lift-off",
+        "collision",
+        "collision",
+    ]
+    assert events_of(read)[2]["after"] == {"front:low": "rolling"}
+    assert events_of(read)[0]["before"] == {"rear:ramp": "rolling", "front:ramp": "rolling"}
+    assert run(load(str(path))).data.identical(jump.data)
+
+
+def test_a_mesh_beside_the_scenario_is_found_from_elsewhere(mine, tmp_path, monkeypatch):
+    path = mine(HEAD + "[terrain]\nshape = 'mesh'\nfile = 'road.obj'\n" + DROP)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    data = run(load(path)).data
+    store.write(data, tmp_path / "elsewhere" / "run.nc")
+    assert run(load("run.nc")).data.identical(data)
+
+
+def test_the_summary_tells_the_events(jump):
+    found = summary(jump)
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+    first, *_, last = found["events"]
+    assert first["kind"] == "lift-off"
+    assert first["contact"] == ["front:ramp"]
+    assert set(last["impulse"]) == {"rear:low", "front:low"}
+    assert last["gain"] == pytest.approx(-319.0641, abs=1e-3)
+    assert any("lift-off   front:ramp" in line for line in remarks(jump))
+    many = event_lines(found["events"] * 4)
+    assert many[-1] == "... and 4 more events"
+    gaining = event_lines([last | {"gain": 3.0}])
+    assert "it creates 3 J" in gaining[0]
+
+
+def test_questions_about_events(jump):
+    def ask(text):
+        return parse_question(text, jump.system.model).answer(jump.bodies)
+
+    assert ask("event 1 time") == ask("lift-off 1 time") == ask("lift-off 1 of front time")
+    assert ask("lift-off 1 of rear time") == ask("event 2 time") == jump.events[1].t
+    assert ask("collision 1 of rear time") == ask("event 4 time")
+    assert ask("number of events") == 4
+    assert ask("number of collisions") == 2
+    assert ask("number of hand-overs") == 0
+    assert ask("collision 2 impulse[rear:low, normal]") == pytest.approx(190.4696, abs=1e-3)
+    assert ask("collision 2 gain") == jump.events[3].gain
+    assert math.isnan(ask("collision 3 time"))
+    assert math.isnan(ask("collision 1 impulse[rear:low, normal]"))
+    assert parse_event("final lean", whipple()) is None
+    assert parse_event("event 2 energy", whipple()) == EventQuestion("energy", 2)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("colision 1 time", "Did you mean 'collision'"),
+        ("event 0 time", "counted from 1"),
+        ("event 1 tiem", "Did you mean 'time'"),
+        ("event 1 of raer time", "Did you mean 'rear'"),
+        ("event 1 impulse", "write 'event 1 impulse[rear:ground, normal]'"),
+        ("event 1 impulse[raer:ground, normal]", "Did you mean 'rear'"),
+        ("event 1 time[rear]", "takes no labels"),
+        ("number of landings", "no 'landing'"),
+    ],
+)
+def test_wrong_questions_about_events(text, message):
+    with pytest.raises(ParameterError) as told:
+        parse_question(text, whipple())
+    assert message in str(told.value)
+
+
+def test_no_curve_is_laid_across_a_jump():
+    t = np.array([0.0, 0.1, 0.2, 0.3, 0.3, 0.4, 0.5, 0.6])
+    assert crossing(t, np.where(np.arange(8) < 4, t - 1.0, t + 1.0)) == 0.3
+    falling = np.where(np.arange(8) < 4, 1.0, 1.0 - 4.0 * (t - 0.3))
+    assert crossing(t, falling) == pytest.approx(0.55, abs=1e-12)
+    assert crossing(t[:6], falling[:6] - 0.8) == pytest.approx(0.35, abs=1e-12)
+
+
+def test_a_wrong_number_is_found(mine):
+    block = "[[expected]]\ntitle = 'x'\norigin = 'law'\natol = 1e-9\nvalues.'event 1 time' = 0.2\n"
+    result = run(load(mine(HEAD + PLANE + DROP + block)))
+    (found,) = findings(result)
+    assert not found.agrees
+    assert found.ours == pytest.approx(math.sqrt(0.2 / 9.81), abs=1e-12)
+
+
+WRONG = [
+    ("[terrain]\nslope = 0.1\n", "terrain.shape: is missing. Take one of: plane, ramp"),
+    ("[terrain]\nshape = 'plan'\n", "terrain.shape = 'plan': must be 'plane', 'ramp'"),
+    ("[terrain]\nshape = 'plane'\nslop = 0.1\n", "terrain.slop: is unknown. Did you mean 'slope'?"),
+    ("[terrain]\nshape = 'ramp'\nslope = '10deg'\n", "terrain.drop: is missing"),
+    (
+        "[terrain]\nshape = 'ramp'\nslope = '10deg'\ndrop = -1\n",
+        "terrain.drop = -1: -1 is not greater",
+    ),
+    ("[terrain]\nshape = 'kerb'\nat = 1\nrise = 0\n", "terrain: kerb: rise = 0.0 m is not a step"),
+    ("[terrain]\nshape = 'mesh'\nfile = 'no.stl'\n", "no.stl': no such file"),
+    ("[terrain]\nshape = 'mesh'\nfile = 'road.dae'\n", "is not a mesh; known are .stl, .obj, .ply"),
+    ("[terrain]\nshape = 'mesh'\n", "give either a file, or points and triangles"),
+    (
+        "[terrain]\nshape = 'heights'\nx = [0, 1]\ny = [0, 1]\nz = [[0, 0, 0], [0, 0, 0]]\n",
+        "z needs 2 rows (one per x) of 2 heights (one per y)",
+    ),
+    (
+        "[terrain]\nshape = 'faces'\nfaces = [{name = 'a', normal = [0, 0]}]\n",
+        "terrain.faces[0].normal = [0, 0]: [0, 0] is not a list of three numbers",
+    ),
+    (
+        "[terrain]\nshape = 'faces'\nfaces = [{name = 'a', normal = [0, 0, 0]}]\n",
+        "'a': (0.0, 0.0, 0.0) is not a direction in space",
+    ),
+    (
+        "[terrain]\nshape = 'faces'\nfaces = [{name = 'a', normal = [0, 0, 1], ofset = 1}]\n",
+        "terrain.faces[0].ofset: is unknown. Did you mean 'offset'?",
+    ),
+    (
+        "[terrain]\nshape = 'faces'\n"
+        "faces = [{name = 'a', normal = [0, 0, 1]}, {name = 'a', normal = [1, 0, 0]}]\n",
+        "'a' is the name of several faces or edges",
+    ),
+    (PLANE + "[contact]\nimpact = 'neuton'\n", "no such impact law. Did you mean 'newton'?"),
+    (PLANE + "[contact]\nrestitution = {normal = 0.5}\n", "'plastic' has no such coefficient"),
+    (
+        PLANE + "[contact]\nimpact = 'newton'\nrestitution = {normal = 1.5}\n",
+        "contact.restitution.normal = 1.5: take it from 0 to 1",
+    ),
+    (PLANE + "[contact]\nfriction = 0.8\n", "with friction take impact = 'moreau'"),
+    (PLANE + "[contact]\nfriction = -1\n", "contact.friction = -1: -1 is negative"),
+    (
+        PLANE + "[contact]\nimpact = 'moreau'\nfriction = {raer = 1}\n",
+        "contact.friction.raer = 1: no such wheel. Did you mean 'rear'?",
+    ),
+    (PLANE + "[contact]\nresolution = 'whole'\n", "must be 'complete' or 'reduced'"),
+    ("[contact]\nimpact = 'newton'\n", "contact: goes with a terrain; add [terrain]"),
+    (PLANE + "initial.place = {wheel = 'raer', centre = [0, 0, 1]}\n", "Did you mean 'rear'?"),
+    (PLANE + "initial.place = {wheel = 'rear', centre = [0, 0]}\n", "give x, y and z"),
+    (
+        PLANE + "initial.place = {wheel = 'rear', centre = [0, 0], on = 'groud'}\n",
+        "initial.place.on = 'groud': no such face. Did you mean 'ground'?",
+    ),
+    (PLANE + "initial.place = {wheel = 'rear'}\n", "initial.place.centre: is missing"),
+    (PLANE + "initial.place = 3\n", "initial.place = 3: must be a table"),
+    (PLANE + "run.integrator = 'rk4'\n", "runs on a terrain have their own integrator"),
+    (PLANE + "run.contacts = {rear = 'open'}\n", "contacts open and close by themselves"),
+    ("run.fall = 1.0\n", "run.fall = 1.0: goes with a terrain"),
+    (PLANE + "run.fall = -1.0\n", "run.fall = -1.0: -1 is negative"),
+    (PLANE + "run.events = 0\n", "run.events = 0"),
+]
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG)
+def test_mistakes_about_the_ground_are_told(mine, text, message):
+    tables = "".join(x for x in text.splitlines(True) if not x.startswith(("initial.", "run.")))
+    keys = "".join(x for x in text.splitlines(True) if x.startswith(("initial.", "run.")))
+    content = (
+        f"kind = 'run'\ntitle = 'x'\nvehicle.name = 'whipple'\nrun.until = 1.0\n{keys}{tables}"
+    )
+    with pytest.raises(DataError) as told:
+        load(mine(content))
+    assert message in str(told.value)
+    assert "a mistake" in str(told.value)
+
+
+def test_a_machine_without_wheels_is_told(mine):
+    text = "kind = 'run'\ntitle = 'x'\nvehicle.name = 'chaplygin_sleigh'\nrun.until = 1.0\n" + PLANE
+    with pytest.raises(DataError, match="only wheels meet a terrain"):
+        load(mine(text))
+
+
+def test_a_damaged_mesh_is_told(mine, tmp_path):
+    path = mine(HEAD + "[terrain]\nshape = 'mesh'\nfile = 'road.obj'\n" + DROP)
+    (tmp_path / "road.obj").write_text("v 0 0 zero\n")
+    with pytest.raises(DataError, match=r"road.obj is damaged"):
+        run(load(path))
+
+
+def test_the_schema_knows_the_ground():
+    found = schema()
+    assert {"PlaneGround", "RampGround", "MeshGround", "Touch"} <= set(found["$defs"])
