@@ -135,8 +135,15 @@ class Derived(Mapping[str, Program]):
 
     NAMES = ("rate", "observe", "project", "initial", "rows", "frame", "free", "variation")
 
-    def __init__(self, derivation: Callable[[], Derivation], store: Store | None, key: str) -> None:
+    def __init__(
+        self,
+        derivation: Callable[[], Derivation],
+        nominal: Mapping[str, float],
+        store: Store | None,
+        key: str,
+    ) -> None:
         self._make, self._store, self._key = derivation, store, key
+        self.nominal = nominal
         self._programs: dict[str, Program] = {}
 
     @cached_property
@@ -191,6 +198,15 @@ class Machine:
     def choice(self) -> Choice:
         """Independent speeds and pivots."""
         return self.programs.choice
+
+    def sound(self) -> bool:
+        """Return whether the frames that were chosen for other parameters exist for these too: an
+        axis may have become parallel to what its frame was aligned with.
+        """
+        if self.programs.nominal == self.system.parameters:
+            return True
+        tables = (self._compiled("frame").table, self.rate.table)
+        return all(np.isfinite(table).all() for table in tables)
 
     def _compiled(self, name: str) -> Compiled:
         return Compiled(self.programs[name], self.system.values, self.system.store)
@@ -388,9 +404,13 @@ class System:
         around = None if configuration is None else tuple(map(tuple, configuration))
         key = (statuses, _told(law), states, correction, around)
         if key not in self._machines:
+            task = (statuses, law, states, correction, configuration)
             if key not in self._derived:
-                self._derived[key] = self._derive(statuses, law, states, correction, configuration)
-            self._machines[key] = Machine(self, statuses, self._derived[key], states)
+                self._derived[key] = self._derive(*task)
+            machine = Machine(self, statuses, self._derived[key], states)
+            if not machine.sound():
+                machine = Machine(self, statuses, self._derive(*task), states)
+            self._machines[key] = machine
         return self._machines[key]
 
     def charts(
@@ -429,7 +449,8 @@ class System:
                 graph, model, symbols, self.parameters, mode, law, states, configuration, correction
             )
 
-        return Derived(derivation, self.store if key is not None else None, key or "")
+        kept = self.store if key is not None else None
+        return Derived(derivation, self.parameters, kept, key or "")
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what `make` makes, made once for this set of parameters."""

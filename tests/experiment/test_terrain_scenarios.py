@@ -341,4 +341,5 @@ def test_a_damaged_mesh_is_told(mine, tmp_path):
 
 def test_the_schema_knows_the_ground():
     found = schema()
+    json.dumps(found, allow_nan=False)
     assert {"PlaneGround", "RampGround", "MeshGround", "Touch"} <= set(found["$defs"])

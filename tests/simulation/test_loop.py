@@ -10,8 +10,8 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.codegen.cache import Store
 from draisine.errors import ConfigurationError, ParameterError, SimulationError, UnknownNameError
-from draisine.model import Body, Model, Pin, Prismatic, inertia
-from draisine.scalar import sin, where
+from draisine.model import Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
+from draisine.scalar import cos, sin, where
 from draisine.simulation.many import simulate_many
 
 # Passive stabilisation of the benchmark bicycle after 5 s; independent computation, quadruple
@@ -359,3 +359,32 @@ class TestStored:
     def test_a_wheel_that_lies_flat_is_no_state(self, bicycle):
         with pytest.raises(ConfigurationError, match="'rear' would lie flat"):
             draisine.state(bicycle, lean=np.pi / 2)
+
+
+def tilted(*, tilt: float = 0.3) -> Model:
+    """A hull with a wheel on an arm whose hinge may become parallel to the axle."""
+    hub, left = (0.5, 0.0, 0.2), (0.0, 1.0, 0.0)
+    hinge = (sin(tilt), cos(tilt), 0.0)
+    return Model(
+        bodies=[
+            Body("hull", 4.0, (0.0, 0.0, 0.5), inertia(0.3, 0.4, 0.5)),
+            Body("arm", 1.0, (0.3, 0.0, 0.4), inertia(0.02, 0.03, 0.04)),
+            Body("wheel", 1.0, hub, inertia(0.01, 0.02, 0.01)),
+        ],
+        joints=[
+            Revolute("arm", "hull", "arm", hinge, (0.1, 0.0, 0.4)),
+            Revolute("wheel", "arm", "wheel", left, hub),
+        ],
+        contacts=[Wheel("ground", "wheel", hub, left, 0.2)],
+    )
+
+
+@pytest.mark.parametrize("tilt", [0.0, 1e-9, np.pi / 2, -0.3])
+def test_parameters_may_align_what_was_oblique(tilt):
+    """Frames are chosen where a machine is compiled; where they fail they are chosen anew."""
+    system = draisine.compile(tilted).with_parameters(tilt=tilt)
+    afresh = draisine.compile(tilted, tilt=tilt)
+    state = draisine.state(system, arm_rate=0.4, wheel_rate=3.0, Wz=0.2)
+    for formulation in ("multiplier", "projected"):
+        a, b = (s.accelerate(state, formulation=formulation)[0] for s in (system, afresh))
+        assert_allclose(a, b, atol=1e-9 * np.abs(b).max())

@@ -2,13 +2,14 @@
 onto it.
 """
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
 import numpy as np
-from pydantic import Field, model_validator
+from pydantic import Field, TypeAdapter, model_validator
 
 from draisine.errors import ParameterError, TerrainError, did_you_mean
 from draisine.experiment.bodies import Floats
@@ -21,6 +22,9 @@ from draisine.terrain import Feature, Mesh, Terrain, corner, edge, face, height_
 from draisine.terrain import plane as flat
 from draisine.terrain import ramp as rising
 from draisine.terrain.files import read_mesh
+
+if TYPE_CHECKING:
+    from xarray import Dataset
 
 
 class PlaneGround(Part):
@@ -102,7 +106,7 @@ class Edge(Part):
     point: Vector
     along: Vector
     normals: tuple[Vector, Vector]
-    length: Limit = math.inf
+    length: Limit = Field(default_factory=lambda: math.inf, description="Endless if not given.")
 
     def feature(self) -> Feature:
         """Return the edge in numbers."""
@@ -191,6 +195,16 @@ GroundPart = Annotated[
     PlaneGround | RampGround | KerbGround | CornerGround | FacesGround | MeshGround | HeightGround,
     Field(discriminator="shape"),
 ]
+
+
+def terrain_of(data: "Dataset") -> Terrain | None:
+    """Return the ground on which a dataset was made; None where its scenario names none."""
+    content = json.loads(data.attrs.get("scenario", "{}")).get("content", {})
+    if content.get("terrain") is None:
+        return None
+    adapter: TypeAdapter[Any] = TypeAdapter(GroundPart)
+    terrain: Terrain = adapter.validate_python(content["terrain"]).terrain()
+    return terrain
 
 
 class Place(Part):

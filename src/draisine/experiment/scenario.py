@@ -187,7 +187,8 @@ class Touch(Part):
     impact: Text = Field("plastic", description="An impact law by name.")
     restitution: dict[str, Number] = Field({}, description="The impact law's coefficients.")
     friction: Friction = Field(
-        float("inf"), description="Of all wheels or by name; ideal rolling where not given."
+        default_factory=lambda: math.inf,
+        description="Of all wheels or by name; ideal rolling where not given.",
     )
     rest_speed: NotNegative = Field(0.0, description="Slower bounces are plastic, in m/s.")
     resolution: Literal["complete", "reduced"] = "complete"
