@@ -328,9 +328,10 @@ class Derivation:
         return self._program("project", settled)
 
     def _heading(self, found: projected.Rows, a: constraints.Active) -> Array:
-        """Return where a wheel heads in the ground, before projection."""
-        axes = constraints.contact_axes(self.tree, found.geo, found.world, a.contact, a.at)
-        return (found.world.R @ axes["along"])[:2]
+        """Return where a wheel heads in the ground, before projection; of any length."""
+        assert a.touch is not None
+        axle = found.geo.R0[a.at.link] @ a.touch.axle
+        return (found.world.R @ cross(axle, found.world.up[0]))[:2]
 
     def _unit(self, q: Array) -> Array:
         """Return q with unit length, where the base can turn at all."""

@@ -134,6 +134,20 @@ def test_laws_of_impact_friction_and_limits_reach_the_run(mine):
     assert summary(result)["outcome"] == result.outcome
 
 
+def test_a_handlebar_hits_its_stop(mine):
+    turned = (
+        HEAD + PLANE + "[contact]\nstops = { steer = ['-20deg', '20deg'] }\n"
+        "[initial]\nlean = '10deg'\n[run]\nuntil = 1.5\n"
+    )
+    result = run(load(mine(turned)))
+    (hit,) = [e for e in summary(result)["events"] if e["kind"] == "collision"]
+    assert hit["contact"][0].startswith("steer:")
+    steer = result.data["shape"].sel(joint="steer").values
+    assert np.abs(steer).max() == pytest.approx(math.radians(20.0), abs=1e-8)
+    question = f"collision 1 impulse[{hit['contact'][0]}, normal]"
+    assert parse_question(question, result.system.model).answer(result.bodies) > 0
+
+
 def test_a_machine_is_put_onto_a_face():
     bicycle = draisine.compile("whipple")
     initial = {
@@ -295,6 +309,9 @@ WRONG = [
         PLANE + "[contact]\nimpact = 'moreau'\nfriction = {raer = 1}\n",
         "contact.friction.raer = 1: no such wheel. Did you mean 'rear'?",
     ),
+    (PLANE + "[contact]\nstops = {ster = [-1, 1]}\n", "no such joint. Did you mean 'steer'?"),
+    (PLANE + "[contact]\nstops = {steer = [1, -1]}\n", "the lower end must be below the upper"),
+    (PLANE + "[contact]\nstops = {steer = 1}\n", "1 is not a list of two numbers"),
     (PLANE + "[contact]\nresolution = 'whole'\n", "must be 'complete' or 'reduced'"),
     ("[contact]\nimpact = 'newton'\n", "contact: goes with a terrain; add [terrain]"),
     (PLANE + "initial.place = {wheel = 'raer', centre = [0, 0, 1]}\n", "Did you mean 'rear'?"),

@@ -1,5 +1,6 @@
 """Figures of runs with events: marks, gaps, the graph."""
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 from numpy.testing import assert_allclose
@@ -9,7 +10,7 @@ from draisine.errors import ParameterError
 from draisine.experiment.library import load
 from draisine.experiment.run import run
 from draisine.registry import names
-from draisine.view import energies, event_graph, gaps, overview
+from draisine.view import energies, event_graph, gaps, overview, profile
 from draisine.view.event_graph import state_of
 
 
@@ -103,10 +104,32 @@ def test_many_events_and_other_machines_can_be_drawn():
     overview.draw(data)
 
 
+def test_the_profile_shows_ground_and_machine(jump, bounces):
+    axes = profile.draw(jump)
+    assert labels(axes)[0] == "ground"
+    assert {"lift-off", "collision"} <= set(labels(axes))
+    assert legend_is_outside(axes)
+    ground = [line for line in axes.lines if line.get_label() in ("ground", "_")]
+    low = min(np.nanmin(line.get_ydata()) for line in ground)
+    assert low == pytest.approx(-6.3 * np.tan(np.radians(10.0)), abs=0.1)
+    given = Figure().subplots()
+    assert profile.draw(bounces, given) is given
+    page = overview.draw(jump)
+    assert page["top"].get_ylabel() == "z, up (m)"
+    assert labels(page["angles"])[0] == "pitch"
+
+
+def test_level_ground_is_drawn_where_no_terrain_is_known():
+    data = run(load("mauny2018/passive-stabilisation", {"run.until": 0.5})).data
+    axes = profile.draw(data)
+    assert_allclose(axes.lines[0].get_ydata(), 0.0)
+
+
 def test_states_have_names():
     wheels = ["rear", "front"]
     assert state_of({}, wheels) == "flight"
     assert state_of({"front:a": "rolling", "rear:b": "sliding"}, wheels) == "rear sliding + front"
+    assert state_of({"steer:upper stop": "sliding"}, wheels) == "flight, steer at upper stop"
 
 
 def test_runs_without_events_are_told():

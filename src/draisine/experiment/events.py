@@ -119,7 +119,7 @@ def parse_event(text: str, model: Model) -> EventQuestion | None:
     kind = _kind(word, text)
     if int(count) < 1:
         raise ParameterError(f"{text!r}: events are counted from 1.")
-    contacts = [c.name for c in model.contacts]
+    contacts = [*(c.name for c in model.contacts), *(j.name for j in model.joints)]
     if wheel and wheel not in contacts:
         raise ParameterError(f"{text!r}: no contact {wheel!r}. {did_you_mean(wheel, contacts)}")
     if number not in NUMBERS:

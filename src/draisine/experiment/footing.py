@@ -104,6 +104,7 @@ def _touch(given: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
         if name not in wheels:
             text = f"no such wheel. {did_you_mean(name, wheels)}"
             yield Mistake(f"contact.friction.{name}", text, friction[name])
+    yield from _stops(given.get("stops"), model)
     if not isinstance(law, str):
         return
     if law not in names("impact"):
@@ -115,6 +116,13 @@ def _touch(given: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
         text = f"{law!r} knows ideal rolling alone; with friction take impact = 'moreau'."
         yield Mistake("contact.impact", text)
     yield from _restitution(law, given.get("restitution"))
+
+
+def _stops(given: Any, model: Model) -> Iterator[Mistake]:
+    joints = [j.name for j in model.joints]
+    for name in given if isinstance(given, dict) else ():
+        if name not in joints:
+            yield Mistake(f"contact.stops.{name}", f"no such joint. {did_you_mean(name, joints)}")
 
 
 def _grips_little(friction: Any) -> bool:

@@ -135,6 +135,7 @@ def _ride(
             impact=touch.impact,
             restitution=touch.restitution,
             mu=touch.friction,
+            stops=touch.stops,
             resolution=touch.resolution,
             rest_speed=touch.rest_speed,
             fall=how.fall,

@@ -58,6 +58,15 @@ def _friction(value: Any) -> float | dict[str, float]:
     return {k: limit(v) for k, v in value.items()} if isinstance(value, dict) else limit(value)
 
 
+def _ends(value: Any) -> tuple[float, float]:
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise ValueError(f"{value!r} is not a list of two numbers, the lower and the upper end")
+    low, high = (number(x) for x in value)
+    if not low < high:
+        raise ValueError(f"goes from {low:g} to {high:g}; the lower end must be below the upper")
+    return low, high
+
+
 _LIST_SCHEMA = {"type": "array", "items": NUMBER_SCHEMA, "minItems": 1}
 Numbers = Annotated[
     float | list[float],
@@ -82,6 +91,11 @@ Friction = Annotated[
             ]
         }
     ),
+]
+Ends = Annotated[
+    tuple[float, float],
+    BeforeValidator(_ends),
+    WithJsonSchema({"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2}),
 ]
 Drift = Annotated[
     str | float,
@@ -190,6 +204,7 @@ class Touch(Part):
         default_factory=lambda: math.inf,
         description="Of all wheels or by name; ideal rolling where not given.",
     )
+    stops: dict[str, Ends] = Field({}, description="Lower and upper end of joints.")
     rest_speed: NotNegative = Field(0.0, description="Slower bounces are plastic, in m/s.")
     resolution: Literal["complete", "reduced"] = "complete"
 

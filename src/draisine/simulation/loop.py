@@ -171,9 +171,7 @@ class _Run:
     def append(self, times: Floats, samples: Floats, extra: bool) -> None:
         """Keep the samples that are new, but an extra last one only to go on from."""
         _, t, y = self.done[-1]
-        fresh = times > self.last
-        if extra:
-            fresh[-1] = False
+        fresh = slice(int(np.searchsorted(times, self.last, side="right")), len(times) - extra)
         t.append(times[fresh])
         y.append(samples[fresh])
         if len(samples):

@@ -69,7 +69,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
 
 
 def state_of(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
-    """Return the name of a set of closed contacts: the wheels that touch; sliding ones say so.
+    """Return the name of a set of closed contacts: the wheels that touch, sliding ones say so, and
+    the joints at their stops.
 
     >>> state_of({"rear:ground": "rolling"}, ["rear", "front"])
     'rear'
@@ -80,7 +81,8 @@ def state_of(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
         for name in wheels
         if name in touching
     ]
-    return " + ".join(words) or "flight"
+    stopped = [key.replace(":", " at ") for key in mode if key.split(":")[0] not in wheels]
+    return ", ".join([" + ".join(words) or "flight", *stopped])
 
 
 def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, Place]:

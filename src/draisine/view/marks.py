@@ -27,7 +27,7 @@ def mark_events(data: "Dataset", axes: "Axes") -> None:
     seen: set[str] = set()
     for event in events_of(data):
         kind = str(event["kind"])
-        sign, colour = SIGNS[kind]
+        sign, colour = SIGNS.get(kind, ("x", GREY))
         axes.axvline(event["time"], color=colour, lw=0.7, alpha=0.5, zorder=1.5)
         axes.plot(
             [event["time"]],

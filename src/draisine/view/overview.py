@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.view import energies, histories, top
+from draisine.experiment.events import events_of
+from draisine.view import energies, histories, profile, top
 from draisine.view.style import COLOURS, angles_of, bodies_of, legend, plain
 
 if TYPE_CHECKING:
@@ -12,7 +13,8 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: Any = None) -> Any:
-    """Return the axes of a page: top view, angles, rates, speed, normal forces, energies.
+    """Return the axes of a page: top view (or, of a run with events, side view), angles, rates,
+    speed, normal forces, energies.
 
     `axes` may be a mapping from these names (top, angles, rates, speed, forces, energies) to axes.
     """
@@ -23,9 +25,12 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
         figure: Any = Figure(figsize=(11.0, 9.5), layout="constrained")
         axes = figure.subplot_mosaic(_STRETCHED if wide else _ROUND, height_ratios=[1.2, 1, 1, 1])
         figure.suptitle(str(data.attrs.get("title", "")))
-    top.draw(data, axes["top"], every=_every(data), columns=4 if wide else 2)
+    if wide and events_of(data):
+        profile.draw(data, axes["top"])
+    else:
+        top.draw(data, axes["top"], every=_every(data), columns=4 if wide else 2)
     model = bodies.model
-    turning = angles_of(model)
+    turning = [*(["pitch"] if events_of(data) else []), *angles_of(model)]
     rates = [f"{name}_rate" for name in turning]
     fast = [o.name for o in model.outputs if o.unit == "m/s"] or [
         name for name in model.speeds if name[0] == "V"

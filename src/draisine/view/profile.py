@@ -31,22 +31,23 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     the machine: at events in black, otherwise every so many seconds in grey.
     """
     bodies = bodies_of(data)
-    axes = plain(given_or_new(axes, (9.0, 4.0)))
     t, events = data["time"].values, events_of(data)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
     way = np.array([mass_centre(bodies, heaviest, k) for k in range(len(t))])
+    wide, _, high = np.ptp(way, axis=0) + REACH
+    axes = plain(given_or_new(axes, (9.0, 1.5 + 6.5 * float(np.clip(high / wide, 0.1, 0.8)))))
     label = "ground"
     for x, z in _ground(terrain_of(data), way):
         axes.plot(x, z, color="black", lw=1.2, label=label)
         label = "_"
-    every = every or max(0.1, (t[-1] - t[0]) / MOST)
+    every = every or _pause(bodies, t, way)
     for s in np.arange(t[0], t[-1] + 1e-9, every):
         _machine(axes, bodies, int(np.argmin(np.abs(t - s))), "#b5b5b5", 1.0)
     seen: set[str] = set()
     for event in events[:MOST]:
         k = int(np.argmin(np.abs(t - event["time"])))
         _machine(axes, bodies, k, "black", 1.3)
-        sign, _ = SIGNS[event["kind"]]
+        sign, _ = SIGNS.get(event["kind"], ("x", ""))
         name = "_" if event["kind"] in seen else event["kind"]
         seen.add(event["kind"])
         axes.plot(*way[k, ::2], sign, color=COLOURS[1], ms=7, label=name, ls="none", zorder=4)
@@ -57,8 +58,17 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel("x, forward (m)")
     axes.set_ylabel("z, up (m)")
-    legend(axes, 5)
+    legend(axes, 5, by_rows=True)
     return axes
+
+
+def _pause(bodies: Bodies, t: Floats, way: Floats) -> float:
+    """Return the time between snapshots that leaves them room."""
+    points = np.vstack([x for _, x in lines(bodies, 0)] or [way[:1]])
+    size = max(float(np.ptp(points[:, 0])), 0.1)
+    length = float(np.linalg.norm(np.diff(way[:, ::2], axis=0), axis=1).sum())
+    pause = float(t[-1] - t[0]) / float(np.clip(1.2 * length / size, 3, MOST))
+    return float(f"{pause:.1g}") or 0.1
 
 
 def _machine(axes: "Axes", bodies: Bodies, k: int, colour: str, width: float) -> None:
