@@ -339,7 +339,8 @@ class Machine:
 
 def _rotate(q: Floats, x: Floats) -> Floats:
     """Return the fixed vector x turned by (arrays of) quaternions."""
-    return np.tensordot(rotation(q), x, axes=(1, 0))
+    R = rotation(q)
+    return R @ x if R.ndim == 2 else np.tensordot(R, x, axes=(1, 0))
 
 
 @dataclass(frozen=True)

@@ -137,7 +137,7 @@ def test_laws_of_impact_friction_and_limits_reach_the_run(mine):
 def test_a_handlebar_hits_its_stop(mine):
     turned = (
         HEAD + PLANE + "[contact]\nstops = { steer = ['-20deg', '20deg'] }\n"
-        "[initial]\nlean = '10deg'\n[run]\nuntil = 1.5\n"
+        "[initial]\nlean = '10deg'\n[run]\nuntil = 0.7\n"
     )
     result = run(load(mine(turned)))
     (hit,) = [e for e in summary(result)["events"] if e["kind"] == "collision"]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from draisine.simulation.integrators import rk4
-from draisine.simulation.integrators.native import Floats, Problem, evaluate, jit, settle, trouble
+from draisine.simulation.integrators.native import Floats, Problem, call, jit, settle, trouble
 
 AB4 = np.array([55.0, -59.0, 37.0, -9.0]) / 24.0
 """Adams-Bashforth of fourth order: weights of f at steps n, n-1, n-2, n-3."""
@@ -39,42 +39,42 @@ def _run(
     last = np.nextafter(t1, t0)
     x = np.empty(1 + n + len(tail))
     x[1 + n :] = tail
-    f0, f1, f2, f3 = (
-        np.empty(rate_size),
-        np.empty(rate_size),
-        np.empty(rate_size),
-        np.empty(rate_size),
-    )
+    past = np.empty((4, rate_size))  # the last four rates, in a ring that begins at `a`
     out = np.empty(rate_size)
     settled = np.empty(max(project_size, 1))
     headings = np.full(2 * wheels, np.nan)
+    x_at, table_at, out_at = x.ctypes.data, rate_table.ctypes.data, out.ctypes.data
+    past_at, row = past.ctypes.data, 8 * rate_size
+    a = 0
     for i in range(4):
         x[0] = t0 + i * h
         x[1 : 1 + n] = samples[i]
-        f0, f1, f2, f3 = f3, f0, f1, f2
-        evaluate(rate, rate_table, x, f0)
+        a = (a + 3) % 4
+        call(rate, x_at, table_at, past_at + a * row, 1)
     p0, p1, p2, p3 = h * predictor[0], h * predictor[1], h * predictor[2], h * predictor[3]
     c = np.zeros(5)
     c[: len(corrector)] = h * corrector
     for i in range(3, steps):
-        wrong = trouble(f0, n, floors)
+        wrong = trouble(past[a], n, floors)
         if wrong:
             return wrong, i
+        b, d, e = (a + 1) % 4, (a + 2) % 4, (a + 3) % 4
         x[0] = min(t0 + (i + 1) * h, last)
         for k in range(n):
-            x[1 + k] = samples[i, k] + (p0 * f0[k] + p1 * f1[k] + p2 * f2[k] + p3 * f3[k])
+            step = p0 * past[a, k] + p1 * past[b, k] + p2 * past[d, k] + p3 * past[e, k]
+            x[1 + k] = samples[i, k] + step
         if len(corrector):
-            evaluate(rate, rate_table, x, out)
+            call(rate, x_at, table_at, out_at, 1)
             for k in range(n):
-                step = c[0] * out[k] + c[1] * f0[k] + c[2] * f1[k] + c[3] * f2[k] + c[4] * f3[k]
-                x[1 + k] = samples[i, k] + step
+                step = c[1] * past[a, k] + c[2] * past[b, k] + c[3] * past[d, k] + c[4] * past[e, k]
+                x[1 + k] = samples[i, k] + (c[0] * out[k] + step)
         wrong = settle(project, project_table, x, settled, pose_size, headings)
         if wrong:
             return wrong, i
         for k in range(n):
             samples[i + 1, k] = x[1 + k]
-        f0, f1, f2, f3 = f3, f0, f1, f2
-        evaluate(rate, rate_table, x, f0)
+        a = e
+        call(rate, x_at, table_at, past_at + a * row, 1)
     return 0, steps
 
 
