@@ -134,6 +134,23 @@ def test_laws_of_impact_friction_and_limits_reach_the_run(mine):
     assert summary(result)["outcome"] == result.outcome
 
 
+@pytest.mark.parametrize(
+    ("motion", "time"),
+    [
+        ("slide = [1, 0, -0.5]", (0.5 + math.sqrt(0.25 + 2 * 0.1 * 9.81)) / 9.81),
+        ("turn = 1.0, centre = [1, 2]", math.sqrt(0.2 / 9.81)),
+    ],
+)
+def test_a_ground_that_moves_is_met_when_it_is_there(mine, motion, time):
+    text = f"""
+[terrain]
+shape = "faces"
+faces = [{{ name = "lift", normal = [0, 0, 1], motion = {{ {motion} }} }}]
+"""
+    result = run(load(mine(HEAD + text + DROP)))
+    assert result.events[0].t == pytest.approx(time, abs=1e-9)
+
+
 def test_a_handlebar_hits_its_stop(mine):
     turned = (
         HEAD + PLANE + "[contact]\nstops = { steer = ['-20deg', '20deg'] }\n"
@@ -263,6 +280,10 @@ def test_a_wrong_number_is_found(mine):
     assert found.ours == pytest.approx(math.sqrt(0.2 / 9.81), abs=1e-12)
 
 
+MOVING = (
+    "[terrain]\nshape = 'faces'\nfaces = [{{name = 'a', normal = [0, 0, 1], motion = {{{}}}}}]\n"
+)
+
 WRONG = [
     ("[terrain]\nslope = 0.1\n", "terrain.shape: is missing. Take one of: plane, ramp"),
     ("[terrain]\nshape = 'plan'\n", "terrain.shape = 'plan': must be 'plane', 'ramp'"),
@@ -297,6 +318,9 @@ WRONG = [
         "faces = [{name = 'a', normal = [0, 0, 1]}, {name = 'a', normal = [1, 0, 0]}]\n",
         "'a' is the name of several faces or edges",
     ),
+    (MOVING.format(""), "terrain.faces[0].motion = {}: give one of slide, shake, turn"),
+    (MOVING.format("shake = [0, 0, 1]"), "a shake needs its rate"),
+    (MOVING.format("slid = [0, 0, 1]"), "is unknown. Did you mean 'slide'?"),
     (PLANE + "[contact]\nimpact = 'neuton'\n", "no such impact law. Did you mean 'newton'?"),
     (PLANE + "[contact]\nrestitution = {normal = 0.5}\n", "'plastic' has no such coefficient"),
     (

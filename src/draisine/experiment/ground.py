@@ -18,10 +18,22 @@ from draisine.experiment.part import Limit, Part, Text, Vector
 from draisine.lie import hat, quaternion, rotation
 from draisine.model import Model, Prismatic, Wheel
 from draisine.system import State
-from draisine.terrain import Feature, Mesh, Terrain, corner, edge, face, height_field, kerb
+from draisine.terrain import (
+    Feature,
+    Mesh,
+    Terrain,
+    corner,
+    edge,
+    face,
+    height_field,
+    kerb,
+    moving,
+)
 from draisine.terrain import plane as flat
 from draisine.terrain import ramp as rising
+from draisine.terrain.feature import Motion
 from draisine.terrain.files import read_mesh
+from draisine.terrain.motions import Shake, Slide, Turn
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -82,6 +94,34 @@ class Border(Part):
     offset: Number
 
 
+class Moving(Part):
+    """How a face moves: a steady slide with a velocity, a shake `amplitude sin(rate t)`, or a turn
+    about the vertical through a centre.
+    """
+
+    slide: Vector | None = None
+    shake: Vector | None = None
+    turn: Number | None = Field(None, description="In rad/s.")
+    rate: Positive | None = Field(None, description="Of a shake, in rad/s.")
+    centre: list[Number] = Field([0.0, 0.0], min_length=2, max_length=2)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if sum(x is not None for x in (self.slide, self.shake, self.turn)) != 1:
+            raise ValueError("give one of slide, shake, turn")
+        if (self.shake is None) != (self.rate is None):
+            raise ValueError("a shake needs its rate, and nothing else has one")
+        return self
+
+    def motion(self) -> Motion:
+        """Return the motion as a function of time."""
+        if self.slide is not None:
+            return Slide(self.slide)
+        if self.shake is not None and self.rate is not None:
+            return Shake(self.shake, self.rate)
+        return Turn(self.turn or 0.0, (self.centre[0], self.centre[1]))
+
+
 class Face(Part):
     """A plane normal . x = offset, the normal out of the ground."""
 
@@ -89,6 +129,7 @@ class Face(Part):
     normal: Vector
     offset: Number = 0.0
     borders: list[Border] = Field([])
+    motion: Moving | None = None
 
     def feature(self) -> Feature:
         """Return the face in numbers."""
@@ -96,7 +137,8 @@ class Face(Part):
         borders = [
             (b.normal, b.offset / (float(np.linalg.norm(b.normal)) or 1.0)) for b in self.borders
         ]
-        return face(self.name, self.normal, self.offset / size, borders)
+        found = face(self.name, self.normal, self.offset / size, borders)
+        return found if self.motion is None else moving(found, self.motion.motion())
 
 
 class Edge(Part):
