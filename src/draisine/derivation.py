@@ -254,6 +254,11 @@ class Derivation:
             if name not in names:
                 raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
             extra[names.index(name)] = value
+        if len(list(rates)) != len(self.symbols["z"]):
+            raise ModelError(
+                f"law: it returns {len(list(rates))} rates for {len(self.symbols['z'])} states; say "
+                "how many it has by an attribute `states`."
+            )
         return total + array(extra), array(list(rates))
 
     def _rate(self) -> Program:
@@ -524,7 +529,9 @@ class Derivation:
 
     def _free(self) -> Program:
         """Return the saddle-point system of every mode, in the user's own speeds."""
-        model, s = self.model, self.symbols
+        model, s = self.model, dict(self.symbols)
+        for name in ("q", "p"):  # the user's pose, not the inner frame's
+            s[name] = array([self.graph.symbol(f"user {name}[{k}]") for k in range(len(s[name]))])
         tree = assemble(model, aligned=False, evaluate=self.evaluate)
         columns = projected.free_columns(tree)
         v = array([self.graph.symbol(f"v[{k}]") for k in range(len(columns))])

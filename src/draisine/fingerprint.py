@@ -4,7 +4,16 @@ be told apart.
 
 import dataclasses
 import hashlib
-from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from functools import partial
+from types import (
+    BuiltinFunctionType,
+    CodeType,
+    FunctionType,
+    GetSetDescriptorType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -15,6 +24,15 @@ _GENERATED = frozenset(
     f"__{name}__" for name in ("init", "repr", "eq", "hash", "setattr", "delattr", "replace")
 )
 """Methods that a dataclass writes itself."""
+
+_PLAIN = frozenset(
+    f"__{name}__"
+    for name in ("dict", "weakref", "doc", "module", "annotations", "slots", "match_args")
+) | {"__dataclass_fields__", "__dataclass_params__", "__getstate__", "__setstate__"}
+"""What a class has and what does not tell what its objects do."""
+
+_SETTLED = frozenset({"draisine", "numpy", "math", "builtins", "scipy", "typing", "collections"})
+"""Libraries whose content stays as it is while a program runs."""
 
 
 class _Unknown(Exception):
@@ -62,13 +80,12 @@ def _parts(thing: Any, seen: set[Any]) -> Any:
             yield from _parts(key, seen)
             yield from _parts(x, seen)
     elif dataclasses.is_dataclass(thing) and not isinstance(thing, type):
-        kind = type(thing)
-        yield f"{kind.__module__}.{kind.__qualname__}".encode()
         for f in dataclasses.fields(thing):
             yield from _parts(getattr(thing, f.name), seen)
-        for name, own in vars(kind).items():  # a law is a dataclass that is called
-            if callable(thing) and isinstance(own, FunctionType) and name not in _GENERATED:
-                yield from _parts(own, seen)
+        if callable(thing):  # a law is a dataclass that is called
+            yield from _kind(type(thing), seen)
+        else:
+            yield f"{type(thing).__module__}.{type(thing).__qualname__}".encode()
     elif isinstance(thing, FunctionType):
         if ("function", id(thing)) in seen:
             return
@@ -81,20 +98,39 @@ def _parts(thing: Any, seen: set[Any]) -> Any:
         for name in sorted(_names(thing.__code__) & thing.__globals__.keys()):
             yield name.encode()
             yield from _parts(thing.__globals__[name], seen)
-    elif isinstance(thing, (ModuleType, BuiltinFunctionType, type, np.ufunc)):
+    elif isinstance(thing, (BuiltinFunctionType, np.ufunc)):
         yield getattr(thing, "__qualname__", thing.__name__).encode()
+    elif isinstance(thing, (ModuleType, type)):
+        home = thing.__name__ if isinstance(thing, ModuleType) else thing.__module__
+        if home.partition(".")[0] not in _SETTLED:
+            raise _Unknown
+        yield f"{home} {thing.__name__}".encode()
+    elif isinstance(thing, partial):
+        yield from _parts((thing.func, thing.args, thing.keywords), seen)
     elif isinstance(thing, MethodType):
         yield from _parts(thing.__func__, seen)
         yield from _parts(thing.__self__, seen)
+    elif isinstance(thing, property):
+        yield from _parts(thing.fget, seen)
     elif callable(thing) and hasattr(thing, "__dict__"):
-        kind = type(thing)
-        yield f"{kind.__module__}.{kind.__qualname__}".encode()
         yield from _parts(dict(vars(thing)), seen)
-        for own in vars(kind).values():
-            if isinstance(own, FunctionType):
-                yield from _parts(own, seen)
+        yield from _kind(type(thing), seen)
     else:
         raise _Unknown
+
+
+def _kind(kind: type, seen: set[Any]) -> Any:
+    """Yield bytes that tell what the objects of a class do: its own content and its bases'."""
+    for base in kind.__mro__[:-1]:
+        yield f"{base.__module__}.{base.__qualname__}".encode()
+        for name, own in vars(base).items():
+            if name not in _GENERATED and name not in _PLAIN and not _is_slot(own):
+                yield name.encode()
+                yield from _parts(own, seen)
+
+
+def _is_slot(thing: Any) -> bool:
+    return isinstance(thing, (MemberDescriptorType, GetSetDescriptorType))
 
 
 def _names(code: CodeType) -> set[str]:

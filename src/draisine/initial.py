@@ -53,7 +53,8 @@ def consistent_state(machine: Machine, asked: Mapping[str, float], t: float = 0.
             raise ParameterError(f"initial state: {name} = {value} is not a finite number.")
     pose = Configuration(machine, t)
     pose.targets = {name: float(v) for name, v in asked.items() if name not in pose.fast}
-    steps = max(1, int(np.ceil(max((abs(v) for v in pose.targets.values()), default=0.0) / 0.1)))
+    turned = [abs(v) for name, v in pose.targets.items() if name not in pose.far]
+    steps = max(1, int(np.ceil(max(turned, default=0.0) / 0.1)))
     for k in range(1, min(steps, 200) + 1):
         pose.approach(k / min(steps, 200))
     s = pose.speeds(asked)
@@ -92,6 +93,10 @@ class Configuration:
         order = sorted(range(len(model.joints)), key=lambda k: k in spinning)
         self.joints = [model.joints[k].name for k in order]
         self.soft = [*self.joints, *PLACED]
+        self.far = {"x", "y", "z", *(model.joints[k].name for k in spinning)}
+        self._turning = [
+            i for i, k in enumerate(machine.columns) if k >= 3 and k - 6 not in spinning
+        ]
         self.start = dict(zip(self.names, self.look()["values"], strict=True))
         moving = self.by_speed()
         self.fast = {name for name, row in zip(self.names, moving, strict=True) if np.any(row)}
@@ -163,7 +168,8 @@ class Configuration:
                 wrong < 1e-15 and np.abs(residual).max(initial=0.0) < 1e-15
             ):
                 break
-            self._move(step * min(1.0, 0.3 / max(np.abs(step).max(), 1e-300)))
+            turn = np.abs(step[self._turning]).max(initial=0.0)
+            self._move(step * min(1.0, 0.3 / max(turn, 1e-300)))
         out = self.look()
         values = dict(zip(self.names, out["values"], strict=True))
         worst = max((abs(_wrap(n, values[n] - x)) for n, x in goal.items()), default=0.0)

@@ -193,6 +193,10 @@ class Machine:
     mode: Mode
     programs: Derived
     states: int
+    task: tuple[Any, ...] = ()
+
+    def __reduce__(self) -> Any:
+        return _machine_again, (self.system, self.task)
 
     @property
     def choice(self) -> Choice:
@@ -308,7 +312,7 @@ class Machine:
             label = constraints.labels(self.system.model, self.mode)[int(np.argmax(wrong))]
             raise ConfigurationError(
                 f"the speeds break the constraint {label!r} by {wrong.max():.3g}; "
-                "build the state with System.state(), which solves for consistent speeds."
+                "build the state with draisine.state(), which solves for consistent speeds (at the time t)."
             )
         u = inner[self.columns][self.choice.independent]
         extra = np.zeros(self.states) if z is None else np.asarray(z, float)
@@ -408,9 +412,9 @@ class System:
             task = (statuses, law, states, correction, configuration)
             if key not in self._derived:
                 self._derived[key] = self._derive(*task)
-            machine = Machine(self, statuses, self._derived[key], states)
+            machine = Machine(self, statuses, self._derived[key], states, task)
             if not machine.sound():
-                machine = Machine(self, statuses, self._derive(*task), states)
+                machine = Machine(self, statuses, self._derive(*task), states, task)
             self._machines[key] = machine
         return self._machines[key]
 
@@ -516,9 +520,16 @@ class System:
         return output_names(self.model)
 
 
+def _machine_again(system: System, task: tuple[Any, ...]) -> Machine:
+    """Return the machine that was pickled, compiled anew."""
+    return system.machine(*task)
+
+
 def _told(law: Law | None) -> Any:
-    """Return what tells a law from others: its content, so that a changed one is traced anew."""
-    return None if law is None else fingerprint(law) or law
+    """Return what tells a law from others: its content, so that a changed one is traced anew; a law
+    whose content cannot be told is never taken for one seen before.
+    """
+    return None if law is None else fingerprint(law) or object()
 
 
 def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:

@@ -129,7 +129,13 @@ class Graph:
         key = (_ROUND.plus(values[0]), _ROUND.plus(values[1]))
         same = self._by_value.get(key)
         if same is not None and self._holds(shape, same):
-            return same
+            if self.fixed[same] or not fixed:
+                return same
+            index = self._append(
+                shape, values, fixed
+            )  # parameters alone say it too: regular always
+            self._by_value[key] = index
+            return index
         if key[0] == key[1]:
             number = float(key[0])
             if abs(Decimal(number) - key[0]) <= _TINY * abs(key[0]):

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.errors import SingularityError
 from draisine.scalar import Array, Scalar, array, is_zero
 
 Pivot = tuple[int, int]
@@ -133,6 +134,11 @@ def eliminate(A: Array, pivots: Sequence[Pivot]) -> Elimination:
     return out
 
 
+def _eagerness(pivot: Scalar, others: int, j: int) -> tuple[bool, bool, int, int]:
+    """Return what orders pivots: not zero, of parameters alone, few entries, as they come."""
+    return is_zero(pivot), not getattr(pivot, "fixed", False), others, j
+
+
 def solve_symmetric(A: Array, b: Array) -> Array:
     """Return x with A x = b for a symmetric positive definite matrix, by L D L', eq.
     [reduced-dynamics].
@@ -145,8 +151,13 @@ def solve_symmetric(A: Array, b: Array) -> Array:
     done: list[tuple[int, Scalar, list[tuple[int, Scalar]]]] = []
     while left:
         others = {j: [i for i in left if i != j and not is_zero(work[i, j])] for j in left}
-        j = min(left, key=lambda j: (not getattr(work[j, j], "fixed", False), len(others[j]), j))
+        j = min(left, key=lambda j: _eagerness(work[j, j], len(others[j]), j))
         left.remove(j)
+        if is_zero(work[j, j]):
+            raise SingularityError(
+                "a freedom has no inertia: the reduced mass matrix is singular. Give the bodies that it "
+                "moves some mass, or prescribe the joint."
+            )
         inverse = 1.0 / work[j, j]
         column = [(i, work[i, j] * inverse) for i in others[j]]
         for at, (i, factor) in enumerate(column):

@@ -40,7 +40,9 @@ RESERVED = frozenset(
         "state",
     }
     | {"yaw", "lean", "pitch", "orientation", "position", "shape", "speeds", "accelerations"}
-    | {"inputs", "energy", "momentum", "gap", "x", "y", "z"}
+    | {"inputs", "energy", "kinetic_energy", "potential_energy", "momentum", "angular_momentum"}
+    | {"gap", "contact_point", "contact_force", "contact_force_world", "contact_force_base"}
+    | {"friction_needed", "control_state", "law_torque", "x", "y", "z"}
 )
 """Names that results have uses of their own for."""
 
@@ -128,9 +130,14 @@ class Model:
                 if thing.name in seen:
                     raise ModelError(f"{kind} {thing.name!r} is there twice; names must differ.")
                 seen.add(thing.name)
-        for output in self.outputs:
-            if output.name in RESERVED:
-                raise ModelError(f"output {output.name!r}: results use that name; take another.")
+        taken = {j.name for j in self.joints} | set(self.speeds)
+        for kind, name in [("output", o.name) for o in self.outputs] + [
+            ("joint", j.name) for j in self.joints
+        ]:
+            if name in RESERVED or (kind == "output" and name in taken):
+                raise ModelError(f"{kind} {name!r}: results use that name; take another.")
+        if not self.twist and not self.joints:
+            raise ModelError("nothing can move: the base is fixed and there are no joints.")
         known = [b.name for b in self.bodies]
         for kind, pairs in (
             ("joint", [(j.name, b) for j in self.joints for b in (j.parent, j.child)]),

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from draisine.derivation import Law, UntraceableLawError
-from draisine.errors import ParameterError, SimulationError
+from draisine.errors import ConfigurationError, ParameterError, SimulationError
 from draisine.model import Pin
 from draisine.registry import find
 from draisine.simulation.integrators.native import (
@@ -62,12 +62,18 @@ def simulate(
     >>> simulate(bicycle, start, until=1.0, integrator="rk4", dt=0.005).outcome
     'completed'
     """
-    _check(until, start, dt, drift)
+    breakpoints = [float(b) for b in breakpoints]
+    _check(until, start, dt, drift, rtol, atol, breakpoints)
     method: Any = find("integrator", integrator)
     run = _Run(system, mode, law, None if isinstance(drift, str) else float(drift), inputs, drift)
     run.begin(state, start)
     stops = {float(b) for b in [*breakpoints, *getattr(law, "breakpoints", ())]}
-    edges = [start, *sorted(b for b in stops if start < b < until), until]
+    apart = 1e-12 * max(1.0, abs(start), abs(until))
+    edges = [start]
+    for stop in sorted(b for b in stops if b < until - apart):
+        if stop > edges[-1] + apart:
+            edges.append(stop)
+    edges.append(until)
     made = {"integrator": integrator, "dt": dt, "drift": str(drift), "rtol": rtol, "atol": atol}
     for t0, t1 in pairwise(edges):
         t, stalled = t0, False
@@ -101,15 +107,32 @@ def simulate(
     return Trajectory(run.arcs(), "completed", made)
 
 
-def _check(until: float, start: float, dt: float, drift: str | float) -> None:
+def _check(
+    until: Any, start: Any, dt: Any, drift: Any, rtol: Any, atol: Any, breakpoints: Any
+) -> None:
+    for name, value in {
+        "until": until,
+        "start": start,
+        "dt": dt,
+        "rtol": rtol,
+        "atol": atol,
+    }.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+            raise ParameterError(f"{name} = {value!r} is not a number.")
     if not (np.isfinite(until) and until > start):
         raise ParameterError(f"until = {until} s does not lie after the start at {start} s.")
     if not (np.isfinite(dt) and dt > 0):
         raise ParameterError(f"dt = {dt} s is not a positive time.")
+    if (until - start) / dt > 1e8:
+        raise ParameterError(f"dt = {dt} s makes more than 1e8 samples; take a larger one.")
+    if not (rtol >= 0 and atol >= 0 and rtol + atol > 0):
+        raise ParameterError(f"rtol = {rtol} and atol = {atol}: tolerances are positive.")
+    if not np.all(np.isfinite(breakpoints)):
+        raise ParameterError(f"breakpoints {breakpoints} must be finite times.")
     if isinstance(drift, str):
         if drift not in ("project", "none"):
             raise ParameterError(f"drift = {drift!r}: take 'project', 'none', or an epsilon in s.")
-    elif not (np.isfinite(drift) and drift > 0):
+    elif isinstance(drift, bool) or not (np.isfinite(drift) and drift > 0):
         raise ParameterError(f"drift = {drift}: epsilon must be a positive time.")
 
 
@@ -145,9 +168,27 @@ class _Run:
         """Take the state as the present one."""
         z = np.asarray(getattr(self.law, "start", np.zeros(self.states)), float)
         self.tail = np.concatenate([self.given, _anchors(self.machine, state)])
+        if z.shape != (self.states,):
+            raise ParameterError(
+                f"law: its start has shape {z.shape}, its states are {self.states}."
+            )
         self.y, self.last = self.machine.enter(state, t, z), t
         self.done.append((self.machine, [np.array([t])], [self.y[None, :]]))
+        if self.drift == "project":
+            self._check_gaps(t)
         self._pose_problem()
+
+    def _check_gaps(self, t: float) -> None:
+        """Refuse a start in the air: projection would pull it down."""
+        inputs = np.concatenate([[t], self.y, self.tail])
+        rows = self.machine.rows
+        conditions = rows.split(rows.flat(inputs))["conditions"]
+        worst = float(np.abs(conditions).max(initial=0.0))
+        if worst > 1e-6:
+            raise ConfigurationError(
+                f"the state is {worst:.3g} m off its closed contacts {dict(self.machine.mode)}; build it "
+                "with draisine.state(), open the contact, or run on a terrain with simulate_on()."
+            )
 
     def _pose_problem(self) -> None:
         rate, project = self.machine.rate, self.machine.project

@@ -7,6 +7,7 @@ import numpy as np
 
 from draisine.codegen.targets.native import prototype
 from draisine.derivation import base_rotation
+from draisine.errors import ModelError
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.tree import assemble
 from draisine.mechanics.view import View
@@ -59,6 +60,8 @@ class PythonRate:
         moving = projected.motion(found, u, t, choice.independent, choice.pivots)
         view = View(tree, found.geo, found.world, y[4:7], moving.vel, moving.speeds, found.ref, t)
         given, rates = self.law(view, y[split:])
+        if len(rates) != self.states:
+            raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
         return machine.system.inputs(given), np.asarray(rates, dtype=float)
 
 

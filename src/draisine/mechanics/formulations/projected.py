@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.errors import RedundancyError
+from draisine.errors import RedundancyError, SingularityError
 from draisine.lie import cross, hat
 from draisine.mechanics import constraints
 from draisine.mechanics.articulated import LONG, accelerations
@@ -118,6 +118,11 @@ def choose_speeds(
         return row
 
     for label, row in zip(labels, C, strict=True):
+        if not np.isfinite(row).all():
+            raise SingularityError(
+                f"constraint row {label!r} does not exist where the pivots are chosen: a wheel lies flat "
+                "there, or a blade stands upright. Draw the machine as it runs."
+            )
         if np.linalg.norm(row) < 1e-12:
             raise RedundancyError(
                 f"constraint row {label!r} is empty: the group of the base leaves no such motion. "

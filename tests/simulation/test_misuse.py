@@ -1,0 +1,131 @@
+"""Things that people do, each with a defined answer."""
+
+import functools
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.errors import ConfigurationError, ModelError, ParameterError, SingularityError
+from draisine.model import Body, Model, Output, Revolute, Wheel, inertia
+
+
+def gain(view, z, *, K):
+    return {"steer": -K * view.lean}, ()
+
+
+def drawn(model):
+    def vehicle() -> Model:
+        return model
+
+    return vehicle
+
+
+def test_a_partial_law_is_told_by_its_arguments(bicycle, thrown):
+    ends = [
+        draisine.simulate(bicycle, thrown, 0.5, law=law).final().v
+        for law in (
+            functools.partial(gain, K=1.0),
+            functools.partial(gain, K=50.0),
+            lambda view, z: gain(view, z, K=50.0),
+        )
+    ]
+    assert not np.allclose(ends[0], ends[1])
+    assert np.array_equal(ends[1], ends[2])
+
+
+def test_a_start_in_the_air_is_refused(bicycle, thrown):
+    lifted = draisine.State(thrown.q, thrown.p + [0.0, 0.0, 0.1], thrown.r, thrown.v)
+    with pytest.raises(ConfigurationError, match=r"0\.1 m off its closed contacts"):
+        draisine.simulate(bicycle, lifted, 0.1)
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"rtol": -1.0},
+        {"rtol": 0.0, "atol": 0.0},
+        {"rtol": float("nan")},
+        {"breakpoints": [float("nan")]},
+        {"drift": True},
+        {"until": "1"},
+        {"dt": 1e-12},
+    ],
+)
+def test_numbers_that_make_no_sense_are_refused(bicycle, thrown, bad):
+    with pytest.raises(ParameterError):
+        draisine.simulate(bicycle, thrown, **({"until": 1.0} | bad))
+
+
+def test_a_law_says_how_many_states_it_has(bicycle, thrown):
+    with pytest.raises(ModelError, match="1 rates for 0 states"):
+        draisine.simulate(bicycle, thrown, 0.1, law=lambda view, z: ({}, (1.0,)))
+
+
+def test_breakpoints_that_differ_by_round_off_are_one(bicycle, thrown):
+    run = draisine.simulate(bicycle, thrown, 1.0, breakpoints=[0.3, 0.1 + 0.2])
+    assert run.outcome == "completed"
+
+
+def test_the_saddle_point_is_regular_where_the_disc_is_drawn():
+    """No value of parameters alone may be computed by way of the pose."""
+    disc = draisine.compile("rolling_disc")
+    by_rows = disc.accelerate(draisine.state(disc, forward_speed=2.0))
+    closed = disc.accelerate(draisine.state(disc, forward_speed=2.0), formulation="projected")
+    for a, b in zip(by_rows, closed, strict=True):
+        assert_allclose(a, b, atol=1e-11)
+
+
+@pytest.mark.parametrize(("name", "value"), [("x", 1e4), ("rear_wheel", 1e4)])
+def test_far_places_and_many_turns_are_states(bicycle, name, value):
+    state = draisine.state(bicycle, **{name: value})
+    found = state.p[0] if name == "x" else state.r[1]
+    assert found == pytest.approx(value, rel=1e-14)
+
+
+def test_runs_survive_pickling(bicycle, thrown):
+    run = draisine.simulate(bicycle, thrown, 0.1)
+    again = pickle.loads(pickle.dumps(run))
+    assert again.to_xarray().equals(run.to_xarray())
+
+
+@pytest.mark.parametrize(
+    ("parts", "error", "complaint"),
+    [
+        (
+            {
+                "bodies": [Body("b"), Body("l", 1.0, (0.3, 0, 0), inertia(0.1, 0.1, 0.1))],
+                "joints": [Revolute("j", "b", "l", (0, 1, 0))],
+            },
+            SingularityError,
+            "no inertia",
+        ),
+        (
+            {
+                "bodies": [Body("w", 1.0, (0, 0, 0.3), inertia(0.1, 0.1, 0.15))],
+                "contacts": [Wheel("w", "w", (0, 0, 0.3), (0, 0, 1), 0.3)],
+            },
+            SingularityError,
+            "lies flat",
+        ),
+        ({"bodies": [Body("b", 1.0)], "base": "fixed"}, ModelError, "nothing can move"),
+        (
+            {"bodies": [Body("b", 1.0)], "outputs": [Output("contact_force", lambda view: 1.0)]},
+            ModelError,
+            "results use that name",
+        ),
+        (
+            {
+                "bodies": [Body("b", 1.0), Body("l", 1.0)],
+                "joints": [Revolute("lean", "b", "l", (0, 1, 0))],
+            },
+            ModelError,
+            "results use that name",
+        ),
+    ],
+)
+def test_odd_drawings_are_named(parts, error, complaint):
+    with pytest.raises(error, match=complaint):
+        draisine.state(draisine.compile(drawn(Model(**parts))))
