@@ -1,7 +1,6 @@
 """From a model to the programs of one mode: mechanics on the one side, code on the other."""
 
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from draisine.codegen.program import Program, trace_program
-from draisine.errors import DraisineError, ModelError, RedundancyError, did_you_mean
+from draisine.errors import DraisineError, ModelError, did_you_mean
 from draisine.lie import cross, quaternion, quaternion_rate, rotation
 from draisine.mechanics import constraints, energy
 from draisine.mechanics.constraints import Mode
@@ -144,14 +143,7 @@ class Derivation:
         return evaluate(values, self.point)
 
     def program(self, name: str) -> Program:
-        """Return the program of that name.
-
-        The reduced dynamics is traced first, whatever is asked for, so that every program is the same
-        whichever was made before it. Only `free` does without, where rows repeat each other.
-        """
-        excused = (RedundancyError,) if name == "free" else ()
-        with suppress(*excused):
-            self.reduced  # noqa: B018
+        """Return the program of that name."""
         return {
             "rate": self._rate,
             "observe": self._observe,

@@ -28,7 +28,7 @@ from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.tree import assemble
 from draisine.model import Model
 from draisine.registry import find
-from draisine.trace import Graph
+from draisine.trace import Expr, Graph
 
 Floats = NDArray[Any]
 
@@ -129,8 +129,9 @@ class Compiled:
 
 
 class Derived(Mapping[str, Program]):
-    """The programs of one mode by name, each derived when it is first asked for and kept in the
-    store; `choice` tells independent speeds and pivots.
+    """The programs of one mode by name, each derived when it is first asked for, by itself, so that
+    it is the same to the last bit whatever was asked for before, and kept in the store; `choice`
+    tells independent speeds and pivots.
     """
 
     NAMES = ("rate", "observe", "project", "initial", "rows", "frame", "free", "variation")
@@ -147,17 +148,13 @@ class Derived(Mapping[str, Program]):
         self._programs: dict[str, Program] = {}
 
     @cached_property
-    def _derivation(self) -> Derivation:
-        return self._make()
-
-    @cached_property
     def choice(self) -> Choice:
         """Independent speeds and pivots."""
         stored = None if self._store is None else self._store.get(f"{self._key}-choice")
         if stored is not None:
             independent, pivots, sizes, names = json.loads(stored)
             return Choice(independent, [(i, j) for i, j in pivots], sizes, names)
-        choice = self._derivation.choice
+        choice = self._make().choice
         if self._store is not None:
             packed = [choice.independent, choice.pivots, choice.sizes, choice.names]
             self._store.put(f"{self._key}-choice", json.dumps(packed).encode())
@@ -171,7 +168,7 @@ class Derived(Mapping[str, Program]):
                 steps = [tuple(step) for step in p[2]]
                 self._programs[name] = Program(p[0], p[1], steps, p[3], p[4])
             else:
-                p = self._derivation.program(name)
+                p = self._make().program(name)
                 self._programs[name] = p
                 if self._store is not None:
                     packed = json.dumps([p.name, p.inputs, p.steps, p.outputs, p.fixed])
@@ -439,21 +436,24 @@ class System:
         correction: float | None,
         at: tuple[Floats, Floats] | None,
     ) -> "Derived":
-        graph = Graph()
-        symbols = {name: graph.symbol(name, parameter=True) for name in self.parameters}
-        model = self.vehicle(**symbols, **self.structure)
         configuration = None
         if at is not None:
             configuration = {f"q[{k}]": float(x) for k, x in enumerate(at[0])}
             configuration |= {f"r[{k}]": float(x) for k, x in enumerate(at[1])}
-        task = (model, mode, law, states, correction, configuration, self.parameters, _versions())
-        key = fingerprint(task)
+
+        def traced() -> tuple[Graph, dict[str, Expr], Model]:
+            graph = Graph()
+            symbols = {name: graph.symbol(name, parameter=True) for name in self.parameters}
+            return graph, symbols, self.vehicle(**symbols, **self.structure)
 
         def derivation() -> Derivation:
+            graph, symbols, model = traced()
             return Derivation(
                 graph, model, symbols, self.parameters, mode, law, states, configuration, correction
             )
 
+        task = (mode, law, states, correction, configuration, self.parameters, _versions())
+        key = fingerprint((traced()[2], *task))
         kept = self.store if key is not None else None
         return Derived(derivation, self.parameters, kept, key or "")
 

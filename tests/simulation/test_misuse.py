@@ -128,4 +128,5 @@ def test_runs_survive_pickling(bicycle, thrown):
 )
 def test_odd_drawings_are_named(parts, error, complaint):
     with pytest.raises(error, match=complaint):
-        draisine.state(draisine.compile(drawn(Model(**parts))))
+        system = draisine.compile(drawn(Model(**parts)))
+        draisine.simulate(system, draisine.state(system), 0.1)
