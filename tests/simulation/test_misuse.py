@@ -23,6 +23,12 @@ def drawn(model):
     return vehicle
 
 
+def run(parts):
+    """Draw, compile, start and run a machine."""
+    system = draisine.compile(drawn(Model(**parts)))
+    return draisine.simulate(system, draisine.state(system), 0.1)
+
+
 def test_a_partial_law_is_told_by_its_arguments(bicycle, thrown):
     ends = [
         draisine.simulate(bicycle, thrown, 0.5, law=law).final().v
@@ -128,5 +134,4 @@ def test_runs_survive_pickling(bicycle, thrown):
 )
 def test_odd_drawings_are_named(parts, error, complaint):
     with pytest.raises(error, match=complaint):
-        system = draisine.compile(drawn(Model(**parts)))
-        draisine.simulate(system, draisine.state(system), 0.1)
+        run(parts)
