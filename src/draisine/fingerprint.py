@@ -4,6 +4,7 @@ be told apart.
 
 import dataclasses
 import hashlib
+import sys
 from functools import partial
 from types import (
     BuiltinFunctionType,
@@ -31,7 +32,7 @@ _PLAIN = frozenset(
 ) | {"__dataclass_fields__", "__dataclass_params__", "__getstate__", "__setstate__"}
 """What a class has and what does not tell what its objects do."""
 
-_SETTLED = frozenset({"draisine", "numpy", "math", "builtins", "scipy", "typing", "collections"})
+_SETTLED = frozenset({"draisine", "numpy", "scipy"}) | sys.stdlib_module_names
 """Libraries whose content stays as it is while a program runs."""
 
 
@@ -95,6 +96,9 @@ def _parts(thing: Any, seen: set[Any]) -> Any:
         yield from _parts(thing.__kwdefaults__, seen)
         for cell in thing.__closure__ or ():
             yield from _parts(cell.cell_contents, seen)
+        if thing.__module__.partition(".")[0] == "draisine":
+            yield f"{thing.__module__} {thing.__qualname__}".encode()
+            return
         for name in sorted(_names(thing.__code__) & thing.__globals__.keys()):
             yield name.encode()
             yield from _parts(thing.__globals__[name], seen)

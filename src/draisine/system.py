@@ -19,7 +19,7 @@ from draisine.codegen.cache import Store
 from draisine.codegen.program import Program
 from draisine.codegen.targets.native import Native, compile_native, prototype
 from draisine.derivation import Choice, Derivation, Law, output_names
-from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.errors import ConfigurationError, ModelError, ParameterError, did_you_mean
 from draisine.fingerprint import fingerprint
 from draisine.lie import cross, quaternion, quaternion_product, rotation
 from draisine.mechanics import constraints
@@ -583,7 +583,8 @@ def compile(
         else:
             structure[name] = value
     system = System(vehicle, parameters, structure, Store() if store is None else store)
-    system.model  # noqa: B018 - checks the drawing
+    if not system.model.speeds:
+        raise ModelError("nothing can move: the base is fixed and there are no joints.")
     return system
 
 
@@ -599,6 +600,8 @@ def _versions() -> str:
 
 
 _DERIVING = {
-    "mechanics", "codegen", "control", "model", "lie.py", "scalar.py", "trace.py", "derivation.py",
+    "control",
+    "vehicles",
+    "mechanics", "codegen", "model", "lie.py", "scalar.py", "trace.py", "derivation.py",
     "meeting.py",
 }  # fmt: skip

@@ -44,7 +44,7 @@ class Seen:
 def test_a_smooth_step_rises_from_zero_to_one_and_is_symmetric(t, start, length):
     end = start + length
     now, mirrored = smooth_step(t, start, end), smooth_step(start + end - t, start, end)
-    assert 0.0 <= now <= 1.0
+    assert -1e-15 <= now <= 1.0 + 1e-15
     assert_allclose(now + mirrored, 1.0, atol=1e-12)
     assert smooth_step(t + 0.01, start, end) >= now - 1e-15
 

@@ -136,8 +136,6 @@ class Model:
         ]:
             if name in RESERVED or (kind == "output" and name in taken):
                 raise ModelError(f"{kind} {name!r}: results use that name; take another.")
-        if not self.twist and not self.joints:
-            raise ModelError("nothing can move: the base is fixed and there are no joints.")
         known = [b.name for b in self.bodies]
         for kind, pairs in (
             ("joint", [(j.name, b) for j in self.joints for b in (j.parent, j.child)]),
