@@ -22,7 +22,7 @@ def cart(*, gauge: float = 0.5, radius: float = 0.1, lifts: bool = False) -> Mod
     )
 
 
-def test_two_wheels_that_turn_alike_go_straight_and_else_in_a_circle():
+def test_two_wheels_on_one_axle_are_told_that_one_row_repeats():
     """Rows of the second wheel: only its rolling row is new; its lateral one repeats the first."""
     with pytest.raises(RedundancyError, match="right"):
         draisine.compile(cart).machine().choice  # noqa: B018
