@@ -1,0 +1,27 @@
+"""`draisine animate`."""
+
+from pathlib import Path
+
+from draisine.cli.keep import check_film, film
+
+
+def animate(
+    result: Path,
+    out: Path | None = None,
+    /,
+    *,
+    fps: float = 20.0,
+    speed: float | None = None,
+) -> None:
+    """Write a film of a stored run, or a page that replays it.
+
+    :param result: A run that `draisine run --out` wrote (.nc, .zarr).
+    :param out: Where to write it (.gif, .mp4, .html); a page beside the result if not given.
+    :param fps: Frames in a second of a film.
+    :param speed: Seconds of the run that pass in one: 1 as it was, 0.2 in slow motion.
+    """
+    from draisine.experiment.store import read
+
+    target = out or result.with_suffix(".html")
+    check_film(target)
+    film(read(result), target, quiet=False, fps=fps, speed=speed)

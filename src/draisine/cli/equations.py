@@ -1,0 +1,42 @@
+"""`draisine equations`."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
+
+from draisine.cli.options import Set, assignments
+
+
+def equations(
+    vehicle: str,
+    /,
+    *,
+    as_: Annotated[str, Parameter(name="--as")] = "c",
+    program: Literal[
+        "rate", "observe", "project", "initial", "rows", "frame", "free", "variation"
+    ] = "rate",
+    set: Set = None,
+    mode: Annotated[list[str] | None, Parameter(name="--mode")] = None,
+    out: Path | None = None,
+) -> None:
+    """Write a vehicle's equations as source code: c, python, javascript, jax, latex or json.
+
+    :param vehicle: A vehicle's name, or FILE.py:function.
+    :param as_: The language.
+    :param program: Which equations: rate is the right-hand side of the motion, observe all that can be seen.
+    :param set: Choose structure or give a parameter: --set slope=10deg.
+    :param mode: The status of a contact: --mode front=open.
+    :param out: Write to this file instead of the screen.
+    """
+    from draisine.experiment.equations import written
+
+    chosen, statuses = assignments("--set", set), assignments("--mode", mode)
+    text = written(vehicle, as_, program, chosen, statuses)
+    if out is None:
+        print(text, end="" if text.endswith("\n") else "\n")
+        return
+    from draisine.experiment.store import write_text
+
+    write_text(text, out)
+    print(f"equations: {out}")

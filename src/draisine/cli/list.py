@@ -1,0 +1,79 @@
+"""`draisine list`."""
+
+from typing import Literal
+
+from draisine.cli.options import Json
+from draisine.cli.screen import open_console, print_json
+
+
+def list_(
+    kind: Literal[
+        "all",
+        "vehicles",
+        "scenarios",
+        "sets",
+        "integrators",
+        "laws",
+        "impacts",
+        "formulations",
+        "targets",
+        "figures",
+    ] = "all",
+    /,
+    *,
+    json: Json = False,
+) -> None:
+    """List what there is: vehicles, scenarios, parameter sets, integrators, laws, targets, figures.
+
+    :param kind: List only this.
+    """
+    from draisine.experiment.library import titles
+    from draisine.registry import FOLDERS, names
+
+    found: dict[str, dict[str, str]] = {}
+    if kind in ("all", "vehicles"):
+        found["vehicles"] = {name: _headline(name) for name in names("vehicle")}
+    if kind in ("all", "scenarios"):
+        found["scenarios"] = {name: title for name, (_, title) in titles().items()}
+    if kind in ("all", "sets"):
+        found["sets"] = _sets()
+    for each in FOLDERS:
+        if each != "vehicle" and kind in ("all", f"{each}s"):
+            found[f"{each}s"] = dict.fromkeys(names(each), "")
+    if json:
+        print_json(found)
+        return
+    console = open_console()
+    for heading, entries in found.items():
+        console.print(f"[bold]{heading}[/bold]")
+        plain = [name for name, text in entries.items() if not text]
+        if plain:
+            console.print(f"  {', '.join(plain)}")
+        for name, text in entries.items():
+            if text:
+                console.print(f"  {name:40s} {text}")
+
+
+def _sets() -> dict[str, str]:
+    """Return the parameter sets of each vehicle that has some."""
+    from draisine.errors import UnknownNameError
+    from draisine.registry import names
+    from draisine.vehicles.sets import parameter_sets
+
+    found = {}
+    for vehicle in names("vehicle"):
+        try:
+            found[vehicle] = ", ".join(parameter_sets(vehicle))
+        except UnknownNameError:
+            continue
+    return found
+
+
+def _headline(vehicle: str) -> str:
+    """Return the first sentence that a vehicle's file says about itself, without importing it."""
+    import ast
+    from importlib.resources import files
+
+    source = files("draisine.vehicles").joinpath(f"{vehicle}.py").read_text(encoding="utf-8")
+    text = ast.get_docstring(ast.parse(source)) or ""
+    return " ".join(text.split("\n\n")[0].split())

@@ -1,0 +1,49 @@
+"""A scenario's result on the screen."""
+
+from typing import TYPE_CHECKING, Any
+
+from draisine.cli.screen import open_console, print_json, right
+
+if TYPE_CHECKING:
+    from draisine.experiment.run import Result
+
+
+def report(result: "Result", json: bool) -> None:
+    """Print what a scenario left."""
+    from draisine.experiment.report import remarks, summary, table
+
+    if json:
+        print_json(summary(result))
+        return
+    from rich.table import Table
+
+    console = open_console()
+    console.print(f"[bold]{result.loaded.name}[/bold]: {result.loaded.scenario.title}")
+    rows = table(result)
+    if rows:
+        drawn = Table("quantity", "unit", *right("start", "end", "least", "largest"))
+        for name, unit, numbers in rows:
+            drawn.add_row(name, unit, *(f"{x:.6g}" for x in numbers))
+        console.print(drawn)
+    if "eigenvalue_real" in result.data:
+        console.print(_eigenvalue_table(result.data))
+    for line in remarks(result):
+        console.print(line)
+
+
+def _eigenvalue_table(data: Any) -> Any:
+    """Return the eigenvalues at some of the speeds."""
+    from rich.table import Table
+
+    names = ("weave", "weave_conjugate", "capsize", "castering")
+    table = Table(*right("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
+    count = data.sizes["speed"]
+    for k in range(0, count, max(1, (count - 1) // 10)):
+        row = data.isel(speed=k)
+        cells = []
+        for name in names:
+            one = row.sel(eigenmode=name)
+            real, imaginary = float(one["eigenvalue_real"]), float(one["eigenvalue_imaginary"])
+            cells.append(f"{real:.6g}" + (f" {imaginary:+.6g}i" if imaginary else ""))
+        table.add_row(f"{float(row['speed']):g}", *cells)
+    return table

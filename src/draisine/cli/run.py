@@ -1,0 +1,76 @@
+"""`draisine run`."""
+
+from pathlib import Path
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from draisine.cli.keep import check_film, check_targets, film, keep
+from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments
+from draisine.cli.report import report
+from draisine.cli.screen import fail, working
+
+FIRST = "mauny2018/passive-stabilisation"
+"""What `draisine run` runs when nothing else is asked for."""
+
+
+def run(
+    scenario: str | None = None,
+    /,
+    *,
+    set: Set = None,
+    parameter_set: ParameterSet = None,
+    initial: Annotated[list[str] | None, Parameter(name="--initial")] = None,
+    until: float | None = None,
+    dt: float | None = None,
+    integrator: str | None = None,
+    formulation: str | None = None,
+    out: Out = None,
+    plot: Plot = None,
+    animate: Path | None = None,
+    json: Json = False,
+) -> int:
+    """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
+
+    :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
+    :param initial: Change the initial state: --initial forward_speed=5 --initial lean=10deg.
+    :param until: How long to run, in s.
+    :param dt: Step of fixed-step methods and spacing of samples, in s.
+    :param integrator: Another integrator.
+    :param formulation: Another derivation of the equations of motion; slow, for passive runs.
+    :param animate: Write a film (.gif, .mp4) or a page that replays the run (.html).
+    """
+    from draisine.errors import ParameterError, SimulationError
+    from draisine.experiment.library import load
+    from draisine.experiment.run import run as carry_out
+
+    if scenario is None:
+        scenario = FIRST
+        stem = FIRST.rpartition("/")[2]
+        out, plot = out or Path(f"{stem}.nc"), plot or Path(f"{stem}.png")
+    check_targets(out, plot)
+    if animate is not None:
+        check_film(animate)
+    changes = {f"vehicle.parameters.{n}": x for n, x in assignments("--set", set).items()}
+    changes |= {f"initial.{n}": x for n, x in assignments("--initial", initial).items()}
+    asked = {"until": until, "dt": dt, "integrator": integrator, "formulation": formulation}
+    changes |= {f"run.{name}": value for name, value in asked.items() if value is not None}
+    if parameter_set is not None:
+        changes["vehicle.set"] = parameter_set
+    loaded = load(scenario, changes)
+    if animate is not None and loaded.scenario.kind != "run":
+        kind = loaded.scenario.kind
+        raise ParameterError(f"--animate goes with runs; {loaded.name} is of the kind {kind!r}.")
+    failed = None
+    with working(f"running {loaded.name}"):
+        try:
+            result = carry_out(loaded)
+        except SimulationError as error:
+            if error.partial is None:
+                raise
+            result, failed = error.partial, str(error)
+    report(result, json)
+    keep(result.data, out, plot, quiet=json)
+    if animate is not None and (failed is None or result.data.sizes["time"] > 1):
+        film(result.data, animate, quiet=json)
+    return 0 if failed is None else fail(failed, 1)

@@ -1,0 +1,72 @@
+"""`draisine show`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from draisine.cli.keep import check_figure
+from draisine.cli.screen import open_console
+
+if TYPE_CHECKING:
+    from draisine.system import System
+
+
+def show(vehicle: str, /, *, plot: Path | None = None) -> None:
+    """Show a vehicle: its tree of bodies, freedoms, contacts, inputs, outputs and parameters.
+
+    :param vehicle: A vehicle's name, or FILE.py:function.
+    :param plot: Write a side view of its drawing to this file (.png, .svg, .pdf).
+    """
+    from draisine.registry import find
+    from draisine.system import compile
+
+    if plot is not None:
+        check_figure(plot)
+    system = compile(vehicle)
+    meanings = getattr(find("vehicle", vehicle), "MEANING", {})
+    _show(system, meanings)
+    if plot is not None:
+        from draisine.view.save import save
+        from draisine.view.side import drawing
+
+        save(drawing(system.model), plot)
+        print(f"drawing: {plot}")
+
+
+def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
+    from rich.table import Table
+    from rich.tree import Tree
+
+    model, console = system.model, open_console()
+    mass = {body.name: float(body.mass) for body in model.bodies}
+    base = model.bodies[0].name
+    tree = Tree(f"[bold]{base}[/bold], {mass[base]:g} kg, base in {model.base}")
+    places = {base: tree}
+    waiting = list(model.joints)
+    while waiting:
+        joint = next(j for j in waiting if j.parent in places)
+        waiting.remove(joint)
+        kind = type(joint).__name__.lower()
+        text = f"[bold]{joint.child}[/bold], {mass[joint.child]:g} kg, by {joint.name} ({kind})"
+        places[joint.child] = places[joint.parent].add(text)
+    console.print(tree)
+    machine = system.machine()
+    free, count = len(machine.choice.independent), len(model.speeds)
+    console.print(f"{count} speeds, {count - free} constraints: {free} degrees of freedom")
+    for contact in model.contacts:
+        console.print(f"contact {contact.name}: {type(contact).__name__.lower()} on {contact.body}")
+    console.print(f"inputs: {', '.join(model.inputs) or 'none'}")
+    outputs = Table("output", "unit", "meaning", title="outputs", title_justify="left")
+    for name, unit, meaning in (
+        ("yaw", "rad", "heading, positive to the left"),
+        ("lean", "rad", "lean, positive to the right"),
+        ("pitch", "rad", "pitch, positive nose down"),
+        *((o.name, o.unit, o.meaning) for o in model.outputs),
+    ):
+        outputs.add_row(name, unit, meaning)
+    console.print(outputs)
+    table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
+    for name, value in (system.parameters | system.structure).items():
+        unit, meaning = meanings.get(name, ("", ""))
+        shown = f"{value:.10g}" if isinstance(value, float) else str(value)
+        table.add_row(name, shown, unit, meaning)
+    console.print(table)

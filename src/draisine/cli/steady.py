@@ -1,0 +1,44 @@
+"""`draisine steady`."""
+
+from draisine.cli.keep import check_targets, keep
+from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments
+from draisine.cli.screen import escaped, open_console, print_json, right, working
+
+
+def steady(
+    vehicle: str = "whipple",
+    /,
+    *,
+    set: Set = None,
+    parameter_set: ParameterSet = None,
+    reversed: bool = False,
+    out: Out = None,
+    plot: Plot = None,
+    json: Json = False,
+) -> None:
+    """Circles that a bicycle runs hands-free, from straight running at its capsize speed to rest.
+
+    :param vehicle: A vehicle's name, or FILE.py:function.
+    :param reversed: Turn the handlebar back to front.
+    """
+    from draisine.experiment.circles import hands_free, remarks, summary, table
+
+    check_targets(out, plot)
+    parameters = assignments("--set", set)
+    with working(f"circles of {vehicle}"):
+        data = hands_free(vehicle, parameters, parameter_set, reversed=reversed)
+    if json:
+        print_json(summary(data))
+    else:
+        from rich.table import Table
+
+        units = ("speed (m/s)", "radius (m)", "lean (deg)", "steer (deg)", "yaw rate (deg/s)")
+        drawn = Table(*right(*units, "growth (1/s)"), "stable")
+        for row in table(data):
+            drawn.add_row(*row)
+        console = open_console()
+        console.print(f"[bold]{escaped(vehicle)}[/bold]: {data.attrs['title']}")
+        console.print(drawn)
+        for line in remarks(data):
+            console.print(line)
+    keep(data, out, plot, quiet=json)
