@@ -9,7 +9,7 @@ import numpy as np
 
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import DraisineError, ModelError, did_you_mean
-from draisine.lie import cross, quaternion, quaternion_rate, rotation
+from draisine.lie import cross, quaternion, quaternion_product, quaternion_rate, rotation
 from draisine.mechanics import constraints, energy
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.forces import generalised
@@ -20,7 +20,7 @@ from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import assemble
 from draisine.mechanics.view import View
 from draisine.model import Model, Pin
-from draisine.scalar import Array, Scalar, array, is_zero, norm, sqrt
+from draisine.scalar import Array, Scalar, array, is_zero, norm
 from draisine.trace import Expr, Graph, evaluate, tangent
 
 Law = Callable[[View, Array], tuple[dict[str, Scalar], Sequence[Scalar]]]
@@ -105,9 +105,10 @@ class Derivation:
 
     `rate`: right-hand side of y = (q, p, r, u, z), the pose being that of the inner base frame.
     `observe`: everything a user may ask of a state. `project`: the nearest configuration that keeps
-    the contacts closed. `rows`: constraint rows and gaps. `initial`: what can be asked of a state,
-    with derivatives. `frame`: the inner base frame in the drawing. `free`: the saddle-point system
-    of any mode. `variation`: the balance of forces, with derivatives along a seed.
+    the contacts closed. `rows`: constraint rows and gaps. `enter`: y for a user's state, and what it
+    breaks. `initial`: what can be asked of a state, with derivatives. `frame`: the inner base frame
+    in the drawing. `free`: the saddle-point system of any mode. `variation`: the balance of forces,
+    with derivatives along a seed.
     """
 
     def __init__(
@@ -150,6 +151,7 @@ class Derivation:
             "project": self._project,
             "initial": self._initial,
             "rows": self._rows,
+            "enter": self._enter,
             "frame": self._frame,
             "free": self._free,
             "variation": self._variation,
@@ -279,7 +281,7 @@ class Derivation:
 
         A pin in moving ground has none: it holds by its speed alone.
         """
-        p, t = self.symbols["p"], self.symbols["t"][0]
+        p, t = found.p, self.symbols["t"][0]
         heights = constraints.gaps(self.tree, found.world, p, found.found)
         values: list[Scalar] = []
         rows: list[Array] = []
@@ -305,8 +307,8 @@ class Derivation:
         return values, rows
 
     def _project(self) -> Program:
-        """Return one Newton step of least norm towards closed contacts, and a unit quaternion, eq.
-        [projection].
+        """Return one Newton step of least norm towards closed contacts, and towards a unit
+        quaternion, eq. [projection]; the residual tells how far it began from both.
         """
         q, p, r = self._unit(self.symbols["q"]), self.symbols["p"], self.symbols["r"]
         R = base_rotation(self.model, q)
@@ -321,7 +323,8 @@ class Derivation:
             q, p, r = self._unit(q + dq), p + dp, r + step[6:]
         wheels = [a for a in found.active if a.touch is not None and not is_zero(a.touch.ring)]
         headings = [self._heading(found, a) for a in wheels]  # a ball has none
-        settled = {"q": q, "p": p, "r": r, "residual": values, "headings": headings}
+        length = [self._length(self.symbols["q"]) - 1.0]
+        settled = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
         return self._program("project", settled)
 
     def _heading(self, found: projected.Rows, a: constraints.Active) -> Array:
@@ -331,10 +334,14 @@ class Derivation:
         return (found.world.R @ cross(axle, found.world.up[0]))[:2]
 
     def _unit(self, q: Array) -> Array:
-        """Return q with unit length, where the base can turn at all."""
+        """Return q by one Newton step nearer to unit length: near it, the error is squared."""
+        return q * (1.5 - 0.5 * self._length(q))
+
+    def _length(self, q: Array) -> Scalar:
+        """Return the square of q's length, as far as the base can turn at all."""
         if self.model.base == "SE(2)":
-            return q / sqrt(q[0] * q[0] + q[3] * q[3])
-        return q if self.model.base in ("translations", "fixed") else q / norm(q)
+            return q[0] * q[0] + q[3] * q[3]
+        return 1.0 if self.model.base in ("translations", "fixed") else q @ q
 
     def _stiff(self, epsilon: float) -> Array:
         """Return what (2.41) adds to the speeds: contacts after the first are pulled to its height
@@ -361,6 +368,39 @@ class Derivation:
         heights = constraints.gaps(self.tree, found.world, self.symbols["p"], found.found)
         outputs = {"C": found.C, "b": b, "ref": found.ref, "conditions": values, "gaps": heights}
         return self._program("rows", outputs)
+
+    def _enter(self) -> Program:
+        """Return y for the user's pose, shape and speeds, all inner speeds, and what they leave of
+        the rows `C v = b` and of the conditions on the configuration.
+
+        `turn` is the quaternion of the inner base frame in the drawing.
+        """
+        tree, base, t, r = self.tree, self.tree.links[0], self.symbols["t"], self.symbols["r"]
+        columns = projected.free_columns(tree)
+        sizes = {"q": 4, "p": 3, "v": len(columns), "turn": 4}
+        user = {
+            name: array([self.graph.symbol(f"user {name}[{k}]") for k in range(size)])
+            for name, size in sizes.items()
+        }
+        q = quaternion_product(user["q"], user["turn"])
+        R = base_rotation(self.model, q)
+        p = user["p"] + R @ (base.R.T @ base.o)
+        found = projected.rows(tree, self.mode, R, r, p)
+        whole = projected.spread(tree, user["v"])
+        W = base.R.T @ whole[3:6]
+        V = base.R.T @ (whole[:3] + cross(whole[3:6], base.o)) + cross(W, found.ref)
+        speeds = np.concatenate([V, W, whole[6:]])
+        b = constraints.velocity_targets(tree, found.geo, found.world, found.active, p, t[0])
+        inputs: dict[str, Any] = {"parameters": list(self.parameters.values()), "t": t}
+        inputs |= {"q": user["q"], "p": user["p"], "r": r, "v": user["v"], "turn": user["turn"]}
+        inputs |= {"anchors": self.symbols["anchors"]}
+        outputs: dict[str, Any] = {
+            "y": [*q, *p, *r, *speeds[columns][self.choice.independent]],
+            "speeds": speeds,
+            "broken": found.C @ speeds - b,
+            "conditions": self._gap_rows(found)[0],
+        }
+        return trace_program("enter", inputs, {key: list(x) for key, x in outputs.items()})
 
     def _initial(self) -> Program:
         """Return all that can be asked of a state, with its derivatives by configuration and by
@@ -512,7 +552,7 @@ class Derivation:
             part = lam[at : at + len(a.names)]
             at += len(a.names)
             axes = constraints.contact_axes(self.tree, found.geo, found.world, contact, a.at)
-            push = part
+            push = array([*part, *[0.0] * (3 - len(part))])
             if not a.holds_all:
                 push = sum((x * axes[n] for x, n in zip(part, a.names, strict=True)), np.zeros(3))
             forces.append([axis @ push for axis in axes.values()])

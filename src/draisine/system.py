@@ -21,7 +21,7 @@ from draisine.codegen.targets.native import Native, compile_native, prototype
 from draisine.derivation import Choice, Derivation, Law, output_names
 from draisine.errors import ConfigurationError, ModelError, ParameterError, did_you_mean
 from draisine.fingerprint import fingerprint
-from draisine.lie import cross, quaternion, quaternion_product, rotation
+from draisine.lie import quaternion, quaternion_product, rotation
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
@@ -134,7 +134,7 @@ class Derived(Mapping[str, Program]):
     tells independent speeds and pivots.
     """
 
-    NAMES = ("rate", "observe", "project", "initial", "rows", "frame", "free", "variation")
+    NAMES = ("rate", "observe", "project", "initial", "rows", "enter", "frame", "free", "variation")
 
     def __init__(
         self,
@@ -251,6 +251,11 @@ class Machine:
         return self._compiled("rows")
 
     @cached_property
+    def entry(self) -> Compiled:
+        """The y of a user's state, and what that state breaks."""
+        return self._compiled("enter")
+
+    @cached_property
     def free(self) -> Compiled:
         """The saddle-point system of any mode, in the user's speeds."""
         return self._compiled("free")
@@ -270,6 +275,11 @@ class Machine:
         """Axes and origin of the inner base frame in the drawing."""
         out = self._compiled("frame")()
         return out["R"].reshape(3, 3), out["o"]
+
+    @cached_property
+    def _unheld(self) -> Floats:
+        """Anchors of pins that nobody asks about."""
+        return np.zeros(self.entry.inputs["anchors"])
 
     @cached_property
     def _turn(self) -> Floats:
@@ -294,36 +304,57 @@ class Machine:
         return user, p - _rotate(user, self.frame[1])
 
     def enter(
-        self, state: State, t: float = 0.0, z: Floats | None = None, tolerance: float = 1e-8
+        self,
+        state: State,
+        t: float = 0.0,
+        z: Floats | None = None,
+        tolerance: float = 1e-8,
+        anchors: Floats | None = None,
+        gap: float = np.inf,
     ) -> Floats:
-        """Return y for a state, after checking that the state satisfies the constraints of the
-        mode.
+        """Return y for a state, after checking that its speeds satisfy the constraints of the mode
+        (to `tolerance`, relative), and that its closed contacts are closed (to `gap`, in m; pins at
+        their `anchors`).
         """
-        q, p = self.inner_pose(state.q, state.p)
-        found = self.rows(t=[t], q=q, p=p, r=state.r)
-        inner = self.inner_speeds(state.v, found["ref"])
-        C = found["C"].reshape(-1, len(inner))
-        wrong = np.abs(C @ inner - found["b"])
-        scale = max(1.0, float(np.abs(inner).max(initial=0.0)))
-        if wrong.size and wrong.max() > tolerance * scale:
+        held = self._unheld if anchors is None else anchors
+        try:
+            given = ((t,), state.q, state.p, state.r, state.v, self._turn, held)
+            found = self.entry.split(self.entry.flat(np.concatenate(given)))
+        except (AttributeError, TypeError, ValueError):
+            raise self._misfit(state) from None
+        wrong = np.abs(found["broken"])
+        scale = max(1.0, float(np.abs(found["speeds"]).max(initial=0.0)))
+        if not wrong.max(initial=0.0) <= tolerance * scale:
             label = constraints.labels(self.system.model, self.mode)[int(np.argmax(wrong))]
             raise ConfigurationError(
                 f"the speeds break the constraint {label!r} by {wrong.max():.3g}; "
                 "build the state with draisine.state(), which solves for consistent speeds (at the time t)."
             )
-        u = inner[self.columns][self.choice.independent]
-        extra = np.zeros(self.states) if z is None else np.asarray(z, float)
-        return np.concatenate([q, p, state.r, u, extra])
+        if gap < np.inf and np.abs(found["conditions"]).max(initial=0.0) > gap:
+            raise ConfigurationError(
+                f"the state is {np.abs(found['conditions']).max():.3g} m off its closed contacts "
+                f"{dict(self.mode)}; build it with draisine.state(), open the contact, or run on a "
+                "terrain with simulate_on()."
+            )
+        if not self.states:
+            return found["y"]
+        return np.concatenate([found["y"], np.zeros(self.states) if z is None else z])
 
-    def inner_speeds(self, v: Floats, ref: Floats) -> Floats:
-        """Return (V at ref, W, rdot) in the inner frame for the user's speeds."""
-        A, o = self.frame
-        whole = np.zeros(6 + len(self.system.model.joints))
-        whole[self.columns] = v
-        V, W = whole[:3], whole[3:6]
-        whole[:3] = A.T @ (V + cross(W, o + A @ ref))
-        whole[3:6] = A.T @ W
-        return whole
+    def _misfit(self, state: Any) -> ConfigurationError:
+        """Return the error that tells why a state cannot be one of this machine."""
+        if not isinstance(state, State):
+            return ConfigurationError(
+                f"{type(state).__name__} is not a State; build one with draisine.state()."
+            )
+        model = self.system.model
+        sizes = {"q": 4, "p": 3, "r": len(model.joints), "v": len(model.speeds)}
+        wrong = [
+            f"{name} has the shape {np.shape(getattr(state, name))} instead of ({size},)"
+            for name, size in sizes.items()
+            if np.shape(getattr(state, name)) != (size,)
+        ]
+        told = "; ".join(wrong) or "it holds something that is not a number"
+        return ConfigurationError(f"the state does not fit {self.system.vehicle.__name__}: {told}.")
 
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:
         """Return the smallest pivot of the constraints, against its size where it was chosen."""

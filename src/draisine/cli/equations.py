@@ -14,7 +14,7 @@ def equations(
     *,
     as_: Annotated[str, Parameter(name="--as")] = "c",
     program: Literal[
-        "rate", "observe", "project", "initial", "rows", "frame", "free", "variation"
+        "rate", "observe", "project", "initial", "rows", "enter", "frame", "free", "variation"
     ] = "rate",
     set: Set = None,
     mode: Annotated[list[str] | None, Parameter(name="--mode")] = None,

@@ -1,14 +1,15 @@
 """Runs: from a state through smooth stretches, each in one native call."""
 
+import math
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from draisine.derivation import Law, UntraceableLawError
-from draisine.errors import ConfigurationError, ParameterError, SimulationError
+from draisine.errors import ParameterError, SimulationError
 from draisine.model import Pin
 from draisine.registry import find
 from draisine.simulation.integrators.native import (
@@ -30,6 +31,11 @@ REASONS = {
     FLAT: "a wheel fell flat",
 }
 
+PAUSE = 100_000
+"""After so many samples a run starts afresh from where it is: there it tells how far it got, and can
+be interrupted.
+"""
+
 
 def simulate(
     system: System,
@@ -46,6 +52,7 @@ def simulate(
     drift: str | float = "project",
     rtol: float = 1e-10,
     atol: float = 1e-12,
+    progress: Callable[[float], None] | None = None,
 ) -> Trajectory:
     """Return the motion from a state until a time.
 
@@ -54,7 +61,11 @@ def simulate(
     integrator stops and starts afresh at `breakpoints`, where laws may jump (they are taken as
     continuous from the right). `drift` says what keeps the contacts closed: "project" (one Newton
     step per step), "none", or the epsilon of the thesis's correction (2.41), in seconds: stiff, so
-    that explicit methods need steps below about epsilon / 8.
+    that explicit methods need steps below about epsilon / 8. `progress` is told from time to time
+    which fraction of the run is done.
+
+    A run that cannot go on, or that is interrupted from the keyboard, raises `SimulationError`, with
+    the motion until then in its `partial`.
 
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
@@ -68,6 +79,7 @@ def simulate(
     run = _Run(system, mode, law, None if isinstance(drift, str) else float(drift), inputs, drift)
     run.begin(state, start)
     stops = {float(b) for b in [*breakpoints, *getattr(law, "breakpoints", ())]}
+    stops |= {start + PAUSE * dt * k for k in range(1, math.ceil((until - start) / dt / PAUSE))}
     apart = 1e-12 * max(1.0, abs(start), abs(until))
     edges = [start]
     for stop in sorted(b for b in stops if b < until - apart):
@@ -75,36 +87,26 @@ def simulate(
             edges.append(stop)
     edges.append(until)
     made = {"integrator": integrator, "dt": dt, "drift": str(drift), "rtol": rtol, "atol": atol}
-    for t0, t1 in pairwise(edges):
-        t, stalled = t0, False
-        while t < t1:
-            grid = _grid(start, t, t1, dt)
-            try:
-                found = method.advance(run.problem, run.y, t, t1, dt, grid, rtol, atol)
-            except KeyboardInterrupt:
-                raise SimulationError(
-                    f"the run was interrupted after {t:.6g} s of {until:.6g} s. "
-                    "The part before is in the error's `partial`.",
-                    Trajectory(run.arcs(), "interrupted", made),
-                ) from None
-            times, samples, status = found
-            extra = method.ADAPTIVE and status != DONE and not np.isin(times[-1:], grid).all()
-            run.append(times, samples, extra)
-            moved = times[-1] > t if len(times) else False
-            t = float(times[-1]) if moved else t
-            if status == DONE:
+    reason = None
+    try:
+        for t0, t1 in pairwise(edges):
+            status = run.go(method, t0, t1, start, dt, rtol, atol)
+            if status != DONE:
+                run.complain()
+                reason = REASONS[status]
                 break
-            if status == DEGENERATE and not (stalled and not moved):
-                stalled = not moved
-                run.change_pivots(t)
-                continue
-            run.complain()
-            raise SimulationError(
-                f"the run stopped after {t:.6g} s of {until:.6g} s: {REASONS[status]}. "
-                "The part before is in the error's `partial`.",
-                Trajectory(run.arcs(), REASONS[status], made),
-            )
-    return Trajectory(run.arcs(), "completed", made)
+            if progress is not None:
+                progress((t1 - start) / (until - start))
+    except KeyboardInterrupt:
+        reason = "interrupted"
+    if reason is None:
+        return Trajectory(run.arcs(), "completed", made)
+    told = f"after {run.last:.6g} s of {until:.6g} s"
+    told = f"interrupted {told}" if reason == "interrupted" else f"stopped {told}: {reason}"
+    raise SimulationError(
+        f"the run was {told}. The part before is in the error's `partial`.",
+        Trajectory(run.arcs(), reason, made),
+    )
 
 
 def _check(
@@ -119,20 +121,20 @@ def _check(
     }.items():
         if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
             raise ParameterError(f"{name} = {value!r} is not a number.")
-    if not (np.isfinite(until) and until > start):
+    if not (math.isfinite(until) and until > start):
         raise ParameterError(f"until = {until} s does not lie after the start at {start} s.")
-    if not (np.isfinite(dt) and dt > 0):
+    if not (math.isfinite(dt) and dt > 0):
         raise ParameterError(f"dt = {dt} s is not a positive time.")
     if (until - start) / dt > 1e8:
         raise ParameterError(f"dt = {dt} s makes more than 1e8 samples; take a larger one.")
     if not (rtol >= 0 and atol >= 0 and rtol + atol > 0):
         raise ParameterError(f"rtol = {rtol} and atol = {atol}: tolerances are positive.")
-    if not np.all(np.isfinite(breakpoints)):
+    if not all(map(math.isfinite, breakpoints)):
         raise ParameterError(f"breakpoints {breakpoints} must be finite times.")
     if isinstance(drift, str):
         if drift not in ("project", "none"):
             raise ParameterError(f"drift = {drift!r}: take 'project', 'none', or an epsilon in s.")
-    elif isinstance(drift, bool) or not (np.isfinite(drift) and drift > 0):
+    elif isinstance(drift, bool) or not (math.isfinite(drift) and drift > 0):
         raise ParameterError(f"drift = {drift}: epsilon must be a positive time.")
 
 
@@ -167,28 +169,16 @@ class _Run:
     def begin(self, state: State, t: float) -> None:
         """Take the state as the present one."""
         z = np.asarray(getattr(self.law, "start", np.zeros(self.states)), float)
-        self.tail = np.concatenate([self.given, _anchors(self.machine, state)])
+        anchors = _anchors(self.machine, state, t)
+        self.tail = np.concatenate([self.given, anchors])
         if z.shape != (self.states,):
             raise ParameterError(
                 f"law: its start has shape {z.shape}, its states are {self.states}."
             )
-        self.y, self.last = self.machine.enter(state, t, z), t
+        closed = 1e-6 if self.drift == "project" else np.inf  # projection would pull it down
+        self.y, self.last = self.machine.enter(state, t, z, anchors=anchors, gap=closed), t
         self.done.append((self.machine, [np.array([t])], [self.y[None, :]]))
-        if self.drift == "project":
-            self._check_gaps(t)
         self._pose_problem()
-
-    def _check_gaps(self, t: float) -> None:
-        """Refuse a start in the air: projection would pull it down."""
-        inputs = np.concatenate([[t], self.y, self.tail])
-        rows = self.machine.rows
-        conditions = rows.split(rows.flat(inputs))["conditions"]
-        worst = float(np.abs(conditions).max(initial=0.0))
-        if worst > 1e-6:
-            raise ConfigurationError(
-                f"the state is {worst:.3g} m off its closed contacts {dict(self.machine.mode)}; build it "
-                "with draisine.state(), open the contact, or run on a terrain with simulate_on()."
-            )
 
     def _pose_problem(self) -> None:
         rate, project = self.machine.rate, self.machine.project
@@ -209,12 +199,41 @@ class _Run:
             (rate, project, self.slow),
         )
 
+    def go(
+        self,
+        method: Any,
+        t0: float,
+        t1: float,
+        start: float,
+        dt: float,
+        rtol: float,
+        atol: float,
+    ) -> int:
+        """Go on until t1, with other pivots where the present ones degenerate; return how it ended."""
+        t, stalled = t0, False
+        while True:
+            grid = _grid(start, t, t1, dt)
+            times, samples, status = method.advance(
+                self.problem, self.y, t, t1, dt, grid, rtol, atol
+            )
+            extra = method.ADAPTIVE and status != DONE and not np.isin(times[-1:], grid).all()
+            self.append(times, samples, extra)
+            moved = len(times) > 0 and times[-1] > t
+            if status != DEGENERATE or (stalled and not moved):
+                return int(status)
+            t, stalled = float(times[-1]) if moved else t, not moved
+            self.change_pivots(t)
+
     def append(self, times: Floats, samples: Floats, extra: bool) -> None:
         """Keep the samples that are new, but an extra last one only to go on from."""
         _, t, y = self.done[-1]
-        fresh = slice(int(np.searchsorted(times, self.last, side="right")), len(times) - extra)
-        t.append(times[fresh])
-        y.append(samples[fresh])
+        first = int(len(times) > 0 and times[0] <= self.last)
+        if first and len(t) == 1 and len(t[0]) == 1:  # they begin with the start, all we have
+            t.clear()
+            y.clear()
+            first = 0
+        t.append(times[first : len(times) - extra])
+        y.append(samples[first : len(times) - extra])
         if len(samples):
             self.y, self.last = samples[-1], float(times[-1])
 
@@ -248,10 +267,9 @@ class _Run:
         """Return the arcs so far."""
         out = []
         for machine, times, samples in self.done:
-            t = np.concatenate(times) if times else np.zeros(0)
-            if not len(t):
+            if not sum(map(len, times)):
                 continue
-            y = np.concatenate(samples)
+            t, y = _joined(times), _joined(samples)
             tail = np.repeat(self.tail[:, None], len(t), axis=1)
             if self.slow is not None:
                 inputs = len(self.given)
@@ -261,21 +279,27 @@ class _Run:
         return tuple(out)
 
 
+def _joined(parts: list[Floats]) -> Floats:
+    """Return parts one after the other; one alone is not copied."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
+
+
 def _grid(start: float, t0: float, t1: float, dt: float) -> Floats:
     """Return the sample times of a stretch: multiples of dt from the start of the run, and the
     stretch's end.
     """
-    first, last = np.ceil((t0 - start) / dt - 1e-9), np.floor((t1 - start) / dt + 1e-9)
+    first = math.floor((t0 - start) / dt + 1e-9) + 1
+    last = max(first, math.ceil((t1 - start) / dt - 1e-9))
     grid = start + dt * np.arange(first, last + 1)
-    grid = grid[(grid > t0) & (grid < t1 - 1e-9 * dt)]
-    return np.append(grid, t1)
+    grid[-1] = t1
+    return grid
 
 
-def _anchors(machine: Machine, state: State) -> Floats:
+def _anchors(machine: Machine, state: State, t: float) -> Floats:
     """Return where the pins hold their points: where they are at the start."""
     model = machine.system.model
     pins = [k for k, c in enumerate(model.contacts) if isinstance(c, Pin)]
     if not pins:
         return np.zeros(0)
-    points = machine.look(machine.enter(state))["points"].reshape(-1, 3)
+    points = machine.look(machine.enter(state, t), t)["points"].reshape(-1, 3)
     return points[pins].ravel()
