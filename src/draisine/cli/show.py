@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def show(vehicle: str, /, *, plot: Path | None = None) -> None:
-    """Show a vehicle: its tree of bodies, freedoms, contacts, inputs, outputs and parameters.
+    """Show a vehicle: a drawing, its bodies, freedoms, contacts, inputs, outputs and parameters.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param plot: Write a side view of its drawing to this file (.png, .svg, .pdf).
@@ -36,6 +36,8 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     from rich.table import Table
     from rich.tree import Tree
 
+    from draisine.view.sketch import sketch
+
     model, console = system.model, open_console()
     mass = {body.name: float(body.mass) for body in model.bodies}
     base = model.bodies[0].name
@@ -48,6 +50,7 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
         kind = type(joint).__name__.lower()
         text = f"[bold]{joint.child}[/bold], {mass[joint.child]:g} kg, by {joint.name} ({kind})"
         places[joint.child] = places[joint.parent].add(text)
+    console.print(sketch(model), markup=False)
     console.print(tree)
     machine = system.machine()
     free, count = len(machine.choice.independent), len(model.speeds)
