@@ -178,17 +178,27 @@ class TestLaws:
             assert_allclose(slow[name], compiled[name], atol=1e-14)
         assert np.abs(compiled.control_state.values).max() > 0
 
-    def test_an_error_inside_a_law_comes_out(self, bicycle, thrown):
+    @pytest.mark.parametrize("integrator", ["rk4", "abm4", "dop853"])
+    @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt])
+    def test_an_error_inside_a_law_comes_out_with_the_run_so_far(
+        self, bicycle, thrown, integrator, kind
+    ):
         def law(view, z):
-            if float(view.t) > 0.05:
-                raise RuntimeError("out of battery")
-            return {}, []
+            if float(view.t) >= 0.05:
+                raise kind("out of battery")
+            return {"steer": float(view.t)}, []
 
         with (
             pytest.warns(UserWarning, match="runs in Python"),
-            pytest.raises(RuntimeError, match="out of battery"),
+            pytest.raises(SimulationError, match="out of battery|interrupted after") as stopped,
         ):
-            draisine.simulate(bicycle, thrown, 0.2, law=law, dt=0.01, integrator="rk4")
+            draisine.simulate(bicycle, thrown, 0.2, law=law, dt=0.01, integrator=integrator)
+        assert isinstance(stopped.value.__cause__, kind)
+        data = stopped.value.partial.to_xarray()
+        assert 0.03 < data.time[-1] < 0.0501
+        assert np.isfinite(data.speeds).all()
+        torque = data.inputs.sel(input="steer")
+        assert_allclose(torque[:4], data.time[:4], atol=1e-15)
 
     def test_a_law_for_an_unknown_input_is_named(self, bicycle, thrown):
         with pytest.raises(ValueError, match="Did you mean 'steer'"):

@@ -92,8 +92,7 @@ def simulate(
         for t0, t1 in pairwise(edges):
             status = run.go(method, t0, t1, start, dt, rtol, atol)
             if status != DONE:
-                run.complain()
-                reason = REASONS[status]
+                reason = run.failure() or REASONS[status]
                 break
             if progress is not None:
                 progress((t1 - start) / (until - start))
@@ -106,7 +105,7 @@ def simulate(
     raise SimulationError(
         f"the run was {told}. The part before is in the error's `partial`.",
         Trajectory(run.arcs(), reason, made),
-    )
+    ) from run.cause
 
 
 def _check(
@@ -216,6 +215,9 @@ class _Run:
             times, samples, status = method.advance(
                 self.problem, self.y, t, t1, dt, grid, rtol, atol
             )
+            if status == NOT_FINITE:
+                sound = np.isfinite(samples).all(axis=1)
+                times, samples = times[sound], samples[sound]
             extra = method.ADAPTIVE and status != DONE and not np.isin(times[-1:], grid).all()
             self.append(times, samples, extra)
             moved = len(times) > 0 and times[-1] > t
@@ -258,10 +260,17 @@ class _Run:
         self.done.append((self.machine, [], []))
         self._pose_problem()
 
-    def complain(self) -> None:
-        """Raise what went wrong inside a Python law, if that was the cause."""
-        if self.slow is not None and self.slow.error is not None:
-            raise self.slow.error
+    @property
+    def cause(self) -> BaseException | None:
+        """What went wrong inside a Python law."""
+        return None if self.slow is None else self.slow.error
+
+    def failure(self) -> str | None:
+        """Return what went wrong inside a Python law, in words, if that was the cause."""
+        if isinstance(self.cause, KeyboardInterrupt):
+            return "interrupted"
+        kind = type(self.cause).__name__
+        return f"the control law failed, {kind}: {self.cause}" if self.cause else None
 
     def arcs(self) -> tuple[Arc, ...]:
         """Return the arcs so far."""

@@ -17,12 +17,13 @@ from draisine.system import Floats, Machine
 class PythonRate:
     """A right-hand side whose law runs in Python, under the same calling convention as machine code.
 
-    An exception inside the law is kept in `error` and turns the rate into NaN, which stops the run.
+    An exception inside the law (an interruption, too) is kept in `error` and turns the rate into
+    NaN, which stops the run.
     """
 
     def __init__(self, law: Any, states: int) -> None:
         self.law, self.states = law, states
-        self.error: Exception | None = None
+        self.error: BaseException | None = None
 
     def bind(self, machine: Machine, tail: Floats) -> int:
         """Return the address of the right-hand side of a machine under the law."""
@@ -35,7 +36,7 @@ class PythonRate:
             x, out = _doubles(x_at, size).copy(), _doubles(out_at, out_size)
             try:
                 given, zdot = self._apply(machine, float(x[0]), x[1:end])
-            except Exception as error:
+            except BaseException as error:  # nothing may pass through machine code
                 self.error = error
                 out[:] = np.nan
                 return
@@ -48,8 +49,13 @@ class PythonRate:
         return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
 
     def inputs(self, machine: Machine, t: float, y: Floats) -> Floats:
-        """Return the law's inputs at a sample."""
-        return self._apply(machine, t, y)[0]
+        """Return the law's inputs at a sample; not numbers where the law failed."""
+        try:
+            return self._apply(machine, t, y)[0]
+        except BaseException:
+            if self.error is None:
+                raise
+            return np.full(len(machine.system.model.inputs), np.nan)
 
     def _apply(self, machine: Machine, t: float, y: Floats) -> tuple[Floats, Floats]:
         model, choice, tree = machine.system.model, machine.choice, self._tree
