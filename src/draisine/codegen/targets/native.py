@@ -350,15 +350,16 @@ def _elementary(kind: str) -> str:
             f"  %d1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[1])}, {kind} %d0)",
             f"  %d = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[2])}, {kind} %d1)",
             f"  %z = fmul {kind} %r1, %r1",
+            f"  %zz = fmul {kind} %z, %z",
         ]
-        for tag, coefficients in (("p", _SIN), ("q", _COS)):
-            previous = c(coefficients[-1])
-            for k in range(len(coefficients) - 2, -1, -1):
-                body.append(
-                    f"  %{tag}{k} = call {kind} @llvm.fma.{s}({kind} %z, {kind} {previous}, "
-                    f"{kind} {c(coefficients[k])})"
-                )
-                previous = f"%{tag}{k}"
+        for tag, coefficients in (("p", _SIN), ("q", _COS)):  # in pairs: a shorter way than Horner's
+            for k in (0, 2, 4):
+                low, high = c(coefficients[k]), c(coefficients[k + 1])
+                line = f"call {kind} @llvm.fma.{s}({kind} %z, {kind} {high}, {kind} {low})"
+                body.append(f"  %{tag}{k}{k + 1} = {line}")
+            for upper, lower, both in (("45", "23", "25"), ("25", "01", "0")):
+                line = f"{kind} %zz, {kind} %{tag}{upper}, {kind} %{tag}{lower}"
+                body.append(f"  %{tag}{both} = call {kind} @llvm.fma.{s}({line})")
         body += [
             f"  %zr = fmul {kind} %z, %r1",
             f"  %half = fmul {kind} %z, {c(0.5)}",
@@ -371,7 +372,6 @@ def _elementary(kind: str) -> str:
             f"  %e = fsub {kind} %e0, %half",
             f"  %minus_r1 = fneg {kind} %r1",
             f"  %ed = call {kind} @llvm.fma.{s}({kind} %minus_r1, {kind} %d, {kind} %e)",
-            f"  %zz = fmul {kind} %z, %z",
             f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %ed)",
             f"  %cosine = fadd {kind} %w, %tail",
             f"  %k0 = fptosi {kind} %n to {whole}",
