@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from draisine.codegen.cache import Store
 from draisine.codegen.program import Program
 from draisine.codegen.targets.native import Native, compile_native, prototype
-from draisine.derivation import Choice, Derivation, Law, output_names
+from draisine.derivation import Choice, Derivation, Law
 from draisine.errors import ConfigurationError, ModelError, ParameterError, did_you_mean
 from draisine.fingerprint import fingerprint
 from draisine.lie import quaternion, quaternion_product, rotation
@@ -27,6 +27,7 @@ from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.tree import assemble
 from draisine.model import Model
+from draisine.programs import PROGRAMS, output_names
 from draisine.registry import find
 from draisine.trace import Expr, Graph
 
@@ -134,8 +135,6 @@ class Derived(Mapping[str, Program]):
     tells independent speeds and pivots.
     """
 
-    NAMES = ("rate", "observe", "project", "initial", "rows", "enter", "frame", "free", "variation")
-
     def __init__(
         self,
         derivation: Callable[[], Derivation],
@@ -168,7 +167,7 @@ class Derived(Mapping[str, Program]):
                 steps = [tuple(step) for step in p[2]]
                 self._programs[name] = Program(p[0], p[1], steps, p[3], p[4])
             else:
-                p = self._make().program(name)
+                p = PROGRAMS[name](self._make())
                 self._programs[name] = p
                 if self._store is not None:
                     packed = json.dumps([p.name, p.inputs, p.steps, p.outputs, p.fixed])
@@ -176,10 +175,10 @@ class Derived(Mapping[str, Program]):
         return self._programs[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self.NAMES)
+        return iter(PROGRAMS)
 
     def __len__(self) -> int:
-        return len(self.NAMES)
+        return len(PROGRAMS)
 
 
 @dataclass(frozen=True)
@@ -633,6 +632,6 @@ def _versions() -> str:
 _DERIVING = {
     "control",
     "vehicles",
-    "mechanics", "codegen", "model", "lie.py", "scalar.py", "trace.py", "derivation.py",
+    "mechanics", "codegen", "model", "lie.py", "scalar.py", "trace.py", "derivation.py", "programs.py",
     "meeting.py",
 }  # fmt: skip

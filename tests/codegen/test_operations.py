@@ -3,6 +3,7 @@
 import pytest
 
 import draisine
+from draisine import programs
 from draisine.codegen.program import trace_program
 from draisine.derivation import Derivation
 from draisine.mechanics.constraints import mode_of
@@ -26,7 +27,7 @@ def test_right_hand_sides_and_multipliers_stay_lean(name):
     symbols = {key: graph.symbol(key, parameter=True) for key in nominal}
     model = whipple(**symbols)
     derivation = Derivation(graph, model, symbols, nominal, mode_of(model, statuses))
-    program = derivation.program("rate")
+    program = programs.rate(derivation)
     assert len(program.outputs["rate"]) == 10 + len(derivation.choice.independent)
     assert program.operations <= limit
     inputs = {"parameters": list(symbols.values())} | derivation.symbols

@@ -22,9 +22,10 @@ from draisine.analysis.variation import (
     heading_rows,
     vary,
 )
-from draisine.derivation import Law, seen_names
+from draisine.derivation import Law
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.initial import consistent_state
+from draisine.programs import seen_names
 from draisine.system import Floats, Machine, State, System
 
 

@@ -10,10 +10,10 @@ from functools import cached_property
 
 import numpy as np
 
-from draisine.derivation import paced_names, seen_names
 from draisine.errors import ConfigurationError
 from draisine.mechanics.tree import assemble
 from draisine.model import Pin
+from draisine.programs import paced_names, seen_names
 from draisine.system import Floats, Machine
 
 SEEDS = ("dt", "dx", "du", "dz", "dw")

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from draisine.derivation import state_names
 from draisine.errors import ConfigurationError
 from draisine.experiment.bodies import Bodies, Floats
 from draisine.experiment.quantities import series, unit_of
 from draisine.experiment.scenario import Grid
 from draisine.initial import PLACED
+from draisine.programs import state_names
 from draisine.simulation.trajectory import Arc, Trajectory
 from draisine.system import Machine, System
 
