@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from draisine.errors import DraisineError
     from draisine.initial import state
+    from draisine.machine import State
     from draisine.simulation.hybrid import simulate_on
     from draisine.simulation.loop import simulate
     from draisine.simulation.trajectory import Trajectory
-    from draisine.system import State, System, compile
+    from draisine.system import System, compile
 
 __version__ = "0.1.0"
 
@@ -34,7 +35,7 @@ __all__ = [
 
 _HOMES = {
     "DraisineError": "errors",
-    "State": "system",
+    "State": "machine",
     "System": "system",
     "Trajectory": "simulation.trajectory",
     "compile": "system",

@@ -8,14 +8,16 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.lie import quaternion_rate, rotation
+from draisine.machine import Machine, State
 from draisine.mechanics import constraints
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
 from draisine.model import Wheel
 from draisine.programs import state_names
-from draisine.system import Floats, Machine, State, System
+from draisine.system import System
 
 PLACED = ("x", "y", "yaw", "lean", "pitch", "z")
 TURNED = ("Wx", "Wy", "Wz", "Vx", "Vy", "Vz")

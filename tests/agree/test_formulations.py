@@ -33,6 +33,7 @@ from draisine.lie import (
     rotation,
     yaw_lean_pitch,
 )
+from draisine.machine import State
 from draisine.mechanics.formulations import absolute, absolute_rows, bicycle, partitioned, planar
 from draisine.mechanics.formulations.plug import Motion, interpreted
 from draisine.model import (
@@ -47,7 +48,7 @@ from draisine.model import (
     inertia,
 )
 from draisine.scalar import array, cos, sin
-from draisine.system import State, compile
+from draisine.system import compile
 from draisine.trace import Graph, tangent
 from draisine.vehicles.sets import parameter_set
 from draisine.vehicles.whipple import whipple

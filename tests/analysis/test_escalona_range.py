@@ -20,10 +20,10 @@ from draisine.analysis.canonical import Canonical, canonical
 from draisine.analysis.critical import Critical, critical_of, critical_speeds
 from draisine.analysis.eigenvalues import eigenvalues
 from draisine.analysis.sensitivity import sensitivities
+from draisine.compiled import Floats
 from draisine.errors import DraisineError
 from draisine.mechanics.formulations.partitioned import EPSILON, Partitioned
 from draisine.model import Model
-from draisine.system import Floats
 from draisine.vehicles.whipple import MEANING, whipple
 
 BICYCLE = compile("whipple")

@@ -11,8 +11,8 @@ from draisine.control.time_inputs import Step, TimeInputs
 from draisine.control.together import Together
 from draisine.control.wheelie import Wheelie
 from draisine.lie import quaternion, rot_x, rot_y, rot_z
+from draisine.machine import State
 from draisine.simulation.hybrid import simulate_on
-from draisine.system import State
 from draisine.terrain import kerb, plane, ramp
 from draisine.vehicles.sets import parameter_set
 

@@ -12,8 +12,8 @@ from scipy.special import ellipj, ellipk
 from draisine import compile, simulate, state
 from draisine.errors import SimulationError
 from draisine.lie import rotation
+from draisine.machine import State
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, inertia
-from draisine.system import State
 
 TIGHT = {"rtol": 1e-14, "atol": 1e-15}
 

@@ -190,7 +190,7 @@ class TestLaws:
 
         with (
             pytest.warns(UserWarning, match="runs in Python"),
-            pytest.raises(SimulationError, match="out of battery|interrupted after") as stopped,
+            pytest.raises(SimulationError, match=r"out of battery|interrupted after") as stopped,
         ):
             draisine.simulate(bicycle, thrown, 0.2, law=law, dt=0.01, integrator=integrator)
         assert isinstance(stopped.value.__cause__, kind)

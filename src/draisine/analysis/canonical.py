@@ -16,8 +16,10 @@ from draisine.analysis.differentiate import Matrices, inverse, transpose
 from draisine.analysis.equilibrium import place
 from draisine.analysis.linear import cyclic_coordinates
 from draisine.analysis.variation import Chart, Variation, chart, drawn, vary
+from draisine.compiled import Floats
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
-from draisine.system import Floats, Machine, System
+from draisine.machine import Machine
+from draisine.system import System
 
 FAST = 16.0
 """The speed, m/s, at which the terms in v are read off; a power of two divides out exactly."""

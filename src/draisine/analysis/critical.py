@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from draisine.analysis.canonical import Canonical, canonical
-from draisine.system import Floats, System
+from draisine.compiled import Floats
+from draisine.system import System
 
 Polynomial = list[int]
 """Coefficients, lowest power first, up to a common factor."""

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from draisine.codegen.program import Program
-from draisine.system import Floats
+from draisine.compiled import Floats
 from draisine.trace import FUNCTIONS
 
 Rule = Callable[..., Any]

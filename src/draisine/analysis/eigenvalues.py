@@ -9,8 +9,9 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from draisine.analysis.canonical import Canonical, canonical
+from draisine.compiled import Floats
 from draisine.errors import UnknownNameError, did_you_mean
-from draisine.system import Floats, System
+from draisine.system import System
 
 NAMES = ("weave", "weave", "capsize", "castering")
 STATES = ("lean", "steer", "lean_rate", "steer_rate")

@@ -22,11 +22,13 @@ from draisine.analysis.variation import (
     heading_rows,
     vary,
 )
+from draisine.compiled import Floats
 from draisine.derivation import Law
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.initial import consistent_state
+from draisine.machine import Machine, State
 from draisine.programs import seen_names
-from draisine.system import Floats, Machine, State, System
+from draisine.system import System
 
 
 @dataclass(frozen=True, eq=False)

@@ -26,8 +26,10 @@ from draisine.analysis.canonical import (
 from draisine.analysis.critical import critical_of
 from draisine.analysis.differentiate import Jet, run_tangent
 from draisine.analysis.variation import SEEDS, Chart, sort_lanes
+from draisine.compiled import Floats
 from draisine.lie import quaternion_rate, rotation
-from draisine.system import Floats, Machine, System
+from draisine.machine import Machine
+from draisine.system import System
 
 
 @dataclass(frozen=True, eq=False)

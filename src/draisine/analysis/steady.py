@@ -13,9 +13,10 @@ from draisine.analysis.critical import critical_of
 from draisine.analysis.eigenvalues import track
 from draisine.analysis.equilibrium import Balance, Steady, steady
 from draisine.analysis.linear import SHRUNK, linear_systems
+from draisine.compiled import Floats
 from draisine.errors import ConfigurationError
 from draisine.initial import state
-from draisine.system import Floats, System
+from draisine.system import System
 
 _FAST = 10.0
 """A change of speeds or inputs by this much counts as far as one of coordinates by 1."""

@@ -13,7 +13,9 @@ import numpy as np
 from draisine.analysis.equilibrium import place
 from draisine.analysis.linear import linear_systems
 from draisine.analysis.variation import drawn, vary
-from draisine.system import Floats, Machine, System
+from draisine.compiled import Floats
+from draisine.machine import Machine
+from draisine.system import System
 
 _HIGHEST = 100.0
 """Circles that need more than this, m/s, are left out: the steer is as good as zero there."""

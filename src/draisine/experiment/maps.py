@@ -11,9 +11,10 @@ from draisine.experiment.bodies import Bodies, Floats
 from draisine.experiment.quantities import series, unit_of
 from draisine.experiment.scenario import Grid
 from draisine.initial import PLACED
+from draisine.machine import Machine
 from draisine.programs import state_names
 from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system import Machine, System
+from draisine.system import System
 
 if TYPE_CHECKING:
     from xarray import Dataset

@@ -13,12 +13,14 @@ from typing import Any
 import numpy as np
 
 from draisine.codegen.targets.native import prototype
+from draisine.compiled import Floats
 from draisine.errors import ParameterError, SimulationError
 from draisine.lie import quaternion_rate, rotation
+from draisine.machine import State
 from draisine.registry import find
 from draisine.simulation.integrators.native import DONE, Problem
 from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system import Floats, State, System
+from draisine.system import System
 
 
 def simulate_by(

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from draisine.compiled import Floats
 from draisine.derivation import Law
 from draisine.errors import ParameterError, SimulationError
+from draisine.machine import State
 from draisine.simulation.free import free
 from draisine.simulation.look import Look
 from draisine.simulation.timestepping import Steps
-from draisine.system import Floats, State, System
+from draisine.system import System
 from draisine.terrain import Terrain
 
 

@@ -9,11 +9,13 @@ from functools import cached_property
 import numpy as np
 
 from draisine.codegen.program import Program
+from draisine.compiled import Compiled, Floats
 from draisine.derivation import Law
 from draisine.fingerprint import fingerprint
+from draisine.machine import State
 from draisine.meeting import Meetings, Motion, kinds
 from draisine.model import Wheel
-from draisine.system import Compiled, Floats, State, System, _versions
+from draisine.system import System, _versions
 from draisine.trace import Graph
 
 

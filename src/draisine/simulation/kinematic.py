@@ -7,11 +7,13 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.errors import ParameterError
 from draisine.initial import Configuration
 from draisine.lie import quaternion_rate, rotation
+from draisine.machine import State
 from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system import Floats, State, System
+from draisine.system import System
 
 Rates = Callable[[Mapping[str, float]], Mapping[str, float]]
 

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.derivation import Law, UntraceableLawError
 from draisine.errors import ParameterError, SimulationError
+from draisine.machine import PIVOT_FIRM, PIVOT_FLOOR, Machine, State
 from draisine.model import Pin
 from draisine.registry import find
 from draisine.simulation.integrators.native import (
@@ -22,7 +24,7 @@ from draisine.simulation.integrators.native import (
 )
 from draisine.simulation.python_law import PythonRate
 from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system import PIVOT_FIRM, PIVOT_FLOOR, Floats, Machine, State, System
+from draisine.system import System
 
 REASONS = {
     NOT_FINITE: "a value is no longer a number",

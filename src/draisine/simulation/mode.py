@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass, field
 
+from draisine.compiled import Floats
+from draisine.machine import State
 from draisine.simulation.selection import Key, Trial
-from draisine.system import Floats, State
 
 Mode = tuple[tuple[Key, str], ...]
 """The closed contacts, (wheel, feature) with their status, rolling or sliding; all others are open."""

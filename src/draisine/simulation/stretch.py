@@ -5,11 +5,11 @@ from functools import cached_property
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.lie import rotation
 from draisine.simulation.free import Free
 from draisine.simulation.look import Closed, Look
 from draisine.simulation.mode import Mode
-from draisine.system import Floats
 from draisine.terrain import Terrain
 
 

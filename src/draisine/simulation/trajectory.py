@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from draisine.compiled import Floats
+from draisine.machine import Machine, State
 from draisine.simulation.mode import Event
-from draisine.system import Floats, Machine, State
 
 if TYPE_CHECKING:
     import xarray

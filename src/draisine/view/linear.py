@@ -16,8 +16,8 @@ from draisine.analysis.linear import Linear
 from draisine.analysis.sensitivity import Sensitivities
 from draisine.analysis.steady import Family
 from draisine.analysis.turning import TurningMap
+from draisine.compiled import Floats
 from draisine.errors import ParameterError
-from draisine.system import Floats
 from draisine.view.style import COLOURS, GREY, given_or_new, legend, new_figure, plain, words
 
 if TYPE_CHECKING:

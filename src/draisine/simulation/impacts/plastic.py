@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.errors import ParameterError
 from draisine.simulation.impacts.resolution import resolver
 from draisine.simulation.selection import Candidate, Choice, choose
-from draisine.system import Floats
 
 
 def impact(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.simulation.selection import Candidate, saddle, spread_push
-from draisine.system import Floats
 
 Resolution = Callable[[Floats, Floats, Floats, Floats], tuple[Floats, Floats, bool]]
 
