@@ -21,7 +21,7 @@ def advance(
     atol: float,
 ) -> tuple[Floats, Floats, int]:
     """Return times, samples and status of equal steps no longer than dt."""
-    rate, project, _ = problem.keep
+    code, (rate, project, _) = problem.code, problem.keep
     steps = max(1, math.ceil((t1 - t0) / dt - 1e-9))
     h, n = (t1 - t0) / steps, len(y)
     times = t0 + h * np.arange(steps + 1)
@@ -29,16 +29,16 @@ def advance(
     samples[0] = y
 
     def slope(t: float, y: Floats) -> Floats:
-        return rate.flat(np.concatenate([[t], y, problem.tail]))[:n]
+        return rate.flat(np.concatenate([[t], y, code.tail]))[:n]
 
     for i in range(steps):
         first = slope(times[i], y)
         second = slope(times[i + 1], y + h * first)
         y = y + h / 2 * (first + second)
-        if problem.project:
-            x = np.concatenate([[times[i + 1]], y, problem.tail])
+        if code.project:
+            x = np.concatenate([[times[i + 1]], y, code.tail])
             settled = project.flat(x[: project.native.size_in])
-            y[: problem.pose_size] = settled[: problem.pose_size]
+            y[: code.pose_size] = settled[: code.pose_size]
         if not np.all(np.isfinite(y)):
             return times[: i + 1], samples[: i + 1], 1
         samples[i + 1] = y

@@ -22,7 +22,7 @@ FOLDERS = {
 
 ENTRY = {
     "vehicle": "def {name}(",
-    "integrator": "def advance(",
+    "integrator": "\nADAPTIVE = ",
     "impact": "def impact(",
     "formulation": "\nFORMULATION = ",
     "target": "def emit(",

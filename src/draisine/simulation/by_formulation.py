@@ -18,7 +18,7 @@ from draisine.errors import ParameterError, SimulationError
 from draisine.lie import quaternion_rate, rotation
 from draisine.machine import State
 from draisine.registry import find
-from draisine.simulation.integrators.native import DONE, Problem
+from draisine.simulation.integrators.native import DONE, Code, Problem
 from draisine.simulation.trajectory import Arc, Trajectory
 from draisine.system import System
 
@@ -75,9 +75,8 @@ def simulate_by(
     callback = prototype()(rate)
     address = int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
     nothing = np.zeros(1)
-    problem = Problem(
-        address, nothing, size, 0, nothing, 1, 7 + n, 0, np.zeros(0), np.zeros(0), callback
-    )
+    code = Code(address, nothing, size, 0, nothing, 1, 7 + n, 0, np.zeros(0), np.zeros(0))
+    problem = Problem(code, callback)
     steps = max(1, math.ceil(until / dt - 1e-9))
     grid = until / steps * np.arange(steps + 1)
     y = np.concatenate([state.q, state.p, state.r, state.v])

@@ -20,6 +20,7 @@ from draisine.simulation.integrators.native import (
     FLAT,
     NOT_FINITE,
     TOO_SMALL,
+    Code,
     Problem,
 )
 from draisine.simulation.python_law import PythonRate
@@ -186,7 +187,7 @@ class _Run:
         address = rate.native.call
         if self.slow is not None:
             address = self.slow.bind(self.machine, self.tail)
-        self.problem = Problem(
+        code = Code(
             address,
             rate.table,
             rate.native.size_out,
@@ -197,8 +198,8 @@ class _Run:
             len(project.program.outputs["headings"]) // 2,
             self.tail,
             PIVOT_FLOOR * np.array(self.machine.choice.sizes),
-            (rate, project, self.slow),
         )
+        self.problem = Problem(code, (rate, project, self.slow))
 
     def go(
         self,

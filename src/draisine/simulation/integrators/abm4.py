@@ -3,22 +3,7 @@
 import numpy as np
 
 from draisine.simulation.integrators.multistep import adams
-from draisine.simulation.integrators.native import Floats, Problem
 
 ORDER = 4
 ADAPTIVE = False
-CORRECTOR = np.array([9.0, 19.0, -5.0, 1.0]) / 24.0
-
-
-def advance(
-    problem: Problem,
-    y: Floats,
-    t0: float,
-    t1: float,
-    dt: float,
-    grid: Floats,
-    rtol: float,
-    atol: float,
-) -> tuple[Floats, Floats, int]:
-    """Return times, samples and status of equal steps no longer than dt."""
-    return adams(problem, y, t0, t1, dt, CORRECTOR)
+advance = adams(np.array([9.0, 19.0, -5.0, 1.0]) / 24.0)

@@ -11,6 +11,7 @@ from scipy.integrate import DOP853
 from draisine.simulation.integrators.native import (
     DEGENERATE,
     TOO_SMALL,
+    Code,
     Floats,
     Problem,
     evaluate,
@@ -32,16 +33,7 @@ A_EXTRA, C_EXTRA = np.ascontiguousarray(DOP853.A_EXTRA), np.ascontiguousarray(DO
 
 @jit
 def _run(
-    rate: int,
-    rate_table: Floats,
-    rate_size: int,
-    project: int,
-    project_table: Floats,
-    project_size: int,
-    pose_size: int,
-    wheels: int,
-    tail: Floats,
-    floors: Floats,
+    code: Code,
     y0: Floats,
     t0: float,
     t1: float,
@@ -61,23 +53,23 @@ def _run(
     """Return status, number of samples and time of the end; y becomes what it is there."""
     n = len(y0)
     last = np.nextafter(t1, t0)
-    x = np.empty(1 + n + len(tail))
-    x[1 + n :] = tail
+    x = np.empty(1 + n + len(code.tail))
+    x[1 + n :] = code.tail
     y[:] = y0
     new = np.empty(n)
     K = np.empty((16, n))
-    out = np.empty(rate_size)
-    settled = np.empty(max(project_size, 1))
-    headings, aside = np.full(2 * wheels, np.nan), np.full(2 * wheels, np.nan)
+    out = np.empty(code.rate_size)
+    settled = np.empty(max(code.project_size, 1))
+    headings, aside = np.full(2 * code.wheels, np.nan), np.full(2 * code.wheels, np.nan)
     t, h, at = t0, min(0.01, t1 - t0), 0
     while at < len(grid) and grid[at] <= t0:
         samples[at] = y
         at += 1
     x[0] = t
     x[1 : 1 + n] = y
-    evaluate(rate, rate_table, x, out)
+    evaluate(code.rate, code.rate_table, x, out)
     K[0] = out[:n]
-    wrong = trouble(out, n, floors)
+    wrong = trouble(out, n, code.floors)
     if wrong:
         return wrong, at, t
     while t < t1:
@@ -94,7 +86,7 @@ def _run(
                 new[k] = y[k] + h * step
             x[0] = min(t + C[s] * h, last)
             x[1 : 1 + n] = new
-            evaluate(rate, rate_table, x, out)
+            evaluate(code.rate, code.rate_table, x, out)
             K[s] = out[:n]
         error5, error3 = 0.0, 0.0
         for k in range(n):
@@ -118,8 +110,7 @@ def _run(
             before = at
             aside[:] = np.nan
             at = _dense(
-                rate,
-                rate_table,
+                code,
                 x,
                 out,
                 y,
@@ -139,12 +130,12 @@ def _run(
             for i in range(before, at):
                 x[0] = grid[i]
                 x[1 : 1 + n] = samples[i]
-                settle(project, project_table, x, settled, pose_size, aside)
+                settle(code.project, code.project_table, x, settled, code.pose_size, aside)
                 samples[i] = x[1 : 1 + n]
         t = end
         x[0] = t
         x[1 : 1 + n] = new
-        wrong = settle(project, project_table, x, settled, pose_size, headings)
+        wrong = settle(code.project, code.project_table, x, settled, code.pose_size, headings)
         if wrong:
             return wrong, at, t
         y[:] = x[1 : 1 + n]
@@ -152,9 +143,9 @@ def _run(
             samples[at] = y
             at += 1
         x[0] = min(t, last)
-        evaluate(rate, rate_table, x, out)
+        evaluate(code.rate, code.rate_table, x, out)
         K[0] = out[:n]
-        wrong = trouble(out, n, floors)
+        wrong = trouble(out, n, code.floors)
         if wrong:
             return wrong, at, t
         h *= 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
@@ -163,8 +154,7 @@ def _run(
 
 @jit
 def _dense(
-    rate: int,
-    rate_table: Floats,
+    code: Code,
     x: Floats,
     out: Floats,
     y: Floats,
@@ -190,7 +180,7 @@ def _dense(
                 step += A_extra[s, j] * K[j, k]
             x[1 + k] = y[k] + h * step
         x[0] = min(t + C_extra[s] * h, last)
-        evaluate(rate, rate_table, x, out)
+        evaluate(code.rate, code.rate_table, x, out)
         K[13 + s] = out[:n]
     F = np.empty((7, n))
     for k in range(n):
@@ -230,9 +220,7 @@ def advance(
     """
     samples, end = np.empty((len(grid), len(y))), np.empty(len(y))
     method = (A, C, E3, E5, D, A_EXTRA, C_EXTRA)
-    status, done, t = _run(
-        *(*problem.arguments, y, t0, t1, grid, samples, end, rtol, atol, *method)
-    )
+    status, done, t = _run(problem.code, y, t0, t1, grid, samples, end, rtol, atol, *method)
     if status in (DEGENERATE, TOO_SMALL):
         return np.append(grid[:done], t), np.vstack([samples[:done], end]), status
     return grid[:done], samples[:done], status

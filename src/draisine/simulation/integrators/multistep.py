@@ -3,11 +3,12 @@ correct, evaluate.
 """
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
 from draisine.simulation.integrators import rk4
-from draisine.simulation.integrators.native import Floats, Problem, call, jit, settle, trouble
+from draisine.simulation.integrators.native import Code, Floats, Problem, call, jit, settle, trouble
 
 AB4 = np.array([55.0, -59.0, 37.0, -9.0]) / 24.0
 """Adams-Bashforth of fourth order: weights of f at steps n, n-1, n-2, n-3."""
@@ -18,16 +19,7 @@ PARTS = 8
 
 @jit
 def _run(
-    rate: int,
-    rate_table: Floats,
-    rate_size: int,
-    project: int,
-    project_table: Floats,
-    project_size: int,
-    pose_size: int,
-    wheels: int,
-    tail: Floats,
-    floors: Floats,
+    code: Code,
     t0: float,
     t1: float,
     steps: int,
@@ -37,25 +29,25 @@ def _run(
 ) -> tuple[int, int]:
     n, h = samples.shape[1], (t1 - t0) / steps
     last = np.nextafter(t1, t0)
-    x = np.empty(1 + n + len(tail))
-    x[1 + n :] = tail
-    past = np.empty((4, rate_size))  # the last four rates, in a ring that begins at `a`
-    out = np.empty(rate_size)
-    settled = np.empty(max(project_size, 1))
-    headings = np.full(2 * wheels, np.nan)
-    x_at, table_at, out_at = x.ctypes.data, rate_table.ctypes.data, out.ctypes.data
-    past_at, row = past.ctypes.data, 8 * rate_size
+    x = np.empty(1 + n + len(code.tail))
+    x[1 + n :] = code.tail
+    past = np.empty((4, code.rate_size))  # the last four rates, in a ring that begins at `a`
+    out = np.empty(code.rate_size)
+    settled = np.empty(max(code.project_size, 1))
+    headings = np.full(2 * code.wheels, np.nan)
+    x_at, table_at, out_at = x.ctypes.data, code.rate_table.ctypes.data, out.ctypes.data
+    past_at, row = past.ctypes.data, 8 * code.rate_size
     a = 0
     for i in range(4):
         x[0] = t0 + i * h
         x[1 : 1 + n] = samples[i]
         a = (a + 3) % 4
-        call(rate, x_at, table_at, past_at + a * row, 1)
+        call(code.rate, x_at, table_at, past_at + a * row, 1)
     p0, p1, p2, p3 = h * predictor[0], h * predictor[1], h * predictor[2], h * predictor[3]
     c = np.zeros(5)
     c[: len(corrector)] = h * corrector
     for i in range(3, steps):
-        wrong = trouble(past[a], n, floors)
+        wrong = trouble(past[a], n, code.floors)
         if wrong:
             return wrong, i
         b, d, e = (a + 1) % 4, (a + 2) % 4, (a + 3) % 4
@@ -64,37 +56,48 @@ def _run(
             step = p0 * past[a, k] + p1 * past[b, k] + p2 * past[d, k] + p3 * past[e, k]
             x[1 + k] = samples[i, k] + step
         if len(corrector):
-            call(rate, x_at, table_at, out_at, 1)
+            call(code.rate, x_at, table_at, out_at, 1)
             for k in range(n):
                 step = c[1] * past[a, k] + c[2] * past[b, k] + c[3] * past[d, k] + c[4] * past[e, k]
                 x[1 + k] = samples[i, k] + (c[0] * out[k] + step)
-        wrong = settle(project, project_table, x, settled, pose_size, headings)
+        wrong = settle(code.project, code.project_table, x, settled, code.pose_size, headings)
         if wrong:
             return wrong, i
         for k in range(n):
             samples[i + 1, k] = x[1 + k]
         a = e
-        call(rate, x_at, table_at, past_at + a * row, 1)
+        call(code.rate, x_at, table_at, past_at + a * row, 1)
     return 0, steps
 
 
-def adams(
-    problem: Problem, y: Floats, t0: float, t1: float, dt: float, corrector: Floats
-) -> tuple[Floats, Floats, int]:
-    """Return times, samples and status of an Adams method with the given corrector (empty: the
-    predictor alone).
+def adams(corrector: Floats) -> Callable[..., tuple[Floats, Floats, int]]:
+    """Return the Adams method with the given corrector (empty: the predictor alone).
 
     The first three steps are Runge-Kutta's, each in eight parts: at full length they would excite
     the stiff correction (2.41) a thousand times as much as all later steps.
     """
-    steps = max(4, math.ceil((t1 - t0) / dt - 1e-9))
-    h = (t1 - t0) / steps
-    times = t0 + np.arange(steps + 1) * h
-    samples = np.empty((steps + 1, len(y)))
-    _, start, status = rk4.advance(problem, y, t0, t0 + 3 * h, h / PARTS, times, 0.0, 0.0)
-    start = start[::PARTS]
-    done = len(start) - 1
-    samples[: done + 1] = start
-    if status == 0:
-        status, done = _run(*(*problem.arguments, t0, t1, steps, samples, AB4, corrector))
-    return times[: done + 1], samples[: done + 1], status
+
+    def advance(
+        problem: Problem,
+        y: Floats,
+        t0: float,
+        t1: float,
+        dt: float,
+        grid: Floats,
+        rtol: float,
+        atol: float,
+    ) -> tuple[Floats, Floats, int]:
+        """Return times, samples and status of equal steps no longer than dt."""
+        steps = max(4, math.ceil((t1 - t0) / dt - 1e-9))
+        h = (t1 - t0) / steps
+        times = t0 + np.arange(steps + 1) * h
+        samples = np.empty((steps + 1, len(y)))
+        _, start, status = rk4.advance(problem, y, t0, t0 + 3 * h, h / PARTS, times, 0.0, 0.0)
+        start = start[::PARTS]
+        done = len(start) - 1
+        samples[: done + 1] = start
+        if status == 0:
+            status, done = _run(problem.code, t0, t1, steps, samples, AB4, corrector)
+        return times[: done + 1], samples[: done + 1], status
+
+    return advance

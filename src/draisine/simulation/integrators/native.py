@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 from llvmlite import ir
 from numba import njit, types
@@ -63,13 +63,13 @@ def _call(typing_context, address, x, table, out, count):  # type: ignore[no-unt
 call: Any = intrinsic(_call)
 
 
-@dataclass(frozen=True)
-class Problem:
-    """A right-hand side and a projection by address, with their tables; `tail` is what follows y in
-    their input.
+class Code(NamedTuple):
+    """A right-hand side and a projection by address, with their tables and the sizes of what they
+    return; `tail` is what follows y in their input.
 
-    `project` is 0 where there is none. `floors` are the least sizes that the right-hand side's
-    pivots may have.
+    `project` is 0 where there is none. The pose and shape are the first `pose_size` entries of y.
+    `floors` are the least sizes that the right-hand side's pivots may have. Compiled functions pass
+    on what they need of it, not the whole: that would count references to four arrays at each call.
     """
 
     rate: int
@@ -82,23 +82,16 @@ class Problem:
     wheels: int
     tail: Floats
     floors: Floats
-    keep: Any = field(default=None, repr=False)
 
-    @property
-    def arguments(self) -> Any:
-        """The fields in the order in which compiled functions take them."""
-        return (
-            self.rate,
-            self.rate_table,
-            self.rate_size,
-            self.project,
-            self.project_table,
-            self.project_size,
-            self.pose_size,
-            self.wheels,
-            self.tail,
-            self.floors,
-        )
+
+@dataclass(frozen=True)
+class Problem:
+    """What an integrator solves: the code, as compiled functions take it, and the objects that it
+    belongs to, which keep it alive.
+    """
+
+    code: Code
+    keep: Any = field(default=None, repr=False)
 
 
 @jit

@@ -4,7 +4,15 @@ import math
 
 import numpy as np
 
-from draisine.simulation.integrators.native import Floats, Problem, evaluate, jit, settle, trouble
+from draisine.simulation.integrators.native import (
+    Code,
+    Floats,
+    Problem,
+    evaluate,
+    jit,
+    settle,
+    trouble,
+)
 
 ORDER = 4
 ADAPTIVE = False
@@ -12,16 +20,7 @@ ADAPTIVE = False
 
 @jit
 def _run(
-    rate: int,
-    rate_table: Floats,
-    rate_size: int,
-    project: int,
-    project_table: Floats,
-    project_size: int,
-    pose_size: int,
-    wheels: int,
-    tail: Floats,
-    floors: Floats,
+    code: Code,
     y: Floats,
     t0: float,
     t1: float,
@@ -30,39 +29,39 @@ def _run(
 ) -> tuple[int, int]:
     n, h = len(y), (t1 - t0) / steps
     last = np.nextafter(t1, t0)
-    x = np.empty(1 + n + len(tail))
+    x = np.empty(1 + n + len(code.tail))
     x[1 : 1 + n] = y
-    x[1 + n :] = tail
+    x[1 + n :] = code.tail
     start = np.empty(n)
-    k1, k2 = np.empty(rate_size), np.empty(rate_size)
-    k3, k4 = np.empty(rate_size), np.empty(rate_size)
-    settled = np.empty(max(project_size, 1))
-    headings = np.full(2 * wheels, np.nan)
+    k1, k2 = np.empty(code.rate_size), np.empty(code.rate_size)
+    k3, k4 = np.empty(code.rate_size), np.empty(code.rate_size)
+    settled = np.empty(max(code.project_size, 1))
+    headings = np.full(2 * code.wheels, np.nan)
     samples[0] = y
     for i in range(steps):
         t = t0 + i * h
         x[0] = t
         for k in range(n):
             start[k] = x[1 + k]
-        evaluate(rate, rate_table, x, k1)
-        wrong = trouble(k1, n, floors)
+        evaluate(code.rate, code.rate_table, x, k1)
+        wrong = trouble(k1, n, code.floors)
         if wrong:
             return wrong, i
         x[0] = min(t + 0.5 * h, last)
         for k in range(n):
             x[1 + k] = start[k] + 0.5 * h * k1[k]
-        evaluate(rate, rate_table, x, k2)
+        evaluate(code.rate, code.rate_table, x, k2)
         for k in range(n):
             x[1 + k] = start[k] + 0.5 * h * k2[k]
-        evaluate(rate, rate_table, x, k3)
+        evaluate(code.rate, code.rate_table, x, k3)
         x[0] = min(t + h, last)
         for k in range(n):
             x[1 + k] = start[k] + h * k3[k]
-        evaluate(rate, rate_table, x, k4)
+        evaluate(code.rate, code.rate_table, x, k4)
         for k in range(n):
             x[1 + k] = start[k] + h * (k1[k] + 2.0 * (k2[k] + k3[k]) + k4[k]) / 6.0
         x[0] = t0 + (i + 1) * h
-        wrong = settle(project, project_table, x, settled, pose_size, headings)
+        wrong = settle(code.project, code.project_table, x, settled, code.pose_size, headings)
         if wrong:
             return wrong, i
         for k in range(n):
@@ -83,6 +82,6 @@ def advance(
     """Return times, samples and status of equal steps no longer than dt."""
     steps = max(1, math.ceil((t1 - t0) / dt - 1e-9))
     samples = np.empty((steps + 1, len(y)))
-    status, done = _run(*(*problem.arguments, y, t0, t1, steps, samples))
+    status, done = _run(problem.code, y, t0, t1, steps, samples)
     times = t0 + np.arange(steps + 1) * ((t1 - t0) / steps)
     return times[: done + 1], samples[: done + 1], status
