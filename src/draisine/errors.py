@@ -11,6 +11,7 @@ DraisineError
 |-- TerrainError         a ground that is not one, or that a wheel's shape cannot meet
 `-- SimulationError      a run that had to stop; `partial` holds what was computed
 |-- ContactSetError  no set of contacts is admissible
+|-- DeadEndError     a run came to ground that a wheel's shape cannot meet; also a TerrainError
 `-- ZenoError        too many events
 """
 
@@ -79,6 +80,10 @@ class ZenoError(SimulationError):
 
 class TerrainError(DraisineError, ValueError):
     """A ground that is not one, or a wheel shape that cannot meet it."""
+
+
+class DeadEndError(SimulationError, TerrainError):
+    """A run came to ground that a wheel's shape cannot meet."""
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

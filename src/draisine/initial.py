@@ -219,7 +219,7 @@ class Configuration:
         order = [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in names]
         soft = [(0.0, rows[names.index(n)]) for n in order if n not in asked]
         A, residual = _independent(hard, soft, len(columns))
-        s = -np.linalg.lstsq(A, residual, rcond=None)[0] if len(A) else np.zeros(len(columns))
+        s = -_solved(A, residual) if len(A) else np.zeros(len(columns))
         wrong = np.abs(A[: len(hard)] @ s + residual[: len(hard)]).max(initial=0.0)
         if wrong > 1e-9 * max(1.0, float(np.abs(residual).max(initial=0.0))):
             wanted = ", ".join(f"{n} = {asked[n]:.6g}" for n in asked if n in self.fast)
@@ -245,6 +245,21 @@ class Configuration:
         q = self.q + quaternion_rate(self.q, whole[3:6])
         self.q = q / np.linalg.norm(q)
         self.r = self.r + whole[6:]
+
+
+def _solved(A: Floats, b: Floats) -> Floats:
+    """Return the solution of A x = b, of least squares where A is not square and regular.
+
+    Elimination leaves what is zero by symmetry exactly zero; orthogonal transformations do not.
+    """
+    if A.shape[0] == A.shape[1]:
+        try:
+            x = np.linalg.solve(A, b)
+            if np.abs(A @ x - b).max() <= 1e-12 * max(1.0, np.abs(b).max()):
+                return x
+        except np.linalg.LinAlgError:
+            pass
+    return np.linalg.lstsq(A, b, rcond=None)[0]
 
 
 def _wrap(name: str, x: float) -> float:

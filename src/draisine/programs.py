@@ -306,7 +306,8 @@ def _heading(d: Derivation, found: projected.Rows, a: constraints.Active) -> Arr
     """Return where a wheel heads in the ground, before projection; of any length."""
     assert a.touch is not None
     axle = found.geo.R0[a.at.link] @ a.touch.axle
-    return (found.world.R @ cross(axle, found.world.up[0]))[:2]
+    ahead = (found.world.R @ cross(axle, found.world.up[0]))[:2]
+    return ahead if is_zero(a.touch.crown) else a.touch.ring * ahead  # a ball has none
 
 
 def _unit(d: Derivation, q: Array) -> Array:

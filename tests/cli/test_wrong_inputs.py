@@ -84,7 +84,7 @@ COMMANDS = [
 ]
 
 FILES = [
-    ("", "kind: is missing. Take one of: run, state, map, linear."),
+    ("", "kind: is missing. Take one of: run, sweep, state, map, linear"),
     ('kind = "walk"', "no such kind. "),
     ("kind = run", "not TOML"),
     ("\xff", "not a text file in UTF-8"),

@@ -170,12 +170,14 @@ def test_nothing_half_written_remains(mine, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_run_keeps_what_it_has(mine, monkeypatch):
-    from draisine.experiment import run as module
+    from draisine.simulation import loop
     from draisine.simulation.integrators import dop853
 
     whole = run(load(mine())).data
-    monkeypatch.setattr(module, "PAUSE", 2)
-    paused = run(load(mine())).data
+    monkeypatch.setattr(loop, "PAUSE", 2)
+    told = []
+    paused = run(load(mine()), told.append).data
+    assert_allclose(told, [0.4, 0.8, 1.0])
     assert_allclose(paused["lean"].values, whole["lean"].values, rtol=1e-9)
     advance, calls = dop853.advance, []
 

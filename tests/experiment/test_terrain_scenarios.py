@@ -151,6 +151,21 @@ faces = [{{ name = "lift", normal = [0, 0, 1], motion = {{ {motion} }} }}]
     assert result.events[0].t == pytest.approx(time, abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "shape",
+    [
+        "shape = 'heights'\nx = [-5, 5]\ny = [-5, 5]\nz = [[0, 0], [0, 0]]",
+        "shape = 'mesh'\npoints = [[-5, -5, 0], [5, -5, 0], [5, 5, 0], [-5, 5, 0]]\n"
+        "triangles = [[0, 1, 2], [0, 2, 3]]",
+    ],
+)
+def test_a_mesh_that_moves_is_met_when_it_is_there(mine, shape):
+    text = f"[terrain]\n{shape}\nmotion = {{ slide = [1, 0, -0.5] }}\n"
+    result = run(load(mine(HEAD + text + DROP)))
+    time = (0.5 + math.sqrt(0.25 + 2 * 0.1 * 9.81)) / 9.81
+    assert result.events[0].t == pytest.approx(time, abs=1e-9)
+
+
 def test_a_handlebar_hits_its_stop(mine):
     turned = (
         HEAD + PLANE + "[contact]\nstops = { steer = ['-20deg', '20deg'] }\n"

@@ -17,10 +17,10 @@ from draisine.errors import (
     SingularityError,
     UnknownNameError,
 )
+from draisine.machine import State
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Blade, Body, Force, Model, Pin, Prismatic, Revolute, Wheel, inertia
 from draisine.registry import names
-from draisine.system import State
 
 VEHICLES = {
     "acrobot": {"bar": 0.5},
@@ -29,6 +29,7 @@ VEHICLES = {
     "chain": {"hinge1": 0.2},
     "chaplygin_sleigh": {"forward_speed": 1.0, "Wz": 0.5},
     "falling_cat": {"bend": 0.3, "sway_rate": 1.0},
+    "rocr": {"yaw": -1.2, "Wz": 0.5},
     "roller_racer": {"forward_speed": 1.0, "arm": 0.2},
     "rolling_disc": {"forward_speed": 2.0, "lean": 0.1},
     "snakeboard": {"forward_speed": 1.0, "front_truck": 0.2},
@@ -166,6 +167,16 @@ def test_what_does_not_change_the_structure_needs_no_new_derivation():
     asked = {"lean": 0.2, "spin": 4.0, "yaw_rate": -0.5}
     one, two = hoop.accelerate(state(hoop, **asked)), fresh.accelerate(state(fresh, **asked))
     assert_allclose(one[0], two[0], rtol=0, atol=1e-12)
+
+
+def test_a_torus_that_is_a_ball_by_its_numbers_rolls_on_over_its_axle():
+    """A ball rolls straight on at constant speed, and nothing in it can fall flat."""
+    ball = compile("rolling_disc", radius=0.3, crown=0.3, axial=0.4, diametral=0.4)
+    data = simulate(ball, state(ball, forward_speed=0.03, lean_rate=5.0), 2.0).to_xarray()
+    assert data.lean.max() > 1.5
+    kinetic = 0.5 * 1.4 * (0.03**2 + 1.5**2)  # mass 1 kg; the lean's rate moves the centre at 1.5 m/s
+    assert_allclose(data.kinetic_energy, kinetic, rtol=1e-9)
+
 
 
 # What a drawing must be.

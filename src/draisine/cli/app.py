@@ -9,6 +9,7 @@ from draisine import __version__
 from draisine.cli import (
     animate,
     check,
+    cycles,
     eigenvalues,
     equations,
     plot,
@@ -35,6 +36,7 @@ app.command(run.run)
 app.command(check.check)
 app.command(eigenvalues.eigenvalues)
 app.command(steady.steady)
+app.command(cycles.cycles)
 app.command(equations.equations)
 app.command(plot.plot)
 app.command(animate.animate)

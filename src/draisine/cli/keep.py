@@ -49,10 +49,14 @@ def keep(data: Any, out: Path | None, plot: Path | None, quiet: bool) -> None:
 
 def figure_for(data: Any) -> str:
     """Return the figure that tells most of a result."""
+    if "multiplier" in data.dims:
+        return "cycle"
     if "time" in data.dims:
-        return "overview"
+        return "overview" if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims:
         return "steady"
+    if "outcome" in data:
+        return "sweep"
     return "eigenvalues" if "eigenvalue_real" in data else "maps"
 
 

@@ -19,8 +19,8 @@ def plot(
     """Draw a figure from a stored result.
 
     :param result: A result that `draisine run --out` wrote (.nc, .zarr).
-    :param figure: overview, histories, top, profile, forces, gaps, energies, event_graph, migration,
-        phase, maps, eigenvalues or steady.
+    :param figure: overview, histories, top, front, side, profile, forces, gaps, energies, event_graph,
+        migration, phase, maps, sweep, eigenvalues, steady or cycle.
     :param series: For histories and phase: what to draw, --series lean --series steer.
     :param out: Where to write it (.png, .svg, .pdf); beside the result if not given.
     """

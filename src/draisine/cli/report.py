@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-from draisine.cli.screen import open_console, print_json, right
+from draisine.cli.screen import escaped, open_console, print_json, right
 
 if TYPE_CHECKING:
     from draisine.experiment.run import Result
@@ -27,6 +27,8 @@ def report(result: "Result", json: bool) -> None:
         console.print(drawn)
     if "eigenvalue_real" in result.data:
         console.print(_eigenvalue_table(result.data))
+    if result.loaded.scenario.kind == "sweep":
+        console.print(_sweep_table(result))
     for line in remarks(result):
         console.print(line)
 
@@ -46,4 +48,23 @@ def _eigenvalue_table(data: Any) -> Any:
             real, imaginary = float(one["eigenvalue_real"]), float(one["eigenvalue_imaginary"])
             cells.append(f"{real:.6g}" + (f" {imaginary:+.6g}i" if imaginary else ""))
         table.add_row(f"{float(row['speed']):g}", *cells)
+    return table
+
+
+def _sweep_table(result: "Result") -> Any:
+    """Return the answers of all runs of a sweep."""
+    from rich.table import Table
+
+    from draisine.experiment.report import runs
+
+    data = result.data
+    sides = [str(n) for n in data["outcome"].dims]
+    asked = [str(n) for n in data.data_vars if n != "outcome"]
+    units = {n: str(data[n].attrs.get("units", "")) for n in asked}
+    table = Table(*sides, *right(*(escaped(f"{n} ({units[n]})" if units[n] else n) for n in asked)))
+    for one in runs(result):
+        cells = [one[n] for n in (*sides, *asked)]
+        table.add_row(
+            *("-" if x is None else x if isinstance(x, str) else f"{x:.6g}" for x in cells)
+        )
     return table

@@ -58,13 +58,13 @@ def run(
     if parameter_set is not None:
         changes["vehicle.set"] = parameter_set
     loaded = load(scenario, changes)
-    if animate is not None and loaded.scenario.kind != "run":
+    if animate is not None and loaded.scenario.kind not in ("run", "cycle"):
         kind = loaded.scenario.kind
         raise ParameterError(f"--animate goes with runs; {loaded.name} is of the kind {kind!r}.")
     failed = None
-    with working(f"running {loaded.name}"):
+    with working(f"running {loaded.name}") as progress:
         try:
-            result = carry_out(loaded)
+            result = carry_out(loaded, progress)
         except SimulationError as error:
             if error.partial is None:
                 raise

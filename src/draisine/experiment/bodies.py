@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from draisine.errors import DataError, DraisineError
 from draisine.model import TWIST, Joint, Model, Prismatic, Wheel
 from draisine.system import System, compile
+from draisine.vehicles.laws import law_of
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -51,10 +52,23 @@ def system_of(data: "Dataset") -> System:
     if name is None or parameters is None:
         raise DataError("the dataset does not say which vehicle made it (attribute 'vehicle').")
     arguments = json.loads(parameters) | json.loads(data.attrs.get("structure", "{}"))
+    laws = json.loads(data.attrs.get("laws", "{}"))
     try:
+        arguments |= {key: law_of(entry) for key, entry in laws.items()}
         return compile(str(data.attrs.get("vehicle_path", name)), **arguments)
     except DraisineError as error:
-        raise DataError(f"the dataset's vehicle cannot be made again: {error}") from error
+        raise DataError(
+            f"the dataset's vehicle cannot be made again: {error} A vehicle of your own is found if it "
+            "is in a file of its own: compile FILE.py:function."
+        ) from error
+
+
+def told_of(system: System) -> dict[str, str]:
+    """Return what a dataset tells of its machine, so that `system_of` can make it again; laws of
+    joints, which are functions, a scenario tells by their names.
+    """
+    plain = {k: v for k, v in system.structure.items() if not callable(v)}
+    return {"parameters": json.dumps(system.parameters), "structure": json.dumps(plain)}
 
 
 def model_of(data: "Dataset") -> Model:

@@ -7,15 +7,17 @@ from typing import Any, get_args, get_type_hints
 
 from draisine.control.time_inputs import SIGNALS, TimeInputs
 from draisine.control.together import Together
-from draisine.derivation import state_names
 from draisine.experiment.ground import placed
 from draisine.experiment.numbers import number
 from draisine.experiment.scenario import RunScenario, Vehicle
 from draisine.initial import state
-from draisine.model import Model, Prismatic
+from draisine.machine import State
+from draisine.model import Law, Model, Prismatic
+from draisine.programs import state_names
 from draisine.registry import find
-from draisine.system import State, System, compile
+from draisine.system import System, compile
 from draisine.terrain import Terrain
+from draisine.vehicles.laws import law_of as joint_law
 from draisine.vehicles.sets import parameter_set
 
 
@@ -26,6 +28,7 @@ def system_of(vehicle: Vehicle) -> System:
     function = getattr(find("vehicle", name), name.rpartition(":")[2])
     for key, value in vehicle.parameters.items():
         arguments[key] = number(value) if is_numeric(function, key) else value
+    arguments |= {key: joint_law(entry) for key, entry in vehicle.laws.items()}
     return compile(name, **arguments)
 
 
@@ -62,6 +65,12 @@ def is_numeric(vehicle: Callable[..., Model], name: str) -> bool:
     """Return whether a vehicle's argument is a number that can change, rather than structure."""
     hint = get_type_hints(vehicle).get(name)
     return hint is float or float in get_args(hint)
+
+
+def guided(vehicle: Callable[..., Model]) -> list[str]:
+    """Return the arguments of a vehicle that take laws of time for joints."""
+    hints = get_type_hints(vehicle)
+    return [n for n, hint in hints.items() if n != "return" and Law in (hint, *get_args(hint))]
 
 
 def state_units(model: Model) -> dict[str, str]:

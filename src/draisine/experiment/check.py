@@ -9,12 +9,19 @@ from typing import Any
 import numpy as np
 
 from draisine.errors import DataError
+from draisine.experiment import cycle
 from draisine.experiment.bodies import Bodies, Floats
 from draisine.experiment.library import Loaded
 from draisine.experiment.linear import told
 from draisine.experiment.quantities import parse_question, series
 from draisine.experiment.run import Result, run
-from draisine.experiment.scenario import Expected, LinearScenario, MapScenario
+from draisine.experiment.scenario import (
+    CycleScenario,
+    Expected,
+    LinearScenario,
+    MapScenario,
+    SweepScenario,
+)
 
 
 @dataclass(frozen=True)
@@ -55,12 +62,14 @@ def findings(result: Result) -> Iterator[Finding]:
     for block in scenario.expected:
         for quantity, wanted in block.values.items():
             expected = np.atleast_1d(np.asarray(wanted, float))
-            if isinstance(scenario, MapScenario):
+            if isinstance(scenario, (MapScenario, SweepScenario)):
                 places, ours = _on_map(result, block, quantity)
             elif isinstance(scenario, LinearScenario):
                 at = block.at if isinstance(block.at, list) else None
                 places = [f"v = {v:g} m/s" for v in at] if at else [""]
                 ours = told(quantity, result.data, at)
+            elif isinstance(scenario, CycleScenario):
+                places, ours = [""], cycle.told(quantity, result.system.model, result.data)
             else:
                 places, ours = _in_run(result.bodies, block, quantity)
             yield _held(block, quantity, places, expected, ours)
@@ -81,17 +90,17 @@ def _in_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], 
 
 def _on_map(result: Result, block: Expected, quantity: str) -> tuple[list[str], Floats]:
     if not isinstance(block.at, dict):
-        raise DataError(f"{block.title}: a map's numbers need their places, `at`.")
+        raise DataError(f"{block.title}: numbers of maps and sweeps need their places, `at`.")
     data = result.data
     index = {}
     for name, values in block.at.items():
         if name not in data.dims:
-            raise DataError(f"{block.title}: {name!r} is no side of the map.")
+            raise DataError(f"{block.title}: {name!r} is no side of the grid.")
         known = data[name].values
-        near = [int(np.argmin(np.abs(known - x))) for x in values]
+        near = [_nearest(known, x) for x in values]
         for x, k in zip(values, near, strict=True):
-            if abs(known[k] - x) > 1e-9:
-                raise DataError(f"{block.title}: {name} = {x:g} is not on the map's grid.")
+            if k is None:
+                raise DataError(f"{block.title}: {name} = {x} is not on the grid.")
         index[name] = near
     ours = np.array(
         [
@@ -99,8 +108,23 @@ def _on_map(result: Result, block: Expected, quantity: str) -> tuple[list[str], 
             for k in range(len(next(iter(index.values()))))
         ]
     )
-    places = [", ".join(f"{n} = {block.at[n][k]:.4g}" for n in index) for k in range(len(ours))]
+    places = [", ".join(f"{n} = {_short(block.at[n][k])}" for n in index) for k in range(len(ours))]
     return places, ours
+
+
+def _nearest(known: Any, wanted: float | str) -> int | None:
+    """Return where a value stands along a side of a grid; None where it does not."""
+    if known.dtype.kind != "f":
+        found = np.nonzero(known == str(wanted))[0]
+        return int(found[0]) if len(found) else None
+    if isinstance(wanted, str):
+        return None
+    k = int(np.argmin(np.abs(known - wanted)))
+    return k if abs(known[k] - wanted) <= 1e-9 else None
+
+
+def _short(x: float | str) -> str:
+    return x if isinstance(x, str) else f"{x:.4g}"
 
 
 def _held(
@@ -110,7 +134,9 @@ def _held(
     if quantity == "yaw":  # headings differ by whole turns
         turned = (ours - expected + np.pi) % (2.0 * np.pi) - np.pi
         deviation = np.abs(turned)
-    allowed = block.atol + block.rtol * np.abs(expected)
+    larger = ours * np.sign(expected) > np.abs(expected)
+    by_factor = np.where(larger, block.factor - 1.0, 1.0 - 1.0 / block.factor)
+    allowed = block.atol + (block.rtol + by_factor) * np.abs(expected)
     margin = np.where(np.isnan(deviation), np.inf, deviation - allowed)
     ratio = np.where(allowed > 0.0, margin / np.where(allowed > 0.0, allowed, 1.0), margin)
     worst = int(np.argmax(ratio))

@@ -14,7 +14,7 @@ from draisine.analysis.equilibrium import Steady
 from draisine.analysis.steady import circular_motions
 from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
-from draisine.experiment.bodies import Floats
+from draisine.experiment.bodies import Floats, told_of
 from draisine.experiment.build import system_of
 from draisine.experiment.library import accept
 from draisine.system import System
@@ -89,8 +89,7 @@ def hands_free(
             "vehicle": system.vehicle.__name__,
             "title": content["title"],
             "draisine": draisine.__version__,
-            "parameters": json.dumps(system.parameters),
-            "structure": json.dumps(system.structure),
+            **told_of(system),
             "seconds": time.perf_counter() - begun,
         },
     )

@@ -80,6 +80,12 @@ class EventQuestion:
     wheel: str = ""
     labels: tuple[str, ...] = ()
 
+    def unit(self, _model: Model) -> str:
+        """Return the unit of the number."""
+        if not self.count:
+            return ""
+        return {"time": "s", "energy": "J", "gain": "J"}.get(self.number, "N s")
+
     def answer(self, bodies: Bodies) -> float:
         """Return the number; not a number where there is no such event or contact."""
         found = [e for e in events_of(bodies.data) if self.kind in ("", e["kind"])]

@@ -16,8 +16,8 @@ from draisine.experiment.bodies import Floats
 from draisine.experiment.numbers import Number, Positive
 from draisine.experiment.part import Limit, Part, Text, Vector
 from draisine.lie import hat, quaternion, rotation
+from draisine.machine import State
 from draisine.model import Model, Prismatic, Wheel
-from draisine.system import State
 from draisine.terrain import (
     Feature,
     Mesh,
@@ -95,7 +95,7 @@ class Border(Part):
 
 
 class Moving(Part):
-    """How a face moves: a steady slide with a velocity, a shake `amplitude sin(rate t)`, or a turn
+    """How a ground moves: a steady slide with a velocity, a shake `amplitude sin(rate t)`, or a turn
     about the vertical through a centre.
     """
 
@@ -122,6 +122,11 @@ class Moving(Part):
         return Turn(self.turn or 0.0, (self.centre[0], self.centre[1]))
 
 
+def _carried(ground: Any, motion: Moving | None) -> Any:
+    """Return a feature or a ground as it moves; itself where it stands still."""
+    return ground if motion is None else moving(ground, motion.motion())
+
+
 class Face(Part):
     """A plane normal . x = offset, the normal out of the ground."""
 
@@ -138,7 +143,7 @@ class Face(Part):
             (b.normal, b.offset / (float(np.linalg.norm(b.normal)) or 1.0)) for b in self.borders
         ]
         found = face(self.name, self.normal, self.offset / size, borders)
-        return found if self.motion is None else moving(found, self.motion.motion())
+        return cast(Feature, _carried(found, self.motion))
 
 
 class Edge(Part):
@@ -149,10 +154,12 @@ class Edge(Part):
     along: Vector
     normals: tuple[Vector, Vector]
     length: Limit = Field(default_factory=lambda: math.inf, description="Endless if not given.")
+    motion: Moving | None = None
 
     def feature(self) -> Feature:
         """Return the edge in numbers."""
-        return edge(self.name, self.point, self.along, *self.normals, self.length)
+        found = edge(self.name, self.point, self.along, *self.normals, self.length)
+        return cast(Feature, _carried(found, self.motion))
 
 
 class FacesGround(Part):
@@ -185,6 +192,7 @@ class MeshGround(Part):
     scale: Positive = Field(1.0, description="Takes the file's lengths to metres.")
     points: list[Vector] = Field([])
     triangles: list[tuple[int, int, int]] = Field([])
+    motion: Moving | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -195,9 +203,9 @@ class MeshGround(Part):
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
         if self.file is None:
-            return Mesh(self.points, self.triangles)
+            return cast(Terrain, _carried(Mesh(self.points, self.triangles), self.motion))
         try:
-            return read_mesh(self.file, self.scale)
+            return cast(Terrain, _carried(read_mesh(self.file, self.scale), self.motion))
         except OSError as error:
             raise TerrainError(f"{self.file}: cannot be read: {error.strerror}.") from error
 
@@ -209,6 +217,7 @@ class HeightGround(Part):
     x: list[Number] = Field(min_length=2)
     y: list[Number] = Field(min_length=2)
     z: list[list[Number]] = Field(min_length=2)
+    motion: Moving | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -219,7 +228,7 @@ class HeightGround(Part):
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
-        return height_field(self.x, self.y, self.z)
+        return cast(Terrain, _carried(height_field(self.x, self.y, self.z), self.motion))
 
 
 GROUNDS: dict[str, type[Part]] = {
@@ -270,9 +279,8 @@ class Place(Part):
 
 def faces_of(terrain: Terrain) -> dict[str, Feature]:
     """Return the faces of a ground by name; of a mesh none, its faces have no names of their own."""
-    if isinstance(terrain, Mesh):
-        return {}
-    return {f.name: f for f in terrain.features if f.kind == "face"}
+    features: tuple[Feature, ...] = getattr(terrain, "features", ())
+    return {f.name: f for f in features if f.kind == "face"}
 
 
 def placed(model: Model, terrain: Terrain, state: State, given: Mapping[str, Any]) -> State:

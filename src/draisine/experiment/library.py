@@ -2,7 +2,6 @@
 results.
 """
 
-import copy
 import json
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from draisine.errors import DataError, UnknownNameError, did_you_mean
+from draisine.experiment.changes import changed
 from draisine.experiment.names import find_mistakes
 from draisine.experiment.scenario import KINDS, Scenario
 
@@ -57,12 +57,7 @@ def load(where: str, changes: Mapping[str, Any] | None = None) -> Loaded:
     expected of the scenario as published do not hold after a change and are left out.
     """
     name, file, content = _content(where)
-    if changes:
-        content = copy.deepcopy(content)
-        content.pop("expected", None)
-        for path, value in changes.items():
-            _change(content, path, value)
-    return accept(name, file, content)
+    return accept(name, file, changed(content, changes) if changes else content)
 
 
 def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
@@ -74,15 +69,6 @@ def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
         raise DataError(f"{file}: {many}\n{lines}")
     scenario = cast(Scenario, KINDS[content["kind"]].model_validate(content))
     return Loaded(name, file, scenario, content)
-
-
-def _change(content: dict[str, Any], path: str, value: Any) -> None:
-    *tables, key = path.split(".")
-    for table in tables:
-        content = content.setdefault(table, {})
-        if not isinstance(content, dict):
-            raise DataError(f"{path}: {table!r} is not a table in this scenario.")
-    content[key] = value
 
 
 def _content(where: str) -> tuple[str, str, dict[str, Any]]:

@@ -5,16 +5,27 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from draisine.errors import DraisineError, did_you_mean
-from draisine.experiment.build import is_numeric, law_value, make_law, state_units, upright
+from draisine.analysis.gait import lacking
+from draisine.errors import DraisineError, ParameterError, did_you_mean
+from draisine.experiment import cycle
+from draisine.experiment.build import (
+    guided,
+    is_numeric,
+    law_value,
+    make_law,
+    state_units,
+    upright,
+)
+from draisine.experiment.changes import single
 from draisine.experiment.footing import footing_mistakes
 from draisine.experiment.linear import KNOWN
 from draisine.experiment.mistakes import Mistake, key_path, structure_mistakes
 from draisine.experiment.numbers import number
 from draisine.experiment.quantities import parse_labels, parse_question, parse_series
-from draisine.experiment.scenario import KINDS
+from draisine.experiment.scenario import KINDS, law_entry
 from draisine.model import Model
 from draisine.registry import find, names
+from draisine.vehicles.laws import law_of as joint_law
 from draisine.vehicles.sets import parameter_set
 
 
@@ -50,6 +61,8 @@ class _Names:
         self._methods()
         self.found += footing_mistakes(self.content, model)
         self._map(model)
+        self._cycle(model)
+        self._sweep(model)
         self._expected(model)
         return self.found
 
@@ -75,6 +88,7 @@ class _Names:
         arguments = self._set(name, table.get("set"))
         count = len(self.found)
         arguments |= self._parameters(vehicle, module, table.get("parameters", {}))
+        arguments |= self._laws(vehicle, table.get("laws", {}))
         try:
             model: Model = vehicle(**arguments)
         except (DraisineError, TypeError) as error:
@@ -112,6 +126,24 @@ class _Names:
                     out[name] = number(value, unit)
                 except ValueError as error:
                     self._add(path, f"{error}.")
+        return out
+
+    def _laws(self, vehicle: Callable[..., Model], given: Any) -> dict[str, Any]:
+        known = guided(vehicle)
+        out: dict[str, Any] = {}
+        for name, entry in given.items() if isinstance(given, dict) else ():
+            path = f"vehicle.laws.{name}"
+            if name not in known:
+                self._add(
+                    path, f"{vehicle.__name__} guides nothing so. {did_you_mean(name, known)}"
+                )
+                continue
+            try:
+                out[name] = joint_law(law_entry(entry))
+            except DraisineError as error:
+                self._add(path, str(error))
+            except ValueError:  # see structure
+                continue
         return out
 
     def _initial(self, model: Model) -> None:
@@ -263,6 +295,28 @@ class _Names:
         for k, text in enumerate(outputs if isinstance(outputs, list) else []):
             self._asks(f"map.outputs[{k}]", parse_series, text, model)
 
+    def _sweep(self, model: Model) -> None:
+        table = self._table("sweep")
+        over, outputs = table.get("over", {}), table.get("outputs", [])
+        for path, values in over.items() if isinstance(over, dict) else ():
+            for k, value in enumerate(values if isinstance(values, list) else []):
+                where = key_path(["sweep", "over", path, k])
+                try:
+                    found = find_mistakes(single(self.content, {path: value}))
+                except DraisineError as error:
+                    self._add(where, str(error))
+                    break
+                for mistake in found:
+                    if mistake.path.startswith(path):
+                        self._add(where, mistake.text, mistake.value)
+        for k, text in enumerate(outputs if isinstance(outputs, list) else []):
+            self._asks(f"sweep.outputs[{k}]", parse_question, text, model)
+
+    def _cycle(self, model: Model) -> None:
+        missing = lacking(model) if self.content.get("kind") == "cycle" else ""
+        if missing:
+            self._add("vehicle", f"has no gait: {missing}.", self._table("vehicle")["name"])
+
     def _asks(self, path: str, parse: Callable[..., Any], text: Any, model: Model) -> None:
         if isinstance(text, str):
             try:
@@ -292,7 +346,17 @@ class _Names:
         kind = self.content.get("kind")
         if kind == "linear":
             return lambda text, _: parse_labels(text, KNOWN)
+        if kind == "cycle":
+            return lambda text, model: parse_labels(text, cycle.known(model))
+        if kind == "sweep":
+            return self._asked
         return parse_series if at is not None or kind in ("state", "map") else parse_question
+
+    def _asked(self, text: str, _model: Model) -> None:
+        """Raise where a sweep does not ask for a quantity."""
+        outputs = self._table("sweep").get("outputs", [])
+        if text not in outputs:
+            raise ParameterError(f"is not in sweep.outputs. {did_you_mean(text, outputs)}")
 
     def _times(self, path: str, times: list[Any]) -> None:
         run = self._table("run")

@@ -16,8 +16,8 @@ from draisine.errors import ParameterError, did_you_mean
 from draisine.experiment.bodies import Bodies, Floats, system_of
 from draisine.experiment.events import EventQuestion, parse_event
 from draisine.experiment.numbers import number
+from draisine.machine import State
 from draisine.model import Model, Wheel
-from draisine.system import State
 
 AXES = ("x", "y", "z")
 
@@ -296,6 +296,7 @@ _REDUCERS: dict[str, Callable[[Floats, Floats], float]] = {
     "final": lambda t, x: float(x[-1]),
     "max": lambda t, x: float(x.max()),
     "min": lambda t, x: float(x.min()),
+    "mean rate of": lambda t, x: float((x[-1] - x[0]) / (t[-1] - t[0])),
     "mean": lambda t, x: float(np.trapezoid(x, t) / (t[-1] - t[0])),
     "largest": lambda t, x: float(np.abs(x).max()),
     "spread of": lambda t, x: float(x.max() - x.min()),
@@ -315,6 +316,15 @@ class Question:
     series: str
     reducer: str = ""
     level: float = 0.0
+
+    def unit(self, model: Model) -> str:
+        """Return the unit of the number."""
+        own = unit_of(self.series, model)
+        if self.reducer.startswith("time "):
+            return "s"
+        if self.reducer == "mean rate of":
+            return f"{own}/s" if own else ""
+        return "" if self.reducer.startswith("relative ") else own
 
     def answer(self, bodies: Bodies) -> float:
         """Return the one number."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from draisine.experiment import cycle
 from draisine.experiment.events import told
 from draisine.experiment.linear import MODES
 from draisine.experiment.quantities import series, unit_of
@@ -23,6 +24,9 @@ def summary(result: Result) -> dict[str, Any]:
         "outcome": result.outcome,
         "seconds": result.seconds,
     }
+    if scenario.kind == "sweep":
+        found["runs"] = runs(result)
+        return found
     if scenario.kind == "map":
         data = result.data
         found["ranges"] = {
@@ -41,6 +45,8 @@ def summary(result: Result) -> dict[str, Any]:
         }
         found["matrices"] = {n: result.data[n].values.tolist() for n in ("M", "C1", "K0", "K2")}
         return found
+    if scenario.kind == "cycle":
+        return found | {"cycle": cycle.summary_of(result.data), "events": _events(result)}
     E, T, U = (result.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
     scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
     gaps = np.abs(result.data["gap"].values) if "gap" in result.data else np.zeros(0)
@@ -52,11 +58,27 @@ def summary(result: Result) -> dict[str, Any]:
         "max_relative_drift": float(np.abs(E - E[0]).max()) / scale,
     }
     found["max_gap"] = gap
-    found["events"] = [
-        {name: event[name] for name in ("time", "kind", "contact", "impulse", "energy", "gain")}
-        for event in told(result.events)
-    ]
+    found["events"] = _events(result)
     return found
+
+
+def _events(result: Result) -> list[dict[str, Any]]:
+    names = ("time", "kind", "contact", "impulse", "energy", "gain")
+    return [{name: event[name] for name in names} for event in told(result.events)]
+
+
+def runs(result: Result) -> list[dict[str, Any]]:
+    """Return the runs of a sweep: where each stands, how it ended, and its answers."""
+    data, found = result.data, []
+    for index in np.ndindex(*data["outcome"].shape):
+        one = data.isel(dict(zip(data["outcome"].dims, index, strict=True)))
+        here = {str(n): x.item() for n, x in (one.coords | one.data_vars).items()}
+        found.append({n: _plain(x) if isinstance(x, float) else x for n, x in here.items()})
+    return found
+
+
+def _place(result: Result, one: Mapping[str, Any]) -> str:
+    return ", ".join(f"{side} = {one[str(side)]}" for side in result.data["outcome"].dims)
 
 
 def final(result: Result) -> dict[str, float | None]:
@@ -74,7 +96,7 @@ def _plain(x: float) -> float | None:
 
 def table(result: Result) -> list[tuple[str, str, list[float]]]:
     """Return rows of name, unit, and [start, end, least, largest]; angles in degrees."""
-    if result.loaded.scenario.kind in ("map", "linear"):
+    if result.loaded.scenario.kind in ("map", "linear", "sweep"):
         return []
     model, bodies = result.system.model, result.bodies
     carried = {c.body for c in model.contacts if isinstance(c, Wheel)}
@@ -102,8 +124,14 @@ def remarks(result: Result) -> list[str]:
     """Return lines about energy, contacts, outcome and time."""
     found = summary(result)
     seconds = f"computed in {result.seconds:.3g} s"
+    if "cycle" in found:
+        return [*cycle.lines(result.data), seconds]
     if "critical" in found:
         return [*critical_lines(found["critical"]), seconds]
+    if "runs" in found:
+        stopped = [one for one in found["runs"] if one["outcome"] != "completed"]
+        ends = [f"{_place(result, one)}: {one['outcome']}" for one in stopped]
+        return [*ends, f"{len(found['runs'])} runs, {seconds}"]
     if "energy" not in found:
         points = int(np.prod(list(result.data.sizes.values())))
         ranges = [

@@ -1,10 +1,9 @@
 """Scenarios carried out: each kind leaves a dataset."""
 
 import json
-import math
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,33 +12,33 @@ import numpy as np
 
 import draisine
 from draisine.errors import SimulationError
-from draisine.experiment.bodies import Bodies
+from draisine.experiment.bodies import Bodies, told_of
 from draisine.experiment.build import law_of, state_of, system_of
+from draisine.experiment.cycle import cycled
 from draisine.experiment.events import told
 from draisine.experiment.library import Loaded
 from draisine.experiment.linear import straight_running
 from draisine.experiment.maps import mapped
 from draisine.experiment.scenario import (
+    CycleScenario,
     LinearScenario,
     MapScenario,
     RunScenario,
     StateScenario,
+    SweepScenario,
 )
+from draisine.experiment.sweep import swept
+from draisine.machine import State
 from draisine.simulation.by_formulation import simulate_by
 from draisine.simulation.hybrid import EnergyWarning, simulate_on
 from draisine.simulation.loop import simulate
 from draisine.simulation.mode import Event
 from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system import State, System
+from draisine.system import System
 from draisine.terrain import Terrain
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-PAUSE = 100_000
-"""After so many samples a long run draws breath: there it can be interrupted and keeps what it
-has.
-"""
 
 
 @dataclass(frozen=True)
@@ -59,8 +58,8 @@ class Result:
         return Bodies(self.data, self.system.model)
 
 
-def run(loaded: Loaded) -> Result:
-    """Return what a scenario leaves.
+def run(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Result:
+    """Return what a scenario leaves; `progress` is told which fraction of a long run is done.
 
     A run that had to stop raises `SimulationError`, whose `partial` is the result until then.
     """
@@ -69,7 +68,11 @@ def run(loaded: Loaded) -> Result:
     begun = time.perf_counter()
     match scenario:
         case RunScenario():
-            return _run(loaded, scenario, system)
+            return _run(loaded, scenario, system, progress)
+        case SweepScenario():
+            data = swept(loaded, scenario, system.model, run)
+            seconds = time.perf_counter() - begun
+            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case StateScenario():
             found = _at(system, state_of(system, scenario.initial), scenario.inputs)
             return _result(loaded, system, found, time.perf_counter() - begun)
@@ -81,9 +84,17 @@ def run(loaded: Loaded) -> Result:
             data = straight_running(system, scenario.speeds)
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
+        case CycleScenario():
+            ridden, data = cycled(system, scenario.cycle)
+            return _result(loaded, system, ridden, time.perf_counter() - begun, data)
 
 
-def _run(loaded: Loaded, scenario: RunScenario, system: System) -> Result:
+def _run(
+    loaded: Loaded,
+    scenario: RunScenario,
+    system: System,
+    progress: Callable[[float], None] | None,
+) -> Result:
     terrain = scenario.terrain.terrain() if scenario.terrain is not None else None
     start, law, how = state_of(system, scenario.initial, terrain), law_of(scenario), scenario.run
     begun = time.perf_counter()
@@ -106,8 +117,8 @@ def _run(loaded: Loaded, scenario: RunScenario, system: System) -> Result:
             how.until,
             mode=how.contacts or None,
             law=law,
-            breakpoints=PAUSE * how.dt * np.arange(1, math.ceil(how.until / how.dt / PAUSE)),
             drift=how.drift,
+            progress=progress,
             **steps,
         )
     except SimulationError as error:
@@ -156,8 +167,14 @@ def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory
     return Trajectory((arc,), "completed")
 
 
-def _result(loaded: Loaded, system: System, found: Trajectory, seconds: float) -> Result:
-    data = _signed(loaded, system, found.to_xarray())
+def _result(
+    loaded: Loaded,
+    system: System,
+    found: Trajectory,
+    seconds: float,
+    data: "Dataset | None" = None,
+) -> Result:
+    data = _signed(loaded, system, found.to_xarray() if data is None else data)
     if found.events:
         data.attrs["events"] = json.dumps(told(found.events))
     return Result(loaded, data, found.outcome, seconds, system, found.events)
@@ -170,9 +187,10 @@ def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
         "title": loaded.scenario.title,
         "scenario": loaded.text,
         "draisine": draisine.__version__,
-        "parameters": json.dumps(system.parameters),
-        "structure": json.dumps(system.structure),
+        **told_of(system),
     }
+    if loaded.scenario.vehicle.laws:
+        data.attrs["laws"] = json.dumps(loaded.scenario.vehicle.laws)
     if ".py:" in name:
         path, _, function = name.rpartition(":")
         data.attrs["vehicle_path"] = f"{Path(path).resolve()}:{function}"

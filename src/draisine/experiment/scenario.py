@@ -3,9 +3,11 @@
 A scenario is a TOML file with a `kind`:
 
     run      the machine moves from an initial state until a time
+    sweep    such runs, one for each combination of some values
     state    accelerations and forces at one state
     map      one configuration per point of a grid
     linear   straight running: matrices, eigenvalues against speed, critical speeds
+    cycle    a limit cycle of a machine whose grips take turns
 
 Unknown keys are mistakes. Names and numbers are checked before anything runs.
 """
@@ -32,16 +34,25 @@ def _numbers(value: Any) -> float | list[float]:
     return [number(x) for x in value] if isinstance(value, list) else number(value)
 
 
-def _places(value: Any) -> list[float] | dict[str, list[float]]:
+def _places(value: Any) -> list[float] | dict[str, list[float | str]]:
     if isinstance(value, dict):
-        return {name: _list(value[name]) for name in value}
+        return {name: [_label(x) for x in _some(value[name])] for name in value}
     return _list(value)
 
 
+def _label(value: Any) -> float | str:
+    """Return a number, or a word that stands in a sweep."""
+    return value if isinstance(value, str) and value.isidentifier() else number(value)
+
+
 def _list(value: Any) -> list[float]:
+    return [number(x) for x in _some(value)]
+
+
+def _some(value: Any) -> list[Any]:
     if not isinstance(value, list) or not value:
         raise ValueError(f"{value!r} is not a list of numbers")
-    return [number(x) for x in value]
+    return value
 
 
 def _drift(value: Any) -> str | float:
@@ -74,10 +85,15 @@ Numbers = Annotated[
     WithJsonSchema({"anyOf": [NUMBER_SCHEMA, _LIST_SCHEMA]}),
 ]
 Places = Annotated[
-    list[float] | dict[str, list[float]],
+    list[float] | dict[str, list[float | str]],
     BeforeValidator(_places),
     WithJsonSchema(
-        {"anyOf": [_LIST_SCHEMA, {"type": "object", "additionalProperties": _LIST_SCHEMA}]}
+        {
+            "anyOf": [
+                _LIST_SCHEMA,
+                {"type": "object", "additionalProperties": {"type": "array", "minItems": 1}},
+            ]
+        }
     ),
 ]
 Friction = Annotated[
@@ -106,6 +122,27 @@ Drift = Annotated[
 ]
 
 
+def law_entry(value: Any) -> dict[str, str | float]:
+    """Return the law of a joint as plain data: its name and its numbers."""
+    if not isinstance(value, dict) or not isinstance(value.get("law"), str):
+        raise ValueError(f"{value!r} is not a table with a `law` and its numbers")
+    return {k: v if k == "law" else number(v) for k, v in value.items()}
+
+
+JointLaw = Annotated[
+    dict[str, str | float],
+    BeforeValidator(law_entry),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {"law": {"type": "string"}},
+            "required": ["law"],
+            "additionalProperties": NUMBER_SCHEMA,
+        }
+    ),
+]
+
+
 class Source(Part):
     """Where an experiment comes from."""
 
@@ -125,6 +162,11 @@ class Vehicle(Part):
     name: Text = Field(description="A vehicle's name, or FILE.py:function.")
     set: str | None = Field(None, description="A parameter set; without, the vehicle's defaults.")
     parameters: dict[str, Any] = Field({}, description="Parameters that differ from the set.")
+    laws: dict[str, JointLaw] = Field(
+        {},
+        description="Laws of time for arguments such as `steering`: `law` is a name, the other keys "
+        "are its numbers.",
+    )
 
 
 class Step(Part):
@@ -263,7 +305,7 @@ class Expected(Part):
     """Numbers that must come out.
 
     `values` gives one number per question ("final lean"); or, with `at`, one per time (of a run),
-    point (of a map) or speed (of straight running) for each series ("lean").
+    point (of a map or sweep) or speed (of straight running) for each series ("lean").
     """
 
     title: Text
@@ -273,6 +315,9 @@ class Expected(Part):
     at: Places | None = Field(None, description="Times, speeds, or coordinates of points by name.")
     atol: NotNegative = 0.0
     rtol: NotNegative = 0.0
+    factor: float = Field(
+        1.0, ge=1.0, description="How many times larger or smaller ours may be, of the same sign."
+    )
     note: str = ""
     values: dict[str, Numbers] = Field(min_length=1)
 
@@ -287,10 +332,9 @@ class Common(Part):
     expected: list[Expected] = Field([])
 
 
-class RunScenario(Common):
-    """A machine that moves from an initial state until a time."""
+class Moving(Common):
+    """What a machine does that moves from an initial state until a time."""
 
-    kind: Literal["run"]
     initial: dict[str, Any] = Field(
         {},
         description="Outputs, joints, speeds by name; `contacts` while the machine is placed; on a "
@@ -308,6 +352,31 @@ class RunScenario(Common):
     )
     inputs: list[Signal] = Field([], description="Inputs as functions of time.")
     run: Numerics
+
+
+class RunScenario(Moving):
+    """A machine that moves from an initial state until a time."""
+
+    kind: Literal["run"]
+
+
+class Sweep(Part):
+    """What differs between the runs of a sweep, and what is asked of each."""
+
+    over: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
+        min_length=1,
+        description="Values by key path (`run.dt`, `vehicle.parameters.mB`); all combinations run.",
+    )
+    outputs: list[Text] = Field(
+        min_length=1, description="Questions (`final lean`), one number per run."
+    )
+
+
+class SweepScenario(Moving):
+    """Runs of a machine, one for each combination of some values."""
+
+    kind: Literal["sweep"]
+    sweep: Sweep
 
 
 class StateScenario(Common):
@@ -332,13 +401,41 @@ class LinearScenario(Common):
     speeds: Speeds
 
 
-Scenario = RunScenario | StateScenario | MapScenario | LinearScenario
+class Beginning(Part):
+    """How a cycle begins, just after the first grip took hold."""
+
+    Omega: Number = Field(description="Turning rate of the body, rad/s.")
+    theta: Number = Field(description="Angle of the body.")
+
+
+class CyclePart(Part):
+    """Which limit cycle is looked for."""
+
+    near: Beginning = Field(description="Where Newton's method starts.")
+    joint: Literal["free", "held"] = Field(
+        description="Joints at an impact: held on their laws, or free and then set back to them."
+    )
+    samples: int = Field(200, ge=2, le=100_000, description="Samples of the motion.")
+
+
+class CycleScenario(Common):
+    """A limit cycle of a machine whose grips take turns."""
+
+    kind: Literal["cycle"]
+    cycle: CyclePart
+
+
+Scenario = (
+    RunScenario | SweepScenario | StateScenario | MapScenario | LinearScenario | CycleScenario
+)
 
 KINDS: dict[str, type[Common]] = {
     "run": RunScenario,
+    "sweep": SweepScenario,
     "state": StateScenario,
     "map": MapScenario,
     "linear": LinearScenario,
+    "cycle": CycleScenario,
 }
 """The kinds of scenario there are."""
 

@@ -4,11 +4,13 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError
 
 if TYPE_CHECKING:
+    from collections.abc import Hashable
+
     from xarray import Dataset
 
 FORMATS = (".nc", ".zarr", ".csv")
@@ -96,8 +98,8 @@ def read(path: Path) -> "Dataset":
 
 
 def _write_csv(data: "Dataset", path: Path) -> None:
-    """Write one column per scalar, named like `contact_force[rear, normal]`; of maps one line per
-    point, of straight running one per speed.
+    """Write one column per scalar, named like `contact_force[rear, normal]`; of maps and sweeps one
+    line per point, of straight running one per speed, of families of cycles one per member.
     """
     import numpy as np
 
@@ -105,23 +107,43 @@ def _write_csv(data: "Dataset", path: Path) -> None:
     if "time" in data.dims:
         columns.append(("time", data["time"].values))
         for name, variable in data.data_vars.items():
-            labels = [[str(x) for x in _labels(data, d)] for d in variable.dims[1:]]
-            flat = variable.values.reshape(len(variable), -1)
-            for k, index in enumerate(np.ndindex(*variable.shape[1:])):
-                inside = ", ".join(names[i] for names, i in zip(labels, index, strict=True))
-                columns.append((f"{name}[{inside}]" if inside else str(name), flat[:, k]))
+            if "time" in variable.dims:
+                columns += _columns(data, str(name), ["time"])
     elif "speed" in data.dims:
         columns.append(("speed", data["speed"].values))
         for name in ("eigenvalue_real", "eigenvalue_imaginary"):
             for mode in data["eigenmode"].values:
                 columns.append((f"{name}[{mode}]", data[name].sel(eigenmode=mode).values))
     else:
-        grids = np.meshgrid(*[data[d].values for d in data.dims], indexing="ij")
-        columns += [(str(d), g.ravel()) for d, g in zip(data.dims, grids, strict=True)]
-        columns += [(str(n), v.transpose(*data.dims).values.ravel()) for n, v in data.items()]
+        sides = [d for d in data.dims if all(d in v.dims for v in data.values())]
+        grids = np.meshgrid(*[data[d].values for d in sides], indexing="ij")
+        columns += [(str(d), g.ravel()) for d, g in zip(sides, grids, strict=True)]
+        for name in data.data_vars:
+            columns += _columns(data, str(name), sides)
     header = ",".join(f'"{name}"' if "," in name else name for name, _ in columns)
-    table = np.column_stack([values for _, values in columns])
-    np.savetxt(path, table, fmt="%.17g", delimiter=",", header=header, comments="")
+    words = [values.dtype.kind in "UO" for _, values in columns]
+    kind = object if any(words) else float
+    table = np.column_stack([values.astype(kind) for _, values in columns])
+    formats = ["%s" if word else "%.17g" for word in words]
+    np.savetxt(path, table, fmt=formats, delimiter=",", header=header, comments="")
+
+
+def _columns(data: "Dataset", name: str, sides: "list[Hashable]") -> "list[tuple[str, Any]]":
+    """Return a variable as columns, one line per place along the sides; what else it runs along
+    stands in the names of the columns.
+    """
+    import numpy as np
+
+    variable = data[name].transpose(*sides, ...)
+    others = variable.dims[len(sides) :]
+    labels = [[str(x) for x in _labels(data, d)] for d in others]
+    sizes = [data.sizes[d] for d in others]
+    flat = variable.values.reshape(-1, int(np.prod(sizes)))
+    inside = [
+        ", ".join(names[i] for names, i in zip(labels, index, strict=True))
+        for index in np.ndindex(*sizes)
+    ]
+    return [(f"{name}[{text}]" if text else name, flat[:, k]) for k, text in enumerate(inside)]
 
 
 def _labels(data: "Dataset", dim: object) -> list[object]:

@@ -2,8 +2,8 @@
 directions.
 
 A contact that holds its point in every direction (a rolling wheel, a grip) gives three rows along
-the base's axes; the others give one row per forbidden direction. A prescribed joint is a row too:
-its multiplier is the joint's torque.
+the base's axes, in the plane a grip gives two; the others give one row per forbidden direction. A
+prescribed joint is a row too: its multiplier is the joint's torque.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ Mode = tuple[tuple[str, str], ...]
 
 def mode_of(model: Model, statuses: Mapping[str, str] | None = None) -> Mode:
     """Return the mode that the given statuses make; contacts not mentioned are closed (rolling,
-    gliding, gripped).
+    gliding, gripped, but for pins that do not grip by themselves).
     """
     statuses = dict(statuses or {})
     names = [c.name for c in model.contacts]
@@ -113,8 +113,18 @@ def activate(
         names = contact.rows[status]
         if names:
             P = point_matrix(tree, geo, at, ref)
-            out.append(Active(contact, names, at, touched, P, len(names) == 3))
+            out.append(
+                Active(contact, names, at, touched, P, _holds_all(tree.model, contact, names))
+            )
     return out
+
+
+def _holds_all(model: Model, contact: Contact, names: Sequence[str]) -> bool:
+    """Return whether a contact leaves its point no direction in which the base's group could move
+    it.
+    """
+    in_plane = model.base == "SE(2)" and isinstance(contact, Pin) and {*names} == {"x", "y"}
+    return len(names) == 3 or in_plane
 
 
 def contact_axes(
@@ -181,7 +191,7 @@ def matrix(
     rows: list[Array] = []
     for a in active:
         if a.holds_all and not named:
-            rows += list(a.P)
+            rows += list(a.P[: len(a.names)])
         else:
             axes = contact_axes(tree, geo, world, a.contact, a.at)
             rows += [axes[name] @ a.P for name in a.names]
@@ -212,7 +222,7 @@ def velocity_targets(
     for a in active:
         carried = ground_velocity(tree.model, world, p, a.at, t)
         if a.holds_all:
-            out += list(carried)
+            out += list(carried[: len(a.names)])
         else:
             axes = contact_axes(tree, geo, world, a.contact, a.at)
             out += [axes[name] @ carried for name in a.names]
@@ -268,7 +278,7 @@ def acceleration_targets(
         drift, cdot = point_drift(tree, geo, vel, a.at, rhodot, refdot)
         wanted = ground_rate(tree.model, world, vel, p, a.at, cdot, t) - drift
         if a.holds_all:
-            out += list(wanted)
+            out += list(wanted[: len(a.names)])
             continue
         w = a.P @ speeds - ground_velocity(tree.model, world, p, a.at, t)
         axes = contact_axes(tree, geo, world, a.contact, a.at)

@@ -87,20 +87,28 @@ class Blade:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pin:
-    """A grip: a point of a body held where it is, in the world directions named by `axes`."""
+    """A grip: a point of a body held where it is, in the world directions named by `axes`.
+
+    `grips` tells whether it holds where a mode does not mention it; a machine that hangs by one hand
+    at a time sets it to False for the others.
+    """
 
     name: str
     body: str
     point: Vector
     axes: str = "xyz"
-
-    closed: ClassVar[str] = "gripped"
+    grips: bool = True
 
     def __post_init__(self) -> None:
         where = f"pin {self.name!r}"
         object.__setattr__(self, "point", vector(self.point, f"{where}, point"))
         if not self.axes or set(self.axes) - set("xyz") or len(set(self.axes)) < len(self.axes):
             raise ModelError(f"{where}: axes {self.axes!r}; take some of the letters x, y, z.")
+
+    @property
+    def closed(self) -> str:
+        """The status where a mode does not mention it."""
+        return "gripped" if self.grips else "open"
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:

@@ -33,6 +33,10 @@ REASONS = {
     TOO_SMALL: "no step is small enough for the tolerances",
     FLAT: "a wheel fell flat",
 }
+HINTS = {
+    REASONS[NOT_FINITE]: " Smaller steps may help.",
+    REASONS[FLAT]: " (Or it turned by over 90 degrees in one step, which was too long then.)",
+}
 
 PAUSE = 100_000
 """After so many samples a run starts afresh from where it is: there it tells how far it got, and can
@@ -106,7 +110,7 @@ def simulate(
     told = f"after {run.last:.6g} s of {until:.6g} s"
     told = f"interrupted {told}" if reason == "interrupted" else f"stopped {told}: {reason}"
     raise SimulationError(
-        f"the run was {told}. The part before is in the error's `partial`.",
+        f"the run was {told}.{HINTS.get(reason, '')} The part before is in the error's `partial`.",
         Trajectory(run.arcs(), reason, made),
     ) from run.cause
 

@@ -9,9 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from draisine.errors import ParameterError
+from draisine.errors import ParameterError, SimulationError
+from draisine.machine import PIVOT_FLOOR, Machine, State
 from draisine.simulation.integrators.native import Floats, call, jit
-from draisine.system import State, System
+from draisine.simulation.loop import simulate
+from draisine.system import System
 
 BLOCK = 8
 """How many registers' worth of states a thread advances together: enough to fill the pipes, few
@@ -27,15 +29,23 @@ def _run(
     project: int,
     project_table: Floats,
     project_size: int,
+    wheels: int,
     pose_size: int,
+    floors: Floats,
     x: Floats,
     n: int,
     t0: float,
     h: float,
     steps: int,
+    wrong: Floats,
 ) -> None:
-    """Advance all columns of x = (t, y, tail) by RK4 steps with projection, in place."""
+    """Advance all columns of x = (t, y, tail) by RK4 steps with projection, in place; mark those that
+    must go another way: pivots that degenerate, gaps that one step does not close, a wheel that
+    falls flat, values that are no numbers.
+    """
     lanes = x.shape[1]
+    first = project_size - 2 * wheels
+    headings = np.full((2 * wheels, lanes), np.nan)
     start = np.empty((n, lanes))
     k1, k2 = np.empty((rate_size, lanes)), np.empty((rate_size, lanes))
     k3, k4 = np.empty((rate_size, lanes)), np.empty((rate_size, lanes))
@@ -45,6 +55,10 @@ def _run(
         start[:] = x[1 : 1 + n]
         x[0] = t
         call(rate, x.ctypes.data, rate_table.ctypes.data, k1.ctypes.data, lanes)
+        for k in range(len(floors)):
+            for j in range(lanes):
+                if not abs(k1[n + k, j]) >= floors[k]:
+                    wrong[j] = True
         x[0] = t + 0.5 * h
         for k in range(n):
             for j in range(lanes):
@@ -67,6 +81,20 @@ def _run(
         for k in range(pose_size):
             for j in range(lanes):
                 x[1 + k, j] = settled[k, j]
+        for k in range(pose_size, first):
+            for j in range(lanes):
+                if abs(settled[k, j]) > 1e-8:
+                    wrong[j] = True
+        for k in range(0, 2 * wheels, 2):
+            for j in range(lanes):
+                ahead = headings[k, j] * settled[first + k, j]
+                if ahead + headings[k + 1, j] * settled[first + k + 1, j] < 0.0:
+                    wrong[j] = True
+        headings[:] = settled[first:]
+    for k in range(n):
+        for j in range(lanes):
+            if not abs(x[1 + k, j]) < np.inf:
+                wrong[j] = True
 
 
 def simulate_many(
@@ -82,7 +110,10 @@ def simulate_many(
     """Return what is seen of many machines at the end, by RK4 of equal steps no longer than dt.
 
     `parameters` gives values per machine for those that differ. The result's arrays have one column
-    per machine: `q`, `p`, `r`, `v`, `outputs`, ... (the names of `Machine.look`).
+    per machine: `q`, `p`, `r`, `v`, `outputs`, ... (the names of `Machine.look`). All numbers are
+    those of `simulate`, which takes over, one by one, the machines that need other pivots on their
+    way. `outcome` tells how each run ended and `time` when; of one that had to stop, the other
+    arrays hold no numbers.
 
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
@@ -104,14 +135,42 @@ def simulate_many(
     x = np.zeros((machine.rate.native.size_in, count))
     x[1 : 1 + n] = np.pad(y, ((0, 0), (0, count - len(states))), mode="edge")
     values = np.pad(values, ((0, 0), (0, count - len(states))), mode="edge")
+    wrong = _advance(machine, x, values, n, until, dt, threads)
+    seen = machine.observe.batch(x, machine.observe.tables(values))
+    q, p = machine.user_pose(x[1:5], x[5:8])
+    out = {"q": q, "p": p, "r": x[8 : 8 + len(system.model.joints)]} | seen
+    out = {name: array[:, : len(states)] for name, array in out.items()}
+    ends = [("completed", until)] * len(states)
+    for k in np.flatnonzero(wrong[: len(states)]).tolist():
+        own = {name: float(column[k]) for name, column in (parameters or {}).items()}
+        ends[k] = _alone(system.with_parameters(**own), states[k], until, dt, mode, k, out)
+    outcome, time = zip(*ends, strict=True)
+    return out | {"outcome": np.array(outcome), "time": np.array(time)}
+
+
+def _advance(
+    machine: Machine,
+    x: Floats,
+    values: Floats,
+    n: int,
+    until: float,
+    dt: float,
+    threads: int | None,
+) -> Floats:
+    """Advance all columns of x in place, in blocks shared out over threads; return which must go
+    another way.
+    """
     rate, project = machine.rate, machine.project
     tables = [c.tables(values) for c in (rate, project)]
     steps = max(1, math.ceil(until / dt - 1e-9))
-    pose = 7 + len(system.model.joints)
+    pose = 7 + len(machine.system.model.joints)
+    floors = PIVOT_FLOOR * np.array(machine.choice.sizes)
+    wheels = len(project.program.outputs["headings"]) // 2
+    width, wrong = rate.native.lanes * BLOCK, np.zeros(x.shape[1], dtype=bool)
 
     def advance(first: int) -> None:
         block = slice(first, first + width)
-        part = np.ascontiguousarray(x[:, block])
+        part, marks = np.ascontiguousarray(x[:, block]), np.zeros(width, dtype=bool)
         rate_table, project_table = (np.ascontiguousarray(table[:, block]) for table in tables)
         _run(
             rate.native.batch,
@@ -120,21 +179,44 @@ def simulate_many(
             project.native.batch,
             project_table,
             project.native.size_out,
+            wheels,
             pose,
+            floors,
             part,
             n,
             0.0,
             until / steps,
             steps,
+            marks,
         )
-        x[:, block] = part
+        x[:, block], wrong[block] = part, marks
 
     with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        list(pool.map(advance, range(0, count, width)))
-    seen = machine.observe.batch(x, machine.observe.tables(values))
-    q, p = machine.user_pose(x[1:5], x[5:8])
-    out = {"q": q, "p": p, "r": x[8 : 1 + pose]} | seen
-    return {name: array[:, : len(states)] for name, array in out.items()}
+        list(pool.map(advance, range(0, x.shape[1], width)))
+    return wrong
+
+
+def _alone(
+    system: System,
+    state: State,
+    until: float,
+    dt: float,
+    mode: Mapping[str, str] | None,
+    k: int,
+    out: dict[str, Floats],
+) -> tuple[str, float]:
+    """Fill the k-th column by a run of its own; return how it ended, and when."""
+    try:
+        run = simulate(system, state, until, dt=dt, integrator="rk4", mode=mode)
+    except SimulationError as error:
+        for array in out.values():
+            array[:, k] = np.nan
+        return error.partial.outcome, float(error.partial.t[-1])
+    arc, end = run.arcs[-1], run.final()
+    found = dict(arc.seen) | {"q": end.q[:, None], "p": end.p[:, None], "r": end.r[:, None]}
+    for name, array in out.items():
+        array[:, k] = found[name][:, -1]
+    return run.outcome, until
 
 
 def _values(system: System, count: int, changes: Mapping[str, Sequence[float]]) -> Floats:

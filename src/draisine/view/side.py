@@ -1,15 +1,36 @@
-"""A machine as it is drawn: side view with bodies, joints and mass centres."""
+"""A machine seen from its right side: as it stands, at several times of a run side by side, or as it
+is drawn, with joints and mass centres.
+"""
 
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from draisine.model import Model, Wheel
+from draisine.view import snapshots
 from draisine.view.skeleton import links, rim
 from draisine.view.style import COLOURS, given_or_new, legend, plain, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from xarray import Dataset
+
+SIGHT = snapshots.Sight((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), "x, ahead", "right side")
+
+
+def draw(
+    data: "Dataset",
+    axes: "Axes | None" = None,
+    every: float | None = None,
+    raised: float | None = None,
+) -> "Axes":
+    """Return axes with a machine that passes from left to right.
+
+    A state is seen from above its right side, with its heading and the line of its contacts on the
+    ground; a run every so many seconds, each machine across its own heading (the way itself is in
+    the figure `profile`). `raised` is how high the eye stands, in rad.
+    """
+    return snapshots.look_along(data, SIGHT, axes, every, raised)
 
 
 def drawing(model: Model, axes: "Axes | None" = None) -> "Axes":

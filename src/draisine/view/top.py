@@ -4,7 +4,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from draisine.experiment.bodies import Floats
+from draisine.experiment.bodies import Bodies, Floats
+from draisine.view import snapshots
 from draisine.view.skeleton import lines, mass_centre
 from draisine.view.style import COLOURS, GREY, bodies_of, given_or_new, legend, plain
 
@@ -25,9 +26,12 @@ def draw(
 
     `scale` enlarges the snapshots about their first contact, so that they are seen on long ways; by
     default as far as they leave each other room, and the legend tells. `columns` is how wide the
-    legend may be.
+    legend may be. Of a state, there are the machine as it stands, its heading and the line of its
+    contacts.
     """
     bodies = bodies_of(data)
+    if data.sizes["time"] == 1:
+        return _state(bodies, axes)
     spans = np.ptp(data["position"].values[:, :2], axis=0)
     height = 1.6 + 7.0 * float(np.clip(spans[1] / max(spans[0], 1e-9), 0.15, 0.9))
     axes = plain(given_or_new(axes, (8.0, height)))
@@ -53,6 +57,20 @@ def draw(
     axes.set_xlabel("x (m)")
     axes.set_ylabel("y, left (m)")
     legend(axes, columns)
+    return axes
+
+
+def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
+    """Return axes with the machine as it stands, its heading and the line of its contacts."""
+    axes = plain(given_or_new(axes, (7.5, 4.5)))
+    machine = snapshots.Machine(bodies, 0)
+    snapshots.outline(axes, machine, lambda points: machine.world(points)[:, :2])
+    snapshots.on_ground(axes, machine, lambda points: machine.world(points)[:, :2])
+    snapshots.tell_angles(axes, bodies)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y, left (m)")
+    legend(axes, 3)
     return axes
 
 

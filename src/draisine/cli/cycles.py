@@ -1,0 +1,79 @@
+"""`draisine cycles`."""
+
+from typing import Any, Literal
+
+from draisine.cli.keep import check_targets, keep
+from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments
+from draisine.cli.screen import escaped, open_console, print_json, right, working
+
+
+def cycles(
+    vehicle: str = "rocr",
+    /,
+    *,
+    phase: str | None = None,
+    scan: str | None = None,
+    over: str = "phase",
+    joint: Literal["free", "held"] = "free",
+    set: Set = None,
+    parameter_set: ParameterSet = None,
+    out: Out = None,
+    plot: Plot = None,
+    json: Json = False,
+) -> None:
+    """Limit cycles of a machine whose grips take turns: all there are, or families over a parameter.
+
+    :param vehicle: A vehicle's name, or FILE.py:function.
+    :param phase: The parameter `phase`, in rad or as 270deg; short for --set phase=...
+    :param scan: Follow families of cycles over values LOW:HIGH:COUNT of a parameter.
+    :param over: The parameter that --scan changes.
+    :param joint: At an impact, free and then set back to their laws (as published), or held on them.
+    """
+    from draisine.errors import ParameterError
+    from draisine.experiment.cycles import every_cycle, remarks, scanned, summary, table
+
+    check_targets(out, plot)
+    given = assignments("--set", set)
+    if phase is not None:
+        given |= assignments("--phase", [f"phase={phase}"])
+    if scan is not None and phase is not None and over == "phase":
+        raise ParameterError("--scan changes the phase; leave --phase out.")
+    with working(f"cycles of {vehicle}"):
+        if scan is None:
+            data = every_cycle(vehicle, given, parameter_set, joint=joint)
+        else:
+            values = _values(scan)
+            data = scanned(vehicle, values, given, parameter_set, over=over, joint=joint)
+    if json:
+        print_json(summary(data))
+    else:
+        from rich.table import Table
+
+        headings, rows = table(data)
+        drawn = Table(*right(*headings[:-1]), headings[-1])
+        for row in rows:
+            drawn.add_row(*row)
+        console = open_console()
+        console.print(f"[bold]{escaped(vehicle)}[/bold]: {data.attrs['title']}")
+        console.print(drawn)
+        for line in remarks(data):
+            console.print(line)
+    keep(data, out, plot, quiet=json)
+
+
+def _values(scan: str) -> Any:
+    """Return the values that LOW:HIGH:COUNT stands for."""
+    import numpy as np
+
+    from draisine.errors import ParameterError
+    from draisine.experiment.numbers import number
+
+    try:
+        ends, count = scan.rsplit(":", 1)
+        low, high = (number(x) for x in ends.split(":"))
+        many = int(count)
+    except ValueError:
+        raise ParameterError(f"--scan {scan}: write LOW:HIGH:COUNT, as in 0:6.28:64.") from None
+    if many < 2 or not low < high:
+        raise ParameterError(f"--scan {scan}: LOW must be below HIGH, and COUNT at least 2.")
+    return np.linspace(low, high, many)

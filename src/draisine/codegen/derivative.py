@@ -1,0 +1,57 @@
+"""Programs with exact derivatives: what a program computes, and its change along seeds."""
+
+from collections.abc import Sequence
+
+from draisine.codegen.program import Program, trace_program
+from draisine.trace import Expr, Graph, tangent
+
+
+def with_tangents(program: Program, state: Sequence[str], output: str, count: int) -> Program:
+    """Return the program whose `output` is followed by its derivatives along `count` seeds, eq.
+    [tangent-flow].
+
+    The seeds are one more input, `seeds`, behind the arrays that make the state: one displacement of
+    the whole state after the other. Where the output is the state's rate, an integrator that follows
+    the state and its seeds follows the exact derivatives of the motion by its start.
+
+    >>> steps = [("input", "x", 0), ("mul", 0, 0)]
+    >>> square = Program("square", {"x": 1}, steps, {"rate": [1]}, [False, False])
+    >>> with_tangents(square, ["x"], "rate", 1).inputs
+    {'x': 1, 'seeds': 1}
+    """
+    graph = Graph()
+    known = {
+        name: [graph.symbol(f"{name}[{k}]", parameter=name == "parameters") for k in range(size)]
+        for name, size in program.inputs.items()
+    }
+    values = _replayed(program, graph, known)
+    outputs = {name: [values[k] for k in entries] for name, entries in program.outputs.items()}
+    names = [f"{name}[{k}]" for name in state for k in range(program.inputs[name])]
+    seeds = [graph.symbol(f"seeds[{k}]") for k in range(count * len(names))]
+    for i in range(count):
+        along = seeds[i * len(names) : (i + 1) * len(names)]
+        rates = tangent(
+            [values[k] for k in program.outputs[output]], dict(zip(names, along, strict=True))
+        )
+        outputs[output] = [*outputs[output], *rates]
+    inputs: dict[str, list[Expr]] = {}
+    for name, symbols in known.items():
+        inputs[name] = symbols
+        if name == state[-1]:
+            inputs["seeds"] = seeds
+    return trace_program(f"{program.name} with tangents", inputs, outputs)
+
+
+def _replayed(program: Program, graph: Graph, known: dict[str, list[Expr]]) -> list[Expr | float]:
+    """Return the value of every step, traced anew."""
+    values: list[Expr | float] = []
+    for op, *rest in program.steps:
+        if op == "const":
+            values.append(float(rest[0]))
+        elif op == "input":
+            values.append(known[rest[0]][rest[1]])
+        else:
+            given = (values[k] for k in rest)
+            places = [x.index if isinstance(x, Expr) else graph.constant(x) for x in given]
+            values.append(graph.node(op, *places))
+    return values

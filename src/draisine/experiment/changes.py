@@ -1,0 +1,32 @@
+"""Values by key path, put into the content of a scenario."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+from draisine.errors import DataError
+
+
+def changed(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a scenario with other values at some key paths. Numbers that were
+    expected of it as it was do not hold any more and are left out.
+
+    >>> changed({"run": {"until": 5.0}, "expected": []}, {"run.dt": 0.1})
+    {'run': {'until': 5.0, 'dt': 0.1}}
+    """
+    out = copy.deepcopy({k: v for k, v in content.items() if k != "expected"})
+    for path, value in changes.items():
+        *tables, key = path.split(".")
+        inside: Any = out
+        for table in tables:
+            inside = inside.setdefault(table, {})
+            if not isinstance(inside, dict):
+                raise DataError(f"{path}: {table!r} is not a table in this scenario.")
+        inside[key] = value
+    return out
+
+
+def single(content: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of the one run of a sweep that has these values."""
+    plain = {k: v for k, v in content.items() if k != "sweep"}
+    return changed(plain | {"kind": "run"}, at)

@@ -1,0 +1,95 @@
+"""ROCR, a robot of two bodies that climbs a wall by swinging its tail and changing grips in time
+with it.
+
+Jensen-Segal, Virost and Provancher, ICRA 2008, pages 3040-3045; Mauny (2018), section 1.7, whose
+table 1.1 gives the numbers. (Its length c of the tail contradicts MS1 / m1, and nothing depends on
+it.)
+"""
+
+import math
+from typing import Literal
+
+import numpy as np
+
+from draisine.model import Body, Model, Output, Pin, Revolute, inertia
+from draisine.scalar import Scalar
+from draisine.vehicles.laws import sine
+
+MEANING = {
+    "a": ("m", "distance between the grips"),
+    "b": ("m", "distance of the hinge from the middle of the grips"),
+    "m0": ("kg", "mass of the body"),
+    "m1": ("kg", "mass of the tail"),
+    "MS0": ("kg m", "first moment of the body about the middle of the grips"),
+    "MS1": ("kg m", "first moment of the tail about the hinge"),
+    "J0": ("kg m2", "body, moment of inertia about the middle of the grips"),
+    "J1": ("kg m2", "tail, moment of inertia about the hinge"),
+    "Cv": ("N m s", "viscous friction of a grip: torque per turning rate of the body"),
+    "g": ("m/s2", "gravity"),
+    "amplitude": ("rad", "swing of the tail"),
+    "frequency": ("Hz", "frequency of the tail; the grips change twice in its period"),
+    "phase": ("rad", "how far the tail is ahead of the grips"),
+}
+"""Unit and meaning of every parameter; the swing is that of `drive="cosine"`."""
+
+
+def rocr(
+    *,
+    a: float = 0.1,
+    b: float = 0.02,
+    m0: float = 0.199,
+    m1: float = 0.1,
+    MS0: float = 0.0035,
+    MS1: float = 0.03,
+    J0: float = 1.3e-4,
+    J1: float = 9e-3,
+    Cv: float = 0.03,
+    g: float = 9.81,
+    amplitude: float = math.pi / 3,
+    frequency: float = 1.5,
+    phase: float = 1.5 * math.pi,
+    drive: Literal["cosine", "free"] = "cosine",
+) -> Model:
+    """Return the robot on its wall, the plane z = 0 with y up; `MEANING` tells what each parameter
+    is.
+
+    Drawn with the tail along x and the grips below and above the middle; it hangs with the tail
+    down at a yaw of -90 degrees. Its tail follows `amplitude cos(2 pi frequency t + phase)`, eq.
+    [tail-law], or is free. It holds by `grip_1`, unless a mode says otherwise.
+
+    >>> rocr().speeds
+    ('Vx', 'Vy', 'Wz', 'tail_rate')
+    """
+    normal, hinge = (0.0, 0.0, 1.0), (b, 0.0, 0.0)
+    swing = sine(amplitude, frequency, phase + math.pi / 2) if drive == "cosine" else None
+    drag = np.zeros((6, 6), dtype=object)
+    drag[5, 5] = Cv
+    tip = (b + MS1 / m1, 0.0, 0.0)
+    return Model(
+        bodies=[
+            Body("body", m0, (MS0 / m0, 0.0, 0.0), _flat(J0 - MS0 * MS0 / m0), drag=drag),
+            Body("tail", m1, tip, _flat(J1 - MS1 * MS1 / m1)),
+        ],
+        joints=[Revolute("tail", "body", "tail", normal, hinge, law=swing)],
+        contacts=[
+            Pin("grip_1", "body", (0.0, -a / 2, 0.0), axes="xy"),
+            Pin("grip_2", "body", (0.0, a / 2, 0.0), axes="xy", grips=False),
+        ],
+        gravity=(0.0, -g, 0.0),
+        base="SE(2)",
+        outputs=[
+            Output(
+                "tail_height",
+                lambda view: (
+                    view.position("tail", tip)[1] - view.position("body", (0.0, 0.0, 0.0))[1]
+                ),
+                "m",
+                "height of the tail's mass centre over the middle of the grips",
+            ),
+        ],
+    )
+
+
+def _flat(moment: Scalar) -> np.ndarray:
+    """Return the inertia of a flat body that turns in the wall."""
+    return inertia(moment / 2, moment / 2, moment)

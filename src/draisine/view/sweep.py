@@ -1,0 +1,74 @@
+"""What a sweep found: one panel per question, curves over its longest side of numbers."""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.view.style import curve, legend, new_figure, plain, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import DataArray, Dataset
+
+
+def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
+    """Return one axes per question of a sweep; angles are in degrees. Where values of one sign range
+    over a factor of twenty or more, axes are logarithmic and show their sizes.
+    """
+    if "outcome" not in data:
+        raise ParameterError("this is no sweep: it does not tell how each of its runs ended.")
+    names = [str(n) for n in data.data_vars if n != "outcome"]
+    if axes is None:
+        rows = -(-len(names) // 2)
+        size = (4.8 * min(2, len(names)), 3.6 * rows)
+        panels = np.atleast_1d(new_figure(rows, min(2, len(names)), size)).ravel()
+    else:
+        panels = np.asarray(axes, dtype=object).ravel()
+    for panel, name in zip(panels, names, strict=False):
+        _curves(plain(panel), data[name])
+    if len(data.dims) > 1:
+        legend(panels[0], 2)
+    for panel in panels[len(names) :]:
+        panel.set_visible(False)
+    return panels
+
+
+def _curves(axes: "Axes", found: "DataArray") -> None:
+    unit = str(found.attrs.get("units", ""))
+    if "rad" in unit:
+        found, unit = found * (180.0 / np.pi), unit.replace("rad", "deg")
+    numeric = [d for d in found.dims if found[d].dtype.kind == "f"] or list(found.dims)
+    along = max(numeric, key=lambda d: found.sizes[d])
+    others = [d for d in found.dims if d != along]
+    steep = all(_is_wide(x) for x in (found[along].values, *_lines(found, along)))
+    for k, at in enumerate(product(*(found[d].values for d in others))):
+        place = dict(zip(others, at, strict=True))
+        y = found.sel(place).values
+        label = ", ".join(x if isinstance(x, str) else f"{d} = {x:.4g}" for d, x in place.items())
+        curve(axes, k, found[along].values, np.abs(y) if steep else y, label)
+        axes.lines[-1].set_marker("o")
+    if steep:
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.xaxis.set_minor_formatter(lambda *_: "")
+    said = f"size of {found.name}" if steep and float(found.min()) < 0.0 else str(found.name)
+    axes.set_ylabel(f"{words(said)} ({unit})" if unit else words(said))
+    unit = str(found[along].attrs.get("units", ""))
+    axes.set_xlabel(f"{words(str(along))} ({unit})" if unit else words(str(along)))
+
+
+def _lines(found: "DataArray", along: Any) -> Any:
+    """Return all curves along a side."""
+    return np.moveaxis(found.values, found.dims.index(along), -1).reshape(-1, found.sizes[along])
+
+
+def _is_wide(values: Any) -> bool:
+    """Return whether values have one sign and range over a factor of twenty or more."""
+    if values.dtype.kind != "f":
+        return False
+    sizes = np.abs(values[np.isfinite(values)])
+    one_sign = len(sizes) > 1 and len(set(np.sign(values[np.isfinite(values)]))) == 1
+    return bool(one_sign and sizes.min() > 0.0 and sizes.max() >= 19.0 * sizes.min())

@@ -1,0 +1,195 @@
+"""Sweeps: all combinations of some values run, each like a run of its own."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine.errors import DataError
+from draisine.experiment import store
+from draisine.experiment.check import check
+from draisine.experiment.library import load
+from draisine.experiment.quantities import parse_question
+from draisine.experiment.report import remarks, summary, table
+from draisine.experiment.run import run
+from draisine.experiment.sweep import sides
+
+PUSHES = """
+kind = "sweep"
+title = "pushes"
+
+[vehicle]
+name = "whipple"
+set = "benchmark"
+
+[initial]
+forward_speed = 4.6
+
+[run]
+until = 0.5
+dt = 0.05
+
+[sweep]
+outputs = ["max lean", "mean rate of steer", "time of max lean"]
+[sweep.over]
+"initial.lean_rate" = [0.1, "10deg"]
+"vehicle.parameters.mB" = [80, 85, 90]
+"run.integrator" = ["rk4"]
+"""
+
+
+@pytest.fixture
+def mine(tmp_path):
+    """Return a sweep of one's own, changed at some places and with more text at its end."""
+
+    def write(more="", **changes):
+        path = tmp_path / "mine.toml"
+        text = PUSHES
+        for old, new in changes.values():
+            assert old in text
+            text = text.replace(old, new)
+        path.write_text(text + more)
+        return str(path)
+
+    return write
+
+
+def test_every_run_is_like_one_of_its_own(mine):
+    data = run(load(mine())).data
+    assert dict(data.sizes) == {"lean_rate": 2, "mB": 3, "integrator": 1}
+    assert_allclose(data["lean_rate"], [0.1, math.radians(10.0)])
+    assert data["lean_rate"].attrs["units"] == "rad/s"
+    assert data["mB"].attrs["units"] == "kg"
+    assert [data[n].attrs["units"] for n in data.data_vars if n != "outcome"] == [
+        "rad", "rad/s", "s",
+    ]  # fmt: skip
+    one = load(
+        "mauny2018/passive-stabilisation",
+        {
+            "initial.lean_rate": "10deg",
+            "vehicle.parameters.mB": 90,
+            "run": {"until": 0.5, "dt": 0.05, "integrator": "rk4"},
+        },
+    )
+    alone = run(one)
+    for text in ("max lean", "mean rate of steer", "time of max lean"):
+        ours = float(data[text].isel(lean_rate=1, mB=2, integrator=0))
+        assert ours == parse_question(text, alone.system.model).answer(alone.bodies)
+
+
+def test_the_mean_rate_is_the_way_over_the_time(mine):
+    result = run(load("mauny2018/passive-stabilisation", {"run.until": 0.5}))
+    steer = result.data["shape"].sel(joint="steer").values
+    answer = parse_question("mean rate of steer", result.system.model).answer(result.bodies)
+    assert answer == pytest.approx((steer[-1] - steer[0]) / 0.5, rel=1e-14)
+
+
+@pytest.mark.parametrize("suffix", [".nc", ".zarr"])
+def test_sweeps_are_kept_and_repeat_bit_for_bit(mine, tmp_path, suffix):
+    data = run(load(mine())).data
+    path = tmp_path / f"pushes{suffix}"
+    store.write(data, path)
+    assert store.read(path).identical(data)
+    assert run(load(str(path))).data.identical(data)
+
+
+def test_sweeps_for_spreadsheets_and_programs(mine, tmp_path):
+    result = run(load(mine()))
+    store.write(result.data, tmp_path / "pushes.csv")
+    lines = (tmp_path / "pushes.csv").read_text().splitlines()
+    assert lines[0].split(",")[:4] == ["lean_rate", "mB", "integrator", "max lean"]
+    assert lines[1].startswith("0.10000000000000001,80,rk4,")
+    assert len(lines) == 7
+    runs = summary(result)["runs"]
+    assert [one["mB"] for one in runs] == [80, 85, 90, 80, 85, 90]
+    assert runs[-1]["max lean"] == float(result.data["max lean"][1, 2, 0])
+    assert remarks(result)[0].startswith("6 runs")
+    assert table(result) == []
+
+
+def test_a_run_that_stops_leaves_no_numbers_but_a_reason(mine):
+    stiff = {"a": ('"run.integrator" = ["rk4"]', '"run.drift" = ["project", 0.01]')}
+    result = run(load(mine(**stiff, b=("dt = 0.05", 'dt = 0.05\nintegrator = "rk4"'))))
+    outcome, lean = result.data["outcome"], result.data["max lean"]
+    assert set(outcome.sel(drift="project").values.ravel()) == {"completed"}
+    assert all("no longer a number" in text for text in outcome.sel(drift="0.01").values.ravel())
+    assert np.isfinite(lean.sel(drift="project")).all()
+    assert np.isnan(lean.sel(drift="0.01")).all()
+    assert summary(result)["runs"][1]["max lean"] is None
+    assert len(remarks(result)) == 7
+
+
+EXPECTED = """
+[[expected]]
+title = "what it is"
+origin = "law"
+{how}
+at.lean_rate = [0.1, 0.1]
+at.mB = [80, 90]
+at.integrator = ["rk4", "rk4"]
+[expected.values]
+"max lean" = {values}
+"""
+
+
+def test_numbers_are_held_within_a_factor_and_with_their_sign(mine):
+    ours = run(load(mine())).data["max lean"].sel(lean_rate=0.1, integrator="rk4").values[[0, 2]]
+
+    def agrees(factor, values):
+        text = EXPECTED.format(how=f"factor = {factor}", values=[float(x) for x in values])
+        (finding,) = check(load(mine(text)))[1]
+        assert finding.compared == 2
+        return finding.agrees
+
+    assert agrees(1.0, ours)
+    assert not agrees(1.5, ours * [1.0, 1.6])
+    assert not agrees(1.5, ours / [1.6, 1.0])
+    assert agrees(1.5, ours * [1.45, 1 / 1.45])
+    assert not agrees(9.0, ours * [1.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('"initial.lean_rate"', '"initial.laen_rate"', "Did you mean 'lean_rate'"),
+        ("[80, 85, 90]", '[80, "heavy"]', r"mB'\[1\]: 'heavy' is not a number"),
+        ('["rk4"]', '["rk5"]', "Did you mean 'rk4'"),
+        ('["rk4"]', "[]", "at least 1 item"),
+        ('"max lean"', '"max laen"', "Did you mean 'lean'"),
+        ('"run.integrator"', '"title.integrator"', "'title' is not a table"),
+        ("[sweep.over]", "[sweep.ower]", "Did you mean 'over'"),
+    ],
+)
+def test_mistakes_have_their_place(mine, old, new, said):
+    with pytest.raises(DataError, match=said):
+        load(mine(a=(old, new)))
+
+
+def test_what_is_expected_must_be_asked_and_lie_on_the_grid(mine):
+    text = EXPECTED.format(how="atol = 1.0", values=[0.0, 0.0])
+    with pytest.raises(DataError, match=r"not in sweep\.outputs"):
+        load(mine(text.replace('"max lean"', '"final lean"')))
+    for old, new in (
+        ("[80, 90]", "[80, 91]"),
+        ('"rk4", "rk4"', '"rk4", "ab4"'),
+        ("at.mB", "at.mC"),
+    ):
+        with pytest.raises(DataError, match=r"not on the grid|no side of the grid"):
+            check(load(mine(text.replace(old, new))))
+
+
+def test_table_2_2_has_order_four_and_the_corrector_drifts_less():
+    """Mauny 2018, table 2.2; order four, and 10 to 24 times less drift with the corrector."""
+    data = run(load("mauny2018/drift")).data
+    rate = np.abs(data["mean rate of gap[front]"])
+    orders = np.log(rate.isel(dt=0) / rate.isel(dt=-1)) / np.log(20.0)
+    assert_allclose(orders, 4.0, atol=0.1)
+    ratio = rate.sel(integrator="ab4") / rate.sel(integrator="abm4")
+    assert float(ratio.min()) > 10
+    assert float(ratio.max()) < 24
+
+
+def test_sides_of_the_same_last_word_keep_their_paths():
+    over = {"initial.torso": [], "vehicle.laws.torso": [], "run.dt": []}
+    assert list(sides(over).values()) == ["initial.torso", "vehicle.laws.torso", "dt"]

@@ -1,0 +1,50 @@
+"""Many machines at once: every one as if alone, and none ends without a reason."""
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine.errors import SimulationError
+from draisine.simulation.many import simulate_many
+
+
+@pytest.fixture(scope="module")
+def pushed(bicycle):
+    """Bicycles that fall, some at once and some late, and some that do not."""
+    speeds = (0.0, 0.61, 2.13, 3.04, 4.6, 5.5, 7.0)
+    return [draisine.state(bicycle, forward_speed=v, lean_rate=0.4) for v in speeds]
+
+
+@pytest.fixture(scope="module")
+def ends(bicycle, pushed):
+    return simulate_many(bicycle, pushed, 3.0, dt=0.005)
+
+
+@pytest.mark.parametrize("k", range(7))
+def test_each_ends_bit_for_bit_as_alone(bicycle, pushed, ends, k):
+    """Also those that need other pivots on their way (3.04 m/s), and those that must stop."""
+    try:
+        alone = draisine.simulate(bicycle, pushed[k], 3.0, dt=0.005, integrator="rk4")
+    except SimulationError as error:
+        alone = error.partial
+    assert (ends["outcome"][k], ends["time"][k]) == (alone.outcome, alone.t[-1])
+    final = alone.final()
+    for name in ("q", "p", "r", "v"):
+        expected = getattr(final, name) if alone.outcome == "completed" else np.nan
+        ours = ends[name][:, k]
+        assert np.array_equal(ours, np.broadcast_to(expected, ours.shape), equal_nan=True)
+
+
+def test_some_fall_and_some_do_not(ends):
+    assert "completed" not in ends["outcome"][:2]
+    assert set(ends["outcome"][4:]) == {"completed"}
+
+
+def test_a_disc_that_falls_flat_says_so():
+    disc = draisine.compile("rolling_disc")
+    starts = [draisine.state(disc, lean=lean) for lean in (0.0, 0.5, 1.0)]
+    found = simulate_many(disc, starts, 2.0, dt=0.01, parameters={"radius": [0.5, 0.5, 1.0]})
+    assert list(found["outcome"]) == ["completed", "a wheel fell flat", "a wheel fell flat"]
+    assert np.all(found["time"][1:] < 1.0)
+    assert np.isfinite(found["v"][:, 0]).all()
+    assert np.isnan(found["v"][:, 1:]).all()
