@@ -34,8 +34,8 @@ LIMIT = 1e-3
 """Percent by which the IFToMM library lets the energy spread, 100 (max E - min E) / E0."""
 
 STEER, FORWARD = -2.68690656308e-05, 4.62244209626
-"""M2 at 20 s to 12 digits: independent computation by another model, DOP853 with rtol 3e-14
-(shared reference `benchmarks.json`, iftomm_uncontrolled_bicycle); steer counts to the left."""
+"""M2 at 20 s to 12 digits, computed independently of this package by another model and DOP853 with
+rtol 3e-14; steer counts to the left."""
 
 SYMPY = """
 import time

@@ -1,15 +1,19 @@
 """How the documentation is built: `sphinx-build -W -b html docs docs/_build/html`."""
 
 import re
+import sys
 from importlib.metadata import version as installed
+from pathlib import Path
 from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
 
 project = "draisine"
 author = "The draisine developers"
 copyright = "the draisine developers, MIT licence"
 release = version = installed("draisine")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "pictures", "notebooks"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True

@@ -3,6 +3,7 @@
 import json
 import math
 import re
+import subprocess
 from itertools import pairwise
 
 import numpy as np
@@ -16,10 +17,13 @@ from draisine.experiment.bodies import Bodies
 from draisine.experiment.library import load
 from draisine.experiment.run import run
 from draisine.registry import names
+from draisine.terrain import Joined, Terrain, corner, face, height_field, kerb, moving, plane, ramp
+from draisine.terrain.motions import Shake, Slide
 from draisine.vehicles.whipple import whipple
 from draisine.view import animate as films
 from draisine.view.animate import PIXELS, Stage, animate, frame_times
 from draisine.view.camera import Camera
+from draisine.view.ground import heights, hidden, patches
 from draisine.view.replay import _quaternions, page
 from draisine.view.scene import scene
 from draisine.view.shapes import balls, parts, reach
@@ -239,3 +243,132 @@ def test_nothing_half_written_remains(passive, tmp_path, monkeypatch):
 def test_bodies_agree_with_the_scene(passive):
     motion, bodies = scene(passive, every(0.01)), Bodies(passive, whipple())
     assert_allclose(motion.p[:, 1], bodies.motions["fork"].p, atol=1e-12)
+
+
+def grounds():
+    x = np.linspace(-3.0, 8.0, 12)
+    heights = np.where(x < 0.0, 0.0, 0.1 * x)[:, None] + np.zeros((12, 7))
+    return {
+        "plane": plane(-0.2, 0.1),
+        "ramp": ramp(math.radians(10.0), 0.5),
+        "kerb": kerb(2.0, 0.15),
+        "corner": corner(0.3, 1.0),
+        "mesh": height_field(x, np.linspace(-3.0, 3.0, 7), heights),
+    }
+
+
+@pytest.mark.parametrize("name", ["plane", "ramp", "kerb", "corner", "mesh"])
+def test_patches_lie_on_the_faces(name, passive):
+    """Corners and lines of a patch are points of one face, within its borders."""
+    terrain = grounds()[name]
+    motion = scene(passive, every(0.5), terrain)
+    faces = [terrain[k] for k in range(len(terrain)) if terrain[k].kind == "face"]
+    assert len(motion.patches) == len(faces)
+    for patch in motion.patches:
+        points = np.concatenate([patch.outline, patch.lines.reshape(-1, 3)])
+        gaps = [np.abs(points @ f.numbers[:3] - f.numbers[3]).max() for f in faces]
+        own = faces[int(np.argmin(gaps))]
+        assert min(gaps) < 1e-9
+        assert max(own.excess(x, own.numbers[:3]) for x in points) < 1e-9
+    shown = Stage(motion)
+    shown.show(1)
+    assert len(shown.faces.get_paths()) > len(faces)
+    found = motion_in(page(passive, terrain=terrain))
+    assert len(found["patches"]) == len(faces)
+
+
+def test_a_scenario_knows_its_ground():
+    """The jump is seen from a ramp of ten degrees onto level ground half a metre below its lip."""
+    data = run(load("mauny2018/ramp-jump", {"run.until": 0.5})).data
+    motion = scene(data, every(0.1))
+    slopes = sorted(math.degrees(math.acos(patch.normal[2])) for patch in motion.patches)
+    assert_allclose(slopes, [0.0, 10.0, 90.0], atol=1e-9)
+    level = next(patch for patch in motion.patches if patch.normal[2] == 1.0)
+    assert_allclose(level.outline[:, 2], -0.5)
+    assert not len(motion.posts)
+    assert [reading.name for reading in motion.readings][:3] == ["pitch", "lean", "steer"]
+
+
+def test_heights_below_points():
+    ground = patches(grounds()["ramp"], np.zeros(1), np.zeros((1, 3)), 5.0, 1.0)
+    points = np.array([[-1.0, 0.0, 1.0], [1.0, 0.0, 1.0], [1.0, 0.0, -2.0], [9.0, 0.0, 1.0]])
+    expected = [-math.tan(math.radians(10.0)), -0.5, math.nan, math.nan]
+    assert_allclose(heights(ground, points), expected, atol=1e-12)
+
+
+def test_the_lip_hides_what_is_behind_it():
+    ground = patches(grounds()["ramp"], np.zeros(1), np.zeros((1, 3)), 5.0, 1.0)
+    points = np.array([[0.2, 0.0, -0.5], [3.0, 0.0, -0.5], [-2.0, 0.0, 0.1], [np.nan] * 3])
+    found = hidden(ground, np.array([-1.0, 0.0, 1.0]), points)
+    assert found.tolist() == [True, False, False, False]
+
+
+def test_ground_that_moves_is_seen_to_move(passive):
+    """The lines on a belt run backwards with it, in films and in pages."""
+    belt = Terrain([moving(face("belt", (0.0, 0.0, 1.0), 0.0), Slide((-2.0, 0.0, 0.0)))])
+    motion = scene(passive, every(0.5), belt)
+    first, last = (motion.ground_at(k)[0].lines for k in (0, 1))
+    assert_allclose(last - first, np.broadcast_to([-1.0, 0.0, 0.0], first.shape), atol=1e-12)
+    found = motion_in(page(passive, terrain=belt))
+    assert found["patches"][0]["carrier"] == 0
+    assert_allclose(found["carriers"][0]["position"][-3:], [-2.0, 0.0, 0.0], atol=1e-12)
+
+
+def test_a_moving_mesh_beside_fixed_ground(passive):
+    """A slab that shakes by 5 cm is where its motion says, the plane below it stays."""
+    slab = height_field([-1.0, 3.0], [-1.0, 1.0], [[0.0, 0.0], [0.0, 0.0]])
+    ground = Joined(moving(slab, Shake((0.0, 0.0, 0.05), math.pi)), plane(height=-1.0))
+    motion = scene(passive, every(0.5), ground)
+    for k, height in ((0, 0.0), (1, 0.05), (2, 0.0)):
+        found = sorted(float(patch.outline[0, 2]) for patch in motion.ground_at(k))
+        assert_allclose(found, [-1.0, height], atol=1e-12)
+    Stage(motion).show(1)
+
+
+def test_what_looks_away_or_is_behind_the_camera_is_not_drawn(passive):
+    motion = scene(passive, every(0.5), grounds()["ramp"])
+    camera = Camera.following(motion, 0)
+    names = {round(float(patch.normal[0]), 3): camera.face(patch)[0] for patch in motion.patches}
+    assert not len(names[1.0])
+    for patch in motion.patches:
+        flat, depth = camera.face(patch)
+        assert np.isfinite(flat).all()
+        assert depth >= 0.0
+
+
+@pytest.mark.skipif(films.shutil.which("node") is None, reason="no node here")
+@pytest.mark.parametrize("terrain", [None, "ramp", "mesh"])
+def test_a_page_draws(terrain, passive, tmp_path):
+    """The page's own script runs through a frame on a canvas that counts what is drawn."""
+    text = page(passive, terrain=grounds().get(terrain))
+    motion, script = re.findall(r"<script[^>]*>(.*?)</script>", text, re.S)
+    (tmp_path / "page.js").write_text(CANVAS + script + "\nconsole.log(JSON.stringify(count));")
+    (tmp_path / "motion.json").write_text(motion)
+    done = subprocess.run(
+        ["node", "page.js"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    count = json.loads(done.stdout)
+    assert count["bad"] == 0
+    assert count["stroke"] > 300
+    assert count["fill"] >= 2 + (0 if terrain is None else len(json.loads(motion)["patches"]) / 4)
+
+
+CANVAS = """
+const count = { stroke: 0, fill: 0, bad: 0 };
+const look = (...x) => { if (!x.every(Number.isFinite)) count.bad++; };
+const context = {
+  setTransform() {}, clearRect() {}, beginPath() {}, closePath() {}, moveTo: look, lineTo: look,
+  arc: look, stroke() { count.stroke++; }, fill() { count.fill++; },
+};
+const element = () => ({
+  getContext: () => context, clientWidth: 800, clientHeight: 500, checked: true, value: 1,
+  insertRow: element, insertCell: element, querySelector: element, setPointerCapture() {},
+});
+const made = {};
+const document = { getElementById: id => made[id] ??= element() };
+made.motion = { textContent: require("fs").readFileSync("motion.json", "utf8") };
+const window = { devicePixelRatio: 1 }, location = { hash: "" };
+const requestAnimationFrame = () => {};
+"""
+"""A browser that only counts."""

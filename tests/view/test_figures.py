@@ -1,5 +1,7 @@
 """Figures: what is on them, that legends hide nothing, and that axes given are axes drawn on."""
 
+import inspect
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -15,6 +17,7 @@ from draisine.view import (
     eigenvalues,
     energies,
     forces,
+    gaps,
     histories,
     maps,
     migration,
@@ -54,7 +57,7 @@ def legend_is_outside(axes):
 def test_histories(passive):
     axes = histories.draw(passive, names=["lean", "steer"])
     assert axes.get_xlabel() == "time (s)"
-    assert axes.get_ylabel() == "deg"
+    assert axes.get_ylabel() == "angle (deg)"
     assert labels(axes) == ["lean", "steer"]
     assert_allclose(axes.lines[0].get_ydata(), np.degrees(passive["lean"].values))
     assert legend_is_outside(axes)
@@ -83,7 +86,7 @@ def test_energies_are_changes(passive):
 def test_forces(passive):
     panels = forces.draw(passive)
     assert [p.get_ylabel() for p in panels] == [
-        "normal force (N)", "tangential force (N)", "friction needed",
+        "normal force (N)", "tangential force (N)", "friction needed\n(tangential / normal)",
     ]  # fmt: skip
     assert labels(panels[1]) == ["rear, along", "rear, across", "front, along", "front, across"]
     normal = passive["contact_force"].sel(contact="rear", direction="normal").values
@@ -186,3 +189,60 @@ def test_figures_are_saved_whole_or_not_at_all(passive, tmp_path, monkeypatch):
 def test_colours_are_distinct():
     assert len(set(COLOURS)) == 7
     assert words("steer_rate") == "steer rate"
+
+
+@pytest.mark.parametrize(
+    "name", ["histories", "energies", "migration", "overview", "top", "profile"]
+)
+def test_what_is_no_run_is_told(name):
+    data = run(load("meijaard2007/matrices")).data
+    with pytest.raises(ParameterError, match=r"no run over time|no contact angles"):
+        find("figure", name).draw(data)
+
+
+def test_round_off_is_no_curve(passive):
+    still = passive.copy(deep=True)
+    still["lean"][:] = 1e-16 * np.arange(len(still["time"]))
+    low, high = histories.draw(still, names=["lean"]).get_ylim()
+    assert high - low == pytest.approx(2.0)
+    assert_allclose(gaps.draw(passive).get_ylim(), [-1e-3, 1e-3], atol=1e-12)
+
+
+def test_a_wheel_that_turns_over_cuts_its_curve(passive):
+    turned = passive.copy(deep=True)
+    turned["rear_contact_angle"][:] = np.radians((np.arange(501) + 180.0) % 360.0 - 180.0)
+    drawn = migration.draw(turned).lines[0].get_ydata()
+    assert np.isnan(drawn).sum() == 1
+    assert np.nanmax(np.abs(np.diff(drawn))) < 2.0
+
+
+def test_a_vehicle_of_ones_own_is_drawn_without_a_scenario(tmp_path):
+    """A dataset of a vehicle in a file knows that file; of one in the running script it asks for
+    one.
+    """
+    text = """
+from draisine.model import Body, Model, Revolute
+
+def pendulum(*, length: float = 1.0) -> Model:
+    bob = Body("bob", 2.0, (0.0, 0.0, -length))
+    hinge = Revolute("hinge", "ceiling", "bob", (0.0, 1.0, 0.0))
+    return Model([Body("ceiling"), bob], [hinge], base="fixed")
+"""
+    (tmp_path / "mine.py").write_text(text)
+    system = draisine.compile(f"{tmp_path / 'mine.py'}:pendulum", length=0.5)
+    data = draisine.simulate(system, draisine.state(system, hinge=0.5), until=0.2).to_xarray()
+    assert labels(phase.draw(data))[0] == "hinge"
+    names = {"__name__": "__main__"}
+    exec(text, names)
+    system = draisine.compile(names["pendulum"])
+    data = draisine.simulate(system, draisine.state(system, hinge=0.5), until=0.2).to_xarray()
+    with pytest.raises(DataError, match=r"no vehicle 'pendulum'.*FILE\.py:function"):
+        phase.draw(data)
+
+
+@pytest.mark.parametrize("name", names("figure"))
+def test_every_figure_asks_for_data_only(name):
+    first, *others = inspect.signature(find("figure", name).draw).parameters.values()
+    assert first.name == "data"
+    assert others[0].name == "axes"
+    assert all(other.default is not inspect.Parameter.empty for other in others)

@@ -1,8 +1,10 @@
 """What a run leaves: arcs of motion, and the whole as labelled data."""
 
+import inspect
 import json
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -225,6 +227,13 @@ class Trajectory:
                 "N m or N",
                 "what prescribed joints need",
             )
+        if "stop_torques" in seen:
+            data["stop_torque"] = (
+                ("time", "joint"),
+                seen["stop_torques"],
+                "N m or N",
+                "what the stops of joints push with",
+            )
         for k, name in enumerate(names):
             data[name] = (("time",), seen["outputs"][:, k], units[name], meanings[name])
             rate = f"{units[name]}/s" if units[name] else ""
@@ -248,14 +257,35 @@ class Trajectory:
             },
             coords={k: v for k, v in coordinates.items() if k in used},
             attrs={
-                "vehicle": machine.system.vehicle.__name__,
-                "parameters": json.dumps(machine.system.parameters),
+                **_maker(machine.system),
                 "mode": json.dumps(self.arcs[0].mode),
                 "outcome": self.outcome,
             }
             | {k: v for k, v in self.made.items() if v is not None}
             | ({"events": json.dumps([str(e) for e in self.events])} if self.events else {}),
         )
+
+
+def _maker(system: Any) -> dict[str, str]:
+    """Return what tells a machine: its vehicle's name and, if that is in a module of the user's (not
+    in the script that runs, which would run again), where; parameters, and what decided its
+    structure.
+    """
+    plain = {k: v for k, v in system.structure.items() if isinstance(v, int | float | str | None)}
+    told = {
+        "vehicle": system.vehicle.__name__,
+        "parameters": json.dumps(system.parameters),
+        "structure": json.dumps(plain),
+    }
+    vehicle = system.vehicle
+    own = vehicle.__module__ != "__main__" and not vehicle.__module__.startswith("draisine.")
+    if (
+        own
+        and vehicle.__qualname__ == vehicle.__name__
+        and Path(inspect.getfile(vehicle)).is_file()
+    ):
+        told["vehicle_path"] = f"{Path(inspect.getfile(vehicle)).resolve()}:{vehicle.__name__}"
+    return told
 
 
 def _friction(forces: Floats) -> Floats:

@@ -11,7 +11,9 @@ import numpy as np
 from draisine.errors import DataError, ParameterError
 from draisine.experiment.bodies import Floats
 from draisine.experiment.store import check_target, replace, write_text
-from draisine.view.camera import Camera, cell_of
+from draisine.terrain import Terrain
+from draisine.view.camera import Camera
+from draisine.view.ground import Patch, heights, hidden
 from draisine.view.scene import Scene, scene
 from draisine.view.style import COLOURS, words
 
@@ -33,6 +35,9 @@ WIDTHS = {"link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "b
 """How thick parts are drawn, in points at the distance of the machine."""
 
 SHADOW = "#00000026"
+FEW = 40
+"""So many patches of the ground may hide a shadow."""
+
 _DPI = 100
 _SPEEDS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
 
@@ -47,12 +52,20 @@ def check_film(path: Path) -> None:
         )
 
 
-def animate(data: "Dataset", path: Path, *, fps: float = 20.0, speed: float | None = None) -> None:
+def animate(
+    data: "Dataset",
+    path: Path,
+    *,
+    fps: float = 20.0,
+    speed: float | None = None,
+    terrain: Terrain | None = None,
+) -> None:
     """Write a stored run as a film (.gif, .mp4) or as a page that replays it (.html).
 
     `speed` is how many seconds of the run pass in one: 1 shows it as it is, 0.2 in slow motion. By
     default it is 1, and more for runs longer than half a minute. A page can be slowed and sped up
-    while it plays. Nothing half-written remains if that fails.
+    while it plays. `terrain` is the ground to be drawn; runs of scenarios know theirs. Nothing
+    half-written remains if that fails.
     """
     check_film(path)
     for name, value in (("fps", fps), ("speed", speed)):
@@ -61,9 +74,9 @@ def animate(data: "Dataset", path: Path, *, fps: float = 20.0, speed: float | No
     if path.suffix == ".html":
         from draisine.view.replay import page
 
-        write_text(page(data, speed or 1.0), path)
+        write_text(page(data, speed or 1.0, terrain), path)
         return
-    _film(data, path, fps, speed)
+    _film(data, path, fps, speed, terrain)
 
 
 def frame_times(known: Floats, fps: float, speed: float | None) -> tuple[Floats, float]:
@@ -85,7 +98,9 @@ def frame_times(known: Floats, fps: float, speed: float | None) -> tuple[Floats,
     return known[0] + speed / fps * np.arange(count), speed
 
 
-def _film(data: "Dataset", path: Path, fps: float, speed: float | None) -> None:
+def _film(
+    data: "Dataset", path: Path, fps: float, speed: float | None, terrain: Terrain | None
+) -> None:
     shown = 1.0
 
     def choose(known: Floats) -> Floats:
@@ -93,7 +108,7 @@ def _film(data: "Dataset", path: Path, fps: float, speed: float | None) -> None:
         times, shown = frame_times(known, fps, speed)
         return times
 
-    stage = Stage(scene(data, choose), shown)
+    stage = Stage(scene(data, choose, terrain), shown)
     folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
     try:
         whole = folder / path.name
@@ -137,7 +152,7 @@ class Stage:
 
     def __init__(self, motion: Scene, speed: float = 1.0) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
-        from matplotlib.collections import LineCollection
+        from matplotlib.collections import LineCollection, PolyCollection
         from matplotlib.figure import Figure
 
         self.motion = motion
@@ -147,6 +162,7 @@ class Stage:
         wide = PIXELS[0] / PIXELS[1]
         axes.set(xlim=(-wide, wide), ylim=(-1.0, 1.0))
         axes.set_axis_off()
+        self.faces: Any = axes.add_collection(PolyCollection([], zorder=-1.0))
         self.layers = {
             name: axes.add_collection(LineCollection([], capstyle="round", zorder=z))
             for z, name in enumerate(("ground", "shadow", "tracks", "machine"))
@@ -164,16 +180,16 @@ class Stage:
             low = -0.93 + 0.1 * (len(self.motion.tracks) - 1 - k)
             axes.plot([-0.96 * wide, -0.89 * wide], [low, low], color=COLOURS[k % 7], lw=2)
             axes.text(-0.87 * wide, low, f"{words(name)} contact", fontsize=8, va="center")
-        squares = f"squares of {cell_of(self.motion.size):g} m"
+        squares = f"squares of {self.motion.cell:g} m"
         axes.text(0.96 * wide, -0.93, squares, fontsize=8, va="center", ha="right", color="#666666")
 
     def show(self, k: int) -> None:
         """Draw the k-th frame."""
         motion = self.motion
-        camera = Camera.following(motion, k)
-        self._ground(camera)
+        camera, ground = Camera.following(motion, k), motion.ground_at(k)
+        self._ground(camera, ground)
         self._tracks(camera, k)
-        self._machine(camera, k)
+        self._machine(camera, k, ground)
         told = [f"{motion.time[k]:.2f} s"]
         for reading in motion.readings:
             value = f"{_settled(float(reading.values[k])):.1f}".replace("-", "\N{MINUS SIGN}")
@@ -188,17 +204,43 @@ class Stage:
         self.figure.canvas.draw()
         return fromarray(np.asarray(self.figure.canvas.buffer_rgba())[..., :3].copy())
 
-    def _ground(self, camera: Camera) -> None:
-        segments, fade = camera.grid(self.motion.ground, self.motion.size)
-        segments = np.concatenate([segments, self.motion.posts])
-        fade = np.append(fade, np.full(len(self.motion.posts), 0.6))
-        flat, depth = camera.seen(segments)
-        ahead = np.all(depth > camera.near, axis=1)
+    def _ground(self, camera: Camera, ground: list[Patch]) -> None:
+        if ground:
+            self._faces(camera, ground)
+            return
+        posts = self.motion.posts
+        flat, colours = self._lines(camera, camera.grid(self.motion.ground, self.motion.cell))
+        below, depth = camera.seen(posts)
+        below = below[np.all(depth > camera.near, axis=1)]
         self.layers["ground"].set(
-            segments=flat[ahead],
-            colors=np.column_stack([np.full((ahead.sum(), 3), 0.45), 0.55 * fade[ahead]]),
+            segments=[*flat, *below],
+            colors=[*colours, *([(0.45, 0.45, 0.45, 0.33)] * len(below))],
             linewidths=0.7,
         )
+
+    def _lines(self, camera: Camera, lines: Floats) -> tuple[Floats, Floats]:
+        """Return what is seen of lines on the ground, and the colour of each."""
+        fade = camera.clear(lines, self.motion.cell)
+        flat, depth = camera.seen(lines)
+        ahead = np.all(depth > camera.near, axis=1) & (fade > 0.02)
+        grey = np.full((int(ahead.sum()), 3), 0.45)
+        return flat[ahead], np.column_stack([grey, 0.55 * fade[ahead]])
+
+    def _faces(self, camera: Camera, ground: list[Patch]) -> None:
+        """Draw faces with their lines, the far ones first, so that near ones hide them."""
+        seen = [(patch, *camera.face(patch)) for patch in ground]
+        pieces: list[Floats] = []
+        inside: list[Any] = []
+        edges: list[Any] = []
+        for patch, flat, _ in sorted(seen, key=lambda face: -face[2]):
+            if len(flat) < 3:
+                continue
+            lines, colours = self._lines(camera, patch.lines) if len(patch.lines) else ((), ())
+            pieces += [flat, *lines]
+            inside += [(patch.grey,) * 3, *([(0.0, 0.0, 0.0, 0.0)] * len(lines))]
+            edges += [(patch.grey,) * 3, *colours]
+        self.faces.set_verts(pieces, closed=False)
+        self.faces.set(facecolor=inside, edgecolor=edges, linewidth=0.7)
 
     def _tracks(self, camera: Camera, k: int) -> None:
         lines, colours = [], []
@@ -211,7 +253,7 @@ class Stage:
             colours += [COLOURS[n % 7]] * len(pairs)
         self.layers["tracks"].set(segments=lines, colors=colours, linewidths=1.8)
 
-    def _machine(self, camera: Camera, k: int) -> None:
+    def _machine(self, camera: Camera, k: int, ground: list[Patch]) -> None:
         motion = self.motion
         pieces, colours, widths, shadows = [], [], [], []
         for part, points in zip(motion.parts, motion.lines(k), strict=True):
@@ -220,9 +262,7 @@ class Stage:
             colours += [motion.colour(part)] * len(pairs)
             widths += [WIDTHS[part.kind]] * len(pairs)
             if part.kind != "spokes":
-                fallen = points.copy()
-                fallen[:, 2] = motion.ground
-                shadows.append(camera.seen(fallen)[0])
+                shadows += _shadow(camera, motion, points, ground)
         if pieces:
             flat, depth = camera.seen(np.concatenate(pieces))
             far = depth.mean(axis=1)
@@ -240,6 +280,18 @@ class Stage:
             self.marks.set_offsets(flat)
             self.marks.set_sizes((points * PIXELS[1] / _DPI * 72.0) ** 2)
             self.marks.set_facecolor([motion.colour(ball) for ball in motion.balls])
+
+
+def _shadow(camera: Camera, motion: Scene, points: Floats, ground: list[Patch]) -> list[Floats]:
+    """Return what is seen of the shadow of a line on the ground, in pieces where the ground has a
+    step.
+    """
+    below = heights(ground, points) if ground else np.full(len(points), motion.ground)
+    fallen = np.column_stack([points[:, :2], below])
+    fallen[hidden(ground[:FEW], camera.eye, fallen)] = np.nan
+    steps = np.flatnonzero(~(np.abs(np.diff(fallen[:, 2])) < motion.size / 4.0)) + 1
+    flat = camera.seen(fallen)[0]
+    return [piece for piece in np.split(flat, steps) if np.isfinite(piece).all()]
 
 
 def _settled(x: float) -> float:

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from draisine.experiment.bodies import Floats
-from draisine.view.scene import Scene
+from draisine.view.ground import Patch, clipped
+from draisine.view.scene import AROUND, Scene
 
 AZIMUTH = -118.0
 """From where the camera looks, in degrees from the first heading: from the right, a little behind."""
@@ -43,6 +44,11 @@ class Camera:
         return cls(motion.focus[k], axes, AWAY * motion.size)
 
     @property
+    def eye(self) -> Floats:
+        """Where the camera stands."""
+        return self.focus - self.distance * self.axes[2]
+
+    @property
     def near(self) -> float:
         """How far before the camera things must be to be seen."""
         return 0.05 * self.distance
@@ -54,11 +60,26 @@ class Camera:
         safe = np.where(depth > self.near, depth, self.near)
         return self.zoom * there[..., :2] / safe[..., None], depth
 
-    def grid(self, height: float, size: float) -> tuple[Floats, Floats]:
-        """Return the lines on the ground around the focus, piece by piece, and how clear each is."""
-        cell, count = cell_of(size), 10
+    def face(self, patch: Patch) -> tuple[Floats, float]:
+        """Return where the corners of a patch are in the picture, cut off where they are behind the
+        camera, and the patch's depth; none of a patch that looks away.
+        """
+        ahead = self.axes[2]
+        if patch.normal @ (self.eye - patch.outline[0]) <= 0.0:
+            return np.zeros((0, 2)), 0.0
+        behind = self.distance - self.near - float(ahead @ self.focus)
+        flat, depth = self.seen(clipped(patch.outline, -ahead, behind))
+        return flat, float(depth.mean()) if len(depth) else 0.0
+
+    def clear(self, pieces: Floats, cell: float) -> Floats:
+        """Return how clear lines on the ground are, piece by piece: less far away."""
+        away = np.linalg.norm(pieces.mean(axis=1)[:, :2] - self.focus[:2], axis=1)
+        return np.clip(1.0 - away / (AROUND * cell), 0.0, 1.0)
+
+    def grid(self, height: float, cell: float) -> Floats:
+        """Return the lines on level ground around the focus, piece by piece."""
         middle = np.round(self.focus[:2] / cell) * cell
-        steps = cell * np.arange(-count, count + 1)
+        steps = cell * np.arange(-AROUND, AROUND + 1)
         across, along = np.meshgrid(steps, steps[:-1], indexing="ij")
         pieces = []
         for swap in (False, True):
@@ -67,19 +88,4 @@ class Camera:
             xy = np.array([(y, x) if swap else (x, y) for x, y in ends])
             pieces.append(np.moveaxis(xy, 2, 0))
         flat = np.concatenate(pieces) + middle
-        away = np.linalg.norm(flat.mean(axis=1) - self.focus[:2], axis=1)
-        clear = np.clip(1.0 - away / (cell * count), 0.0, 1.0)
-        some = clear > 0.02
-        lines = np.concatenate([flat, np.full((*flat.shape[:2], 1), height)], axis=2)
-        return lines[some], clear[some]
-
-
-def cell_of(size: float) -> float:
-    """Return the spacing of lines on the ground for a machine of a size: 1, 2 or 5 of some decimal
-    place.
-
-    >>> [cell_of(size) for size in (0.03, 0.95, 4.0)]
-    [0.02, 1.0, 2.0]
-    """
-    place = 10.0 ** math.floor(math.log10(1.2 * size))
-    return float(max(m * place for m in (1, 2, 5) if m * place <= 1.2 * size * (1 + 1e-9)))
+        return np.concatenate([flat, np.full((*flat.shape[:2], 1), height)], axis=2)

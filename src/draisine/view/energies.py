@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from draisine.view.marks import mark_events
-from draisine.view.style import curve, given_or_new, legend, plain
+from draisine.view.style import check_run, curve, given_or_new, legend, plain, rest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,6 +14,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     """Return axes with the changes of kinetic, potential and total energy; the legend tells where
     they start, events are marked.
     """
+    check_run(data)
     axes = plain(given_or_new(axes))
     t = data["time"].values
     names = {"kinetic": "kinetic_energy", "potential": "potential_energy", "total": "energy"}
@@ -24,4 +25,5 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     axes.set_xlabel("time (s)")
     axes.set_ylabel("change of energy (J)")
     legend(axes, 3, by_rows=True)
+    rest(axes)
     return axes

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.view.style import COLOURS, DASHES, legend, new_figure, plain
+from draisine.experiment.bodies import Floats
+from draisine.view.marks import mark_events
+from draisine.view.style import COLOURS, DASHES, legend, new_figure, plain, rest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,7 +21,9 @@ HIGHEST = 2.0
 
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
-    """Return three axes: normal forces, tangential forces, and tangential over normal force."""
+    """Return three axes: normal forces with the events, tangential forces, and tangential over
+    normal force, which ends where the ground does not push.
+    """
     if "contact_force" not in data:
         raise ParameterError("this run has no contact forces to draw.")
     normal, tangential, ratio = new_figure(3, 1, (7.5, 7.0)) if axes is None else axes
@@ -32,18 +36,27 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         normal.plot(t, push, color=colour, ls=dash, lw=1.6, label=contact)
         tangential.plot(t, along, color=colour, ls="-", lw=1.6, label=f"{contact}, along")
         tangential.plot(t, across, color=colour, ls="--", lw=1.6, label=f"{contact}, across")
-        pulls = " (gap where the ground pulls)" if np.isnan(needed).any() else ""
-        ratio.plot(t, needed, color=colour, ls=dash, lw=1.6, label=contact + pulls)
+        ratio.plot(t, needed, color=colour, ls=dash, lw=1.6, label=contact + _without(push, needed))
+    mark_events(data, normal)
     for panel, text in (
         (normal, "normal force (N)"),
         (tangential, "tangential force (N)"),
-        (ratio, "friction needed"),
+        (ratio, "friction needed\n(tangential / normal)"),
     ):
         plain(panel).set_ylabel(text)
-        legend(panel)
+        legend(panel, 6)
     normal.set_ylim(bottom=min(0.0, normal.get_ylim()[0]))
+    rest(normal)
+    rest(tangential)
     ratio.set_ylim(0.0, min(ratio.get_ylim()[1], HIGHEST))
     for panel in (tangential, ratio):
         panel.set_xlim(normal.get_xlim())
     ratio.set_xlabel("time (s)")
     return np.array([normal, tangential, ratio])
+
+
+def _without(push: Floats, needed: Floats) -> str:
+    """Return why there is no friction ratio at some times."""
+    if not np.isnan(needed).any():
+        return ""
+    return " (none where the ground would pull)" if (push < 0).any() else " (none in the air)"

@@ -6,7 +6,7 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.view.marks import mark_events
-from draisine.view.style import curve, given_or_new, legend, plain
+from draisine.view.style import curve, given_or_new, legend, plain, rest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,4 +27,5 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     axes.set_xlabel("time (s)")
     axes.set_ylabel("gap (m)")
     legend(axes, 6)
+    rest(axes, 1e-3)
     return axes

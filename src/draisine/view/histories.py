@@ -5,13 +5,15 @@ from typing import TYPE_CHECKING
 
 from draisine.errors import ParameterError
 from draisine.view.style import (
-    angles_of,
     bodies_of,
     curve,
     given_or_new,
     legend,
+    named,
     plain,
+    rest,
     shown,
+    turning,
     words,
 )
 
@@ -21,10 +23,12 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
-    """Return axes with series over time; they must have the same unit. Angles are in degrees."""
+    """Return axes with series over time; they must have the same unit. Angles are in degrees, and
+    by default those of the machine are drawn.
+    """
     bodies = bodies_of(data)
     if names is None:
-        names = angles_of(bodies.model)
+        names = turning(data, bodies.model)
     axes = plain(given_or_new(axes))
     units = []
     for k, name in enumerate(names):
@@ -38,8 +42,9 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
         curve(axes, k, data["time"].values, values, words(name))
     axes.set_xlabel("time (s)")
     if len(names) > 1:
-        axes.set_ylabel(units[0])
+        axes.set_ylabel(named(units[0]))
         legend(axes)
     else:
         axes.set_ylabel(f"{words(names[0])} ({units[0]})" if units[0] else words(names[0]))
+    rest(axes)
     return axes

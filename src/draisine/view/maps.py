@@ -33,8 +33,12 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
 def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
     first, second = (str(d) for d in data[name].dims)
     (x, x_unit), (y, y_unit), (z, z_unit) = (_shown(data, n) for n in (first, second, name))
-    filled = axes.contourf(x, y, z.T, levels=12, cmap="cividis")
-    axes.contour(x, y, z.T, levels=filled.levels, colors="white", linewidths=0.5)
+    reach = float(np.nanmax(np.abs(z))) or 1.0
+    around_zero = float(np.nanmin(z)) < -0.1 * reach and float(np.nanmax(z)) > 0.1 * reach
+    style = {"cmap": "PuOr", "vmin": -reach, "vmax": reach} if around_zero else {"cmap": "YlGnBu"}
+    filled = axes.contourf(x, y, z.T, levels=12, **style)
+    lines = axes.contour(x, y, z.T, levels=filled.levels, colors="black", linewidths=0.5)
+    axes.clabel(lines, list(lines.levels)[::2], fontsize=7, fmt="%g")
     axes.figure.colorbar(filled, ax=axes, shrink=0.95, label=z_unit)
     axes.set_title(words(name), fontsize=10)
     axes.set_xlabel(f"{words(first)} ({x_unit})")

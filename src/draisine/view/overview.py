@@ -6,7 +6,7 @@ import numpy as np
 
 from draisine.experiment.events import events_of
 from draisine.view import energies, histories, profile, top
-from draisine.view.style import COLOURS, angles_of, bodies_of, legend, plain
+from draisine.view.style import bodies_of, curve, legend, plain, turning
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -30,12 +30,12 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     else:
         top.draw(data, axes["top"], every=_every(data), columns=4 if wide else 2)
     model = bodies.model
-    turning = [*(["pitch"] if events_of(data) else []), *angles_of(model)]
-    rates = [f"{name}_rate" for name in turning]
+    angles = turning(data, model)
+    rates = [f"{name}_rate" for name in angles]
     fast = [o.name for o in model.outputs if o.unit == "m/s"] or [
         name for name in model.speeds if name[0] == "V"
     ]
-    for panel, names in (("angles", turning), ("rates", rates), ("speed", fast)):
+    for panel, names in (("angles", angles), ("rates", rates), ("speed", fast)):
         if names:
             histories.draw(data, axes[panel], names)
         else:
@@ -69,5 +69,5 @@ def _normal_forces(data: "Dataset", axes: Any) -> None:
         return
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         force = data["contact_force"].sel(contact=contact, direction="normal").values
-        axes.plot(data["time"].values, force, color=COLOURS[k % 7], lw=1.6, label=contact)
+        curve(axes, k, data["time"].values, force, contact)
     legend(axes)

@@ -5,13 +5,14 @@ from typing import TYPE_CHECKING
 
 from draisine.view.style import (
     COLOURS,
-    angles_of,
     bodies_of,
     curve,
     given_or_new,
     legend,
     plain,
+    rest,
     shown,
+    turning,
     words,
 )
 
@@ -24,7 +25,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     """Return axes with coordinates against their rates; a dot marks the start, a cross the end."""
     bodies = bodies_of(data)
     if names is None:
-        names = angles_of(bodies.model)
+        names = turning(data, bodies.model)
     axes = plain(given_or_new(axes, (6.5, 4.5)))
     for k, name in enumerate(names):
         x, unit = shown(name, bodies)
@@ -36,5 +37,6 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     axes.plot([], [], "X", color="grey", label="end")
     axes.set_xlabel(f"angle ({unit})" if unit == "deg" else f"coordinate ({unit})")
     axes.set_ylabel(f"rate ({rate})")
-    legend(axes)
+    legend(axes, 6)
+    rest(axes)
     return axes

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.experiment.bodies import Floats
+from draisine.terrain import Terrain
 from draisine.view.animate import WIDTHS
-from draisine.view.camera import AWAY, AZIMUTH, ZOOM, cell_of
-from draisine.view.scene import Scene, scene
+from draisine.view.camera import AWAY, AZIMUTH, ZOOM
+from draisine.view.scene import AROUND, Scene, scene
 from draisine.view.style import COLOURS, words
 
 if TYPE_CHECKING:
@@ -24,9 +25,11 @@ MOST = 4000
 """A page keeps no more samples than this."""
 
 
-def page(data: "Dataset", speed: float = 1.0) -> str:
-    """Return the text of a page that replays a stored run, at first so many times as fast."""
-    motion = scene(data, _times)
+def page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) -> str:
+    """Return the text of a page that replays a stored run, at first so many times as fast, on its
+    own ground or a given one.
+    """
+    motion = scene(data, _times, terrain)
     text = files("draisine.view").joinpath("replay.html").read_text(encoding="utf-8")
     content = json.dumps(_content(motion, speed), allow_nan=False, separators=(",", ":"))
     text = text.replace("{{title}}", html.escape(motion.title))
@@ -86,12 +89,27 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
             }
             for k, reading in enumerate(motion.readings)
         ],
+        "patches": [
+            {
+                "carrier": patch.carrier,
+                "grey": round(255 * patch.grey),
+                "normal": patch.normal.tolist(),
+                "outline": _rounded(patch.outline),
+                "lines": _rounded(patch.lines),
+            }
+            for patch in motion.patches
+        ],
+        "carriers": [
+            {"position": _rounded(p), "orientation": _rounded(_quaternions(R))}
+            for R, p in motion.carriers
+        ],
         "posts": _rounded(motion.posts),
         "focus": _rounded(motion.focus),
         "up": motion.up.tolist(),
         "ground": motion.ground,
         "size": motion.size,
-        "cell": cell_of(motion.size),
+        "cell": motion.cell,
+        "around": AROUND * motion.cell,
         "camera": {
             "azimuth": motion.heading + math.radians(AZIMUTH),
             "elevation": motion.elevation,

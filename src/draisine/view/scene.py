@@ -2,17 +2,21 @@
 machine, its tracks, and where a camera that follows looks.
 """
 
+import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.experiment.bodies import Bodies, Floats, model_of
+from draisine.experiment.ground import terrain_of
 from draisine.model import Model, Pin
+from draisine.terrain import Terrain
+from draisine.view.ground import Patch, patches, pose
 from draisine.view.shapes import Ball, Part, balls, parts
-from draisine.view.style import COLOURS, angles_of, shown
+from draisine.view.style import COLOURS, shown, turning
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -22,6 +26,9 @@ LIFTED = 2e-3
 
 FROM_ASIDE, FROM_ABOVE = 16.0, 48.0
 """How high the camera stands, in degrees; the second for machines that live in the plane."""
+
+AROUND = 10
+"""How many lines of the ground are seen on each side of the machine."""
 
 _CALM = 0.8
 """The camera follows the mean of so many seconds."""
@@ -43,8 +50,9 @@ class Scene:
     `tracks` are the ways of the contacts on the ground, not a number where they fly; `focus` is
     where the camera looks, `size` the radius of the machine about it; `ground` is the height of the
     plane that is drawn, `up` points against gravity, `heading` is where the machine headed first and
-    `elevation` from how high it is best seen, in rad. Where the tracks climb, `posts` (posts, 2, 3)
-    stand below them and show the ground that they were on.
+    `elevation` from how high it is best seen, in rad. `patches` are the ground where it is known,
+    with lines `cell` apart, and `carriers` the poses (times, ...) of those that move; where it is
+    not and the tracks climb, `posts` (posts, 2, 3) stand below them.
     """
 
     title: str
@@ -61,6 +69,9 @@ class Scene:
     up: Floats
     heading: float
     elevation: float
+    cell: float
+    patches: list[Patch]
+    carriers: list[tuple[Floats, Floats]]
     posts: Floats
     readings: list[Reading]
 
@@ -73,6 +84,15 @@ class Scene:
         b = self.bodies.index(body)
         return self.p[k, b] + points @ self.R[k, b].T
 
+    def ground_at(self, k: int) -> list[Patch]:
+        """Return the patches of the ground where they are at the k-th time."""
+        return [
+            patch
+            if patch.carrier is None
+            else patch.moved(*(x[k] for x in self.carriers[patch.carrier]))
+            for patch in self.patches
+        ]
+
     def colour(self, part: Part | Ball) -> str:
         """Return the colour of a part: wheels are dark, every other body has its own."""
         kind = part.kind if isinstance(part, Part) else "ball"
@@ -80,9 +100,11 @@ class Scene:
         return fixed.get(kind) or COLOURS[self.bodies.index(part.body) % 6]
 
 
-def scene(data: "Dataset", choose: Callable[[Floats], Floats]) -> Scene:
+def scene(
+    data: "Dataset", choose: Callable[[Floats], Floats], terrain: Terrain | None = None
+) -> Scene:
     """Return the motion of a stored run; `choose` takes its times to those that are wanted, each of
-    which is answered by the nearest sample.
+    which is answered by the nearest sample. `terrain` is the ground, if the dataset does not tell.
     """
     if "time" not in data.dims or "orientation" not in data:
         raise ParameterError("this result is no run; only motions can be animated.")
@@ -103,7 +125,9 @@ def scene(data: "Dataset", choose: Callable[[Floats], Floats]) -> Scene:
     size = float(np.median(np.linalg.norm(high - low, axis=1))) / 2.0 or 1.0
     tracks = _tracks(taken, model)
     ground = _lowest(tracks) if model.contacts else float(low[:, 2].min())
-    return Scene(
+    terrain = terrain or terrain_of(data)
+    cell = cell_of(size)
+    seen = Scene(
         title=str(data.attrs.get("title", data.attrs.get("vehicle", ""))),
         time=time,
         bodies=names,
@@ -118,9 +142,31 @@ def scene(data: "Dataset", choose: Callable[[Floats], Floats]) -> Scene:
         up=_up(model),
         heading=float(data["yaw"].values[0]) if "yaw" in data else 0.0,
         elevation=float(np.radians(FROM_ABOVE if _flat(low, high) else FROM_ASIDE)),
-        posts=_posts(tracks, ground, size / 5.0),
-        readings=_readings(bodies),
+        cell=cell,
+        patches=[],
+        carriers=[],
+        posts=np.zeros((0, 2, 3)),
+        readings=_readings(data, bodies),
     )
+    if terrain is None:
+        return replace(seen, posts=_posts(tracks, ground, size / 5.0))
+    poses = [[pose(motion, float(t)) for t in time] for motion in terrain.motions]
+    return replace(
+        seen,
+        patches=patches(terrain, time, (low + high) / 2.0, AROUND * cell, cell),
+        carriers=[(np.array([R for R, _ in at]), np.array([p for _, p in at])) for at in poses],
+    )
+
+
+def cell_of(size: float) -> float:
+    """Return the spacing of lines on the ground for a machine of a size: 1, 2 or 5 of some decimal
+    place.
+
+    >>> [cell_of(size) for size in (0.03, 0.95, 4.0)]
+    [0.02, 1.0, 2.0]
+    """
+    place = 10.0 ** math.floor(math.log10(1.2 * size))
+    return float(max(m * place for m in (1, 2, 5) if m * place <= 1.2 * size * (1 + 1e-9)))
 
 
 def _nearest(known: Floats, wanted: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
@@ -202,12 +248,12 @@ def _up(model: Model) -> Floats:
     return -pull / strength
 
 
-def _readings(bodies: Bodies) -> list[Reading]:
+def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
     """Return what is worth reading: angles, and speeds along the way."""
     model = bodies.model
     fast = [o.name for o in model.outputs if o.unit == "m/s" and o.name != "rear_wheel_speed"]
     found = []
-    for name in [*angles_of(model)[:3], *fast[:2]]:
+    for name in [*turning(data, model)[:3], *fast[:2]]:
         values, unit = shown(name, bodies)
         found.append(Reading(name, unit, values))
     return found

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from draisine.errors import ParameterError
 from draisine.experiment.bodies import Bodies, Floats, model_of
+from draisine.experiment.events import events_of
 from draisine.experiment.quantities import series, unit_of
 from draisine.model import Model, Prismatic, Wheel
 
@@ -50,14 +52,13 @@ def plain(axes: "Axes") -> "Axes":
 
 
 def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
-    """Put the legend above the axes, where it hides nothing; entries run down the columns, or along
-    the rows.
+    """Put the legend above the axes, where it hides nothing, in as many columns as fit; entries run
+    down the columns, or along the rows.
     """
     handles, labels = axes.get_legend_handles_labels()
-    if labels:
-        count = min(columns, len(labels))
+    for count in range(min(columns, len(labels)), 0, -1):
         order = [k for j in range(count) for k in range(j, len(labels), count)]
-        axes.legend(
+        drawn = axes.legend(
             *([[given[k] for k in order] for given in (handles, labels)] if by_rows else ()),
             loc="lower left",
             bbox_to_anchor=(0.0, 1.0),
@@ -68,6 +69,8 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
             handlelength=2.4,
             columnspacing=1.4,
         )
+        if drawn.get_window_extent().width <= 1.15 * axes.get_window_extent().width:
+            return
 
 
 def shown(name: str, bodies: Bodies) -> tuple[Floats, str]:
@@ -89,6 +92,11 @@ def angles_of(model: Model) -> list[str]:
     return [*base, *turning] or [j.name for j in free] or [j.name for j in model.joints]
 
 
+def turning(data: "Dataset", model: Model) -> list[str]:
+    """Return the angles to be drawn of a run: with its events, the pitch too."""
+    return [*(["pitch"] if events_of(data) else []), *angles_of(model)]
+
+
 def words(name: str) -> str:
     """Return a series' name as words.
 
@@ -98,14 +106,42 @@ def words(name: str) -> str:
     return name.replace("[", ", ").replace("]", "").replace("_", " ")
 
 
+def check_run(data: "Dataset") -> None:
+    """Raise where a dataset is no run."""
+    if "time" not in data.dims:
+        raise ParameterError(
+            "this result is no run over time; `draisine list figures` names others."
+        )
+
+
 def bodies_of(data: "Dataset") -> Bodies:
-    """Return the bodies of a dataset."""
+    """Return the bodies of a run."""
+    check_run(data)
     return Bodies(data, model_of(data))
 
 
 def curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
     """Draw the k-th curve."""
     axes.plot(x, y, color=COLOURS[k % 7], linestyle=DASHES[k % 7], linewidth=1.6, label=label)
+
+
+def rest(axes: "Axes", least: float = 1.0) -> None:
+    """Let what hardly moves be seen as a straight line, not as the noise of its round-off."""
+    for low, high, limit in ((*axes.get_xlim(), axes.set_xlim), (*axes.get_ylim(), axes.set_ylim)):
+        if abs(high - low) < 1e-9:
+            middle = (low + high) / 2.0
+            limit(middle - least, middle + least)
+
+
+def named(unit: str) -> str:
+    """Return a label for several quantities of one unit.
+
+    >>> named("deg"), named("m/s"), named("kg")
+    ('angle (deg)', 'speed (m/s)', 'kg')
+    """
+    kinds = {"deg": "angle", "deg/s": "angular rate", "m": "length", "m/s": "speed", "N": "force"}
+    kinds |= {"N m": "torque", "J": "energy", "m/s2": "acceleration"}
+    return f"{kinds[unit]} ({unit})" if unit in kinds else unit
 
 
 def figure_of(axes: Any) -> "Figure":

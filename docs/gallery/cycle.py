@@ -1,0 +1,15 @@
+"""A limit cycle
+
+The climbing robot ROCR of the thesis: two grips take turns on a wall, a tail swings. The machine over
+one cycle, its phase plane with the jumps at the impacts, torques and grip forces.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.cycles import every_cycle
+from draisine.view import cycle
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return cycle.draw(every_cycle("rocr").isel(cycle=[0]))[0, 0].figure

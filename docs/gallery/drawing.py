@@ -1,0 +1,15 @@
+"""A machine as it is drawn
+
+The Whipple bicycle in its zero configuration, from the right: what joins the joints, the steer axis
+(dashed), mass centres with their masses. `draisine show whipple` writes it.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.vehicles.whipple import whipple
+from draisine.view import side
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return side.drawing(whipple()).figure

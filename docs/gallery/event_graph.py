@@ -1,0 +1,16 @@
+"""Event graph
+
+Which wheels touch, and what leads from one set to the next, as figure 4.5 of the thesis: lift-offs
+and collisions with their times. This run goes once around.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.view import event_graph
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return event_graph.draw(run(load("mauny2018/ramp-jump")).data).figure

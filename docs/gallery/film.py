@@ -1,0 +1,25 @@
+"""Frames of a film
+
+`draisine run mauny2018/ramp-jump --animate jump.gif` writes a film, `jump.mp4` a smaller one,
+`jump.html` a page in which you turn the camera yourself. Four frames of the jump: up the ramp, over
+the lip, in the air, landed.
+"""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.view.animate import Stage
+from draisine.view.scene import scene
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    times = np.array([0.3, 0.5, 0.75, 1.3])
+    stage = Stage(scene(run(load("mauny2018/ramp-jump")).data, lambda known: times))
+    picture = Figure(figsize=(10.0, 5.7), layout="constrained")
+    for k, axes in enumerate(picture.subplots(2, 2).flat):
+        axes.imshow(stage.picture(k))
+        axes.set_axis_off()
+    return picture

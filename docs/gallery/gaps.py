@@ -1,0 +1,16 @@
+"""Gaps
+
+How far both wheels are from the ground during the jump, to the nearest face, edge or corner. A
+wheel that has left the lip is nearest to the lip for a while, then to the ground below.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.view import gaps
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return gaps.draw(run(load("mauny2018/ramp-jump")).data).figure

@@ -1,0 +1,23 @@
+"""Time histories
+
+Lean and steer at four speeds after the same push. At 3 m/s the weave grows; at 4.3 m/s, the weave
+speed, it stays as it is; inside the stable range, at 5 m/s, it dies out; at 7 m/s the bicycle leans
+over, slowly.
+"""
+
+from matplotlib.figure import Figure
+
+import draisine
+from draisine.view import histories
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    bicycle = draisine.compile("whipple")
+    picture = Figure(figsize=(9.0, 5.6), layout="constrained")
+    for axes, speed in zip(picture.subplots(2, 2).flat, (3.0, 4.3, 5.0, 7.0), strict=True):
+        start = draisine.state(bicycle, forward_speed=speed, lean_rate=0.1)
+        data = draisine.simulate(bicycle, start, until=4.0).to_xarray()
+        histories.draw(data, axes, ["lean", "steer"])
+        axes.set_title(f"{speed:g} m/s", loc="right", fontsize=10)
+    return picture

@@ -1,0 +1,18 @@
+"""Mode shapes
+
+Lean and steer of the three eigenmodes as arrows in the complex plane. In weave, steer follows lean
+with a small lag: the bicycle steers into its own fall.
+"""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import draisine
+from draisine.analysis.eigenvalues import eigenvalues
+from draisine.view import linear
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    modes = eigenvalues(draisine.compile("whipple"), np.array([5.0]))
+    return linear.mode_shapes(modes, 5.0)[0].figure

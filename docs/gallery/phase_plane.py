@@ -1,0 +1,16 @@
+"""Phase plane
+
+Lean and steer against their rates while the bicycle steadies itself: two spirals into the origin.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.view import phase
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    data = run(load("mauny2018/passive-stabilisation", {"run.until": 10.0})).data
+    return phase.draw(data).figure

@@ -1,0 +1,18 @@
+"""Root locus
+
+The same eigenvalues in the complex plane, coloured by speed. Two real roots meet, leave the axis as
+weave and wander into the stable half plane; capsize crosses zero the other way.
+"""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import draisine
+from draisine.analysis.eigenvalues import eigenvalues
+from draisine.view import linear
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    modes = eigenvalues(draisine.compile("whipple"), np.linspace(0.0, 10.0, 201))
+    return linear.root_locus(modes).figure

@@ -1,0 +1,17 @@
+"""Side view
+
+A wheelie, every fifth of a second, from the right side of the machine: the front wheel leaves the
+ground and the bicycle is held at thirty degrees by the torque on its rear wheel.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.view import side
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    data = run(load("mauny2018/wheelie-held", {"run.until": 1.0})).data
+    return side.draw(data, every=0.2).figure

@@ -1,0 +1,15 @@
+"""Hands-free circles
+
+From straight running at the capsize speed a family of circles branches off that the bicycle runs by
+itself, with no torque on the handlebar. Thick parts are stable.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.circles import hands_free
+from draisine.view import steady
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return steady.draw(hands_free("whipple"))[0].figure

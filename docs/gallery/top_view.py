@@ -1,0 +1,18 @@
+"""Top view with snapshots
+
+The controlled turn of the IFAC paper, seen from above: where both wheels touch, and the bicycle
+every half second. The mass of the frame (diamonds) runs inside the tracks, since the bicycle leans
+into its turn.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.library import load
+from draisine.experiment.run import run
+from draisine.view import top
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    data = run(load("mauny2017/controlled-turn")).data
+    return top.draw(data, every=0.5).figure

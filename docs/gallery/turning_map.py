@@ -1,0 +1,19 @@
+"""All steady circles
+
+Every pair of steer and lean belongs to one steady circle: at which speed (solid), with what torque
+on the handlebar (dashed). The empty quarters would have to lean out of the turn. Dots: more
+friction than tyres have.
+"""
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import draisine
+from draisine.analysis.turning import turning_map
+from draisine.view import linear
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    lean, steer = np.radians(np.linspace(-45, 45, 37)), np.radians(np.linspace(-60, 60, 37))
+    return linear.turning(turning_map(draisine.compile("whipple"), lean, steer)).figure

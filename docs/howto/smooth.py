@@ -1,0 +1,31 @@
+"""Impacts without friction: each contact gives back a part of its normal speed, and no more."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from draisine.compiled import Floats
+from draisine.simulation.impacts.resolution import resolver
+from draisine.simulation.selection import Candidate, Choice, choose
+
+
+def impact(
+    M: Floats,
+    driven: Floats,
+    contacts: Sequence[Candidate],
+    v: Floats,
+    *,
+    normal: float = 0.0,
+    rest_speed: float = 0.0,
+    resolution: str = "complete",
+    tolerance: float = 1e-9,
+) -> Choice:
+    """Return the speeds after an impact with `C_N v+ = -normal C_N v-` and no tangential impulse."""
+    smooth = [replace(contact, rows=1, mu=0.0) for contact in contacts]
+
+    def restitution(contact: Candidate) -> Floats:
+        return np.array([normal if -contact.relative(v)[0] > rest_speed else 0.0])
+
+    solver = resolver(M, driven, v, restitution, resolution)
+    return choose(smooth, solver, lambda k, after: float(k.relative(after)[0]), tolerance)

@@ -1,0 +1,68 @@
+"""The scripts of the gallery run, and draw what can be read: curves or areas, labels with units."""
+
+import importlib.util
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+
+DOCS = Path(__file__).parents[2] / "docs"
+SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
+UNIT = re.compile(r"\((m|µm|s|N|J|N s|kg|deg|rad|deg/s|rad/s|m/s|1/s|1/m|N m|dB|%|-)[,)]| / ")
+WITHOUT = {"mode_shapes": "phasors", "event_graph": "boxes and arrows", "film": "frames"}
+"""Pictures whose axes need no units, and what is on them."""
+
+
+def load(script):
+    spec = importlib.util.spec_from_file_location(script.stem, script)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def bars(figure):
+    """Return the axes that are colour bars."""
+    return {c.colorbar.ax for axes in figure.axes for c in axes.collections if c.colorbar}
+
+
+def is_labelled(axes):
+    """Return whether both labels tell a unit: across, that of the lowest panel; names at ticks need
+    none.
+    """
+    names = any(t.get_text().isidentifier() for t in axes.get_yticklabels())
+    left = axes.get_position().x0
+    column = [a for a in axes.figure.axes if abs(a.get_position().x0 - left) < 0.02]
+    lowest = min(column, key=lambda a: a.get_position().y0)
+    return (names or UNIT.search(axes.get_ylabel())) and UNIT.search(lowest.get_xlabel())
+
+
+@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+def test_picture(script):
+    module = load(script)
+    title, _, about = module.__doc__.partition("\n")
+    assert title and not title.endswith(".") and len(about.split()) > 8
+    figure = module.figure()
+    assert isinstance(figure, Figure)
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    ink = np.asarray(canvas.buffer_rgba())[..., :3].min(axis=2) < 250
+    assert ink.mean() > 0.01
+    drawn = [axes for axes in figure.axes if axes.get_visible() and axes not in bars(figure)]
+    for axes in drawn:
+        assert axes.has_data() or axes.patches, "an empty panel"
+        if script.stem not in WITHOUT:
+            assert is_labelled(axes), (axes.get_xlabel(), axes.get_ylabel())
+        told = axes.get_legend()
+        if told is not None:
+            box = told.get_window_extent()
+            assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1, "a cut legend"
+
+
+def test_every_script_has_its_place_on_the_page():
+    asked = re.findall(
+        r"^```\{picture\} (\w+)$", (DOCS / "gallery.md").read_text(encoding="utf-8"), re.M
+    )
+    assert sorted(asked) == [script.stem for script in SCRIPTS]
