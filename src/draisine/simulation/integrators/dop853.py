@@ -54,21 +54,27 @@ def _run(
     n = len(y0)
     last = np.nextafter(t1, t0)
     x = np.empty(1 + n + len(code.tail))
-    x[1 + n :] = code.tail
-    y[:] = y0
+    for k in range(len(code.tail)):
+        x[1 + n + k] = code.tail[k]
     new = np.empty(n)
     K = np.empty((16, n))
     out = np.empty(code.rate_size)
     settled = np.empty(max(code.project_size, 1))
-    headings, aside = np.full(2 * code.wheels, np.nan), np.full(2 * code.wheels, np.nan)
+    headings, aside = np.empty(2 * code.wheels), np.empty(2 * code.wheels)
+    for k in range(len(headings)):
+        headings[k] = np.nan
     t, h, at = t0, min(0.01, t1 - t0), 0
+    for k in range(n):
+        y[k] = y0[k]
+        x[1 + k] = y0[k]
     while at < len(grid) and grid[at] <= t0:
-        samples[at] = y
+        for k in range(n):
+            samples[at, k] = y[k]
         at += 1
     x[0] = t
-    x[1 : 1 + n] = y
     evaluate(code.rate, code.rate_table, x, out)
-    K[0] = out[:n]
+    for k in range(n):
+        K[0, k] = out[k]
     wrong = trouble(out, n, code.floors)
     if wrong:
         return wrong, at, t
@@ -84,10 +90,11 @@ def _run(
                 for j in range(s):
                     step += A[s, j] * K[j, k]
                 new[k] = y[k] + h * step
+                x[1 + k] = new[k]
             x[0] = min(t + C[s] * h, last)
-            x[1 : 1 + n] = new
             evaluate(code.rate, code.rate_table, x, out)
-            K[s] = out[:n]
+            for k in range(n):
+                K[s, k] = out[k]
         error5, error3 = 0.0, 0.0
         for k in range(n):
             scale = atol + rtol * max(abs(y[k]), abs(new[k]))
@@ -95,8 +102,8 @@ def _run(
             for j in range(13):
                 e5 += E5[j] * K[j, k]
                 e3 += E3[j] * K[j, k]
-            error5 += (e5 / scale) ** 2
-            error3 += (e3 / scale) ** 2
+            error5 += (e5 / scale) * (e5 / scale)
+            error3 += (e3 / scale) * (e3 / scale)
         both = error5 + 0.01 * error3
         error = 0.0 if both == 0.0 else h * error5 / np.sqrt(both * n)
         if not (error < 1.0):
@@ -108,7 +115,8 @@ def _run(
         end = t1 if final else t + h
         if at < len(grid) and grid[at] < end:
             before = at
-            aside[:] = np.nan
+            for k in range(len(aside)):
+                aside[k] = np.nan
             at = _dense(
                 code,
                 x,
@@ -129,22 +137,28 @@ def _run(
             )
             for i in range(before, at):
                 x[0] = grid[i]
-                x[1 : 1 + n] = samples[i]
+                for k in range(n):
+                    x[1 + k] = samples[i, k]
                 settle(code.project, code.project_table, x, settled, code.pose_size, aside)
-                samples[i] = x[1 : 1 + n]
+                for k in range(n):
+                    samples[i, k] = x[1 + k]
         t = end
         x[0] = t
-        x[1 : 1 + n] = new
+        for k in range(n):
+            x[1 + k] = new[k]
         wrong = settle(code.project, code.project_table, x, settled, code.pose_size, headings)
         if wrong:
             return wrong, at, t
-        y[:] = x[1 : 1 + n]
-        if final and at < len(grid):
-            samples[at] = y
-            at += 1
+        write = final and at < len(grid)
+        for k in range(n):
+            y[k] = x[1 + k]
+            if write:
+                samples[at, k] = y[k]
+        at += write
         x[0] = min(t, last)
         evaluate(code.rate, code.rate_table, x, out)
-        K[0] = out[:n]
+        for k in range(n):
+            K[0, k] = out[k]
         wrong = trouble(out, n, code.floors)
         if wrong:
             return wrong, at, t
@@ -181,7 +195,8 @@ def _dense(
             x[1 + k] = y[k] + h * step
         x[0] = min(t + C_extra[s] * h, last)
         evaluate(code.rate, code.rate_table, x, out)
-        K[13 + s] = out[:n]
+        for k in range(n):
+            K[13 + s, k] = out[k]
     F = np.empty((7, n))
     for k in range(n):
         delta = new[k] - y[k]

@@ -30,22 +30,27 @@ def _run(
     n, h = samples.shape[1], (t1 - t0) / steps
     last = np.nextafter(t1, t0)
     x = np.empty(1 + n + len(code.tail))
-    x[1 + n :] = code.tail
+    for k in range(len(code.tail)):
+        x[1 + n + k] = code.tail[k]
     past = np.empty((4, code.rate_size))  # the last four rates, in a ring that begins at `a`
     out = np.empty(code.rate_size)
     settled = np.empty(max(code.project_size, 1))
-    headings = np.full(2 * code.wheels, np.nan)
+    headings = np.empty(2 * code.wheels)
+    for k in range(len(headings)):
+        headings[k] = np.nan
     x_at, table_at, out_at = x.ctypes.data, code.rate_table.ctypes.data, out.ctypes.data
     past_at, row = past.ctypes.data, 8 * code.rate_size
     a = 0
     for i in range(4):
         x[0] = t0 + i * h
-        x[1 : 1 + n] = samples[i]
+        for k in range(n):
+            x[1 + k] = samples[i, k]
         a = (a + 3) % 4
         call(code.rate, x_at, table_at, past_at + a * row, 1)
     p0, p1, p2, p3 = h * predictor[0], h * predictor[1], h * predictor[2], h * predictor[3]
     c = np.zeros(5)
-    c[: len(corrector)] = h * corrector
+    for k in range(len(corrector)):
+        c[k] = h * corrector[k]
     for i in range(3, steps):
         wrong = trouble(past[a], n, code.floors)
         if wrong:

@@ -30,14 +30,18 @@ def _run(
     n, h = len(y), (t1 - t0) / steps
     last = np.nextafter(t1, t0)
     x = np.empty(1 + n + len(code.tail))
-    x[1 : 1 + n] = y
-    x[1 + n :] = code.tail
+    for k in range(n):
+        x[1 + k] = y[k]
+        samples[0, k] = y[k]
+    for k in range(len(code.tail)):
+        x[1 + n + k] = code.tail[k]
     start = np.empty(n)
     k1, k2 = np.empty(code.rate_size), np.empty(code.rate_size)
     k3, k4 = np.empty(code.rate_size), np.empty(code.rate_size)
     settled = np.empty(max(code.project_size, 1))
-    headings = np.full(2 * code.wheels, np.nan)
-    samples[0] = y
+    headings = np.empty(2 * code.wheels)
+    for k in range(len(headings)):
+        headings[k] = np.nan
     for i in range(steps):
         t = t0 + i * h
         x[0] = t
