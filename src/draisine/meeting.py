@@ -26,15 +26,13 @@ from draisine.trace import Expr, Graph, evaluate, tangent
 Motion = Callable[[Scalar], tuple[Array, Array]]
 """The prescribed motion of an obstacle: from time to its rotation and position, over any scalar."""
 
-FEATURE = 6
-"""How many numbers describe a feature: (N, d, 0, 0), (Q, e) or (Q, 0, 0, 0)."""
+FEATURE = 7
+"""How many numbers describe a feature: (N, d, 0, 0, 0), (Q, e, side) or (Q, 0, 0, 0, 0)."""
 
 
 def kinds(wheel: Wheel) -> tuple[str, ...]:
-    """Return the kinds of features that a wheel can meet: a disc faces and edges, a torus faces and
-    vertices.
-    """
-    return ("face", "edge") if is_zero(wheel.crown) else ("face", "vertex")
+    """Return the kinds of features that a wheel can meet: a disc no vertices."""
+    return ("face", "edge") if is_zero(wheel.crown) else ("face", "edge", "vertex")
 
 
 class Meetings:
@@ -126,7 +124,8 @@ class Meetings:
             given, rates = self.law(self._view(), self.symbols["z"])
         except (TypeError, AttributeError, ValueError) as error:
             raise UntraceableLawError(
-                f"on a terrain control laws must be traceable, and this one is not: {error}"
+                f"on a terrain control laws must be traceable, and this one is not: {error}. Write it "
+                "over any scalar: where, sin, sqrt ... of draisine.scalar instead of if, float and math."
             ) from error
         names = list(self.model.inputs)
         extra: list[Scalar] = [0.0] * len(names)
@@ -213,13 +212,15 @@ class Meetings:
             "b": zero,
             "local_point": zero,
             "local_normal": zero,
+            "along": zero,
+            "fold": zero,
         }
         return self._program(f"{self.model.joints[k].name}_stop", outputs, ("f",))
 
     def _wheel(self, wheel: Wheel, kind: str, motion: Motion | None) -> Program:
         """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own
         velocity b, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion; gap,
-        point, normal, and both as the obstacle sees them.
+        point, normal, and both as the obstacle sees them; the direction along; the fold of an edge.
         """
         s, t = self.symbols, self.symbols["t"][0]
         R, p = (np.eye(3), np.zeros(3)) if motion is None else motion(t)
@@ -234,7 +235,7 @@ class Meetings:
         along = self._along() | ({} if motion is None else {"t[0]": 1.0})
         outputs = {
             "C": met.C[:, self.columns],
-            "c": [-x for x in tangent(list(relative), along)],
+            "c": [-x for x in tangent(list(relative), along, met.meeting.held)],
             "gap": [met.meeting.gap],
             "stretch": [met.meeting.stretch],
             "point": met.meeting.point,
@@ -244,5 +245,7 @@ class Meetings:
             "b": b,
             "local_point": at,
             "local_normal": R.T @ met.meeting.normal,
+            "along": met.meeting.along,
+            "fold": met.meeting.fold,
         }
         return self._program(f"{wheel.name}_{kind}", outputs, ("f",))

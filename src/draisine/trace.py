@@ -11,7 +11,7 @@ root at the two points must also hold at some dozens of points of mixed signs, i
 """
 
 import random
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Context, Decimal
 from typing import Any
 
@@ -425,8 +425,8 @@ def where(condition: Any, yes: Any, no: Any) -> Any:
     return g.node("where", _index(g, condition), _index(g, yes), _index(g, no))
 
 
-def reachable(graph: Graph, roots: Iterable[int]) -> list[int]:
-    """Return the nodes that the roots need, in order of evaluation."""
+def reachable(graph: Graph, roots: Iterable[int], known: Collection[int] = ()) -> list[int]:
+    """Return the nodes that the roots need, in order of evaluation; of `known` ones nothing more."""
     needed: set[int] = set()
     stack = list(roots)
     while stack:
@@ -434,7 +434,7 @@ def reachable(graph: Graph, roots: Iterable[int]) -> list[int]:
         if i not in needed:
             needed.add(i)
             op = graph.ops[i]
-            if op[0] not in ("symbol", "const"):
+            if op[0] not in ("symbol", "const") and i not in known:
                 stack.extend(op[1:])
     return sorted(needed)
 
@@ -475,16 +475,20 @@ def evaluate(
     return np.array([known[x.index] if isinstance(x, Expr) else float(x) for x in xs])
 
 
-def tangent(xs: Sequence[Any], seed: Mapping[str, Any]) -> list[Any]:
+def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()) -> list[Any]:
     """Return the directional derivatives of expressions along a seed (symbol name -> rate),
-    exactly.
+    exactly; those `held` count as constants.
     """
     graph = next((x.graph for x in xs if isinstance(x, Expr)), None)
     if graph is None:
         return [0.0] * len(xs)
+    still = {x.index for x in held if isinstance(x, Expr)}
     rate: dict[int, Any] = {}
-    for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)]):
+    for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)], still):
         op, *args = graph.ops[i]
+        if i in still:
+            rate[i] = 0.0
+            continue
         if op == "symbol":
             rate[i] = seed.get(args[0], 0.0)
             continue

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import trapezoid
 
+import draisine
 from draisine.errors import ParameterError
 from draisine.simulation.compliant import (
     Hertz,
@@ -18,7 +19,7 @@ from draisine.simulation.compliant import (
     hertz_stiffness,
     simulate_compliant,
 )
-from draisine.terrain import plane
+from draisine.terrain import Terrain, edge, plane
 from hybrid.test_disc import G, disc, dropped
 from hybrid.test_friction import thrown
 
@@ -80,6 +81,16 @@ def test_disc_bounces_back_to_its_height_on_hertz_ground():
 def test_disc_comes_to_rest_where_the_ground_carries_it():
     made = simulate_compliant(
         disc(), plane(), dropped(0.001), 1.0, KelvinVoigt(1e4, 200.0), dt=0.01
+    )
+    assert_allclose(made.y[-1, 6], -G / 1e4, rtol=1e-5)
+    assert made.impulses[-1, 0, 0] == pytest.approx(G, rel=1e-5)
+
+
+def test_a_tyre_sinks_into_a_soft_rail_as_into_soft_ground():
+    rail = edge("rail", (0, 0, 0), (1, 0, 0), (0, -1, 0.1), (0, 1, 0.1))
+    wheel = draisine.compile("rolling_disc", crown=0.05)
+    made = simulate_compliant(
+        wheel, Terrain([rail]), dropped(0.001), 1.0, KelvinVoigt(1e4, 200.0), dt=0.01
     )
     assert_allclose(made.y[-1, 6], -G / 1e4, rtol=1e-5)
     assert made.impulses[-1, 0, 0] == pytest.approx(G, rel=1e-5)

@@ -15,7 +15,7 @@ from draisine.simulation.impacts import newton, plastic
 from draisine.simulation.impacts.resolution import complete, reduced
 from draisine.simulation.selection import Candidate
 from draisine.terrain import plane
-from hybrid.conftest import PARAMETERS, bicycle, placed
+from hybrid.conftest import PARAMETERS, RUNS, bicycle, placed
 from hybrid.test_disc import disc, dropped
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -131,6 +131,17 @@ def test_runs_are_faster_than_real_time():
     began = time.process_time()
     simulate_on(bicycle(), plane(), placed((0.0, 0.0, PARAMETERS["rR"] + 0.1)), 3.0)
     assert time.process_time() - began < 3.0
+
+
+@pytest.mark.parametrize("name", ["test2_ramp", "wheelie_disturbed"])
+def test_ramp_jump_and_wheelie_run_20_times_faster_than_real_time(name):
+    terrain, state, until, options = RUNS[name]()
+    took = []
+    for _ in range(6):
+        began = time.process_time()
+        made = simulate_on(bicycle(), terrain, state, until, **options)
+        took.append(time.process_time() - began)
+    assert made.arcs[-1].t[-1] > 20 * min(took)
 
 
 def test_laws_that_cannot_be_traced_say_so():

@@ -7,9 +7,10 @@ import pytest
 
 import draisine
 from draisine.control.time_inputs import Step, TimeInputs
+from draisine.errors import TerrainError
 from draisine.simulation.hybrid import simulate_on
 from draisine.simulation.look import Look
-from draisine.terrain import Terrain, kerb, moving, plane
+from draisine.terrain import Joined, Mesh, Terrain, height_field, kerb, moving, plane
 from draisine.terrain.motions import Shake, Slide, Turn
 from hybrid.conftest import bicycle, on_the_flat
 from hybrid.test_disc import G, H, disc, dropped
@@ -17,6 +18,11 @@ from hybrid.test_disc import G, H, disc, dropped
 
 def carried(terrain, motion):
     return Terrain([moving(feature, motion) for feature in terrain.features])
+
+
+def plate(x=(-40.0, 40.0), y=(-5.0, 5.0)):
+    """Return a flat mesh, two triangles."""
+    return height_field(x, y, np.zeros((2, 2)))
 
 
 def test_a_treadmill_is_a_road_seen_from_the_bicycle():
@@ -82,3 +88,63 @@ def test_a_disc_on_a_turntable_is_carried_by_it():
         world = look.axes(row).T @ look.carried(row)
         assert world == pytest.approx([-1.5 * y_, 1.5 * x, 0.0], abs=1e-9)
     assert made.final().p[2] < H
+
+
+def test_a_shaking_mesh_throws_a_disc_off_as_a_plane_does():
+    A, w = 0.02, 40.0
+    floor = moving(plate(), Shake((0.0, 0.0, A), w))
+    made = simulate_on(disc(), floor, dropped(0.0, Vz=A * w), 0.2)
+    assert made.events[0].t == pytest.approx(math.asin(G / (A * w * w)) / w, abs=1e-10)
+    same = simulate_on(
+        disc(), carried(plane(), Shake((0.0, 0.0, A), w)), dropped(0.0, Vz=A * w), 0.2
+    )
+    assert [e.t for e in made.events] == pytest.approx([e.t for e in same.events], abs=1e-10)
+    assert made.final().v == pytest.approx(same.final().v, abs=1e-9)
+
+
+def test_an_accelerating_belt_drags_a_disc_at_a_third_of_its_acceleration():
+    """A disc on a belt with the speed u(t): x'' = u' / 3, forward; it spins backward."""
+    A, w = 0.3, 2.0
+    belt = moving(plate(), Shake((A, 0.0, 0.0), w))
+    start = dropped(0.0, Vx=A * w)
+    # the contact point moves with the belt, the centre does not: w0 = -u / h
+    v = start.v.copy()
+    v[4] = -A * w / H
+    v[0] = A * w
+    made = simulate_on(disc(), belt, draisine.State(start.q, start.p, start.r, v), 1.2)
+    end = made.final()
+    centre = end.p + np.array(draisine.lie.rotation(end.q)) @ [0.0, 0.0, H]
+    # u = A w cos w t, the centre starts at rest: x = (A sin w t - A w t) / 3
+    t = 1.2
+    assert not made.events
+    assert centre[0] == pytest.approx((A * math.sin(w * t) - A * w * t) / 3, abs=1e-9)
+
+
+def test_a_mesh_that_comes_from_afar_is_met_in_time():
+    """A ramp drives under the disc at 5 m/s; the same as the disc that meets it at rest."""
+    bump = Mesh(
+        [[0, -1, 0], [0, 1, 0], [1, -1, 0.1], [1, 1, 0.1], [9, -1, 0.1], [9, 1, 0.1]],
+        [[0, 2, 3], [0, 3, 1], [2, 4, 5], [2, 5, 3]],
+    )
+    here = Joined(plane(), bump)
+    state = dropped(0.0)
+    rolling = draisine.State(
+        state.q, np.array([-3.0, 0.0, 0.0]), state.r, np.array([0, 0, 0, 0, 5.0 / H, 0.0])
+    )
+    fixed = simulate_on(disc(), here, rolling, 0.9)
+    belt = Slide((-5.0, 0.0, 0.0))
+    seen = draisine.State(rolling.q, rolling.p, rolling.r, rolling.v - np.array([5.0, *5 * [0.0]]))
+    moved = simulate_on(disc(), moving(Joined(plane(), bump), belt), seen, 0.9)
+    also = simulate_on(disc(), Joined(moving(plane(), belt), moving(bump, belt)), seen, 0.9)
+    assert fixed.events
+    for made in (moved, also):
+        assert [str(e) for e in made.events] == [str(e) for e in fixed.events]
+        assert [e.t for e in made.events] == pytest.approx([e.t for e in fixed.events], abs=1e-10)
+        assert made.final().p[2] == pytest.approx(fixed.final().p[2], abs=1e-9)
+
+
+def test_what_moves_already_is_not_moved_again():
+    with pytest.raises(TerrainError, match="already"):
+        moving(moving(plane(), Turn(1.0)), Turn(1.0))
+    with pytest.raises(TerrainError, match="neither"):
+        moving("a train", Turn(1.0))

@@ -7,8 +7,19 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import DataError, ParameterError, TerrainError
-from draisine.terrain import Mesh, Terrain, edge, face, height_field, kerb, plane
+from draisine.terrain import (
+    Joined,
+    Mesh,
+    Terrain,
+    edge,
+    face,
+    height_field,
+    kerb,
+    moving,
+    plane,
+)
 from draisine.terrain.files import read_mesh
+from draisine.terrain.motions import Slide
 
 CUBE = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], float)
 SIDES = [
@@ -40,6 +51,51 @@ def test_an_edge_counts_within_its_cone_and_ends():
     up = np.array([0.5, 0.0, 0.5])
     assert short.excess(np.array([0.0, 0.5, 0.0]), up) < 0
     assert short.excess(np.array([0.0, 1.5, 0.0]), up) == pytest.approx(0.5)
+
+
+def _corner(ground, place):
+    at = np.flatnonzero((ground.points[ground.corners] == place).all(axis=1))[0]
+    return ground[ground.faces + len(ground.convex) + int(at)]
+
+
+def test_a_vertex_counts_where_it_is_highest():
+    """Its cone has the directions along which no point of the surface around it is higher."""
+    corner = _corner(Mesh(CUBE, cube()), (1, 1, 1))
+    rng = np.random.default_rng(0)
+    for N in rng.normal(size=(50, 3)):
+        assert (corner.excess(np.ones(3), N / np.linalg.norm(N)) <= 0) == (N > 0).all()
+    x = np.arange(3.0)
+    for _ in range(20):
+        ground = height_field(x, x, rng.normal(size=(3, 3)))
+        middle = np.array([1.0, 1.0, ground.points[ground.points[:, :2].sum(axis=1) == 2][1, 2]])
+        if not (ground.points[ground.corners] == middle).all(axis=1).any():
+            continue
+        top = _corner(ground, middle)
+        around = ground.triangles[(ground.points[ground.triangles] == middle).all(-1).any(-1)]
+        others = ground.points[np.unique(around)] - middle
+        for N in rng.normal(size=(30, 3)) + [0, 0, 1]:
+            N = N / np.linalg.norm(N)
+            assert (top.excess(middle, N) <= 0) == ((others @ N).max() <= 0)
+
+
+def test_a_sheet_has_one_side_at_its_corners_too():
+    sheet = height_field([0, 1], [0, 1], np.zeros((2, 2)))
+    corner = _corner(sheet, (1, 1, 0))
+    out = np.array([1.0, 1.0, 0.0])
+    assert corner.excess(np.zeros(3), out + [0, 0, 0.5]) <= 0
+    assert corner.excess(np.zeros(3), out - [0, 0, 0.5]) > 0
+
+
+def test_several_grounds_are_one():
+    road, box = plane(), Mesh(CUBE, cube())
+    both = Joined(road, moving(box, Slide((2.0, 0.0, 0.0))))
+    assert len(both) == 27 and both.kinds == {"face", "edge", "vertex"}
+    assert both[0].name == "ground" and both[0].motion is None
+    assert both[26].kind == "vertex" and both[26].motion == both.motions[0]
+    away = np.array([11.0, 0.5, 0.5])
+    assert both.near(away, 0.6) == [0]
+    inner = np.array([1.0, 0.5, 0.5])
+    assert both.near(away, 0.6, t=5.0) == [0, *(1 + k for k in box.near(inner, 0.6))]
 
 
 def test_flat_ground_is_one_face_without_inner_edges():
@@ -166,7 +222,7 @@ def test_files_give_the_same_mesh(tmp_path):
         packed += bytes([4]) + np.array(side, ">i4").tobytes()
     files = {
         "a.stl": binary, "b.stl": text.encode(), "c.obj": obj.encode(), "d.ply": ply.encode(),
-        "e.ply": packed,
+        "e.ply": packed, "f.ply": ply.replace("\n", "\r\n").encode(),
     }  # fmt: skip
     for name, data in files.items():
         box = read_mesh(_write(tmp_path, name, data), scale=2.0)
@@ -179,6 +235,7 @@ def test_damaged_files_say_so(tmp_path):
         "a.stl": b"solid\nvertex 0 0 0\n",
         "b.obj": b"v 0 0 0\n",
         "c.ply": b"x",
+        "d.ply": b"ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n",
     }.items():
         with pytest.raises(DataError):
             read_mesh(_write(tmp_path, name, data))

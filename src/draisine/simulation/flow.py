@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from draisine.meeting import Motion
+from draisine.meeting import FEATURE, Motion
 from draisine.simulation.free import Free
 from draisine.simulation.integrators.dop853 import A_EXTRA, C_EXTRA, E3, E5, A, C, D
 from draisine.simulation.integrators.native import Floats, call, jit
@@ -161,8 +161,11 @@ def rate(
         K[at + i, driven[i]] = 1.0
         K[driven[i], at + i] = -1.0
         b[at + i] = out[pose + n * n + n + nz + i]
-    if solve(K, b, answer, order) < 0:
+    repeating = solve(K, b, answer, order)
+    if repeating < 0:
         return 1
+    if repeating > 0:
+        _push(K, answer, order, repeating, n, status)
     for k in range(pose):
         ydot[k] = out[k]
     for k in range(n):
@@ -178,6 +181,48 @@ def rate(
             lam[k, 1], lam[k, 2] = -mu[k] * s1 * answer[at], -mu[k] * s2 * answer[at]
         at += status[k]
     return 0
+
+
+@jit
+def _push(K: Floats, answer: Floats, order: Floats, repeating: int, n: int, status: Floats) -> None:
+    """Share out the multipliers of repeating rows, whose null vectors `solve` leaves in K."""
+    size = len(answer)
+    null = np.zeros((size, repeating))
+    for c in range(repeating):
+        length = 0.0
+        for i in range(size):
+            length += K[i, size - repeating + c] ** 2
+        for i in range(size):
+            null[order[i], c] = K[i, size - repeating + c] / np.sqrt(length)
+    normals, at = np.zeros(len(status), dtype=np.int64), n
+    for k in range(len(status)):
+        normals[k] = at
+        at += status[k]
+    share(answer, null, normals)
+
+
+@jit
+def share(lam: Floats, null: Floats, normals: Floats) -> None:
+    """Change multipliers along null vectors (columns, orthonormal) until no normal one pulls, or until
+    the pulls are the least that can be.
+
+    Contacts that repeat each other, as two of one wheel do along their chord, have forces that are
+    not unique; those are taken in which all push.
+    """
+    size = 0.0
+    for i in range(len(lam)):
+        size = max(size, abs(lam[i]))
+    for _ in range(2000):
+        least = 0.0
+        for c in range(null.shape[1]):
+            along = 0.0
+            for i in normals:
+                along += null[i, c] * max(0.0, 1e-9 * size - lam[i])
+            for i in range(len(lam)):
+                lam[i] += along * null[i, c]
+            least = max(least, abs(along))
+        if least <= 1e-13 * size:
+            break
 
 
 @jit
@@ -511,15 +556,20 @@ class Bundle:
         """The fields in order."""
         return (self.calls, self.tables, self.starts, self.features)
 
+    def only(self, k: int) -> "Bundle":
+        """Return contact k alone."""
+        one = slice(k, k + 1)
+        return Bundle(self.calls[one], self.tables, self.starts[one], self.features[one])
 
-def bundle(free: Free, contacts: list[tuple[int, str, Motion | None, Floats]]) -> Bundle:
-    """Return contacts, given as (wheel, kind, motion, numbers), for compiled code."""
-    made = [free.meetings[wheel, kind, motion] for wheel, kind, motion, _ in contacts]
+
+def bundle(free: Free, contacts: list[tuple[int, str, Motion | None, Floats, int]]) -> Bundle:
+    """Return contacts, given as (wheel, kind, motion, numbers, side), for compiled code."""
+    made = [free.meetings[wheel, kind, motion] for wheel, kind, motion, *_ in contacts]
     sizes = [len(m.table) for m in made]
     starts = np.cumsum([0, *sizes])[: len(made)].astype(np.int64)
     return Bundle(
         np.array([m.native.call for m in made], dtype=np.int64),
         np.concatenate([*(m.table for m in made), np.zeros(1)]),
         starts,
-        np.array([f for *_, f in contacts], dtype=float).reshape(len(contacts), 6),
+        np.array([[*f, side] for *_, f, side in contacts], dtype=float).reshape(-1, FEATURE),
     )

@@ -9,25 +9,28 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.derivation import Law
 from draisine.errors import (
     ConfigurationError,
     ContactSetError,
-    DraisineError,
+    DeadEndError,
     ParameterError,
     SimulationError,
+    TerrainError,
     ZenoError,
     did_you_mean,
 )
+from draisine.machine import State
 from draisine.simulation import flow, guards
 from draisine.simulation.free import free
 from draisine.simulation.look import BORDER, Closed, Contact, Look
 from draisine.simulation.mode import STATUS, Event, Mode
 from draisine.simulation.resolve import Resolver
-from draisine.simulation.step import Course, Options, Step
+from draisine.simulation.step import Course, Options, Step, locked
 from draisine.simulation.stretch import Stretch
 from draisine.simulation.trajectory import Trajectory
-from draisine.system import Floats, State, System
+from draisine.system import System
 from draisine.terrain import Terrain
 
 
@@ -60,7 +63,7 @@ class Run:
         self.resolver = Resolver(look, options)
         self.h = 1e-3
         self.stuck = 0
-        self.ended: dict[int, Contact] = {}
+        self.ended: dict[int, frozenset[Contact]] = {}
 
     # --- what is seen of a state
 
@@ -100,7 +103,7 @@ class Run:
         """Return whether a feature is there for a contact; one that a wheel has just left only if
         the wheel is well inside it again.
         """
-        left = self.ended.get(contact.wheel) == contact
+        left = contact in self.ended.get(contact.wheel, ())
         return self.look.excess(contact, row) <= (-BORDER if left else BORDER)
 
     def resolve(
@@ -123,13 +126,17 @@ class Run:
         try:
             outcome = self.resolver.resolve(t, self.y, self.closed, touching, avoid, slipping)
         except ContactSetError as error:
-            error.state, error.partial = self.state(), self.partial("no admissible contact set")
+            error.args = (f"at {t:.9g} s: {error}",)
+            error.state = self.state() if error.state is None else error.state
+            error.partial = self.partial("no admissible contact set")
             raise
         self.closed = outcome.closed
         self.y = look.settle(t, outcome.y, look.closing(self.closed))
         if start and not outcome.struck:
             self._open_arc()
             return
+        if kind == "lift-off" and not outcome.struck and self.mode == mode:
+            return  # it cannot be released: the next steps tell whether it is pulled
         after = self.energy(t, outcome.y)
         if outcome.struck:
             kind = "collision"
@@ -172,20 +179,20 @@ class Run:
     # --- arcs
 
     def _open_arc(self) -> None:
+        self.arc_closed = list(self.closed)
         self.times, self.samples = [self.t], [self.y.copy()]
 
     def _close_arc(self, event: Event | None) -> None:
         """Keep the arc that ends here; the next begins with the present state."""
         if self.times:
-            closed = self.arc_closed
-            self.times, times = [], self.times
-            look = self.look
+            closed, look = self.arc_closed, self.look
             names = tuple((look.key(c), STATUS[rows]) for c, rows, _ in closed)
+            count = min(len(self.times), len(self.samples))  # an interrupt may come between them
             self.arcs.append(
                 Stretch(
                     look.machine,
-                    np.array(times),
-                    np.array(self.samples),
+                    np.array(self.times[:count]),
+                    np.array(self.samples[:count]),
                     look.inputs,
                     tuple(closed),
                     look.terrain,
@@ -193,6 +200,7 @@ class Run:
                     look.stops,
                 )
             )
+            self.times = []
         if event is not None:
             self.events.append(event)
             self._open_arc()
@@ -207,6 +215,8 @@ class Run:
 
     def partial(self, outcome: str) -> Trajectory:
         """Return what was computed so far, the arc in the making included."""
+        if len(self.arcs) <= len(self.events) and not self.times:
+            self._open_arc()
         self._close_arc(None)
         return self.trajectory(outcome)
 
@@ -214,7 +224,6 @@ class Run:
         """Return the whole run."""
         self.begin()
         while self.t < self.until:
-            self.arc_closed = list(self.closed)
             done = self._arc()
             if done:
                 break
@@ -222,7 +231,7 @@ class Run:
                 raise ZenoError(
                     f"more than {self.options.events} events until {self.t:.9g} s; "
                     "a rest_speed turns small bounces into plastic impacts.",
-                    self.trajectory("too many events"),
+                    self.partial("too many events"),
                     self.state(),
                 )
         else:
@@ -249,16 +258,22 @@ class Run:
         """Move on until an event, and resolve it. Return whether the run has ended."""
         look = self.look
         stop = min(s for s in self.stops if s > self.t)
-        course, around = self._course(stop), look.centres(self.t, self.y)
+        course, around = self._course(stop), look.whereabouts(self.t, self.y)
         first, self.h = True, min(self.h, 1e-3)
         while self.t < stop:
             step = Step(course, self.t, self.y, self.h, first)
             found = step.first_event()
+            sunk = step.sunk(1.0 if found is None else found.part)
+            if sunk is not None:
+                self._look_closer(step, sunk)
+                continue
             if found is not None:
                 when, self.y = step.reach(found)
+                if (locked := step.pulled(when, self.y)) is not None:
+                    self._lock(step, when, locked)
                 self._keep(step, when)
                 self.t = step.t + when
-                self._mark()
+                self.mark()
                 self.stuck = 0 if when > 0 else self.stuck + 1
                 if self.stuck > 5:
                     self._give_up(found)
@@ -266,21 +281,33 @@ class Run:
             self._keep(step, step.h)
             self.t = stop if step.t + step.h >= stop else step.t + step.h
             self.y, self.h, first = step.end(step.h), step.proposal, False
-            moved = look.centres(self.t, self.y) - around
+            moved = look.whereabouts(self.t, self.y) - around
             if np.abs(moved).max(initial=0.0) > self.options.margin / 2:
                 course, around = self._course(stop), around + moved
-        self._mark()
+        self.mark()
         if self.t < self.until:
             self.resolve("input", [], frozenset())
         else:
             self._close_arc(None)
         return False
 
+    def _look_closer(self, step: Step, sunk: Contact) -> None:
+        """Make the next step shorter, so that what was missed is found; raise where nothing was."""
+        self.h = 0.2 * step.h
+        if self.h < 1e-8:
+            wheel, feature = self.look.key(sunk)
+            raise TerrainError(
+                f"wheel {wheel!r} sinks into {feature!r} without having touched it: it came over a "
+                "point of the ground that a disc cannot meet. That needs a torus: give the wheel a "
+                "crown."
+            )
+
     def _give_up(self, found: guards.Crossing) -> None:
         """Raise what stops a run that makes no progress."""
         if found.kind != "force":
             raise ZenoError(
-                f"the run makes no progress at {self.t:.9g} s.",
+                f"the run makes no progress at {self.t:.9g} s: events follow each other without end. "
+                "A rest_speed (m/s) turns slower bounces into plastic impacts.",
                 self.partial("no progress"),
                 self.state(),
             )
@@ -290,6 +317,19 @@ class Run:
             "into it if released: no contact set is admissible. Friction (a finite mu) may solve it.",
             state=self.state(),
         )
+        error.partial = self.partial("no admissible contact set")
+        raise error
+
+    def _lock(self, step: Step, when: float, k: int) -> None:
+        """Raise what stops a run in which a contact force jumps to a pull: a sliding contact locks.
+        The last state is the last one in which all contacts push.
+        """
+        state = self.state()
+        when, self.y = step.last_push(when)
+        self._keep(step, when)
+        self.t = step.t + when
+        self.mark()
+        error = locked(self.t, self.look.key(self.closed[k][0]), state)
         error.partial = self.partial("no admissible contact set")
         raise error
 
@@ -303,16 +343,17 @@ class Run:
             self.resolve("collision", [course.watch[found.contact]], frozenset())
         elif found.kind == "border":
             contact = self.closed[found.contact][0]
-            self.ended[contact.wheel] = contact
-            self.resolve("hand-over", [], frozenset([contact]))
+            ended = self.resolver.ending(self.t, self.y, contact)
+            self.ended[contact.wheel] = ended
+            self.resolve("hand-over", [], ended)
         else:
             kind = {"force": "lift-off", "cone": "slip", "slip": "stick"}[found.kind]
             self.resolve(kind, [self.closed[found.contact][0]], frozenset())
         return False
 
-    def _mark(self) -> None:
+    def mark(self) -> None:
         """Keep the present state as a sample, unless it is there."""
-        if self.t > self.times[-1]:
+        if self.times and self.t > self.times[-1]:
             self.times.append(self.t)
             self.samples.append(self.y.copy())
 
@@ -389,7 +430,16 @@ def simulate_on(
     run = Run(look, options, start, until, jumps, machine.enter(state, z))
     try:
         return run.go()
-    except DraisineError as error:
-        if isinstance(error, SimulationError) and error.partial is None:
+    except KeyboardInterrupt:
+        raise SimulationError(
+            f"the run was interrupted after {run.t:.6g} s of {until:.6g} s. "
+            "The part before is in the error's `partial`.",
+            run.partial("interrupted"),
+        ) from None
+    except TerrainError as error:
+        raise DeadEndError(f"at {run.t:.9g} s: {error}", run.partial(str(error))) from error
+    except SimulationError as error:
+        if error.partial is None:
+            run.mark()
             error.partial = run.partial(str(error))
         raise

@@ -6,23 +6,32 @@ from typing import Any
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
+from draisine.meeting import FEATURE
 from draisine.simulation import flow
 from draisine.simulation.free import Free
 from draisine.simulation.selection import Candidate, Key
-from draisine.system import Floats
 from draisine.terrain import Feature, Terrain
 
 BORDER = 1e-7
 """By how much a contact may lie beyond the borders of a feature that it touches."""
 
+SLACK = 1e-6
+"""By how many metres more than a wheel reaches features are looked for: what just touches is near."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, order=True)
 class Contact:
-    """A wheel on a feature, by index."""
+    """A wheel on a feature, by index.
+
+    Where a line has two points next to a torus, `side` tells them apart: 1 lies further along the
+    edge than the axle does, -1 less far. The only one is 0.
+    """
 
     wheel: int
     feature: int
+    side: int = 0
 
 
 Closed = tuple[Contact, int, float]
@@ -43,15 +52,15 @@ class Look:
         self.stops = dict(stops or {})
         self._ends = self._joint_ends()
         self.n, self.pose = machine.speeds, 7 + machine.joints
-        self.size = 3 * self.n + 26
-        self.x = np.zeros(1 + self.pose + self.n + machine.states + len(inputs) + 6)
+        self.size = 3 * self.n + 32
+        self.x = np.zeros(1 + self.pose + self.n + machine.states + len(inputs) + FEATURE)
         self.sizes = np.array([self.pose, self.n, machine.states], dtype=np.int64)
         motion = machine.motion
         self.motion: Any = (self.sizes, motion.native.call, motion.table, motion.native.size_out)
         self.longest = [float(wheel.radius) for wheel in machine.wheels]
         level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         count = len(machine.wheels)
-        self._level = flow.bundle(machine, [(w, "face", None, level) for w in range(count)])
+        self._level = flow.bundle(machine, [(w, "face", None, level, 0) for w in range(count)])
         for wheel in machine.wheels:
             self._check(wheel.name, float(wheel.crown))
 
@@ -78,12 +87,46 @@ class Look:
         return self._ends[contact] if contact in self._ends else self.terrain[contact.feature]
 
     def _check(self, name: str, crown: float) -> None:
-        """Raise where a wheel cannot meet features of this terrain."""
-        if crown > 0 and "edge" in self.terrain.kinds:
+        """Raise where a torus has no thickness to meet edges and vertices with."""
+        if crown == 0 and f"{name}.vertex" in self.machine.programs:
             raise TerrainError(
-                f"wheel {name!r}: a torus cannot meet the edges of this terrain; "
-                "use a disc (crown = 0)."
+                f"wheel {name!r}: a torus of crown 0 meets no edges; leave the crown out for a disc, "
+                "or give it a thickness."
             )
+
+    def check_plane(self, t: float, contact: Contact, row: Floats) -> None:
+        """Raise where an edge lies almost in the plane of a disc."""
+        feature = self.feature(contact)
+        if feature.kind != "edge" or not self._is_disc(contact.wheel):
+            return
+        e = feature.numbers[3:6]
+        if feature.motion is not None:
+            e = np.asarray(feature.motion(t)[0], float) @ e
+        if abs(self.axle(row) @ e) < 0.02:
+            wheel, name = self.key(contact)
+            raise TerrainError(
+                f"wheel {wheel!r}: the edge {name!r} lies almost in the plane of the disc; "
+                "that needs a torus: give the wheel a crown."
+            )
+
+    def check_end(self, t: float, y: Floats, contact: Contact) -> None:
+        """Raise where a disc has come to the end of an edge and would go on over a vertex."""
+        if self.feature(contact).kind != "edge" or not self._is_disc(contact.wheel):
+            return
+        row, at = self.meet(t, y, [contact])[0], 3 * self.n + 5
+        C, N = row[at + 15 : at + 18], row[at + 18 : at + 21]
+        for k in self.terrain.near(row[at : at + 3], 1e-6, t):
+            it = self.terrain[k]
+            here = it.kind == "vertex" and np.abs(it.numbers[:3] - C).max() < 1e-6
+            if here and it.motion == self.feature(contact).motion and it.excess(C, N) <= BORDER:
+                raise TerrainError(
+                    f"wheel {self.key(contact)[0]!r}: the disc comes onto {it.name!r}; "
+                    "that needs a torus: give the wheel a crown."
+                )
+
+    def _is_disc(self, wheel: int) -> bool:
+        """Return whether a wheel has no crown."""
+        return float(self.machine.wheels[wheel].crown) == 0.0
 
     def speeds(self, y: Floats) -> Floats:
         """Return v of y."""
@@ -94,15 +137,16 @@ class Look:
         joint = contact.wheel - len(self.machine.wheels)
         if joint >= 0:
             return self.machine.system.model.joints[joint].name, self.feature(contact).name
-        return self.machine.wheels[contact.wheel].name, self.feature(contact).name
+        sign = {0: "", 1: "+", -1: "-"}[contact.side]
+        return self.machine.wheels[contact.wheel].name, self.feature(contact).name + sign
 
     def bundle(self, contacts: Iterable[Contact]) -> flow.Bundle:
         """Return contacts for compiled code."""
-        triples = []
+        made = []
         for contact in contacts:
-            feature = self.feature(contact)
-            triples.append((contact.wheel, feature.kind, feature.motion, feature.numbers))
-        return flow.bundle(self.machine, triples)
+            it = self.feature(contact)
+            made.append((contact.wheel, it.kind, it.motion, it.numbers, contact.side))
+        return flow.bundle(self.machine, made)
 
     def fill(self, t: float, y: Floats) -> None:
         """Put a state in place for compiled code."""
@@ -158,6 +202,26 @@ class Look:
         flow.meet(*(self.x, *self._level.arguments, seen))
         return seen[:, 3 * self.n + 11 : 3 * self.n + 14]
 
+    def whereabouts(self, t: float, y: Floats) -> Floats:
+        """Return the wheels' centres in the world and as each moving ground sees them."""
+        return self._seen_by_grounds(t, self.centres(t, y))
+
+    def ground_speed(self, t: float, y: Floats) -> float:
+        """Return how fast moving grounds pass the wheels' centres."""
+        if not self.terrain.motions:
+            return 0.0
+        soon, centres = 1e-6, self.centres(t, y)
+        change = self._seen_by_grounds(t + soon, centres) - self._seen_by_grounds(t, centres)
+        return float(np.abs(change).max(initial=0.0)) / soon
+
+    def _seen_by_grounds(self, t: float, places: Floats) -> Floats:
+        """Return places of the world in its own frame, then in that of each motion at a time."""
+        out = [places]
+        for motion in self.terrain.motions:
+            R, p = (np.asarray(x, float) for x in motion(t))
+            out.append((places - p) @ R)
+        return np.array(out)
+
     def reach(self, contact: Contact) -> float:
         """Return how deep a contact may be at most: a wheel's radius."""
         wheel = contact.wheel
@@ -169,13 +233,17 @@ class Look:
         """
         out = list(self._ends)
         for w, centre in enumerate(self.centres(t, y)):
-            found = self.terrain.near(centre, self.longest[w] + margin)
-            out += [
-                Contact(w, f)
-                for f in found
-                if (w, self.terrain[f].kind, None) in self.machine.meetings
-            ]
+            reach = self.longest[w] + margin + SLACK
+            for f in self.terrain.near(centre, reach, t):
+                kind = self.terrain[f].kind
+                if (w, kind, None) in self.machine.meetings:
+                    out += [Contact(w, f, side) for side in self._sides(w, kind)]
         return out
+
+    def _sides(self, wheel: int, kind: str) -> tuple[int, ...]:
+        """Return which points of a feature a wheel may touch."""
+        ring = self.machine.wheels[wheel].crown not in (0.0, self.longest[wheel])
+        return (0, 1, -1) if kind == "edge" and ring else (0,)
 
     def gap(self, row: Floats) -> float:
         """Return the gap in what a contact looks like."""
@@ -186,9 +254,16 @@ class Look:
         return float(row[3 * self.n + 4] * (row[: self.n] @ v - row[3 * self.n + 17]))
 
     def excess(self, contact: Contact, row: Floats) -> float:
-        """Return by how much a contact is beyond the borders of its feature."""
-        at = 3 * self.n + 20
-        return self.feature(contact).excess(row[at : at + 3], row[at + 3 : at + 6])
+        """Return by how much a contact is beyond the borders of its feature: those of the terrain,
+        and where an edge begins or ceases to have two points next to a torus, eq. [edge-fold].
+        """
+        at, feature = 3 * self.n + 20, self.feature(contact)
+        beyond = feature.excess(row[at : at + 3], row[at + 3 : at + 6])
+        fold = row[at + 9 : at + 12]
+        if not fold.any():
+            return beyond
+        lone = float(np.cbrt(fold[:2] ** 2).sum() ** 1.5 - fold[2])
+        return max(beyond, lone if contact.side else -lone)
 
     def carried(self, row: Floats) -> Floats:
         """Return the ground's own velocity (normal, along, across) in what a contact looks like."""
@@ -200,9 +275,7 @@ class Look:
 
     def axes(self, row: Floats) -> Floats:
         """Return the contact's directions (normal, along, across) as rows, in world axes."""
-        N = row[3 * self.n + 8 : 3 * self.n + 11]
-        x = np.cross(self.axle(row), N)
-        along = x / np.linalg.norm(x)
+        N, along = row[3 * self.n + 8 : 3 * self.n + 11], row[3 * self.n + 26 : 3 * self.n + 29]
         return np.array([N, along, np.cross(N, along)])
 
     def above(self, contact: Contact, row: Floats) -> bool:
@@ -227,16 +300,24 @@ class Look:
 
     def nearest(self, t: float, y: Floats, closed: Sequence[Closed]) -> list[tuple[float, Floats]]:
         """Return gap and contact point per wheel: the closed contact's, or the nearest valid one's."""
-        near = self.near(t, y, 1.0)
+        out = self._nearest(t, y, closed, 0.05)
+        if all(gap <= 0.05 for gap, _ in out):
+            return out
+        return self._nearest(t, y, closed, 1.0)
+
+    def _nearest(
+        self, t: float, y: Floats, closed: Sequence[Closed], margin: float
+    ) -> list[tuple[float, Floats]]:
+        """Return gap and contact point per wheel among what is nearer than a margin."""
+        near = self.near(t, y, margin)
         seen = self.meet(t, y, near)
         out = [(np.inf, np.full(3, np.nan)) for _ in self.machine.wheels]
         shut = {contact for contact, *_ in closed}
         at = 3 * self.n + 5
         for contact, row in zip(near, seen, strict=True):
             gap = self.gap(row)
-            if contact in self._ends:
+            if contact in self._ends or not gap < out[contact.wheel][0]:
                 continue
-            valid = contact in shut or (gap > -1e-6 and self.excess(contact, row) <= BORDER)
-            if valid and np.isfinite(gap) and gap < out[contact.wheel][0]:
+            if contact in shut or (gap > -1e-6 and self.excess(contact, row) <= BORDER):
                 out[contact.wheel] = (gap, row[at : at + 3].copy())
         return out

@@ -7,20 +7,27 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from draisine.errors import TerrainError
+from draisine.compiled import Floats
+from draisine.errors import ContactSetError
 from draisine.registry import find
-from draisine.simulation.impacts.moreau import single
 from draisine.simulation.impacts.resolution import complete
 from draisine.simulation.look import Closed, Contact, Look
 from draisine.simulation.selection import Candidate, Choice, Key, Trial, carry, rub
 from draisine.simulation.step import SLIP, Options
-from draisine.system import Floats
 
 TOUCH = 1e-10
 """Gaps up to this many metres (per m/s of approach) belong to the same event."""
 
+SOON = 1e-7
+"""By how many seconds one looks ahead for the feature that a wheel comes onto."""
+
 STILL = 1e-9
 """Normal contact velocities below this many m/s are none."""
+
+RISE = 3e-7
+"""A contact that parts slower than this many m/s and is pressed back rises by less than gaps can
+tell: it stays closed.
+"""
 
 DRIFTING = 0.5 * SLIP
 """Tangential contact velocities above this many m/s are slip."""
@@ -58,51 +65,59 @@ class Resolver:
         """
         look, v = self.look, self.look.speeds(y)
         known = {*(c for c, *_ in closed), *fired} - ended
-        near = sorted({*look.near(t, y, 0.0), *known} - ended, key=lambda c: (c.wheel, c.feature))
+        near = sorted({*look.near(t, y, 0.0), *known} - ended)
         out = []
         for contact, row in zip(near, look.meet(t, y, near), strict=True):
             reach = TOUCH * (1.0 + abs(look.rate(row, v)))
             if contact in known or (abs(look.gap(row)) <= reach and valid(contact, row)):
-                self._check(contact, row)
+                look.check_plane(t, contact, row)
                 out.append((contact, row))
+        for contact in ended:
+            if not any(other.wheel == contact.wheel for other, _ in out):
+                look.check_end(t, y, contact)
         return self._ahead(t, y, out)
+
+    def ending(self, t: float, y: Floats, contact: Contact) -> frozenset[Contact]:
+        """Return a contact whose feature ends, with all that end under the same wheel at once: a face
+        and its edge, where the wheel runs along the seam.
+        """
+        look = self.look
+        near = [c for c in look.near(t, y, 0.0) if c.wheel == contact.wheel]
+        now, soon = look.meet(t, y, near), self._soon(t, y, near)
+        return frozenset(
+            c
+            for c, row, later in zip(near, now, soon, strict=True)
+            if c == contact
+            or (abs(look.gap(row)) <= TOUCH and look.excess(c, later) > max(look.excess(c, row), 0))
+        )
+
+    def _soon(self, t: float, y: Floats, contacts: Sequence[Contact]) -> Floats:
+        """Return what contacts look like a little later."""
+        soon = y.copy()
+        soon[: self.look.pose] += SOON * self.look.dynamics(t, y)["flow"]
+        return self.look.meet(t + SOON, soon, contacts)
 
     def _ahead(
         self, t: float, y: Floats, touching: Sequence[tuple[Contact, Floats]]
     ) -> list[Contact]:
-        """Return the contacts, of coplanar faces under one wheel only the one that the wheel is
-        about to be on.
+        """Return the contacts; of those of one wheel at one point with the same normal (coplanar faces, a
+        face and its edge, edges at a vertex) only the one that the wheel is about to be on.
         """
-        look = self.look
-        soon = y.copy()
-        soon[: look.pose] += 1e-7 * look.dynamics(t, y)["flow"]
-        rows = look.meet(t, soon, [contact for contact, _ in touching])
-        best: dict[tuple[int, tuple[float, ...]], tuple[float, Contact]] = {}
-        out = []
+        look, rows = self.look, self._soon(t, y, [contact for contact, _ in touching])
+        kept: list[tuple[Contact, Floats, float]] = []
         for (contact, row), later in zip(touching, rows, strict=True):
-            if look.feature(contact).kind != "face":
-                out.append(contact)
-                continue
-            group = (contact.wheel, tuple(np.round(look.axes(row)[0], 9).tolist()))
-            beyond = look.excess(contact, later)
-            if group not in best or beyond < best[group][0]:
-                best[group] = (beyond, contact)
-        kept = {contact for _, contact in best.values()} | set(out)
-        return [contact for contact, _ in touching if contact in kept]
-
-    def _check(self, contact: Contact, row: Floats) -> None:
-        """Raise where an edge lies in the plane of a disc."""
-        feature = self.look.feature(contact)
-        if (
-            feature.kind == "edge"
-            and feature.motion is None
-            and abs(self.look.axle(row) @ feature.numbers[3:]) < 0.02
-        ):
-            wheel, name = self.look.key(contact)
-            raise TerrainError(
-                f"wheel {wheel!r}: the edge {name!r} lies almost in the plane of the disc; "
-                "that needs a torus."
-            )
+            point = row[3 * look.n + 5 : 3 * look.n + 8]
+            N, beyond = np.append(look.axes(row)[0], point), look.excess(contact, later)
+            same = [
+                k
+                for k, (other, normal, _) in enumerate(kept)
+                if other.wheel == contact.wheel and np.abs(N - normal).max() < 1e-8
+            ]
+            if not same:
+                kept.append((contact, N, beyond))
+            elif beyond < kept[same[0]][2]:
+                kept[same[0]] = (contact, N, beyond)
+        return [contact for contact, *_ in kept]
 
     def resolve(
         self,
@@ -136,7 +151,11 @@ class Resolver:
         )
         after = y.copy()
         after[look.pose : look.pose + look.n] = blow.chosen.result
-        after, kept = self._carry(t, after, touching, avoid, slipping)
+        try:
+            after, kept = self._carry(t, after, touching, avoid, slipping)
+        except ContactSetError as error:
+            error.state = look.machine.leave(after)
+            raise
         return Outcome(after, kept, True, blow.chosen.pushes, blow.trials)
 
     def _candidates(self, t: float, y: Floats, touching: Sequence[Contact]) -> list[Candidate]:
@@ -200,7 +219,7 @@ class Resolver:
         held = [
             (contact, replace(k, rows=1 if k.mu == 0 or _slips(k, v) else 3))
             for contact, k in zip(touching, self._candidates(t, y, touching), strict=True)
-            if k.relative(v)[0] <= STILL
+            if k.relative(v)[0] <= RISE
         ]
         if not any(0 < k.mu < np.inf for _, k in held):
             names = frozenset(look.key(c) for c in avoid)
@@ -210,10 +229,12 @@ class Resolver:
         M = parts["M"].reshape(look.n, look.n)
         driven, targets = look.machine.driven, parts["driven"]
         candidates = [k for _, k in held]
-        forces, vdot = rub(M, parts["F"], v, driven, targets, candidates, single)
+        broken = frozenset(look.key(c) for c in slipping)
+        forces, vdot = rub(M, parts["F"], v, driven, targets, candidates, broken)
         kept: list[tuple[Contact, Candidate]] = []
         for (contact, k), push in zip(held, forces, strict=True):
-            if push[0] > (1e-7 if contact in avoid else 0.0):
+            stays = contact not in avoid and k.C[0] @ vdot - k.c[0] <= 1e-9  # without a force
+            if push[0] > (1e-7 if contact in avoid else 0.0) or stays:
                 kept.append((contact, _begin(k, push, vdot, contact in slipping)))
         y = self._hold(t, y, [k for _, k in kept])
         return y, [(c, k.rows, k.mu) for c, k in kept]
@@ -257,5 +278,7 @@ def _begin(k: Candidate, push: Floats, vdot: Floats, slipping: bool) -> Candidat
         return k
     slip = k.C[1:] @ vdot - k.c[1:]
     speed = float(np.linalg.norm(slip))
+    if speed <= 1e-9 * (1.0 + size) and size == 0:
+        return k
     way = slip / speed if speed > 1e-9 * (1.0 + size) else -push[1:] / size
     return replace(k, rows=1, way=way)

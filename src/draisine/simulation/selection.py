@@ -11,8 +11,16 @@ from itertools import combinations
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.errors import ContactSetError
-from draisine.system import Floats
+from draisine.simulation.coulomb import Touch, together
+from draisine.simulation.flow import share
+
+REPEATS = 1e-9
+"""Rows whose singular values are below this part of the largest repeat others."""
+
+PULL = 5e-7
+"""Forces (N) and impulses (N s) below minus this never count as rounding."""
 
 Key = tuple[str, str]
 """A contact: the names of a wheel and of the feature that it touches."""
@@ -107,7 +115,8 @@ def choose(
                 at += contact.rows
             away = {c.key: level(c, result) for c in candidates if c.key not in pushes}
             scale = max([abs(p[0]) for p in pushes.values()], default=0.0)
-            pushing = all(p[0] >= -tolerance * (1.0 + scale) for p in pushes.values())
+            least = -min(tolerance * (1.0 + scale), PULL)
+            pushing = all(p[0] >= least for p in pushes.values())
             parting = all(x >= -tolerance for x in away.values())
             trial = Trial(tuple(pushes), pushes, away, result, pushing and parting)
             trials.append(((redundant, len(avoid & pushes.keys()), -size), trial))
@@ -132,34 +141,26 @@ def saddle(
     n, m = len(right), len(c)
     if m == 0:
         return np.linalg.solve(M, right), np.zeros(0), False
-    rank = np.linalg.matrix_rank(C / np.linalg.norm(C, axis=1)[:, None], tol=1e-8)
-    K = np.block([[M, -G], [C, np.zeros((m, m))]])
+    U, s, _ = np.linalg.svd(C, full_matrices=False)
+    rank = int((s > REPEATS * s[0]).sum())
+    if rank < m:  # combinations of rows that are independent
+        C, G, c, U = U[:, :rank].T @ C, G @ U[:, :rank], U[:, :rank].T @ c, U[:, :rank]
+    K = np.block([[M, -G], [C, np.zeros((rank, rank))]])
     b = np.concatenate([right, c])
-    if rank == m:
-        x = np.linalg.solve(K, b)
-        x = x + np.linalg.solve(K, b - K @ x)
-        return x[:n], x[n:], False
-    x = np.linalg.lstsq(K, b, rcond=1e-11)[0]
-    return x[:n], x[n:], True
+    x = np.linalg.solve(K, b)
+    x = x + np.linalg.solve(K, b - K @ x)
+    return x[:n], x[n:] if rank == m else U @ x[n:], rank < m
 
 
 def spread_push(C: Floats, normals: Sequence[int], lam: Floats) -> Floats:
-    """Return multipliers of repeating rows with the same effect as lam whose least normal one is as
-    large as can be (along one free direction).
+    """Return multipliers of repeating rows with the same effect as lam in which none of the normal
+    ones pulls, if there are such.
     """
     U, s, _ = np.linalg.svd(C)
-    rank = int((s > 1e-9 * s[0]).sum())
-    if rank == len(C):
-        return lam
-    free = U[:, -1]
-    best, least = lam, min(lam[list(normals)])
-    for i in normals:
-        for j in normals:
-            if abs(free[i] - free[j]) > 1e-12:
-                moved = lam + free * ((lam[j] - lam[i]) / (free[i] - free[j]))
-                if min(moved[list(normals)]) > least:
-                    best, least = moved, min(moved[list(normals)])
-    return best
+    rank = int((s > REPEATS * s[0]).sum())
+    out = lam.copy()
+    share(out, np.ascontiguousarray(U[:, rank:]), np.array(normals, dtype=np.int64))
+    return out
 
 
 def carry(
@@ -196,43 +197,32 @@ def rub(
     driven: Floats,
     targets: Floats,
     candidates: Sequence[Candidate],
-    solve: Callable[[Floats, Floats, float], Floats | None],
+    broken: frozenset[Key] = frozenset(),
 ) -> tuple[list[Floats], Floats]:
     """Return the contact forces with Coulomb friction, and vdot, eq. [coulomb]: contacts that do not
     slip choose between rest, rolling and the onset of slip; those that slip are dragged.
 
-    `solve(W, b, mu)` gives the force of a single contact with the separation `W lam + b`; contacts
-    are solved one after the other until nothing changes.
+    The `broken` ones do not hold: their friction has just reached its limit.
     """
     n, fixed = len(v), np.eye(len(v))[driven]
     K = np.block([[M, -fixed.T], [fixed, np.zeros((len(driven),) * 2)]])
     G = np.hstack([k.column(v) for k in candidates])
     C = np.vstack([k.held for k in candidates])
     c = np.concatenate([k.c[: k.rows] for k in candidates])
-    right = np.concatenate([-F, targets])
-    alone = np.linalg.solve(K, right)[:n]
+    alone = np.linalg.solve(K, np.concatenate([-F, targets]))[:n]
     B = np.linalg.solve(K, np.vstack([G, np.zeros((len(driven), G.shape[1]))]))[:n]
-    W, b = C @ B, C @ alone - c
-    at = np.cumsum([0, *(k.rows for k in candidates)])
-    lam = np.zeros(len(b))
-    for _ in range(5000):
-        change = 0.0
-        for i, k in enumerate(candidates):
-            own = slice(at[i], at[i + 1])
-            rest = W[own] @ lam + b[own] - W[own, own] @ lam[own]
-            if k.rows == 1:
-                ok = W[own, own][0, 0] > 0
-                new = np.maximum(0.0, -rest / W[own, own][0]) if ok else None
-            else:
-                new = solve(W[own, own], rest, k.mu)
-            if new is None:
-                names = ":".join(k.key)
-                raise ContactSetError(f"contact {names}: no force satisfies the law of friction.")
-            change = max(change, float(np.abs(new - lam[own]).max()))
-            lam[own] = new
-        if change <= 1e-11 * (1.0 + np.abs(lam).max()):
-            break
-    return [lam[at[i] : at[i + 1]] for i in range(len(candidates))], alone + B @ lam
+    starts = _normals(candidates)
+    touches = [
+        Touch(at, k.rows, k.mu, k.key in broken) for at, k in zip(starts, candidates, strict=True)
+    ]
+    lam = together(C @ B, C @ alone - c, touches, 1e-13)
+    if lam is None:
+        names = ", ".join(":".join(k.key) for k in candidates)
+        raise ContactSetError(
+            f"no forces at the contacts {names} satisfy the law of friction: a sliding contact locks "
+            "(Painleve's paradox). A smaller mu may solve it."
+        )
+    return [lam[touch.own] for touch in touches], alone + B @ lam
 
 
 def _normals(closed: Sequence[Candidate]) -> list[int]:

@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from draisine.errors import SimulationError
+from draisine.compiled import Floats
+from draisine.errors import ContactSetError, SimulationError
+from draisine.machine import State
 from draisine.simulation import flow, guards
 from draisine.simulation.look import Closed, Contact, Look
-from draisine.system import Floats
+from draisine.simulation.selection import Key
 
 PARTS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 """Where in a step the guards are looked at."""
@@ -18,6 +20,19 @@ PARTS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
 SLIP = 1e-5
 """The slip in m/s with which a contact begins to slide; below a tenth of it, it sticks. Less would
 make the direction of friction stiff.
+"""
+
+
+PULL = 1e-6
+"""Forces below minus this many N are pulls: no accepted state has one."""
+
+
+SUNK = 5e-10
+"""No accepted state has a gap this many metres below zero."""
+
+LOCKS = 0.1
+"""A sliding contact is about to lock where friction leaves less than this part of its inverse
+inertia.
 """
 
 
@@ -54,6 +69,15 @@ class Course:
     valid: Callable[[Contact, Floats], bool]
 
 
+def locked(t: float, key: Key, state: State) -> ContactSetError:
+    """Return the error of a sliding contact whose force grows without bound."""
+    return ContactSetError(
+        f"at {t:.9g} s: the force on wheel {key[0]!r}, which slides on {key[1]!r}, grows without "
+        "bound: it locks (Painleve's paradox). A smaller mu may solve it.",
+        state=state,
+    )
+
+
 class Step:
     """One step with its dense output; it keeps its start, so that events inside it can be reached by
     steps of their own. `first` tells that it begins an arc.
@@ -67,15 +91,30 @@ class Step:
         self.new, self.K, self.F = np.empty(n), np.empty((16, n)), np.empty((7, n))
         self.lam, self.seen = np.zeros((k, 3)), np.empty((k, look.size))
         look.fill(t, y)
-        speed = float(np.abs(look.speeds(y)[:6]).max(initial=0.0))
+        speed = float(np.abs(look.speeds(y)[:6]).max(initial=0.0)) + look.ground_speed(t, y)
         longest = options.margin / (2.0 * max(speed, 1e-9))
         start = (t, h, course.stop, longest, y, self.new, self.K, self.F, look.x, self.lam)
         rest = (self.seen, options.rtol, options.atol, *look.motion, *self.closing, *flow.METHOD)
         wrong, self.h, self.proposal = flow.advance(*(*start, *rest))
-        if wrong:
-            why = "its contacts contradict each other" if wrong == 1 else "no step is small enough"
-            raise SimulationError(f"the run stopped at {t:.9g} s: {why}.")
         self.last = float(np.nextafter(course.stop, t))
+        if wrong:
+            self._fail(wrong)
+
+    def _fail(self, wrong: int) -> None:
+        """Raise why there is no step: most often a sliding contact locks, whose force grows while
+        the part of its inverse inertia that friction leaves goes to zero.
+        """
+        look = self.look
+        M = look.dynamics(self.t, self.y)["M"].reshape(look.n, look.n)
+        rows = look.meet(self.t, self.y, [contact for contact, *_ in self.course.closed])
+        for (contact, held, mu), row in zip(self.course.closed, rows, strict=True):
+            k = look.candidate(contact, row, mu, held)
+            if held == 1 and 0 < mu < np.inf:
+                C, G = k.C[0], k.column(look.speeds(self.y))[:, 0]
+                if C @ np.linalg.solve(M, G) < LOCKS * (C @ np.linalg.solve(M, C)):
+                    raise locked(self.t, k.key, look.machine.leave(self.y))
+        why = "its contacts contradict each other" if wrong == 1 else "no step is small enough"
+        raise SimulationError(f"the run stopped at {self.t:.9g} s: {why}.")
 
     def end(self, h: float) -> Floats:
         """Return the state after a step of length h from the same start, contacts settled."""
@@ -88,12 +127,12 @@ class Step:
 
     # --- guards, over the part of the step
 
-    def _survey(self, parts: Floats) -> tuple[Floats, Floats]:
-        """Return states and what the watched contacts look like at parts of the step."""
+    def _survey(self, parts: Floats, watched: flow.Bundle) -> tuple[Floats, Floats]:
+        """Return states and what contacts look like at parts of the step."""
         states = np.empty((len(parts), len(self.y)))
-        seen = np.empty((len(parts), len(self.course.watch), self.look.size))
+        seen = np.empty((len(parts), len(watched.calls), self.look.size))
         dense = (self.t, self.h, self.last, self.y, self.F, parts, states, self.look.x)
-        flow.survey(*(*dense, *self.course.watched.arguments, seen))
+        flow.survey(*(*dense, *watched.arguments, seen))
         return states, seen
 
     def _forces(self, parts: Floats) -> tuple[Floats, Floats, Floats]:
@@ -109,31 +148,40 @@ class Step:
     def first_event(self) -> guards.Crossing | None:
         """Return the first event inside the step, if any."""
         found: list[guards.Crossing] = []
-        states, seen = self._survey(PARTS)
+        states, seen = self._survey(PARTS, self.course.watched)
         found += self._falls(states)
         n, pose = self.look.n, self.look.pose
         v = states[:, pose : pose + n]
         gaps = seen[:, :, 3 * n + 3]
         normal = np.einsum("pkn,pn->pk", seen[:, :, :n], v) - seen[:, :, 3 * n + 17]
         rates = seen[:, :, 3 * n + 4] * normal
-        for k in range(len(self.course.watch)):
-            least = gaps[:, k].min()
-            if least < 0 or (
-                least < self.h * np.abs(rates[:, k]).max()
-                and (rates[:-1, k] * rates[1:, k]).min() < 0
-            ):
-                found += self._collisions(k, gaps[:, k], rates[:, k])
+        for k in guards.suspects(gaps, rates, self.h):
+            found += self._collisions(k, gaps[:, k], rates[:, k])
         if self.course.closed:
             found += self._endings()
         return min(found, key=lambda c: c.part, default=None)
 
+    def sunk(self, part: float) -> Contact | None:
+        """Return a watched contact that is deep in the ground at a part of the step: what led there
+        was missed between samples, or there is nothing that a wheel of this shape could meet.
+        """
+        look = self.look
+        seen = self._survey(np.array([part]), self.course.watched)[1][0]
+        gaps = seen[:, 3 * look.n + 3]
+        for k in np.flatnonzero((gaps < -SUNK) & np.isfinite(gaps)).tolist():
+            contact, row = self.course.watch[k], seen[k]
+            inside = gaps[k] > -look.reach(contact) and look.above(contact, row)
+            if inside and look.excess(contact, row) < -1e-6:
+                return contact
+        return None
+
     def _collisions(self, k: int, gaps: Floats, rates: Floats) -> list[guards.Crossing]:
         """Return where a watched contact closes, the first time that its feature is there."""
-        look, contact = self.look, self.course.watch[k]
+        look, contact, alone = self.look, self.course.watch[k], self.course.watched.only(k)
 
         def at(part: float) -> tuple[Floats, Floats]:
-            states, seen = self._survey(np.array([part]))
-            return states[0], seen[0, k]
+            states, seen = self._survey(np.array([part]), alone)
+            return states[0], seen[0, 0]
 
         def gap(part: float) -> float:
             return look.gap(at(part)[1])
@@ -214,6 +262,8 @@ class Step:
             return 0.0, self.y.copy()
         h = found.part * self.h
         nudge = min(1e-4, 0.1 * found.part)
+        if found.kind == "border":
+            nudge = -nudge  # before it, a contact on a seam is at zero all the time
         slope = (found.guard(found.part) - found.guard(found.part - nudge)) / (nudge * self.h)
         for _ in range(3):
             at = self.end(h)
@@ -222,6 +272,26 @@ class Step:
                 break
             h = min(max(h - value / slope, 0.0), self.h)
         return h, self.end(h)
+
+    def pulled(self, h: float, y: Floats) -> int | None:
+        """Return the closed contact that pulls most at a state of the step, if one does."""
+        if not self.course.closed:
+            return None
+        t = min(self.t + h, self.last)
+        normal = self.look.accelerate(t, y, self.course.closed)[1][:, 0]
+        least = int(normal.argmin())
+        return least if normal[least] < -PULL else None
+
+    def last_push(self, h: float) -> tuple[float, Floats]:
+        """Return time since the step's start and state, the last before h where no contact pulls."""
+        low = 0.0
+        for _ in range(60):
+            middle = 0.5 * (low + h)
+            if self.pulled(middle, self.end(middle)) is None:
+                low = middle
+            else:
+                h = middle
+        return low, self.end(low) if low > 0 else self.y.copy()
 
     def _value(self, found: guards.Crossing, h: float, y: Floats) -> float:
         """Return a guard at a state that was reached by a step."""

@@ -10,12 +10,14 @@ from itertools import pairwise
 
 import numpy as np
 
+from draisine.compiled import Floats
 from draisine.derivation import Law
 from draisine.errors import ParameterError
+from draisine.machine import State
 from draisine.simulation.free import Free, free
 from draisine.simulation.impacts.moreau import contact_impulses, delassus
 from draisine.simulation.look import Contact, Look
-from draisine.system import Floats, State, System
+from draisine.system import System
 from draisine.terrain import Terrain
 
 
@@ -64,12 +66,11 @@ def simulate_by_steps(
     count = int(np.ceil((until - start) / h - 1e-9))
     times = start + np.arange(count + 1) * ((until - start) / count)
     states, impulses = [y], []
-    known: dict[Contact, Floats] = {}
     for t, after in pairwise(times):
-        y, known = _step(look, float(t), float(after - t), y, known, mu, normal)
+        y, pushes = _step(look, float(t), float(after - t), y, mu, normal)
         states.append(y)
         total = np.zeros((len(machine.wheels), 3))
-        for contact, push in known.items():
+        for contact, push in pushes.items():
             total[contact.wheel] += push
         impulses.append(total)
     return Steps(machine, times, np.array(states), np.array(impulses))
@@ -80,7 +81,6 @@ def _step(
     t: float,
     h: float,
     y: Floats,
-    known: dict[Contact, Floats],
     mu: float,
     normal: float,
 ) -> tuple[Floats, dict[Contact, Floats]]:
@@ -107,9 +107,7 @@ def _step(
     b = C @ alone - ground
     b[::3] += normal * np.minimum(C[::3] @ v - ground[::3], 0.0)
     W, back = delassus(M, C, driven)
-    first = [known.get(near[k], np.zeros(3)) for k in touching]
-    guess = np.concatenate([np.zeros(0), *first])
-    Lam = contact_impulses(W, b, [mu] * len(touching), 1e-12, start=guess)
+    Lam = contact_impulses(W, b, [mu] * len(touching), 1e-12)
     after = half.copy()
     after[pose : pose + n] = alone + back @ Lam
     after[:pose] += 0.5 * h * look.dynamics(t + 0.5 * h, after)["flow"]

@@ -105,7 +105,7 @@ def vertex(
     return Feature(name, "vertex", numbers, np.array(rows).reshape(len(rows), 7), q, q)
 
 
-def moving(feature: Feature, motion: Motion) -> Feature:
+def carried(feature: Feature, motion: Motion) -> Feature:
     """Return a feature that is carried along by a motion; it counts as near everything."""
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     return replace(feature, motion=motion, low=low, high=high)

@@ -23,8 +23,8 @@ def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
         raise DataError(f"{file.name}: not a mesh; known are {', '.join(sorted(readers))}.")
     try:
         points, triangles = readers[file.suffix.lower()](file.read_bytes())
-    except (ValueError, IndexError, KeyError) as error:
-        raise DataError(f"{file.name} is damaged: {error}") from error
+    except (ValueError, IndexError, KeyError, StopIteration) as error:
+        raise DataError(f"{file.name} is damaged: {error or 'it ends too early'}") from error
     if not len(triangles):
         raise DataError(f"{file.name} holds no triangles.")
     return Mesh(points * scale, triangles)
@@ -67,7 +67,8 @@ def _fan(ring: list[int]) -> list[list[int]]:
 
 def _ply(data: bytes) -> tuple[Floats, Ints]:
     """Return points and triangles of a PLY file."""
-    head, _, body = data.partition(b"end_header\n")
+    head, _, rest = data.partition(b"end_header")
+    body = rest.partition(b"\n")[2]
     lines = [line.split() for line in head.decode("ascii").splitlines()]
     if lines[0] != ["ply"]:
         raise ValueError("no PLY header")

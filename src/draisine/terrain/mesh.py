@@ -189,9 +189,21 @@ class Mesh(Terrain):
 
     def _vertex(self, k: int) -> Feature:
         p = int(self.corners[k])
-        at = self.convex[(self.ends[self.convex] == p).any(axis=1)]
-        far = np.where(self.ends[at, 0] == p, self.ends[at, 1], self.ends[at, 0])
-        return vertex(f"vertex {p}", self.points[p], list(self.points[far] - self.points[p]))
+        order, starts = self._edges_at
+        at = order[starts[p] : starts[p + 1]] % len(self.ends)
+        far = self.ends[at].sum(axis=1) - p
+        beyond = -self.normals[self.left[at[self.right[at] < 0]]]  # a sheet has one side only
+        out = [*(self.points[far] - self.points[p]), *beyond]
+        return vertex(f"vertex {p}", self.points[p], out)
+
+    @cached_property
+    def _edges_at(self) -> tuple[Ints, Ints]:
+        """The edges at each point, one point after the other (counted on by their number for the
+        second end), and where each point's begin.
+        """
+        ends = self.ends.T.ravel()
+        order = np.argsort(ends, kind="stable")
+        return order, np.searchsorted(ends[order], np.arange(len(self.points) + 1))
 
     # --- the broad phase
 
@@ -231,7 +243,7 @@ class Mesh(Terrain):
         out[self.convex] = self.faces + np.arange(len(self.convex))
         return out
 
-    def near(self, centre: Floats, reach: float) -> list[int]:
+    def near(self, centre: Floats, reach: float, t: float = 0.0) -> list[int]:
         """Return the features of the triangles whose boxes come within `reach` of a point."""
         origin, size, shape, starts, content = self._grid
         a = np.clip(((centre[:2] - reach - origin) / size).astype(np.int64), 0, shape - 1)

@@ -34,7 +34,7 @@ class Terrain:
         """The motions of its moving features, each once."""
         return tuple(dict.fromkeys(f.motion for f in self.features if f.motion is not None))
 
-    def near(self, centre: Floats, reach: float) -> list[int]:
-        """Return the features whose boxes come within `reach` of a point."""
+    def near(self, centre: Floats, reach: float, t: float = 0.0) -> list[int]:
+        """Return the features whose boxes come within `reach` of a point at a time."""
         outside = np.maximum(self._low - centre, centre - self._high)
         return np.flatnonzero(outside.max(axis=1) <= reach).tolist()

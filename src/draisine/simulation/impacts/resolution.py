@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from draisine.compiled import Floats
-from draisine.simulation.selection import Candidate, saddle, spread_push
+from draisine.simulation.selection import REPEATS, Candidate, saddle, spread_push
 
 Resolution = Callable[[Floats, Floats, Floats, Floats], tuple[Floats, Floats, bool]]
 
@@ -27,7 +27,7 @@ def reduced(M: Floats, C: Floats, v: Floats, wanted: Floats) -> tuple[Floats, Fl
     if not len(C):
         return v.copy(), np.zeros(0), False
     U, s, Vt = np.linalg.svd(C)
-    rank = int((s > 1e-9 * s[0]).sum())
+    rank = int((s > REPEATS * s[0]).sum())
     H = Vt[rank:].T
     w = Vt[:rank].T @ ((U[:, :rank].T @ wanted) / s[:rank])
     after = w + H @ np.linalg.solve(H.T @ M @ H, H.T @ M @ (v - w))

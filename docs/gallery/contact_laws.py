@@ -1,0 +1,65 @@
+"""Contacts that give way: force against indentation
+
+Two steel balls of 1 cm radius meet at 10 cm/s. Left, Hunt and Crossley's law for four coefficients of
+restitution, as figure 3.3 of the thesis; right, all laws for the coefficient 0.5. Each loop is run
+through clockwise, and its area is the energy that is lost. Hertz's spring loses none; the damper of
+Kelvin and Voigt begins with a jump and ends by pulling; Lankarani and Nikravesh's law of 1994 loads
+as Hertz's spring and leaves a lasting dent.
+"""
+
+import math
+
+from matplotlib.figure import Figure
+
+from draisine.simulation.compliant import (
+    Collision,
+    Hertz,
+    HuntCrossley,
+    KelvinVoigt,
+    LankaraniNikravesh,
+    collide,
+    collide_with_dent,
+    hertz_stiffness,
+)
+from draisine.view.style import curve, legend, new_figure, plain
+
+RADIUS, SPEED, DENSITY = 0.01, 0.1, 7800.0
+STIFFNESS = hertz_stiffness(RADIUS, RADIUS, young=210e9, poisson=0.28)
+MASS = DENSITY * 4.0 / 3.0 * math.pi * RADIUS**3 / 2.0  # reduced
+
+
+def spring_and_damper(restitution: float) -> KelvinVoigt:
+    """Return the linear law that goes as deep as Hertz's spring without its damper, and returns with
+    the given part of the speed.
+    """
+    deepest = (1.25 * MASS * SPEED**2 / STIFFNESS) ** 0.4
+    stiffness = MASS * (SPEED / deepest) ** 2
+    loss = -math.log(restitution)
+    ratio = loss / math.hypot(math.pi, loss)
+    return KelvinVoigt(stiffness, 2.0 * ratio * math.sqrt(stiffness * MASS), pulls=True)
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    axes = new_figure(1, 2, size=(10.0, 4.6))
+    by_restitution = {
+        f"e = {e:g}": collide(HuntCrossley(STIFFNESS, e, SPEED), MASS, SPEED)
+        for e in (0.0, 0.5, 0.9, 1.0)
+    }
+    by_law: dict[str, Collision] = {
+        "Hertz (e = 1)": collide(Hertz(STIFFNESS), MASS, SPEED),
+        "Kelvin and Voigt": collide(spring_and_damper(0.5), MASS, SPEED),
+        "Hunt and Crossley": collide(HuntCrossley(STIFFNESS, 0.5, SPEED), MASS, SPEED),
+        "Lankarani and Nikravesh": collide(LankaraniNikravesh(STIFFNESS, 0.5, SPEED), MASS, SPEED),
+        "the same, 1994": collide_with_dent(STIFFNESS, 0.5, MASS, SPEED),
+    }
+    for panel, loops in zip(axes, (by_restitution, by_law), strict=True):
+        for k, (name, loop) in enumerate(loops.items()):
+            curve(panel, k, 1e6 * loop.depth, loop.force, name)
+        plain(panel).set_xlabel("indentation (µm)")
+        panel.axhline(0.0, color="#666666", linewidth=0.8)
+        panel.set_xlim(left=0.0)
+        legend(panel, columns=2 if len(loops) > 4 else 4)
+    axes[0].set_ylabel("force (N)")
+    axes[1].set_ylabel("force (N)")
+    return axes[0].figure

@@ -1,0 +1,98 @@
+"""Grounds made of others: carried along by a motion, or several as one."""
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from draisine.errors import TerrainError
+from draisine.terrain.feature import Feature, Floats, Motion, carried
+from draisine.terrain.terrain import Terrain
+
+
+class Moving(Terrain):
+    """A ground that a motion carries along as a whole: every feature has the motion, and what is
+    near is looked for in the ground's own frame.
+    """
+
+    def __init__(self, ground: Terrain, motion: Motion) -> None:
+        if ground.motions:
+            raise TerrainError("the ground moves already; give each part its own whole motion.")
+        self.ground, self.motion = ground, motion
+        self._made: dict[int, Feature] = {}
+
+    def __len__(self) -> int:
+        return len(self.ground)
+
+    def __getitem__(self, k: int) -> Feature:
+        if k not in self._made:
+            self._made[k] = carried(self.ground[k], self.motion)
+        return self._made[k]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of features that there are."""
+        return self.ground.kinds
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        """The one motion."""
+        return (self.motion,)
+
+    def near(self, centre: Floats, reach: float, t: float = 0.0) -> list[int]:
+        """Return the features whose boxes come within `reach` of a point at a time."""
+        R, p = (np.asarray(x, float) for x in self.motion(t))
+        return self.ground.near(R.T @ (centre - p), reach, t)
+
+
+class Joined(Terrain):
+    """Several grounds as one: their features are counted one ground after the other.
+
+    >>> from draisine.terrain import kerb, plane
+    >>> len(Joined(plane(), kerb(1.0, 0.1)))
+    5
+    """
+
+    def __init__(self, *grounds: Terrain) -> None:
+        self.grounds = grounds
+        self._first = np.cumsum([0, *(len(ground) for ground in grounds)])
+
+    def __len__(self) -> int:
+        return int(self._first[-1])
+
+    def __getitem__(self, k: int) -> Feature:
+        which = int(np.searchsorted(self._first, k, side="right")) - 1
+        return self.grounds[which][k - int(self._first[which])]
+
+    @property
+    def kinds(self) -> frozenset[str]:
+        """The kinds of features that there are."""
+        return frozenset().union(*(ground.kinds for ground in self.grounds))
+
+    @property
+    def motions(self) -> tuple[Motion, ...]:
+        """The motions of what moves, each once."""
+        return tuple(dict.fromkeys(m for ground in self.grounds for m in ground.motions))
+
+    def near(self, centre: Floats, reach: float, t: float = 0.0) -> list[int]:
+        """Return the features whose boxes come within `reach` of a point at a time."""
+        found = []
+        for ground, first in zip(self.grounds, self._first.tolist(), strict=False):
+            found += [first + k for k in ground.near(centre, reach, t)]
+        return found
+
+
+@singledispatch
+def moving(it: Any, motion: Motion) -> Any:
+    """Return a feature or a whole ground (also a mesh) that is carried along by a motion.
+
+    >>> from draisine.terrain import plane
+    >>> from draisine.terrain.motions import Slide
+    >>> moving(plane(), Slide((1.0, 0.0, 0.0)))[0].motion
+    Slide(velocity=(1.0, 0.0, 0.0))
+    """
+    raise TerrainError(f"{it!r} is neither a feature nor a ground; it cannot be moved.")
+
+
+moving.register(Feature, carried)
+moving.register(Terrain, Moving)

@@ -1,0 +1,88 @@
+"""Coulomb's law at one and at several contacts: a solution is found, and it obeys the law."""
+
+import numpy as np
+import pytest
+
+from draisine.simulation.coulomb import Touch, single, together
+from draisine.simulation.flow import share
+
+
+def obeys(W, b, lam, mu):
+    """Return whether lam obeys the law, to 1e-9 of the velocities' and impulses' scales."""
+    u, small, size = W @ lam + b, 1e-9 * np.abs(b).max(), 1e-9 * max(np.abs(lam).max(), 1e-300)
+    for k, friction in enumerate(mu):
+        (N, *push), (gap, *slip) = lam[3 * k : 3 * k + 3], u[3 * k : 3 * k + 3]
+        limit, rub = friction * N, np.hypot(*push)
+        lawful = N >= 0 and gap >= -small and (N == 0 or abs(gap) <= small) and rub <= limit + size
+        if np.hypot(*slip) > small and N > 0:  # it slides: friction at the limit, against the slip
+            lawful = lawful and rub >= limit - size
+            lawful = lawful and np.dot(push, slip) <= -(1 - 1e-6) * rub * np.hypot(*slip)
+        if not lawful:
+            return False
+    return True
+
+
+def inertia(rng, rows):
+    root = rng.normal(size=(rows, rows))
+    return root @ root.T + 0.01 * np.eye(rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_one_contact_with_friction_always_has_a_force(seed):
+    """However strong the coupling of normal and tangential motion: (W + ratio P) lam = -b leads from
+    outside the cone to its inside.
+    """
+    rng = np.random.default_rng(seed)
+    for _ in range(100):
+        W, b, mu = inertia(rng, 3), rng.normal(size=3), rng.uniform(0, 3)
+        assert obeys(W, b, single(W, b, mu), [mu])
+
+
+def test_a_contact_whose_hold_is_broken_slides():
+    W, b = np.diag([1.0, 2.0, 3.0]), np.array([-1.0, 1.0, 0.0])
+    assert single(W, b, 0.5)[1] == pytest.approx(-0.5)  # just holds
+    assert single(W, b, 0.4)[1] == pytest.approx(-0.4)  # slides
+    hold = single(W, np.array([-1.0, 0.9, 0.0]), 0.5)
+    assert W[1] @ hold + 0.9 == pytest.approx(0.0, abs=1e-15)
+
+
+def test_friction_without_limit_may_have_no_force():
+    W = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert single(W, np.array([-1.0, -2.0, 0.0]), np.inf) is None
+    assert obeys(W, np.array([-1.0, -2.0, 0.0]), single(W, [-1.0, -2.0, 0.0], 5.0), [5.0])
+
+
+def test_two_contacts_that_chase_each_other_settle():
+    """A bicycle hits with its rear wheel while its front wheel stands: solving one after the other
+    goes round in circles; the only solution slides in front.
+    """
+    W = np.array(
+        [
+            [0.0361, -0.0104, 0.0309, 0.0057, -0.0125, 0.0121],
+            [-0.0104, 0.7809, 0.0061, 0.0218, 0.0322, 0.0048],
+            [0.0309, 0.0061, 0.0702, 0.0175, 0.0003, 0.0297],
+            [0.0057, 0.0218, 0.0175, 0.0789, 0.0025, 0.0770],
+            [-0.0125, 0.0322, 0.0003, 0.0025, 0.4848, -0.0388],
+            [0.0121, 0.0048, 0.0297, 0.0770, -0.0388, 0.1452],
+        ]
+    )
+    b = np.array([-0.296881984, 0.680765916, -0.0917957503, 0.0, 0.0, 0.0])
+    lam = together(W, b, [Touch(0, 3, 0.9), Touch(3, 3, 0.9)], 1e-13)
+    assert obeys(W, b, lam, [0.9, 0.9])
+
+
+def test_a_sliding_contact_may_lock():
+    """Its drag makes the inverse inertia negative, and nothing else holds it: Painleve's paradox."""
+    touch = [Touch(0, 1, 0.9)]
+    assert together(np.array([[-0.1]]), np.array([-9.81]), touch, 1e-13) is None
+    assert together(np.array([[-0.1]]), np.array([1.0]), touch, 1e-13) == pytest.approx(0.0)
+
+
+def test_forces_that_are_not_unique_are_shared_so_that_all_push():
+    """Three contacts wedge a wheel: the least forces pull at one of them, others push at all."""
+    null = np.array([[1.0], [-0.5], [-0.5]]) / np.sqrt(1.5)
+    lam = np.array([-0.34, 4.7, 4.7])
+    shared = lam.copy()
+    share(shared, null, np.array([0, 1, 2]))
+    assert shared.min() >= 0
+    assert np.cross(shared - lam, null[:, 0]) == pytest.approx(0.0, abs=1e-12)

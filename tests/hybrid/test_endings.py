@@ -1,0 +1,127 @@
+"""How runs end before their time, and what is kept of them."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.errors import ContactSetError, DeadEndError, SimulationError, TerrainError, ZenoError
+from draisine.simulation import guards, hybrid
+from draisine.simulation.hybrid import simulate_on
+from draisine.terrain import plane
+from draisine.vehicles.laws import sine
+from hybrid.conftest import bicycle, placed
+from hybrid.test_disc import disc, dropped
+
+G = 9.81
+
+
+def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
+    look_ahead = hybrid.Step.first_event
+
+    def interrupted(step):
+        if step.t > 0.3:
+            raise KeyboardInterrupt
+        return look_ahead(step)
+
+    whole = simulate_on(bicycle(), plane(), placed((0.0, 0.0, 0.5)), 1.0)
+    monkeypatch.setattr(hybrid.Step, "first_event", interrupted)
+    with pytest.raises(SimulationError, match="interrupted") as caught:
+        simulate_on(bicycle(), plane(), placed((0.0, 0.0, 0.5)), 1.0)
+    kept = caught.value.partial
+    assert kept.outcome == "interrupted"
+    assert len(kept.arcs) == len(kept.events) + 1
+    assert 0.2 < kept.t[-1] <= 0.5
+    count = len(kept.arcs[0].t)
+    assert_allclose(kept.arcs[0].y, whole.arcs[0].y[:count], atol=1e-12)
+
+
+def test_accumulating_bounces_come_to_rest_or_say_what_to_do():
+    """All bounces are over after t (1 + e) / (1 - e); too many of them name the way out."""
+    options = {"impact": "newton", "restitution": {"normal": 0.5, "tangential": 0.5}}
+    made = simulate_on(disc(), plane(), dropped(0.05), 0.5, **options)
+    assert made.arcs[-1].mode == ((("ground", "ground"), "rolling"),)
+    over = math.sqrt(2 * 0.05 / G) * (1 + 0.5) / (1 - 0.5)
+    assert made.arcs[-1].t[0] == pytest.approx(over, abs=1e-6)
+    with pytest.raises(ZenoError, match="rest_speed") as caught:
+        simulate_on(disc(), plane(), dropped(0.05), 0.5, events=10, **options)
+    assert len(caught.value.partial.arcs) == len(caught.value.partial.events) + 1
+
+
+def test_what_is_kept_of_a_run_without_an_admissible_set_pushes_everywhere():
+    """Ideal rolling would need a pull (see test_friction): the last state kept is the last good one,
+    and nothing is told of lift-offs that did not happen.
+    """
+    with pytest.raises(ContactSetError) as caught:
+        simulate_on(disc(), plane(), draisine.state(disc(), lean=0.5), 5.0)
+    kept = caught.value.partial
+    assert not kept.events
+    assert kept.arcs[-1].seen["forces"][0].min() > -1e-6
+    assert f"{kept.t[-1]:.9g} s" in str(caught.value)
+
+
+def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
+    def closer(run, step, sunk):
+        raise TerrainError("a point that a disc cannot meet.")
+
+    monkeypatch.setattr(hybrid.Step, "sunk", lambda step, part: None if step.t < 0.1 else object())
+    monkeypatch.setattr(hybrid.Run, "_look_closer", closer)
+    with pytest.raises(DeadEndError, match="cannot meet") as caught:
+        simulate_on(disc(), plane(), dropped(0.5), 0.5)
+    assert isinstance(caught.value, TerrainError)
+    assert caught.value.partial.t[-1] >= 0.1
+
+
+def test_a_gap_that_is_positive_only_between_samples_is_seen():
+    """A face that comes under a wheel beside it: its gap is negative, hops over zero, and falls."""
+
+    def gap(x):
+        return 0.01 - (x - 0.5) ** 2
+
+    def rate(x):
+        return -2 * (x - 0.5)
+
+    parts = np.array([0.0, 1.0])
+    ends = [np.array([f(x) for x in parts]) for f in (gap, rate)]
+    assert guards.suspects(ends[0][:, None], ends[1][:, None], 1.0) == [0]
+    assert guards.fall(parts, *ends, gap, rate, False) == pytest.approx([0.6])
+
+
+def test_prescribed_joints_need_the_same_torque_as_in_persistent_contact():
+    guided = draisine.compile("whipple", steering=sine(math.radians(3), 0.5))
+    state = draisine.state(guided, forward_speed=5.0)
+    rolled = draisine.simulate(guided, state, 0.5).to_xarray().law_torque
+    ridden = simulate_on(guided, plane(), state, 0.5).to_xarray().law_torque
+    assert np.abs(rolled).max() > 1e-2
+    assert_allclose(ridden.sel(time=rolled.time, method="nearest"), rolled, atol=1e-6)
+
+
+def test_stops_push_the_handlebar_back():
+    """In the air, a torque on the steering is held by the stop, up to what turns the rest along."""
+    state = placed((0.0, 0.0, 2.0), rates=(4.0, 0.0, 0.0))
+    made = simulate_on(
+        bicycle(), plane(), state, 0.3, stops={"steer": (-0.5, 0.5)}, inputs={"steer": 1.0}
+    )
+    torque = made.to_xarray().stop_torque.sel(joint="steer").values
+    before = len(made.arcs[0].t)
+    assert not torque[:before].any()
+    assert (torque[before:] < 0).all()
+    assert not made.to_xarray().stop_torque.sel(joint="rear_wheel").any()
+
+
+@pytest.mark.parametrize(("speed", "rate", "limit"), [(2.0, 0.1, 0.6), (2.0, 0.5, 0.1)])
+def test_stops_that_ideal_wheels_cannot_take_friction_can(speed, rate, limit):
+    """The blow of a stop would tear an ideal front wheel off the ground that holds it: none of the
+    2^3 sets will do. With friction it slips, and the bicycle falls over.
+    """
+    state = draisine.state(bicycle(), forward_speed=speed, lean_rate=rate)
+    stops = {"steer": (-limit, limit)}
+    with pytest.raises(ContactSetError, match="riction") as caught:
+        simulate_on(bicycle(), plane(), state, 3.0, stops=stops)
+    for trial in caught.value.trials:
+        least = min((push[0] for push in trial.pushes.values()), default=0.0)
+        assert least < -1e-9 or min(trial.separations.values(), default=0.0) < -1e-9
+    made = simulate_on(bicycle(), plane(), state, 3.0, stops=stops, mu=0.9, impact="moreau")
+    assert made.outcome.startswith("fell")

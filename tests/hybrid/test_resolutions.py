@@ -1,0 +1,69 @@
+"""Complete and reduced resolution of every impact of whole runs: the same to 1e-11."""
+
+import math
+
+import numpy as np
+import pytest
+
+from draisine.errors import DraisineError
+from draisine.simulation.hybrid import simulate_on
+from draisine.simulation.impacts import resolution
+from draisine.terrain import corner, height_field
+from hybrid.conftest import RUNS, bicycle, on_the_flat
+from hybrid.test_disc import disc, rolling
+from hybrid.test_rough import _strip
+
+TOLERANCE = 1e-11
+
+
+def kerb_up():
+    ground = _strip([(-5.0, 0.0), (3.0, 0.0), (3.0, 0.05), (30.0, 0.05)])
+    return bicycle(), ground, on_the_flat(4.0), 1.5, {}
+
+
+def into_a_corner():
+    """A disc rolls into a corner of 60 degrees and touches both faces at once."""
+    return disc(), corner(math.radians(60), at=1.0), rolling(2.0), 0.6, {}
+
+
+def rough(seed):
+    rng = np.random.default_rng(seed)
+    x, y = np.linspace(-2, 12, 29), np.linspace(-4, 4, 17)
+    z = np.where(x[:, None] < 2.0, 0.0, 0.01 * rng.normal(size=(29, 17)))
+    return bicycle(), height_field(x, y, z), on_the_flat(4.0), 1.0, {}
+
+
+IMPACTS = [name for name in RUNS if not name.startswith("wheelie")]  # those have none
+CASES = {name: lambda name=name: (bicycle(), *RUNS[name]()) for name in IMPACTS}
+CASES |= {"kerb_up": kerb_up, "corner": into_a_corner}
+CASES |= {f"rough_{seed}": lambda seed=seed: rough(seed) for seed in range(3)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_complete_and_reduced_resolution_agree_in_every_trial_of_every_impact(monkeypatch, name):
+    """Speeds relative to those before the impact, impulses as a whole relative to the momenta; those
+    of single contacts, where two of one wheel all but repeat each other, as far as their rows tell
+    them apart (the least singular value).
+    """
+    complete, seen = resolution.RESOLUTIONS["complete"], []
+
+    def both(M, C, v, wanted):
+        a, b = complete(M, C, v, wanted), resolution.reduced(M, C, v, wanted)
+        assert a[2] == b[2]
+        momentum = np.abs(M @ v).max()
+        assert np.abs(a[0] - b[0]).max() <= TOLERANCE * np.abs(v).max()
+        assert np.abs(C.T @ (a[1] - b[1])).max(initial=0.0) <= TOLERANCE * momentum
+        if len(C):
+            s = np.linalg.svd(C, compute_uv=False)
+            least = s[s > resolution.REPEATS * s[0]][-1]
+            assert np.abs(a[1] - b[1]).max() <= TOLERANCE * momentum / min(1.0, least)
+        seen.append(len(C))
+        return a
+
+    monkeypatch.setitem(resolution.RESOLUTIONS, "complete", both)
+    system, terrain, state, until, options = CASES[name]()
+    try:
+        simulate_on(system, terrain, state, until, **options)
+    except DraisineError:
+        assert name.startswith("rough")  # ideal wheels may need adhesion there
+    assert len(seen) >= 2
