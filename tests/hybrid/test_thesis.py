@@ -64,6 +64,9 @@ def test_elastic_impacts_conserve_energy(run):
     made = run("test1_elastic_phi0174")
     energies = [e for event in made.events for e in (event.energy_before, event.energy_after)]
     assert_allclose(energies, 1301.863187, rtol=1e-9)
+    for arc in made.arcs:
+        between = (arc.seen["kinetic"] + arc.seen["potential"])[0]
+        assert_allclose(between, 1301.863187, rtol=1e-9)
 
 
 def test_impact_that_lifts_the_rear_wheel_prints_three_pairs_of_impulses(run):

@@ -88,18 +88,18 @@ def together(W: Floats, b: Floats, touches: Sequence[Touch], tolerance: float) -
     scale = max(float(np.abs(b).max(initial=0.0)), 1e-300)
     for sweep in range(SWEEPS):
         stride = 0.5 ** (sweep // 60)
-        change, wanted = 0.0, lam.copy()
+        change, wanted, stuck = 0.0, lam.copy(), False
         for touch in touches:
             own = touch.own
             rest = W[own] @ lam + b[own] - W[own, own] @ lam[own]
             new = _alone(W[own, own], rest, touch)
-            if new is None:
-                return None
+            if new is None:  # unless the others come to its aid
+                stuck, new = True, np.zeros(touch.rows)
             change = max(change, float(np.abs(W[own, own] @ (new - lam[own])).max()))
             wanted[own] = new
             lam[own] += stride * (new - lam[own])
         if change <= tolerance * scale or len(touches) == 1:
-            return wanted
+            return None if stuck else wanted
         if sweep % 8 == 7:
             exact = _polish(W, b, touches, wanted, scale)
             if exact is not None:

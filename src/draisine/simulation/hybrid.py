@@ -269,8 +269,10 @@ class Run:
                 continue
             if found is not None:
                 when, self.y = step.reach(found)
-                if (locked := step.pulled(when, self.y)) is not None:
-                    self._lock(step, when, locked)
+                if (k := step.pulled(when, self.y)) is not None:
+                    bad, (when, self.y) = self.y, step.last_push(when)
+                    if step.force(when, self.y, k) > 1.0:
+                        self._lock(step, when, k, bad)
                 self._keep(step, when)
                 self.t = step.t + when
                 self.mark()
@@ -298,8 +300,8 @@ class Run:
             wheel, feature = self.look.key(sunk)
             raise TerrainError(
                 f"wheel {wheel!r} sinks into {feature!r} without having touched it: it came over a "
-                "point of the ground that a disc cannot meet. That needs a torus: give the wheel a "
-                "crown."
+                "point of the ground that its shape cannot meet. A disc meets no vertices and no "
+                "edges in its plane: give the wheel a crown."
             )
 
     def _give_up(self, found: guards.Crossing) -> None:
@@ -320,16 +322,15 @@ class Run:
         error.partial = self.partial("no admissible contact set")
         raise error
 
-    def _lock(self, step: Step, when: float, k: int) -> None:
+    def _lock(self, step: Step, when: float, k: int, bad: Floats) -> None:
         """Raise what stops a run in which a contact force jumps to a pull: a sliding contact locks.
         The last state is the last one in which all contacts push.
         """
-        state = self.state()
-        when, self.y = step.last_push(when)
         self._keep(step, when)
         self.t = step.t + when
         self.mark()
-        error = locked(self.t, self.look.key(self.closed[k][0]), state)
+        key, state = self.look.key(self.closed[k][0]), self.look.machine.leave(bad)
+        error = locked(self.t, key, state)
         error.partial = self.partial("no admissible contact set")
         raise error
 
@@ -437,6 +438,7 @@ def simulate_on(
             run.partial("interrupted"),
         ) from None
     except TerrainError as error:
+        run.mark()
         raise DeadEndError(f"at {run.t:.9g} s: {error}", run.partial(str(error))) from error
     except SimulationError as error:
         if error.partial is None:

@@ -23,7 +23,7 @@ make the direction of friction stiff.
 """
 
 
-PULL = 1e-6
+PULL = 2e-7
 """Forces below minus this many N are pulls: no accepted state has one."""
 
 
@@ -277,10 +277,13 @@ class Step:
         """Return the closed contact that pulls most at a state of the step, if one does."""
         if not self.course.closed:
             return None
+        least = min(range(len(self.course.closed)), key=lambda k: self.force(h, y, k))
+        return least if self.force(h, y, least) < -PULL else None
+
+    def force(self, h: float, y: Floats, k: int) -> float:
+        """Return the normal force of closed contact k at a state of the step."""
         t = min(self.t + h, self.last)
-        normal = self.look.accelerate(t, y, self.course.closed)[1][:, 0]
-        least = int(normal.argmin())
-        return least if normal[least] < -PULL else None
+        return float(self.look.accelerate(t, y, self.course.closed)[1][k, 0])
 
     def last_push(self, h: float) -> tuple[float, Floats]:
         """Return time since the step's start and state, the last before h where no contact pulls."""
