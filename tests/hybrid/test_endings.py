@@ -125,3 +125,11 @@ def test_stops_that_ideal_wheels_cannot_take_friction_can(speed, rate, limit):
         assert least < -1e-9 or min(trial.separations.values(), default=0.0) < -1e-9
     made = simulate_on(bicycle(), plane(), state, 3.0, stops=stops, mu=0.9, impact="moreau")
     assert made.outcome.startswith("fell")
+
+
+def test_a_run_tells_how_far_it_is():
+    told = []
+    simulate_on(bicycle(), plane(), placed((0.0, 0.0, 0.4)), 0.3, progress=told.append)
+    assert told == sorted(told)
+    assert 0.0 < told[0] < 0.5
+    assert told[-1] == 1.0

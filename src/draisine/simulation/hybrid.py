@@ -5,7 +5,7 @@ contacts carry afterwards is decided at impulse and at acceleration level by `se
 """
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -49,8 +49,9 @@ class Run:
         until: float,
         breakpoints: Sequence[float],
         y: Floats,
+        progress: Callable[[float], None] | None = None,
     ) -> None:
-        self.look, self.options, self.until = look, options, until
+        self.look, self.options, self.until, self.progress = look, options, until, progress
         self.start, self.t, self.y = start, start, y
         self.stops = [*sorted(b for b in set(breakpoints) if start < b < until), until]
         self.closed: list[Closed] = []
@@ -283,6 +284,8 @@ class Run:
             self._keep(step, step.h)
             self.t = stop if step.t + step.h >= stop else step.t + step.h
             self.y, self.h, first = step.end(step.h), step.proposal, False
+            if self.progress is not None:
+                self.progress((self.t - self.start) / (self.until - self.start))
             moved = look.whereabouts(self.t, self.y) - around
             if np.abs(moved).max(initial=0.0) > self.options.margin / 2:
                 course, around = self._course(stop), around + moved
@@ -394,13 +397,15 @@ def simulate_on(
     atol: float = 1e-12,
     events: int = 1000,
     margin: float = 0.5,
+    progress: Callable[[float], None] | None = None,
 ) -> Trajectory:
     """Return the motion on a terrain from a state until a time, with its events.
 
     Wheels touch, roll, leave and hit; `impact` names the law, `restitution` its coefficients, `mu`
     the friction (infinite: ideal rolling) for all wheels or by name. `resolution` is "complete" or
     "reduced". Bounces slower than `rest_speed` are plastic. `stops` are the ends of joints, (lower,
-    upper) by name, that the impact law holds for too. A lean beyond `fall` ends the run.
+    upper) by name, that the impact law holds for too. A lean beyond `fall` ends the run. `progress`
+    is told which fraction of the run is done, step by step.
 
     >>> import draisine
     >>> from draisine.terrain import plane
@@ -428,7 +433,7 @@ def simulate_on(
         events, margin,
     )  # fmt: skip
     jumps = [*breakpoints, *getattr(law, "breakpoints", ())]
-    run = Run(look, options, start, until, jumps, machine.enter(state, z))
+    run = Run(look, options, start, until, jumps, machine.enter(state, z), progress)
     try:
         return run.go()
     except KeyboardInterrupt:
