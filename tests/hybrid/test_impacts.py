@@ -14,7 +14,7 @@ from draisine.simulation.impacts import newton, plastic
 from draisine.simulation.impacts.resolution import complete, reduced
 from draisine.simulation.selection import Candidate
 from draisine.terrain import plane
-from hybrid.conftest import bicycle, placed
+from hybrid.conftest import PARAMETERS, bicycle, placed
 from hybrid.test_disc import disc, dropped
 
 NONE = np.zeros(0, dtype=np.int64)
@@ -83,6 +83,23 @@ def test_energy_that_an_impact_creates_is_warned_of_and_reported():
         if gains:
             return
     pytest.fail("no impact created energy")
+
+
+def test_friction_with_restitution_can_create_energy_and_says_how_much():
+    """Moreau's law with e > 0: a wheel that sticks while it bounces may gain (Kane's paradox)."""
+    state = placed(
+        (0.0, 0.0, PARAMETERS["rR"] + 0.35), lean=-0.4, pitch=0.1,
+        V=(1.5, 3.2, -2.3), W=(0.8, -3.3, 1.8), rates=(-6.6, -2.5, 1.0),
+    )  # fmt: skip
+    options = {"impact": "moreau", "restitution": {"normal": 0.9}, "mu": 1.0}
+    with pytest.warns(EnergyWarning, match="creates"):
+        made = simulate_on(bicycle(), plane(), state, 0.15, **options)
+    hit = max((event for event in made.events if event.impulses), key=lambda event: event.gain)
+    at = hit.before
+    M = bicycle().machine().free(q=at.q, p=at.p, r=at.r, v=at.v)["M"].reshape(9, 9)
+    gained = 0.5 * (hit.after.v @ M @ hit.after.v - at.v @ M @ at.v)
+    assert hit.gain > 1.0
+    assert hit.gain == pytest.approx(gained, rel=1e-9)
 
 
 def test_released_contacts_must_separate():

@@ -172,7 +172,7 @@ class Run:
         if not self.look.terrain.motions and gain > 1e-9 * max(1.0, abs(energy)):
             warnings.warn(
                 f"the impact at {self.t:.9g} s creates {gain:.3g} J; "
-                "restitution with unequal coefficients can.",
+                "restitution with friction, or with unequal coefficients, can.",
                 EnergyWarning,
                 stacklevel=5,
             )
