@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from draisine.simulation.coulomb import Touch, single, together
-from draisine.simulation.flow import share
+from draisine.simulation.elimination import share
 
 
 def obeys(W, b, lam, mu):

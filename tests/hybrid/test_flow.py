@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.simulation import flow
+from draisine.simulation.elimination import solve
 from draisine.simulation.free import free
 from draisine.simulation.look import Contact, Look
 from draisine.terrain import Terrain, edge, face, moving, plane
@@ -84,8 +84,8 @@ def test_repeating_rows_get_the_least_forces():
     K = B @ B.T
     b = K @ rng.normal(size=7)
     x = np.zeros(7)
-    spare = flow.solve(K.copy(), b.copy(), x, np.zeros(7, dtype=np.int64))
+    spare = solve(K.copy(), b.copy(), x, np.zeros(7, dtype=np.int64))
     assert spare == 2
     assert_allclose(x, np.linalg.lstsq(K, b, rcond=1e-10)[0], atol=1e-8)
     wrong = b + np.linalg.svd(K)[0][:, -1] * 10 * np.abs(K).max()
-    assert flow.solve(K.copy(), wrong, x, np.zeros(7, dtype=np.int64)) == -1
+    assert solve(K.copy(), wrong, x, np.zeros(7, dtype=np.int64)) == -1

@@ -3,109 +3,65 @@ adaptive step at a time with dense output (Dormand and Prince, order 8), and a p
 closed contacts closed.
 """
 
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from draisine.meeting import FEATURE, Motion
+from draisine.simulation.elimination import least, share, solve
 from draisine.simulation.free import Free
-from draisine.simulation.integrators.dop853 import A_EXTRA, C_EXTRA, E3, E5, A, C, D
+from draisine.simulation.integrators.dop853 import Tableau, dense, error_norm, polynomial
 from draisine.simulation.integrators.native import Floats, call, jit
 
 OPEN, SLIDING, ROLLING = 0, 1, 3
 """How many rows a contact of each status holds."""
 
-METHOD = (A, C, E3, E5, D, A_EXTRA, C_EXTRA)
+
+class Bundle(NamedTuple):
+    """Contacts (wheel, feature numbers) as compiled code takes them: addresses, tables, features."""
+
+    calls: Floats
+    tables: Floats
+    starts: Floats
+    features: Floats
+
+    def only(self, k: int) -> "Bundle":
+        """Return contact k alone."""
+        one = slice(k, k + 1)
+        return Bundle(self.calls[one], self.tables, self.starts[one], self.features[one])
+
+
+class Dynamics(NamedTuple):
+    """A free machine as compiled code takes it: the sizes of its state, its program."""
+
+    pose: int
+    speeds: int
+    states: int
+    call: int
+    table: Floats
+    out_size: int
+
+
+class Closing(NamedTuple):
+    """What is held: driven joints, and closed contacts with their rows and friction."""
+
+    driven: Floats
+    contacts: Bundle
+    status: Floats
+    mu: Floats
 
 
 @jit
-def solve(K: Floats, b: Floats, x: Floats, order: Floats) -> int:
-    """Write the x of least norm with K x = b, by elimination with full pivoting in place; return how
-    many rows repeat others, or -1 if they contradict each other.
-    """
-    n = len(b)
-    largest, rank = 0.0, n
-    for i in range(n):
-        order[i] = i
-        for j in range(n):
-            largest = max(largest, abs(K[i, j]))
-    for k in range(n):
-        best, row, column = 0.0, k, k
-        for i in range(k, n):
-            for j in range(k, n):
-                if abs(K[i, j]) > best:
-                    best, row, column = abs(K[i, j]), i, j
-        if not best > 1e-11 * largest:
-            rank = k
-            break
-        for j in range(n):
-            K[k, j], K[row, j] = K[row, j], K[k, j]
-        b[k], b[row] = b[row], b[k]
-        for i in range(n):
-            K[i, k], K[i, column] = K[i, column], K[i, k]
-        order[k], order[column] = order[column], order[k]
-        for i in range(k + 1, n):
-            f = K[i, k] / K[k, k]
-            if f != 0.0:
-                for j in range(k + 1, n):
-                    K[i, j] -= f * K[k, j]
-                b[i] -= f * b[k]
-    for i in range(rank, n):
-        if not abs(b[i]) <= 1e-6 * (1.0 + largest):
-            return -1
-        b[i] = 0.0
-    for k in range(rank - 1, -1, -1):
-        for c in range(rank, n):
-            for j in range(k + 1, rank):
-                K[k, c] -= K[k, j] * K[j, c]
-            K[k, c] /= K[k, k]
-        for j in range(k + 1, rank):
-            b[k] -= K[k, j] * b[j]
-        b[k] /= K[k, k]
-    _shorten(K, b, rank)
-    for k in range(n):
-        x[order[k]] = b[k]
-    return n - rank
-
-
-@jit
-def _shorten(K: Floats, b: Floats, rank: int) -> None:
-    """Take from b its part along the null vectors (-K[:rank, c], 1 at c), one after the other made
-    orthogonal.
-    """
-    n = len(b)
-    for c in range(rank, n):
-        for i in range(rank, n):
-            K[i, c] = -1.0 if i == c else 0.0
-        for earlier in range(rank, c):
-            along, size = 0.0, 0.0
-            for i in range(n):
-                along += K[i, c] * K[i, earlier]
-                size += K[i, earlier] * K[i, earlier]
-            for i in range(n):
-                K[i, c] -= along / size * K[i, earlier]
-        along, size = 0.0, 0.0
-        for i in range(n):
-            along += K[i, c] * b[i]
-            size += K[i, c] * K[i, c]
-        for i in range(n):
-            b[i] -= along / size * K[i, c]
-
-
-@jit
-def meet(
-    x: Floats, calls: Floats, tables: Floats, starts: Floats, features: Floats, seen: Floats
-) -> None:
+def meet(x: Floats, contacts: Bundle, seen: Floats) -> None:
     """Write what the programs of the given contacts tell of the state in x; `seen` has one row
     each.
     """
-    first, step = len(x) - features.shape[1], seen.shape[1]
-    for k in range(len(calls)):
-        for j in range(features.shape[1]):
-            x[first + j] = features[k, j]
-        table = tables.ctypes.data + 8 * starts[k]
-        call(calls[k], x.ctypes.data, table, seen.ctypes.data + 8 * step * k, 1)
+    first, step = len(x) - contacts.features.shape[1], seen.shape[1]
+    for k in range(len(contacts.calls)):
+        for j in range(contacts.features.shape[1]):
+            x[first + j] = contacts.features[k, j]
+        table = contacts.tables.ctypes.data + 8 * contacts.starts[k]
+        call(contacts.calls[k], x.ctypes.data, table, seen.ctypes.data + 8 * step * k, 1)
 
 
 @jit
@@ -114,17 +70,8 @@ def rate(
     ydot: Floats,
     lam: Floats,
     seen: Floats,
-    sizes: Floats,
-    motion: int,
-    table: Floats,
-    out_size: int,
-    driven: Floats,
-    calls: Floats,
-    tables: Floats,
-    starts: Floats,
-    features: Floats,
-    status: Floats,
-    mu: Floats,
+    motion: Dynamics,
+    closing: Closing,
 ) -> int:
     """Write ydot and the contact forces lam (normal, along, across) for the state in x, eq.
     [saddle-point]; return 1 if the system is singular.
@@ -132,12 +79,13 @@ def rate(
     A sliding contact pushes with mu times its normal force against its slip. Redundant rows are
     solved by the least forces.
     """
-    pose, n, nz = sizes[0], sizes[1], sizes[2]
-    out = np.empty(out_size)
-    call(motion, x.ctypes.data, table.ctypes.data, out.ctypes.data, 1)
-    meet(x, calls, tables, starts, features, seen)
+    pose, n, nz = motion.pose, motion.speeds, motion.states
+    driven, status, mu = closing.driven, closing.status, closing.mu
+    out = np.empty(motion.out_size)
+    call(motion.call, x.ctypes.data, motion.table.ctypes.data, out.ctypes.data, 1)
+    meet(x, closing.contacts, seen)
     m = len(driven)
-    for k in range(len(calls)):
+    for k in range(len(status)):
         m += status[k]
     K, b, answer = np.zeros((n + m, n + m)), np.zeros(n + m), np.zeros(n + m)
     order = np.zeros(n + m, dtype=np.int64)
@@ -146,7 +94,7 @@ def rate(
             K[i, j] = out[pose + i * n + j]
         b[i] = -out[pose + n * n + i]
     at = n
-    for k in range(len(calls)):
+    for k in range(len(status)):
         for i in range(status[k]):
             for j in range(n):
                 K[at + i, j] = seen[k, i * n + j]
@@ -173,7 +121,7 @@ def rate(
     for k in range(nz):
         ydot[pose + n + k] = out[pose + n * n + n + k]
     at = n
-    for k in range(len(calls)):
+    for k in range(len(status)):
         for i in range(3):
             lam[k, i] = answer[at + i] if i < status[k] else 0.0
         if status[k] == 1 and mu[k] > 0.0:
@@ -202,30 +150,6 @@ def _push(K: Floats, answer: Floats, order: Floats, repeating: int, n: int, stat
 
 
 @jit
-def share(lam: Floats, null: Floats, normals: Floats) -> None:
-    """Change multipliers along null vectors (columns, orthonormal) until no normal one pulls, or until
-    the pulls are the least that can be.
-
-    Contacts that repeat each other, as two of one wheel do along their chord, have forces that are
-    not unique; those are taken in which all push.
-    """
-    size = 0.0
-    for i in range(len(lam)):
-        size = max(size, abs(lam[i]))
-    for _ in range(2000):
-        least = 0.0
-        for c in range(null.shape[1]):
-            along = 0.0
-            for i in normals:
-                along += null[i, c] * max(0.0, 1e-9 * size - lam[i])
-            for i in range(len(lam)):
-                lam[i] += along * null[i, c]
-            least = max(least, abs(along))
-        if least <= 1e-13 * size:
-            break
-
-
-@jit
 def slip(x: Floats, seen: Floats, k: int, pose: int, n: int) -> tuple[float, float]:
     """Return the direction in which contact k slips, (along, across); zero where it does not."""
     s1, s2 = -seen[k, 3 * n + 18], -seen[k, 3 * n + 19]
@@ -240,36 +164,29 @@ def slip(x: Floats, seen: Floats, k: int, pose: int, n: int) -> tuple[float, flo
 def settle(
     x: Floats,
     seen: Floats,
-    sizes: Floats,
-    motion: int,
-    table: Floats,
-    out_size: int,
-    calls: Floats,
-    tables: Floats,
-    starts: Floats,
-    features: Floats,
-    status: Floats,
+    motion: Dynamics,
+    closing: Closing,
     base: int,
 ) -> None:
     """Bring the state in x to closed gaps and the ground's velocities by one least step each, eq.
     [projection]; the quaternion to unit length.
     """
-    pose, n = sizes[0], sizes[1]
+    pose, n, status = motion.pose, motion.speeds, closing.status
     if base == 1:
         size = np.sqrt(x[1] * x[1] + x[2] * x[2] + x[3] * x[3] + x[4] * x[4])
         for k in range(4):
             x[1 + k] /= size
     closed, m = 0, 0
-    for k in range(len(calls)):
+    for k in range(len(status)):
         closed += 1 if status[k] > 0 else 0
         m += status[k]
     if closed == 0:
         return
-    meet(x, calls, tables, starts, features, seen)
+    meet(x, closing.contacts, seen)
     J, g = np.zeros((closed, n)), np.zeros(closed)
-    step, v, out = np.zeros(n), np.zeros(n), np.empty(out_size)
+    step, v, out = np.zeros(n), np.zeros(n), np.empty(motion.out_size)
     at = 0
-    for k in range(len(calls)):
+    for k in range(len(status)):
         if status[k] > 0:
             for j in range(n):
                 J[at, j] = seen[k, j]
@@ -279,15 +196,15 @@ def settle(
     for j in range(n):
         v[j] = x[1 + pose + j]
         x[1 + pose + j] = -step[j]
-    call(motion, x.ctypes.data, table.ctypes.data, out.ctypes.data, 1)
+    call(motion.call, x.ctypes.data, motion.table.ctypes.data, out.ctypes.data, 1)
     for k in range(pose):
         x[1 + k] += out[k]
     for j in range(n):
         x[1 + pose + j] = v[j]
-    meet(x, calls, tables, starts, features, seen)
+    meet(x, closing.contacts, seen)
     C, speeds = np.zeros((m, n)), np.zeros(m)
     at = 0
-    for k in range(len(calls)):
+    for k in range(len(status)):
         for i in range(status[k]):
             speeds[at] = -seen[k, 3 * n + 17 + i]
             for j in range(n):
@@ -297,24 +214,6 @@ def settle(
     least(C, speeds, step)
     for j in range(n):
         x[1 + pose + j] = v[j] - step[j]
-
-
-@jit
-def least(J: Floats, g: Floats, x: Floats) -> None:
-    """Write the least x with J x = g."""
-    m, n = J.shape
-    G, right, answer = np.zeros((m, m)), np.zeros(m), np.zeros(m)
-    order = np.zeros(m, dtype=np.int64)
-    for i in range(m):
-        right[i] = g[i]
-        for k in range(m):
-            for j in range(n):
-                G[i, k] += J[i, j] * J[k, j]
-    solve(G, right, answer, order)
-    for j in range(n):
-        x[j] = 0.0
-        for i in range(m):
-            x[j] += J[i, j] * answer[i]
 
 
 @jit
@@ -328,19 +227,9 @@ def leap(
     x: Floats,
     lam: Floats,
     seen: Floats,
-    sizes: Floats,
-    motion: int,
-    table: Floats,
-    out_size: int,
-    driven: Floats,
-    calls: Floats,
-    tables: Floats,
-    starts: Floats,
-    features: Floats,
-    status: Floats,
-    mu: Floats,
-    A: Floats,
-    C: Floats,
+    motion: Dynamics,
+    closing: Closing,
+    method: Tableau,
 ) -> int:
     """Write the state after one step of length h, whatever its error; K[0] holds the rate at its
     start.
@@ -350,14 +239,11 @@ def leap(
         for k in range(n):
             step = 0.0
             for j in range(s):
-                step += A[s, j] * K[j, k]
+                step += method.A[s, j] * K[j, k]
             new[k] = y[k] + h * step
             x[1 + k] = new[k]
-        x[0] = min(t + C[s] * h, last)
-        wrong = rate(
-            x, K[s], lam, seen, sizes, motion, table, out_size, driven, calls, tables, starts,
-            features, status, mu,
-        )  # fmt: skip
+        x[0] = min(t + method.C[s] * h, last)
+        wrong = rate(x, K[s], lam, seen, motion, closing)
         if wrong:
             return wrong
     return 0
@@ -378,24 +264,9 @@ def advance(
     seen: Floats,
     rtol: float,
     atol: float,
-    sizes: Floats,
-    motion: int,
-    table: Floats,
-    out_size: int,
-    driven: Floats,
-    calls: Floats,
-    tables: Floats,
-    starts: Floats,
-    features: Floats,
-    status: Floats,
-    mu: Floats,
-    A: Floats,
-    C: Floats,
-    E3: Floats,
-    E5: Floats,
-    D: Floats,
-    A_extra: Floats,
-    C_extra: Floats,
+    motion: Dynamics,
+    closing: Closing,
+    method: Tableau,
 ) -> tuple[int, float, float]:
     """Take one step that keeps the tolerances, no further than `end`; return what is wrong, the
     step's length and a proposal for the next.
@@ -407,10 +278,7 @@ def advance(
     x[0] = t
     for k in range(n):
         x[1 + k] = y[k]
-    wrong = rate(
-        x, K[0], lam, seen, sizes, motion, table, out_size, driven, calls, tables, starts,
-        features, status, mu,
-    )  # fmt: skip
+    wrong = rate(x, K[0], lam, seen, motion, closing)
     if wrong:
         return wrong, 0.0, h
     h = min(h, longest)
@@ -419,21 +287,8 @@ def advance(
             return 3, 0.0, h
         if t + 1.01 * h >= end:
             h = end - t
-        wrong = leap(
-            t, h, last, y, new, K, x, lam, seen, sizes, motion, table, out_size, driven, calls,
-            tables, starts, features, status, mu, A, C,
-        )  # fmt: skip
-        error5, error3 = 0.0, 0.0
-        for k in range(n):
-            scale = atol + rtol * max(abs(y[k]), abs(new[k]))
-            e5, e3 = 0.0, 0.0
-            for j in range(13):
-                e5 += E5[j] * K[j, k]
-                e3 += E3[j] * K[j, k]
-            error5 += (e5 / scale) ** 2
-            error3 += (e3 / scale) ** 2
-        both = error5 + 0.01 * error3
-        error = 0.0 if both == 0.0 else h * error5 / np.sqrt(both * n)
+        wrong = leap(t, h, last, y, new, K, x, lam, seen, motion, closing, method)
+        error = error_norm(y, new, K, h, rtol, atol, method)
         if wrong == 0 and error < 1.0:
             break
         if wrong or not np.isfinite(error):
@@ -444,36 +299,13 @@ def advance(
         for k in range(n):
             step = 0.0
             for j in range(13 + s):
-                step += A_extra[s, j] * K[j, k]
+                step += method.A_extra[s, j] * K[j, k]
             x[1 + k] = y[k] + h * step
-        x[0] = min(t + C_extra[s] * h, last)
-        rate(
-            x, K[13 + s], lam, seen, sizes, motion, table, out_size, driven, calls, tables,
-            starts, features, status, mu,
-        )  # fmt: skip
-    for k in range(n):
-        delta = new[k] - y[k]
-        F[0, k] = delta
-        F[1, k] = h * K[0, k] - delta
-        F[2, k] = 2.0 * delta - h * (K[12, k] + K[0, k])
-        for i in range(4):
-            step = 0.0
-            for j in range(16):
-                step += D[i, j] * K[j, k]
-            F[3 + i, k] = h * step
+        x[0] = min(t + method.C_extra[s] * h, last)
+        rate(x, K[13 + s], lam, seen, motion, closing)
+    polynomial(y, new, K, h, method, F)
     factor = 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
     return 0, h, h * factor
-
-
-@jit
-def dense(F: Floats, y: Floats, z: float, into: Floats) -> None:
-    """Write the state at the part z of a step that began with y."""
-    for k in range(len(y)):
-        value = 0.0
-        for i in range(7):
-            value += F[6 - i, k]
-            value *= z if i % 2 == 0 else 1.0 - z
-        into[k] = y[k] + value
 
 
 @jit
@@ -486,10 +318,7 @@ def survey(
     parts: Floats,
     states: Floats,
     x: Floats,
-    calls: Floats,
-    tables: Floats,
-    starts: Floats,
-    features: Floats,
+    contacts: Bundle,
     seen: Floats,
 ) -> None:
     """Write the states at parts of a step, and what contacts look like there; `seen` has the axes
@@ -501,7 +330,7 @@ def survey(
         dense(F, y, parts[i], states[i])
         for k in range(n):
             x[1 + k] = states[i, k]
-        meet(x, calls, tables, starts, features, seen[i])
+        meet(x, contacts, seen[i])
 
 
 @jit
@@ -517,17 +346,8 @@ def forces(
     ydot: Floats,
     lams: Floats,
     seen: Floats,
-    sizes: Floats,
-    motion: int,
-    table: Floats,
-    out_size: int,
-    driven: Floats,
-    calls: Floats,
-    tables: Floats,
-    starts: Floats,
-    features: Floats,
-    status: Floats,
-    mu: Floats,
+    motion: Dynamics,
+    closing: Closing,
 ) -> None:
     """Write the states, the contact forces and what the contacts look like at parts of a step."""
     n = len(y)
@@ -536,30 +356,7 @@ def forces(
         dense(F, y, parts[i], states[i])
         for k in range(n):
             x[1 + k] = states[i, k]
-        rate(
-            x, ydot, lams[i], seen[i], sizes, motion, table, out_size, driven, calls, tables,
-            starts, features, status, mu,
-        )  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Bundle:
-    """Contacts (wheel, feature numbers) as compiled code takes them: addresses, tables, features."""
-
-    calls: Floats
-    tables: Floats
-    starts: Floats
-    features: Floats
-
-    @property
-    def arguments(self) -> Any:
-        """The fields in order."""
-        return (self.calls, self.tables, self.starts, self.features)
-
-    def only(self, k: int) -> "Bundle":
-        """Return contact k alone."""
-        one = slice(k, k + 1)
-        return Bundle(self.calls[one], self.tables, self.starts[one], self.features[one])
+        rate(x, ydot, lams[i], seen[i], motion, closing)
 
 
 def bundle(free: Free, contacts: list[tuple[int, str, Motion | None, Floats, int]]) -> Bundle:

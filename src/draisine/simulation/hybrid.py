@@ -22,8 +22,9 @@ from draisine.errors import (
     did_you_mean,
 )
 from draisine.machine import State
-from draisine.simulation import flow, guards
+from draisine.simulation import guards
 from draisine.simulation.free import free
+from draisine.simulation.integrators.dop853 import dense
 from draisine.simulation.look import BORDER, Closed, Contact, Look
 from draisine.simulation.mode import STATUS, Event, Mode
 from draisine.simulation.resolve import Resolver
@@ -369,7 +370,7 @@ class Run:
         while self.start + k * dt < end - 1e-9 * dt:
             t = self.start + k * dt
             y = np.empty(len(step.y))
-            flow.dense(step.F, step.y, (t - step.t) / step.h, y)
+            dense(step.F, step.y, (t - step.t) / step.h, y)
             self.times.append(t)
             self.samples.append(y)
             k += 1

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -54,9 +53,10 @@ class Look:
         self.n, self.pose = machine.speeds, 7 + machine.joints
         self.size = 3 * self.n + 32
         self.x = np.zeros(1 + self.pose + self.n + machine.states + len(inputs) + FEATURE)
-        self.sizes = np.array([self.pose, self.n, machine.states], dtype=np.int64)
-        motion = machine.motion
-        self.motion: Any = (self.sizes, motion.native.call, motion.table, motion.native.size_out)
+        code = machine.motion.native
+        self.motion = flow.Dynamics(
+            self.pose, self.n, machine.states, code.call, machine.motion.table, code.size_out
+        )
         self.longest = [float(wheel.radius) for wheel in machine.wheels]
         level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         count = len(machine.wheels)
@@ -158,7 +158,7 @@ class Look:
         """Return what contacts look like at a state, one row each."""
         self.fill(t, y)
         seen = np.empty((len(contacts), self.size))
-        flow.meet(*(self.x, *self.bundle(contacts).arguments, seen))
+        flow.meet(self.x, self.bundle(contacts), seen)
         return seen
 
     def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
@@ -174,32 +174,31 @@ class Look:
         self.fill(t, y)
         k = len(closed)
         ydot, lam, seen = np.empty(len(y)), np.zeros((k, 3)), np.empty((k, self.size))
-        wrong = flow.rate(*(self.x, ydot, lam, seen, *self.motion, *self.closing(closed)))
+        wrong = flow.rate(self.x, ydot, lam, seen, self.motion, self.closing(closed))
         if wrong:
             raise ConfigurationError("the contacts contradict each other in this configuration.")
         return ydot[self.pose : self.pose + self.n], lam, seen
 
-    def closing(self, closed: Sequence[Closed]) -> Any:
-        """Return driven joints and closed contacts as `flow.rate` takes them."""
+    def closing(self, closed: Sequence[Closed]) -> flow.Closing:
+        """Return driven joints and closed contacts for compiled code."""
         rows = np.array([rows for _, rows, _ in closed], dtype=np.int64)
         mu = np.array([mu if np.isfinite(mu) else 0.0 for *_, mu in closed], dtype=float)
         made = self.bundle([contact for contact, *_ in closed])
-        return (self.machine.driven, *made.arguments, rows, mu)
+        return flow.Closing(self.machine.driven, made, rows, mu)
 
-    def settle(self, t: float, y: Floats, closing: Any) -> Floats:
+    def settle(self, t: float, y: Floats, closing: flow.Closing) -> Floats:
         """Return the state with closed gaps and zero contact velocities that is next to y."""
         self.fill(t, y)
-        _, *made, rows, _ = closing
-        seen = np.empty((len(rows), self.size))
+        seen = np.empty((len(closing.status), self.size))
         base = int(self.machine.system.model.base in ("SE(3)", "SO(3)"))
-        flow.settle(*(self.x, seen, *self.motion, *made, rows, base))
+        flow.settle(self.x, seen, self.motion, closing, base)
         return self.x[1 : 1 + len(y)].copy()
 
     def centres(self, t: float, y: Floats) -> Floats:
         """Return the wheels' centres."""
         self.fill(t, y)
         seen = np.empty((len(self.machine.wheels), self.size))
-        flow.meet(*(self.x, *self._level.arguments, seen))
+        flow.meet(self.x, self._level, seen)
         return seen[:, 3 * self.n + 11 : 3 * self.n + 14]
 
     def whereabouts(self, t: float, y: Floats) -> Floats:

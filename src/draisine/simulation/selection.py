@@ -14,7 +14,7 @@ import numpy as np
 from draisine.compiled import Floats
 from draisine.errors import ContactSetError
 from draisine.simulation.coulomb import Touch, together
-from draisine.simulation.flow import share
+from draisine.simulation.elimination import share
 
 REPEATS = 1e-9
 """Rows whose singular values are below this part of the largest repeat others."""

@@ -10,6 +10,7 @@ from draisine.compiled import Floats
 from draisine.errors import ContactSetError, SimulationError
 from draisine.machine import State
 from draisine.simulation import flow, guards
+from draisine.simulation.integrators.dop853 import TABLEAU, dense
 from draisine.simulation.look import Closed, Contact, Look
 from draisine.simulation.selection import Key
 
@@ -63,7 +64,7 @@ class Course:
     options: Options
     stop: float
     closed: Sequence[Closed]
-    closing: Any
+    closing: flow.Closing
     watch: Sequence[Contact]
     watched: flow.Bundle
     valid: Callable[[Contact, Floats], bool]
@@ -93,9 +94,10 @@ class Step:
         look.fill(t, y)
         speed = float(np.abs(look.speeds(y)[:6]).max(initial=0.0)) + look.ground_speed(t, y)
         longest = options.margin / (2.0 * max(speed, 1e-9))
-        start = (t, h, course.stop, longest, y, self.new, self.K, self.F, look.x, self.lam)
-        rest = (self.seen, options.rtol, options.atol, *look.motion, *self.closing, *flow.METHOD)
-        wrong, self.h, self.proposal = flow.advance(*(*start, *rest))
+        wrong, self.h, self.proposal = flow.advance(
+            t, h, course.stop, longest, y, self.new, self.K, self.F, look.x, self.lam, self.seen,
+            options.rtol, options.atol, look.motion, self.closing, TABLEAU,
+        )  # fmt: skip
         self.last = float(np.nextafter(course.stop, t))
         if wrong:
             self._fail(wrong)
@@ -121,8 +123,10 @@ class Step:
         look, new = self.look, self.new
         if h != self.h:
             new = np.empty(len(self.y))
-            start = (self.t, h, self.last, self.y, new, self.K, look.x, self.lam, self.seen)
-            flow.leap(*(*start, *look.motion, *self.closing, *flow.METHOD[:2]))
+            flow.leap(
+                self.t, h, self.last, self.y, new, self.K, look.x, self.lam, self.seen,
+                look.motion, self.closing, TABLEAU,
+            )  # fmt: skip
         return look.settle(self.t + h, new, self.closing)
 
     # --- guards, over the part of the step
@@ -132,7 +136,7 @@ class Step:
         states = np.empty((len(parts), len(self.y)))
         seen = np.empty((len(parts), len(watched.calls), self.look.size))
         dense = (self.t, self.h, self.last, self.y, self.F, parts, states, self.look.x)
-        flow.survey(*(*dense, *watched.arguments, seen))
+        flow.survey(*dense, watched, seen)
         return states, seen
 
     def _forces(self, parts: Floats) -> tuple[Floats, Floats, Floats]:
@@ -142,7 +146,7 @@ class Step:
         lams, seen = np.zeros((len(parts), k, 3)), np.empty((len(parts), k, self.look.size))
         dense = (self.t, self.h, self.last, self.y, self.F, parts, states, self.look.x)
         room = (np.empty(len(self.y)), lams, seen)
-        flow.forces(*(*dense, *room, *self.look.motion, *self.closing))
+        flow.forces(*dense, *room, self.look.motion, self.closing)
         return states, lams, seen
 
     def first_event(self) -> guards.Crossing | None:
@@ -248,7 +252,7 @@ class Step:
 
         def guard(part: float) -> float:
             y = np.empty(len(self.y))
-            flow.dense(self.F, self.y, part, y)
+            dense(self.F, self.y, part, y)
             return float(upright(y))
 
         values = upright(states)

@@ -5,6 +5,8 @@ Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, 2nd ed., sec
 doi:10.1007/978-3-540-78862-1; the coefficients are SciPy's.
 """
 
+from typing import NamedTuple
+
 import numpy as np
 from scipy.integrate import DOP853
 
@@ -24,11 +26,71 @@ ORDER = 8
 ADAPTIVE = True
 
 STAGES = 12
-A = np.ascontiguousarray(np.vstack([DOP853.A, DOP853.B[None, :]]))[:, :STAGES]
-C = np.append(DOP853.C, 1.0)
-E3, E5 = np.ascontiguousarray(DOP853.E3), np.ascontiguousarray(DOP853.E5)
-D = np.ascontiguousarray(DOP853.D)
-A_EXTRA, C_EXTRA = np.ascontiguousarray(DOP853.A_EXTRA), np.ascontiguousarray(DOP853.C_EXTRA)
+
+
+class Tableau(NamedTuple):
+    """The method's coefficients, as compiled functions take them."""
+
+    A: Floats
+    C: Floats
+    E3: Floats
+    E5: Floats
+    D: Floats
+    A_extra: Floats
+    C_extra: Floats
+
+
+TABLEAU = Tableau(
+    np.ascontiguousarray(np.vstack([DOP853.A, DOP853.B[None, :]])[:, :STAGES]),
+    np.append(DOP853.C, 1.0),
+    *(np.ascontiguousarray(x) for x in (DOP853.E3, DOP853.E5, DOP853.D)),
+    *(np.ascontiguousarray(x) for x in (DOP853.A_EXTRA, DOP853.C_EXTRA)),
+)
+
+
+@jit
+def error_norm(
+    y: Floats, new: Floats, K: Floats, h: float, rtol: float, atol: float, method: Tableau
+) -> float:
+    """Return the error of a step against what the tolerances allow."""
+    n = len(y)
+    error5, error3 = 0.0, 0.0
+    for k in range(n):
+        scale = atol + rtol * max(abs(y[k]), abs(new[k]))
+        e5, e3 = 0.0, 0.0
+        for j in range(13):
+            e5 += method.E5[j] * K[j, k]
+            e3 += method.E3[j] * K[j, k]
+        error5 += (e5 / scale) * (e5 / scale)
+        error3 += (e3 / scale) * (e3 / scale)
+    both = error5 + 0.01 * error3
+    return 0.0 if both == 0.0 else h * error5 / np.sqrt(both * n)
+
+
+@jit
+def polynomial(y: Floats, new: Floats, K: Floats, h: float, method: Tableau, F: Floats) -> None:
+    """Write the polynomial of the dense output of a step into F."""
+    for k in range(len(y)):
+        delta = new[k] - y[k]
+        F[0, k] = delta
+        F[1, k] = h * K[0, k] - delta
+        F[2, k] = 2.0 * delta - h * (K[12, k] + K[0, k])
+        for i in range(4):
+            step = 0.0
+            for j in range(16):
+                step += method.D[i, j] * K[j, k]
+            F[3 + i, k] = h * step
+
+
+@jit
+def dense(F: Floats, y: Floats, z: float, into: Floats) -> None:
+    """Write the state at the part z of a step that began with y."""
+    for k in range(len(y)):
+        value = 0.0
+        for i in range(7):
+            value += F[6 - i, k]
+            value *= z if i % 2 == 0 else 1.0 - z
+        into[k] = y[k] + value
 
 
 @jit
@@ -42,13 +104,7 @@ def _run(
     y: Floats,
     rtol: float,
     atol: float,
-    A: Floats,
-    C: Floats,
-    E3: Floats,
-    E5: Floats,
-    D: Floats,
-    A_extra: Floats,
-    C_extra: Floats,
+    method: Tableau,
 ) -> tuple[int, int, float]:
     """Return status, number of samples and time of the end; y becomes what it is there."""
     n = len(y0)
@@ -88,24 +144,14 @@ def _run(
             for k in range(n):
                 step = 0.0
                 for j in range(s):
-                    step += A[s, j] * K[j, k]
+                    step += method.A[s, j] * K[j, k]
                 new[k] = y[k] + h * step
                 x[1 + k] = new[k]
-            x[0] = min(t + C[s] * h, last)
+            x[0] = min(t + method.C[s] * h, last)
             evaluate(code.rate, code.rate_table, x, out)
             for k in range(n):
                 K[s, k] = out[k]
-        error5, error3 = 0.0, 0.0
-        for k in range(n):
-            scale = atol + rtol * max(abs(y[k]), abs(new[k]))
-            e5, e3 = 0.0, 0.0
-            for j in range(13):
-                e5 += E5[j] * K[j, k]
-                e3 += E3[j] * K[j, k]
-            error5 += (e5 / scale) * (e5 / scale)
-            error3 += (e3 / scale) * (e3 / scale)
-        both = error5 + 0.01 * error3
-        error = 0.0 if both == 0.0 else h * error5 / np.sqrt(both * n)
+        error = error_norm(y, new, K, h, rtol, atol, method)
         if not (error < 1.0):
             if not np.isfinite(error):
                 h *= 0.1
@@ -117,7 +163,7 @@ def _run(
             before = at
             for k in range(len(aside)):
                 aside[k] = np.nan
-            at = _dense(
+            at = _sample(
                 code,
                 x,
                 out,
@@ -128,9 +174,7 @@ def _run(
                 end,
                 last,
                 K,
-                D,
-                A_extra,
-                C_extra,
+                method,
                 grid,
                 samples,
                 at,
@@ -167,7 +211,7 @@ def _run(
 
 
 @jit
-def _dense(
+def _sample(
     code: Code,
     x: Floats,
     out: Floats,
@@ -178,9 +222,7 @@ def _dense(
     end: float,
     last: float,
     K: Floats,
-    D: Floats,
-    A_extra: Floats,
-    C_extra: Floats,
+    method: Tableau,
     grid: Floats,
     samples: Floats,
     at: int,
@@ -191,31 +233,16 @@ def _dense(
         for k in range(n):
             step = 0.0
             for j in range(13 + s):
-                step += A_extra[s, j] * K[j, k]
+                step += method.A_extra[s, j] * K[j, k]
             x[1 + k] = y[k] + h * step
-        x[0] = min(t + C_extra[s] * h, last)
+        x[0] = min(t + method.C_extra[s] * h, last)
         evaluate(code.rate, code.rate_table, x, out)
         for k in range(n):
             K[13 + s, k] = out[k]
     F = np.empty((7, n))
-    for k in range(n):
-        delta = new[k] - y[k]
-        F[0, k] = delta
-        F[1, k] = h * K[0, k] - delta
-        F[2, k] = 2.0 * delta - h * (K[12, k] + K[0, k])
-        for i in range(4):
-            step = 0.0
-            for j in range(16):
-                step += D[i, j] * K[j, k]
-            F[3 + i, k] = h * step
+    polynomial(y, new, K, h, method, F)
     while at < len(grid) and grid[at] < end:
-        z = (grid[at] - t) / h
-        for k in range(n):
-            value = 0.0
-            for i in range(7):
-                value += F[6 - i, k]
-                value *= z if i % 2 == 0 else 1.0 - z
-            samples[at, k] = y[k] + value
+        dense(F, y, (grid[at] - t) / h, samples[at])
         at += 1
     return at
 
@@ -234,8 +261,7 @@ def advance(
     long as the tolerances allow. Where the run stops short, the last good step is one more sample.
     """
     samples, end = np.empty((len(grid), len(y))), np.empty(len(y))
-    method = (A, C, E3, E5, D, A_EXTRA, C_EXTRA)
-    status, done, t = _run(problem.code, y, t0, t1, grid, samples, end, rtol, atol, *method)
+    status, done, t = _run(problem.code, y, t0, t1, grid, samples, end, rtol, atol, TABLEAU)
     if status in (DEGENERATE, TOO_SMALL):
         return np.append(grid[:done], t), np.vstack([samples[:done], end]), status
     return grid[:done], samples[:done], status
