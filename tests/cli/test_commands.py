@@ -41,7 +41,9 @@ def test_run_without_arguments_leaves_data_and_a_figure(capsys):
 
 def test_json_is_one_object_in_si(capsys):
     found = json.loads(said(capsys, "run", PASSIVE, "--json"))
-    assert list(found)[:3] == ["scenario", "vehicle", "parameters"]
+    assert " ".join(found) == (
+        "scenario vehicle parameters final energy max_gap events outcome seconds"
+    )
     assert found["final"]["forward_speed"] == pytest.approx(4.622437, abs=1e-6)
     assert found["final"]["lean"] == pytest.approx(0.010342440644693847, abs=1e-9)
     assert found["energy"]["max_relative_drift"] < 1e-12
@@ -213,6 +215,24 @@ def test_another_formulation(capsys):
     fast = said(capsys, "run", PASSIVE, "--until", "0.1", "--json")
     ours, theirs = (json.loads(text)["final"] for text in (fast, out))
     assert theirs["lean"] == pytest.approx(ours["lean"], abs=1e-9)
+
+
+@pytest.mark.parametrize("name", ["absolute", "multiplier", "partitioned", "planar"])
+def test_equations_of_other_formulations(capsys, name):
+    """Whatever their coordinates, they have masses and rows of constraints, computed in order."""
+    found = json.loads(said(capsys, "equations", "whipple", "--as", "json", "--formulation", name))
+    assert found["name"] == {"multiplier": "free"}.get(name, name)
+    assert bool(found["parameters"]) == (name == "multiplier")
+    assert {"M", "b", "c"} <= set(found["outputs"])
+    for k, (op, *arguments) in enumerate(found["steps"]):
+        assert op in ("input", "const") or all(i < k for i in arguments)
+
+
+def test_several_cycles_are_no_motion(capsys):
+    said(capsys, "cycles", "--out", "cycles.nc")
+    for wrong in (["plot", "cycles.nc", "--figure", "top"], ["animate", "cycles.nc"]):
+        assert main(wrong) == 2
+        assert "holds 2 cycles" in capsys.readouterr().err
 
 
 def test_equations_in_a_file(capsys):

@@ -20,6 +20,26 @@ forward_speed = 5.0
 until = 0.1
 """
 
+MAP = """
+kind = "map"
+title = "angles"
+vehicle.name = "whipple"
+[map]
+outputs = ["beta"]
+x = { name = "lean", low = 0, high = "30deg", count = 3 }
+y = { name = "steer", low = 0, high = "30deg", count = 4 }
+"""
+
+SWEEP = """
+kind = "sweep"
+title = "steps"
+vehicle.name = "whipple"
+run.until = 0.1
+[sweep]
+outputs = ["final lean"]
+over."run.dt" = [0.01, 0.02]
+"""
+
 PASSIVE = "mauny2018/passive-stabilisation"
 
 COMMANDS = [
@@ -49,6 +69,15 @@ COMMANDS = [
     (["run", PASSIVE, "--out", "run.xls"], ".nc, .zarr, .csv"),
     (["run", PASSIVE, "--out", "no/such/folder/run.nc"], "no folder 'no/such/folder'"),
     (["run", PASSIVE, "--plot", "run.bmp"], ".png, .svg, .pdf"),
+    (["run", PASSIVE, "--out", "/proc/run.nc"], "/proc/run.nc: cannot be written"),
+    (["run", PASSIVE, "--plot", "/proc/run.png"], "/proc/run.png: cannot be written"),
+    (["run", PASSIVE, "--animate", "/proc/run.html"], "/proc/run.html: cannot be written"),
+    (["run", PASSIVE, "--out", "mine.zarr"], "mine.zarr: is there, but not as a result"),
+    (["run", PASSIVE, "--initial", "lean"], "as in --initial lean=10deg"),
+    (["equations", "whipple", "--mode", "front"], "as in --mode front=open"),
+    (["equations", "whipple", "--formulation", "absolut"], "Did you mean 'absolute'?"),
+    (["equations", "rolling_disc", "--formulation", "planar"], "no bicycle"),
+    (["equations", "whipple", "--formulation", "planar", "--mode", "front=open"], "'projected'"),
     (["check", "mauny2018/inclined"], "Did you mean 'mauny2018/incline'?"),
     (["show", "wipple"], "Did you mean 'whipple'?"),
     (["show", "mine.py:car"], "no file 'mine.py'"),
@@ -87,6 +116,8 @@ FILES = [
     ("", "kind: is missing. Take one of: run, sweep, state, map, linear"),
     ('kind = "walk"', "no such kind. "),
     ("kind = run", "not TOML"),
+    ('kind = ["run"]', "no such kind. "),
+    ('kind = "run"\nvehicle = 3', "vehicle = 3: must be a table"),
     ("\xff", "not a text file in UTF-8"),
     ('kind = "run"', "vehicle: is missing"),
     (GOOD + "untli = 3", "run.untli: is unknown. Did you mean 'until'?"),
@@ -105,6 +136,28 @@ FILES = [
     (
         GOOD + "[[inputs]]\nshape='table'\ninput='steer'\ntimes=[0,1,2]\nvalues=[1,2]",
         "2 values for 3 times",
+    ),
+    (
+        GOOD + "[[inputs]]\nshape='table'\ninput='steer'\ntimes=[0,'soon']\nvalues=[1,2]",
+        "inputs[0].times[1] = 'soon': 'soon' is not a number",
+    ),
+    (
+        GOOD + "[[expected]]\ntitle='x'\norigin='law'\nvalues.lean=0.0",
+        "'lean' changes in time; ask for 'final lean'",
+    ),
+    (
+        GOOD + "[[expected]]\ntitle='x'\norigin='law'\nat={lean=[1]}\nvalues.lean=[0.0]",
+        "expected[0].at: a run has times",
+    ),
+    (SWEEP.replace("final lean", "lean"), "sweep.outputs[0]: 'lean' changes in time"),
+    (MAP.replace('"steer"', '"lean"'), "map.y.name = 'lean': stands along x already"),
+    (
+        MAP + "[[expected]]\ntitle='x'\norigin='law'\nat={lean=[0]}\nvalues.beta=[0]",
+        "expected[0].at.steer: is missing",
+    ),
+    (
+        MAP + "[[expected]]\ntitle='x'\norigin='law'\nat={lean=[0],steer=[0]}\nvalues.pitch=[0]",
+        "is not in map.outputs",
     ),
     (
         GOOD + "[[expected]]\ntitle='x'\norigin='law'\nvalues.'final laen'=0.0",
@@ -131,6 +184,8 @@ FILES = [
 def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "broken.nc").write_bytes(b"this is no netCDF")
     (tmp_path / "notes.txt").write_text("hello")
+    (tmp_path / "mine.zarr").mkdir()
+    (tmp_path / "mine.zarr" / "notes.txt").write_text("not to be lost")
     monkeypatch.chdir(tmp_path)
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from draisine.cli.keep import check_film, film
+from draisine.cli.keep import check_film, check_single, film
 
 
 def animate(
@@ -24,4 +24,6 @@ def animate(
 
     target = out or result.with_suffix(".html")
     check_film(target)
-    film(read(result), target, quiet=False, fps=fps, speed=speed)
+    data = read(result)
+    check_single(data)
+    film(data, target, quiet=False, fps=fps, speed=speed)

@@ -29,6 +29,7 @@ app = App(
     version=__version__,
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
+    suppress_keyboard_interrupt=False,
 )
 app.command(list_, name="list")
 app.command(show.show)
@@ -79,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             raise
         return fail(str(error), 2)
     except KeyboardInterrupt:
-        return fail("interrupted; nothing was written.", 1)
+        return fail("interrupted; nothing half-written remains.", 1)
     except BrokenPipeError:
         sys.stderr.close()
         return 1

@@ -1,9 +1,9 @@
 """`draisine check`."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from draisine.cli.options import Json
-from draisine.cli.screen import escaped, open_console, print_json, right, working
+from draisine.cli.screen import escaped, fail, open_console, print_json, right, working
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -16,28 +16,64 @@ def check(*scenarios: str, json: Json = False) -> int:
 
     :param scenarios: Names or files; without any, all scenarios that ship with the package.
     """
+    from draisine.errors import SimulationError
     from draisine.experiment.check import check as hold
     from draisine.experiment.library import load
     from draisine.experiment.library import scenarios as shipped
+    from draisine.experiment.sweep import interrupted
 
     chosen = [load(name) for name in scenarios or shipped()]
     found: dict[str, list[Finding]] = {}
+    failed: dict[str, str] = {}
     console = open_console()
+    stopped = False
     for loaded in chosen:
-        with working(f"checking {loaded.name}"):
-            found[loaded.name] = hold(loaded)[1]
+        try:
+            with working(f"checking {loaded.name}") as progress:
+                found[loaded.name] = hold(loaded, progress)[1]
+        except KeyboardInterrupt:
+            stopped = True
+        except SimulationError as error:
+            stopped = interrupted(error)
+            if not stopped:
+                failed[loaded.name] = str(error)
+        if stopped:
+            break
         if not json:
-            bad = [f for f in found[loaded.name] if not f.agrees]
-            _verdict(console, loaded.name, found[loaded.name], bad)
-            if scenarios or bad:
-                _findings(console, found[loaded.name] if scenarios else bad)
+            _tell(console, loaded.name, found, failed, whole=bool(scenarios))
     wrong = sum(not f.agrees for fs in found.values() for f in fs)
     if json:
-        print_json({name: [f.as_dict() for f in fs] for name, fs in found.items()})
+        told = {name: [f.as_dict() for f in fs] for name, fs in found.items()}
+        print_json(told | {name: [_failure(text)] for name, text in failed.items()})
     elif len(found) > 1:
         total = sum(len(fs) for fs in found.values())
         console.print(f"{total - wrong} of {total} quantities agree.")
-    return 1 if wrong else 0
+    if stopped:
+        done = len(found) + len(failed)
+        return fail(f"interrupted after {done} of {len(chosen)} scenarios.", 1)
+    return 1 if wrong or failed else 0
+
+
+def _failure(text: str) -> dict[str, Any]:
+    """Return what stands in place of findings where a run had to stop."""
+    return {"agrees": False, "error": text}
+
+
+def _tell(
+    console: "Console",
+    name: str,
+    found: "dict[str, list[Finding]]",
+    failed: dict[str, str],
+    whole: bool,
+) -> None:
+    """Print what came out of one scenario: all of it, or what disagrees."""
+    if name in failed:
+        console.print(f"{name}: [red]FAILED[/red]: {escaped(failed[name])}")
+        return
+    bad = [f for f in found[name] if not f.agrees]
+    _verdict(console, name, found[name], bad)
+    if whole or bad:
+        _findings(console, found[name] if whole else bad)
 
 
 def _verdict(console: "Console", name: str, found: "list[Finding]", bad: "list[Finding]") -> None:

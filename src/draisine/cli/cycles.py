@@ -38,12 +38,14 @@ def cycles(
         given |= assignments("--phase", [f"phase={phase}"])
     if scan is not None and phase is not None and over == "phase":
         raise ParameterError("--scan changes the phase; leave --phase out.")
-    with working(f"cycles of {vehicle}"):
+    with working(f"cycles of {vehicle}") as progress:
         if scan is None:
             data = every_cycle(vehicle, given, parameter_set, joint=joint)
         else:
             values = _values(scan)
-            data = scanned(vehicle, values, given, parameter_set, over=over, joint=joint)
+            data = scanned(
+                vehicle, values, given, parameter_set, over=over, joint=joint, progress=progress
+            )
     if json:
         print_json(summary(data))
     else:

@@ -18,6 +18,7 @@ def equations(
     ] = "rate",
     set: Set = None,
     mode: Annotated[list[str] | None, Parameter(name="--mode")] = None,
+    formulation: str = "projected",
     out: Path | None = None,
 ) -> None:
     """Write a vehicle's equations as source code: c, python, javascript, jax, latex or json.
@@ -27,12 +28,13 @@ def equations(
     :param program: Which equations: rate is the right-hand side of the motion, observe all that can be seen.
     :param set: Choose structure or give a parameter: --set slope=10deg.
     :param mode: The status of a contact: --mode front=open.
+    :param formulation: Another derivation, as it stands, all contacts closed; `draisine list formulations`.
     :param out: Write to this file instead of the screen.
     """
     from draisine.experiment.equations import written
 
     chosen, statuses = assignments("--set", set), assignments("--mode", mode)
-    text = written(vehicle, as_, program, chosen, statuses)
+    text = written(vehicle, as_, program, chosen, statuses, formulation)
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return

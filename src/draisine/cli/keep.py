@@ -60,6 +60,17 @@ def figure_for(data: Any) -> str:
     return "eigenvalues" if "eigenvalue_real" in data else "maps"
 
 
+def check_single(data: Any, figure: str = "") -> None:
+    """Refuse to draw several cycles as if they were one motion."""
+    from draisine.errors import ParameterError
+
+    if "cycle" in data.dims and figure != "cycle":
+        raise ParameterError(
+            f"this result holds {data.sizes['cycle']} cycles; `draisine plot` draws them with "
+            "--figure cycle. A scenario of the kind 'cycle' leaves one that moves."
+        )
+
+
 def film(data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | None = None) -> None:
     """Write a film or a replay, and say where."""
     from draisine.errors import SimulationError

@@ -23,7 +23,8 @@ def list_(
     *,
     json: Json = False,
 ) -> None:
-    """List what there is: vehicles, scenarios, parameter sets, integrators, laws, targets, figures.
+    """List what there is: vehicles, scenarios, parameter sets, integrators, control laws, impact laws,
+    formulations, targets and figures.
 
     :param kind: List only this.
     """

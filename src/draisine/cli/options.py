@@ -17,6 +17,15 @@ Plot = Annotated[Path | None, Parameter(help="Write a figure (.png, .svg, .pdf).
 Json = Annotated[bool, Parameter(help="Print one JSON object instead of a table.")]
 
 
+EXAMPLES = {
+    "--set": "--set mB=90",
+    "--initial": "--initial lean=10deg",
+    "--mode": "--mode front=open",
+    "--phase": "--phase 270deg",
+}
+"""How options that give values to names are written."""
+
+
 def assignments(option: str, given: list[str] | None) -> dict[str, Any]:
     """Return what options NAME=VALUE give: numbers where they are numbers, else text."""
     from draisine.errors import ParameterError
@@ -25,7 +34,7 @@ def assignments(option: str, given: list[str] | None) -> dict[str, Any]:
     for text in given or []:
         name, sign, value = text.partition("=")
         if not sign or not name.strip() or not value.strip():
-            raise ParameterError(f"{option} {text}: write NAME=VALUE, as in {option} mB=90.")
+            raise ParameterError(f"{option} {text}: write NAME=VALUE, as in {EXAMPLES[option]}.")
         try:
             found[name.strip()] = float(value)
         except ValueError:

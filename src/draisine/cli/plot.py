@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from draisine.cli.keep import check_figure, figure_for
+from draisine.cli.keep import check_figure, check_single, figure_for
 
 
 def plot(
@@ -32,6 +32,7 @@ def plot(
     check_figure(target)
     data = read(result)
     figure = figure or figure_for(data)
+    check_single(data, figure)
     if series and figure not in ("histories", "phase"):
         raise ParameterError(f"--series goes with histories and phase, not with {figure}.")
     draw = find("figure", figure).draw

@@ -69,8 +69,10 @@ def run(
             if error.partial is None:
                 raise
             result, failed = error.partial, str(error)
-    report(result, json)
-    keep(result.data, out, plot, quiet=json)
+    try:
+        report(result, json)
+    finally:  # what was computed is kept, even if nobody waits for the table
+        keep(result.data, out, plot, quiet=json)
     if animate is not None and (failed is None or result.data.sizes["time"] > 1):
         film(result.data, animate, quiet=json)
     return 0 if failed is None else fail(failed, 1)

@@ -30,3 +30,13 @@ def single(content: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of the one run of a sweep that has these values."""
     plain = {k: v for k, v in content.items() if k != "sweep"}
     return changed(plain | {"kind": "run"}, at)
+
+
+def sides(over: Mapping[str, Any]) -> dict[str, str]:
+    """Return a short name for each key path of a sweep: its last word, where that tells enough.
+
+    >>> sides({"run.dt": [], "run.integrator": []})
+    {'run.dt': 'dt', 'run.integrator': 'integrator'}
+    """
+    last = {path: path.rpartition(".")[2] for path in over}
+    return {p: n if list(last.values()).count(n) == 1 else p for p, n in last.items()}

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,9 +50,13 @@ class Finding:
         return {k: None if k in plain and not math.isfinite(v) else v for k, v in found.items()}
 
 
-def check(loaded: Loaded) -> tuple[Result, list[Finding]]:
-    """Return what a scenario leaves, and each of its expected numbers against it."""
-    result = run(loaded)
+def check(
+    loaded: Loaded, progress: Callable[[float], None] | None = None
+) -> tuple[Result, list[Finding]]:
+    """Return what a scenario leaves, and each of its expected numbers against it; `progress` is told
+    which fraction of a long run is done.
+    """
+    result = run(loaded, progress)
     return result, list(findings(result))
 
 
@@ -89,13 +93,10 @@ def _in_run(bodies: Bodies, block: Expected, quantity: str) -> tuple[list[str], 
 
 
 def _on_map(result: Result, block: Expected, quantity: str) -> tuple[list[str], Floats]:
-    if not isinstance(block.at, dict):
-        raise DataError(f"{block.title}: numbers of maps and sweeps need their places, `at`.")
+    assert isinstance(block.at, dict)  # see expectations
     data = result.data
     index = {}
     for name, values in block.at.items():
-        if name not in data.dims:
-            raise DataError(f"{block.title}: {name!r} is no side of the grid.")
         known = data[name].values
         near = [_nearest(known, x) for x in values]
         for x, k in zip(values, near, strict=True):

@@ -4,7 +4,7 @@ over one of them.
 
 import json
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -78,10 +78,11 @@ def scanned(
     *,
     over: str = "phase",
     joint: Joint = "free",
+    progress: Callable[[float], None] | None = None,
 ) -> "Dataset":
     """Return the families of cycles over values of a parameter: one entry per value and family, not a
     number where a family does not reach. Attributes tell where families turn stable or unstable, and
-    where they stand still.
+    where they stand still. `progress` is told which fraction of the values has been reached.
 
     >>> found = scanned("rocr", np.linspace(3.0, 4.0, 3))
     >>> [f"{x:.6f}" for x in json.loads(found.attrs["zero_speed"])[0]]
@@ -92,7 +93,15 @@ def scanned(
     if over not in walk.system.parameters:
         known = walk.system.parameters
         raise ParameterError(f"{vehicle} has no parameter {over!r}. {did_you_mean(over, known)}")
-    make = cache(lambda value: walk.at(**{over: value}))
+    reached: set[float] = set()
+
+    @cache
+    def make(value: float) -> Gait:
+        reached.add(value)
+        if progress is not None:
+            progress(min(1.0, len(reached) / len(values)))
+        return walk.at(**{over: value})
+
     found = families(make, values, lambda G: _of(G).cycles(), angles=ANGLES)
     if not found:
         raise ParameterError(f"{vehicle}: no cycle was found at these values of {over}.")

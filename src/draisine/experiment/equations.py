@@ -2,15 +2,20 @@
 
 import inspect
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from draisine.codegen.program import Program
+from draisine.codegen.program import Program, trace_program
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
 from draisine.experiment.build import is_numeric
 from draisine.experiment.numbers import number
+from draisine.mechanics.formulations.plug import Evaluator, interpreted
 from draisine.registry import find, names
-from draisine.system import compile
+from draisine.system import System, compile
+from draisine.trace import Expr
+
+Inputs = Mapping[str, Sequence[Expr]]
+Outputs = Mapping[str, Sequence[Any]]
 
 
 def languages() -> tuple[str, ...]:
@@ -28,8 +33,14 @@ def written(
     program: str = "rate",
     arguments: Mapping[str, Any] | None = None,
     mode: Mapping[str, str] | None = None,
+    formulation: str = "projected",
 ) -> str:
-    """Return one program of a vehicle as text in a language."""
+    """Return one program of a vehicle as text in a language: of "projected" the one of that name, of
+    another formulation the equations that it solves.
+
+    >>> "def planar(" in written("whipple", "python", formulation="planar")
+    True
+    """
     if language not in languages():
         raise UnknownNameError(f"no language {language!r}. {did_you_mean(language, languages())}")
     module = find("vehicle", vehicle)
@@ -47,13 +58,37 @@ def written(
         except ValueError as error:
             raise ParameterError(f"{name}: {error}.") from None
     system = compile(vehicle, **chosen)
-    found = system.machine(mode).programs[program]
+    if formulation == "projected":
+        found = system.machine(mode).programs[program]
+    else:
+        if program != "rate" or mode:
+            raise ParameterError("only the formulation 'projected' has other programs and modes.")
+        found = equations_of(formulation, system)
+    inputs = list(system.parameters) if "parameters" in found.inputs else []
     if language == "json":
-        return as_json(found, list(system.parameters))
+        return as_json(found, inputs)
     emit = find("target", language).emit
     if language == "latex":
-        return str(emit(found, {"parameters": list(system.parameters)}))
+        return str(emit(found, {"parameters": inputs}))
     return str(emit(found))
+
+
+def equations_of(formulation: str, system: System) -> Program:
+    """Return the equations of motion as another formulation has them, all contacts closed: what it
+    solves for the accelerations, in its own coordinates and with numbers for parameters. Those of
+    "multiplier" keep the parameters; they are masses, forces and rows.
+    """
+    module: Any = find("formulation", formulation)
+    if formulation == "multiplier":
+        return system.machine().programs["free"]
+    traced: list[Program] = []
+
+    def keep(inputs: Inputs, outputs: Outputs) -> Evaluator:
+        traced.append(trace_program(formulation, inputs, outputs))
+        return interpreted(inputs, outputs)
+
+    module.accelerations(system.model, realise=keep)
+    return traced[0]
 
 
 def as_json(program: Program, parameters: list[str]) -> str:

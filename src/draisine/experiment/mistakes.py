@@ -62,9 +62,20 @@ def _translated(model: type[BaseModel], content: Mapping[str, Any], error: Any) 
         return Mistake(f"{path}.shape", f"is missing. Take one of: {', '.join(shapes)}.")
     if kind == "string_pattern_mismatch" and where[-1] == "doi":
         return Mistake(path, "is not a DOI; write it without address: '10.1098/...'.", given)
+    if kind in _PLAIN:
+        return Mistake(path, _PLAIN[kind], given)
     text = error["msg"].removeprefix("Value error, ").removeprefix("Input ")
     shown = given if not isinstance(given, (dict, list)) or len(str(given)) < 60 else None
     return Mistake(path, f"{text}.", shown)
+
+
+_PLAIN = {
+    "model_type": "must be a table.",
+    "dict_type": "must be a table.",
+    "list_type": "must be a list.",
+    "string_type": "must be a text.",
+}
+"""Some of pydantic's errors in words of TOML."""
 
 
 def key_path(where: Iterable[Any]) -> str:

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from draisine.analysis.gait import lacking
-from draisine.errors import DraisineError, ParameterError, did_you_mean
-from draisine.experiment import cycle
+from draisine.errors import DraisineError, did_you_mean
 from draisine.experiment.build import (
     guided,
     is_numeric,
@@ -17,11 +16,11 @@ from draisine.experiment.build import (
     upright,
 )
 from draisine.experiment.changes import single
+from draisine.experiment.expectations import expected_mistakes
 from draisine.experiment.footing import footing_mistakes
-from draisine.experiment.linear import KNOWN
 from draisine.experiment.mistakes import Mistake, key_path, structure_mistakes
 from draisine.experiment.numbers import number
-from draisine.experiment.quantities import parse_labels, parse_question, parse_series
+from draisine.experiment.quantities import parse_question, parse_series
 from draisine.experiment.scenario import KINDS, law_entry
 from draisine.model import Model
 from draisine.registry import find, names
@@ -34,7 +33,7 @@ def find_mistakes(content: Mapping[str, Any]) -> list[Mistake]:
     kind = content.get("kind")
     if kind is None:
         return [Mistake("kind", f"is missing. Take one of: {', '.join(KINDS)}.")]
-    if kind not in KINDS:
+    if not isinstance(kind, str) or kind not in KINDS:
         return [Mistake("kind", f"no such kind. {did_you_mean(str(kind), KINDS)}", kind)]
     found = structure_mistakes(KINDS[kind], content)
     names_found = _Names(content).mistakes()
@@ -63,7 +62,7 @@ class _Names:
         self._map(model)
         self._cycle(model)
         self._sweep(model)
-        self._expected(model)
+        self.found += expected_mistakes(self.content, model)
         return self.found
 
     def _add(self, path: str, text: str, value: Any = None) -> None:
@@ -180,17 +179,17 @@ class _Names:
     def _inputs(self, model: Model) -> None:
         given = self.content.get("inputs", [])
         places = (
-            [(f"inputs.{name}", name) for name in given]
+            [(f"inputs.{name}", name, value) for name, value in given.items()]
             if isinstance(given, dict)
             else [
-                (f"inputs[{k}].input", signal.get("input"))
+                (f"inputs[{k}].input", signal.get("input"), signal.get("input"))
                 for k, signal in enumerate(given if isinstance(given, list) else [])
                 if isinstance(signal, dict)
             ]
         )
-        for path, name in places:
+        for path, name, value in places:
             if isinstance(name, str) and name not in model.inputs:
-                self._add(path, f"no such input. {did_you_mean(name, model.inputs)}", name)
+                self._add(path, f"no such input. {did_you_mean(name, model.inputs)}", value)
         for k, signal in enumerate(given if isinstance(given, list) else []):
             self._signal(k, signal)
 
@@ -203,7 +202,7 @@ class _Names:
         times, values = signal.get("times"), signal.get("values")
         if isinstance(times, list) and isinstance(values, list) and len(times) != len(values):
             self._add(f"inputs[{k}].values", f"{len(values)} values for {len(times)} times.")
-        elif isinstance(times, list) and sorted(set(times)) != times:
+        elif isinstance(times, list) and not _ascend(times):
             self._add(f"inputs[{k}].times", "must ascend.", times)
 
     def _control(self, model: Model) -> None:
@@ -282,6 +281,9 @@ class _Names:
                     upright(name, number(axis.get(end), units[name]))
                 except ValueError as error:
                     self._add(f"map.{side}.{end}", f"{error}.")
+        sides = [axis.get("name") for axis in axes if isinstance(axis, dict)]
+        if len(sides) == 2 and isinstance(sides[0], str) and sides[0] == sides[1]:
+            self._add("map.y.name", "stands along x already; take another.", sides[1])
         locked = grid.get("locked")
         if isinstance(locked, str) and locked not in joints:
             self._add("map.locked", f"no such joint. {did_you_mean(locked, joints)}", locked)
@@ -324,58 +326,9 @@ class _Names:
             except DraisineError as error:
                 self._add(path, str(error))
 
-    def _expected(self, model: Model) -> None:
-        blocks = self.content.get("expected", [])
-        for k, block in enumerate(blocks if isinstance(blocks, list) else []):
-            if not isinstance(block, dict) or not isinstance(block.get("values"), dict):
-                continue
-            at = block.get("at")
-            if isinstance(at, list):
-                self._times(f"expected[{k}].at", at)
-            count = _count(at)
-            for text, values in block["values"].items():
-                path = key_path(["expected", k, "values", text])
-                self._asks(path, self._parser(at), text, model)
-                given = len(values) if isinstance(values, list) else None
-                if given != count:
-                    wanted = "one number" if count is None else f"{count} numbers, one per place"
-                    self._add(path, f"needs {wanted}; it has {given or 1}.")
 
-    def _parser(self, at: Any) -> Callable[..., Any]:
-        """Return what reads the quantities of a block of expected numbers."""
-        kind = self.content.get("kind")
-        if kind == "linear":
-            return lambda text, _: parse_labels(text, KNOWN)
-        if kind == "cycle":
-            return lambda text, model: parse_labels(text, cycle.known(model))
-        if kind == "sweep":
-            return self._asked
-        return parse_series if at is not None or kind in ("state", "map") else parse_question
-
-    def _asked(self, text: str, _model: Model) -> None:
-        """Raise where a sweep does not ask for a quantity."""
-        outputs = self._table("sweep").get("outputs", [])
-        if text not in outputs:
-            raise ParameterError(f"is not in sweep.outputs. {did_you_mean(text, outputs)}")
-
-    def _times(self, path: str, times: list[Any]) -> None:
-        run = self._table("run")
-        until, dt = run.get("until"), run.get("dt", 0.01)
-        if not isinstance(until, (int, float)) or not isinstance(dt, (int, float)) or dt <= 0:
-            return
-        for t in times:
-            if not isinstance(t, (int, float)):
-                continue
-            if not 0 <= t <= until:
-                self._add(path, f"{t:g} s lies outside the run of {until:g} s.")
-            elif abs(t / dt - round(t / dt)) > 1e-6 and t != until:
-                self._add(path, f"{t:g} s is no sample time: samples are {dt:g} s apart.")
-
-
-def _count(at: Any) -> int | None:
-    if isinstance(at, list):
-        return len(at)
-    if isinstance(at, dict) and at:
-        first = next(iter(at.values()))
-        return len(first) if isinstance(first, list) else None
-    return None
+def _ascend(times: list[Any]) -> bool:
+    """Return whether times come one after the other; what is no number is told elsewhere."""
+    if not all(isinstance(t, (int, float)) for t in times):
+        return True
+    return sorted(set(times)) == times

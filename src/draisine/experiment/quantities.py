@@ -311,10 +311,10 @@ _WHEN = re.compile(r"\s*time when\s+(.+?)\s*=\s*(\S+)\s*")
 
 @dataclass(frozen=True)
 class Question:
-    """A series, and how it becomes a number; without `reducer` it is asked for at times."""
+    """A series, and how it becomes a number."""
 
     series: str
-    reducer: str = ""
+    reducer: str
     level: float = 0.0
 
     def unit(self, model: Model) -> str:
@@ -364,7 +364,7 @@ def parse_question(text: str, model: Model) -> Question | EventQuestion:
             "lean', 'max steer', 'time when lean = 45deg', 'collision 1 time'."
         )
     parse_series(text, model)
-    return Question(text)
+    raise ParameterError(f"{text!r} changes in time; ask for 'final {text}' or 'max {text}'.")
 
 
 def crossing(t: Floats, x: Floats) -> float:

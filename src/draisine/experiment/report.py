@@ -11,55 +11,66 @@ from draisine.experiment.events import told
 from draisine.experiment.linear import MODES
 from draisine.experiment.quantities import series, unit_of
 from draisine.experiment.run import Result
+from draisine.experiment.sweep import NOT_RUN
 from draisine.model import Wheel
 
 
 def summary(result: Result) -> dict[str, Any]:
     """Return what a scenario left as plain data in SI units, ready for JSON."""
-    scenario = result.loaded.scenario
-    found: dict[str, Any] = {
-        "scenario": result.loaded.name,
-        "vehicle": scenario.vehicle.name,
-        "parameters": dict(result.system.parameters),
-        "outcome": result.outcome,
-        "seconds": result.seconds,
-    }
-    if scenario.kind == "sweep":
-        found["runs"] = runs(result)
-        return found
-    if scenario.kind == "map":
-        data = result.data
-        found["ranges"] = {
-            str(n): [_plain(float(v.min())), _plain(float(v.max()))]
-            for n, v in data.data_vars.items()
-        }
-        return found
-    if scenario.kind == "linear":
-        found["critical"] = {
-            str(n): _plain(float(v)) for n, v in result.data.data_vars.items() if not v.dims
-        }
-        found["speed"] = result.data["speed"].values.tolist()
-        found["eigenvalues"] = {
-            part: dict(zip(MODES, result.data[f"eigenvalue_{part}"].values.T.tolist(), strict=True))
+    vehicle = result.loaded.scenario.vehicle.name
+    made = {"scenario": result.loaded.name, "vehicle": vehicle}
+    parameters = {"parameters": dict(result.system.parameters)}
+    return (
+        made | parameters | _left(result) | {"outcome": result.outcome, "seconds": result.seconds}
+    )
+
+
+def _left(result: Result) -> dict[str, Any]:
+    """Return what a scenario of each kind tells."""
+    data = result.data
+    match result.loaded.scenario.kind:
+        case "sweep":
+            return {"runs": runs(result)}
+        case "map":
+            ends = {str(n): (float(v.min()), float(v.max())) for n, v in data.data_vars.items()}
+            return {"ranges": {n: [_plain(x) for x in both] for n, both in ends.items()}}
+        case "linear":
+            return _straight(data)
+        case "cycle":
+            return {"cycle": cycle.summary_of(data), "events": _events(result)}
+    return _moved(result)
+
+
+def _straight(data: Any) -> dict[str, Any]:
+    """Return what is told of straight running."""
+    return {
+        "critical": {str(n): _plain(float(v)) for n, v in data.data_vars.items() if not v.dims},
+        "speed": data["speed"].values.tolist(),
+        "eigenvalues": {
+            part: dict(zip(MODES, data[f"eigenvalue_{part}"].values.T.tolist(), strict=True))
             for part in ("real", "imaginary")
-        }
-        found["matrices"] = {n: result.data[n].values.tolist() for n in ("M", "C1", "K0", "K2")}
-        return found
-    if scenario.kind == "cycle":
-        return found | {"cycle": cycle.summary_of(result.data), "events": _events(result)}
+        },
+        "matrices": {n: data[n].values.tolist() for n in ("M", "C1", "K0", "K2")},
+    }
+
+
+def _moved(result: Result) -> dict[str, Any]:
+    """Return what is told of a motion, or of one state."""
     E, T, U = (result.data[n].values for n in ("energy", "kinetic_energy", "potential_energy"))
     scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
     gaps = np.abs(result.data["gap"].values) if "gap" in result.data else np.zeros(0)
     gap = float(gaps[np.isfinite(gaps)].max()) if np.isfinite(gaps).any() else None
-    found["final"] = final(result)
-    found["energy"] = {
+    energy = {
         "start": float(E[0]),
         "end": float(E[-1]),
         "max_relative_drift": float(np.abs(E - E[0]).max()) / scale,
     }
-    found["max_gap"] = gap
-    found["events"] = _events(result)
-    return found
+    return {
+        "final": final(result),
+        "energy": energy,
+        "max_gap": gap,
+        "events": _events(result),
+    }
 
 
 def _events(result: Result) -> list[dict[str, Any]]:
@@ -129,9 +140,12 @@ def remarks(result: Result) -> list[str]:
     if "critical" in found:
         return [*critical_lines(found["critical"]), seconds]
     if "runs" in found:
-        stopped = [one for one in found["runs"] if one["outcome"] != "completed"]
+        whole = ("completed", NOT_RUN)
+        stopped = [one for one in found["runs"] if one["outcome"] not in whole]
         ends = [f"{_place(result, one)}: {one['outcome']}" for one in stopped]
-        return [*ends, f"{len(found['runs'])} runs, {seconds}"]
+        done = sum(one["outcome"] != NOT_RUN for one in found["runs"])
+        many = "" if done == len(found["runs"]) else f" of {len(found['runs'])}"
+        return [*ends, f"{done}{many} runs, {seconds}"]
     if "energy" not in found:
         points = int(np.prod(list(result.data.sizes.values())))
         ranges = [

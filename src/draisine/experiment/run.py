@@ -27,7 +27,7 @@ from draisine.experiment.scenario import (
     StateScenario,
     SweepScenario,
 )
-from draisine.experiment.sweep import swept
+from draisine.experiment.sweep import NOT_RUN, swept
 from draisine.machine import State
 from draisine.simulation.by_formulation import simulate_by
 from draisine.simulation.hybrid import EnergyWarning, simulate_on
@@ -70,9 +70,8 @@ def run(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Resu
         case RunScenario():
             return _run(loaded, scenario, system, progress)
         case SweepScenario():
-            data = swept(loaded, scenario, system.model, run)
-            seconds = time.perf_counter() - begun
-            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
+            data = swept(loaded, scenario, system.model, run, progress)
+            return _swept(loaded, system, data, time.perf_counter() - begun)
         case StateScenario():
             found = _at(system, state_of(system, scenario.initial), scenario.inputs)
             return _result(loaded, system, found, time.perf_counter() - begun)
@@ -106,7 +105,7 @@ def _run(
     }
     try:
         if terrain is not None:
-            ridden = _ride(scenario, system, terrain, start, law)
+            ridden = _ride(scenario, system, terrain, start, law, progress)
             return _result(loaded, system, ridden, time.perf_counter() - begun)
         if how.formulation != "projected":
             other = simulate_by(how.formulation, system, start, how.until, **steps)
@@ -129,8 +128,25 @@ def _run(
     return _result(loaded, system, trajectory, time.perf_counter() - begun)
 
 
+def _swept(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> Result:
+    """Return the result of a sweep, or raise with what there is of one that was interrupted."""
+    ends = data["outcome"].values
+    missing = int((ends == NOT_RUN).sum())
+    outcome = "interrupted" if missing else "completed"
+    result = Result(loaded, _signed(loaded, system, data), outcome, seconds, system)
+    if missing:
+        done = f"{ends.size - missing} of {ends.size} runs"
+        raise SimulationError(f"the sweep was interrupted after {done}.", result)
+    return result
+
+
 def _ride(
-    scenario: RunScenario, system: System, terrain: Terrain, start: State, law: Any
+    scenario: RunScenario,
+    system: System,
+    terrain: Terrain,
+    start: State,
+    law: Any,
+    progress: Callable[[float], None] | None,
 ) -> Trajectory:
     """Return a run on a terrain; events tell of energy that an impact creates, so no warning does."""
     how, touch = scenario.run, scenario.contact
@@ -153,6 +169,7 @@ def _ride(
             rtol=how.rtol,
             atol=how.atol,
             events=how.events,
+            progress=progress,
         )
 
 

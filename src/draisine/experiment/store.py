@@ -28,16 +28,35 @@ def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
     folder = path.parent
     if not folder.is_dir():
         raise DataError(f"{path}: there is no folder {str(folder)!r}.")
-    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+    if path.exists() and not os.access(path, os.W_OK):
         raise DataError(f"{path}: may not be written to.")
     if path.is_dir() and path.suffix != ".zarr":
         raise DataError(f"{path}: is a folder.")
+    if path.suffix == ".zarr" and path.exists() and not _is_store(path):
+        raise DataError(f"{path}: is there, but not as a result; remove it, or take another name.")
+    _workplace(path).rmdir()
+
+
+def _is_store(path: Path) -> bool:
+    """Return whether a folder holds a Zarr store, or nothing, so that it may be replaced."""
+    if not path.is_dir():
+        return False
+    inside = {entry.name for entry in path.iterdir()}
+    return not inside or bool(inside & {".zgroup", "zarr.json"})
+
+
+def _workplace(path: Path) -> Path:
+    """Return a new folder beside a file, in which it can be made."""
+    try:
+        return Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
+    except OSError as error:
+        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
 def write(data: "Dataset", path: Path) -> None:
     """Write a dataset; nothing half-written remains if that fails."""
     check_target(path)
-    folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
+    folder = _workplace(path)
     try:
         whole = folder / path.name
         match path.suffix:
@@ -59,7 +78,7 @@ def write_text(text: str, path: Path) -> None:
     if path.is_dir():
         raise DataError(f"{path}: is a folder.")
     check_target(path, (path.suffix,))
-    folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
+    folder = _workplace(path)
     try:
         whole = folder / path.name
         whole.write_text(text, encoding="utf-8")
@@ -75,7 +94,11 @@ def replace(new: Path, path: Path) -> None:
     if path.is_dir():
         old = new.with_name("replaced")
         path.rename(old)
-        new.rename(path)
+        try:
+            new.rename(path)
+        except BaseException:
+            old.rename(path)
+            raise
     else:
         os.replace(new, path)
 
@@ -120,12 +143,22 @@ def _write_csv(data: "Dataset", path: Path) -> None:
         columns += [(str(d), g.ravel()) for d, g in zip(sides, grids, strict=True)]
         for name in data.data_vars:
             columns += _columns(data, str(name), sides)
-    header = ",".join(f'"{name}"' if "," in name else name for name, _ in columns)
+    header = ",".join(_cell(name) for name, _ in columns)
     words = [values.dtype.kind in "UO" for _, values in columns]
     kind = object if any(words) else float
-    table = np.column_stack([values.astype(kind) for _, values in columns])
+    table = np.column_stack(
+        [
+            np.array([_cell(str(x)) for x in values], object) if word else values.astype(kind)
+            for word, (_, values) in zip(words, columns, strict=True)
+        ]
+    )
     formats = ["%s" if word else "%.17g" for word in words]
     np.savetxt(path, table, fmt=formats, delimiter=",", header=header, comments="")
+
+
+def _cell(text: str) -> str:
+    """Return a text as it stands in a line of values with commas between them."""
+    return '"' + text.replace('"', '""') + '"' if any(c in text for c in ',"\n') else text
 
 
 def _columns(data: "Dataset", name: str, sides: "list[Hashable]") -> "list[tuple[str, Any]]":

@@ -1,14 +1,13 @@
 """Sweeps: one run for each combination of some values, and what is asked of each."""
 
-from collections.abc import Callable, Mapping
-from itertools import product
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from draisine.errors import SimulationError
 from draisine.experiment.build import state_units
-from draisine.experiment.changes import single
+from draisine.experiment.changes import sides, single
 from draisine.experiment.library import Loaded, accept
 from draisine.experiment.numbers import number
 from draisine.experiment.quantities import parse_question
@@ -22,42 +21,48 @@ if TYPE_CHECKING:
     from draisine.experiment.run import Result
 
 
-def sides(over: Mapping[str, Any]) -> dict[str, str]:
-    """Return a short name for each key path of a sweep: its last word, where that tells enough.
+NOT_RUN = "not run"
+"""How a run of a sweep ended that was interrupted before it."""
 
-    >>> sides({"run.dt": [], "run.integrator": []})
-    {'run.dt': 'dt', 'run.integrator': 'integrator'}
-    """
-    last = {path: path.rpartition(".")[2] for path in over}
-    return {p: n if list(last.values()).count(n) == 1 else p for p, n in last.items()}
+
+def interrupted(error: SimulationError) -> bool:
+    """Return whether a run had to stop because somebody asked for it."""
+    return getattr(error.partial, "outcome", None) == "interrupted"
 
 
 def swept(
-    loaded: Loaded, scenario: SweepScenario, model: Model, carry_out: "Callable[[Loaded], Result]"
+    loaded: Loaded,
+    scenario: SweepScenario,
+    model: Model,
+    carry_out: "Callable[[Loaded], Result]",
+    progress: Callable[[float], None] | None = None,
 ) -> "Dataset":
     """Return the answers of all runs over the sides of a sweep, and how each run ended; of one that
-    had to stop they are not numbers.
+    had to stop, or that an interruption left out, they are not numbers.
     """
     import xarray
 
     over, questions = scenario.sweep.over, scenario.sweep.outputs
     shape = tuple(len(values) for values in over.values())
     answers = {text: np.full(shape, np.nan) for text in questions}
-    outcome = np.empty(shape, dtype=object)
+    outcome = np.full(shape, NOT_RUN, dtype=object)
     units = {text: parse_question(text, model).unit(model) for text in questions}
-    places = product(*(range(n) for n in shape))
-    for place, values in zip(places, product(*over.values()), strict=True):
-        at = dict(zip(over, values, strict=True))
-        one = accept(loaded.name, loaded.file, single(loaded.content, at))
+    for k, place in enumerate(np.ndindex(*shape)):
+        at = {path: over[path][i] for path, i in zip(over, place, strict=True)}
         try:
-            found = carry_out(one)
+            found = carry_out(accept(loaded.name, loaded.file, single(loaded.content, at)))
+            for text in questions:
+                question = parse_question(text, found.system.model)
+                answers[text][place] = question.answer(found.bodies)
+            outcome[place] = found.outcome
+        except KeyboardInterrupt:
+            break
         except SimulationError as error:
+            if interrupted(error):
+                break
             outcome[place] = str(error)
-            continue
-        outcome[place] = found.outcome
-        for text in questions:
-            question = parse_question(text, found.system.model)
-            answers[text][place] = question.answer(found.bodies)
+        if progress is not None:
+            progress((k + 1) / outcome.size)
     names = sides(over)
     dims = tuple(names.values())
     along = {p: {"units": _unit(p, scenario.vehicle.name, model)} for p in over}

@@ -1,0 +1,86 @@
+"""Ctrl-C: what was computed is kept, and told; nothing half-written remains."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from draisine.cli import main
+from draisine.errors import SimulationError
+from draisine.experiment import check, run
+from draisine.experiment.store import read
+
+SWEEP = """
+kind = "sweep"
+title = "steps"
+vehicle.name = "whipple"
+initial = { forward_speed = 4.6, lean_rate = 0.5 }
+run.until = 0.1
+[sweep]
+outputs = ["final lean"]
+over."run.dt" = [0.01, 0.02, 0.05]
+"""
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+def impatient(monkeypatch, module, name, calls):
+    """Let a function be interrupted at its last call of so many."""
+    real, count = getattr(module, name), []
+
+    def called(*given, **options):
+        count.append(1)
+        if len(count) == calls:
+            raise KeyboardInterrupt
+        return real(*given, **options)
+
+    monkeypatch.setattr(module, name, called)
+
+
+def test_a_command_says_that_it_was_interrupted(capsys, monkeypatch):
+    impatient(monkeypatch, run, "system_of", 1)
+    assert main(["run", "--out", "a.nc"]) == 1
+    assert capsys.readouterr().err == "error: interrupted; nothing half-written remains.\n"
+    assert os.listdir() == []
+
+
+def test_a_sweep_keeps_the_runs_before(capsys, monkeypatch):
+    Path("mine.toml").write_text(SWEEP)
+    impatient(monkeypatch, run, "simulate", 2)
+    assert main(["run", "mine.toml", "--out", "part.nc"]) == 1
+    told = capsys.readouterr()
+    assert "1 of 3 runs, computed in" in told.out
+    assert "the sweep was interrupted after 1 of 3 runs." in told.err
+    assert read(Path("part.nc"))["outcome"].values.tolist() == ["completed", "not run", "not run"]
+
+
+def test_check_tells_of_the_scenarios_before(capsys, monkeypatch):
+    names = ["meijaard2007/matrices", "meijaard2007/eigenvalues"]
+    impatient(monkeypatch, check, "run", 2)
+    assert main(["check", *names, "--json"]) == 1
+    told = capsys.readouterr()
+    assert list(json.loads(told.out)) == names[:1]
+    assert "interrupted after 1 of 2 scenarios" in told.err
+
+
+def test_check_goes_on_after_a_run_that_had_to_stop(capsys, monkeypatch):
+    names = ["meijaard2007/matrices", "meijaard2007/eigenvalues"]
+    real = check.run
+
+    def stopping(loaded, progress=None):
+        if loaded.name == names[0]:
+            raise SimulationError("the run was stopped.")
+        return real(loaded, progress)
+
+    monkeypatch.setattr(check, "run", stopping)
+    assert main(["check", *names]) == 1
+    out = capsys.readouterr().out
+    assert "matrices: FAILED: the run was stopped." in out
+    assert "meijaard2007/eigenvalues: " in out
+    assert main(["check", *names, "--json"]) == 1
+    found = json.loads(capsys.readouterr().out)
+    assert found[names[0]] == [{"agrees": False, "error": "the run was stopped."}]
