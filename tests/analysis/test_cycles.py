@@ -319,3 +319,8 @@ def test_what_the_thesis_prints(gaits, name, printed):
     ours = (*cycle.x, Stride(walk, cycle).speed)
     for value, wanted, allowed in zip(ours, printed, (0.5, 0.1, 0.01), strict=True):
         assert wanted is None or abs(value - wanted) < allowed
+
+
+def test_a_turning_rate_beyond_all_measure_is_refused_at_once(gaits):
+    with pytest.raises(ConfigurationError, match="cannot be followed"):
+        gaits["free"].cycle([1e9, 0.0])

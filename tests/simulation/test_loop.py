@@ -12,6 +12,7 @@ from draisine.codegen.cache import Store
 from draisine.errors import ConfigurationError, ParameterError, SimulationError, UnknownNameError
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
 from draisine.scalar import cos, sin, where
+from draisine.simulation.by_formulation import simulate_by
 from draisine.simulation.many import simulate_many
 
 # Passive stabilisation of the benchmark bicycle after 5 s; independent computation, quadruple
@@ -398,3 +399,21 @@ def test_parameters_may_align_what_was_oblique(tilt):
     for formulation in ("multiplier", "projected"):
         a, b = (s.accelerate(state, formulation=formulation)[0] for s in (system, afresh))
         assert_allclose(a, b, atol=1e-9 * np.abs(b).max())
+
+
+def test_another_formulation_can_be_interrupted_and_keeps_what_it_has(bicycle, thrown, monkeypatch):
+    accelerate, calls = type(bicycle).accelerate, []
+
+    def impatient(*given, **more):
+        calls.append(more["t"])
+        if more["t"] > 0.05:
+            raise KeyboardInterrupt
+        return accelerate(*given, **more)
+
+    monkeypatch.setattr(type(bicycle), "accelerate", impatient)
+    with pytest.raises(SimulationError, match="interrupted after") as stopped:
+        simulate_by("projected", bicycle, thrown, 0.2, dt=0.01, integrator="rk4")
+    run = stopped.value.partial
+    assert run.outcome == "interrupted"
+    assert 0.03 < run.arcs[0].t[-1] < 0.06
+    assert len(calls) < 40

@@ -174,9 +174,10 @@ def test_a_torus_that_is_a_ball_by_its_numbers_rolls_on_over_its_axle():
     ball = compile("rolling_disc", radius=0.3, crown=0.3, axial=0.4, diametral=0.4)
     data = simulate(ball, state(ball, forward_speed=0.03, lean_rate=5.0), 2.0).to_xarray()
     assert data.lean.max() > 1.5
-    kinetic = 0.5 * 1.4 * (0.03**2 + 1.5**2)  # mass 1 kg; the lean's rate moves the centre at 1.5 m/s
+    kinetic = (
+        0.5 * 1.4 * (0.03**2 + 1.5**2)
+    )  # mass 1 kg; the lean's rate moves the centre at 1.5 m/s
     assert_allclose(data.kinetic_energy, kinetic, rtol=1e-9)
-
 
 
 # What a drawing must be.

@@ -14,7 +14,7 @@ import numpy as np
 from draisine.analysis.cycles import Cycle, fixed_point, fixed_points, wrapped
 from draisine.codegen.derivative import with_tangents
 from draisine.compiled import Compiled, Floats
-from draisine.errors import ParameterError, SimulationError
+from draisine.errors import ConfigurationError, ParameterError, SimulationError
 from draisine.machine import PIVOT_FLOOR, Machine, State
 from draisine.model import Model, Pin
 from draisine.simulation.grips import JointAtImpact, Regrip, regrip
@@ -30,6 +30,9 @@ RTOL, ATOL = 1e-12, 1e-13
 
 FASTEST = 40.0
 """A search looks for turning rates up to this, in rad/s."""
+
+LIMIT = 1e4
+"""No motion is followed from a turning rate above this, in rad/s: it would take hours."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,6 +110,10 @@ class Hold:
 
     def __call__(self, x: Floats) -> tuple[Floats, Floats]:
         """Return x at the end and its derivative by x at the beginning, eq. [tangent-flow]."""
+        if not abs(x[0]) <= LIMIT:
+            raise ConfigurationError(
+                f"a turning rate of {x[0]:.3g} rad/s cannot be followed; stay below {LIMIT:g} rad/s."
+            )
         y, n = self.advance(self.begin(x), self.start, self.end), self.size
         seeds = y[n:].reshape(2, n)
         turn = 2 * (y[0] * seeds[:, 3] - y[3] * seeds[:, 0]) / (y[0] ** 2 + y[3] ** 2)

@@ -57,7 +57,6 @@ Try first:
   draisine list                    vehicles, scenarios, parameter sets ...
   draisine show whipple            the bicycle: bodies, joints, contacts, parameters
   draisine check                   published numbers against ours
-  draisine equations whipple --as c --out bicycle.c    its equations of motion as source code
 
 draisine --help lists all commands, draisine COMMAND --help what they take."""
     )

@@ -77,8 +77,8 @@ def film(data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | N
     from draisine.view.animate import animate
 
     try:
-        with working(f"drawing {path}"):
-            animate(data, path, fps=fps, speed=speed)
+        with working(f"drawing {path}") as progress:
+            animate(data, path, fps=fps, speed=speed, progress=progress)
     except KeyboardInterrupt:
         raise SimulationError(f"interrupted; {path} was not written.") from None
     if not quiet:

@@ -49,7 +49,7 @@ def simulate_by(
     if not (np.isfinite(until) and until > 0 and dt > 0):
         raise ParameterError(f"until = {until} s and dt = {dt} s must be positive.")
     find("formulation", formulation)
-    n, failed = len(system.model.joints), list[Exception]()
+    n, failed = len(system.model.joints), list[BaseException]()
     size = 7 + n + len(state.v)
     columns = system.machine().columns
 
@@ -65,7 +65,7 @@ def simulate_by(
             vdot, _ = system.accelerate(
                 here, inputs, t=float(x[0]), formulation=formulation, tolerance=1e-2
             )
-        except Exception as error:
+        except BaseException as error:  # nothing may pass through machine code
             failed.append(error)
             out[:] = np.nan
             return
@@ -82,12 +82,19 @@ def simulate_by(
     y = np.concatenate([state.q, state.p, state.r, state.v])
     method: Any = find("integrator", integrator)
     times, samples, status = method.advance(problem, y, 0.0, until, dt, grid, rtol, atol)
-    if failed:
+    if failed and not isinstance(failed[0], KeyboardInterrupt):
         raise failed[0]
+    sound = np.isfinite(samples).all(axis=1)
+    times, samples = times[sound], samples[sound]
+    outcome = "completed" if status == DONE else "interrupted" if failed else "stopped"
     made = {"integrator": integrator, "dt": dt, "formulation": formulation, "rtol": rtol}
-    run = Trajectory((_arc(system, times, samples, inputs),), "completed", made)
+    run = Trajectory((_arc(system, times, samples, inputs),), outcome, made)
     if status != DONE:
-        raise SimulationError(f"the run stopped after {times[-1]:.6g} s of {until:.6g} s.", run)
+        raise SimulationError(
+            f"the run was {outcome} after {times[-1]:.6g} s of {until:.6g} s. "
+            "The part before is in the error's `partial`.",
+            run,
+        )
     return run
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from subprocess import CalledProcessError
 from typing import TYPE_CHECKING, Any
@@ -59,13 +60,14 @@ def animate(
     fps: float = 20.0,
     speed: float | None = None,
     terrain: Terrain | None = None,
+    progress: Callable[[float], None] | None = None,
 ) -> None:
     """Write a stored run as a film (.gif, .mp4) or as a page that replays it (.html).
 
     `speed` is how many seconds of the run pass in one: 1 shows it as it is, 0.2 in slow motion. By
     default it is 1, and more for runs longer than half a minute. A page can be slowed and sped up
-    while it plays. `terrain` is the ground to be drawn; runs of scenarios know theirs. Nothing
-    half-written remains if that fails.
+    while it plays. `terrain` is the ground to be drawn; runs of scenarios know theirs. `progress` is
+    told which fraction of the frames is drawn. Nothing half-written remains if that fails.
     """
     check_film(path)
     for name, value in (("fps", fps), ("speed", speed)):
@@ -76,7 +78,7 @@ def animate(
 
         write_text(page(data, speed or 1.0, terrain), path)
         return
-    _film(data, path, fps, speed, terrain)
+    _film(data, path, fps, speed, terrain, progress)
 
 
 def frame_times(known: Floats, fps: float, speed: float | None) -> tuple[Floats, float]:
@@ -99,7 +101,12 @@ def frame_times(known: Floats, fps: float, speed: float | None) -> tuple[Floats,
 
 
 def _film(
-    data: "Dataset", path: Path, fps: float, speed: float | None, terrain: Terrain | None
+    data: "Dataset",
+    path: Path,
+    fps: float,
+    speed: float | None,
+    terrain: Terrain | None,
+    progress: Callable[[float], None] | None,
 ) -> None:
     shown = 1.0
 
@@ -108,7 +115,7 @@ def _film(
         times, shown = frame_times(known, fps, speed)
         return times
 
-    stage = Stage(scene(data, choose, terrain), shown)
+    stage = Stage(scene(data, choose, terrain), shown, progress)
     folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
     try:
         whole = folder / path.name
@@ -145,17 +152,20 @@ def _mp4(stage: "Stage", path: Path, fps: float) -> None:
         for k in range(len(stage.motion.time)):
             stage.show(k)
             film.grab_frame(facecolor="white")
+            stage.tell(k)
 
 
 class Stage:
     """A figure on which one frame after the other is shown."""
 
-    def __init__(self, motion: Scene, speed: float = 1.0) -> None:
+    def __init__(
+        self, motion: Scene, speed: float = 1.0, progress: Callable[[float], None] | None = None
+    ) -> None:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.collections import LineCollection, PolyCollection
         from matplotlib.figure import Figure
 
-        self.motion = motion
+        self.motion, self.progress = motion, progress
         self.figure: Any = Figure(figsize=(PIXELS[0] / _DPI, PIXELS[1] / _DPI), dpi=_DPI)
         FigureCanvasAgg(self.figure)
         axes: Any = self.figure.add_axes((0.0, 0.0, 1.0, 1.0))
@@ -196,12 +206,18 @@ class Stage:
             told.append(f"{words(reading.name)} {value} {reading.unit}")
         self.text.set_text("\n".join(told))
 
+    def tell(self, k: int) -> None:
+        """Tell that the k-th frame is drawn."""
+        if self.progress is not None:
+            self.progress((k + 1) / len(self.motion.time))
+
     def picture(self, k: int) -> "Image":
         """Return the k-th frame as a picture."""
         from PIL.Image import fromarray
 
         self.show(k)
         self.figure.canvas.draw()
+        self.tell(k)
         return fromarray(np.asarray(self.figure.canvas.buffer_rgba())[..., :3].copy())
 
     def _ground(self, camera: Camera, ground: list[Patch]) -> None:

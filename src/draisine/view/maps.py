@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return one axes per variable of a map, with bands of equal value; angles are in degrees."""
     names = [str(n) for n in data.data_vars]
-    if "time" in data.dims or any(len(data[n].dims) != 2 for n in names):
+    numbers = all(data[n].dtype.kind == "f" for n in [*names, *data.dims])
+    if "time" in data.dims or not numbers or any(len(data[n].dims) != 2 for n in names):
         raise ParameterError("this is no map: it needs variables over two coordinates.")
     if axes is None:
         rows = -(-len(names) // 2)

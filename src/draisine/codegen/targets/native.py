@@ -352,7 +352,10 @@ def _elementary(kind: str) -> str:
             f"  %z = fmul {kind} %r1, %r1",
             f"  %zz = fmul {kind} %z, %z",
         ]
-        for tag, coefficients in (("p", _SIN), ("q", _COS)):  # in pairs: a shorter way than Horner's
+        for tag, coefficients in (
+            ("p", _SIN),
+            ("q", _COS),
+        ):  # in pairs: a shorter way than Horner's
             for k in (0, 2, 4):
                 low, high = c(coefficients[k]), c(coefficients[k + 1])
                 line = f"call {kind} @llvm.fma.{s}({kind} %z, {kind} {high}, {kind} {low})"
