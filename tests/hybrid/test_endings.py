@@ -133,3 +133,12 @@ def test_a_run_tells_how_far_it_is():
     assert told == sorted(told)
     assert 0.0 < told[0] < 0.5
     assert told[-1] == 1.0
+
+
+def test_a_bicycle_that_turns_over_has_fallen():
+    """Thrown up and spun backwards at 6 rad/s without gravity's torque: level after pi / 12 s."""
+    spun = placed((0.0, 0.0, 5.0), V=(0.0, 0.0, 0.0), W=(0.0, -6.0, 0.0))
+    made = simulate_on(bicycle(), plane(), spun, 1.0)
+    assert made.outcome == "fell: it turned over"
+    assert made.arcs[-1].t[-1] == pytest.approx(math.pi / 12, abs=1e-9)
+    assert simulate_on(bicycle(), plane(), spun, 0.5, fall=math.inf).outcome == "completed"

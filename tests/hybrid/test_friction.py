@@ -12,7 +12,7 @@ from draisine.errors import ContactSetError, ParameterError
 from draisine.simulation.hybrid import simulate_on
 from draisine.simulation.impacts import moreau, plastic
 from draisine.simulation.selection import Candidate
-from draisine.terrain import plane
+from draisine.terrain import Terrain, face, plane
 
 H, G = 0.5, 9.81
 
@@ -141,3 +141,32 @@ def test_moreau_without_limit_of_friction_is_the_plastic_law():
 def test_finite_friction_needs_the_law_that_knows_it():
     with pytest.raises(ParameterError, match="moreau"):
         simulate_on(disc(), plane(), thrown(1.0, height=0.1), 0.5, mu=0.5)
+
+
+def test_friction_may_differ_from_feature_to_feature():
+    """A disc that slides without turning: mu g brakes it on the road, nothing on the ice behind."""
+    road = face("road", (0, 0, 1), 0.0, [((1, 0, 0), 0.3)])
+    ice = face("ice", (0, 0, 1), 0.0, [((-1, 0, 0), -0.3)])
+    slid = draisine.State(
+        np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(0), np.array([3.0, 0, 0, 0, 0, 0])
+    )
+    mu = {"ground": 0.4, "ground/ice": 0.0}
+    made = simulate_on(draisine.compile("rolling_disc"), Terrain([road, ice]), slid, 0.4, mu=mu)
+    data = made.to_xarray()
+    rate = data.energy.values - 9.81 * 0.5
+    speed = math.sqrt(3.0**2 - 2 * 0.4 * 9.81 * 0.3)
+    reached = (3.0 - speed) / (0.4 * 9.81)
+    assert made.events[0].kind == "hand-over"
+    assert made.events[0].t == pytest.approx(reached, abs=1e-10)
+    spin = 0.4 * 9.81 * 0.5 * reached / (0.5 * 0.5**2)
+    after = data.time.values > reached + 1e-6
+    kinetic = 0.5 * speed**2 + 0.5 * (0.5 * 0.5**2) * spin**2
+    assert_allclose(rate[after], kinetic, rtol=1e-9)
+
+
+def test_friction_of_pairs_that_do_not_exist_is_an_error():
+    disc = draisine.compile("rolling_disc")
+    state = draisine.state(disc, forward_speed=1.0)
+    for mu, wrong in (({"ground/mud": 0.1}, "no feature"), ({"rear/plane": 0.1}, "no wheel")):
+        with pytest.raises(ParameterError, match=wrong):
+            simulate_on(disc, plane(), state, 0.1, mu=mu)

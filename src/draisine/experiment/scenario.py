@@ -232,7 +232,8 @@ class Numerics(Part):
         "projected", description="Others are slow, for passive runs with all contacts closed."
     )
     fall: Limit = Field(
-        math.radians(80.0), description="On a terrain, the lean that ends the run; inf for none."
+        math.radians(80.0),
+        description="On a terrain, the lean that ends the run, as turning over does; inf for none.",
     )
     events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
 
@@ -244,7 +245,7 @@ class Touch(Part):
     restitution: dict[str, Number] = Field({}, description="The impact law's coefficients.")
     friction: Friction = Field(
         default_factory=lambda: math.inf,
-        description="Of all wheels or by name; ideal rolling where not given.",
+        description="Of all wheels, by wheel, or by 'wheel/feature'; ideal rolling where not given.",
     )
     stops: dict[str, Ends] = Field({}, description="Lower and upper end of joints.")
     rest_speed: NotNegative = Field(0.0, description="Slower bounces are plastic, in m/s.")

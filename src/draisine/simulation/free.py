@@ -55,6 +55,13 @@ class Free:
         return tuple(c for c in self.system.model.contacts if isinstance(c, Wheel))
 
     @cached_property
+    def framed(self) -> bool:
+        """Whether the base is a frame that can turn over, not a wheel that rolls."""
+        model = self.system.model
+        carriers = {wheel.body for wheel in self.wheels}
+        return model.base == "SE(3)" and model.bodies[0].name not in carriers
+
+    @cached_property
     def driven(self) -> Floats:
         """The columns of v that belong to prescribed joints."""
         model = self.system.model

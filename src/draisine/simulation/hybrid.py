@@ -28,7 +28,7 @@ from draisine.simulation.integrators.dop853 import dense
 from draisine.simulation.look import BORDER, Closed, Contact, Look
 from draisine.simulation.mode import STATUS, Event, Mode
 from draisine.simulation.resolve import Resolver
-from draisine.simulation.step import Course, Options, Step, locked
+from draisine.simulation.step import OVER, Course, Options, Step, locked
 from draisine.simulation.stretch import Stretch
 from draisine.simulation.trajectory import Trajectory
 from draisine.system import System
@@ -341,7 +341,8 @@ class Run:
     def _handle(self, found: guards.Crossing, course: Course) -> bool:
         """Resolve an event. Return whether it ends the run."""
         if found.kind == "fall":
-            self.outcome = f"fell: lean beyond {np.degrees(self.options.fall):.3g} deg"
+            lean = f"lean beyond {np.degrees(self.options.fall):.3g} deg"
+            self.outcome = f"fell: {'it turned over' if found.contact == OVER else lean}"
             self._close_arc(None)
             return True
         if found.kind == "gap":
@@ -403,9 +404,11 @@ def simulate_on(
     """Return the motion on a terrain from a state until a time, with its events.
 
     Wheels touch, roll, leave and hit; `impact` names the law, `restitution` its coefficients, `mu`
-    the friction (infinite: ideal rolling) for all wheels or by name. `resolution` is "complete" or
+    the friction (infinite: ideal rolling) for all wheels, by wheel, or by pair as in
+    `{"rear": 0.8, "rear/ice": 0.05}`. `resolution` is "complete" or
     "reduced". Bounces slower than `rest_speed` are plastic. `stops` are the ends of joints, (lower,
-    upper) by name, that the impact law holds for too. A lean beyond `fall` ends the run. `progress`
+    upper) by name, that the impact law holds for too. A lean beyond `fall` ends the run, and so does
+    a frame that turns over, forward or backward; infinite, nothing does. `progress`
     is told which fraction of the run is done, step by step.
 
     >>> import draisine
@@ -422,8 +425,12 @@ def simulate_on(
     names = [wheel.name for wheel in machine.wheels]
     friction = dict(mu) if isinstance(mu, Mapping) else dict.fromkeys(names, float(mu))
     for name, value in friction.items():
-        if name not in names:
-            raise ParameterError(f"mu: no wheel {name!r}. {did_you_mean(name, names)}")
+        wheel, _, feature = name.partition("/")
+        if wheel not in names:
+            raise ParameterError(f"mu: no wheel {wheel!r}. {did_you_mean(wheel, names)}")
+        known = [terrain[k].name for k in range(len(terrain))] if feature else [feature]
+        if feature not in known:
+            raise ParameterError(f"mu: no feature {feature!r}. {did_you_mean(feature, known)}")
         if not value >= 0:
             raise ParameterError(f"mu of {name!r} is {value}; friction is not negative.")
     friction = dict.fromkeys(names, np.inf) | friction

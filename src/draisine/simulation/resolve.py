@@ -162,12 +162,18 @@ class Resolver:
         """Return contacts for an impact: with friction they may roll, without they slide; so do
         stops.
         """
-        look, wheels = self.look, len(self.look.machine.wheels)
         out = []
-        for contact, row in zip(touching, look.meet(t, y, touching), strict=True):
-            mu = self.options.mu.get(look.key(contact)[0] if contact.wheel < wheels else "", 0.0)
-            out.append(look.candidate(contact, row, mu, 3 if mu > 0 else 1))
+        for contact, row in zip(touching, self.look.meet(t, y, touching), strict=True):
+            mu = self._friction(contact)
+            out.append(self.look.candidate(contact, row, mu, 3 if mu > 0 else 1))
         return out
+
+    def _friction(self, contact: Contact) -> float:
+        """Return the friction of a wheel on a feature: that of the pair, or the wheel's."""
+        if contact.wheel >= len(self.look.machine.wheels):
+            return 0.0
+        wheel, feature = self.look.key(contact)[0], self.look.feature(contact).name
+        return self.options.mu.get(f"{wheel}/{feature}", self.options.mu[wheel])
 
     def _choose(
         self, t: float, y: Floats, candidates: Sequence[Candidate], avoid: frozenset[Key]

@@ -31,6 +31,9 @@ PULL = 2e-7
 SUNK = 5e-10
 """No accepted state has a gap this many metres below zero."""
 
+LEAN, OVER = -1, -2
+"""The two ways to fall, in the place of a contact's number."""
+
 LOCKS = 0.1
 """A sliding contact is about to lock where friction leaves less than this part of its inverse
 inertia.
@@ -241,24 +244,31 @@ class Step:
         return -self.look.excess(contact, row)
 
     def _falls(self, states: Floats) -> list[guards.Crossing]:
-        """Return where the machine's lean passes the limit."""
-        if self.course.options.fall >= np.pi / 2:
-            return []
-        limit = float(np.sin(self.course.options.fall))
+        """Return where the machine's lean passes the limit, or its frame turns over: a base that is
+        no wheel itself has its own upward axis below the horizon.
+        """
+        limit, found = self.course.options.fall, []
 
-        def upright(y: Floats) -> Any:
+        def leaning(y: Floats) -> Any:
             q = y.T
-            return limit - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
+            return np.sin(limit) - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
 
-        def guard(part: float) -> float:
-            y = np.empty(len(self.y))
-            dense(self.F, self.y, part, y)
-            return float(upright(y))
+        def over(y: Floats) -> Any:
+            q = y.T
+            return 1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])
 
-        values = upright(states)
-        return [
-            guards.Crossing(p, "fall", -1, guard) for p in guards.drop(PARTS, values, guard, 0.0)
-        ]
+        checks = [(LEAN, leaning)] if limit < np.pi / 2 else []
+        checks += [(OVER, over)] if np.isfinite(limit) and self.look.machine.framed else []
+        for which, measure in checks:
+
+            def guard(part: float, measure: Callable[[Floats], Any] = measure) -> float:
+                y = np.empty(len(self.y))
+                dense(self.F, self.y, part, y)
+                return float(measure(y))
+
+            for part in guards.drop(PARTS, measure(states), guard, 0.0):
+                found.append(guards.Crossing(part, "fall", which, guard))
+        return found
 
     def reach(self, found: guards.Crossing) -> tuple[float, Floats]:
         """Return time since the step's start and state of an event, by a step of its own."""
