@@ -52,11 +52,12 @@ def welcome() -> None:
         f"""draisine {__version__}: exact, fast dynamics of machines that roll, grip and bounce.
 
 Try first:
-  draisine run                     a bicycle steadies itself; a table, a figure, the data
-  draisine run --animate run.html  the same, to look at from all sides in a browser
-  draisine list                    vehicles, scenarios, parameter sets ...
-  draisine show whipple            the bicycle: bodies, joints, contacts, parameters
-  draisine check                   published numbers against ours
+  draisine run                the push of a bicycle that steadies itself: a table, a figure, the data
+                              (with --animate run.html to look at from all sides in a browser)
+  draisine list               vehicles, scenarios, parameter sets ...
+  draisine show whipple       the bicycle: bodies, joints, contacts, parameters
+  draisine check              published numbers against ours
+  draisine equations whipple  its equations of motion as source code: --as c, latex, javascript ...
 
 draisine --help lists all commands, draisine COMMAND --help what they take."""
     )

@@ -54,8 +54,8 @@ def every_cycle(
     """Return all cycles of a machine, with their motions: time first, then one entry per cycle.
 
     >>> found = every_cycle("rocr")
-    >>> print(found.mean_speed.values.round(6))
-    [ 0.299982 -0.191738]
+    >>> [f"{speed:.6f}" for speed in found.mean_speed.values]
+    ['0.299982', '-0.191738']
     """
     import xarray
 
