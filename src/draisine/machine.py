@@ -55,6 +55,11 @@ class Machine:
         """Independent speeds and pivots."""
         return self.programs.choice
 
+    @cached_property
+    def floors(self) -> Floats:
+        """The least sizes that the pivots may have before others are chosen."""
+        return PIVOT_FLOOR * np.array(self.choice.sizes)
+
     def sound(self) -> bool:
         """Return whether the frames that were chosen for other parameters exist for these too: an
         axis may have become parallel to what its frame was aligned with.
@@ -177,17 +182,17 @@ class Machine:
             found = self.entry.split(self.entry.flat(np.concatenate(given)))
         except (AttributeError, TypeError, ValueError):
             raise self._misfit(state) from None
-        wrong = np.abs(found["broken"])
-        scale = max(1.0, float(np.abs(found["speeds"]).max(initial=0.0)))
-        if not wrong.max(initial=0.0) <= tolerance * scale:
-            label = constraints.labels(self.system.model, self.mode)[int(np.argmax(wrong))]
+        wrong, scale = _largest(found["broken"]), max(1.0, _largest(found["speeds"]))
+        if not wrong <= tolerance * scale:
+            worst = int(np.argmax(np.abs(found["broken"])))
+            label = constraints.labels(self.system.model, self.mode)[worst]
             raise ConfigurationError(
-                f"the speeds break the constraint {label!r} by {wrong.max():.3g}; "
+                f"the speeds break the constraint {label!r} by {wrong:.3g}; "
                 "build the state with draisine.state(), which solves for consistent speeds (at the time t)."
             )
-        if gap < np.inf and np.abs(found["conditions"]).max(initial=0.0) > gap:
+        if gap < np.inf and not _largest(found["conditions"]) <= gap:
             raise ConfigurationError(
-                f"the state is {np.abs(found['conditions']).max():.3g} m off its closed contacts "
+                f"the state is {_largest(found['conditions']):.3g} m off its closed contacts "
                 f"{dict(self.mode)}; build it with draisine.state(), open the contact, or run on a "
                 "terrain with simulate_on()."
             )
@@ -222,6 +227,13 @@ class Machine:
         inputs = np.zeros(len(self.system.model.inputs)) if w is None else w
         rest = np.zeros(self.observe.native.size_in - 1 - len(y) - len(inputs))
         return self.observe.split(self.observe.flat(np.concatenate([[t], y, inputs, rest])))
+
+
+def _largest(x: Floats) -> float:
+    """Return the largest size of a few numbers, faster than NumPy would; NaN where one is."""
+    sizes = [abs(value) for value in x.tolist()]
+    total = sum(sizes)
+    return max(sizes, default=0.0) if total == total else total
 
 
 def _rotate(q: Floats, x: Floats) -> Floats:

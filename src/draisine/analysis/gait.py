@@ -15,7 +15,7 @@ from draisine.analysis.cycles import Cycle, fixed_point, fixed_points, wrapped
 from draisine.codegen.derivative import with_tangents
 from draisine.compiled import Compiled, Floats
 from draisine.errors import ConfigurationError, ParameterError, SimulationError
-from draisine.machine import PIVOT_FLOOR, Machine, State
+from draisine.machine import Machine, State
 from draisine.model import Model, Pin
 from draisine.simulation.grips import JointAtImpact, Regrip, regrip
 from draisine.simulation.integrators import dop853
@@ -70,9 +70,8 @@ class Hold:
         """What the integrator advances: y and two seeds."""
         flow, none = self.flow, np.zeros(0)
         tail = np.zeros(flow.inputs["w"] + flow.inputs["anchors"])
-        floors = PIVOT_FLOOR * np.array(self.machine.choice.sizes)
         code = (flow.native.call, self.table(flow), flow.native.size_out)
-        return Problem(Code(*code, 0, none, 0, 0, 0, tail, floors), flow)
+        return Problem(Code(*code, 0, none, 0, 0, 0, tail, self.machine.floors), flow)
 
     def joints(self, t: float) -> tuple[Floats, Floats]:
         """Return the joints and their rates by their laws."""

@@ -11,7 +11,7 @@ import numpy as np
 from draisine.compiled import Floats
 from draisine.derivation import Law, UntraceableLawError
 from draisine.errors import ParameterError, SimulationError
-from draisine.machine import PIVOT_FIRM, PIVOT_FLOOR, Machine, State
+from draisine.machine import PIVOT_FIRM, Machine, State
 from draisine.model import Pin
 from draisine.registry import find
 from draisine.simulation.integrators.native import (
@@ -201,7 +201,7 @@ class _Run:
             7 + len(self.system.model.joints),
             len(project.program.outputs["headings"]) // 2,
             self.tail,
-            PIVOT_FLOOR * np.array(self.machine.choice.sizes),
+            self.machine.floors,
         )
         self.problem = Problem(code, (rate, project, self.slow))
 
@@ -218,7 +218,7 @@ class _Run:
         """Go on until t1, with other pivots where the present ones degenerate; return how it ended."""
         t, stalled = t0, False
         while True:
-            grid = _grid(start, t, t1, dt)
+            grid = _grid(start, t, t1, dt) if method.ADAPTIVE else np.array([t1])
             times, samples, status = method.advance(
                 self.problem, self.y, t, t1, dt, grid, rtol, atol
             )
@@ -286,7 +286,8 @@ class _Run:
             if not sum(map(len, times)):
                 continue
             t, y = _joined(times), _joined(samples)
-            tail = np.repeat(self.tail[:, None], len(t), axis=1)
+            tail = np.empty((len(self.tail), len(t)))
+            tail.T[:] = self.tail
             if self.slow is not None:
                 inputs = len(self.given)
                 for k in range(len(t)):

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from draisine.errors import ParameterError, SimulationError
-from draisine.machine import PIVOT_FLOOR, Machine, State
+from draisine.machine import Machine, State
 from draisine.simulation.integrators.native import Floats, call, jit
 from draisine.simulation.loop import simulate
 from draisine.system import System
@@ -164,7 +164,7 @@ def _advance(
     tables = [c.tables(values) for c in (rate, project)]
     steps = max(1, math.ceil(until / dt - 1e-9))
     pose = 7 + len(machine.system.model.joints)
-    floors = PIVOT_FLOOR * np.array(machine.choice.sizes)
+    floors = machine.floors
     wheels = len(project.program.outputs["headings"]) // 2
     width, wrong = rate.native.lanes * BLOCK, np.zeros(x.shape[1], dtype=bool)
 

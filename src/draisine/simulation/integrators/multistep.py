@@ -13,7 +13,7 @@ from draisine.simulation.integrators.native import Code, Floats, Problem, call, 
 AB4 = np.array([55.0, -59.0, 37.0, -9.0]) / 24.0
 """Adams-Bashforth of fourth order: weights of f at steps n, n-1, n-2, n-3."""
 
-PARTS = 8
+PARTS = 4
 """Runge-Kutta steps per step at the start."""
 
 
@@ -78,7 +78,7 @@ def _run(
 def adams(corrector: Floats) -> Callable[..., tuple[Floats, Floats, int]]:
     """Return the Adams method with the given corrector (empty: the predictor alone).
 
-    The first three steps are Runge-Kutta's, each in eight parts: at full length they would excite
+    The first three steps are Runge-Kutta's, each in four parts: at full length they would excite
     the stiff correction (2.41) a thousand times as much as all later steps.
     """
 
