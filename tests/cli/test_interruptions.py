@@ -10,6 +10,7 @@ from draisine.cli import main
 from draisine.errors import SimulationError
 from draisine.experiment import check, run
 from draisine.experiment.store import read
+from draisine.simulation.trajectory import Trajectory
 
 SWEEP = """
 kind = "sweep"
@@ -84,3 +85,9 @@ def test_check_goes_on_after_a_run_that_had_to_stop(capsys, monkeypatch):
     assert main(["check", *names, "--json"]) == 1
     found = json.loads(capsys.readouterr().out)
     assert found[names[0]] == [{"agrees": False, "error": "the run was stopped."}]
+
+
+def test_a_motion_is_not_lost_while_its_data_is_made(capsys, monkeypatch):
+    impatient(monkeypatch, Trajectory, "to_xarray", 1)
+    assert main(["run", "--until", "0.1", "--out", "a.nc", "--plot", "a.png"]) == 0
+    assert read(Path("a.nc")).sizes["time"] == 11

@@ -191,10 +191,18 @@ def _result(
     seconds: float,
     data: "Dataset | None" = None,
 ) -> Result:
-    data = _signed(loaded, system, found.to_xarray() if data is None else data)
+    data = _signed(loaded, system, _seen(found) if data is None else data)
     if found.events:
         data.attrs["events"] = json.dumps(told(found.events))
     return Result(loaded, data, found.outcome, seconds, system, found.events)
+
+
+def _seen(found: Trajectory) -> "Dataset":
+    """Return all that can be seen of a motion; only a second Ctrl-C gives up what is computed."""
+    try:
+        return found.to_xarray()
+    except KeyboardInterrupt:
+        return found.to_xarray()
 
 
 def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
