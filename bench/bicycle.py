@@ -59,11 +59,11 @@ def startup():
         for label in ("cold", "cached"):
             system = draisine.compile("whipple", store=Store(Path(folder)))
             start = time.perf_counter()
-            program = system.machine().programs["rate"]
+            system.machine().programs["rate"]
             derived = time.perf_counter()
-            system.machine().rate  # noqa: B018
+            compiled = system.machine().rate
             rows[label] = {"derive": derived - start, "compile": time.perf_counter() - derived}
-            rows[label]["operations"] = program.operations
+            rows[label]["operations"] = compiled.program.operations
         return rows
 
 
@@ -232,7 +232,10 @@ def sympy_time(program, x):
         values.append(sympy.Symbol(f"s{k}"))
         assigned.append((values[-1], expression))
     outputs = [values[k] for k in program.outputs["rate"]]
-    given = lambda expressions: (assigned, list(expressions))  # noqa: E731
+
+    def given(expressions):
+        return assigned, list(expressions)
+
     f = sympy.lambdify(list(named.values()), outputs, "math", cse=given)
     point = [float(v) for v in np.random.default_rng(0).uniform(0.5, 1.0, len(named))]
     return 1e6 * best(lambda: f(*point), 5, 50)
@@ -241,7 +244,10 @@ def sympy_time(program, x):
 def motion(system):
     """Return seconds for 5 s of motion by RK4 at 5 ms, natively and on NumPy floats."""
     start = draisine.state(system, forward_speed=4.6, lean_rate=0.5)
-    run = lambda name: draisine.simulate(system, start, 5.0, dt=0.005, integrator=name)  # noqa: E731
+
+    def run(name):
+        return draisine.simulate(system, start, 5.0, dt=0.005, integrator=name)
+
     rows = {}
     for name in ("rk4", "ab4", "abm4", "abm5", "dop853"):
         run(name)
@@ -317,7 +323,10 @@ def growth():
         rows.append((links, program.operations, micro, derived - start, done - derived))
     table = np.array(rows)
     long = table[table[:, 0] >= 8]
-    fit = lambda column: float(np.polyfit(np.log(long[:, 0]), np.log(long[:, column]), 1)[0])  # noqa: E731
+
+    def fit(column):
+        return float(np.polyfit(np.log(long[:, 0]), np.log(long[:, column]), 1)[0])
+
     exponents = {"operations": fit(1), "microseconds": fit(2), "derive": fit(3), "compile": fit(4)}
     return {"rows": rows, "exponents": exponents}
 

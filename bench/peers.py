@@ -234,7 +234,10 @@ def modes(system):
         from bicycleparameters.parameter_sets import Meijaard2007ParameterSet
 
         given = Meijaard2007ParameterSet({**system.parameters, "v": 0.0}, True)
-        theirs = lambda: sort_eigenmodes(*Meijaard2007Model(given).calc_eigen(v=speeds))  # noqa: E731
+
+        def theirs():
+            return sort_eigenmodes(*Meijaard2007Model(given).calc_eigen(v=speeds))
+
         runs["BicycleParameters, linear model"] = theirs
         apart = np.abs(eigenvalues(system, speeds).values[:, :, None] - theirs()[0][:, None, :])
     rows = dict(zip(runs, take_turns(list(runs.values())), strict=True))

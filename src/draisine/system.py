@@ -134,7 +134,7 @@ class System:
                 graph, model, symbols, self.parameters, mode, law, states, configuration, correction
             )
 
-        task = (mode, law, states, correction, configuration, self.parameters, _versions())
+        task = (mode, law, states, correction, configuration, self.parameters, versions())
         key = fingerprint((traced()[2], *task))
         kept = self.store if key is not None else None
         return Derived(derivation, self.parameters, kept, key or "")
@@ -266,7 +266,7 @@ def compile(
 
 
 @cache
-def _versions() -> str:
+def versions() -> str:
     """Return a digest of the code that derivations depend on."""
     root = Path(__file__).parent
     digest = hashlib.sha256()

@@ -3,8 +3,9 @@
 from typing import Any, Literal
 
 from draisine.cli.keep import check_targets, keep
-from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments
-from draisine.cli.screen import escaped, open_console, print_json, right, working
+from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments, span
+from draisine.cli.report import motions
+from draisine.cli.screen import print_json, working
 
 
 def cycles(
@@ -49,17 +50,7 @@ def cycles(
     if json:
         print_json(summary(data))
     else:
-        from rich.table import Table
-
-        headings, rows = table(data)
-        drawn = Table(*right(*headings[:-1]), headings[-1])
-        for row in rows:
-            drawn.add_row(*row)
-        console = open_console()
-        console.print(f"[bold]{escaped(vehicle)}[/bold]: {data.attrs['title']}")
-        console.print(drawn)
-        for line in remarks(data):
-            console.print(line)
+        motions(vehicle, data.attrs["title"], *table(data), remarks(data))
     keep(data, out, plot, quiet=json)
 
 
@@ -68,14 +59,8 @@ def _values(scan: str) -> Any:
     import numpy as np
 
     from draisine.errors import ParameterError
-    from draisine.experiment.numbers import number
 
-    try:
-        ends, count = scan.rsplit(":", 1)
-        low, high = (number(x) for x in ends.split(":"))
-        many = int(count)
-    except ValueError:
-        raise ParameterError(f"--scan {scan}: write LOW:HIGH:COUNT, as in 0:6.28:64.") from None
+    low, high, many = span("--scan", scan, "0:6.28:64")
     if many < 2 or not low < high:
         raise ParameterError(f"--scan {scan}: LOW must be below HIGH, and COUNT at least 2.")
     return np.linspace(low, high, many)

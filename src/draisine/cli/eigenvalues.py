@@ -1,7 +1,7 @@
 """`draisine eigenvalues`."""
 
 from draisine.cli.keep import check_targets, keep
-from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments
+from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments, span
 from draisine.cli.report import report
 
 
@@ -21,23 +21,17 @@ def eigenvalues(
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param speed: Speeds in m/s, LOW:HIGH:COUNT.
     """
-    from draisine.errors import ParameterError
     from draisine.experiment.library import accept
     from draisine.experiment.run import run as carry_out
 
     check_targets(out, plot)
-    try:
-        low, high, count = speed.split(":")
-        speeds = {"low": float(low), "high": float(high), "count": int(count)}
-    except ValueError:
-        raise ParameterError(f"--speed {speed}: write LOW:HIGH:COUNT, as in 0:10:101.") from None
-    parameters = assignments("--set", set)
-    machine = {"name": vehicle, "parameters": parameters}
+    low, high, count = span("--speed", speed, "0:10:101")
+    machine = {"name": vehicle, "parameters": assignments("--set", set)}
     content = {
         "kind": "linear",
         "title": f"straight running of {vehicle}",
         "vehicle": machine | ({"set": parameter_set} if parameter_set else {}),
-        "speeds": speeds,
+        "speeds": {"low": low, "high": high, "count": count},
     }
     result = carry_out(accept("eigenvalues", "eigenvalues", content))
     report(result, json)

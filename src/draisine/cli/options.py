@@ -26,6 +26,18 @@ EXAMPLES = {
 """How options that give values to names are written."""
 
 
+def span(option: str, text: str, example: str) -> tuple[float, float, int]:
+    """Return what LOW:HIGH:COUNT stands for."""
+    from draisine.errors import ParameterError
+    from draisine.experiment.numbers import number
+
+    try:
+        low, high, count = text.split(":")
+        return number(low), number(high), int(count)
+    except ValueError:
+        raise ParameterError(f"{option} {text}: write LOW:HIGH:COUNT, as in {example}.") from None
+
+
 def assignments(option: str, given: list[str] | None) -> dict[str, Any]:
     """Return what options NAME=VALUE give: numbers where they are numbers, else text."""
     from draisine.errors import ParameterError

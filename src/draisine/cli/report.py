@@ -1,5 +1,6 @@
 """A scenario's result on the screen."""
 
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from draisine.cli.screen import escaped, open_console, print_json, right
@@ -30,6 +31,26 @@ def report(result: "Result", json: bool) -> None:
     if result.loaded.scenario.kind == "sweep":
         console.print(_sweep_table(result))
     for line in remarks(result):
+        console.print(line)
+
+
+def motions(
+    vehicle: str,
+    title: str,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    lines: Iterable[str],
+) -> None:
+    """Print motions of a vehicle, one to a row whose last column is a word, and remarks."""
+    from rich.table import Table
+
+    drawn = Table(*right(*headings[:-1]), headings[-1])
+    for row in rows:
+        drawn.add_row(*row)
+    console = open_console()
+    console.print(f"[bold]{escaped(vehicle)}[/bold]: {title}")
+    console.print(drawn)
+    for line in lines:
         console.print(line)
 
 

@@ -2,7 +2,8 @@
 
 from draisine.cli.keep import check_targets, keep
 from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments
-from draisine.cli.screen import escaped, open_console, print_json, right, working
+from draisine.cli.report import motions
+from draisine.cli.screen import print_json, working
 
 
 def steady(
@@ -30,15 +31,7 @@ def steady(
     if json:
         print_json(summary(data))
     else:
-        from rich.table import Table
-
-        units = ("speed (m/s)", "radius (m)", "lean (deg)", "steer (deg)", "yaw rate (deg/s)")
-        drawn = Table(*right(*units, "growth (1/s)"), "stable")
-        for row in table(data):
-            drawn.add_row(*row)
-        console = open_console()
-        console.print(f"[bold]{escaped(vehicle)}[/bold]: {data.attrs['title']}")
-        console.print(drawn)
-        for line in remarks(data):
-            console.print(line)
+        headings = ["speed (m/s)", "radius (m)", "lean (deg)", "steer (deg)", "yaw rate (deg/s)"]
+        headings += ["growth (1/s)", "stable"]
+        motions(vehicle, data.attrs["title"], headings, table(data), remarks(data))
     keep(data, out, plot, quiet=json)

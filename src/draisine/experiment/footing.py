@@ -73,7 +73,8 @@ def _made(given: Mapping[str, Any]) -> Terrain | None:
     part = GROUNDS.get(str(given.get("shape")))
     if part is None or "file" in given or structure_mistakes(part, given):
         return None
-    ground: Terrain = part.model_validate(given).terrain()  # type: ignore[attr-defined]
+    described: Any = part.model_validate(given)
+    ground: Terrain = described.terrain()
     return ground
 
 

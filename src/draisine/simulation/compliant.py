@@ -119,12 +119,12 @@ def collide(law: Compliance, mass: float, speed: float, samples: int = 400) -> C
     def over(t: float, y: Floats) -> float:
         return float(y[0]) if y[1] < 0 else 1.0
 
-    over.terminal = True  # type: ignore[attr-defined]
-    over.direction = -1  # type: ignore[attr-defined]
+    ending: Any = over  # SciPy reads attributes of it
+    ending.terminal, ending.direction = True, -1
     stiff = max(law.force(1e-6, 0.0) / 1e-6, 1e-12)
     longest = 20.0 * math.sqrt(mass / stiff)
     found: Any = solve_ivp(
-        motion, (0.0, longest), [0.0, speed], "DOP853", dense_output=True, events=over,
+        motion, (0.0, longest), [0.0, speed], "DOP853", dense_output=True, events=ending,
         rtol=1e-11, atol=1e-16, max_step=longest / 50,
     )  # fmt: skip
     ended = found.t_events[0][0] if len(found.t_events[0]) else found.t[-1]

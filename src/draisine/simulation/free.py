@@ -15,7 +15,7 @@ from draisine.fingerprint import fingerprint
 from draisine.machine import State
 from draisine.meeting import Meetings, Motion, kinds
 from draisine.model import Wheel
-from draisine.system import System, _versions
+from draisine.system import System, versions
 from draisine.trace import Graph
 
 
@@ -91,7 +91,7 @@ def _make(system: System, law: Law | None, motions: tuple[Motion, ...]) -> Free:
     model = system.vehicle(**symbols, **system.structure)
     key, stored = None, None
     if system.store is not None:
-        key = fingerprint(("meetings", model, law, motions, states, system.parameters, _versions()))
+        key = fingerprint(("meetings", model, law, motions, states, system.parameters, versions()))
         stored = system.store.get(key) if key is not None else None
     if stored is None:
         programs = Meetings(graph, model, symbols, system.parameters, law, states, motions).derive()

@@ -118,5 +118,9 @@ def drop(parts: Floats, values: Floats, guard: Guard, slack: float) -> list[floa
             if values[i] <= -slack:
                 return [float(parts[i])]
             level = -slack if values[i] <= 0 else 0.0
-            return [root(lambda part: guard(part) - level, parts[i], parts[i + 1])]  # noqa: B023
+
+            def above(part: float, level: float = level) -> float:
+                return guard(part) - level
+
+            return [root(above, parts[i], parts[i + 1])]
     return []
