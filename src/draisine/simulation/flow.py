@@ -13,9 +13,6 @@ from draisine.simulation.free import Free
 from draisine.simulation.integrators.dop853 import Tableau, dense, error_norm, polynomial
 from draisine.simulation.integrators.native import Floats, call, jit
 
-OPEN, SLIDING, ROLLING = 0, 1, 3
-"""How many rows a contact of each status holds."""
-
 
 class Bundle(NamedTuple):
     """Contacts (wheel, feature numbers) as compiled code takes them: addresses, tables, features."""
