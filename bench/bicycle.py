@@ -22,17 +22,17 @@ import numpy as np
 from numba import njit
 
 import draisine
+from draisine.algebra.lie import cross, quaternion_rate
 from draisine.codegen.cache import Store
 from draisine.codegen.targets import c as c_target
 from draisine.codegen.targets import javascript, python
-from draisine.derivation import base_rotation
-from draisine.lie import cross, quaternion_rate
-from draisine.mechanics.forces import generalised
+from draisine.mechanics.applied import generalised
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.tree import assemble
 from draisine.simulation.integrators import abm4
-from draisine.simulation.integrators.native import call
+from draisine.simulation.integrators._native import call
 from draisine.simulation.many import simulate_many
+from draisine.system.derivation import base_rotation
 
 
 def best(function, repeat=5, number=1):

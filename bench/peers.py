@@ -23,7 +23,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 import draisine
-from draisine.analysis.eigenvalues import eigenvalues
+from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.linear import linearise
 from draisine.codegen.cache import Store
 

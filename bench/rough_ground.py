@@ -15,8 +15,8 @@ import numpy as np
 
 import draisine
 from draisine.errors import DraisineError
-from draisine.simulation.hybrid import simulate_on
-from draisine.simulation.look import Contact, Look
+from draisine.simulation.contact.query import Contact, Look
+from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import height_field
 
 BOUNDS = {"gap (m)": -1e-9, "rim (m)": -1e-9, "force (N)": -1e-6, "loss (1)": -1e-9}

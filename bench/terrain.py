@@ -8,8 +8,8 @@ import time
 
 import numpy as np
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
+from draisine.scenario.library import load
 from draisine.terrain import height_field
 
 RUNS = ("ramp-jump", "ramp-jump-pitched", "lift-offs", "impact-lift-off", "elastic-bounces")

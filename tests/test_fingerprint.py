@@ -5,8 +5,8 @@ import math
 import pytest
 
 import draisine
-from draisine import scalar
-from draisine.fingerprint import fingerprint
+from draisine.algebra import scalar
+from draisine.codegen.fingerprint import fingerprint
 
 GAIN = 1.0
 

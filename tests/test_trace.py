@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from draisine import trace
+from draisine.algebra import trace
+from draisine.algebra.trace import Expr, Graph, atan2, cos, evaluate, exp, sin, sqrt, tangent, where
 from draisine.codegen.program import run, trace_program
-from draisine.trace import Expr, Graph, atan2, cos, evaluate, exp, sin, sqrt, tangent, where
 
 NAMES = "abcdxyzuvw"
 

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import overview
+from draisine.scenario.library import load
+from draisine.view.figures import overview
 
 data = run(load("mauny2018/passive-stabilisation")).data
 axes = overview.draw(data)

@@ -11,7 +11,7 @@ import math
 
 from matplotlib.figure import Figure
 
-from draisine.simulation.compliant import (
+from draisine.simulation.compare.compliant import (
     Collision,
     Hertz,
     HuntCrossley,

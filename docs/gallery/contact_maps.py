@@ -7,9 +7,9 @@ round-off.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import maps
+from draisine.scenario.library import load
+from draisine.view.figures import maps
 
 
 def figure() -> Figure:

@@ -6,8 +6,8 @@ one cycle, its phase plane with the jumps at the impacts, torques and grip force
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.cycles import every_cycle
-from draisine.view import cycle
+from draisine.experiment.tables.cycles import every_cycle
+from draisine.view.figures import cycle
 
 
 def figure() -> Figure:

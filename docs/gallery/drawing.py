@@ -6,8 +6,8 @@ The Whipple bicycle in its zero configuration, from the right: what joins the jo
 
 from matplotlib.figure import Figure
 
-from draisine.vehicles.whipple import whipple
-from draisine.view import side
+from draisine.vehicles.bicycle.whipple import whipple
+from draisine.view.figures import side
 
 
 def figure() -> Figure:

@@ -7,9 +7,9 @@ the last digit, not read off.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import eigenvalues
+from draisine.scenario.library import load
+from draisine.view.figures import eigenvalues
 
 
 def figure() -> Figure:

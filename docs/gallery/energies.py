@@ -6,9 +6,9 @@ Each landing is a plastic impact and takes some of the sum away.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import energies
+from draisine.scenario.library import load
+from draisine.view.figures import energies
 
 
 def figure() -> Figure:

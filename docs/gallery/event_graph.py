@@ -6,9 +6,9 @@ and collisions with their times. This run goes once around.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import event_graph
+from draisine.scenario.library import load
+from draisine.view.figures import event_graph
 
 
 def figure() -> Figure:

@@ -8,10 +8,10 @@ the lip, in the air, landed.
 import numpy as np
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view.animate import Stage
-from draisine.view.scene import scene
+from draisine.scenario.library import load
+from draisine.view.film import Stage
+from draisine.view.scene.scene import scene
 
 
 def figure() -> Figure:

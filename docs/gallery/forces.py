@@ -6,9 +6,9 @@ towards the centre; on ice this turn would end differently.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import forces
+from draisine.scenario.library import load
+from draisine.view.figures import forces
 
 
 def figure() -> Figure:

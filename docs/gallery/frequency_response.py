@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 import draisine
 from draisine.analysis.linear import linearise
-from draisine.view import linear
+from draisine.view.figures import _linear as linear
 
 
 def figure() -> Figure:

@@ -6,9 +6,9 @@ its right (on the left here), the handlebar turns there, and it comes back.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import front
+from draisine.scenario.library import load
+from draisine.view.figures import front
 
 
 def figure() -> Figure:

@@ -6,9 +6,9 @@ wheel that has left the lip is nearest to the lip for a while, then to the groun
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import gaps
+from draisine.scenario.library import load
+from draisine.view.figures import gaps
 
 
 def figure() -> Figure:

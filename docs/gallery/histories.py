@@ -8,7 +8,7 @@ over, slowly.
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.view import histories
+from draisine.view.figures import histories
 
 
 def figure() -> Figure:

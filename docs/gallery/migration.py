@@ -7,9 +7,9 @@ rear one hardly at all.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import migration
+from draisine.scenario.library import load
+from draisine.view.figures import migration
 
 
 def figure() -> Figure:

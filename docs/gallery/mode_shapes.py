@@ -8,8 +8,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.analysis.eigenvalues import eigenvalues
-from draisine.view import linear
+from draisine.analysis.bicycle.eigenvalues import eigenvalues
+from draisine.view.figures import _linear as linear
 
 
 def figure() -> Figure:

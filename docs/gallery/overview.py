@@ -6,9 +6,9 @@ rad/s and steadies itself. Path with snapshots, angles, rates, speeds, normal fo
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import overview
+from draisine.scenario.library import load
+from draisine.view.figures import overview
 
 
 def figure() -> Figure:

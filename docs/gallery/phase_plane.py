@@ -5,9 +5,9 @@ Lean and steer against their rates while the bicycle steadies itself: two spiral
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import phase
+from draisine.scenario.library import load
+from draisine.view.figures import phase
 
 
 def figure() -> Figure:

@@ -6,9 +6,9 @@ The machine is black where something happens: two lift-offs, two landings.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import profile
+from draisine.scenario.library import load
+from draisine.view.figures import profile
 
 
 def figure() -> Figure:

@@ -7,8 +7,8 @@ change that one percent of each brings.
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.analysis.sensitivity import sensitivities
-from draisine.view import linear
+from draisine.analysis.bicycle.sensitivity import sensitivities
+from draisine.view.figures import _linear as linear
 
 
 def figure() -> Figure:

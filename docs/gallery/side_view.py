@@ -6,9 +6,9 @@ ground and the bicycle is held at thirty degrees by the torque on its rear wheel
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import side
+from draisine.scenario.library import load
+from draisine.view.figures import side
 
 
 def figure() -> Figure:

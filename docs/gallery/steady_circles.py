@@ -6,8 +6,8 @@ itself, with no torque on the handlebar. Thick parts are stable.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.circles import hands_free
-from draisine.view import steady
+from draisine.experiment.tables.circles import hands_free
+from draisine.view.figures import steady
 
 
 def figure() -> Figure:

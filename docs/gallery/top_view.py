@@ -7,9 +7,9 @@ into its turn.
 
 from matplotlib.figure import Figure
 
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import top
+from draisine.scenario.library import load
+from draisine.view.figures import top
 
 
 def figure() -> Figure:

@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 import draisine
-from draisine.analysis.turning import turning_map
-from draisine.view import linear
+from draisine.analysis.bicycle.turning import turning_map
+from draisine.view.figures import _linear as linear
 
 
 def figure() -> Figure:

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from draisine.simulation.integrators.native import Floats, Problem
+from draisine.simulation.integrators._native import Floats, Problem
 
 ORDER = 2
 ADAPTIVE = False

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from draisine.compiled import Floats
-from draisine.simulation.impacts.resolution import resolver
-from draisine.simulation.selection import Candidate, Choice, choose
+from draisine.simulation.contact.active_set import Candidate, Choice, choose
+from draisine.simulation.contact.resolution import resolver
+from draisine.system.compiled import Floats
 
 
 def impact(

@@ -4,8 +4,8 @@ Kooijman, Meijaard, Papadopoulos, Ruina and Schwab (2011), doi:10.1126/science.1
 masses, two skates, one hinge.
 """
 
+from draisine.algebra.scalar import cos, sin
 from draisine.model import Blade, Body, Model, Output, Revolute
-from draisine.scalar import cos, sin
 
 MEANING = {
     "w": ("m", "distance between the skates"),

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from draisine.errors import DraisineError
-    from draisine.initial import state
-    from draisine.machine import State
-    from draisine.simulation.hybrid import simulate_on
-    from draisine.simulation.loop import simulate
+    from draisine.simulation.contact.run import simulate_on
+    from draisine.simulation.smooth import simulate
     from draisine.simulation.trajectory import Trajectory
-    from draisine.system import System, compile
+    from draisine.system.closed_form import State
+    from draisine.system.state import state
+    from draisine.system.system import System, compile
 
 __version__ = "0.1.0"
 
@@ -35,13 +35,13 @@ __all__ = [
 
 _HOMES = {
     "DraisineError": "errors",
-    "State": "machine",
-    "System": "system",
+    "State": "system.closed_form",
+    "System": "system.system",
     "Trajectory": "simulation.trajectory",
-    "compile": "system",
-    "simulate": "simulation.loop",
-    "simulate_on": "simulation.hybrid",
-    "state": "initial",
+    "compile": "system.system",
+    "simulate": "simulation.smooth",
+    "simulate_on": "simulation.contact.run",
+    "state": "system.state",
 }
 
 

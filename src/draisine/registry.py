@@ -1,8 +1,10 @@
-"""The folder is the registry: find the one file of a name, or FILE.py:function."""
+"""The folder is the registry: a file at any depth is found by its name, or as FILE.py:name.
+
+Files and folders whose names begin with an underscore are helpers.
+"""
 
 import importlib
 import importlib.util
-import pkgutil
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -16,37 +18,37 @@ FOLDERS = {
     "formulation": "draisine.mechanics.formulations",
     "target": "draisine.codegen.targets",
     "law": "draisine.control",
-    "figure": "draisine.view",
+    "figure": "draisine.view.figures",
+    "command": "draisine.cli",
 }
 """What can be found by name, and where it lives."""
 
-ENTRY = {
-    "vehicle": "def {name}(",
-    "integrator": "\nADAPTIVE = ",
-    "impact": "def impact(",
-    "formulation": "\nFORMULATION = ",
-    "target": "def emit(",
-    "law": "\nLAW = ",
-    "figure": "def draw(",
-}
-"""The text that makes a file an entry of its kind; a vehicle's function has the file's own name."""
-
 
 @cache
+def homes(kind: str) -> dict[str, str]:
+    """Return the module of every plug of a kind, by its name.
+
+    >>> homes("vehicle")["whipple"]
+    'draisine.vehicles.bicycle.whipple'
+    """
+    package = importlib.util.find_spec(FOLDERS[kind])
+    assert package is not None and package.submodule_search_locations is not None
+    folder = Path(package.submodule_search_locations[0])
+    found = {}
+    for path in folder.rglob("*.py"):
+        parts = path.relative_to(folder).with_suffix("").parts
+        if not any(part.startswith("_") for part in parts):
+            found[parts[-1]] = ".".join((FOLDERS[kind], *parts))
+    return dict(sorted(found.items()))
+
+
 def names(kind: str) -> tuple[str, ...]:
     """Return what there is of a kind.
 
     >>> "whipple" in names("vehicle"), "rk4" in names("integrator"), "turn_pi" in names("law")
     (True, True, True)
     """
-    package = importlib.import_module(FOLDERS[kind])
-    folder = Path(package.__path__[0])
-    found = []
-    for module in pkgutil.iter_modules([str(folder)]):
-        text = (folder / f"{module.name}.py").read_text() if not module.ispkg else ""
-        if ENTRY[kind].format(name=module.name) in text:
-            found.append(module.name)
-    return tuple(found)
+    return tuple(homes(kind))
 
 
 def find(kind: str, name: str) -> ModuleType:
@@ -59,6 +61,6 @@ def find(kind: str, name: str) -> ModuleType:
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         return module
-    if name not in names(kind):
+    if name not in homes(kind):
         raise UnknownNameError(f"no {kind} {name!r}. {did_you_mean(name, names(kind))}")
-    return importlib.import_module(f"{FOLDERS[kind]}.{name}")
+    return importlib.import_module(homes(kind)[name])

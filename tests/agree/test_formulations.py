@@ -14,16 +14,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import draisine
-from draisine.codegen.program import run as run_program
-from draisine.codegen.program import trace_program
-from draisine.errors import (
-    ConfigurationError,
-    ModelError,
-    ParameterError,
-    RedundancyError,
-    SingularityError,
-)
-from draisine.lie import (
+from draisine.algebra.lie import (
     quaternion,
     quaternion_product,
     quaternion_rate,
@@ -33,9 +24,22 @@ from draisine.lie import (
     rotation,
     yaw_lean_pitch,
 )
-from draisine.machine import State
-from draisine.mechanics.formulations import absolute, absolute_rows, bicycle, partitioned, planar
-from draisine.mechanics.formulations.plug import Motion, interpreted
+from draisine.algebra.scalar import array, cos, sin
+from draisine.algebra.trace import Graph, tangent
+from draisine.codegen.program import run as run_program
+from draisine.codegen.program import trace_program
+from draisine.errors import (
+    ConfigurationError,
+    ModelError,
+    ParameterError,
+    RedundancyError,
+    SingularityError,
+)
+from draisine.mechanics.formulations import _absolute_rows as absolute_rows
+from draisine.mechanics.formulations import absolute
+from draisine.mechanics.formulations._plug import Motion, interpreted
+from draisine.mechanics.formulations.bicycle import _drawing as bicycle
+from draisine.mechanics.formulations.bicycle import partitioned, planar
 from draisine.model import (
     Blade,
     Body,
@@ -47,11 +51,10 @@ from draisine.model import (
     Wheel,
     inertia,
 )
-from draisine.scalar import array, cos, sin
-from draisine.system import compile
-from draisine.trace import Graph, tangent
-from draisine.vehicles.sets import parameter_set
-from draisine.vehicles.whipple import whipple
+from draisine.system.closed_form import State
+from draisine.system.system import compile
+from draisine.vehicles import parameter_set
+from draisine.vehicles.bicycle.whipple import whipple
 
 
 def through_multipliers(system, tolerance=None):

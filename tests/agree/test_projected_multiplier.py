@@ -11,8 +11,8 @@ import math
 import numpy as np
 import pytest
 
-from draisine.lie import rotation
-from draisine.machine import State
+from draisine.algebra.lie import rotation
+from draisine.algebra.scalar import cos, sin
 from draisine.mechanics import constraints
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.tree import assemble, foldable
@@ -27,8 +27,8 @@ from draisine.model import (
     Wheel,
     inertia,
 )
-from draisine.scalar import cos, sin
-from draisine.system import compile
+from draisine.system.closed_form import State
+from draisine.system.system import compile
 
 TOLERANCE = 1e-11
 CONDITION = 1e6

@@ -6,7 +6,7 @@ import pytest
 import draisine
 from draisine.errors import ParameterError, UnknownNameError
 from draisine.registry import names
-from draisine.simulation.by_formulation import simulate_by
+from draisine.simulation.compare.by_formulation import simulate_by
 
 
 @pytest.fixture(scope="module")

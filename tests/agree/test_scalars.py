@@ -17,18 +17,18 @@ import pytest
 import sympy
 from numpy.testing import assert_allclose, assert_array_equal
 
-from draisine import scalar, trace
-from draisine.lie import cross, quaternion_rate, rotation
+from draisine.algebra import scalar, trace
+from draisine.algebra.lie import cross, quaternion_rate, rotation
+from draisine.algebra.scalar import Casadi, array, casadi_symbols
 from draisine.mechanics import constraints, energy
+from draisine.mechanics.applied import generalised
 from draisine.mechanics.constraints import mode_of
-from draisine.mechanics.forces import generalised
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import assemble
 from draisine.model import Blade, Body, Force, Model, Pin, Prismatic, Revolute, Wheel, inertia
-from draisine.scalar import Casadi, array, casadi_symbols
-from draisine.vehicles.whipple import whipple
+from draisine.vehicles.bicycle.whipple import whipple
 
 DIGITS = 50
 

@@ -17,12 +17,12 @@ from analysis.rocr_reference import (
     torque_and_force,
 )
 from draisine import compile
-from draisine.analysis.cycles import Cycle, families, fixed_point, fixed_points, follow, wrapped
-from draisine.analysis.gait import ANGLES, gait
-from draisine.analysis.stride import Stride
+from draisine.analysis.gait.map import ANGLES, gait
+from draisine.analysis.gait.stride import Stride
+from draisine.analysis.return_map import Cycle, families, fixed_point, fixed_points, follow, wrapped
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model import Body, Model, Pin, Revolute, inertia
-from draisine.vehicles.laws import sine
+from draisine.model.motion import sine
 
 
 @pytest.fixture(scope="module")

@@ -16,15 +16,15 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 from draisine import compile
-from draisine.analysis.canonical import Canonical, canonical
-from draisine.analysis.critical import Critical, critical_of, critical_speeds
-from draisine.analysis.eigenvalues import eigenvalues
-from draisine.analysis.sensitivity import sensitivities
-from draisine.compiled import Floats
+from draisine.analysis.bicycle.critical import Critical, critical_of, critical_speeds
+from draisine.analysis.bicycle.eigenvalues import eigenvalues
+from draisine.analysis.bicycle.sensitivity import sensitivities
+from draisine.analysis.bicycle.straight import Canonical, canonical
 from draisine.errors import DraisineError
-from draisine.mechanics.formulations.partitioned import EPSILON, Partitioned
+from draisine.mechanics.formulations.bicycle.partitioned import EPSILON, Partitioned
 from draisine.model import Model
-from draisine.vehicles.whipple import MEANING, whipple
+from draisine.system.compiled import Floats
+from draisine.vehicles.bicycle.whipple import MEANING, whipple
 
 BICYCLE = compile("whipple")
 P = BICYCLE.parameters

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile, simulate, state
-from draisine.analysis.canonical import canonical
+from draisine.analysis.bicycle.straight import canonical
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, UnknownNameError

@@ -8,14 +8,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile, state
-from draisine.analysis.critical import critical_speeds
-from draisine.analysis.eigenvalues import Eigenmodes, eigenvalues
+from draisine.analysis.bicycle.critical import critical_speeds
+from draisine.analysis.bicycle.eigenvalues import Eigenmodes, eigenvalues
+from draisine.analysis.bicycle.sensitivity import sensitivities
+from draisine.analysis.bicycle.turning import turning_map
+from draisine.analysis.continuation import circular_motions
 from draisine.analysis.linear import linearise
-from draisine.analysis.sensitivity import sensitivities
-from draisine.analysis.steady import circular_motions
-from draisine.analysis.turning import turning_map
 from draisine.errors import ParameterError
-from draisine.view import linear as view
+from draisine.view.figures import _linear as view
 
 BICYCLE = compile("whipple")
 

@@ -7,14 +7,14 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile
-from draisine.analysis.canonical import canonical
-from draisine.analysis.critical import critical_speeds
+from draisine.algebra.scalar import atan2, cos, exp, sin, sqrt, where
+from draisine.algebra.trace import Graph
+from draisine.analysis.bicycle.critical import critical_speeds
+from draisine.analysis.bicycle.sensitivity import canonical_changes, sensitivities
+from draisine.analysis.bicycle.straight import canonical
 from draisine.analysis.differentiate import run_tangent
-from draisine.analysis.sensitivity import canonical_changes, sensitivities
 from draisine.codegen.program import run, trace_program
-from draisine.scalar import atan2, cos, exp, sin, sqrt, where
-from draisine.trace import Graph
-from draisine.vehicles.sets import parameter_set
+from draisine.vehicles import parameter_set
 
 BICYCLE = compile("whipple")
 

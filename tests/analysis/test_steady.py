@@ -8,10 +8,10 @@ from numpy.testing import assert_allclose
 
 from analysis.published import CAPSIZE_SPEED, CIRCLES, REVERSED_START, STATIC_END
 from draisine import compile, simulate, state
+from draisine.analysis.bicycle.turning import turning_map
+from draisine.analysis.continuation import Family, circular_motions, family
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
-from draisine.analysis.steady import Family, circular_motions, family
-from draisine.analysis.turning import turning_map
 from draisine.errors import ConfigurationError, ParameterError
 
 BICYCLE = compile("whipple")

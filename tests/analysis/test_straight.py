@@ -23,12 +23,12 @@ from analysis.published import (
     WEAVE_SPEED,
 )
 from draisine import compile, state
-from draisine.analysis.canonical import canonical
-from draisine.analysis.critical import critical_of, critical_speeds
-from draisine.analysis.eigenvalues import eigenvalues, track
+from draisine.analysis.bicycle.critical import critical_of, critical_speeds
+from draisine.analysis.bicycle.eigenvalues import eigenvalues, track
+from draisine.analysis.bicycle.straight import canonical
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError
-from draisine.vehicles.sets import parameter_set, parameter_sets
+from draisine.vehicles import parameter_set, parameter_sets
 
 BICYCLE = compile("whipple")
 

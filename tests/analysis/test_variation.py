@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from draisine import compile
 from draisine.analysis.variation import PARTS, chart, displaced, drawn, vary
-from draisine.machine import Machine
+from draisine.system.closed_form import Machine
 
 VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat", "swimmer")
 

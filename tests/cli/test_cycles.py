@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from draisine.cli import main
-from draisine.experiment.store import read
+from draisine.results.store import read
 
 
 @pytest.fixture(autouse=True)

@@ -9,7 +9,7 @@ import pytest
 from draisine.cli import main
 from draisine.errors import SimulationError
 from draisine.experiment import check, run
-from draisine.experiment.store import read
+from draisine.results.store import read
 from draisine.simulation.trajectory import Trajectory
 
 SWEEP = """

@@ -5,8 +5,8 @@ import pytest
 
 from codegen.programs import Case, every_operation, long, wide
 from draisine.codegen.cache import Store
-from draisine.system import compile
-from draisine.vehicles.whipple import whipple
+from draisine.system.system import compile
+from draisine.vehicles.bicycle.whipple import whipple
 
 
 @pytest.fixture(scope="session")

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine import trace
+from draisine.algebra import trace
 from draisine.codegen.program import Program, trace_program
 
 Inputs = dict[str, NDArray[np.float64]]

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from draisine.codegen.derivative import with_tangents
 from draisine.codegen.program import run
-from draisine.system import compile
+from draisine.system.system import compile
 
 STATE = ("q", "p", "r", "u", "z")
 

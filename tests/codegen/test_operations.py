@@ -3,12 +3,12 @@
 import pytest
 
 import draisine
-from draisine import programs
+from draisine.algebra.trace import Graph
 from draisine.codegen.program import trace_program
-from draisine.derivation import Derivation
 from draisine.mechanics.constraints import mode_of
-from draisine.trace import Graph
-from draisine.vehicles.whipple import whipple
+from draisine.system import mode_programs as programs
+from draisine.system.derivation import Derivation
+from draisine.vehicles.bicycle.whipple import whipple
 
 MODES = {
     "two wheels": ({}, 760),

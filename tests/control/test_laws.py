@@ -11,15 +11,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.control.smooth_step import smooth_step
-from draisine.control.time_inputs import Ramp, Sine, Step, Table, TimeInputs
-from draisine.control.together import Together
+from draisine.algebra.trace import Graph, evaluate
+from draisine.codegen.fingerprint import fingerprint
+from draisine.control import Ramp, Sine, Step, Table, TimeInputs, Together, smooth_step
 from draisine.control.turn_p import TurnP
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import ParameterError
-from draisine.experiment.quantities import crossing
-from draisine.fingerprint import fingerprint
-from draisine.trace import Graph, evaluate
+from draisine.results.quantities import crossing
 
 PI_TURN = TurnPI(10.0, 35.0, math.radians(5.0), (0.0, 5.0), 20.0, 100.0, 20.0)
 P_TURN = TurnP(10.0, math.radians(15.0), (0.0, 1.0, 1.0, 2.0), 40.0, 20.0)

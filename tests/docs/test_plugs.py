@@ -8,8 +8,9 @@ import pytest
 
 import draisine
 from draisine.codegen.program import Program
-from draisine.simulation import loop, resolve
-from draisine.simulation.hybrid import simulate_on
+from draisine.simulation import smooth as loop
+from draisine.simulation.contact import events as resolve
+from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
 
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"

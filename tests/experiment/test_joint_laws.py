@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import DataError, ParameterError, UnknownNameError
-from draisine.experiment import store
-from draisine.experiment.bodies import model_of
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.vehicles.laws import LAWS, law_of, smooth_step
+from draisine.model.motion import LAWS, law_of, smooth_step
+from draisine.results import store
+from draisine.results.bodies import model_of
+from draisine.scenario.library import load
 
 GUIDED = """
 kind = "run"

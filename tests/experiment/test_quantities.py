@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import DataError, ParameterError
-from draisine.experiment.bodies import Bodies, model_of
-from draisine.experiment.numbers import number
-from draisine.experiment.quantities import (
+from draisine.model.quantity import number
+from draisine.results.bodies import Bodies, model_of
+from draisine.results.quantities import (
     DERIVED,
     Question,
     crossing,
@@ -18,7 +18,7 @@ from draisine.experiment.quantities import (
     stored_series,
     unit_of,
 )
-from draisine.vehicles.whipple import whipple
+from draisine.vehicles.bicycle.whipple import whipple
 
 MODEL = whipple()
 

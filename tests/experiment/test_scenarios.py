@@ -11,15 +11,15 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import DataError, ParameterError, SimulationError
-from draisine.experiment import store
-from draisine.experiment.build import law_of, system_of
 from draisine.experiment.check import check
-from draisine.experiment.library import load, scenarios, titles
-from draisine.experiment.linear import told
-from draisine.experiment.maps import Configurations
+from draisine.experiment.kinds.map import Configurations
 from draisine.experiment.report import remarks, summary, table
 from draisine.experiment.run import run
-from draisine.experiment.scenario import KINDS, schema
+from draisine.results import store
+from draisine.results.straight import told
+from draisine.scenario.build import law_of, system_of
+from draisine.scenario.library import load, scenarios, titles
+from draisine.scenario.schema import KINDS, schema
 
 PUSH = """
 kind = "run"
@@ -170,7 +170,7 @@ def test_nothing_half_written_remains(mine, tmp_path, monkeypatch):
 
 
 def test_an_interrupted_run_keeps_what_it_has(mine, monkeypatch):
-    from draisine.simulation import loop
+    from draisine.simulation import smooth as loop
     from draisine.simulation.integrators import dop853
 
     whole = run(load(mine())).data

@@ -7,13 +7,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import DataError
-from draisine.experiment import store
-from draisine.experiment.changes import sides
 from draisine.experiment.check import check
-from draisine.experiment.library import load
-from draisine.experiment.quantities import parse_question
 from draisine.experiment.report import remarks, summary, table
 from draisine.experiment.run import run
+from draisine.results import store
+from draisine.results.quantities import parse_question
+from draisine.scenario.library import load
+from draisine.scenario.overrides import sides
 
 PUSHES = """
 kind = "sweep"

@@ -8,20 +8,20 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.algebra.lie import rotation
 from draisine.errors import DataError, ParameterError
-from draisine.experiment import store
-from draisine.experiment.build import state_of
 from draisine.experiment.check import findings
-from draisine.experiment.events import EventQuestion, events_of, parse_event
-from draisine.experiment.ground import GROUNDS
-from draisine.experiment.library import load
-from draisine.experiment.quantities import crossing, parse_question
 from draisine.experiment.report import event_lines, remarks, summary
 from draisine.experiment.run import run
-from draisine.experiment.scenario import schema
-from draisine.lie import rotation
+from draisine.results import store
+from draisine.results.events import EventQuestion, events_of, parse_event
+from draisine.results.quantities import crossing, parse_question
+from draisine.scenario.build import state_of
+from draisine.scenario.library import load
+from draisine.scenario.schema import schema
+from draisine.scenario.terrain import GROUNDS
 from draisine.terrain import ramp
-from draisine.vehicles.whipple import whipple
+from draisine.vehicles.bicycle.whipple import whipple
 
 HEAD = """
 kind = "run"

@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 
 import draisine
-from draisine.control.time_inputs import Step, TimeInputs
-from draisine.control.together import Together
+from draisine.algebra.lie import quaternion, rot_x, rot_y, rot_z
+from draisine.control import Step, TimeInputs, Together
 from draisine.control.wheelie import Wheelie
-from draisine.lie import quaternion, rot_x, rot_y, rot_z
-from draisine.machine import State
-from draisine.simulation.hybrid import simulate_on
+from draisine.simulation.contact.run import simulate_on
+from draisine.system.closed_form import State
 from draisine.terrain import kerb, plane, ramp
-from draisine.vehicles.sets import parameter_set
+from draisine.vehicles import parameter_set
 
 PARAMETERS = parameter_set("whipple", "thesis_table_2_1")
 

@@ -9,7 +9,7 @@ from scipy.integrate import trapezoid
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.simulation.compliant import (
+from draisine.simulation.compare.compliant import (
     Hertz,
     HuntCrossley,
     KelvinVoigt,

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from draisine.simulation.coulomb import Touch, single, together
-from draisine.simulation.elimination import share
+from draisine.simulation.contact.coulomb import Touch, single, together
+from draisine.simulation.contact.linear import share
 
 
 def obeys(W, b, lam, mu):

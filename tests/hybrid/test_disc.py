@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ConfigurationError, TerrainError, ZenoError
-from draisine.simulation.hybrid import simulate_on
+from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import Terrain, corner, edge, face, kerb, plane
 
 H, G = 0.5, 9.81
@@ -83,7 +83,7 @@ def test_slow_wheel_rolls_round_a_ledge_and_leaves_it(speed):
     over, off = made.events[:2]
     assert over.kind == "hand-over" and over.mode_after == ((("ground", "edge"), "rolling"),)
     assert off.kind == "lift-off" and off.soft
-    centre = off.after.p + np.array(draisine.lie.rotation(off.after.q)) @ [0.0, 0.0, H]
+    centre = off.after.p + np.array(draisine.algebra.lie.rotation(off.after.q)) @ [0.0, 0.0, H]
     angle = math.atan2(centre[0] - 0.1, centre[2])
     assert math.cos(angle) == pytest.approx((4 + 3 * speed**2 / (G * H)) / 7, abs=1e-9)
 

@@ -8,10 +8,11 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ContactSetError, DeadEndError, SimulationError, TerrainError, ZenoError
-from draisine.simulation import guards, hybrid
-from draisine.simulation.hybrid import simulate_on
+from draisine.model.motion import sine
+from draisine.simulation.contact import guards
+from draisine.simulation.contact import run as hybrid
+from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
-from draisine.vehicles.laws import sine
 from hybrid.conftest import bicycle, placed
 from hybrid.test_disc import disc, dropped
 

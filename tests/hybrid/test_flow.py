@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.simulation.elimination import solve
-from draisine.simulation.free import free
-from draisine.simulation.look import Contact, Look
+from draisine.simulation.contact.linear import solve
+from draisine.simulation.contact.query import Contact, Look
+from draisine.system.generic import free
 from draisine.terrain import Terrain, edge, face, moving, plane
 from draisine.terrain.motions import Turn
 from hybrid.conftest import bicycle

@@ -9,9 +9,9 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ContactSetError, ParameterError
-from draisine.simulation.hybrid import simulate_on
+from draisine.simulation.contact.active_set import Candidate
+from draisine.simulation.contact.run import simulate_on
 from draisine.simulation.impacts import moreau, plastic
-from draisine.simulation.selection import Candidate
 from draisine.terrain import Terrain, face, plane
 
 H, G = 0.5, 9.81

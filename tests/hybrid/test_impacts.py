@@ -9,10 +9,10 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import ContactSetError, DraisineError, ModelError, ParameterError
 from draisine.registry import names
-from draisine.simulation.hybrid import EnergyWarning, simulate_on
+from draisine.simulation.contact.active_set import Candidate
+from draisine.simulation.contact.resolution import complete, reduced
+from draisine.simulation.contact.run import EnergyWarning, simulate_on
 from draisine.simulation.impacts import newton, plastic
-from draisine.simulation.impacts.resolution import complete, reduced
-from draisine.simulation.selection import Candidate
 from draisine.terrain import plane
 from hybrid.conftest import PARAMETERS, bicycle, placed
 from hybrid.test_disc import disc, dropped

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import draisine
-from draisine.control.time_inputs import Step, TimeInputs
+from draisine.control import Step, TimeInputs
 from draisine.errors import TerrainError
-from draisine.simulation.hybrid import simulate_on
-from draisine.simulation.look import Look
+from draisine.simulation.contact.query import Look
+from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import Joined, Mesh, Terrain, height_field, kerb, moving, plane
 from draisine.terrain.motions import Shake, Slide, Turn
 from hybrid.conftest import bicycle, on_the_flat
@@ -113,7 +113,7 @@ def test_an_accelerating_belt_drags_a_disc_at_a_third_of_its_acceleration():
     v[0] = A * w
     made = simulate_on(disc(), belt, draisine.State(start.q, start.p, start.r, v), 1.2)
     end = made.final()
-    centre = end.p + np.array(draisine.lie.rotation(end.q)) @ [0.0, 0.0, H]
+    centre = end.p + np.array(draisine.algebra.lie.rotation(end.q)) @ [0.0, 0.0, H]
     # u = A w cos w t, the centre starts at rest: x = (A sin w t - A w t) / 3
     t = 1.2
     assert not made.events

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from draisine.errors import DraisineError
-from draisine.simulation.hybrid import simulate_on
-from draisine.simulation.impacts import resolution
+from draisine.simulation.contact import resolution
+from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import corner, height_field
 from hybrid.conftest import RUNS, bicycle, on_the_flat
 from hybrid.test_disc import disc, rolling

@@ -10,7 +10,7 @@ import pytest
 
 import draisine
 from draisine.errors import DraisineError
-from draisine.simulation.hybrid import simulate_on
+from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import Mesh, height_field, plane
 from hybrid.conftest import PARAMETERS, bicycle, on_the_flat, on_the_ramp
 from hybrid.references import EVENTS

@@ -5,7 +5,7 @@ import pytest
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.simulation.hybrid import simulate_on
+from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
 from hybrid.conftest import bicycle, placed
 

@@ -7,8 +7,8 @@ import pytest
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.simulation.hybrid import simulate_on
-from draisine.simulation.timestepping import simulate_by_steps
+from draisine.simulation.compare.timestepping import simulate_by_steps
+from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import kerb, plane
 from hybrid.conftest import RUNS, bicycle, on_the_flat
 from hybrid.test_disc import disc, dropped

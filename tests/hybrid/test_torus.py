@@ -12,12 +12,12 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.algebra.lie import quaternion, rot_x, rot_y, rot_z, rotation
 from draisine.errors import TerrainError
-from draisine.lie import quaternion, rot_x, rot_y, rot_z, rotation
-from draisine.mechanics.features import meet_edge_by_ring
-from draisine.simulation.free import free
-from draisine.simulation.hybrid import simulate_on
-from draisine.simulation.look import Contact, Look
+from draisine.mechanics.contact.features import meet_edge_by_ring
+from draisine.simulation.contact.query import Contact, Look
+from draisine.simulation.contact.run import simulate_on
+from draisine.system.generic import free
 from draisine.terrain import Mesh, Terrain, edge, face, kerb, moving, vertex
 from draisine.terrain.motions import Shake, Turn
 from hybrid.test_disc import G, H, disc, dropped, rolling

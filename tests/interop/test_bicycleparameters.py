@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import DataError
 from draisine.interop.bicycleparameters import from_values, read_bicycle
-from draisine.vehicles.sets import parameter_set
-from draisine.vehicles.whipple_forms import BENCHMARK
+from draisine.vehicles import parameter_set
+from draisine.vehicles.bicycle import BENCHMARK
 
 # CrescendoBenchmark.txt of BicycleParameters 1.5.2 (doi:10.6084/m9.figshare.1198429).
 CRESCENDO = """\

@@ -10,10 +10,10 @@ from scipy.integrate import simpson, solve_ivp
 from scipy.special import ellipj, ellipk
 
 from draisine import compile, simulate, state
+from draisine.algebra.lie import rotation
 from draisine.errors import SimulationError
-from draisine.lie import rotation
-from draisine.machine import State
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, inertia
+from draisine.system.closed_form import State
 
 TIGHT = {"rtol": 1e-14, "atol": 1e-15}
 

@@ -9,9 +9,10 @@ import pytest
 import sympy
 from numpy.testing import assert_allclose
 
-from draisine import trace
+from draisine.algebra import trace
+from draisine.algebra.lie import hat, rot_x, rot_z
+from draisine.algebra.scalar import array, casadi_symbols, cos, sin
 from draisine.errors import ConfigurationError, ModelError, SingularityError
-from draisine.lie import hat, rot_x, rot_z
 from draisine.mechanics.connection import (
     Kinematics,
     Locomotion,
@@ -31,7 +32,6 @@ from draisine.mechanics.formulations.projected import free_columns
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import as_floats, assemble
 from draisine.model import Blade, Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
-from draisine.scalar import array, casadi_symbols, cos, sin
 from draisine.vehicles.falling_cat import falling_cat
 from draisine.vehicles.roller_racer import roller_racer
 from draisine.vehicles.snakeboard import snakeboard

@@ -11,9 +11,21 @@ from hypothesis import HealthCheck, given, reject, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from draisine import lie
+from draisine.algebra import lie
+from draisine.algebra.lie import (
+    Ad,
+    Pose,
+    ad,
+    cross,
+    hat,
+    inverse,
+    quaternion,
+    quaternion_rate,
+    rotation,
+)
+from draisine.algebra.scalar import array, cos, sin
+from draisine.algebra.trace import Graph, evaluate, tangent
 from draisine.errors import RedundancyError
-from draisine.lie import Ad, Pose, ad, cross, hat, inverse, quaternion, quaternion_rate, rotation
 from draisine.mechanics import constraints, energy
 from draisine.mechanics.articulated import accelerations
 from draisine.mechanics.constraints import mode_of
@@ -28,9 +40,7 @@ from draisine.mechanics.kinematics import (
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix, wrenches
 from draisine.mechanics.tree import assemble
 from draisine.model import GROUPS, Blade, Body, Model, Pin, Prismatic, Revolute, Wheel
-from draisine.scalar import array, cos, sin
-from draisine.trace import Graph, evaluate, tangent
-from draisine.vehicles.whipple import whipple
+from draisine.vehicles.bicycle.whipple import whipple
 
 few = settings(
     derandomize=True,

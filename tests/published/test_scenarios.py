@@ -9,9 +9,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.experiment.check import check
-from draisine.experiment.library import load, scenarios
-from draisine.experiment.quantities import parse_question, series
 from draisine.experiment.run import run
+from draisine.results.quantities import parse_question, series
+from draisine.scenario.library import load, scenarios
 
 NAMED = [
     "basumandal2007/accelerations",

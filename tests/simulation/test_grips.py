@@ -5,10 +5,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile, simulate, state
-from draisine.analysis.gait import gait, turns_of
+from draisine.algebra.lie import rotation
+from draisine.analysis.gait.map import gait, turns_of
 from draisine.errors import ModelError, ParameterError, RedundancyError
-from draisine.lie import rotation
-from draisine.simulation.grips import regrip, simulate_grips
+from draisine.simulation.regrip import regrip, simulate_grips
 
 FIRST, SECOND = {"grip_1": "gripped", "grip_2": "open"}, {"grip_1": "open", "grip_2": "gripped"}
 

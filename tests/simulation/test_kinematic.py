@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.simulation.kinematic import drive
+from draisine.simulation.compare.kinematic import drive
 
 
 def test_remark_2_15_leads_to_the_configuration_that_newton_finds(bicycle):

@@ -8,11 +8,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.algebra.scalar import cos, sin, where
 from draisine.codegen.cache import Store
 from draisine.errors import ConfigurationError, ParameterError, SimulationError, UnknownNameError
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
-from draisine.scalar import cos, sin, where
-from draisine.simulation.by_formulation import simulate_by
+from draisine.simulation.compare.by_formulation import simulate_by
 from draisine.simulation.many import simulate_many
 
 # Passive stabilisation of the benchmark bicycle after 5 s; independent computation, quadruple

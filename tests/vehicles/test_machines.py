@@ -17,10 +17,10 @@ from draisine.errors import (
     SingularityError,
     UnknownNameError,
 )
-from draisine.machine import State
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Blade, Body, Force, Model, Pin, Prismatic, Revolute, Wheel, inertia
 from draisine.registry import names
+from draisine.system.closed_form import State
 
 VEHICLES = {
     "acrobot": {"bar": 0.5},

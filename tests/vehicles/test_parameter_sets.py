@@ -8,13 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import DataError, UnknownNameError
-from draisine.vehicles.sets import (
+from draisine.vehicles import (
     parameter_set,
     parameter_sets,
     parameter_source,
     read_parameter_set,
 )
-from draisine.vehicles.whipple_forms import BENCHMARK, to_thesis
+from draisine.vehicles.bicycle import BENCHMARK, to_thesis
 
 COMPARED = ("benchmark", "thesis_table_2_1", "ifac_table_1")
 IDEAL = ("two_mass_skate",)

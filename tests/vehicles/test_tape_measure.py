@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from draisine.errors import ParameterError
-from draisine.vehicles.sets import parameter_set, parameter_sets
-from draisine.vehicles.tape_measure import SEGMENTS, from_tape_measure
-from draisine.vehicles.whipple_forms import BENCHMARK
+from draisine.vehicles import parameter_set, parameter_sets
+from draisine.vehicles.bicycle import BENCHMARK, from_tape_measure
+from draisine.vehicles.bicycle._tape_measure import SEGMENTS
 
 CITY: dict[str, Any] = {
     "wheelbase": 1.1,

@@ -5,9 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.algebra.scalar import where
 from draisine.errors import ConfigurationError, ModelError, ParameterError
-from draisine.scalar import where
-from draisine.vehicles.laws import sine
+from draisine.model.motion import sine
 
 # Lean and steer in degrees (thesis signs: lean left, steer left) and contact angles alpha0, alpha1 and
 # beta in degrees; independent computation for the benchmark bicycle, figures 2.5 and 2.7 of the thesis.

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from draisine.errors import ParameterError
-from draisine.vehicles.whipple_forms import BENCHMARK, THESIS, from_thesis, to_thesis
+from draisine.vehicles.bicycle import BENCHMARK, THESIS, from_thesis, to_thesis
 
 # Meijaard et al. 2007, doi:10.1098/rspa.2007.1857, table 1.
 MEIJAARD = {

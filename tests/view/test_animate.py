@@ -13,20 +13,20 @@ from PIL import Image
 
 import draisine
 from draisine.errors import DataError, ParameterError
-from draisine.experiment.bodies import Bodies
-from draisine.experiment.library import load
 from draisine.experiment.run import run
 from draisine.registry import names
+from draisine.results.bodies import Bodies
+from draisine.scenario.library import load
 from draisine.terrain import Joined, Terrain, corner, face, height_field, kerb, moving, plane, ramp
 from draisine.terrain.motions import Shake, Slide
-from draisine.vehicles.whipple import whipple
-from draisine.view import animate as films
-from draisine.view.animate import PIXELS, Stage, animate, frame_times
-from draisine.view.camera import Camera
-from draisine.view.ground import heights, hidden, patches
+from draisine.vehicles.bicycle.whipple import whipple
+from draisine.view import film as films
+from draisine.view.film import PIXELS, Stage, animate, frame_times
 from draisine.view.replay import _quaternions, page
-from draisine.view.scene import scene
-from draisine.view.shapes import balls, parts, reach
+from draisine.view.scene.camera import Camera
+from draisine.view.scene.ground import heights, hidden, patches
+from draisine.view.scene.scene import scene
+from draisine.view.scene.shapes import balls, parts, reach
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +155,7 @@ def test_quaternions_of_all_kinds_of_turns():
     q = rng.normal(size=(200, 4))
     q[:3] = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     q = q / np.linalg.norm(q, axis=1, keepdims=True)
-    from draisine.experiment.bodies import _rotations
+    from draisine.results.bodies import _rotations
 
     assert_allclose(np.abs(np.sum(_quaternions(_rotations(q)) * q, axis=1)), 1.0, atol=1e-14)
 

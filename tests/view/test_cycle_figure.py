@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from draisine.errors import ParameterError
-from draisine.experiment.cycles import every_cycle, scanned
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import cycle
+from draisine.experiment.tables.cycles import every_cycle, scanned
+from draisine.scenario.library import load
+from draisine.view.figures import cycle
 from draisine.view.style import figure_of
 
 mpl.use("Agg")

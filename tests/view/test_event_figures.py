@@ -7,11 +7,11 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.experiment.library import load
 from draisine.experiment.run import run
 from draisine.registry import names
-from draisine.view import energies, event_graph, gaps, overview, profile
-from draisine.view.event_graph import state_of
+from draisine.scenario.library import load
+from draisine.view.figures import energies, event_graph, gaps, overview, profile
+from draisine.view.figures.event_graph import state_of
 
 
 @pytest.fixture(scope="module")
@@ -82,7 +82,7 @@ def test_labels_stay_apart_and_inside(jump, bounces):
 
 def test_many_events_and_other_machines_can_be_drawn():
     disc = draisine.compile("rolling_disc")
-    from draisine.experiment.library import accept
+    from draisine.scenario.library import accept
 
     content = {
         "kind": "run",

@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import DataError, ParameterError
-from draisine.experiment.library import load
 from draisine.experiment.run import run
 from draisine.registry import find, names
-from draisine.vehicles.whipple import whipple
-from draisine.view import (
+from draisine.scenario.library import load
+from draisine.vehicles.bicycle.whipple import whipple
+from draisine.view.figures import (
     eigenvalues,
     energies,
     forces,
@@ -27,7 +27,7 @@ from draisine.view import (
     top,
 )
 from draisine.view.save import save
-from draisine.view.skeleton import links, rim
+from draisine.view.scene.skeleton import links, rim
 from draisine.view.style import COLOURS, words
 
 

@@ -6,7 +6,7 @@ import pytest
 import draisine
 from draisine.registry import names
 from draisine.vehicles.rolling_disc import rolling_disc
-from draisine.view.sketch import DOTS, sketch
+from draisine.view.scene.sketch import DOTS, sketch
 
 
 def dots(text, columns):

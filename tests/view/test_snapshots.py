@@ -7,10 +7,10 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import ParameterError
-from draisine.experiment.library import load
 from draisine.experiment.run import run
-from draisine.view import front, side, sweep, top
-from draisine.view.snapshots import Machine, pause
+from draisine.scenario.library import load
+from draisine.view.figures import front, side, sweep, top
+from draisine.view.figures._snapshots import Machine, pause
 from draisine.view.style import bodies_of
 
 

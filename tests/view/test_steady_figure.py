@@ -5,11 +5,11 @@ import pytest
 from matplotlib.figure import Figure
 
 from draisine.errors import ParameterError
-from draisine.experiment.circles import hands_free
-from draisine.experiment.library import load
 from draisine.experiment.run import run
+from draisine.experiment.tables.circles import hands_free
 from draisine.registry import names
-from draisine.view import steady
+from draisine.scenario.library import load
+from draisine.view.figures import steady
 
 
 def test_panels_share_the_speed():

@@ -22,13 +22,13 @@ from draisine.analysis.variation import (
     heading_rows,
     vary,
 )
-from draisine.compiled import Floats
-from draisine.derivation import Law
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
-from draisine.initial import consistent_state
-from draisine.machine import Machine, State
-from draisine.programs import seen_names
-from draisine.system import System
+from draisine.system.closed_form import Machine, State
+from draisine.system.compiled import Floats
+from draisine.system.derivation import Law
+from draisine.system.mode_programs import seen_names
+from draisine.system.state import consistent_state
+from draisine.system.system import System
 
 
 @dataclass(frozen=True, eq=False)

@@ -28,12 +28,12 @@ from draisine.analysis.variation import (
     to_heading,
     vary,
 )
-from draisine.compiled import Floats
-from draisine.derivation import Law
 from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
-from draisine.machine import Machine, State
 from draisine.mechanics.constraints import Mode
-from draisine.system import System
+from draisine.system.closed_form import Machine, State
+from draisine.system.compiled import Floats
+from draisine.system.derivation import Law
+from draisine.system.system import System
 
 SHRUNK = 0.02
 """Where a pivot has shrunk to this part of what it was when chosen, others are chosen."""

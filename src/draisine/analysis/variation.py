@@ -10,12 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
-from draisine.compiled import Floats
 from draisine.errors import ConfigurationError
-from draisine.machine import Machine
 from draisine.mechanics.tree import assemble
 from draisine.model import Pin
-from draisine.programs import paced_names, seen_names
+from draisine.system.closed_form import Machine
+from draisine.system.compiled import Floats
+from draisine.system.mode_programs import paced_names, seen_names
 
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 PARTS = ("force", "zdot", "conditions", "seen", "paced")

@@ -3,6 +3,6 @@
 Everything heavy is imported inside the commands, so that help is there at once.
 """
 
-from draisine.cli.app import main
+from draisine.cli._app import main
 
 __all__ = ["main"]

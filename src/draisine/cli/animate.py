@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from draisine.cli.keep import check_film, check_single, film
+from draisine.cli._keep import check_film, check_single, film
 
 
 def animate(
@@ -20,7 +20,7 @@ def animate(
     :param fps: Frames in a second of a film.
     :param speed: Seconds of the run that pass in one: 1 as it was, 0.2 in slow motion.
     """
-    from draisine.experiment.store import read
+    from draisine.results.store import read
 
     target = out or result.with_suffix(".html")
     check_film(target)

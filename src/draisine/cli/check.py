@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Any
 
-from draisine.cli.options import Json
-from draisine.cli.screen import escaped, fail, open_console, print_json, right, working
+from draisine.cli._options import Json
+from draisine.cli._screen import escaped, fail, open_console, print_json, right, working
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,9 +18,9 @@ def check(*scenarios: str, json: Json = False) -> int:
     """
     from draisine.errors import SimulationError
     from draisine.experiment.check import check as hold
-    from draisine.experiment.library import load
-    from draisine.experiment.library import scenarios as shipped
-    from draisine.experiment.sweep import interrupted
+    from draisine.experiment.kinds.sweep import interrupted
+    from draisine.scenario.library import load
+    from draisine.scenario.library import scenarios as shipped
 
     chosen = [load(name) for name in scenarios or shipped()]
     found: dict[str, list[Finding]] = {}

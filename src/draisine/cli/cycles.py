@@ -2,10 +2,10 @@
 
 from typing import Any, Literal
 
-from draisine.cli.keep import check_targets, keep
-from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments, span
-from draisine.cli.report import motions
-from draisine.cli.screen import print_json, working
+from draisine.cli._keep import check_targets, keep
+from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments, span
+from draisine.cli._report import motions
+from draisine.cli._screen import print_json, working
 
 
 def cycles(
@@ -31,7 +31,7 @@ def cycles(
     :param joint: At an impact, free and then set back to their laws (as published), or held on them.
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.cycles import every_cycle, remarks, scanned, summary, table
+    from draisine.experiment.tables.cycles import every_cycle, remarks, scanned, summary, table
 
     check_targets(out, plot)
     given = assignments("--set", set)

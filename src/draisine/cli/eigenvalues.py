@@ -1,8 +1,8 @@
 """`draisine eigenvalues`."""
 
-from draisine.cli.keep import check_targets, keep
-from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments, span
-from draisine.cli.report import report
+from draisine.cli._keep import check_targets, keep
+from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments, span
+from draisine.cli._report import report
 
 
 def eigenvalues(
@@ -21,8 +21,8 @@ def eigenvalues(
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param speed: Speeds in m/s, LOW:HIGH:COUNT.
     """
-    from draisine.experiment.library import accept
     from draisine.experiment.run import run as carry_out
+    from draisine.scenario.library import accept
 
     check_targets(out, plot)
     low, high, count = span("--speed", speed, "0:10:101")

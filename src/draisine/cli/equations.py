@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from draisine.cli.options import Set, assignments
+from draisine.cli._options import Set, assignments
 
 
 def equations(
@@ -38,7 +38,7 @@ def equations(
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return
-    from draisine.experiment.store import write_text
+    from draisine.results.store import write_text
 
     write_text(text, out)
     print(f"equations: {out}")

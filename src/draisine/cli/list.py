@@ -2,11 +2,11 @@
 
 from typing import Literal
 
-from draisine.cli.options import Json
-from draisine.cli.screen import open_console, print_json
+from draisine.cli._options import Json
+from draisine.cli._screen import open_console, print_json
 
 
-def list_(
+def list(
     kind: Literal[
         "all",
         "vehicles",
@@ -28,8 +28,8 @@ def list_(
 
     :param kind: List only this.
     """
-    from draisine.experiment.library import titles
     from draisine.registry import FOLDERS, names
+    from draisine.scenario.library import titles
 
     found: dict[str, dict[str, str]] = {}
     if kind in ("all", "vehicles"):
@@ -39,7 +39,7 @@ def list_(
     if kind in ("all", "sets"):
         found["sets"] = _sets()
     for each in FOLDERS:
-        if each != "vehicle" and kind in ("all", f"{each}s"):
+        if each not in ("vehicle", "command") and kind in ("all", f"{each}s"):
             found[f"{each}s"] = dict.fromkeys(names(each), "")
     if json:
         print_json(found)
@@ -59,7 +59,7 @@ def _sets() -> dict[str, str]:
     """Return the parameter sets of each vehicle that has some."""
     from draisine.errors import UnknownNameError
     from draisine.registry import names
-    from draisine.vehicles.sets import parameter_sets
+    from draisine.vehicles import parameter_sets
 
     found = {}
     for vehicle in names("vehicle"):
@@ -73,8 +73,13 @@ def _sets() -> dict[str, str]:
 def _headline(vehicle: str) -> str:
     """Return the first sentence that a vehicle's file says about itself, without importing it."""
     import ast
-    from importlib.resources import files
+    from importlib.util import find_spec
+    from pathlib import Path
 
-    source = files("draisine.vehicles").joinpath(f"{vehicle}.py").read_text(encoding="utf-8")
+    from draisine.registry import homes
+
+    spec = find_spec(homes("vehicle")[vehicle])
+    assert spec is not None and spec.origin is not None
+    source = Path(spec.origin).read_text(encoding="utf-8")
     text = ast.get_docstring(ast.parse(source)) or ""
     return " ".join(text.split("\n\n")[0].split())

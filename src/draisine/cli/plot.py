@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from draisine.cli.keep import check_figure, check_single, figure_for
+from draisine.cli._keep import check_figure, check_single, figure_for
 
 
 def plot(
@@ -25,8 +25,8 @@ def plot(
     :param out: Where to write it (.png, .svg, .pdf); beside the result if not given.
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.store import read
     from draisine.registry import find
+    from draisine.results.store import read
 
     target = out or result.with_suffix(".png")
     check_figure(target)

@@ -5,10 +5,10 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from draisine.cli.keep import check_film, check_targets, film, keep
-from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments
-from draisine.cli.report import report
-from draisine.cli.screen import fail, working
+from draisine.cli._keep import check_film, check_targets, film, keep
+from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments
+from draisine.cli._report import report
+from draisine.cli._screen import fail, working
 
 FIRST = "mauny2018/passive-stabilisation"
 """What `draisine run` runs when nothing else is asked for."""
@@ -41,8 +41,8 @@ def run(
     :param animate: Write a film (.gif, .mp4) or a page that replays the run (.html).
     """
     from draisine.errors import ParameterError, SimulationError
-    from draisine.experiment.library import load
     from draisine.experiment.run import run as carry_out
+    from draisine.scenario.library import load
 
     if scenario is None:
         scenario = FIRST

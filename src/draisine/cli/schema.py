@@ -1,10 +1,10 @@
 """`draisine schema`."""
 
-from draisine.cli.screen import print_json
+from draisine.cli._screen import print_json
 
 
 def schema() -> None:
     """Print the JSON Schema of scenario files, for editors."""
-    from draisine.experiment.scenario import schema as found
+    from draisine.scenario.schema import schema as found
 
     print_json(found())

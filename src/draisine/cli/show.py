@@ -3,11 +3,11 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from draisine.cli.keep import check_figure
-from draisine.cli.screen import open_console
+from draisine.cli._keep import check_figure
+from draisine.cli._screen import open_console
 
 if TYPE_CHECKING:
-    from draisine.system import System
+    from draisine.system.system import System
 
 
 def show(vehicle: str, /, *, plot: Path | None = None) -> None:
@@ -17,7 +17,7 @@ def show(vehicle: str, /, *, plot: Path | None = None) -> None:
     :param plot: Write a side view of its drawing to this file (.png, .svg, .pdf).
     """
     from draisine.registry import find
-    from draisine.system import compile
+    from draisine.system.system import compile
 
     if plot is not None:
         check_figure(plot)
@@ -25,8 +25,8 @@ def show(vehicle: str, /, *, plot: Path | None = None) -> None:
     meanings = getattr(find("vehicle", vehicle), "MEANING", {})
     _show(system, meanings)
     if plot is not None:
+        from draisine.view.figures.side import drawing
         from draisine.view.save import save
-        from draisine.view.side import drawing
 
         save(drawing(system.model), plot)
         print(f"drawing: {plot}")
@@ -36,7 +36,7 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     from rich.table import Table
     from rich.tree import Tree
 
-    from draisine.view.sketch import sketch
+    from draisine.view.scene.sketch import sketch
 
     model, console = system.model, open_console()
     mass = {body.name: float(body.mass) for body in model.bodies}

@@ -1,9 +1,9 @@
 """`draisine steady`."""
 
-from draisine.cli.keep import check_targets, keep
-from draisine.cli.options import Json, Out, ParameterSet, Plot, Set, assignments
-from draisine.cli.report import motions
-from draisine.cli.screen import print_json, working
+from draisine.cli._keep import check_targets, keep
+from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments
+from draisine.cli._report import motions
+from draisine.cli._screen import print_json, working
 
 
 def steady(
@@ -22,7 +22,7 @@ def steady(
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param reversed: Turn the handlebar back to front.
     """
-    from draisine.experiment.circles import hands_free, remarks, summary, table
+    from draisine.experiment.tables.circles import hands_free, remarks, summary, table
 
     check_targets(out, plot)
     parameters = assignments("--set", set)

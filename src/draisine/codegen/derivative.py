@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
+from draisine.algebra.trace import Expr, Graph, tangent
 from draisine.codegen.program import Program, trace_program
-from draisine.trace import Expr, Graph, tangent
 
 
 def with_tangents(program: Program, state: Sequence[str], output: str, count: int) -> Program:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.trace import FUNCTIONS, Expr, reachable
+from draisine.algebra.trace import FUNCTIONS, Expr, reachable
 
 Step = tuple[Any, ...]
 

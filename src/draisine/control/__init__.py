@@ -3,3 +3,30 @@
 A law is a frozen dataclass: its fields are its numbers, `states` is how many states z of its own it
 has, `breakpoints` are the times at which it may jump. It is traced into the compiled code.
 """
+
+from draisine.control._signals.saturation import check_limit, saturated
+from draisine.control._signals.smooth_step import smooth_step
+from draisine.control._signals.time_inputs import (
+    SIGNALS,
+    Ramp,
+    Signal,
+    Sine,
+    Step,
+    Table,
+    TimeInputs,
+)
+from draisine.control._together import Together
+
+__all__ = [
+    "SIGNALS",
+    "Ramp",
+    "Signal",
+    "Sine",
+    "Step",
+    "Table",
+    "TimeInputs",
+    "Together",
+    "check_limit",
+    "saturated",
+    "smooth_step",
+]

@@ -4,11 +4,10 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from draisine.control.saturation import check_limit, saturated
-from draisine.control.smooth_step import smooth_step
+from draisine.algebra.scalar import Array, Scalar
+from draisine.control import check_limit, saturated, smooth_step
 from draisine.errors import ParameterError
-from draisine.mechanics.view import View
-from draisine.scalar import Array, Scalar
+from draisine.mechanics.readings import View
 
 
 @dataclass(frozen=True)

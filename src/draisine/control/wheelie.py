@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import ClassVar
 
-from draisine.control.saturation import check_limit, saturated
-from draisine.mechanics.view import View
-from draisine.scalar import Array, Scalar, where
+from draisine.algebra.scalar import Array, Scalar, where
+from draisine.control import check_limit, saturated
+from draisine.mechanics.readings import View
 
 
 @dataclass(frozen=True)

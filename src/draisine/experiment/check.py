@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from draisine.errors import DataError
-from draisine.experiment import cycle
-from draisine.experiment.bodies import Bodies, Floats
-from draisine.experiment.library import Loaded
-from draisine.experiment.linear import told
-from draisine.experiment.quantities import parse_question, series
 from draisine.experiment.run import Result, run
-from draisine.experiment.scenario import (
+from draisine.results import cycle
+from draisine.results.bodies import Bodies, Floats
+from draisine.results.quantities import parse_question, series
+from draisine.results.straight import told
+from draisine.scenario.library import Loaded
+from draisine.scenario.schema import (
     CycleScenario,
     Expected,
     LinearScenario,

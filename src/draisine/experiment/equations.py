@@ -5,14 +5,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from draisine.algebra.trace import Expr
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
-from draisine.experiment.build import is_numeric
-from draisine.experiment.numbers import number
-from draisine.mechanics.formulations.plug import Evaluator, interpreted
+from draisine.mechanics.formulations._plug import Evaluator, interpreted
+from draisine.model.quantity import number
 from draisine.registry import find, names
-from draisine.system import System, compile
-from draisine.trace import Expr
+from draisine.scenario.build import is_numeric
+from draisine.system.system import System, compile
 
 Inputs = Mapping[str, Sequence[Expr]]
 Outputs = Mapping[str, Sequence[Any]]

@@ -6,13 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from draisine.experiment import cycle
-from draisine.experiment.events import told
-from draisine.experiment.linear import MODES
-from draisine.experiment.quantities import series, unit_of
+from draisine.experiment.kinds import cycle
+from draisine.experiment.kinds.sweep import NOT_RUN
 from draisine.experiment.run import Result
-from draisine.experiment.sweep import NOT_RUN
 from draisine.model import Wheel
+from draisine.results.cycle import summary_of
+from draisine.results.events import told
+from draisine.results.quantities import series, unit_of
+from draisine.results.straight import MODES
 
 
 def summary(result: Result) -> dict[str, Any]:
@@ -37,7 +38,7 @@ def _left(result: Result) -> dict[str, Any]:
         case "linear":
             return _straight(data)
         case "cycle":
-            return {"cycle": cycle.summary_of(data), "events": _events(result)}
+            return {"cycle": summary_of(data), "events": _events(result)}
     return _moved(result)
 
 

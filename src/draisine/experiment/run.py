@@ -12,14 +12,15 @@ import numpy as np
 
 import draisine
 from draisine.errors import SimulationError
-from draisine.experiment.bodies import Bodies, told_of
-from draisine.experiment.build import law_of, state_of, system_of
-from draisine.experiment.cycle import cycled
-from draisine.experiment.events import told
-from draisine.experiment.library import Loaded
-from draisine.experiment.linear import straight_running
-from draisine.experiment.maps import mapped
-from draisine.experiment.scenario import (
+from draisine.experiment.kinds.cycle import cycled
+from draisine.experiment.kinds.linear import straight_running
+from draisine.experiment.kinds.map import mapped
+from draisine.experiment.kinds.sweep import NOT_RUN, swept
+from draisine.results.bodies import Bodies, told_of
+from draisine.results.events import told
+from draisine.scenario.build import law_of, state_of, system_of
+from draisine.scenario.library import Loaded
+from draisine.scenario.schema import (
     CycleScenario,
     LinearScenario,
     MapScenario,
@@ -27,14 +28,12 @@ from draisine.experiment.scenario import (
     StateScenario,
     SweepScenario,
 )
-from draisine.experiment.sweep import NOT_RUN, swept
-from draisine.machine import State
-from draisine.simulation.by_formulation import simulate_by
-from draisine.simulation.hybrid import EnergyWarning, simulate_on
-from draisine.simulation.loop import simulate
-from draisine.simulation.mode import Event
-from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system import System
+from draisine.simulation.compare.by_formulation import simulate_by
+from draisine.simulation.contact.run import EnergyWarning, simulate_on
+from draisine.simulation.smooth import simulate
+from draisine.simulation.trajectory import Arc, Event, Trajectory
+from draisine.system.closed_form import State
+from draisine.system.system import System
 from draisine.terrain import Terrain
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError, did_you_mean
-from draisine.vehicles.whipple_forms import BENCHMARK
+from draisine.vehicles.bicycle import BENCHMARK
 
 PRINCIPAL = (
     *("w", "c", "lam", "g"),

@@ -7,12 +7,12 @@ already found. Inertias are 6x6 with the linear part first.
 
 import numpy as np
 
-from draisine.lie import cross, hat
+from draisine.algebra.lie import cross, hat
+from draisine.algebra.scalar import Array, Scalar, array, blocks
 from draisine.mechanics.kernel import solve_symmetric
 from draisine.mechanics.kinematics import Geometry
 from draisine.mechanics.newton_euler import Wrenches
 from draisine.mechanics.tree import Link, Tree
-from draisine.scalar import Array, Scalar, array, blocks
 
 LONG = 8
 """From this many joints on articulated bodies take less work than composite ones."""

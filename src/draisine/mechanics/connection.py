@@ -17,6 +17,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.errors import ConfigurationError, ModelError, SingularityError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Active, Ground, Mode
@@ -27,7 +28,6 @@ from draisine.mechanics.kinematics import Geometry, geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Evaluate, Tree, as_floats
 from draisine.model import TWIST
-from draisine.scalar import Array, Scalar, array, is_zero
 
 Floats = NDArray[np.float64]
 ORIGIN = np.zeros(3)

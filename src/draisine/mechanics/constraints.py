@@ -11,9 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.algebra.lie import cross
+from draisine.algebra.scalar import Array, Scalar, array, norm
 from draisine.errors import ModelError, did_you_mean
-from draisine.lie import cross
-from draisine.mechanics.contacts import Touch, touch, touch_rate
+from draisine.mechanics.contact.plane import Touch, touch, touch_rate
 from draisine.mechanics.kinematics import (
     Geometry,
     Point,
@@ -24,7 +25,6 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.tree import Tree
 from draisine.model import HOLONOMIC, Contact, Model, Pin, Wheel
-from draisine.scalar import Array, Scalar, array, norm
 
 Mode = tuple[tuple[str, str], ...]
 """The status of every contact, in the model's order: (("rear", "rolling"), ("front", "open"))."""

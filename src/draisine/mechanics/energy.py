@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from draisine.lie import cross
+from draisine.algebra.lie import cross
+from draisine.algebra.scalar import Array, Scalar, array
 from draisine.mechanics.constraints import Ground
 from draisine.mechanics.kinematics import Geometry, Velocities
 from draisine.mechanics.tree import Tree
-from draisine.scalar import Array, Scalar, array
 
 
 def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:

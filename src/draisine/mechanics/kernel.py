@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.errors import SingularityError
-from draisine.scalar import Array, Scalar, array, is_zero
 
 Pivot = tuple[int, int]
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.lie import cross, hat, rot_z
+from draisine.algebra.lie import cross, hat, rot_z
+from draisine.algebra.scalar import Array, Scalar, array
 from draisine.mechanics.tree import Rotor, Tree, Z
-from draisine.scalar import Array, Scalar, array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

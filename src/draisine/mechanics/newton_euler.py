@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.lie import Ad, Pose, ad, cross, hat, inverse
+from draisine.algebra.lie import Ad, Pose, ad, cross, hat, inverse
+from draisine.algebra.scalar import Array, Scalar, array
 from draisine.mechanics.kinematics import Geometry, Velocities
 from draisine.mechanics.tree import Link, Tree, Z
-from draisine.scalar import Array, Scalar, array
 
 
 @dataclass(frozen=True, slots=True, eq=False)

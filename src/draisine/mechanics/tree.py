@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.lie import Ad, Pose, cross, hat
+from draisine.algebra.lie import Ad, Pose, cross, hat
+from draisine.algebra.scalar import Array, Scalar, array, norm, vanishes
 from draisine.model import Body, Model, Prismatic, Revolute, Wheel
-from draisine.scalar import Array, Scalar, array, norm, vanishes
 
 Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
 Z = np.array([0.0, 0.0, 1.0])

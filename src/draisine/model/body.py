@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from draisine.algebra.scalar import Array, Scalar, Vector, array
 from draisine.errors import ModelError
-from draisine.scalar import Array, Scalar, Vector, array
 
 
 def vector(values: object, what: str) -> Array:

@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import numpy as np
 
+from draisine.algebra.scalar import Scalar, Vector
 from draisine.errors import ModelError
 from draisine.model.body import vector
-from draisine.scalar import Scalar, Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)

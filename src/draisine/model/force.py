@@ -5,9 +5,9 @@ from typing import Literal
 
 import numpy as np
 
+from draisine.algebra.scalar import Vector
 from draisine.errors import ModelError
 from draisine.model.body import vector
-from draisine.scalar import Vector
 
 
 @dataclass(frozen=True, slots=True, eq=False)

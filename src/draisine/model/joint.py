@@ -5,9 +5,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from draisine.algebra.scalar import Scalar, Vector
 from draisine.errors import ModelError
 from draisine.model.body import vector
-from draisine.scalar import Scalar, Vector
 
 Law = Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]
 

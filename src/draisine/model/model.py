@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Scalar, Vector
 from draisine.errors import ModelError, did_you_mean
 from draisine.model.body import Body, vector
 from draisine.model.contact import Contact
 from draisine.model.force import Force
 from draisine.model.joint import Joint
-from draisine.scalar import Scalar, Vector
 
 TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
 """The components of the base's twist, in its own axes."""

@@ -10,10 +10,10 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from draisine.errors import ParameterError, SimulationError
-from draisine.machine import Machine, State
-from draisine.simulation.integrators.native import Floats, call, jit
-from draisine.simulation.loop import simulate
-from draisine.system import System
+from draisine.simulation.integrators._native import Floats, call, jit
+from draisine.simulation.smooth import simulate
+from draisine.system.closed_form import Machine, State
+from draisine.system.system import System
 
 BLOCK = 8
 """How many registers' worth of states a thread advances together: enough to fill the pipes, few

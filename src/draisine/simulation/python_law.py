@@ -6,13 +6,13 @@ from typing import Any
 import numpy as np
 
 from draisine.codegen.targets.native import prototype
-from draisine.compiled import Floats
-from draisine.derivation import base_rotation
 from draisine.errors import ModelError
-from draisine.machine import Machine
 from draisine.mechanics.formulations import projected
+from draisine.mechanics.readings import View
 from draisine.mechanics.tree import assemble
-from draisine.mechanics.view import View
+from draisine.system.closed_form import Machine
+from draisine.system.compiled import Floats
+from draisine.system.derivation import base_rotation
 
 
 class PythonRate:

@@ -9,12 +9,48 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from draisine.compiled import Floats
-from draisine.machine import Machine, State
-from draisine.simulation.mode import Event
+from draisine.system.closed_form import Machine, State
+from draisine.system.compiled import Floats
+from draisine.system.mode import Key, TerrainMode
 
 if TYPE_CHECKING:
     import xarray
+
+    from draisine.simulation.contact.active_set import Trial
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Event:
+    """What happened at an instant.
+
+    `kind` is "collision", "lift-off" (a force or the ground under a wheel ends), "hand-over" (a
+    wheel goes on to the next feature), "stick", "slip", "input" (an input may jump). `soft` events
+    have no jump: of speeds at a collision, of the contact's own force at a lift-off (3.7).
+    `impulses` are (normal, along, across) per contact; energies in J; `trials` are the contact sets
+    that were tried at impulse level, the first being the prediction that all contacts stay closed.
+    """
+
+    t: float
+    kind: str
+    contacts: tuple[Key, ...]
+    soft: bool
+    before: State
+    after: State
+    mode_before: TerrainMode
+    mode_after: TerrainMode
+    energy_before: float
+    energy_after: float
+    impulses: dict[Key, Floats] = field(default_factory=dict)
+    trials: "tuple[Trial, ...]" = ()
+
+    @property
+    def gain(self) -> float:
+        """The energy that the event created; negative where it dissipated."""
+        return self.energy_after - self.energy_before
+
+    def __str__(self) -> str:
+        where = ", ".join(":".join(key) for key in self.contacts)
+        return f"{self.t:.9f} s {self.kind} {where}".rstrip()
 
 
 class Piece(Protocol):

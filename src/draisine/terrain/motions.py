@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from draisine.lie import rot_z
-from draisine.scalar import Array, Scalar, array, sin
+from draisine.algebra.lie import rot_z
+from draisine.algebra.scalar import Array, Scalar, array, sin
 
 
 @dataclass(frozen=True)

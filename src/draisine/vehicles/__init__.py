@@ -1,1 +1,17 @@
-"""Machines, one file and one function each."""
+"""Machines, one file and one function each; published parameters in `_sets`."""
+
+from draisine.vehicles._sets import (
+    Source,
+    parameter_set,
+    parameter_sets,
+    parameter_source,
+    read_parameter_set,
+)
+
+__all__ = [
+    "Source",
+    "parameter_set",
+    "parameter_sets",
+    "parameter_source",
+    "read_parameter_set",
+]

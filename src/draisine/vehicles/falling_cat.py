@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 
 from draisine.model import Body, Model, Revolute, inertia
-from draisine.vehicles.laws import sine
+from draisine.model.motion import sine
 
 MEANING = {
     "m": ("kg", "mass of each half"),

@@ -11,9 +11,9 @@ from typing import Literal
 
 import numpy as np
 
+from draisine.algebra.scalar import Scalar
 from draisine.model import Body, Model, Output, Pin, Revolute, inertia
-from draisine.scalar import Scalar
-from draisine.vehicles.laws import sine
+from draisine.model.motion import sine
 
 MEANING = {
     "a": ("m", "distance between the grips"),

@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from draisine.model import Blade, Body, Model, Output, Revolute, inertia
-from draisine.vehicles.laws import sine
+from draisine.model.motion import sine
 
 MEANING = {
     "m1": ("kg", "mass of the seat with rider"),

@@ -10,9 +10,9 @@ from typing import Literal
 
 import numpy as np
 
+from draisine.algebra.scalar import Scalar
 from draisine.model import Blade, Body, Model, Output, Revolute, inertia
-from draisine.scalar import Scalar
-from draisine.vehicles.laws import sine
+from draisine.model.motion import sine
 
 MEANING = {
     "m": ("kg", "mass of the board, without trucks"),

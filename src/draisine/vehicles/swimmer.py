@@ -9,10 +9,10 @@ from typing import Literal
 
 import numpy as np
 
-from draisine.lie import hat
+from draisine.algebra.lie import hat
+from draisine.algebra.scalar import Array, Scalar, array
 from draisine.model import Body, Model, Output, Revolute, inertia
-from draisine.scalar import Array, Scalar, array
-from draisine.vehicles.laws import sine
+from draisine.model.motion import sine
 
 MEANING = {
     "length": ("m", "length of each link"),

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.experiment.bodies import Floats
+from draisine.results.bodies import Floats
 from draisine.terrain import Terrain
-from draisine.view.animate import WIDTHS
-from draisine.view.camera import AWAY, AZIMUTH, ZOOM
-from draisine.view.scene import AROUND, Scene, scene
+from draisine.view.film import WIDTHS
+from draisine.view.scene.camera import AWAY, AZIMUTH, ZOOM
+from draisine.view.scene.scene import AROUND, Scene, scene
 from draisine.view.style import COLOURS, words
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError
-from draisine.experiment.store import FIGURES, check_target, replace
+from draisine.results.store import FIGURES, check_target, replace
 from draisine.view.style import figure_of
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.experiment.bodies import Bodies, Floats, model_of
-from draisine.experiment.events import events_of
-from draisine.experiment.quantities import series, unit_of
 from draisine.model import Model, Prismatic, Wheel
+from draisine.results.bodies import Bodies, Floats, model_of
+from draisine.results.events import events_of
+from draisine.results.quantities import series, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -22,8 +22,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from draisine.errors import ParameterError, SingularityError
-from draisine.lie import (
+from draisine.algebra.lie import (
     cross,
     hat,
     quaternion,
@@ -34,16 +33,18 @@ from draisine.lie import (
     rotation,
     yaw_lean_pitch,
 )
+from draisine.algebra.scalar import Array, array, cos, norm, sin
+from draisine.algebra.trace import Expr, Graph
+from draisine.errors import ParameterError, SingularityError
 from draisine.mechanics.constraints import mode_of
-from draisine.mechanics.formulations.absolute_rows import (
+from draisine.mechanics.formulations._absolute_rows import (
     Equations,
     Placed,
     across_axis,
     equations,
     matrix,
 )
-from draisine.mechanics.formulations.multiplier import saddle_point
-from draisine.mechanics.formulations.plug import (
+from draisine.mechanics.formulations._plug import (
     Accelerate,
     Floats,
     Motion,
@@ -53,9 +54,8 @@ from draisine.mechanics.formulations.plug import (
     in_numbers,
     interpreted,
 )
+from draisine.mechanics.formulations.multiplier import saddle_point
 from draisine.model import Body, Model, Pin, Prismatic, Wheel
-from draisine.scalar import Array, array, cos, norm, sin
-from draisine.trace import Expr, Graph
 
 FORMULATION = "every body with six coordinates, joints as constraints, after Schwab"
 

@@ -12,15 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.algebra.scalar import Array, Scalar, array
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints
-from draisine.mechanics.contacts import touch_rate
-from draisine.mechanics.forces import generalised
+from draisine.mechanics.applied import generalised
+from draisine.mechanics.contact.plane import touch_rate
 from draisine.mechanics.kinematics import geometry, point_drift, point_matrix, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Tree
 from draisine.model import Model, Pin
-from draisine.scalar import Array, Scalar, array
 
 FORMULATION = "the saddle-point system of accelerations and multipliers"
 

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.algebra.lie import cross, hat
+from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.errors import RedundancyError, SingularityError
-from draisine.lie import cross, hat
 from draisine.mechanics import constraints
 from draisine.mechanics.articulated import LONG, accelerations
 from draisine.mechanics.constraints import Ground, Mode
-from draisine.mechanics.contacts import Touch, touch_rate
+from draisine.mechanics.contact.plane import Touch, touch_rate
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, solve_symmetric
 from draisine.mechanics.kinematics import (
     Geometry,
@@ -28,7 +29,6 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.newton_euler import gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
-from draisine.scalar import Array, Scalar, array, is_zero
 
 FORMULATION = "the free dynamics projected on the kernel of the constraints, in closed form"
 

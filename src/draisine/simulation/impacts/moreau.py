@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from draisine.compiled import Floats
 from draisine.errors import ContactSetError, ParameterError
-from draisine.simulation.coulomb import Touch, together
-from draisine.simulation.selection import Candidate, Choice, Trial
+from draisine.simulation.contact.active_set import Candidate, Choice, Trial
+from draisine.simulation.contact.coulomb import Touch, together
+from draisine.system.compiled import Floats
 
 
 def impact(

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from draisine.compiled import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.impacts.resolution import resolver
-from draisine.simulation.selection import Candidate, Choice, choose
+from draisine.simulation.contact.active_set import Candidate, Choice, choose
+from draisine.simulation.contact.resolution import resolver
+from draisine.system.compiled import Floats
 
 
 def impact(

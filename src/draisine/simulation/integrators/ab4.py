@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from draisine.simulation.integrators.multistep import adams
+from draisine.simulation.integrators._adams import adams
 
 ORDER = 4
 ADAPTIVE = False

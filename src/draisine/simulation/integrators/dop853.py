@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import DOP853
 
-from draisine.simulation.integrators.native import (
+from draisine.simulation.integrators._native import (
     DEGENERATE,
     TOO_SMALL,
     Code,

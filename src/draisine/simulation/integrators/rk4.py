@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from draisine.simulation.integrators.native import (
+from draisine.simulation.integrators._native import (
     Code,
     Floats,
     Problem,

@@ -1,0 +1,1 @@
+"""Numbers of every kind, and rotations over them: `scalar`, `trace`, `lie`."""

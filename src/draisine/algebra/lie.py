@@ -1,0 +1,151 @@
+"""Rotations, poses, twists and quaternions over any scalar.
+
+A pose `g = (R, p)` takes coordinates of the body to those of its parent. A twist `eta = (V, Omega)`
+has its linear part first and lives in the moving body's own frame. Quaternions are unit, scalar
+first.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from draisine.algebra.scalar import Array, Scalar, array, atan2, cos, sin, sqrt
+
+
+class Pose(NamedTuple):
+    """A rigid displacement: rotation matrix R and translation p."""
+
+    R: Array
+    p: Array
+
+
+def hat(w: Array) -> Array:
+    """Return the matrix of the cross product, `hat(w) @ x = w x x`."""
+    zero = 0.0
+    return array([[zero, -w[2], w[1]], [w[2], zero, -w[0]], [-w[1], w[0], zero]])
+
+
+def cross(a: Array, b: Array) -> Array:
+    """Return a x b."""
+    return array([a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]])
+
+
+def rot_x(angle: Scalar) -> Array:
+    """Return the rotation about x."""
+    c, s = cos(angle), sin(angle)
+    return array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]])
+
+
+def rot_y(angle: Scalar) -> Array:
+    """Return the rotation about y."""
+    c, s = cos(angle), sin(angle)
+    return array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+
+
+def rot_z(angle: Scalar) -> Array:
+    """Return the rotation about z."""
+    c, s = cos(angle), sin(angle)
+    return array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+
+
+def yaw_lean_pitch(R: Array) -> tuple[Scalar, Scalar, Scalar]:
+    """Return the angles of `R = Rz(yaw) Rx(lean) Ry(pitch)`: yaw left, lean right, pitch nose down.
+
+    >>> R = rot_z(0.3) @ rot_x(0.2) @ rot_y(0.1)
+    >>> print(*(round(angle, 12) for angle in yaw_lean_pitch(R)))
+    0.3 0.2 0.1
+    """
+    yaw = atan2(-R[0, 1], R[1, 1])
+    lean = atan2(R[2, 1], sqrt(R[2, 0] * R[2, 0] + R[2, 2] * R[2, 2]))
+    pitch = atan2(-R[2, 0], R[2, 2])
+    return yaw, lean, pitch
+
+
+def inverse(g: Pose) -> Pose:
+    """Return the inverse pose."""
+    return Pose(g.R.T, -(g.R.T @ g.p))
+
+
+def Ad(g: Pose) -> Array:
+    """Return the 6x6 adjoint: the twist of the body frame seen from the parent frame.
+
+    `Ad(inverse(g)) @ eta_parent` is the parent's twist at the child's origin, in the child's axes,
+    eq. (3) of the IFAC paper.
+    """
+    zero = np.zeros((3, 3))
+    return np.vstack([np.hstack([g.R, hat(g.p) @ g.R]), np.hstack([zero, g.R])])
+
+
+def ad(eta: Array) -> Array:
+    """Return the 6x6 matrix of the Lie bracket, `ad(eta1) @ eta2 = [eta1, eta2]`."""
+    V, W = hat(eta[:3]), hat(eta[3:])
+    return np.vstack([np.hstack([W, V]), np.hstack([np.zeros((3, 3)), W])])
+
+
+def rotation(q: Array) -> Array:
+    """Return the rotation matrix of a unit quaternion.
+
+    >>> print(rotation(np.array([1.0, 0.0, 0.0, 0.0])))
+    [[1. 0. 0.]
+     [0. 1. 0.]
+     [0. 0. 1.]]
+    """
+    w, x, y, z = q
+    x2, y2, z2 = 2 * x, 2 * y, 2 * z
+    xx, yy, zz = x * x2, y * y2, z * z2
+    xy, xz, yz = x * y2, x * z2, y * z2
+    wx, wy, wz = w * x2, w * y2, w * z2
+    return array(
+        [
+            [1.0 - (yy + zz), xy - wz, xz + wy],
+            [xy + wz, 1.0 - (xx + zz), yz - wx],
+            [xz - wy, yz + wx, 1.0 - (xx + yy)],
+        ]
+    )
+
+
+def quaternion(R: Array) -> Array:
+    """Return the unit quaternion of a rotation matrix of numbers, scalar part not negative."""
+    candidates = [
+        1 + R[0, 0] + R[1, 1] + R[2, 2],
+        1 + R[0, 0] - R[1, 1] - R[2, 2],
+        1 - R[0, 0] + R[1, 1] - R[2, 2],
+        1 - R[0, 0] - R[1, 1] + R[2, 2],
+    ]
+    best = max(range(4), key=lambda i: candidates[i])
+    a, b, c = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    d, e, f = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
+    rows = [
+        [candidates[0], a, b, c],
+        [a, candidates[1], d, e],
+        [b, d, candidates[2], f],
+        [c, e, f, candidates[3]],
+    ]
+    q = array(rows[best]) / (2 * sqrt(candidates[best]))
+    return -q if q[0] < 0 else q
+
+
+def quaternion_product(a: Array, b: Array) -> Array:
+    """Return the Hamilton product a b."""
+    return array(
+        [
+            a[0] * b[0] - a[1] * b[1] - a[2] * b[2] - a[3] * b[3],
+            a[0] * b[1] + a[1] * b[0] + a[2] * b[3] - a[3] * b[2],
+            a[0] * b[2] - a[1] * b[3] + a[2] * b[0] + a[3] * b[1],
+            a[0] * b[3] + a[1] * b[2] - a[2] * b[1] + a[3] * b[0],
+        ]
+    )
+
+
+def quaternion_rate(q: Array, W: Array) -> Array:
+    """Return qdot for the angular velocity W of the body in its own axes, eq. [reconstruction]."""
+    w, x, y, z = q
+    h = W / 2
+    return array(
+        [
+            -(x * h[0] + y * h[1] + z * h[2]),
+            w * h[0] + y * h[2] - z * h[1],
+            w * h[1] + z * h[0] - x * h[2],
+            w * h[2] + x * h[1] - y * h[0],
+        ]
+    )

@@ -1,0 +1,230 @@
+"""The scalars that the mechanics runs on: floats, traced expressions, CasADi SX, SymPy, mpmath.
+
+This is the only file that knows which algebra is at work. Vectors and matrices are plain NumPy
+arrays of such scalars: float64 where all entries are numbers, `object` otherwise. CasADi's scalars
+come wrapped (`casadi_symbols`), since its own do not live in arrays.
+"""
+
+import math
+import operator
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.algebra import trace
+
+Scalar = Any
+Array = NDArray[Any]
+Vector = Any  # three scalars in any sequence; kept as an array
+
+_ALGEBRAS = ("draisine", "sympy", "mpmath")
+
+
+class Casadi:
+    """A CasADi SX scalar that NumPy takes for one: CasADi's own `SX * ndarray` is an SX matrix."""
+
+    __slots__ = ("sx",)
+
+    def __init__(self, sx: Any) -> None:
+        self.sx = sx
+
+    def __add__(self, other: Any) -> Any:
+        return _casadi(operator.add, self, other)
+
+    def __radd__(self, other: Any) -> Any:
+        return _casadi(operator.add, other, self)
+
+    def __sub__(self, other: Any) -> Any:
+        return _casadi(operator.sub, self, other)
+
+    def __rsub__(self, other: Any) -> Any:
+        return _casadi(operator.sub, other, self)
+
+    def __mul__(self, other: Any) -> Any:
+        return _casadi(operator.mul, self, other)
+
+    def __rmul__(self, other: Any) -> Any:
+        return _casadi(operator.mul, other, self)
+
+    def __truediv__(self, other: Any) -> Any:
+        return _casadi(operator.truediv, self, other)
+
+    def __rtruediv__(self, other: Any) -> Any:
+        return _casadi(operator.truediv, other, self)
+
+    def __pow__(self, other: Any) -> Any:
+        return _casadi(operator.pow, self, other)
+
+    def __neg__(self) -> Any:
+        return _casadi(operator.neg, self)
+
+    def __lt__(self, other: Any) -> Any:
+        return _casadi(operator.lt, self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return _casadi(operator.gt, self, other)
+
+    def __float__(self) -> float:
+        return float(self.sx)
+
+    def __repr__(self) -> str:
+        return f"Casadi({self.sx})"
+
+
+def _casadi(operation: Callable[..., Any], *xs: Any) -> Any:
+    """Return an operation on CasADi scalars and numbers, NotImplemented on anything else."""
+    if not all(isinstance(x, (Casadi, int, float, np.integer)) for x in xs):
+        return NotImplemented
+    return Casadi(operation(*[x.sx if isinstance(x, Casadi) else float(x) for x in xs]))
+
+
+def casadi_symbols(name: str, count: int) -> Array:
+    """Return a vector of CasADi symbols `name_0`, `name_1`, ... that works like any other array.
+
+    >>> x = casadi_symbols("x", 2)
+    >>> print(np.array([3.0, 0.0]) @ x)
+    Casadi((3*x_0))
+    """
+    import casadi
+
+    return array([Casadi(casadi.SX.sym(f"{name}_{k}")) for k in range(count)])
+
+
+def _algebra(*xs: Scalar) -> str:
+    for x in xs:
+        root = type(x).__module__.partition(".")[0]
+        if root == "casadi":
+            raise TypeError("bare CasADi scalars do not live in arrays; take `casadi_symbols`.")
+        if root in _ALGEBRAS:
+            return "casadi" if type(x) is Casadi else root
+    return "float"
+
+
+def _apply(function: str, *xs: Scalar) -> Scalar:
+    """Return a function of scalars in their own algebra."""
+    match _algebra(*xs):
+        case "float":
+            return getattr(math, function)(*xs)
+        case "draisine":
+            return getattr(trace, function)(*xs)
+        case "casadi":
+            return _casadi(getattr(sys.modules["casadi"], function), *xs)
+        case algebra:
+            return getattr(sys.modules[algebra], function)(*xs)
+
+
+def sin(x: Scalar) -> Scalar:
+    """Return the sine of x in its own algebra."""
+    return _apply("sin", x)
+
+
+def cos(x: Scalar) -> Scalar:
+    """Return the cosine of x in its own algebra."""
+    return _apply("cos", x)
+
+
+def sqrt(x: Scalar) -> Scalar:
+    """Return the square root of x in its own algebra."""
+    return _apply("sqrt", x)
+
+
+def exp(x: Scalar) -> Scalar:
+    """Return the exponential of x in its own algebra."""
+    return _apply("exp", x)
+
+
+def atan2(y: Scalar, x: Scalar) -> Scalar:
+    """Return the angle of (x, y) in its own algebra."""
+    return _apply("atan2", y, x)
+
+
+def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
+    """Return `yes` where the condition holds, else `no`; both are evaluated."""
+    match _algebra(condition, yes, no):
+        case "draisine":
+            return trace.where(condition, yes, no)
+        case "casadi":
+            return _casadi(sys.modules["casadi"].if_else, condition, yes, no)
+        case "sympy" if not isinstance(condition, bool):
+            return sys.modules["sympy"].Piecewise((yes, condition), (no, True))
+        case _:
+            return yes if condition else no
+
+
+def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
+    """Return x, held between low and high."""
+    return where(x < low, low, where(x > high, high, x))
+
+
+def _numeric(x: Any) -> bool:
+    """Return whether nested sequences hold plain numbers only."""
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind in "fiu"
+    if isinstance(x, (list, tuple)):
+        return all(_numeric(y) for y in x)
+    return isinstance(x, (float, int))
+
+
+def array(entries: Any) -> Array:
+    """Return nested sequences of scalars as an array, float64 where every entry is a number."""
+    if _numeric(entries):
+        return np.array(entries, dtype=float)
+    flat: list[Scalar] = []
+
+    def shape_of(x: Any) -> tuple[int, ...]:
+        if isinstance(x, (list, tuple)) or (isinstance(x, np.ndarray) and x.ndim > 0):
+            shapes = [shape_of(y) for y in x]
+            if len(set(shapes)) > 1:
+                raise ValueError(f"rows of unequal length: {shapes}")
+            return (len(shapes), *(shapes[0] if shapes else ()))
+        flat.append(x.item() if isinstance(x, np.ndarray) else x)
+        return ()
+
+    shape = shape_of(entries)
+    if _algebra(*flat) == "float":
+        return np.array(flat, dtype=float).reshape(shape)
+    out = np.empty(len(flat), dtype=object)
+    for i, x in enumerate(flat):
+        out[i] = x
+    return out.reshape(shape)
+
+
+def blocks(rows: Sequence[Sequence[Array]]) -> Array:
+    """Return a matrix put together from blocks of any algebra."""
+    return np.vstack([np.hstack(list(row)) for row in rows])
+
+
+def is_zero(x: Scalar) -> bool:
+    """Return whether x is structurally zero: a zero number or a symbolic constant zero."""
+    algebra = _algebra(x)
+    if algebra == "casadi":
+        return bool(x.sx.is_zero())
+    return algebra != "draisine" and bool(x == 0)
+
+
+def norm(x: Array) -> Scalar:
+    """Return the Euclidean norm of a vector; exact where only one entry is not zero."""
+    entries = [e for e in x if not is_zero(e)]
+    if not entries:
+        return 0.0
+    total = entries[0] * entries[0]
+    for e in entries[1:]:
+        total = total + e * e
+    return sqrt(total)
+
+
+def vanishes(values: Iterable[Scalar]) -> bool:
+    """Return whether all values are zero: identically, for symbols; up to round-off, for numbers."""
+    values = [x for x in values if not is_zero(x)]
+    match _algebra(*values):
+        case "float":
+            return all(abs(x) <= 1e-12 for x in values)
+        case "mpmath":
+            return all(abs(x) <= 1e4 * sys.modules["mpmath"].mp.eps for x in values)
+        case "sympy":
+            return all(sys.modules["sympy"].simplify(x) == 0 for x in values)
+        case _:
+            return not values

@@ -1,0 +1,1 @@
+"""Straight running and turning of a bicycle."""

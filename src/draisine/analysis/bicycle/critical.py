@@ -1,0 +1,210 @@
+"""Speeds at which the nature of straight running changes, as roots of polynomials in the speed.
+
+With `det(M s^2 + C s + K) = a4 s^4 + ... + a0`, every a_i a polynomial in v, the capsize speed is a
+root of a0, the weave speed of the Hurwitz determinant `a1 a2 a3 - a4 a1^2 - a0 a3^2`, and a double
+root of the discriminant. Floats are fractions of powers of two: times one such power they are
+integers, and so are all coefficients, so no digit is lost on the way from the matrices to the
+speeds.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from draisine.analysis.bicycle.straight import Canonical, canonical
+from draisine.system.compiled import Floats
+from draisine.system.system import System
+
+Polynomial = list[int]
+"""Coefficients, lowest power first, up to a common factor."""
+
+HIGHEST = 1e3
+"""Roots beyond this speed, m/s, come from round-off in vanishing coefficients."""
+
+
+@dataclass(frozen=True, eq=False)
+class Critical:
+    """The critical speeds of straight running in m/s, arrays over a sweep; nan where there is none.
+
+    From `weave` on the oscillation is damped, with `weave_frequency` in rad/s at that speed. At
+    `capsize` a real eigenvalue is zero. At `double_root` two real eigenvalues of the value
+    `double_value` become the weave pair. `stable_from` and `stable_to` bound the (first) range in
+    which all eigenvalues are damped.
+    """
+
+    weave: Floats
+    weave_frequency: Floats
+    capsize: Floats
+    double_root: Floats
+    double_value: Floats
+    stable_from: Floats
+    stable_to: Floats
+
+
+def critical_speeds(system: System, **sweep: Any) -> Critical:
+    """Return the critical speeds of a bicycle; parameters given as arrays are swept together.
+
+    >>> from draisine import compile
+    >>> speeds = critical_speeds(compile("whipple"))
+    >>> print(f"{speeds.weave:.12f} {speeds.capsize:.12f} {speeds.double_root:.12f}")
+    4.292382536341 6.024262015388 0.684283078892
+    """
+    return critical_of(canonical(system, **sweep))
+
+
+def critical_of(matrices: Canonical) -> Critical:
+    """Return the critical speeds that the canonical matrices have."""
+    shape = matrices.M.shape[:-2]
+    rows = [_critical(characteristic(matrices[where])) for where in np.ndindex(shape)]
+    columns = [np.array(column).reshape(shape) for column in zip(*rows, strict=True)]
+    return Critical(*columns)
+
+
+def characteristic(matrices: Canonical) -> list[Polynomial]:
+    """Return a0 ... a4 of det(M s^2 + C s + K), each a polynomial in v."""
+    zero = np.zeros((2, 2))
+    powers = [
+        [matrices.Kg, zero, matrices.K2],
+        [matrices.C0, matrices.C1, zero],
+        [matrices.M, zero, zero],
+    ]
+
+    whole = max(float(x).as_integer_ratio()[1] for x in np.ravel(powers))
+
+    def entry(i: int, j: int) -> list[Polynomial]:
+        return [[int(Fraction(float(part[i, j])) * whole) for part in by_v] for by_v in powers]
+
+    def product(x: list[Polynomial], y: list[Polynomial]) -> list[Polynomial]:
+        out: list[Polynomial] = [[0] for _ in range(5)]
+        for i, a in enumerate(x):
+            for j, b in enumerate(y):
+                out[i + j] = _add(out[i + j], _multiply(a, b))
+        return out
+
+    first = product(entry(0, 0), entry(1, 1))
+    second = product(entry(0, 1), entry(1, 0))
+    return [_add(a, _scale(b, -1)) for a, b in zip(first, second, strict=True)]
+
+
+def hurwitz(a: Sequence[Polynomial]) -> Polynomial:
+    """Return a1 a2 a3 - a4 a1^2 - a0 a3^2: zero where two eigenvalues are opposite."""
+    return _sum((1, a[1], a[2], a[3]), (-1, a[4], a[1], a[1]), (-1, a[0], a[3], a[3]))
+
+
+def discriminant(a: Sequence[Polynomial]) -> Polynomial:
+    """Return the discriminant of the quartic in s: zero where two eigenvalues are equal."""
+    e, d, c, b, a4 = a
+    return _sum(
+        (256, *[a4] * 3, *[e] * 3), (-192, a4, a4, b, d, e, e), (-128, a4, a4, c, c, e, e),
+        (144, a4, a4, c, d, d, e), (-27, a4, a4, *[d] * 4), (144, a4, b, b, c, e, e),
+        (-6, a4, b, b, d, d, e), (-80, a4, b, c, c, d, e), (18, a4, b, c, *[d] * 3),
+        (16, a4, *[c] * 4, e), (-4, a4, *[c] * 3, d, d), (-27, *[b] * 4, e, e),
+        (18, *[b] * 3, c, d, e), (-4, *[b] * 3, *[d] * 3), (-4, b, b, *[c] * 3, e),
+        (1, b, b, c, c, d, d),
+    )  # fmt: skip
+
+
+def positive_roots(p: Polynomial) -> list[float]:
+    """Return the positive real roots in rising order, each to the last digit: Newton's method with
+    exact values.
+    """
+    largest = max(map(abs, p))
+    slope = [k * c for k, c in enumerate(p)][1:]
+    found: list[float] = []
+    for root in np.roots([c / largest for c in reversed(p)] if largest else []):
+        if abs(root.imag) > 1e-5 * abs(root) or not 1e-9 < root.real < HIGHEST:
+            continue
+        v = float(root.real)
+        for _ in range(8):
+            below = _value(slope, v)
+            step = float(_value(p, v) / below) if below else 0.0
+            v -= step
+            if abs(step) < 1e-16 * abs(v):
+                break
+        if abs(v - root.real) < 1e-3 * root.real and not any(abs(v - x) < 1e-9 for x in found):
+            found.append(v)
+    return sorted(found)
+
+
+def _critical(a: list[Polynomial]) -> tuple[float, ...]:
+    """Return the entries of `Critical` for one bicycle."""
+    nan = float("nan")
+    standing, swinging = positive_roots(a[0]), _swinging(a)
+    edges = sorted([0.0, *standing, *swinging, HIGHEST])
+    ranges = [(low, high) for low, high in pairwise(edges) if _is_stable(a, (low + high) / 2)]
+    low, high = ranges[0] if ranges else (nan, nan)
+    weave = low if low in swinging else next(iter(swinging), nan)
+    capsize = high if high in standing else next(iter(standing), nan)
+    omega = np.sqrt(float(_value(a[1], weave) / _value(a[3], weave))) if weave == weave else nan
+    double = next(iter(positive_roots(discriminant(a))), nan)
+    value = _double_value(a, double) if double == double else nan
+    return weave, omega, capsize, double, value, low, np.inf if high == HIGHEST else high
+
+
+def _swinging(a: list[Polynomial]) -> list[float]:
+    """Return the speeds at which a pair of eigenvalues is imaginary, s^2 = -a1/a3."""
+    roots = positive_roots(hurwitz(a))
+    return [v for v in roots if _value(a[3], v) and _value(a[1], v) / _value(a[3], v) > 0]
+
+
+def _is_stable(a: list[Polynomial], v: float) -> bool:
+    """Return whether all eigenvalues are damped at a speed, by Routh and Hurwitz."""
+    at = [_value(p, v) for p in a]
+    return all(x * at[4] > 0 for x in at) and _value(hurwitz(a), v) * at[4] > 0
+
+
+def _double_value(a: list[Polynomial], v: float) -> float:
+    """Return the value of the two eigenvalues that are equal at a speed."""
+    exact = [_value(p, v) for p in reversed(a)]
+    quartic = [float(x / max(map(abs, exact))) for x in exact]
+    roots = np.roots(quartic)
+    i, j = min(
+        ((i, j) for i in range(4) for j in range(i)),
+        key=lambda ij: abs(roots[ij[0]] - roots[ij[1]]),
+    )
+    slopes = np.roots(np.polyder(quartic))
+    return float(np.real(slopes[np.argmin(np.abs(slopes - (roots[i] + roots[j]) / 2))]))
+
+
+def _value(p: Polynomial, v: float) -> Fraction:
+    """Return the exact value of a polynomial."""
+    above, below = float(v).as_integer_ratio()
+    total, power = 0, 1
+    for c in reversed(p):
+        total = total * above + c * power
+        power *= below
+    return Fraction(total * below, power)
+
+
+def _add(p: Polynomial, q: Polynomial) -> Polynomial:
+    size = max(len(p), len(q))
+    padded = [x + [0] * (size - len(x)) for x in (p, q)]
+    return [x + y for x, y in zip(*padded, strict=True)]
+
+
+def _scale(p: Polynomial, factor: int) -> Polynomial:
+    return [factor * c for c in p]
+
+
+def _multiply(p: Polynomial, q: Polynomial) -> Polynomial:
+    out = [0] * (len(p) + len(q) - 1)
+    for i, x in enumerate(p):
+        if x:
+            for j, y in enumerate(q):
+                out[i + j] += x * y
+    return out
+
+
+def _sum(*terms: Any) -> Polynomial:
+    """Return the sum of terms (factor, polynomial, polynomial ...)."""
+    total: Polynomial = [0]
+    for factor, *polynomials in terms:
+        term: Polynomial = [factor]
+        for p in polynomials:
+            term = _multiply(term, p)
+        total = _add(total, term)
+    return total

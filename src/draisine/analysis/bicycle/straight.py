@@ -1,0 +1,212 @@
+"""The linear equations of a bicycle that runs straight and upright, taken from its nonlinear model:
+
+    M qdd + (C0 + v C1) qd + (g K0 + v^2 K2) q = f        q = (lean, steer)
+
+in the form, the axes and the signs of Meijaard, Papadopoulos, Ruina and Schwab (2007),
+doi:10.1098/rspa.2007.1857: x forward, z down, so that lean and steer are positive to the right.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draisine.analysis.differentiate import Matrices, inverse, transpose
+from draisine.analysis.equilibrium import place
+from draisine.analysis.linear import cyclic_coordinates
+from draisine.analysis.variation import Chart, Variation, chart, drawn, vary
+from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.system.closed_form import Machine
+from draisine.system.compiled import Floats
+from draisine.system.system import System
+
+FAST = 16.0
+"""The speed, m/s, at which the terms in v are read off; a power of two divides out exactly."""
+
+BENCHMARK = np.array([1.0, -1.0])
+"""Our (lean, steer) in the axes of the benchmark."""
+
+
+@dataclass(frozen=True, eq=False)
+class Canonical:
+    """The matrices of straight running, each (..., 2, 2), the leading axes those of a sweep.
+
+    `Kg` is g K0; `C0` holds dampers, and is zero for the bicycle of the benchmark.
+    """
+
+    M: Floats
+    C0: Floats
+    C1: Floats
+    Kg: Floats
+    K2: Floats
+    g: Floats
+
+    @property
+    def K0(self) -> Floats:
+        """Stiffness by weight, per unit of gravity."""
+        return self.Kg / np.asarray(self.g)[..., None, None]
+
+    def damping(self, v: Any) -> Floats:
+        """Return C0 + v C1 at speeds v, which follow the axes of the sweep."""
+        v = np.asarray(v, float)[..., None, None]
+        return self.C0 + v * self.C1
+
+    def stiffness(self, v: Any) -> Floats:
+        """Return g K0 + v^2 K2 at speeds v."""
+        v = np.asarray(v, float)[..., None, None]
+        return self.Kg + v * v * self.K2
+
+    def A(self, v: Any) -> Floats:
+        """Return the matrix of xdot = A x, x = (lean, steer, lean rate, steer rate), at speeds v."""
+        forces = np.concatenate(np.broadcast_arrays(self.stiffness(v), self.damping(v)), axis=-1)
+        M = np.broadcast_to(self.M, (*forces.shape[:-2], 2, 2))
+        lower = -np.linalg.solve(M, forces)
+        upper = np.broadcast_to(np.eye(2, 4, 2), (*forces.shape[:-2], 2, 4))
+        return np.concatenate([upper, lower], axis=-2)
+
+    def __getitem__(self, where: Any) -> "Canonical":
+        """Return one element of a sweep."""
+        M, C0, C1, Kg, K2, g = (
+            part[where] for part in (self.M, self.C0, self.C1, self.Kg, self.K2, self.g)
+        )
+        return Canonical(M, C0, C1, Kg, K2, g)
+
+
+def canonical(
+    system: System, *, about: Mapping[str, float] | None = None, **sweep: Any
+) -> Canonical:
+    """Return the matrices of straight running; parameters given as arrays are swept together by the
+    rules of broadcasting.
+
+    `about` names coordinates that differ from the drawing, `{"steer": pi}` for a handlebar that is
+    reversed.
+
+    >>> from draisine import compile
+    >>> print(f"{canonical(compile('whipple')).K2[0, 1]:.11f}")
+    76.59734589573
+    """
+    parameters, shape = swept(system, sweep)
+    machine = system.machine()
+    y, at = upright(machine, parameters, about or {})
+    slow, fast = (
+        second_order(terms(running(machine, y, parameters, at, v)[1], at)) for v in (0.0, FAST)
+    )
+    named = list(system.parameters)
+    g = parameters[:, named.index("g")] if "g" in named else np.linalg.norm(system.model.gravity)
+    found = by_speed(slow, fast, np.broadcast_to(g, len(parameters)))
+    parts = (found.M, found.C0, found.C1, found.Kg, found.K2)
+    M, C0, C1, Kg, K2 = (part.reshape(*shape, 2, 2) for part in parts)
+    return Canonical(M, C0, C1, Kg, K2, found.g.reshape(shape))
+
+
+def swept(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
+    """Return all parameters (sets, parameters) of a sweep, and the shape of the sweep."""
+    for name in sweep:
+        if name not in system.parameters:
+            raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, system.parameters)}")
+    arrays = {name: np.asarray(value, float) for name, value in sweep.items()}
+    shape = np.broadcast_shapes(*[x.shape for x in arrays.values()])
+    columns = [
+        np.broadcast_to(arrays.get(name, np.asarray(value)), shape).ravel()
+        for name, value in system.parameters.items()
+    ]
+    return np.array(columns).T, shape
+
+
+def upright(
+    machine: Machine, parameters: Floats, about: Mapping[str, float]
+) -> tuple[Floats, Chart]:
+    """Return the bicycle standing upright for every set of parameters, (sets, entries), and its
+    coordinates.
+    """
+    sizes, count = machine.variation.inputs, len(parameters)
+    targets = {"lean": np.zeros(count)} | {k: np.full(count, x) for k, x in about.items()}
+    y = place(machine, drawn(machine, count), targets, parameters)
+    at = chart(vary(machine, y, parameters=parameters))
+    cyclic = cyclic_coordinates(machine, at, y[0], np.zeros(sizes["w"]))
+    essential = [name for name in at.coordinates if name not in cyclic]
+    if len(essential) != 2 or sizes["u"] != 3 or "forward_speed" not in machine.system.outputs:
+        raise ConfigurationError(
+            f"{machine.system.vehicle.__name__} is no bicycle on level ground: canonical matrices "
+            f"need two coordinates beside the cyclic ones (here: {', '.join(essential) or 'none'}), "
+            "three independent speeds and the output forward_speed. analysis.linear serves any "
+            "machine."
+        )
+    return y, at
+
+
+def speed_names(at: Chart) -> list[str]:
+    """Return the names of the speeds of a bicycle: the rates of its coordinates, and its own."""
+    return [f"{name}_rate" for name in at.coordinates[:2]] + ["forward_speed"]
+
+
+def running(
+    machine: Machine, y: Floats, parameters: Floats, at: Chart, speed: float
+) -> tuple[Floats, Variation]:
+    """Return upright bicycles that run straight at a speed, and the derivatives there."""
+    rows = vary(machine, y, parameters=parameters).rows(speed_names(at), "du")
+    first = y.shape[1] - rows.shape[2]
+    moving = y.copy()
+    moving[:, first:] = np.linalg.solve(rows, np.array([[0.0], [0.0], [speed]]))[:, :, 0]
+    found = vary(machine, moving, parameters=parameters)
+    if np.abs(found.values["force"]).max() > 1e-6 * (1.0 + np.abs(found.mass).max()):
+        raise ConfigurationError("the bicycle does not run straight and upright by itself.")
+    return moving, found
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """What the second-order form is made of: derivatives of the forces by u and by displacements,
+    of the speeds likewise, and of contacts and coordinates by displacements.
+    """
+
+    mass: Matrices
+    force_u: Matrices
+    force_x: Matrices
+    speed_u: Matrices
+    speed_x: Matrices
+    shape_x: Matrices
+
+
+def terms(found: Variation, at: Chart) -> Terms:
+    """Return the terms at every state."""
+    names = speed_names(at)
+    closed = found.d["conditions"]["dx"]
+    return Terms(
+        found.mass,
+        found.d["force"]["du"],
+        found.d["force"]["dx"],
+        found.rows(names, "du"),
+        found.rows(names, "dx"),
+        np.concatenate([found.rows(at.coordinates, "dx"), closed], axis=1),
+    )
+
+
+def second_order(t: Terms) -> tuple[Matrices, Matrices, Matrices]:
+    """Return M, C, K of `M qdd + C qd + K q = f` from `M udot = f`, eq. [second-order].
+
+    A displacement is X q, and du = T (s - P q) for the speeds s = (qd, forward speed).
+    """
+    T, X = inverse(t.speed_u), inverse(t.shape_x)[:, :, :2]
+    TP = T @ t.speed_x @ X
+    T2 = T[:, :, :2]
+    back = transpose(T2)
+    M = back @ t.mass @ T2
+    C = -(back @ (t.force_u @ T2 + t.mass @ TP))
+    K = -(back @ (t.force_x @ X - t.force_u @ TP))
+    return M, C, K
+
+
+def by_speed(slow: Sequence[Floats], fast: Sequence[Floats], g: Floats) -> Canonical:
+    """Return the canonical matrices from M, C, K at rest and at speed, in the benchmark's axes."""
+    turn = BENCHMARK[:, None] * BENCHMARK
+    M, C, K = slow
+    return Canonical(
+        turn * M,
+        turn * C,
+        turn * (fast[1] - C) / FAST,
+        turn * K,
+        turn * (fast[2] - K) / (FAST * FAST),
+        g,
+    )

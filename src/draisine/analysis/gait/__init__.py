@@ -1,0 +1,1 @@
+"""Machines that hang by their grips: the return map, and one cycle measured."""

@@ -1,0 +1,201 @@
+"""One cycle of a gait, measured: where it leads, what its joints and grips must bear, what its
+impacts do.
+
+Between two changes of grips everything is an analytic function of time; it is known at Chebyshev's
+points and so everywhere, and its extremes are those of its polynomial.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.polynomial import Chebyshev
+from scipy.fft import dct
+
+from draisine.analysis.gait.map import Gait, Hold
+from draisine.analysis.return_map import Cycle
+from draisine.system.compiled import Floats
+
+POINTS = 65
+"""How many times of each hold are looked at."""
+
+FINE = np.linspace(-1.0, 1.0, 401)
+"""Where extremes are looked for first, the hold being from -1 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Impact:
+    """A change of grips: when, which grip takes hold, turning rate before and after, the rates of
+    the joints before, as the impact leaves them where they are free, and by their laws; impulses by
+    label in the base's own axes, N s or N m s, and the energy that it creates, J.
+    """
+
+    time: float
+    grip: str
+    Omega_before: float
+    Omega_after: float
+    rates_before: tuple[float, ...]
+    rates_struck: tuple[float, ...]
+    rates_law: tuple[float, ...]
+    impulses: dict[str, float]
+    gain: float
+
+
+@dataclass(frozen=True, eq=False)
+class Stretch:
+    """What is seen of one hold, time last: x, place of the base's origin, torques of the joints,
+    force of the wall on the grip that holds (world axes).
+    """
+
+    hold: Hold
+    t: Floats
+    x: Floats
+    place: Floats
+    torques: Floats
+    force: Floats
+
+    def extremes(self, values: Floats) -> tuple[float, float]:
+        """Return the least and the largest value of a function of time given at the points."""
+        c = dct(values[::-1], type=1) / (len(values) - 1)
+        c[[0, -1]] /= 2
+        curve = Chebyshev(c)
+        slope, bend, seen = curve.deriv(), curve.deriv(2), curve(FINE)
+        found = [float(values.min()), float(values.max())]
+        for k, best in enumerate((int(np.argmin(seen)), int(np.argmax(seen)))):
+            low, high = FINE[max(best - 1, 0)], FINE[min(best + 1, len(FINE) - 1)]
+            at = FINE[best]
+            for _ in range(4):
+                at = np.clip(at - slope(at) / (bend(at) or np.inf), low, high)
+            found[k] = (min, max)[k](found[k], float(curve(at)))
+        return found[0], found[1]
+
+
+@dataclass(frozen=True, eq=False)
+class Stride:
+    """A cycle with its gait, and all that can be measured of it."""
+
+    gait: Gait
+    cycle: Cycle
+
+    @cached_property
+    def _run(self) -> tuple[list[Stretch], list[Impact]]:
+        """The holds and the changes between them."""
+        x, place = self.cycle.x, np.zeros(3)
+        stretches, impacts = [], []
+        for k, hold in enumerate(self.gait.holds):
+            found = _look(hold, x, place)
+            stretches.append(found)
+            impact = self._impact(k, float(found.x[0, -1]))
+            impacts.append(impact)
+            x, place = np.array([impact.Omega_after, found.x[1, -1]]), found.place[:, -1]
+        return stretches, impacts
+
+    def _impact(self, k: int, Omega: float) -> Impact:
+        hold, after = self.gait.holds[k], self.gait.next(k)
+        change = hold.change(Omega, after.mode, self.gait.joint)
+        grip = next(name for name, status in after.mode.items() if status == "gripped")
+        law = tuple(hold.joints(hold.end)[1].tolist())
+        return Impact(
+            hold.end,
+            grip,
+            Omega,
+            float(change.v[2]),
+            law,
+            tuple(change.struck[3:].tolist()),
+            law,
+            change.impulses,
+            change.gain,
+        )
+
+    @property
+    def stretches(self) -> list[Stretch]:
+        """The holds of one cycle."""
+        return self._run[0]
+
+    @property
+    def impacts(self) -> list[Impact]:
+        """The changes of grips of one cycle; the last leads to the beginning."""
+        return self._run[1]
+
+    @cached_property
+    def displacement(self) -> Floats:
+        """How far one cycle leads, (x, y) in m."""
+        x, place = self.cycle.x, np.zeros(3)
+        for k, hold in enumerate(self.gait.holds):
+            y = hold.advance(hold.begin(x, place), hold.start, hold.end)
+            x, place = hold.x_of(y), y[4:7]
+            x[0] = hold.change(float(x[0]), self.gait.next(k).mode, self.gait.joint).v[2]
+        return place[:2]
+
+    @property
+    def speed(self) -> float:
+        """The mean speed upwards, in m/s."""
+        return float(self.displacement[1]) / self.gait.period
+
+    @cached_property
+    def swing(self) -> float:
+        """How far the base turns, from its least to its largest angle, in rad."""
+        ends = [s.extremes(s.x[1]) for s in self.stretches]
+        return max(high for _, high in ends) - min(low for low, _ in ends)
+
+    @cached_property
+    def fastest(self) -> float:
+        """The largest turning rate of the base, in rad/s."""
+        return max(abs(end) for s in self.stretches for end in s.extremes(s.x[0]))
+
+    @cached_property
+    def torques(self) -> Floats:
+        """The largest torque of each joint between the impacts, in N m."""
+        return np.array(
+            [
+                max(abs(end) for s in self.stretches for end in s.extremes(s.torques[k]))
+                for k in range(len(self.gait.system.model.joints))
+            ]
+        )
+
+    def force_range(self, axis: int) -> tuple[float, float]:
+        """Return the least and the largest force of the wall along x (0) or y (1) between the
+        impacts, in N.
+        """
+        ends = [s.extremes(s.force[axis]) for s in self.stretches]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @cached_property
+    def force(self) -> float:
+        """The largest force of the wall between the impacts, in N."""
+        squares = (s.extremes(np.sum(s.force[:2] ** 2, axis=0))[1] for s in self.stretches)
+        return float(np.sqrt(max(squares)))
+
+    @property
+    def weight(self) -> float:
+        """The machine's weight, in N."""
+        model = self.gait.system.model
+        mass = sum(float(body.mass) for body in model.bodies)
+        return mass * float(np.linalg.norm(np.asarray(model.gravity, float)))
+
+
+def _look(hold: Hold, x: Floats, place: Floats) -> Stretch:
+    """Return what is seen of a hold that begins with x at a place."""
+    nodes = -np.cos(np.pi * np.arange(POINTS) / (POINTS - 1))
+    t = hold.start + (hold.end - hold.start) * (1.0 + nodes) / 2
+    y = hold.begin(x, place)
+    samples = [y]
+    for before, after in pairwise(t.tolist()):
+        y = hold.advance(y, before, after)
+        samples.append(y)
+    states = np.array(samples)[:, : hold.size].T
+    observe = hold.machine.observe
+    rest = np.zeros((observe.native.size_in - 1 - hold.size, len(t)))
+    table = np.repeat(hold.table(observe)[:, None], len(t), axis=1)
+    seen = observe.batch(np.vstack([t[None], states, rest]), table)
+    held = next(k for k, (_, status) in enumerate(hold.machine.mode) if status != "open")
+    angle = np.unwrap(2 * np.arctan2(states[3], states[0]), period=4 * np.pi)
+    return Stretch(
+        hold,
+        t,
+        np.array([states[-1], angle - angle[0] + x[1]]),
+        seen["position"],
+        seen["law_torques"],
+        seen["forces_world"].reshape(-1, 3, len(t))[held],
+    )

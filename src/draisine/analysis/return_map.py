@@ -1,0 +1,305 @@
+"""Limit cycles: fixed points of a return map, their multipliers, and families of them.
+
+A return map is a function from a point x to (its image, the derivative there). Some components of x
+may be angles: a cycle closes them up to whole turns.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from scipy.optimize import brentq
+
+from draisine.errors import ConfigurationError
+from draisine.system.compiled import Floats
+
+Map = Callable[[Floats], tuple[Floats, Floats]]
+"""A return map: x to (its image, the derivative there)."""
+
+CLOSED = 1e-9
+"""A point counts as fixed where the map moves it by less than this times its size."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cycle:
+    """A fixed point x of a return map: the derivative J there, and by how much the map misses x.
+
+    `power` is how often the map is carried out in one cycle: twice where it is one half of a
+    symmetric cycle.
+    """
+
+    x: Floats
+    J: Floats
+    missed: float
+    power: int = 1
+
+    @cached_property
+    def multipliers(self) -> Floats:
+        """By what a small disturbance is multiplied in one cycle, largest first, eq.
+        [multipliers-of-a-cycle].
+        """
+        values = np.linalg.eigvals(self.J).astype(complex) ** self.power + 0.0
+        return values[np.lexsort((-values.imag, -np.abs(values)))]
+
+    @property
+    def growth(self) -> float:
+        """The size of the largest multiplier."""
+        return float(np.abs(self.multipliers[0]))
+
+    @property
+    def stable(self) -> bool:
+        """Whether disturbances die out: all multipliers lie inside the unit circle."""
+        return self.growth < 1.0
+
+    @property
+    def index(self) -> int:
+        """The fixed point's index, the sign of det(1 - J), eq. [cycle-index]: cycles are born and
+        die in pairs of opposite index.
+        """
+        return int(np.sign(np.linalg.det(np.eye(len(self.x)) - self.J)))
+
+
+def fixed_point(
+    G: Map,
+    near: Sequence[float] | Floats,
+    *,
+    angles: Sequence[int] = (),
+    power: int = 1,
+    steps: int = 40,
+    within: float = np.inf,
+) -> Cycle:
+    """Return the fixed point that Newton's method finds from `near`, eq. [cycle-newton]; `angles`
+    are the components of x that count modulo whole turns (from 0 to 2 pi in the result).
+
+    No step changes a component by more than `within`. Where none is found, a `ConfigurationError`
+    says so.
+
+    >>> half = fixed_point(lambda x: (np.cos(x), np.diag(-np.sin(x))), [1.0])
+    >>> print(half.x.round(6), half.stable)
+    [0.739085] True
+    """
+    x = np.array(near, dtype=float)
+    best = np.inf
+    for _ in range(steps):
+        image, J = G(x)
+        miss = wrapped(image - x, angles)
+        size = float(np.abs(miss).max())
+        if not np.isfinite(size):
+            break
+        if size < CLOSED * (1.0 + np.abs(x).max()) and not size < 0.5 * best:
+            x[list(angles)] %= 2 * np.pi
+            return Cycle(x, J, size, power)
+        best = min(best, size)
+        step = np.linalg.lstsq(np.eye(len(x)) - J, miss, rcond=None)[0]
+        x = x + step * min(1.0, within / max(float(np.abs(step).max()), 1e-300))
+    raise ConfigurationError(
+        f"no cycle was found near x = {np.asarray(near, float)}: Newton's method does not settle. "
+        "Start nearer to one, or search a box with fixed_points()."
+    )
+
+
+def wrapped(miss: Floats, angles: Sequence[int]) -> Floats:
+    """Return a difference whose angles lie between -pi and pi."""
+    out = np.array(miss, dtype=float)
+    for k in angles:
+        out[..., k] = (out[..., k] + np.pi) % (2 * np.pi) - np.pi
+    return out
+
+
+def fixed_points(
+    G: Map,
+    box: Sequence[tuple[float, float]],
+    *,
+    count: int | Sequence[int] = 12,
+    angles: Sequence[int] = (),
+    power: int = 1,
+) -> list[Cycle]:
+    """Return all fixed points in a box that Newton's method finds from a grid of `count` starts per
+    side, ordered by their first component.
+
+    It is a search, not a proof; the sum of the indices tells whether a pair may be missing where
+    topology says what it must be, eq. [cycle-index].
+
+    >>> waves = fixed_points(lambda x: (3 * np.sin(x), np.diag(3 * np.cos(x))), [(-4.0, 4.0)])
+    >>> [f"{cycle.x[0]:.4f} {cycle.index:+d}" for cycle in waves]
+    ['-2.2789 +1', '0.0000 -1', '2.2789 +1']
+    """
+    counts = [count] * len(box) if isinstance(count, int) else list(count)
+    sides = [
+        low + (high - low) * (np.arange(n) + 0.5) / n
+        for (low, high), n in zip(box, counts, strict=True)
+    ]
+    room = max(high - low for low, high in box) / 4
+    found: list[Cycle] = []
+    for start in np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, len(box)):
+        try:
+            cycle = fixed_point(G, start, angles=angles, power=power, within=room)
+        except (ConfigurationError, np.linalg.LinAlgError):
+            continue
+        inside = all(
+            low - 1e-9 <= x <= high + 1e-9 for x, (low, high) in zip(cycle.x, box, strict=True)
+        )
+        if inside and all(far(cycle, other, angles) for other in found):
+            found.append(cycle)
+    return sorted(found, key=lambda cycle: tuple(cycle.x))
+
+
+def far(a: Cycle, b: Cycle, angles: Sequence[int] = ()) -> bool:
+    """Return whether two cycles are not one and the same."""
+    apart = np.abs(wrapped(a.x - b.x, angles)).max()
+    return bool(apart > 1e-6 * (1.0 + np.abs(a.x).max()))
+
+
+def follow(
+    make: Callable[[float], Map],
+    values: Sequence[float] | Floats,
+    start: Cycle,
+    *,
+    angles: Sequence[int] = (),
+    least: float = 1e-4,
+) -> Iterator[Cycle]:
+    """Yield the cycle of one family at each value of a parameter in turn; `start` is that of the
+    first value, `make` gives the map of a value.
+
+    Steps are halved, down to the part `least` of them, where the family turns too fast.
+    """
+    cycle, at = start, float(values[0])
+    yield cycle
+    before: tuple[float, Cycle] | None = None
+    for value in (float(v) for v in values[1:]):
+        whole = step = value - at
+        while at != value:
+            aim = value if abs(value - at) <= abs(step) * (1 + 1e-9) else at + step
+            found = _next(make(aim), before, (at, cycle), aim, angles)
+            if found is None:
+                step /= 2
+                if abs(step) < least * abs(whole):
+                    raise ConfigurationError(f"the family of cycles ends near {at:.6g}.")
+                continue
+            before, at, cycle, step = (at, cycle), aim, found, 2 * step
+        yield cycle
+
+
+def _next(
+    G: Map,
+    before: tuple[float, Cycle] | None,
+    last: tuple[float, Cycle],
+    aim: float,
+    angles: Sequence[int],
+) -> Cycle | None:
+    """Return the cycle that continues the last one (on a line with the one before, if there is
+    one); None where Newton's method goes too far.
+    """
+    at, cycle = last
+    guess = cycle.x
+    if before is not None:
+        part = (aim - at) / (at - before[0])
+        guess = cycle.x + part * wrapped(cycle.x - before[1].x, angles)
+    try:
+        found = fixed_point(G, guess, angles=angles, power=cycle.power, steps=12)
+    except (ConfigurationError, np.linalg.LinAlgError):
+        return None
+    moved = np.abs(wrapped(found.x - cycle.x, angles))
+    bent = np.abs(wrapped(found.x - guess, angles))
+    return found if np.all(bent <= 0.1 * (1.0 + moved)) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """Cycles in a row, one per value of a parameter, each the continuation of the one before;
+    `make` gives the map of a value.
+    """
+
+    make: Callable[[float], Map]
+    values: tuple[float, ...]
+    cycles: tuple[Cycle, ...]
+    angles: tuple[int, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.cycles)
+
+    @property
+    def stable(self) -> Floats:
+        """Whether each cycle is stable."""
+        return np.array([cycle.stable for cycle in self.cycles])
+
+    def crossings(self, test: Callable[[float, Cycle], float]) -> list[tuple[float, Cycle]]:
+        """Return where a function of value and cycle changes its sign, with the cycle there:
+        `lambda value, cycle: cycle.growth - 1` finds the ends of stability.
+        """
+        found = []
+        pairs = list(zip(self.values, self.cycles, strict=True))
+        signs = np.sign([test(*pair) for pair in pairs])
+        for k in np.flatnonzero(signs[:-1] * signs[1:] < 0):
+            found.append(self._crossing(test, pairs[k], pairs[k + 1]))
+        return found + [pair for pair, sign in zip(pairs, signs, strict=True) if sign == 0]
+
+    def _crossing(
+        self,
+        test: Callable[[float, Cycle], float],
+        low: tuple[float, Cycle],
+        high: tuple[float, Cycle],
+    ) -> tuple[float, Cycle]:
+        known = [low, high]
+
+        def tested(value: float) -> float:
+            near = min(known, key=lambda pair: abs(pair[0] - value))
+            if near[0] != value:
+                start = near[1]
+                G = self.make(value)
+                near = (value, fixed_point(G, start.x, angles=self.angles, power=start.power))
+                known.append(near)
+            return test(*near)
+
+        value = float(brentq(tested, low[0], high[0], xtol=1e-12, rtol=1e-14))
+        tested(value)
+        return value, min(known, key=lambda pair: abs(pair[0] - value))[1]
+
+
+def families(
+    make: Callable[[float], Map],
+    values: Sequence[float] | Floats,
+    search: Callable[[Map], list[Cycle]],
+    *,
+    angles: Sequence[int] = (),
+    searches: int = 5,
+) -> list[Family]:
+    """Return the families of cycles over the values of a parameter, in the order in which they are
+    found; `search` finds the cycles of one map, and does so at some of the values, as many as
+    `searches` says, so that families that begin or end on the way are found too.
+
+    >>> def make(a):
+    ...     return lambda x: (a * np.sin(x), np.diag(a * np.cos(x)))
+    >>> def search(G):
+    ...     return fixed_points(G, [(-3.0, 3.0)])
+    >>> waves = families(make, np.linspace(0.9, 2.0, 12), search)
+    >>> [len(family) for family in waves]
+    [12, 10, 10]
+    """
+    at = [float(value) for value in values]
+    found: list[dict[int, Cycle]] = []
+    for k in np.unique(np.linspace(0, len(at) - 1, searches).round().astype(int)):
+        for cycle in search(make(at[k])):
+            if all(far(cycle, known[k], angles) for known in found if k in known):
+                onward = _followed(make, at[k:], cycle, angles)
+                back = _followed(make, at[k::-1], cycle, angles)
+                members = {k - i: c for i, c in enumerate(back)}
+                found.append(members | {k + i: c for i, c in enumerate(onward)})
+    made = []
+    for members in found:
+        places = sorted(members)
+        cycles = tuple(members[k] for k in places)
+        made.append(Family(make, tuple(at[k] for k in places), cycles, tuple(angles)))
+    return made
+
+
+def _followed(
+    make: Callable[[float], Map], values: Sequence[float], start: Cycle, angles: Sequence[int]
+) -> list[Cycle]:
+    """Return the cycles of a family from a start on, as far as it leads."""
+    found: list[Cycle] = []
+    with suppress(ConfigurationError):
+        found.extend(follow(make, values, start, angles=angles))
+    return found

@@ -1,0 +1,82 @@
+"""The commands together, and how their errors are told."""
+
+import sys
+from collections.abc import Sequence
+
+from cyclopts import App, CycloptsError, Parameter
+
+from draisine import __version__
+from draisine.cli._screen import fail
+from draisine.errors import did_you_mean
+from draisine.registry import find, names
+
+app = App(
+    name="draisine",
+    help="Exact, fast dynamics of machines that roll, grip and bounce.",
+    help_epilogue="With --debug, errors show where they arose.",
+    version=__version__,
+    help_format="plaintext",
+    default_parameter=Parameter(negative=()),
+    suppress_keyboard_interrupt=False,
+)
+for name in names("command"):
+    app.command(getattr(find("command", name), name), name=name)
+app.register_install_completion_command()
+
+
+@app.default
+def welcome() -> None:
+    """Say what draisine is and what to try first."""
+    print(
+        f"""draisine {__version__}: exact, fast dynamics of machines that roll, grip and bounce.
+
+Try first:
+  draisine run                the push of a bicycle that steadies itself: a table, a figure, the data
+                              (with --animate run.html to look at from all sides in a browser)
+  draisine list               vehicles, scenarios, parameter sets ...
+  draisine show whipple       the bicycle: bodies, joints, contacts, parameters
+  draisine check              published numbers against ours
+  draisine equations whipple  its equations of motion as source code: --as c, latex, javascript ...
+
+draisine --help lists all commands, draisine COMMAND --help what they take."""
+    )
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Return the exit code of a command line: 0, 1 for a failed run or check, 2 for a mistake in
+    what was asked.
+    """
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    debug = "--debug" in given
+    given = [x for x in given if x != "--debug"]
+    commands = [name for name in app if not name.startswith("-")]
+    if given and not given[0].startswith("-") and given[0] not in commands:
+        return fail(f"no command {given[0]!r}. {did_you_mean(given[0], commands)}", 2)
+    try:
+        code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
+    except CycloptsError as error:
+        if debug:
+            raise
+        return fail(str(error), 2)
+    except KeyboardInterrupt:
+        return fail("interrupted; nothing half-written remains.", 1)
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 1
+    except Exception as error:
+        if debug:
+            raise
+        return _tell(error)
+    return code if isinstance(code, int) else 0
+
+
+def _tell(error: Exception) -> int:
+    """Return the exit code of an error, after telling it."""
+    from draisine.errors import DraisineError, SimulationError
+
+    if isinstance(error, SimulationError):
+        return fail(str(error), 1)
+    if isinstance(error, DraisineError):
+        return fail(str(error), 2)
+    kind = type(error).__name__
+    return fail(f"{kind}: {error}\nThis should not happen; --debug shows where it arose.", 1)

@@ -1,0 +1,91 @@
+"""A scenario's result on the screen."""
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from draisine.cli._screen import escaped, open_console, print_json, right
+
+if TYPE_CHECKING:
+    from draisine.experiment.run import Result
+
+
+def report(result: "Result", json: bool) -> None:
+    """Print what a scenario left."""
+    from draisine.experiment.report import remarks, summary, table
+
+    if json:
+        print_json(summary(result))
+        return
+    from rich.table import Table
+
+    console = open_console()
+    console.print(f"[bold]{result.loaded.name}[/bold]: {result.loaded.scenario.title}")
+    rows = table(result)
+    if rows:
+        drawn = Table("quantity", "unit", *right("start", "end", "least", "largest"))
+        for name, unit, numbers in rows:
+            drawn.add_row(name, unit, *(f"{x:.6g}" for x in numbers))
+        console.print(drawn)
+    if "eigenvalue_real" in result.data:
+        console.print(_eigenvalue_table(result.data))
+    if result.loaded.scenario.kind == "sweep":
+        console.print(_sweep_table(result))
+    for line in remarks(result):
+        console.print(line)
+
+
+def motions(
+    vehicle: str,
+    title: str,
+    headings: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    lines: Iterable[str],
+) -> None:
+    """Print motions of a vehicle, one to a row whose last column is a word, and remarks."""
+    from rich.table import Table
+
+    drawn = Table(*right(*headings[:-1]), headings[-1])
+    for row in rows:
+        drawn.add_row(*row)
+    console = open_console()
+    console.print(f"[bold]{escaped(vehicle)}[/bold]: {title}")
+    console.print(drawn)
+    for line in lines:
+        console.print(line)
+
+
+def _eigenvalue_table(data: Any) -> Any:
+    """Return the eigenvalues at some of the speeds."""
+    from rich.table import Table
+
+    names = ("weave", "weave_conjugate", "capsize", "castering")
+    table = Table(*right("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
+    count = data.sizes["speed"]
+    for k in range(0, count, max(1, (count - 1) // 10)):
+        row = data.isel(speed=k)
+        cells = []
+        for name in names:
+            one = row.sel(eigenmode=name)
+            real, imaginary = float(one["eigenvalue_real"]), float(one["eigenvalue_imaginary"])
+            cells.append(f"{real:.6g}" + (f" {imaginary:+.6g}i" if imaginary else ""))
+        table.add_row(f"{float(row['speed']):g}", *cells)
+    return table
+
+
+def _sweep_table(result: "Result") -> Any:
+    """Return the answers of all runs of a sweep."""
+    from rich.table import Table
+
+    from draisine.experiment.report import runs
+
+    data = result.data
+    sides = [str(n) for n in data["outcome"].dims]
+    asked = [str(n) for n in data.data_vars if n != "outcome"]
+    units = {n: str(data[n].attrs.get("units", "")) for n in asked}
+    table = Table(*sides, *right(*(escaped(f"{n} ({units[n]})" if units[n] else n) for n in asked)))
+    for one in runs(result):
+        cells = [one[n] for n in (*sides, *asked)]
+        table.add_row(
+            *("-" if x is None else x if isinstance(x, str) else f"{x:.6g}" for x in cells)
+        )
+    return table

@@ -1,0 +1,1 @@
+"""Functions of time: steps, ramps, sines, tables; smooth steps and limits."""

@@ -1,0 +1,24 @@
+"""The smooth step f_s that moves a reference from one value to another."""
+
+import math
+
+from draisine.algebra.scalar import Scalar, sin, where
+from draisine.errors import ParameterError
+
+
+def smooth_step(t: Scalar, start: float, end: float) -> Scalar:
+    """Return 0 until `start`, 1 from `end` on, and between them s - sin(2 pi s) / (2 pi).
+
+    Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22). It is twice
+    continuously differentiable; with `end` equal to `start` it is a jump.
+
+    >>> smooth_step(0.0, 1.0, 3.0), smooth_step(2.0, 1.0, 3.0), smooth_step(9.0, 1.0, 3.0)
+    (0.0, 0.5, 1.0)
+    """
+    if not start <= end:
+        raise ParameterError(f"a smooth step that starts at {start} s cannot end at {end} s.")
+    if start == end:
+        return where(t < start, 0.0, 1.0)
+    s = (t - start) / (end - start)
+    ramp = s - sin(2.0 * math.pi * s) / (2.0 * math.pi)
+    return where(t < start, 0.0, where(t < end, ramp, 1.0))

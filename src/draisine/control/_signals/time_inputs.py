@@ -1,0 +1,186 @@
+"""Inputs as functions of time alone: steps, ramps, sines, tables."""
+
+import math
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar, Literal
+
+from draisine.algebra.scalar import Array, Scalar, sin, where
+from draisine.errors import ParameterError
+from draisine.mechanics.readings import View
+
+
+@dataclass(frozen=True)
+class Step:
+    """An input that is `value` from `start` until `end`, and zero otherwise."""
+
+    input: str
+    value: float
+    start: float = 0.0
+    end: float = math.inf
+
+    def __post_init__(self) -> None:
+        _in_order(self.input, self.start, self.end)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Where the input jumps."""
+        return _finite(self.start, self.end)
+
+    def at(self, t: Scalar) -> Scalar:
+        """Return the input at a time."""
+        return _window(t, self.start, self.end, self.value)
+
+
+@dataclass(frozen=True)
+class Ramp:
+    """An input that goes from `begin` to `value` between `start` and `end`, and stays there."""
+
+    input: str
+    value: float
+    start: float
+    end: float
+    begin: float = 0.0
+
+    def __post_init__(self) -> None:
+        _in_order(self.input, self.start, self.end)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Where the input has a corner."""
+        return self.start, self.end
+
+    def at(self, t: Scalar) -> Scalar:
+        """Return the input at a time."""
+        if self.start == self.end:
+            return where(t < self.start, self.begin, self.value)
+        slope = (self.value - self.begin) / (self.end - self.start)
+        between = self.begin + slope * (t - self.start)
+        return where(t < self.start, self.begin, where(t < self.end, between, self.value))
+
+
+@dataclass(frozen=True)
+class Sine:
+    """An input `offset + amplitude sin(2 pi frequency (t - start) + phase)` from `start` until
+    `end`, and zero otherwise.
+    """
+
+    input: str
+    amplitude: float
+    frequency: float
+    phase: float = 0.0
+    offset: float = 0.0
+    start: float = 0.0
+    end: float = math.inf
+
+    def __post_init__(self) -> None:
+        _in_order(self.input, self.start, self.end)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Where the input begins and ends."""
+        return _finite(self.start, self.end)
+
+    def at(self, t: Scalar) -> Scalar:
+        """Return the input at a time."""
+        angle = (2.0 * math.pi * self.frequency) * (t - self.start) + self.phase
+        return _window(t, self.start, self.end, self.offset + self.amplitude * sin(angle))
+
+
+@dataclass(frozen=True)
+class Table:
+    """An input given at some times: on straight lines between them, or each value held until the
+    next; before the first and after the last it stays what it is there.
+    """
+
+    input: str
+    times: tuple[float, ...]
+    values: tuple[float, ...]
+    between: Literal["linear", "hold"] = "linear"
+
+    def __post_init__(self) -> None:
+        if len(self.times) != len(self.values):
+            raise ParameterError(
+                f"input {self.input!r}: {len(self.times)} times but {len(self.values)} values."
+            )
+        if len(self.times) < 2:
+            raise ParameterError(f"input {self.input!r}: a table needs at least two times.")
+        if any(a >= b for a, b in pairwise(self.times)):
+            raise ParameterError(f"input {self.input!r}: the times of a table must ascend.")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """The times of the table."""
+        return self.times
+
+    def at(self, t: Scalar) -> Scalar:
+        """Return the input at a time."""
+        if isinstance(t, (int, float)):
+            k = bisect_right(self.times, t)
+            return self.values[0] if k == 0 else self._piece(k - 1, t)
+        return self._search(t, 0, len(self.times) - 1)
+
+    def _search(self, t: Scalar, low: int, high: int) -> Scalar:
+        """Return the input by bisection over the pieces low ... high, written as nested choices."""
+        if low == high:
+            piece = self._piece(low, t)
+            return where(t < self.times[0], self.values[0], piece) if low == 0 else piece
+        middle = (low + high + 1) // 2
+        before, after = self._search(t, low, middle - 1), self._search(t, middle, high)
+        return where(t < self.times[middle], before, after)
+
+    def _piece(self, k: int, t: Scalar) -> Scalar:
+        if self.between == "hold" or k == len(self.times) - 1:
+            return self.values[k]
+        slope = (self.values[k + 1] - self.values[k]) / (self.times[k + 1] - self.times[k])
+        return self.values[k] + slope * (t - self.times[k])
+
+
+Signal = Step | Ramp | Sine | Table
+
+SIGNALS: dict[str, Callable[..., Signal]] = {
+    "step": Step,
+    "ramp": Ramp,
+    "sine": Sine,
+    "table": Table,
+}
+"""The shapes in which an input can be given."""
+
+
+@dataclass(frozen=True)
+class TimeInputs:
+    """A law that adds up signals, each for one input."""
+
+    signals: tuple[Signal, ...]
+
+    states: ClassVar[int] = 0
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """All times at which a signal jumps or has a corner."""
+        return tuple(sorted({t for signal in self.signals for t in signal.breakpoints}))
+
+    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+        """Return the inputs at the view's time."""
+        given: dict[str, Scalar] = {}
+        for signal in self.signals:
+            value = signal.at(view.t)
+            given[signal.input] = given[signal.input] + value if signal.input in given else value
+        return given, ()
+
+
+def _window(t: Scalar, start: float, end: float, value: Scalar) -> Scalar:
+    """Return a value from start until end, zero otherwise."""
+    out = value if math.isinf(end) else where(t < end, value, 0.0)
+    return where(t < start, 0.0, out)
+
+
+def _finite(*times: float) -> tuple[float, ...]:
+    return tuple(t for t in times if math.isfinite(t))
+
+
+def _in_order(name: str, start: float, end: float) -> None:
+    if not start <= end:
+        raise ParameterError(f"input {name!r}: the end {end} s lies before the start {start} s.")

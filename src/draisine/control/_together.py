@@ -1,0 +1,47 @@
+"""Several laws at once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Array, Scalar
+from draisine.mechanics.readings import View
+
+
+@dataclass(frozen=True)
+class Together:
+    """Laws that act at the same time: their inputs add up, their states follow one another."""
+
+    laws: tuple[Any, ...]
+
+    @property
+    def states(self) -> int:
+        """How many states all laws have."""
+        return sum(int(getattr(law, "states", 0)) for law in self.laws)
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """All times at which one of the laws may jump."""
+        return tuple(sorted({t for law in self.laws for t in getattr(law, "breakpoints", ())}))
+
+    @property
+    def start(self) -> Array:
+        """The states at the start, one law's after the other's."""
+        parts = [
+            np.asarray(getattr(law, "start", np.zeros(int(getattr(law, "states", 0)))), float)
+            for law in self.laws
+        ]
+        return np.concatenate([np.zeros(0), *parts])
+
+    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[Scalar, ...]]:
+        """Return the sum of all inputs, and the rates of all states."""
+        given: dict[str, Scalar] = {}
+        rates: list[Scalar] = []
+        for law in self.laws:
+            count = int(getattr(law, "states", 0))
+            inputs, own = law(view, z[len(rates) : len(rates) + count])
+            rates += list(own)
+            for name, value in inputs.items():
+                given[name] = given[name] + value if name in given else value
+        return given, tuple(rates)

@@ -1,0 +1,95 @@
+"""One limit cycle as data: its motion in time, its multipliers, what it does and what it needs."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draisine.analysis.gait.map import Gait, gait, turns_of
+from draisine.analysis.gait.stride import Stride
+from draisine.results.cycle import AXES, MULTIPLIERS, QUANTITIES, multipliers_of, summary_of
+from draisine.scenario.schema import CyclePart
+from draisine.simulation.regrip import simulate_grips
+from draisine.simulation.trajectory import Trajectory
+from draisine.system.system import System
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+def cycled(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]:
+    """Return the motion of the cycle that a scenario asks for, and all that is told of it."""
+    walk = gait(system, joint=asked.joint)
+    stride = Stride(walk, walk.cycle([asked.near.Omega, asked.near.theta]))
+    run = ridden(stride, asked.samples)
+    data = told_in_time(stride, run)
+    count = len(walk.cycles())
+    data["number_of_cycles"] = ((), count, {"units": "", "long_name": "cycles that a search finds"})
+    return run, data
+
+
+def ridden(stride: Stride, samples: int) -> Trajectory:
+    """Return one cycle as a run."""
+    walk = stride.gait
+    modes, pause = turns_of(walk.system)
+    start, dt = walk.holds[0].state(stride.cycle.x), walk.period / samples
+    return simulate_grips(
+        walk.system, start, modes, pause, until=walk.period, joint=walk.joint, dt=dt
+    )
+
+
+def told_in_time(stride: Stride, run: Trajectory) -> "Dataset":
+    """Return a cycle's run as a dataset, with the numbers of the cycle and its angle without
+    jumps.
+    """
+    data = run.to_xarray()
+    begin = stride.cycle.x[1]
+    theta = np.unwrap(data["yaw"].values)
+    theta += begin - theta[0]
+    data["theta"] = ("time", theta, {"units": "rad", "long_name": "angle of the body, no jumps"})
+    for name, (dims, measure, unit, meaning) in QUANTITIES.items():
+        data[name] = (dims, measure(stride), {"units": unit, "long_name": meaning})
+    data = data.assign_coords(labels_of(stride.gait))
+    data.attrs |= {"period": stride.gait.period, "joint_at_impact": stride.gait.joint}
+    return data
+
+
+def labels_of(walk: Gait) -> dict[str, list[str]]:
+    """Return the names along the dimensions of a cycle's quantities."""
+    grips = [next(n for n, s in hold.mode.items() if s == "gripped") for hold in walk.holds]
+    return {
+        "multiplier": list(MULTIPLIERS),
+        "way": list(AXES),
+        "impact": [*grips[1:], grips[0]],
+        "joint": [joint.name for joint in walk.system.model.joints],
+    }
+
+
+def lines(data: "Dataset") -> list[str]:
+    """Return a cycle in words."""
+    one = summary_of(data)
+    period = float(data.attrs["period"])
+    word = "stable" if one["stable"] else "unstable"
+    low, high = one["least_force"], one["largest_force"]
+    torques = ", ".join(f"{name} {x:.6g} N m" for name, x in one["peak_torque"].items())
+    climbs = "climbs" if one["displacement"]["y"] > 0 else "descends"
+    found = [
+        f"begins with Omega = {one['Omega0']:.9g} rad/s, theta = {one['theta0']:.9g} rad "
+        f"({one['theta0'] / np.pi:.6f} pi)",
+        f"multipliers {multipliers_of(one)}: {word}",
+        f"{climbs} {abs(one['displacement']['y']):.6g} m in {period:.6g} s, "
+        f"{one['mean_speed']:.6g} m/s",
+        f"largest torque: {torques}; largest grip force: {one['grip_force']:.6g} N, "
+        f"{one['force_over_weight']:.4g} times the weight",
+        f"vertical force {low['y']:.6g} to {high['y']:.6g} N, horizontal {low['x']:.6g} to "
+        f"{high['x']:.6g} N (between the impacts)",
+    ]
+    for grip, time in one["impact_time"].items():
+        before, after = one["impact_Omega_before"][grip], one["impact_Omega_after"][grip]
+        gain = one["impact_gain"][grip]
+        found.append(
+            f"{time:.9f} s  {grip} takes hold: Omega {before:.6g} to {after:.6g} rad/s, "
+            f"{'creates' if gain > 0 else 'takes'} {abs(gain):.4g} J"
+        )
+    if "number_of_cycles" in one:
+        found.append(f"a search finds {one['number_of_cycles']} cycles with these parameters")
+    return found

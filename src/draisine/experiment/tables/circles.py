@@ -1,0 +1,203 @@
+"""Hands-free circles of a bicycle as data: speed, radius, lean, steer, and whether they are stable."""
+
+import json
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import draisine
+from draisine.analysis.bicycle.critical import critical_of
+from draisine.analysis.bicycle.straight import canonical
+from draisine.analysis.continuation import circular_motions
+from draisine.analysis.equilibrium import Steady
+from draisine.analysis.variation import vary
+from draisine.errors import ParameterError
+from draisine.results.bodies import Floats, told_of
+from draisine.scenario.build import system_of
+from draisine.scenario.library import accept
+from draisine.system.system import System
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+STEP = 0.04
+"""How far coordinates move at most from one circle to the next."""
+
+_NOTHING = 1e-7
+"""An eigenvalue smaller than this, 1/s, neither grows nor decays."""
+
+SEEN = {
+    "rear_wheel_speed": ("m/s", "speed of the rear wheel's rim"),
+    "forward_speed": ("m/s", "velocity of the rear hub along the heading"),
+    "yaw_rate": ("rad/s", "turning rate, positive to the left"),
+    "lean": ("rad", "lean, positive to the right"),
+    "steer": ("rad", "steer, positive to the left"),
+    "pitch": ("rad", "pitch, positive nose down"),
+}
+
+
+def hands_free(
+    vehicle: str,
+    parameters: Mapping[str, Any] | None = None,
+    parameter_set: str | None = None,
+    *,
+    reversed: bool = False,
+) -> "Dataset":
+    """Return the hands-free circles to the right of a bicycle, from straight running at its capsize
+    speed on, to rest or to a lean of 1.5 rad.
+
+    >>> circles = hands_free("whipple")
+    >>> print(f"{float(circles.rear_wheel_speed[0]):.6f} m/s")
+    6.024262 m/s
+    """
+    import xarray
+
+    machine = {"name": vehicle, "parameters": dict(parameters or {})}
+    content = {
+        "kind": "linear",
+        "title": "hands-free circles" + (", handlebar reversed" if reversed else ""),
+        "vehicle": machine | ({"set": parameter_set} if parameter_set else {}),
+        "speeds": {"low": 0.0, "high": 1.0, "count": 2},
+    }
+    system = system_of(accept("steady", "steady", content).scenario.vehicle)
+    begun = time.perf_counter()
+    _check_start(system, reversed)
+    found = circular_motions(system, reversed=reversed, step=STEP)
+    growth = _growth(found.eigenvalues)
+    backwards = _growth(-found.eigenvalues)
+    data: dict[str, tuple[Any, str, str]] = {
+        name: (found[name], unit, meaning) for name, (unit, meaning) in SEEN.items()
+    }
+    data["radius"] = (
+        np.array([_radius(point) for point in found.points]),
+        "m",
+        "radius of the rear contact's path",
+    )
+    data["growth"] = (growth, "1/s", "largest real part of the eigenvalues, but for one zero")
+    data["stable"] = (growth < -_NOTHING, "", "whether disturbances die out")
+    data["stable_backwards"] = (
+        backwards < -_NOTHING,
+        "",
+        "whether they die out when the circle is run the other way round",
+    )
+    return xarray.Dataset(
+        {n: ("motion", x, {"units": u, "long_name": m}) for n, (x, u, m) in data.items()},
+        coords={"motion": np.arange(len(found))},
+        attrs={
+            "vehicle": system.vehicle.__name__,
+            "title": content["title"],
+            "draisine": draisine.__version__,
+            **told_of(system),
+            "seconds": time.perf_counter() - begun,
+        },
+    )
+
+
+def _check_start(system: System, reversed: bool) -> None:
+    """Raise where there is no straight running from which circles branch off."""
+    found = canonical(system)  # tells what is no bicycle
+    if reversed:
+        found = canonical(system, about={"steer": np.pi})
+    if not np.isfinite(critical_of(found).capsize):
+        raise ParameterError(
+            f"{system.vehicle.__name__} has no capsize speed with these parameters; the circles "
+            "start from straight running at that speed."
+        )
+
+
+def _growth(eigenvalues: Floats) -> Floats:
+    """Return the largest real part at each motion, leaving out the eigenvalue that is zero along
+    the family.
+    """
+    order = np.argsort(np.abs(eigenvalues), axis=1)
+    return np.take_along_axis(eigenvalues, order[:, 1:], axis=1).real.max(axis=1)
+
+
+def _radius(point: Steady) -> float:
+    """Return the radius of the rear contact's path; at rest, that of the path it would take."""
+    speed, turn = point.values["rear_wheel_speed"], point.values["yaw_rate"]
+    if abs(speed) < 1e-9 and abs(turn) < 1e-9:
+        found = vary(point.machine, point.y[None], point.w[None], seeds=("du",))
+        rows = found.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")[0]
+        rolled = np.linalg.solve(rows, np.array([0.0, 0.0, 1.0]))
+        speed, turn = 1.0, float(found.rows(["yaw_rate"], "du")[0, 0] @ rolled)
+    return abs(speed / turn) if abs(turn) > 1e-9 else float("inf")
+
+
+def summary(data: "Dataset") -> dict[str, Any]:
+    """Return circles as plain data in SI units, ready for JSON; a straight path has no radius."""
+    columns = {
+        str(name): [_plain(x) for x in values.values.tolist()]
+        for name, values in data.data_vars.items()
+    }
+    return {
+        "vehicle": data.attrs["vehicle"],
+        "parameters": json.loads(data.attrs["parameters"]),
+        "motions": columns,
+        "seconds": data.attrs["seconds"],
+    }
+
+
+def _plain(x: Any) -> Any:
+    return x if isinstance(x, bool) or np.isfinite(x) else None
+
+
+def table(data: "Dataset", most: int = 16) -> list[list[str]]:
+    """Return some of the circles as rows of text: speed, radius, lean, steer, turning rate, growth,
+    stable or not; the first and the last are among them.
+    """
+    count = data.sizes["motion"]
+    chosen = np.unique(np.linspace(0, count - 1, min(most, count)).round().astype(int))
+    stable = data["stable"].values
+    edges = np.flatnonzero(np.diff(stable.astype(int)))
+    chosen = np.union1d(chosen, np.concatenate([edges, edges + 1]))
+    rows = []
+    for k in chosen:
+        one = {str(n): v.item() for n, v in data.isel(motion=int(k)).data_vars.items()}
+        numbers = (np.degrees(one["lean"]), np.degrees(one["steer"]), np.degrees(one["yaw_rate"]))
+        radius = f"{one['radius']:.4f}" if np.isfinite(one["radius"]) else "straight"
+        rows.append(
+            [
+                f"{_settled(one['rear_wheel_speed']):.4f}",
+                radius,
+                *(f"{_settled(x):.3f}" for x in numbers),
+                f"{_settled(one['growth']):.4f}",
+                _verdict(one),
+            ]
+        )
+    return rows
+
+
+def remarks(data: "Dataset") -> list[str]:
+    """Return lines on where the circles begin and end, and where they are stable."""
+    first, last = data.isel(motion=0), data.isel(motion=-1)
+    speed = float(last["rear_wheel_speed"])
+    end = "rest" if abs(speed) < 1e-9 else f"{speed:.6g} m/s"
+    stable = data["rear_wheel_speed"].values[data["stable"].values]
+    steady = f"{len(stable)} of {data.sizes['motion']} circles are stable"
+    if len(stable):
+        steady += f", at speeds from {stable.min():.6g} to {stable.max():.6g} m/s"
+    return [
+        f"from straight running at {float(first['rear_wheel_speed']):.12g} m/s (capsize speed)",
+        f"to {end} with lean {_degrees(last, 'lean')} and steer {_degrees(last, 'steer')}",
+        steady if len(stable) else "no circle is stable",
+        f"{data.sizes['motion']} circles, computed in {data.attrs['seconds']:.3g} s",
+    ]
+
+
+def _degrees(one: "Dataset", name: str) -> str:
+    return f"{_settled(float(np.degrees(one[name]))):.6g} deg"
+
+
+def _settled(x: float) -> float:
+    return 0.0 if abs(x) < 5e-10 else x
+
+
+def _verdict(one: Mapping[str, Any]) -> str:
+    if abs(one["growth"]) <= _NOTHING:
+        return "limit"
+    if one["stable"]:
+        return "yes"
+    return "backwards" if one["stable_backwards"] else "no"

@@ -1,0 +1,1 @@
+"""Where a shape touches: a plane, a face, an edge, a vertex."""

@@ -1,0 +1,1 @@
+"""Independent derivations of the bicycle alone."""

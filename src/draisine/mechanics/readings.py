@@ -1,0 +1,98 @@
+"""What outputs and control laws see of a moving machine, in the user's terms, over any scalar."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from draisine.algebra.lie import yaw_lean_pitch
+from draisine.algebra.scalar import Array, Scalar, array, norm
+from draisine.errors import ModelError, did_you_mean
+from draisine.mechanics.constraints import Ground, contact_point
+from draisine.mechanics.kinematics import Geometry, Velocities, point, point_matrix
+from draisine.mechanics.tree import Tree
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """A machine at one instant. Positions and velocities are in world axes, m and m/s; angles in
+    rad.
+    """
+
+    tree: Tree
+    geo: Geometry
+    world: Ground
+    base: Array
+    vel: Velocities
+    speeds: Array
+    ref: Array
+    t: Scalar
+
+    def joint(self, name: str) -> Scalar:
+        """Return the coordinate of a joint."""
+        return self.geo.r[self._joint(name)]
+
+    def rate(self, name: str) -> Scalar:
+        """Return the rate of a joint."""
+        return self.vel.rdot[self._joint(name)]
+
+    def _joint(self, name: str) -> int:
+        names = [j.name for j in self.tree.model.joints]
+        if name not in names:
+            raise ModelError(f"no joint {name!r}. {did_you_mean(name, names)}")
+        return names.index(name)
+
+    @property
+    def rotation(self) -> Array:
+        """The rotation from the drawing's (base body's) axes to the world's."""
+        return self.world.R @ self.tree.links[0].R.T
+
+    @property
+    def angular_velocity(self) -> Array:
+        """The base's angular velocity in its own (the drawing's) axes."""
+        return self.tree.links[0].R @ self.vel.W[0]
+
+    @property
+    def yaw(self) -> Scalar:
+        """Heading, positive to the left."""
+        return yaw_lean_pitch(self.rotation)[0]
+
+    @property
+    def lean(self) -> Scalar:
+        """Lean, positive to the right."""
+        return yaw_lean_pitch(self.rotation)[1]
+
+    @property
+    def pitch(self) -> Scalar:
+        """Pitch, positive nose down, zero in the drawing."""
+        return yaw_lean_pitch(self.rotation)[2]
+
+    @property
+    def heading(self) -> Array:
+        """The unit vector in the ground along which the base heads."""
+        R = self.rotation
+        x = array([R[1, 1], -R[0, 1], 0.0])
+        return x / norm(x)
+
+    def position(self, body: str, where: Any) -> Array:
+        """Return a point of a body, given as it stands in the drawing. A folded wheel's points are
+        those of its carrier.
+        """
+        return self.base + self.world.R @ self._point(body, where).c
+
+    def velocity(self, body: str, where: Any) -> Array:
+        """Return the velocity of a point of a body, given as it stands in the drawing."""
+        P = point_matrix(self.tree, self.geo, self._point(body, where), self.ref)
+        return self.world.R @ (P @ self.speeds)
+
+    def _point(self, body: str, where: Any) -> Any:
+        link = self.tree.place[self.tree.model.body(body).name][0]
+        return point(self.geo, link, None, self.tree.local(body, array(where)))
+
+    def contact(self, name: str) -> Array:
+        """Return where a contact touches."""
+        names = [c.name for c in self.tree.model.contacts]
+        if name not in names:
+            raise ModelError(f"no contact {name!r}. {did_you_mean(name, names)}")
+        found = contact_point(
+            self.tree, self.geo, self.world, self.tree.model.contacts[names.index(name)]
+        )
+        return self.base + self.world.R @ found[0].c

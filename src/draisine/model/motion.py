@@ -1,0 +1,75 @@
+"""Motions r(t) that vehicles make their joints follow."""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from draisine.algebra.scalar import Scalar, cos, sin, where
+from draisine.errors import ParameterError, UnknownNameError, did_you_mean
+from draisine.model import Law
+
+
+def sine(amplitude: Scalar, frequency: Scalar, phase: Scalar = 0.0, centre: Scalar = 0.0) -> Law:
+    """Return the law `r = centre + amplitude sin(2 pi frequency t + phase)` with its two
+    derivatives; frequency in Hz, phase in rad.
+
+    >>> print(*sine(2.0, 0.5)(0.0))
+    0.0 6.283185307179586 -0.0
+    """
+
+    def law(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        turning = 2 * math.pi * frequency
+        s, c = sin(turning * t + phase), cos(turning * t + phase)
+        return centre + amplitude * s, amplitude * turning * c, -amplitude * turning * turning * s
+
+    return law
+
+
+def smooth_step(value: Scalar, start: float, end: float, begin: Scalar = 0.0) -> Law:
+    """Return the law that goes from `begin` at the time `start` to `value` at `end`, by the smooth
+    step s - sin(2 pi s) / (2 pi) of the passed part s, and stays there; rates and accelerations are
+    continuous.
+
+    Mauny, Porez and Boyer 2017, doi:10.1016/j.ifacol.2017.08.1007, (20)-(22).
+
+    >>> angle, rate, _ = smooth_step(2.0, 1.0, 3.0)(2.0)
+    >>> angle, rate
+    (1.0, 2.0)
+    """
+    if not start < end:
+        raise ParameterError(f"a smooth step that starts at {start} s cannot end at {end} s.")
+
+    def law(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        way, duration, turn = value - begin, end - start, 2.0 * math.pi
+        s = where(t < start, 0.0, where(t < end, (t - start) / duration, 1.0))
+        return (
+            begin + way * (s - sin(turn * s) / turn),
+            way / duration * (1.0 - cos(turn * s)),
+            way / duration**2 * turn * sin(turn * s),
+        )
+
+    return law
+
+
+LAWS: dict[str, Callable[..., Law]] = {"sine": sine, "smooth_step": smooth_step}
+"""The laws that scenario files can name."""
+
+
+def law_of(entry: Mapping[str, Any]) -> Law:
+    """Return the law that an entry tells by its name, `law`, and its numbers, or say what is wrong.
+
+    >>> law_of({"law": "sine", "amplitude": 0.1, "frequency": 2.0, "centre": 0.5})(0.0)[0]
+    0.5
+    """
+    name, numbers = str(entry["law"]), {k: v for k, v in entry.items() if k != "law"}
+    if name not in LAWS:
+        raise UnknownNameError(f"no law {name!r} for a joint. {did_you_mean(name, LAWS)}")
+    known = inspect.signature(LAWS[name]).parameters
+    for key in numbers:
+        if key not in known:
+            raise ParameterError(f"{name} has no {key!r}. {did_you_mean(key, known)}")
+    for key, parameter in known.items():
+        if key not in numbers and parameter.default is parameter.empty:
+            raise ParameterError(f"{name} needs {key!r}.")
+    return LAWS[name](**numbers)

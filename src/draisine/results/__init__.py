@@ -1,0 +1,1 @@
+"""What a run left, and questions to it."""

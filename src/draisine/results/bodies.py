@@ -1,0 +1,182 @@
+"""Where the bodies of a stored run are and how they move: one outward pass, all times at once."""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from draisine.errors import DataError, DraisineError
+from draisine.model import TWIST, Joint, Model, Prismatic, Wheel
+from draisine.model.motion import law_of
+from draisine.system.system import System, compile
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """One body's motion in world axes, time first: R and p take the drawing to the world; v and a
+    are those of the point at p, w and dw turn the body.
+    """
+
+    R: Floats
+    p: Floats
+    v: Floats
+    w: Floats
+    a: Floats
+    dw: Floats
+
+    def position(self, where: Floats) -> Floats:
+        """Return a point of the body, given as it stands in the drawing."""
+        return self.p + self.R @ where
+
+    def velocity(self, where: Floats) -> Floats:
+        """Return the velocity of a point of the body."""
+        return self.v + np.cross(self.w, self.R @ where)
+
+    def acceleration(self, where: Floats) -> Floats:
+        """Return the acceleration of a point of the body."""
+        d = self.R @ where
+        return self.a + np.cross(self.dw, d) + np.cross(self.w, np.cross(self.w, d))
+
+
+def system_of(data: "Dataset") -> System:
+    """Return the machine that made a dataset."""
+    name, parameters = data.attrs.get("vehicle"), data.attrs.get("parameters")
+    if name is None or parameters is None:
+        raise DataError("the dataset does not say which vehicle made it (attribute 'vehicle').")
+    arguments = json.loads(parameters) | json.loads(data.attrs.get("structure", "{}"))
+    laws = json.loads(data.attrs.get("laws", "{}"))
+    try:
+        arguments |= {key: law_of(entry) for key, entry in laws.items()}
+        return compile(str(data.attrs.get("vehicle_path", name)), **arguments)
+    except DraisineError as error:
+        raise DataError(
+            f"the dataset's vehicle cannot be made again: {error} A vehicle of your own is found if it "
+            "is in a file of its own: compile FILE.py:function."
+        ) from error
+
+
+def told_of(system: System) -> dict[str, str]:
+    """Return what a dataset tells of its machine, so that `system_of` can make it again; laws of
+    joints, which are functions, a scenario tells by their names.
+    """
+    plain = {k: v for k, v in system.structure.items() if not callable(v)}
+    return {"parameters": json.dumps(system.parameters), "structure": json.dumps(plain)}
+
+
+def model_of(data: "Dataset") -> Model:
+    """Return the model of the machine that made a dataset."""
+    return system_of(data).model
+
+
+class Bodies:
+    """All bodies of a dataset (time first) of a model."""
+
+    def __init__(self, data: "Dataset", model: Model) -> None:
+        self.data, self.model = data, model
+
+    @cached_property
+    def motions(self) -> dict[str, Motion]:
+        """The motion of every body, by name."""
+        found = {self.model.bodies[0].name: self._base()}
+        waiting = list(self.model.joints)
+        while waiting:
+            joint = next(j for j in waiting if j.parent in found)
+            waiting.remove(joint)
+            found[joint.child] = self._carried(found[joint.parent], joint)
+        return found
+
+    def _base(self) -> Motion:
+        R = _rotations(self.data["orientation"].values)
+        V, W = self._twist("speeds")
+        A, dW = self._twist("accelerations")
+        turn = np.einsum("tij,tj->ti", R, W)
+        accelerated = np.einsum("tij,tj->ti", R, A + np.cross(W, V))
+        return Motion(
+            R,
+            self.data["position"].values,
+            np.einsum("tij,tj->ti", R, V),
+            turn,
+            accelerated,
+            np.einsum("tij,tj->ti", R, dW),
+        )
+
+    def _twist(self, name: str) -> tuple[Floats, Floats]:
+        known = [str(x) for x in self.data["speed"].values]
+        values = self.data[name].values
+        whole = np.zeros((len(values), 6))
+        for k, component in enumerate(TWIST):
+            if component in known:
+                whole[:, k] = values[:, known.index(component)]
+        return whole[:, :3], whole[:, 3:]
+
+    def _carried(self, parent: Motion, joint: Joint) -> Motion:
+        data, name = self.data, joint.name
+        r = data["shape"].sel(joint=name).values
+        rate = data["speeds"].sel(speed=f"{name}_rate").values
+        growth = data["accelerations"].sel(speed=f"{name}_rate").values
+        axis = np.asarray(joint.axis, float)
+        axis = axis / np.linalg.norm(axis)
+        through = np.asarray(joint.through, float)
+        a = parent.R @ axis
+        if isinstance(joint, Prismatic):
+            moved = r[:, None] * a
+            turning = np.cross(parent.w, a)
+            v = parent.velocity(np.zeros(3)) + np.cross(parent.w, moved) + rate[:, None] * a
+            acc = parent.a + np.cross(parent.dw, moved)
+            acc = acc + np.cross(parent.w, np.cross(parent.w, moved))
+            acc = acc + 2 * rate[:, None] * turning + growth[:, None] * a
+            return Motion(parent.R, parent.p + moved, v, parent.w, acc, parent.dw)
+        turn = _about(axis, r)
+        R = parent.R @ turn
+        w = parent.w + rate[:, None] * a
+        dw = parent.dw + growth[:, None] * a + np.cross(parent.w, a) * rate[:, None]
+        d = -(R @ through)
+        return Motion(
+            R,
+            parent.position(through) + d,
+            parent.velocity(through) + np.cross(w, d),
+            w,
+            parent.acceleration(through) + np.cross(dw, d) + np.cross(w, np.cross(w, d)),
+            dw,
+        )
+
+    @cached_property
+    def wheels(self) -> dict[str, Wheel]:
+        """The wheels among the contacts, by name."""
+        return {c.name: c for c in self.model.contacts if isinstance(c, Wheel)}
+
+    def carrier(self, wheel: Wheel) -> Motion:
+        """Return the motion of the body that a wheel turns in; of its own, if it turns in none."""
+        for joint in self.model.joints:
+            along = np.cross(np.asarray(joint.axis, float), np.asarray(wheel.axle, float))
+            if joint.child == wheel.body and not np.any(np.abs(along) > 1e-12):
+                return self.motions[joint.parent]
+        return self.motions[wheel.body]
+
+
+def _rotations(q: Floats) -> Floats:
+    """Return the rotation matrices of unit quaternions, one per row."""
+    w, x, y, z = q.T
+    rows = [
+        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
+        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
+        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
+    ]
+    return np.moveaxis(np.array(rows), 2, 0)
+
+
+def _about(axis: Floats, angle: Floats) -> Floats:
+    """Return the rotations about an axis by angles, by Rodrigues' formula."""
+    K = np.array(
+        [[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]], dtype=float
+    )
+    s, c = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
+    return cast(Floats, np.eye(3) + s * K + (1.0 - c) * (K @ K))

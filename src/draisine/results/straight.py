@@ -1,0 +1,49 @@
+"""What is known of a bicycle that runs straight by numbers, with the labels that each takes."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.results.bodies import Floats
+from draisine.results.quantities import Labels, parse_labels
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+MODES = ("weave", "weave_conjugate", "capsize", "castering")
+COORDINATES = ("lean", "steer")
+
+KNOWN: dict[str, Labels] = {
+    "eigenvalue_real": (MODES,),
+    "eigenvalue_imaginary": (MODES,),
+    **dict.fromkeys(("M", "C1", "K0", "K2"), (COORDINATES, COORDINATES)),
+    "weave_speed": (),
+    "weave_frequency": (),
+    "capsize_speed": (),
+    "double_root_speed": (),
+    "double_root": (),
+    "stable_from": (),
+    "stable_to": (),
+}
+"""What a linear scenario tells, with the labels that each takes."""
+
+
+def told(text: str, data: "Dataset", at: list[float] | None) -> Floats:
+    """Return one of the known quantities: at speeds, or the one number that it is."""
+    name, labels = parse_labels(text, KNOWN)
+    values = data[name]
+    if "speed" not in values.dims:
+        if at is not None:
+            raise ParameterError(f"{text!r} is one number, not one per speed.")
+        which = dict(zip(values.dims, labels, strict=True))
+        return np.atleast_1d(values.sel(which).values)
+    if at is None:
+        raise ParameterError(f"{text!r}: say at which speeds, `at`.")
+    column = values.sel(eigenmode=labels[0]).values
+    known = data["speed"].values
+    places = [int(np.argmin(np.abs(known - v))) for v in at]
+    for v, k in zip(at, places, strict=True):
+        if abs(known[k] - v) > 1e-9:
+            raise ParameterError(f"{v:g} m/s is not among the speeds of the scenario.")
+    return column[places]

@@ -1,0 +1,1 @@
+"""The scenario file: what it may say, and what it means."""

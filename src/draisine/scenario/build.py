@@ -1,0 +1,119 @@
+"""From a scenario's words to the machine, its laws and its initial state."""
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, get_args, get_type_hints
+
+from draisine.control import SIGNALS, TimeInputs, Together
+from draisine.model import Law, Model, Prismatic
+from draisine.model.motion import law_of as joint_law
+from draisine.model.quantity import number
+from draisine.registry import find
+from draisine.scenario.schema import RunScenario, Vehicle
+from draisine.scenario.terrain import placed
+from draisine.system.closed_form import State
+from draisine.system.mode_programs import state_names
+from draisine.system.state import state
+from draisine.system.system import System, compile
+from draisine.terrain import Terrain
+from draisine.vehicles import parameter_set
+
+
+def system_of(vehicle: Vehicle) -> System:
+    """Return the machine that a scenario names."""
+    name = vehicle.name
+    arguments: dict[str, Any] = dict(parameter_set(name, vehicle.set)) if vehicle.set else {}
+    function = getattr(find("vehicle", name), name.rpartition(":")[2])
+    for key, value in vehicle.parameters.items():
+        arguments[key] = number(value) if is_numeric(function, key) else value
+    arguments |= {key: joint_law(entry) for key, entry in vehicle.laws.items()}
+    return compile(name, **arguments)
+
+
+def law_of(scenario: RunScenario) -> Any:
+    """Return the control laws and inputs of a scenario as one law; None where there are none."""
+    laws = [make_law(entry) for entry in scenario.control]
+    signals = []
+    for signal in scenario.inputs:
+        given = {k: v for k, v in signal.model_dump(exclude={"shape"}).items() if v is not None}
+        fixed = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items()}
+        signals.append(SIGNALS[signal.shape](**fixed))
+    if signals:
+        laws.append(TimeInputs(tuple(signals)))
+    if not laws:
+        return None
+    return laws[0] if len(laws) == 1 else Together(tuple(laws))
+
+
+def state_of(system: System, initial: Mapping[str, Any], terrain: Terrain | None = None) -> State:
+    """Return the initial state that a scenario asks for; on a terrain where it is placed."""
+    units = state_units(system.model)
+    asked = {k: number(v, units[k]) for k, v in initial.items() if k not in WORDS}
+    found = state(system, mode=initial.get("contacts"), **asked)
+    if terrain is None or "place" not in initial:
+        return found
+    return placed(system.model, terrain, found, initial["place"])
+
+
+WORDS = ("contacts", "place")
+"""What an initial state may say beside names and numbers."""
+
+
+def is_numeric(vehicle: Callable[..., Model], name: str) -> bool:
+    """Return whether a vehicle's argument is a number that can change, rather than structure."""
+    hint = get_type_hints(vehicle).get(name)
+    return hint is float or float in get_args(hint)
+
+
+def guided(vehicle: Callable[..., Model]) -> list[str]:
+    """Return the arguments of a vehicle that take laws of time for joints."""
+    hints = get_type_hints(vehicle)
+    return [n for n, hint in hints.items() if n != "return" and Law in (hint, *get_args(hint))]
+
+
+def state_units(model: Model) -> dict[str, str]:
+    """Return the unit of everything that an initial state can be asked for."""
+    units = {"yaw": "rad", "lean": "rad", "pitch": "rad", "x": "m", "y": "m", "z": "m"}
+    units |= {j.name: "m" if isinstance(j, Prismatic) else "rad" for j in model.joints}
+    units |= {o.name: o.unit for o in model.outputs}
+    units |= {f"{name}_rate": f"{unit}/s" for name, unit in units.items()}
+    units |= {name: "m/s" if name[0] == "V" else "rad/s" for name in model.speeds if len(name) == 2}
+    return {name: units.get(name, "") for name in state_names(model)}
+
+
+def upright(name: str, value: float) -> float:
+    """Return a value of an initial state; a lean of a quarter turn, where headings end, is none."""
+    if name == "lean" and abs(value) > math.pi / 2 - 1e-6:
+        raise ValueError(f"{value:g} rad lies flat or beyond; lean stays between -90deg and 90deg")
+    return value
+
+
+def law_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
+    """Return a value of a scenario as a law's field takes it."""
+    kind = str(field.type)
+    if "tuple" in kind:
+        if not isinstance(value, list):
+            raise ValueError(f"{value!r} is not a list of numbers")
+        wanted = kind.count("float") if "..." not in kind else len(value)
+        if len(value) != wanted:
+            raise ValueError(f"{value!r} has {len(value)} entries, it needs {wanted}")
+        return tuple(number(x) for x in value)
+    if "bool" in kind:
+        if not isinstance(value, bool):
+            raise ValueError(f"{value!r} is neither true nor false")
+        return value
+    if "str" in kind:
+        if not isinstance(value, str):
+            raise ValueError(f"{value!r} is not a name")
+        return value
+    if isinstance(value, float) and math.isinf(value) and value > 0:
+        return value
+    return number(value)
+
+
+def make_law(entry: Mapping[str, Any]) -> Any:
+    """Return the law that an entry of `control` describes."""
+    law = find("law", str(entry["law"])).LAW
+    fields = {f.name: f for f in dataclasses.fields(law)}
+    return law(**{k: law_value(fields[k], v) for k, v in entry.items() if k != "law"})

@@ -1,0 +1,140 @@
+"""Scenarios by name or file: those that ship with the package, a user's own, and those inside
+results.
+"""
+
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any, cast
+
+from draisine.errors import DataError, UnknownNameError, did_you_mean
+from draisine.scenario.overrides import changed
+from draisine.scenario.schema import KINDS, Scenario
+from draisine.scenario.validate.names import find_mistakes
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A scenario that was read and found right: its name, its file, and what it says."""
+
+    name: str
+    file: str
+    scenario: Scenario
+    content: dict[str, Any]
+
+    @property
+    def text(self) -> str:
+        """The content as one line of JSON, from which it can be loaded again."""
+        return json.dumps({"name": self.name, "content": self.content})
+
+
+def scenarios() -> tuple[str, ...]:
+    """Return the names of all scenarios that ship with the package.
+
+    >>> "mauny2018/passive-stabilisation" in scenarios()
+    True
+    """
+    return tuple(sorted(_shipped()))
+
+
+def titles() -> dict[str, tuple[str, str]]:
+    """Return kind and title of every scenario that ships with the package."""
+    found = {}
+    for name in scenarios():
+        content = tomllib.loads(_shipped()[name].read_text(encoding="utf-8"))
+        found[name] = (str(content.get("kind")), str(content.get("title")))
+    return found
+
+
+def load(where: str, changes: Mapping[str, Any] | None = None) -> Loaded:
+    """Return a scenario by name, by its TOML file, or as a result (.nc, .zarr) carries it.
+
+    `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
+    expected of the scenario as published do not hold after a change and are left out.
+    """
+    name, file, content = _content(where)
+    return accept(name, file, changed(content, changes) if changes else content)
+
+
+def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
+    """Return the content of a scenario that was found right, or tell all its mistakes."""
+    found = find_mistakes(content)
+    if found:
+        many = f"{len(found)} mistakes" if len(found) > 1 else "a mistake"
+        lines = "\n".join(f"  {mistake}" for mistake in found)
+        raise DataError(f"{file}: {many}\n{lines}")
+    scenario = cast(Scenario, KINDS[content["kind"]].model_validate(content))
+    return Loaded(name, file, scenario, content)
+
+
+def _content(where: str) -> tuple[str, str, dict[str, Any]]:
+    path = Path(where)
+    if path.suffix in (".nc", ".zarr"):
+        return _inside(path)
+    if path.suffix == ".toml":
+        return path.stem, where, _anchored(_parsed(where, _text(path)), path.parent)
+    shipped = _shipped()
+    if where not in shipped:
+        if path.exists():
+            raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr.")
+        raise UnknownNameError(
+            f"no scenario {where!r}. {did_you_mean(where, shipped)} A file of your own ends with "
+            ".toml."
+        )
+    return where, f"{where}.toml", _parsed(where, shipped[where].read_text(encoding="utf-8"))
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except FileNotFoundError:
+        raise DataError(f"{path}: no such file.") from None
+    except IsADirectoryError:
+        raise DataError(f"{path}: is a folder, not a scenario file.") from None
+    except UnicodeDecodeError:
+        raise DataError(f"{path}: is not a text file in UTF-8.") from None
+    except OSError as error:
+        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
+
+
+def _parsed(file: str, text: str) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"{file}: not TOML: {error}.") from None
+
+
+def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
+    """Return a scenario whose terrain is found from anywhere: its file stands beside the
+    scenario's.
+    """
+    terrain = content.get("terrain")
+    if isinstance(terrain, dict) and isinstance(terrain.get("file"), str):
+        terrain["file"] = str((folder / terrain["file"]).resolve())
+    return content
+
+
+def _inside(path: Path) -> tuple[str, str, dict[str, Any]]:
+    from draisine.results.store import read
+
+    stored = read(path).attrs.get("scenario")
+    if stored is None:
+        raise DataError(f"{path}: carries no scenario; it was not made by `draisine run`.")
+    found = json.loads(stored)
+    return found["name"], str(path), found["content"]
+
+
+def _shipped() -> dict[str, Traversable]:
+    return dict(_walk(files("draisine").joinpath("scenarios"), ""))
+
+
+def _walk(folder: Traversable, prefix: str) -> Iterator[tuple[str, Traversable]]:
+    for entry in folder.iterdir():
+        if entry.is_dir():
+            yield from _walk(entry, f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".toml"):
+            yield prefix + entry.name.removesuffix(".toml"), entry

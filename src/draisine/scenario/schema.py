@@ -1,0 +1,452 @@
+"""Scenario files: what is done with which machine, where that comes from, and what must come out.
+
+A scenario is a TOML file with a `kind`:
+
+    run      the machine moves from an initial state until a time
+    sweep    such runs, one for each combination of some values
+    state    accelerations and forces at one state
+    map      one configuration per point of a grid
+    linear   straight running: matrices, eigenvalues against speed, critical speeds
+    cycle    a limit cycle of a machine whose grips take turns
+
+Unknown keys are mistakes. Names and numbers are checked before anything runs.
+"""
+
+import math
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import (
+    BeforeValidator,
+    Field,
+    TypeAdapter,
+    WithJsonSchema,
+    model_validator,
+)
+
+from draisine.model.quantity import NUMBER_SCHEMA, NotNegative, Number, Positive, number
+from draisine.scenario.part import Limit, Part, Text, limit
+from draisine.scenario.terrain import GroundPart
+
+
+def _numbers(value: Any) -> float | list[float]:
+    return [number(x) for x in value] if isinstance(value, list) else number(value)
+
+
+def _places(value: Any) -> list[float] | dict[str, list[float | str]]:
+    if isinstance(value, dict):
+        return {name: [_label(x) for x in _some(value[name])] for name in value}
+    return _list(value)
+
+
+def _label(value: Any) -> float | str:
+    """Return a number, or a word that stands in a sweep."""
+    return value if isinstance(value, str) and value.isidentifier() else number(value)
+
+
+def _list(value: Any) -> list[float]:
+    return [number(x) for x in _some(value)]
+
+
+def _some(value: Any) -> list[Any]:
+    if not isinstance(value, list) or not value:
+        raise ValueError(f"{value!r} is not a list of numbers")
+    return value
+
+
+def _drift(value: Any) -> str | float:
+    if value in ("project", "none"):
+        return str(value)
+    if isinstance(value, str):
+        raise ValueError(f"{value!r}: take 'project', 'none', or an epsilon in seconds")
+    if number(value) <= 0.0:
+        raise ValueError(f"{value} is not greater than zero")
+    return number(value)
+
+
+def _friction(value: Any) -> float | dict[str, float]:
+    return {k: limit(v) for k, v in value.items()} if isinstance(value, dict) else limit(value)
+
+
+def _ends(value: Any) -> tuple[float, float]:
+    if not isinstance(value, (list, tuple)) or len(value) != 2:
+        raise ValueError(f"{value!r} is not a list of two numbers, the lower and the upper end")
+    low, high = (number(x) for x in value)
+    if not low < high:
+        raise ValueError(f"goes from {low:g} to {high:g}; the lower end must be below the upper")
+    return low, high
+
+
+_LIST_SCHEMA = {"type": "array", "items": NUMBER_SCHEMA, "minItems": 1}
+Numbers = Annotated[
+    float | list[float],
+    BeforeValidator(_numbers),
+    WithJsonSchema({"anyOf": [NUMBER_SCHEMA, _LIST_SCHEMA]}),
+]
+Places = Annotated[
+    list[float] | dict[str, list[float | str]],
+    BeforeValidator(_places),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                _LIST_SCHEMA,
+                {"type": "object", "additionalProperties": {"type": "array", "minItems": 1}},
+            ]
+        }
+    ),
+]
+Friction = Annotated[
+    float | dict[str, float],
+    BeforeValidator(_friction),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "number", "minimum": 0},
+                {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}},
+            ]
+        }
+    ),
+]
+Ends = Annotated[
+    tuple[float, float],
+    BeforeValidator(_ends),
+    WithJsonSchema({"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2}),
+]
+Drift = Annotated[
+    str | float,
+    BeforeValidator(_drift),
+    WithJsonSchema(
+        {"anyOf": [{"enum": ["project", "none"]}, {"type": "number", "exclusiveMinimum": 0}]}
+    ),
+]
+
+
+def law_entry(value: Any) -> dict[str, str | float]:
+    """Return the law of a joint as plain data: its name and its numbers."""
+    if not isinstance(value, dict) or not isinstance(value.get("law"), str):
+        raise ValueError(f"{value!r} is not a table with a `law` and its numbers")
+    return {k: v if k == "law" else number(v) for k, v in value.items()}
+
+
+JointLaw = Annotated[
+    dict[str, str | float],
+    BeforeValidator(law_entry),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "properties": {"law": {"type": "string"}},
+            "required": ["law"],
+            "additionalProperties": NUMBER_SCHEMA,
+        }
+    ),
+]
+
+
+class Source(Part):
+    """Where an experiment comes from."""
+
+    citation: Text = Field(description="Authors, year, title, journal.")
+    doi: str = Field(
+        "",
+        pattern=r"^(10\.\d{4,9}/\S+)?$",
+        description="Without address: 10.1098/rspa.2007.1857; empty where there is none.",
+    )
+    where: str = Field("", description="Section, table or figure.")
+    note: str = Field("", description="What one should know about the source.")
+
+
+class Vehicle(Part):
+    """The machine: a vehicle, a published set of its parameters, and changes to them."""
+
+    name: Text = Field(description="A vehicle's name, or FILE.py:function.")
+    set: str | None = Field(None, description="A parameter set; without, the vehicle's defaults.")
+    parameters: dict[str, Any] = Field({}, description="Parameters that differ from the set.")
+    laws: dict[str, JointLaw] = Field(
+        {},
+        description="Laws of time for arguments such as `steering`: `law` is a name, the other keys "
+        "are its numbers.",
+    )
+
+
+class Step(Part):
+    """An input that is `value` from `start` until `end`, and zero otherwise."""
+
+    shape: Literal["step"]
+    input: Text
+    value: Number
+    start: NotNegative = 0.0
+    end: Positive | None = None
+
+
+class Ramp(Part):
+    """An input that goes from `begin` to `value` between `start` and `end`."""
+
+    shape: Literal["ramp"]
+    input: Text
+    value: Number
+    start: NotNegative
+    end: Positive
+    begin: Number = 0.0
+
+
+class Sine(Part):
+    """An input `offset + amplitude sin(2 pi frequency (t - start) + phase)`."""
+
+    shape: Literal["sine"]
+    input: Text
+    amplitude: Number
+    frequency: Positive
+    phase: Number = 0.0
+    offset: Number = 0.0
+    start: NotNegative = 0.0
+    end: Positive | None = None
+
+
+class Table(Part):
+    """An input given at some times, on straight lines between them or held."""
+
+    shape: Literal["table"]
+    input: Text
+    times: list[NotNegative] = Field(min_length=2)
+    values: list[Number] = Field(min_length=2)
+    between: Literal["linear", "hold"] = "linear"
+
+
+Signal = Annotated[Step | Ramp | Sine | Table, Field(discriminator="shape")]
+
+
+class Numerics(Part):
+    """How long and how a run is integrated."""
+
+    until: Positive
+    dt: Positive = Field(0.01, description="Step of fixed-step methods, spacing of samples.")
+    integrator: Text = "dop853"
+    rtol: Positive = 1e-10
+    atol: Positive = 1e-12
+    drift: Drift = Field(
+        "project", description="What keeps contacts closed: project, none, or an epsilon in s."
+    )
+    contacts: dict[str, str] = Field({}, description="Statuses of contacts; closed if not named.")
+    formulation: Text = Field(
+        "projected", description="Others are slow, for passive runs with all contacts closed."
+    )
+    fall: Limit = Field(
+        math.radians(80.0),
+        description="On a terrain, the lean that ends the run, as turning over does; inf for none.",
+    )
+    events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
+
+
+class Touch(Part):
+    """How wheels meet a terrain."""
+
+    impact: Text = Field("plastic", description="An impact law by name.")
+    restitution: dict[str, Number] = Field({}, description="The impact law's coefficients.")
+    friction: Friction = Field(
+        default_factory=lambda: math.inf,
+        description="Of all wheels, by wheel, or by 'wheel/feature'; ideal rolling where not given.",
+    )
+    stops: dict[str, Ends] = Field({}, description="Lower and upper end of joints.")
+    rest_speed: NotNegative = Field(0.0, description="Slower bounces are plastic, in m/s.")
+    resolution: Literal["complete", "reduced"] = "complete"
+
+
+def _rising(axis: Any) -> Any:
+    """Return an axis whose high end is higher than its low one."""
+    if not axis.low < axis.high:
+        raise ValueError(f"goes from {axis.low:g} to {axis.high:g}; low must be below high")
+    return axis
+
+
+class Axis(Part):
+    """One side of a map: a coordinate and its evenly spaced values."""
+
+    name: Text
+    low: Number
+    high: Number
+    count: int = Field(ge=2, le=1001)
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        return _rising(self)
+
+
+class Grid(Part):
+    """A map: two coordinates over a grid, and what is told of each configuration."""
+
+    x: Axis
+    y: Axis
+    outputs: list[Text] = Field(min_length=1)
+    locked: str | None = Field(
+        None, description="A joint that stands still while yaw is followed along a path."
+    )
+    path: str = Field(
+        "straight", description="For yaw: 'lean, steer', 'steer, lean' or 'straight'."
+    )
+
+
+class Speeds(Part):
+    """Evenly spaced speeds in m/s."""
+
+    low: NotNegative
+    high: Positive
+    count: int = Field(ge=2, le=10001)
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        return _rising(self)
+
+    def values(self) -> NDArray[np.float64]:
+        """Return the speeds."""
+        return np.linspace(self.low, self.high, self.count)
+
+
+class Expected(Part):
+    """Numbers that must come out.
+
+    `values` gives one number per question ("final lean"); or, with `at`, one per time (of a run),
+    point (of a map or sweep) or speed (of straight running) for each series ("lean").
+    """
+
+    title: Text
+    origin: Literal["published", "computed", "law"] = Field(
+        description="Printed in the source; computed independently; or a law of mechanics."
+    )
+    at: Places | None = Field(None, description="Times, speeds, or coordinates of points by name.")
+    atol: NotNegative = 0.0
+    rtol: NotNegative = 0.0
+    factor: float = Field(
+        1.0, ge=1.0, description="How many times larger or smaller ours may be, of the same sign."
+    )
+    note: str = ""
+    values: dict[str, Numbers] = Field(min_length=1)
+
+
+class Common(Part):
+    """What every scenario has."""
+
+    title: Text
+    about: str = ""
+    source: Source | None = None
+    vehicle: Vehicle
+    expected: list[Expected] = Field([])
+
+
+class Moving(Common):
+    """What a machine does that moves from an initial state until a time."""
+
+    initial: dict[str, Any] = Field(
+        {},
+        description="Outputs, joints, speeds by name; `contacts` while the machine is placed; on a "
+        "terrain `place`: wheel, centre, on.",
+    )
+    terrain: GroundPart | None = Field(
+        None, description="The ground on which wheels touch, leave and hit; without, contacts stay."
+    )
+    contact: Touch = Field(
+        default_factory=lambda: Touch.model_validate({}),
+        description="How wheels meet the terrain.",
+    )
+    control: list[dict[str, Any]] = Field(
+        [], description="Control laws: `law` is a name, the other keys are its numbers."
+    )
+    inputs: list[Signal] = Field([], description="Inputs as functions of time.")
+    run: Numerics
+
+
+class RunScenario(Moving):
+    """A machine that moves from an initial state until a time."""
+
+    kind: Literal["run"]
+
+
+class Sweep(Part):
+    """What differs between the runs of a sweep, and what is asked of each."""
+
+    over: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
+        min_length=1,
+        description="Values by key path (`run.dt`, `vehicle.parameters.mB`); all combinations run.",
+    )
+    outputs: list[Text] = Field(
+        min_length=1, description="Questions (`final lean`), one number per run."
+    )
+
+
+class SweepScenario(Moving):
+    """Runs of a machine, one for each combination of some values."""
+
+    kind: Literal["sweep"]
+    sweep: Sweep
+
+
+class StateScenario(Common):
+    """Accelerations and forces at one state."""
+
+    kind: Literal["state"]
+    initial: dict[str, Any] = Field({}, description="Outputs, joints, speeds by name.")
+    inputs: dict[str, Number] = Field({})
+
+
+class MapScenario(Common):
+    """One configuration per point of a grid."""
+
+    kind: Literal["map"]
+    map: Grid
+
+
+class LinearScenario(Common):
+    """Straight running of a bicycle."""
+
+    kind: Literal["linear"]
+    speeds: Speeds
+
+
+class Beginning(Part):
+    """How a cycle begins, just after the first grip took hold."""
+
+    Omega: Number = Field(description="Turning rate of the body, rad/s.")
+    theta: Number = Field(description="Angle of the body.")
+
+
+class CyclePart(Part):
+    """Which limit cycle is looked for."""
+
+    near: Beginning = Field(description="Where Newton's method starts.")
+    joint: Literal["free", "held"] = Field(
+        description="Joints at an impact: held on their laws, or free and then set back to them."
+    )
+    samples: int = Field(200, ge=2, le=100_000, description="Samples of the motion.")
+
+
+class CycleScenario(Common):
+    """A limit cycle of a machine whose grips take turns."""
+
+    kind: Literal["cycle"]
+    cycle: CyclePart
+
+
+Scenario = (
+    RunScenario | SweepScenario | StateScenario | MapScenario | LinearScenario | CycleScenario
+)
+
+KINDS: dict[str, type[Common]] = {
+    "run": RunScenario,
+    "sweep": SweepScenario,
+    "state": StateScenario,
+    "map": MapScenario,
+    "linear": LinearScenario,
+    "cycle": CycleScenario,
+}
+"""The kinds of scenario there are."""
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of scenario files, for editors."""
+    adapter: TypeAdapter[Any] = TypeAdapter(Annotated[Scenario, Field(discriminator="kind")])
+    found = adapter.json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "draisine scenario",
+        **found,
+    }

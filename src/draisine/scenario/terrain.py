@@ -1,0 +1,336 @@
+"""The ground of a scenario: what its file says, the terrain that it means, and how a machine is put
+onto it.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
+
+import numpy as np
+from pydantic import Field, TypeAdapter, model_validator
+
+from draisine.algebra.lie import hat, quaternion, rotation
+from draisine.errors import ParameterError, TerrainError, did_you_mean
+from draisine.model import Model, Prismatic, Wheel
+from draisine.model.quantity import Number, Positive
+from draisine.results.bodies import Floats
+from draisine.scenario.part import Limit, Part, Text, Vector
+from draisine.system.closed_form import State
+from draisine.terrain import (
+    Feature,
+    Mesh,
+    Terrain,
+    corner,
+    edge,
+    face,
+    height_field,
+    kerb,
+    moving,
+)
+from draisine.terrain import plane as flat
+from draisine.terrain import ramp as rising
+from draisine.terrain.feature import Motion
+from draisine.terrain.files import read_mesh
+from draisine.terrain.motions import Shake, Slide, Turn
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+class PlaneGround(Part):
+    """A plane through (0, 0, height) that rises forward by an angle; its name is `ground`."""
+
+    shape: Literal["plane"]
+    slope: Number = 0.0
+    height: Number = 0.0
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return flat(self.slope, self.height)
+
+
+class RampGround(Part):
+    """A ramp (`ramp`) up to its `lip` at the origin, a `wall` behind it, level ground (`low`)."""
+
+    shape: Literal["ramp"]
+    slope: Number
+    drop: Positive
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return rising(self.slope, self.drop)
+
+
+class KerbGround(Part):
+    """Level ground with a step: `before` and `after` it, its `edge` and `wall`."""
+
+    shape: Literal["kerb"]
+    at: Number
+    rise: Number = Field(description="Upward; negative where the ground falls.")
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return kerb(self.at, self.rise)
+
+
+class CornerGround(Part):
+    """Level ground (`level`) that rises by an angle from some place on (`rise`)."""
+
+    shape: Literal["corner"]
+    angle: Number
+    at: Number = 0.0
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return corner(self.angle, self.at)
+
+
+class Border(Part):
+    """Where a face ends: it is there where normal . x <= offset."""
+
+    normal: Vector
+    offset: Number
+
+
+class Moving(Part):
+    """How a ground moves: a steady slide with a velocity, a shake `amplitude sin(rate t)`, or a turn
+    about the vertical through a centre.
+    """
+
+    slide: Vector | None = None
+    shake: Vector | None = None
+    turn: Number | None = Field(None, description="In rad/s.")
+    rate: Positive | None = Field(None, description="Of a shake, in rad/s.")
+    centre: list[Number] = Field([0.0, 0.0], min_length=2, max_length=2)
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if sum(x is not None for x in (self.slide, self.shake, self.turn)) != 1:
+            raise ValueError("give one of slide, shake, turn")
+        if (self.shake is None) != (self.rate is None):
+            raise ValueError("a shake needs its rate, and nothing else has one")
+        return self
+
+    def motion(self) -> Motion:
+        """Return the motion as a function of time."""
+        if self.slide is not None:
+            return Slide(self.slide)
+        if self.shake is not None and self.rate is not None:
+            return Shake(self.shake, self.rate)
+        return Turn(self.turn or 0.0, (self.centre[0], self.centre[1]))
+
+
+def _carried(ground: Any, motion: Moving | None) -> Any:
+    """Return a feature or a ground as it moves; itself where it stands still."""
+    return ground if motion is None else moving(ground, motion.motion())
+
+
+class Face(Part):
+    """A plane normal . x = offset, the normal out of the ground."""
+
+    name: Text
+    normal: Vector
+    offset: Number = 0.0
+    borders: list[Border] = Field([])
+    motion: Moving | None = None
+
+    def feature(self) -> Feature:
+        """Return the face in numbers."""
+        size = float(np.linalg.norm(self.normal)) or 1.0
+        borders = [
+            (b.normal, b.offset / (float(np.linalg.norm(b.normal)) or 1.0)) for b in self.borders
+        ]
+        found = face(self.name, self.normal, self.offset / size, borders)
+        return cast(Feature, _carried(found, self.motion))
+
+
+class Edge(Part):
+    """A convex edge from a point along a direction, between faces with two normals."""
+
+    name: Text
+    point: Vector
+    along: Vector
+    normals: tuple[Vector, Vector]
+    length: Limit = Field(default_factory=lambda: math.inf, description="Endless if not given.")
+    motion: Moving | None = None
+
+    def feature(self) -> Feature:
+        """Return the edge in numbers."""
+        found = edge(self.name, self.point, self.along, *self.normals, self.length)
+        return cast(Feature, _carried(found, self.motion))
+
+
+class FacesGround(Part):
+    """A ground of faces, and of the convex edges between them."""
+
+    shape: Literal["faces"]
+    faces: list[Face] = Field(min_length=1)
+    edges: list[Edge] = Field([])
+
+    @model_validator(mode="after")
+    def _differ(self) -> Self:
+        names = [f.name for f in self.faces] + [e.name for e in self.edges]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ValueError(f"{twice[0]!r} is the name of several faces or edges")
+        return self
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return Terrain([*(f.feature() for f in self.faces), *(e.feature() for e in self.edges)])
+
+
+class MeshGround(Part):
+    """A mesh of triangles, from a file or given by its points."""
+
+    shape: Literal["mesh"]
+    file: str | None = Field(
+        None, description="STL, OBJ or PLY; beside the scenario if it has no folder."
+    )
+    scale: Positive = Field(1.0, description="Takes the file's lengths to metres.")
+    points: list[Vector] = Field([])
+    triangles: list[tuple[int, int, int]] = Field([])
+    motion: Moving | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Self:
+        if (self.file is None) == (not self.points or not self.triangles):
+            raise ValueError("give either a file, or points and triangles")
+        return self
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        if self.file is None:
+            return cast(Terrain, _carried(Mesh(self.points, self.triangles), self.motion))
+        try:
+            return cast(Terrain, _carried(read_mesh(self.file, self.scale), self.motion))
+        except OSError as error:
+            raise TerrainError(f"{self.file}: cannot be read: {error.strerror}.") from error
+
+
+class HeightGround(Part):
+    """Heights over a grid: one row of `z` per x, one column per y."""
+
+    shape: Literal["heights"]
+    x: list[Number] = Field(min_length=2)
+    y: list[Number] = Field(min_length=2)
+    z: list[list[Number]] = Field(min_length=2)
+    motion: Moving | None = None
+
+    @model_validator(mode="after")
+    def _fits(self) -> Self:
+        rows, columns = len(self.x), len(self.y)
+        if len(self.z) != rows or any(len(row) != columns for row in self.z):
+            raise ValueError(f"z needs {rows} rows (one per x) of {columns} heights (one per y)")
+        return self
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return cast(Terrain, _carried(height_field(self.x, self.y, self.z), self.motion))
+
+
+GROUNDS: dict[str, type[Part]] = {
+    "plane": PlaneGround,
+    "ramp": RampGround,
+    "kerb": KerbGround,
+    "corner": CornerGround,
+    "faces": FacesGround,
+    "mesh": MeshGround,
+    "heights": HeightGround,
+}
+"""The shapes of ground there are."""
+
+GroundPart = Annotated[
+    PlaneGround | RampGround | KerbGround | CornerGround | FacesGround | MeshGround | HeightGround,
+    Field(discriminator="shape"),
+]
+
+
+def terrain_of(data: "Dataset") -> Terrain | None:
+    """Return the ground on which a dataset was made; None where its scenario names none."""
+    content = json.loads(data.attrs.get("scenario", "{}")).get("content", {})
+    if content.get("terrain") is None:
+        return None
+    adapter: TypeAdapter[Any] = TypeAdapter(GroundPart)
+    terrain: Terrain = adapter.validate_python(content["terrain"]).terrain()
+    return terrain
+
+
+class Place(Part):
+    """Where a machine starts: the centre of one of its wheels.
+
+    With `on` it is first made to stand on that face, which turns it; then x and y are enough.
+    """
+
+    wheel: Text
+    centre: list[Number] = Field(min_length=2, max_length=3)
+    on: str | None = Field(None, description="A face; without, the machine is only moved.")
+
+    @model_validator(mode="after")
+    def _enough(self) -> Self:
+        wanted = 3 if self.on is None else 2
+        if len(self.centre) != wanted:
+            way = "x, y and z" if self.on is None else "x and y; the face decides the height"
+            raise ValueError(f"centre has {len(self.centre)} numbers; give {way}")
+        return self
+
+
+def faces_of(terrain: Terrain) -> dict[str, Feature]:
+    """Return the faces of a ground by name; of a mesh none, its faces have no names of their own."""
+    features: tuple[Feature, ...] = getattr(terrain, "features", ())
+    return {f.name: f for f in features if f.kind == "face"}
+
+
+def placed(model: Model, terrain: Terrain, state: State, given: Mapping[str, Any]) -> State:
+    """Return a state with the machine moved, as a whole, to where a scenario wants it."""
+    place = Place.model_validate(given)
+    wheels = {c.name: c for c in model.contacts if isinstance(c, Wheel)}
+    if place.wheel not in wheels:
+        raise ParameterError(f"no wheel {place.wheel!r}. {did_you_mean(place.wheel, wheels)}")
+    if place.on is None:
+        at = np.asarray(state.p, float) - _centre(model, wheels[place.wheel], state)
+        return replace(state, p=at + place.centre)
+    faces = faces_of(terrain)
+    if place.on not in faces:
+        raise ParameterError(f"no face {place.on!r}. {did_you_mean(place.on, faces)}")
+    N, d = faces[place.on].numbers[:3], float(faces[place.on].numbers[3])
+    if not N[2] > 1e-9:
+        raise ParameterError(f"nothing stands on {place.on!r}: it does not face up.")
+    tilt = _tilt(N)
+    tilted = replace(
+        state,
+        q=cast(Floats, np.asarray(quaternion(tilt @ rotation(state.q)), float)),
+        p=tilt @ np.asarray(state.p, float),
+    )
+    centre = _centre(model, wheels[place.wheel], tilted)
+    shift = np.zeros(3)
+    shift[:2] = np.array(place.centre) - centre[:2]
+    shift[2] = (d - N[:2] @ shift[:2]) / N[2]
+    return replace(tilted, p=tilted.p + shift)
+
+
+def _tilt(N: Floats) -> Floats:
+    """Return the shortest turn from the vertical to a direction that points up."""
+    K = hat(np.array([-N[1], N[0], 0.0]))
+    return cast(Floats, np.eye(3) + K + K @ K / (1.0 + N[2]))
+
+
+def _centre(model: Model, wheel: Wheel, state: State) -> Floats:
+    """Return where a wheel's centre is in the world."""
+    x, name = np.asarray(wheel.centre, float), wheel.body
+    angles = dict(zip((j.name for j in model.joints), state.r, strict=True))
+    carried = {joint.child: joint for joint in model.joints}
+    while name in carried:
+        joint = carried[name]
+        axis, r = np.asarray(joint.axis, float), float(angles[joint.name])
+        axis = axis / np.linalg.norm(axis)
+        if isinstance(joint, Prismatic):
+            x = x + r * axis
+        else:
+            K = hat(axis)
+            through = np.asarray(joint.through, float)
+            x = through + (np.eye(3) + np.sin(r) * K + (1.0 - np.cos(r)) * K @ K) @ (x - through)
+        name = joint.parent
+    return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ x)

@@ -1,0 +1,1 @@
+"""Each part of a scenario checked, with all its mistakes at once."""

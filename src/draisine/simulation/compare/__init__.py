@@ -1,0 +1,1 @@
+"""Slow, independent ways to move a machine, to compare with."""

@@ -1,0 +1,78 @@
+"""Configurations driven by speeds alone: the reconstruction equation without dynamics, (2.40) of
+the thesis.
+"""
+
+import math
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from draisine.algebra.lie import quaternion_rate, rotation
+from draisine.errors import ParameterError
+from draisine.simulation.trajectory import Arc, Trajectory
+from draisine.system.closed_form import State
+from draisine.system.compiled import Floats
+from draisine.system.state import Configuration
+from draisine.system.system import System
+
+Rates = Callable[[Mapping[str, float]], Mapping[str, float]]
+
+
+def drive(
+    system: System,
+    start: State,
+    until: float,
+    rates: Rates,
+    *,
+    dt: float = 0.02,
+    mode: Mapping[str, str] | None = None,
+) -> Trajectory:
+    """Return the configurations reached when speeds follow from where the machine is.
+
+    `rates` takes all that is known of the configuration by name (outputs, joints, x, y, z) and
+    returns the speeds wanted, by name; what it does not decide stays at rest as far as the contacts
+    allow. Steps are RK4 of equal length, no longer than dt.
+
+    Remark 2.15 of the thesis leads the bicycle to a lean and a steer angle this way:
+
+    >>> import draisine
+    >>> bicycle = draisine.compile("whipple")
+    >>> def rates(seen):
+    ...     lean, steer = 5 * (0.2 - seen["lean"]), 5 * (0.3 - seen["steer"])
+    ...     return {"Wx": lean, "steer_rate": steer, "rear_wheel_rate": 0.0}
+    >>> end = drive(bicycle, draisine.state(bicycle), 6.0, rates).to_xarray().isel(time=-1)
+    >>> print(f"{float(end.lean):.6f} {float(end['shape'].sel(joint='steer')):.6f}")
+    0.200000 0.300000
+    """
+    if not (np.isfinite(until) and until > 0 and dt > 0):
+        raise ParameterError(f"drive: until = {until} s and dt = {dt} s must be positive.")
+    machine = system.machine(mode)
+    here = Configuration(machine)
+    y = machine.enter(start)
+    n = len(system.model.joints)
+    x = y[: 7 + n]
+    independent, columns = machine.choice.independent, machine.columns
+
+    def slope(x: Floats) -> tuple[Floats, Floats]:
+        here.q, here.p, here.r = x[:4] / np.linalg.norm(x[:4]), x[4:7], x[7:]
+        speeds = np.zeros(6 + n)
+        speeds[columns] = here.speeds(rates(here.values()))
+        q, V, W = here.q, speeds[:3], speeds[3:6]
+        return np.concatenate([quaternion_rate(q, W), rotation(q) @ V, speeds[6:]]), speeds
+
+    steps = max(1, math.ceil(until / dt - 1e-9))
+    h = until / steps
+    samples = []
+    for _ in range(steps + 1):
+        k1, speeds = slope(x)
+        ref = machine.rows(q=x[:4], p=x[4:7], r=x[7:])["ref"]
+        speeds[:3] += np.cross(speeds[3:6], ref)
+        samples.append(np.concatenate([x, speeds[columns][independent]]))
+        k2 = slope(x + 0.5 * h * k1)[0]
+        k3 = slope(x + 0.5 * h * k2)[0]
+        k4 = slope(x + h * k3)[0]
+        x = x + h * (k1 + 2 * (k2 + k3) + k4) / 6
+        x[:4] /= np.linalg.norm(x[:4])
+    tail = np.zeros((machine.observe.native.size_in - 1 - len(samples[0]), steps + 1))
+    arc = Arc(machine, h * np.arange(steps + 1), np.array(samples), tail)
+    return Trajectory((arc,), "completed", {"integrator": "rk4", "dt": dt})

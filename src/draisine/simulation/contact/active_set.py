@@ -1,0 +1,228 @@
+"""Which contacts carry: sets of closed contacts with both forces and separations non-negative, found
+by trying them all, at acceleration and at impulse level.
+
+This generalises the prediction and correction of the thesis (remark 3.6): a released contact must
+also separate.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from draisine.errors import ContactSetError
+from draisine.simulation.contact.coulomb import Touch, together
+from draisine.simulation.contact.linear import share
+from draisine.system.compiled import Floats
+from draisine.system.mode import Key
+
+REPEATS = 1e-9
+"""Rows whose singular values are below this part of the largest repeat others."""
+
+PULL = 5e-7
+"""Forces (N) and impulses (N s) below minus this never count as rounding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Candidate:
+    """A contact that touches: its rows (normal, along, across), their targets c at acceleration and b
+    at velocity level, friction mu.
+
+    `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides; `way` is
+    the direction (along, across) in which it is about to slide.
+    """
+
+    key: Key
+    C: Floats
+    c: Floats
+    b: Floats
+    mu: float = np.inf
+    rows: int = 3
+    way: Floats | None = None
+
+    def relative(self, v: Floats) -> Floats:
+        """Return the velocity of the contact point over the ground, C v - b."""
+        return self.C @ v - self.b
+
+    @property
+    def held(self) -> Floats:
+        """The rows that it holds when closed."""
+        return self.C[: self.rows]
+
+    def column(self, v: Floats) -> Floats:
+        """Return the generalised forces of its held rows' multipliers, as columns; a sliding
+        contact drags against its slip.
+        """
+        if self.rows == 3 or self.mu == 0 or np.isinf(self.mu):
+            return self.held.T
+        slip = self.relative(v)[1:] if self.way is None else self.way
+        size = float(np.linalg.norm(slip))
+        drag = slip @ self.C[1:] / size if size > 0 else np.zeros(len(v))
+        return (self.C[0] - self.mu * drag)[:, None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """A set of closed contacts that was tried: forces or impulses per contact (normal, along,
+    across), separations of the open ones, and the speeds or accelerations that follow.
+    """
+
+    closed: tuple[Key, ...]
+    pushes: dict[Key, Floats]
+    separations: dict[Key, float]
+    result: Floats
+    admissible: bool
+
+
+Solver = Callable[[Sequence[Candidate]], tuple[Floats, Floats, bool]]
+"""From closed contacts to the result, the multipliers of their rows, and whether rows repeat."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Choice:
+    """The trial that was chosen, and all that were made; the first is the prediction that every
+    contact stays closed.
+    """
+
+    chosen: Trial
+    trials: tuple[Trial, ...] = field(repr=False)
+
+
+def choose(
+    candidates: Sequence[Candidate],
+    solver: Solver,
+    level: Callable[[Candidate, Floats], float],
+    tolerance: float,
+    avoid: frozenset[Key] = frozenset(),
+) -> Choice:
+    """Return the set of contacts in which all forces and separations are non-negative.
+
+    `level` gives a contact's separation (speed or acceleration). Where several sets will do, one
+    with independent rows comes first, then one without the contacts to `avoid`, then the largest.
+    """
+    trials: list[tuple[tuple[bool, int, int], Trial]] = []
+    for size in range(len(candidates), -1, -1):
+        for subset in combinations(candidates, size):
+            result, multipliers, redundant = solver(subset)
+            pushes, at = {}, 0
+            for contact in subset:
+                push = np.zeros(3)
+                push[: contact.rows] = multipliers[at : at + contact.rows]
+                pushes[contact.key] = push
+                at += contact.rows
+            away = {c.key: level(c, result) for c in candidates if c.key not in pushes}
+            scale = max([abs(p[0]) for p in pushes.values()], default=0.0)
+            least = -min(tolerance * (1.0 + scale), PULL)
+            pushing = all(p[0] >= least for p in pushes.values())
+            parting = all(x >= -tolerance for x in away.values())
+            trial = Trial(tuple(pushes), pushes, away, result, pushing and parting)
+            trials.append(((redundant, len(avoid & pushes.keys()), -size), trial))
+    good = [(rank, k) for k, (rank, trial) in enumerate(trials) if trial.admissible]
+    made = tuple(trial for _, trial in trials)
+    if not good:
+        names = ", ".join(":".join(c.key) for c in candidates)
+        raise ContactSetError(
+            f"no set of the contacts {names} has non-negative forces and separations; "
+            "friction (a finite mu) may solve it.",
+            made,
+        )
+    return Choice(made[min(good)[1]], made)
+
+
+def saddle(
+    M: Floats, right: Floats, C: Floats, G: Floats, c: Floats
+) -> tuple[Floats, Floats, bool]:
+    """Return x and lam of `M x - G lam = right`, `C x = c`, and whether rows repeat others (then lam
+    is the least).
+    """
+    n, m = len(right), len(c)
+    if m == 0:
+        return np.linalg.solve(M, right), np.zeros(0), False
+    U, s, _ = np.linalg.svd(C, full_matrices=False)
+    rank = int((s > REPEATS * s[0]).sum())
+    if rank < m:  # combinations of rows that are independent
+        C, G, c, U = U[:, :rank].T @ C, G @ U[:, :rank], U[:, :rank].T @ c, U[:, :rank]
+    K = np.block([[M, -G], [C, np.zeros((rank, rank))]])
+    b = np.concatenate([right, c])
+    x = np.linalg.solve(K, b)
+    x = x + np.linalg.solve(K, b - K @ x)
+    return x[:n], x[n:] if rank == m else U @ x[n:], rank < m
+
+
+def spread_push(C: Floats, normals: Sequence[int], lam: Floats) -> Floats:
+    """Return multipliers of repeating rows with the same effect as lam in which none of the normal
+    ones pulls, if there are such.
+    """
+    U, s, _ = np.linalg.svd(C)
+    rank = int((s > REPEATS * s[0]).sum())
+    out = lam.copy()
+    share(out, np.ascontiguousarray(U[:, rank:]), np.array(normals, dtype=np.int64))
+    return out
+
+
+def carry(
+    M: Floats,
+    F: Floats,
+    v: Floats,
+    driven: Floats,
+    targets: Floats,
+    candidates: Sequence[Candidate],
+    tolerance: float = 1e-7,
+    avoid: frozenset[Key] = frozenset(),
+) -> Choice:
+    """Return the contacts that stay closed at acceleration level, eq. [contact-set]: non-negative
+    normal forces, non-negative separating accelerations.
+    """
+    fixed = np.eye(len(v))[driven]
+
+    def solver(closed: Sequence[Candidate]) -> tuple[Floats, Floats, bool]:
+        C = np.vstack([*(k.held for k in closed), fixed])
+        G = np.hstack([*(k.column(v) for k in closed), fixed.T])
+        c = np.concatenate([*(k.c[: k.rows] for k in closed), targets])
+        vdot, lam, redundant = saddle(M, -F, C, G, c)
+        if redundant:
+            lam = spread_push(C, _normals(closed), lam)
+        return vdot, lam, redundant
+
+    return choose(candidates, solver, lambda k, a: float(k.C[0] @ a - k.c[0]), tolerance, avoid)
+
+
+def rub(
+    M: Floats,
+    F: Floats,
+    v: Floats,
+    driven: Floats,
+    targets: Floats,
+    candidates: Sequence[Candidate],
+    broken: frozenset[Key] = frozenset(),
+) -> tuple[list[Floats], Floats]:
+    """Return the contact forces with Coulomb friction, and vdot, eq. [coulomb]: contacts that do not
+    slip choose between rest, rolling and the onset of slip; those that slip are dragged.
+
+    The `broken` ones do not hold: their friction has just reached its limit.
+    """
+    n, fixed = len(v), np.eye(len(v))[driven]
+    K = np.block([[M, -fixed.T], [fixed, np.zeros((len(driven),) * 2)]])
+    G = np.hstack([k.column(v) for k in candidates])
+    C = np.vstack([k.held for k in candidates])
+    c = np.concatenate([k.c[: k.rows] for k in candidates])
+    alone = np.linalg.solve(K, np.concatenate([-F, targets]))[:n]
+    B = np.linalg.solve(K, np.vstack([G, np.zeros((len(driven), G.shape[1]))]))[:n]
+    starts = _normals(candidates)
+    touches = [
+        Touch(at, k.rows, k.mu, k.key in broken) for at, k in zip(starts, candidates, strict=True)
+    ]
+    lam = together(C @ B, C @ alone - c, touches, 1e-13)
+    if lam is None:
+        names = ", ".join(":".join(k.key) for k in candidates)
+        raise ContactSetError(
+            f"no forces at the contacts {names} satisfy the law of friction: a sliding contact locks "
+            "(Painleve's paradox). A smaller mu may solve it."
+        )
+    return [lam[touch.own] for touch in touches], alone + B @ lam
+
+
+def _normals(closed: Sequence[Candidate]) -> list[int]:
+    """Return where the normal rows stand among the held ones."""
+    return np.cumsum([0, *(k.rows for k in closed)])[: len(closed)].tolist()

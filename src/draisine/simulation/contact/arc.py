@@ -1,0 +1,79 @@
+"""An arc on a terrain, as trajectories keep it."""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from draisine.algebra.lie import rotation
+from draisine.simulation.contact.query import Closed, Look
+from draisine.system.compiled import Floats
+from draisine.system.generic import Free
+from draisine.system.mode import TerrainMode
+from draisine.terrain import Terrain
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and what was pushed in."""
+
+    machine: Free
+    t: Floats
+    y: Floats
+    inputs: Floats
+    closed: tuple[Closed, ...]
+    terrain: Terrain
+    mode: TerrainMode
+    stops: dict[str, tuple[float, float]]
+
+    @property
+    def states(self) -> int:
+        """How many of the y belong to the control law."""
+        return self.machine.states
+
+    @cached_property
+    def seen(self) -> dict[str, Floats]:
+        """Everything that can be seen of every sample, time last; at the arc's end inputs have not
+        jumped yet. What prescribed joints need is what the equations of motion lack without it.
+        """
+        machine, wheels = self.machine, len(self.machine.wheels)
+        count = len(self.t)
+        forces, world, base, points = np.zeros((4, wheels, 3, count))
+        gaps = np.full((wheels, count), np.inf)
+        rates = np.zeros((machine.speeds, count))
+        torques, stops = np.zeros((len(machine.driven), count)), np.zeros((machine.joints, count))
+        look = Look(machine, self.terrain, self.inputs, self.stops)
+        times = self.t.copy()
+        times[-1] = np.nextafter(times[-1], times[0])
+        for i, (t, y) in enumerate(zip(times, self.y, strict=True)):
+            rates[:, i], lam, rows = look.accelerate(t, y, self.closed)
+            parts = look.dynamics(t, y)
+            missing = parts["M"].reshape(look.n, look.n) @ rates[:, i] + parts["F"]
+            for (contact, *_), push, row in zip(self.closed, lam, rows, strict=True):
+                missing -= push @ row[: 3 * look.n].reshape(3, look.n)
+                if contact.wheel < wheels:
+                    forces[contact.wheel, :, i] += push
+                    world[contact.wheel, :, i] += push @ look.axes(row)
+                else:
+                    stops[contact.wheel - wheels, i] += push[0] * look.feature(contact).numbers[0]
+            torques[:, i] = missing[machine.driven]
+            base[:, :, i] = world[:, :, i] @ rotation(y[:4])
+            for w, (gap, point) in enumerate(look.nearest(t, y, self.closed)):
+                gaps[w, i], points[w, :, i] = gap, point
+        given = np.repeat(self.inputs[:, None], count, axis=1)
+        return (
+            machine.sight.batch(np.vstack([times[None, :], self.y.T, given, rates]))
+            | {
+                "forces": forces.reshape(-1, count),
+                "forces_world": world.reshape(-1, count),
+                "forces_base": base.reshape(-1, count),
+                "points": points.reshape(-1, count),
+                "gaps": gaps,
+                "law_torques": torques,
+            }
+            | ({"stop_torques": stops} if self.stops else {})
+        )
+
+    def pose(self) -> tuple[Floats, Floats]:
+        """Return the user's quaternions and positions, time last."""
+        return self.y.T[:4], self.y.T[4:7]

@@ -1,0 +1,291 @@
+"""What happens at an event: whether it is an impact, the speeds after it, and which contacts carry
+from then on, rolling or sliding.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from draisine.errors import ContactSetError
+from draisine.registry import find
+from draisine.simulation.contact.active_set import Candidate, Choice, Trial, carry, rub
+from draisine.simulation.contact.query import Closed, Contact, Look
+from draisine.simulation.contact.resolution import complete
+from draisine.simulation.contact.step import SLIP, Options
+from draisine.system.compiled import Floats
+from draisine.system.mode import Key
+
+TOUCH = 1e-10
+"""Gaps up to this many metres (per m/s of approach) belong to the same event."""
+
+SOON = 1e-7
+"""By how many seconds one looks ahead for the feature that a wheel comes onto."""
+
+STILL = 1e-9
+"""Normal contact velocities below this many m/s are none."""
+
+RISE = 3e-7
+"""A contact that parts slower than this many m/s and is pressed back rises by less than gaps can
+tell: it stays closed.
+"""
+
+DRIFTING = 0.5 * SLIP
+"""Tangential contact velocities above this many m/s are slip."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outcome:
+    """What an event leaves: y, the closed contacts, and the blow, if there was one."""
+
+    y: Floats
+    closed: list[Closed]
+    struck: bool
+    impulses: dict[Key, Floats] = field(default_factory=dict)
+    trials: tuple[Trial, ...] = ()
+
+
+class Resolver:
+    """Decides events of one run."""
+
+    def __init__(self, look: Look, options: Options) -> None:
+        self.look, self.options = look, options
+        self.law = find("impact", options.impact)
+
+    def touching(
+        self,
+        t: float,
+        y: Floats,
+        closed: Sequence[Closed],
+        fired: Sequence[Contact],
+        ended: frozenset[Contact],
+        valid: Callable[[Contact, Floats], bool],
+    ) -> list[Contact]:
+        """Return the contacts that touch: the closed ones that have not ended, those that fired, and
+        all others without a gap.
+        """
+        look, v = self.look, self.look.speeds(y)
+        known = {*(c for c, *_ in closed), *fired} - ended
+        near = sorted({*look.near(t, y, 0.0), *known} - ended)
+        out = []
+        for contact, row in zip(near, look.meet(t, y, near), strict=True):
+            reach = TOUCH * (1.0 + abs(look.rate(row, v)))
+            if contact in known or (abs(look.gap(row)) <= reach and valid(contact, row)):
+                look.check_plane(t, contact, row)
+                out.append((contact, row))
+        for contact in ended:
+            if not any(other.wheel == contact.wheel for other, _ in out):
+                look.check_end(t, y, contact)
+        return self._ahead(t, y, out)
+
+    def ending(self, t: float, y: Floats, contact: Contact) -> frozenset[Contact]:
+        """Return a contact whose feature ends, with all that end under the same wheel at once: a face
+        and its edge, where the wheel runs along the seam.
+        """
+        look = self.look
+        near = [c for c in look.near(t, y, 0.0) if c.wheel == contact.wheel]
+        now, soon = look.meet(t, y, near), self._soon(t, y, near)
+        return frozenset(
+            c
+            for c, row, later in zip(near, now, soon, strict=True)
+            if c == contact
+            or (abs(look.gap(row)) <= TOUCH and look.excess(c, later) > max(look.excess(c, row), 0))
+        )
+
+    def _soon(self, t: float, y: Floats, contacts: Sequence[Contact]) -> Floats:
+        """Return what contacts look like a little later."""
+        soon = y.copy()
+        soon[: self.look.pose] += SOON * self.look.dynamics(t, y)["flow"]
+        return self.look.meet(t + SOON, soon, contacts)
+
+    def _ahead(
+        self, t: float, y: Floats, touching: Sequence[tuple[Contact, Floats]]
+    ) -> list[Contact]:
+        """Return the contacts; of those of one wheel at one point with the same normal (coplanar faces, a
+        face and its edge, edges at a vertex) only the one that the wheel is about to be on.
+        """
+        look, rows = self.look, self._soon(t, y, [contact for contact, _ in touching])
+        kept: list[tuple[Contact, Floats, float]] = []
+        for (contact, row), later in zip(touching, rows, strict=True):
+            point = row[3 * look.n + 5 : 3 * look.n + 8]
+            N, beyond = np.append(look.axes(row)[0], point), look.excess(contact, later)
+            same = [
+                k
+                for k, (other, normal, _) in enumerate(kept)
+                if other.wheel == contact.wheel and np.abs(N - normal).max() < 1e-8
+            ]
+            if not same:
+                kept.append((contact, N, beyond))
+            elif beyond < kept[same[0]][2]:
+                kept[same[0]] = (contact, N, beyond)
+        return [contact for contact, *_ in kept]
+
+    def resolve(
+        self,
+        t: float,
+        y: Floats,
+        closed: Sequence[Closed],
+        touching: Sequence[Contact],
+        avoid: frozenset[Contact] = frozenset(),
+        slipping: frozenset[Contact] = frozenset(),
+    ) -> Outcome:
+        """Return what the contacts that touch make of a state; `avoid` are those whose force has
+        just vanished, `slipping` those whose friction has just reached its limit.
+        """
+        look = self.look
+        hits = self._candidates(t, y, touching)
+        v = look.speeds(y)
+        M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
+        struck = self._struck(t, y, hits, {c for c, *_ in closed}, touching)
+        if not struck:
+            y, kept = self._carry(t, y, touching, avoid, slipping)
+            return Outcome(y, kept, False)
+        options = self.options
+        blow: Choice = self.law.impact(
+            M,
+            look.machine.driven,
+            hits,
+            v,
+            rest_speed=options.rest_speed,
+            resolution=options.resolution,
+            **options.restitution,
+        )
+        after = y.copy()
+        after[look.pose : look.pose + look.n] = blow.chosen.result
+        try:
+            after, kept = self._carry(t, after, touching, avoid, slipping)
+        except ContactSetError as error:
+            error.state = look.machine.leave(after)
+            raise
+        return Outcome(after, kept, True, blow.chosen.pushes, blow.trials)
+
+    def _candidates(self, t: float, y: Floats, touching: Sequence[Contact]) -> list[Candidate]:
+        """Return contacts for an impact: with friction they may roll, without they slide; so do
+        stops.
+        """
+        out = []
+        for contact, row in zip(touching, self.look.meet(t, y, touching), strict=True):
+            mu = self._friction(contact)
+            out.append(self.look.candidate(contact, row, mu, 3 if mu > 0 else 1))
+        return out
+
+    def _friction(self, contact: Contact) -> float:
+        """Return the friction of a wheel on a feature: that of the pair, or the wheel's."""
+        if contact.wheel >= len(self.look.machine.wheels):
+            return 0.0
+        wheel, feature = self.look.key(contact)[0], self.look.feature(contact).name
+        return self.options.mu.get(f"{wheel}/{feature}", self.options.mu[wheel])
+
+    def _choose(
+        self, t: float, y: Floats, candidates: Sequence[Candidate], avoid: frozenset[Key]
+    ) -> Choice:
+        """Return the contacts that carry at acceleration level."""
+        look = self.look
+        parts = look.dynamics(t, y)
+        M = parts["M"].reshape(look.n, look.n)
+        driven, targets = look.machine.driven, parts["driven"]
+        return carry(M, parts["F"], look.speeds(y), driven, targets, candidates, avoid=avoid)
+
+    def _struck(
+        self,
+        t: float,
+        y: Floats,
+        hits: Sequence[Candidate],
+        shut: set[Contact],
+        touching: Sequence[Contact],
+    ) -> bool:
+        """Return whether there is an impact: a contact approaches, or an ideal wheel that will stay
+        on the ground still slips.
+        """
+        v = self.look.speeds(y)
+        if any(k.relative(v)[0] < -STILL for k in hits):
+            return True
+        slipping = {
+            k.key
+            for k, c in zip(hits, touching, strict=True)
+            if c not in shut and np.isinf(k.mu) and abs(k.relative(v)[0]) <= STILL and _slips(k, v)
+        }
+        if not slipping:
+            return False
+        trial = [replace(k, rows=1, mu=0.0) if k.key in slipping else k for k in hits]
+        choice = self._choose(t, y, [k for k in trial if k.relative(v)[0] <= STILL], frozenset())
+        return any(key in slipping and push[0] > 1e-6 for key, push in choice.chosen.pushes.items())
+
+    def _carry(
+        self,
+        t: float,
+        y: Floats,
+        touching: Sequence[Contact],
+        avoid: frozenset[Contact],
+        slipping: frozenset[Contact],
+    ) -> tuple[Floats, list[Closed]]:
+        """Return the state and the contacts that stay closed, rolling or sliding; one that begins to
+        slip is given a first small slip.
+        """
+        look, v = self.look, self.look.speeds(y)
+        held = [
+            (contact, replace(k, rows=1 if k.mu == 0 or _slips(k, v) else 3))
+            for contact, k in zip(touching, self._candidates(t, y, touching), strict=True)
+            if k.relative(v)[0] <= RISE
+        ]
+        if not any(0 < k.mu < np.inf for _, k in held):
+            names = frozenset(look.key(c) for c in avoid)
+            chosen = self._choose(t, y, [k for _, k in held], names).chosen
+            return y, [(c, k.rows, k.mu) for c, k in held if k.key in chosen.pushes]
+        parts = look.dynamics(t, y)
+        M = parts["M"].reshape(look.n, look.n)
+        driven, targets = look.machine.driven, parts["driven"]
+        candidates = [k for _, k in held]
+        broken = frozenset(look.key(c) for c in slipping)
+        forces, vdot = rub(M, parts["F"], v, driven, targets, candidates, broken)
+        kept: list[tuple[Contact, Candidate]] = []
+        for (contact, k), push in zip(held, forces, strict=True):
+            stays = contact not in avoid and k.C[0] @ vdot - k.c[0] <= 1e-9  # without a force
+            if push[0] > (1e-7 if contact in avoid else 0.0) or stays:
+                kept.append((contact, _begin(k, push, vdot, contact in slipping)))
+        y = self._hold(t, y, [k for _, k in kept])
+        return y, [(c, k.rows, k.mu) for c, k in kept]
+
+    def _hold(self, t: float, y: Floats, closed: Sequence[Candidate]) -> Floats:
+        """Return the state in which rolling contacts do not slip, by impulses, and those that begin
+        to slide have a first slip.
+        """
+        look = self.look
+        if not closed:
+            return y
+        M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
+        rows, wanted = [], []
+        for k in closed:
+            if k.way is None:
+                rows.append(k.held)
+                wanted.append(k.b[: k.rows])
+            else:
+                rows.append(k.C)
+                wanted.append(k.b + np.array([0.0, *(SLIP * k.way)]))
+        v = look.speeds(y)
+        new, _, _ = complete(M, np.vstack(rows), v, np.concatenate(wanted))
+        out = y.copy()
+        out[look.pose : look.pose + look.n] = new
+        return out
+
+
+def _slips(k: Candidate, v: Floats) -> bool:
+    """Return whether a contact point moves over the ground."""
+    return float(np.abs(k.relative(v)[1:]).max()) > DRIFTING
+
+
+def _begin(k: Candidate, push: Floats, vdot: Floats, slipping: bool) -> Candidate:
+    """Return a contact as rolling, or with the way in which it begins to slip: where its friction is
+    at the limit.
+    """
+    if k.rows == 1:
+        return k
+    size = float(np.hypot(push[1], push[2]))
+    if size < k.mu * push[0] * (1.0 - (1e-6 if slipping else 1e-12)):
+        return k
+    slip = k.C[1:] @ vdot - k.c[1:]
+    speed = float(np.linalg.norm(slip))
+    if speed <= 1e-9 * (1.0 + size) and size == 0:
+        return k
+    way = slip / speed if speed > 1e-9 * (1.0 + size) else -push[1:] / size
+    return replace(k, rows=1, way=way)

@@ -1,0 +1,323 @@
+"""A machine on a terrain, seen at single states: gaps, contact rows, forces, what is near."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
+from draisine.simulation.contact import kernels as flow
+from draisine.simulation.contact.active_set import Candidate
+from draisine.system.compiled import Floats
+from draisine.system.contact_programs import FEATURE
+from draisine.system.generic import Free
+from draisine.system.mode import Key
+from draisine.terrain import Feature, Terrain
+
+BORDER = 1e-7
+"""By how much a contact may lie beyond the borders of a feature that it touches."""
+
+SLACK = 1e-6
+"""By how many metres more than a wheel reaches features are looked for: what just touches is near."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Contact:
+    """A wheel on a feature, by index.
+
+    Where a line has two points next to a torus, `side` tells them apart: 1 lies further along the
+    edge than the axle does, -1 less far. The only one is 0.
+    """
+
+    wheel: int
+    feature: int
+    side: int = 0
+
+
+Closed = tuple[Contact, int, float]
+"""A closed contact: the number of rows that it holds, and its friction."""
+
+
+class Look:
+    """A free machine on a terrain, seen at single states."""
+
+    def __init__(
+        self,
+        machine: Free,
+        terrain: Terrain,
+        inputs: Floats,
+        stops: Mapping[str, tuple[float, float]] | None = None,
+    ) -> None:
+        self.machine, self.terrain, self.inputs = machine, terrain, inputs
+        self.stops = dict(stops or {})
+        self._ends = self._joint_ends()
+        self.n, self.pose = machine.speeds, 7 + machine.joints
+        self.size = 3 * self.n + 32
+        self.x = np.zeros(1 + self.pose + self.n + machine.states + len(inputs) + FEATURE)
+        code = machine.motion.native
+        self.motion = flow.Dynamics(
+            self.pose, self.n, machine.states, code.call, machine.motion.table, code.size_out
+        )
+        self.longest = [float(wheel.radius) for wheel in machine.wheels]
+        level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
+        count = len(machine.wheels)
+        self._level = flow.bundle(machine, [(w, "face", None, level, 0) for w in range(count)])
+        for wheel in machine.wheels:
+            self._check(wheel.name, float(wheel.crown))
+
+    def _joint_ends(self) -> dict[Contact, Feature]:
+        """Return both ends of every joint with stops, as contacts after those of the wheels."""
+        names = [joint.name for joint in self.machine.system.model.joints]
+        nowhere = np.full(3, np.inf)
+        out = {}
+        for name, ends in self.stops.items():
+            if name not in names:
+                raise ParameterError(f"stops: no joint {name!r}. {did_you_mean(name, names)}")
+            if not ends[0] < ends[1]:
+                raise ParameterError(f"stops of {name!r}: {ends[0]} is not below {ends[1]}.")
+            for k, (sign, end, label) in enumerate(
+                [(1.0, ends[0], "lower stop"), (-1.0, ends[1], "upper stop")]
+            ):
+                numbers = np.array([sign, end, 0.0, 0.0, 0.0, 0.0])
+                made = Feature(label, "stop", numbers, np.zeros((0, 7)), nowhere, nowhere)
+                out[Contact(len(self.machine.wheels) + names.index(name), k)] = made
+        return out
+
+    def feature(self, contact: Contact) -> Feature:
+        """Return what a contact touches: a feature of the terrain, or a joint's stop."""
+        return self._ends[contact] if contact in self._ends else self.terrain[contact.feature]
+
+    def _check(self, name: str, crown: float) -> None:
+        """Raise where a torus has no thickness to meet edges and vertices with."""
+        if crown == 0 and f"{name}.vertex" in self.machine.programs:
+            raise TerrainError(
+                f"wheel {name!r}: a torus of crown 0 meets no edges; leave the crown out for a disc, "
+                "or give it a thickness."
+            )
+
+    def check_plane(self, t: float, contact: Contact, row: Floats) -> None:
+        """Raise where an edge lies almost in the plane of a disc."""
+        feature = self.feature(contact)
+        if feature.kind != "edge" or not self._is_disc(contact.wheel):
+            return
+        e = feature.numbers[3:6]
+        if feature.motion is not None:
+            e = np.asarray(feature.motion(t)[0], float) @ e
+        if abs(self.axle(row) @ e) < 0.02:
+            wheel, name = self.key(contact)
+            raise TerrainError(
+                f"wheel {wheel!r}: the edge {name!r} lies almost in the plane of the disc; "
+                "that needs a torus: give the wheel a crown."
+            )
+
+    def check_end(self, t: float, y: Floats, contact: Contact) -> None:
+        """Raise where a disc has come to the end of an edge and would go on over a vertex."""
+        if self.feature(contact).kind != "edge" or not self._is_disc(contact.wheel):
+            return
+        row, at = self.meet(t, y, [contact])[0], 3 * self.n + 5
+        C, N = row[at + 15 : at + 18], row[at + 18 : at + 21]
+        for k in self.terrain.near(row[at : at + 3], 1e-6, t):
+            it = self.terrain[k]
+            here = it.kind == "vertex" and np.abs(it.numbers[:3] - C).max() < 1e-6
+            if here and it.motion == self.feature(contact).motion and it.excess(C, N) <= BORDER:
+                raise TerrainError(
+                    f"wheel {self.key(contact)[0]!r}: the disc comes onto {it.name!r}; "
+                    "that needs a torus: give the wheel a crown."
+                )
+
+    def _is_disc(self, wheel: int) -> bool:
+        """Return whether a wheel has no crown."""
+        return float(self.machine.wheels[wheel].crown) == 0.0
+
+    def speeds(self, y: Floats) -> Floats:
+        """Return v of y."""
+        return y[self.pose : self.pose + self.n]
+
+    def key(self, contact: Contact) -> Key:
+        """Return a contact by name."""
+        joint = contact.wheel - len(self.machine.wheels)
+        if joint >= 0:
+            return self.machine.system.model.joints[joint].name, self.feature(contact).name
+        sign = {0: "", 1: "+", -1: "-"}[contact.side]
+        return self.machine.wheels[contact.wheel].name, self.feature(contact).name + sign
+
+    def bundle(self, contacts: Iterable[Contact]) -> flow.Bundle:
+        """Return contacts for compiled code."""
+        made = []
+        for contact in contacts:
+            it = self.feature(contact)
+            made.append((contact.wheel, it.kind, it.motion, it.numbers, contact.side))
+        return flow.bundle(self.machine, made)
+
+    def fill(self, t: float, y: Floats) -> None:
+        """Put a state in place for compiled code."""
+        self.x[0] = t
+        self.x[1 : 1 + len(y)] = y
+        self.x[1 + len(y) : 1 + len(y) + len(self.inputs)] = self.inputs
+
+    def meet(self, t: float, y: Floats, contacts: Sequence[Contact]) -> Floats:
+        """Return what contacts look like at a state, one row each."""
+        self.fill(t, y)
+        seen = np.empty((len(contacts), self.size))
+        flow.meet(self.x, self.bundle(contacts), seen)
+        return seen
+
+    def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
+        """Return M, F and the rest of the free machine's motion."""
+        self.fill(t, y)
+        motion = self.machine.motion
+        return motion.split(motion.flat(self.x[: motion.native.size_in].copy()))
+
+    def accelerate(
+        self, t: float, y: Floats, closed: Sequence[Closed]
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return vdot of a mode, the forces of its contacts, and what they look like."""
+        self.fill(t, y)
+        k = len(closed)
+        ydot, lam, seen = np.empty(len(y)), np.zeros((k, 3)), np.empty((k, self.size))
+        wrong = flow.rate(self.x, ydot, lam, seen, self.motion, self.closing(closed))
+        if wrong:
+            raise ConfigurationError("the contacts contradict each other in this configuration.")
+        return ydot[self.pose : self.pose + self.n], lam, seen
+
+    def closing(self, closed: Sequence[Closed]) -> flow.Closing:
+        """Return driven joints and closed contacts for compiled code."""
+        rows = np.array([rows for _, rows, _ in closed], dtype=np.int64)
+        mu = np.array([mu if np.isfinite(mu) else 0.0 for *_, mu in closed], dtype=float)
+        made = self.bundle([contact for contact, *_ in closed])
+        return flow.Closing(self.machine.driven, made, rows, mu)
+
+    def settle(self, t: float, y: Floats, closing: flow.Closing) -> Floats:
+        """Return the state with closed gaps and zero contact velocities that is next to y."""
+        self.fill(t, y)
+        seen = np.empty((len(closing.status), self.size))
+        base = int(self.machine.system.model.base in ("SE(3)", "SO(3)"))
+        flow.settle(self.x, seen, self.motion, closing, base)
+        return self.x[1 : 1 + len(y)].copy()
+
+    def centres(self, t: float, y: Floats) -> Floats:
+        """Return the wheels' centres."""
+        self.fill(t, y)
+        seen = np.empty((len(self.machine.wheels), self.size))
+        flow.meet(self.x, self._level, seen)
+        return seen[:, 3 * self.n + 11 : 3 * self.n + 14]
+
+    def whereabouts(self, t: float, y: Floats) -> Floats:
+        """Return the wheels' centres in the world and as each moving ground sees them."""
+        return self._seen_by_grounds(t, self.centres(t, y))
+
+    def ground_speed(self, t: float, y: Floats) -> float:
+        """Return how fast moving grounds pass the wheels' centres."""
+        if not self.terrain.motions:
+            return 0.0
+        soon, centres = 1e-6, self.centres(t, y)
+        change = self._seen_by_grounds(t + soon, centres) - self._seen_by_grounds(t, centres)
+        return float(np.abs(change).max(initial=0.0)) / soon
+
+    def _seen_by_grounds(self, t: float, places: Floats) -> Floats:
+        """Return places of the world in its own frame, then in that of each motion at a time."""
+        out = [places]
+        for motion in self.terrain.motions:
+            R, p = (np.asarray(x, float) for x in motion(t))
+            out.append((places - p) @ R)
+        return np.array(out)
+
+    def reach(self, contact: Contact) -> float:
+        """Return how deep a contact may be at most: a wheel's radius."""
+        wheel = contact.wheel
+        return self.longest[wheel] if wheel < len(self.longest) else np.inf
+
+    def near(self, t: float, y: Floats, margin: float) -> list[Contact]:
+        """Return all contacts that may come about while wheels move by no more than a margin, and
+        all stops.
+        """
+        out = list(self._ends)
+        for w, centre in enumerate(self.centres(t, y)):
+            reach = self.longest[w] + margin + SLACK
+            for f in self.terrain.near(centre, reach, t):
+                kind = self.terrain[f].kind
+                if (w, kind, None) in self.machine.meetings:
+                    out += [Contact(w, f, side) for side in self._sides(w, kind)]
+        return out
+
+    def _sides(self, wheel: int, kind: str) -> tuple[int, ...]:
+        """Return which points of a feature a wheel may touch."""
+        ring = self.machine.wheels[wheel].crown not in (0.0, self.longest[wheel])
+        return (0, 1, -1) if kind == "edge" and ring else (0,)
+
+    def gap(self, row: Floats) -> float:
+        """Return the gap in what a contact looks like."""
+        return float(row[3 * self.n + 3])
+
+    def rate(self, row: Floats, v: Floats) -> float:
+        """Return the rate of the gap."""
+        return float(row[3 * self.n + 4] * (row[: self.n] @ v - row[3 * self.n + 17]))
+
+    def excess(self, contact: Contact, row: Floats) -> float:
+        """Return by how much a contact is beyond the borders of its feature: those of the terrain,
+        and where an edge begins or ceases to have two points next to a torus, eq. [edge-fold].
+        """
+        at, feature = 3 * self.n + 20, self.feature(contact)
+        beyond = feature.excess(row[at : at + 3], row[at + 3 : at + 6])
+        fold = row[at + 9 : at + 12]
+        if not fold.any():
+            return beyond
+        lone = float(np.cbrt(fold[:2] ** 2).sum() ** 1.5 - fold[2])
+        return max(beyond, lone if contact.side else -lone)
+
+    def carried(self, row: Floats) -> Floats:
+        """Return the ground's own velocity (normal, along, across) in what a contact looks like."""
+        return row[3 * self.n + 17 : 3 * self.n + 20]
+
+    def axle(self, row: Floats) -> Floats:
+        """Return the wheel's axle in what a contact looks like."""
+        return row[3 * self.n + 14 : 3 * self.n + 17]
+
+    def axes(self, row: Floats) -> Floats:
+        """Return the contact's directions (normal, along, across) as rows, in world axes."""
+        N, along = row[3 * self.n + 8 : 3 * self.n + 11], row[3 * self.n + 26 : 3 * self.n + 29]
+        return np.array([N, along, np.cross(N, along)])
+
+    def above(self, contact: Contact, row: Floats) -> bool:
+        """Return whether a wheel's centre is on the outer side of a face; edges count always."""
+        if self.feature(contact).kind != "face":
+            return True
+        at = 3 * self.n + 5
+        point, N, centre = row[at : at + 9].reshape(3, 3)
+        return bool(N @ (centre - point) + self.gap(row) > 0)
+
+    def candidate(self, contact: Contact, row: Floats, mu: float, rows: int) -> Candidate:
+        """Return a contact for the choice of contact sets."""
+        n = self.n
+        return Candidate(
+            self.key(contact),
+            row[: 3 * n].reshape(3, n),
+            row[3 * n : 3 * n + 3],
+            self.carried(row),
+            mu,
+            rows,
+        )
+
+    def nearest(self, t: float, y: Floats, closed: Sequence[Closed]) -> list[tuple[float, Floats]]:
+        """Return gap and contact point per wheel: the closed contact's, or the nearest valid one's."""
+        out = self._nearest(t, y, closed, 0.05)
+        if all(gap <= 0.05 for gap, _ in out):
+            return out
+        return self._nearest(t, y, closed, 1.0)
+
+    def _nearest(
+        self, t: float, y: Floats, closed: Sequence[Closed], margin: float
+    ) -> list[tuple[float, Floats]]:
+        """Return gap and contact point per wheel among what is nearer than a margin."""
+        near = self.near(t, y, margin)
+        seen = self.meet(t, y, near)
+        out = [(np.inf, np.full(3, np.nan)) for _ in self.machine.wheels]
+        shut = {contact for contact, *_ in closed}
+        at = 3 * self.n + 5
+        for contact, row in zip(near, seen, strict=True):
+            gap = self.gap(row)
+            if contact in self._ends or not gap < out[contact.wheel][0]:
+                continue
+            if contact in shut or (gap > -1e-6 and self.excess(contact, row) <= BORDER):
+                out[contact.wheel] = (gap, row[at : at + 3].copy())
+        return out

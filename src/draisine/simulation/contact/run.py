@@ -1,0 +1,460 @@
+"""Runs on a terrain: arcs of continuous motion, one mode each, and the events between them.
+
+Collisions and lift-offs are located on dense output and reached by a step of their own; which
+contacts carry afterwards is decided at impulse and at acceleration level by `selection`.
+"""
+
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+
+from draisine.errors import (
+    ConfigurationError,
+    ContactSetError,
+    DeadEndError,
+    ParameterError,
+    SimulationError,
+    TerrainError,
+    ZenoError,
+    did_you_mean,
+)
+from draisine.simulation.contact import guards
+from draisine.simulation.contact.arc import Stretch
+from draisine.simulation.contact.events import Resolver
+from draisine.simulation.contact.query import BORDER, Closed, Contact, Look
+from draisine.simulation.contact.step import OVER, Course, Options, Step, locked
+from draisine.simulation.integrators.dop853 import dense
+from draisine.simulation.trajectory import Event, Trajectory
+from draisine.system.closed_form import State
+from draisine.system.compiled import Floats
+from draisine.system.derivation import Law
+from draisine.system.generic import free
+from draisine.system.mode import STATUS, TerrainMode
+from draisine.system.system import System
+from draisine.terrain import Terrain
+
+
+class EnergyWarning(UserWarning):
+    """An impact that creates energy."""
+
+
+class Run:
+    """A run in the making."""
+
+    def __init__(
+        self,
+        look: Look,
+        options: Options,
+        start: float,
+        until: float,
+        breakpoints: Sequence[float],
+        y: Floats,
+        progress: Callable[[float], None] | None = None,
+    ) -> None:
+        self.look, self.options, self.until, self.progress = look, options, until, progress
+        self.start, self.t, self.y = start, start, y
+        self.stops = [*sorted(b for b in set(breakpoints) if start < b < until), until]
+        self.closed: list[Closed] = []
+        self.arc_closed: list[Closed] = []
+        self.arcs: list[Stretch] = []
+        self.events: list[Event] = []
+        self.times: list[float] = []
+        self.samples: list[Floats] = []
+        self.outcome = ""
+        self.resolver = Resolver(look, options)
+        self.h = 1e-3
+        self.stuck = 0
+        self.ended: dict[int, frozenset[Contact]] = {}
+
+    # --- what is seen of a state
+
+    @property
+    def mode(self) -> TerrainMode:
+        """The closed contacts by name."""
+        return tuple((self.look.key(c), STATUS[rows]) for c, rows, _ in self.closed)
+
+    def energy(self, t: float, y: Floats) -> float:
+        """Return the mechanical energy."""
+        sight = self.look.machine.sight
+        x = np.concatenate([[t], y, self.look.inputs, np.zeros(self.look.n)])
+        seen = sight.split(sight.flat(x))
+        return float(seen["kinetic"][0] + seen["potential"][0])
+
+    def state(self) -> State:
+        """Return the present state."""
+        return self.look.machine.leave(self.y)
+
+    # --- events
+
+    def begin(self) -> None:
+        """Decide which contacts carry at the start; a start below the ground is an error."""
+        near = self.look.near(self.t, self.y, self.options.margin)
+        for contact, row in zip(near, self.look.meet(self.t, self.y, near), strict=True):
+            gap = self.look.gap(row)
+            deep = gap < -1e-8 and self.look.excess(contact, row) <= 0
+            if deep and self.look.above(contact, row) and gap > -self.look.reach(contact):
+                name, feature = self.look.key(contact)
+                raise ConfigurationError(
+                    f"{name!r} starts {-gap:.3g} below {feature!r}; lift it, or turn it back."
+                )
+        self._open_arc()
+        self.resolve("collision", [], frozenset(), start=True)
+
+    def valid(self, contact: Contact, row: Floats) -> bool:
+        """Return whether a feature is there for a contact; one that a wheel has just left only if
+        the wheel is well inside it again.
+        """
+        left = contact in self.ended.get(contact.wheel, ())
+        return self.look.excess(contact, row) <= (-BORDER if left else BORDER)
+
+    def resolve(
+        self,
+        kind: str,
+        fired: Sequence[Contact],
+        ended: frozenset[Contact],
+        start: bool = False,
+    ) -> None:
+        """Decide what happens here and which contacts carry from here on; make the event.
+
+        `fired` are the contacts that caused it, `ended` those whose feature has ended under them.
+        """
+        look, t = self.look, self.t
+        before, mode, shut = self.state(), self.mode, [c for c, *_ in self.closed]
+        energy = self.energy(t, self.y)
+        touching = self.resolver.touching(t, self.y, self.closed, fired, ended, self.valid)
+        avoid = frozenset(fired) if kind == "lift-off" else frozenset()
+        slipping = frozenset(fired) if kind == "slip" else frozenset()
+        try:
+            outcome = self.resolver.resolve(t, self.y, self.closed, touching, avoid, slipping)
+        except ContactSetError as error:
+            error.args = (f"at {t:.9g} s: {error}",)
+            error.state = self.state() if error.state is None else error.state
+            error.partial = self.partial("no admissible contact set")
+            raise
+        self.closed = outcome.closed
+        self.y = look.settle(t, outcome.y, look.closing(self.closed))
+        if start and not outcome.struck:
+            self._open_arc()
+            return
+        if kind == "lift-off" and not outcome.struck and self.mode == mode:
+            return  # it cannot be released: the next steps tell whether it is pulled
+        after = self.energy(t, outcome.y)
+        if outcome.struck:
+            kind = "collision"
+            self._warn(after - energy, energy)
+        still = {c.wheel for c, *_ in self.closed}
+        gone = [c for c in shut if c.wheel not in still]
+        if kind in ("hand-over", "input") and gone:
+            kind, fired = "lift-off", gone
+        names = tuple(look.key(c) for c in fired) or tuple(outcome.impulses)
+        if kind == "hand-over":
+            names = tuple(look.key(c) for c, *_ in self.closed if c not in shut)
+        soft = not outcome.struck if kind != "lift-off" else bool(avoid)
+        self._close_arc(
+            Event(
+                t,
+                kind,
+                names,
+                soft,
+                before,
+                self.state(),
+                mode,
+                self.mode,
+                energy,
+                after,
+                outcome.impulses,
+                outcome.trials,
+            )
+        )
+
+    def _warn(self, gain: float, energy: float) -> None:
+        """Warn of an impact on fixed ground that creates energy."""
+        if not self.look.terrain.motions and gain > 1e-9 * max(1.0, abs(energy)):
+            warnings.warn(
+                f"the impact at {self.t:.9g} s creates {gain:.3g} J; "
+                "restitution with friction, or with unequal coefficients, can.",
+                EnergyWarning,
+                stacklevel=5,
+            )
+
+    # --- arcs
+
+    def _open_arc(self) -> None:
+        self.arc_closed = list(self.closed)
+        self.times, self.samples = [self.t], [self.y.copy()]
+
+    def _close_arc(self, event: Event | None) -> None:
+        """Keep the arc that ends here; the next begins with the present state."""
+        if self.times:
+            closed, look = self.arc_closed, self.look
+            names = tuple((look.key(c), STATUS[rows]) for c, rows, _ in closed)
+            count = min(len(self.times), len(self.samples))  # an interrupt may come between them
+            self.arcs.append(
+                Stretch(
+                    look.machine,
+                    np.array(self.times[:count]),
+                    np.array(self.samples[:count]),
+                    look.inputs,
+                    tuple(closed),
+                    look.terrain,
+                    names,
+                    look.stops,
+                )
+            )
+            self.times = []
+        if event is not None:
+            self.events.append(event)
+            self._open_arc()
+
+    def trajectory(self, outcome: str) -> Trajectory:
+        """Return what was computed so far."""
+        options = self.options
+        made = {"impact": options.impact, "dt": options.dt, "rtol": options.rtol}
+        return Trajectory(
+            tuple(self.arcs), outcome, made | {"atol": options.atol}, tuple(self.events)
+        )
+
+    def partial(self, outcome: str) -> Trajectory:
+        """Return what was computed so far, the arc in the making included."""
+        if len(self.arcs) <= len(self.events) and not self.times:
+            self._open_arc()
+        self._close_arc(None)
+        return self.trajectory(outcome)
+
+    def go(self) -> Trajectory:
+        """Return the whole run."""
+        self.begin()
+        while self.t < self.until:
+            done = self._arc()
+            if done:
+                break
+            if len(self.events) > self.options.events:
+                raise ZenoError(
+                    f"more than {self.options.events} events until {self.t:.9g} s; "
+                    "a rest_speed turns small bounces into plastic impacts.",
+                    self.partial("too many events"),
+                    self.state(),
+                )
+        else:
+            self.outcome = self.outcome or "completed"
+        return self.trajectory(self.outcome or "completed")
+
+    def _course(self, stop: float) -> Course:
+        """Return what stays the same from here on, until a wheel has moved far."""
+        look = self.look
+        near = look.near(self.t, self.y, self.options.margin)
+        watch = [c for c in near if not any(self._same(c, shut) for shut, *_ in self.closed)]
+        closing, watched = look.closing(self.closed), look.bundle(watch)
+        return Course(look, self.options, stop, self.closed, closing, watch, watched, self.valid)
+
+    def _same(self, a: Contact, b: Contact) -> bool:
+        """Return whether two contacts are one, or of one wheel on coplanar faces."""
+        if a.wheel != b.wheel or a.feature == b.feature:
+            return a == b
+        one, two = self.look.feature(a), self.look.feature(b)
+        both = one.kind == two.kind == "face" and one.motion == two.motion
+        return both and bool(np.abs(one.numbers - two.numbers).max() < 1e-9)
+
+    def _arc(self) -> bool:
+        """Move on until an event, and resolve it. Return whether the run has ended."""
+        look = self.look
+        stop = min(s for s in self.stops if s > self.t)
+        course, around = self._course(stop), look.whereabouts(self.t, self.y)
+        first, self.h = True, min(self.h, 1e-3)
+        while self.t < stop:
+            step = Step(course, self.t, self.y, self.h, first)
+            found = step.first_event()
+            sunk = step.sunk(1.0 if found is None else found.part)
+            if sunk is not None:
+                self._look_closer(step, sunk)
+                continue
+            if found is not None:
+                when, self.y = step.reach(found)
+                if (k := step.pulled(when, self.y)) is not None:
+                    bad, (when, self.y) = self.y, step.last_push(when)
+                    if step.force(when, self.y, k) > 1.0:
+                        self._lock(step, when, k, bad)
+                self._keep(step, when)
+                self.t = step.t + when
+                self.mark()
+                self.stuck = 0 if when > 0 else self.stuck + 1
+                if self.stuck > 5:
+                    self._give_up(found)
+                return self._handle(found, course)
+            self._keep(step, step.h)
+            self.t = stop if step.t + step.h >= stop else step.t + step.h
+            self.y, self.h, first = step.end(step.h), step.proposal, False
+            if self.progress is not None:
+                self.progress((self.t - self.start) / (self.until - self.start))
+            moved = look.whereabouts(self.t, self.y) - around
+            if np.abs(moved).max(initial=0.0) > self.options.margin / 2:
+                course, around = self._course(stop), around + moved
+        self.mark()
+        if self.t < self.until:
+            self.resolve("input", [], frozenset())
+        else:
+            self._close_arc(None)
+        return False
+
+    def _look_closer(self, step: Step, sunk: Contact) -> None:
+        """Make the next step shorter, so that what was missed is found; raise where nothing was."""
+        self.h = 0.2 * step.h
+        if self.h < 1e-8:
+            wheel, feature = self.look.key(sunk)
+            raise TerrainError(
+                f"wheel {wheel!r} sinks into {feature!r} without having touched it: it came over a "
+                "point of the ground that its shape cannot meet. A disc meets no vertices and no "
+                "edges in its plane: give the wheel a crown."
+            )
+
+    def _give_up(self, found: guards.Crossing) -> None:
+        """Raise what stops a run that makes no progress."""
+        if found.kind != "force":
+            raise ZenoError(
+                f"the run makes no progress at {self.t:.9g} s: events follow each other without end. "
+                "A rest_speed (m/s) turns slower bounces into plastic impacts.",
+                self.partial("no progress"),
+                self.state(),
+            )
+        wheel, feature = self.look.key(self.closed[found.contact][0])
+        error = ContactSetError(
+            f"at {self.t:.9g} s wheel {wheel!r} is about to be pulled by {feature!r}, and would sink "
+            "into it if released: no contact set is admissible. Friction (a finite mu) may solve it.",
+            state=self.state(),
+        )
+        error.partial = self.partial("no admissible contact set")
+        raise error
+
+    def _lock(self, step: Step, when: float, k: int, bad: Floats) -> None:
+        """Raise what stops a run in which a contact force jumps to a pull: a sliding contact locks.
+        The last state is the last one in which all contacts push.
+        """
+        self._keep(step, when)
+        self.t = step.t + when
+        self.mark()
+        key, state = self.look.key(self.closed[k][0]), self.look.machine.leave(bad)
+        error = locked(self.t, key, state)
+        error.partial = self.partial("no admissible contact set")
+        raise error
+
+    def _handle(self, found: guards.Crossing, course: Course) -> bool:
+        """Resolve an event. Return whether it ends the run."""
+        if found.kind == "fall":
+            lean = f"lean beyond {np.degrees(self.options.fall):.3g} deg"
+            self.outcome = f"fell: {'it turned over' if found.contact == OVER else lean}"
+            self._close_arc(None)
+            return True
+        if found.kind == "gap":
+            self.resolve("collision", [course.watch[found.contact]], frozenset())
+        elif found.kind == "border":
+            contact = self.closed[found.contact][0]
+            ended = self.resolver.ending(self.t, self.y, contact)
+            self.ended[contact.wheel] = ended
+            self.resolve("hand-over", [], ended)
+        else:
+            kind = {"force": "lift-off", "cone": "slip", "slip": "stick"}[found.kind]
+            self.resolve(kind, [self.closed[found.contact][0]], frozenset())
+        return False
+
+    def mark(self) -> None:
+        """Keep the present state as a sample, unless it is there."""
+        if self.times and self.t > self.times[-1]:
+            self.times.append(self.t)
+            self.samples.append(self.y.copy())
+
+    def _keep(self, step: Step, until: float) -> None:
+        """Keep the samples inside the first part of a step."""
+        dt = self.options.dt
+        end = step.t + until
+        k = int(np.floor((step.t - self.start) / dt + 1e-9)) + 1
+        while self.start + k * dt < end - 1e-9 * dt:
+            t = self.start + k * dt
+            y = np.empty(len(step.y))
+            dense(step.F, step.y, (t - step.t) / step.h, y)
+            self.times.append(t)
+            self.samples.append(y)
+            k += 1
+
+
+def simulate_on(
+    system: System,
+    terrain: Terrain,
+    state: State,
+    until: float,
+    *,
+    start: float = 0.0,
+    dt: float = 0.01,
+    law: Law | None = None,
+    inputs: Mapping[str, float] | None = None,
+    breakpoints: Iterable[float] = (),
+    impact: str = "plastic",
+    restitution: Mapping[str, float] | None = None,
+    mu: float | Mapping[str, float] = np.inf,
+    resolution: str = "complete",
+    rest_speed: float = 0.0,
+    stops: Mapping[str, tuple[float, float]] | None = None,
+    fall: float = np.radians(80.0),
+    rtol: float = 1e-10,
+    atol: float = 1e-12,
+    events: int = 1000,
+    margin: float = 0.5,
+    progress: Callable[[float], None] | None = None,
+) -> Trajectory:
+    """Return the motion on a terrain from a state until a time, with its events.
+
+    Wheels touch, roll, leave and hit; `impact` names the law, `restitution` its coefficients, `mu`
+    the friction (infinite: ideal rolling) for all wheels, by wheel, or by pair as in
+    `{"rear": 0.8, "rear/ice": 0.05}`. `resolution` is "complete" or
+    "reduced". Bounces slower than `rest_speed` are plastic. `stops` are the ends of joints, (lower,
+    upper) by name, that the impact law holds for too. A lean beyond `fall` ends the run, and so does
+    a frame that turns over, forward or backward; infinite, nothing does. `progress`
+    is told which fraction of the run is done, step by step.
+
+    >>> import draisine
+    >>> from draisine.terrain import plane
+    >>> bicycle = draisine.compile("whipple")
+    >>> held = draisine.state(bicycle, mode={"rear": "open", "front": "open"}, z=0.1)
+    >>> run = simulate_on(bicycle, plane(), held, until=0.2)
+    >>> [event.kind for event in run.events]
+    ['collision']
+    """
+    if not (np.isfinite(until) and until > start):
+        raise ParameterError(f"until = {until} s does not lie after the start at {start} s.")
+    machine = free(system, law, terrain.motions)
+    names = [wheel.name for wheel in machine.wheels]
+    friction = dict(mu) if isinstance(mu, Mapping) else dict.fromkeys(names, float(mu))
+    for name, value in friction.items():
+        wheel, _, feature = name.partition("/")
+        if wheel not in names:
+            raise ParameterError(f"mu: no wheel {wheel!r}. {did_you_mean(wheel, names)}")
+        known = [terrain[k].name for k in range(len(terrain))] if feature else [feature]
+        if feature not in known:
+            raise ParameterError(f"mu: no feature {feature!r}. {did_you_mean(feature, known)}")
+        if not value >= 0:
+            raise ParameterError(f"mu of {name!r} is {value}; friction is not negative.")
+    friction = dict.fromkeys(names, np.inf) | friction
+    z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
+    look = Look(machine, terrain, system.inputs(inputs), stops)
+    options = Options(
+        impact, dict(restitution or {}), friction, resolution, rest_speed, fall, dt, rtol, atol,
+        events, margin,
+    )  # fmt: skip
+    jumps = [*breakpoints, *getattr(law, "breakpoints", ())]
+    run = Run(look, options, start, until, jumps, machine.enter(state, z), progress)
+    try:
+        return run.go()
+    except KeyboardInterrupt:
+        raise SimulationError(
+            f"the run was interrupted after {run.t:.6g} s of {until:.6g} s. "
+            "The part before is in the error's `partial`.",
+            run.partial("interrupted"),
+        ) from None
+    except TerrainError as error:
+        run.mark()
+        raise DeadEndError(f"at {run.t:.9g} s: {error}", run.partial(str(error))) from error
+    except SimulationError as error:
+        if error.partial is None:
+            run.mark()
+            error.partial = run.partial(str(error))
+        raise

@@ -1,0 +1,160 @@
+"""Machines that hang by one grip at a time, change it by the clock, and strike the wall with the
+next one.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.mechanics import constraints
+from draisine.mechanics.constraints import mode_of
+from draisine.mechanics.formulations import multiplier
+from draisine.model import Model
+from draisine.simulation.contact.resolution import complete
+from draisine.simulation.smooth import simulate
+from draisine.simulation.trajectory import Event, Piece, Trajectory
+from draisine.system.closed_form import State
+from draisine.system.compiled import Floats
+from draisine.system.system import System
+
+JointAtImpact = Literal["free", "held"]
+"""What a prescribed joint does during an impact; see `regrip`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regrip:
+    """A change of grips: the speeds after it, those that the impact alone left, the impulses of the
+    rows that were held, by label (N s, N m s), and the energy that the change creates, in J.
+    """
+
+    v: Floats
+    struck: Floats
+    impulses: dict[str, float]
+    gain: float
+
+
+def regrip(
+    model: Model,
+    free: Mapping[str, Floats],
+    v: Floats,
+    mode: Mapping[str, str],
+    *,
+    joint: JointAtImpact,
+) -> Regrip:
+    """Return what a change to the contacts of `mode` does to the speeds v, by a plastic impact;
+    `free` is what the program of that name tells of the configuration.
+
+    "held": prescribed joints keep to their laws, by an impulse of their motors, eq. [grip-held]. This
+    is the consistent law. "free": the joints yield to the impact, and are then set back to their laws
+    while the base keeps its new speed, eq. [grip-free]. That is what the thesis prints, its (1.21),
+    and not mechanics: what sets the joint back must push on the base too.
+
+    >>> from draisine.system.state import state
+    >>> from draisine.system.system import compile
+    >>> robot = compile("rocr")
+    >>> hanging = state(robot, yaw=-1.0, Wz=2.0)
+    >>> there = robot.machine().free(q=hanging.q, p=hanging.p, r=hanging.r, v=hanging.v)
+    >>> for joint in ("held", "free"):
+    ...     other = {"grip_1": "open", "grip_2": "gripped"}
+    ...     after = regrip(robot.model, there, hanging.v, other, joint=joint).v
+    ...     print(f"{joint}: {after[2]:.4f} rad/s")
+    held: 1.7311 rad/s
+    free: -1.4074 rad/s
+    """
+    if joint not in ("free", "held"):
+        raise ParameterError(f"joint = {joint!r}: at an impact it is 'free' or 'held'.")
+    n, whole = len(v), mode_of(model, mode)
+    laws = list(range(3 * len(model.contacts), len(free["c"])))
+    rows = multiplier.active_rows(model, whole) + (laws if joint == "held" else [])
+    M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
+    struck, Lam, _ = complete(M, C, v, free["b"][rows])
+    after = struck.copy()
+    after[[len(model.twist) + k for k in constraints.prescribed(model)]] = free["b"][laws]
+    names = constraints.labels(model, whole)[: len(rows)]
+    gain = float(after @ M @ after - v @ M @ v) / 2
+    return Regrip(after, struck, dict(zip(names, Lam.tolist(), strict=True)), gain)
+
+
+def simulate_grips(
+    system: System,
+    state: State,
+    turns: Sequence[Mapping[str, str]],
+    pause: float,
+    until: float,
+    *,
+    joint: JointAtImpact,
+    dt: float = 0.01,
+    rtol: float = 1e-12,
+    atol: float = 1e-13,
+) -> Trajectory:
+    """Return the motion of a machine whose contacts follow the modes of `turns` one after the other,
+    over and over, each for `pause` seconds; `joint` tells what prescribed joints do at a change, see
+    `regrip`.
+
+    >>> from draisine.system.state import state
+    >>> from draisine.system.system import compile
+    >>> robot = compile("rocr")
+    >>> turns = [{"grip_1": "gripped", "grip_2": "open"}, {"grip_1": "open", "grip_2": "gripped"}]
+    >>> run = simulate_grips(robot, state(robot, yaw=-1.5), turns, 1 / 3, until=1.0, joint="held")
+    >>> [str(event) for event in run.events]
+    ['0.333333333 s grip grip_2:wall', '0.666666667 s grip grip_1:wall']
+    """
+    if not (np.isfinite(pause) and pause > 0):
+        raise ParameterError(f"pause = {pause} s is not a positive time.")
+    arcs: list[Piece] = []
+    events: list[Event] = []
+    count = max(1, int(np.ceil(until / pause - 1e-9)))
+    for k in range(count):
+        mode, start = turns[k % len(turns)], k * pause
+        if k:
+            event = _change(system, state, turns[(k - 1) % len(turns)], mode, start, joint)
+            events.append(event)
+            state = event.after
+        end = until if k == count - 1 else (k + 1) * pause
+        run = simulate(system, state, end, mode=mode, start=start, dt=dt, rtol=rtol, atol=atol)
+        arcs += run.arcs
+        state = run.final()
+    made = {"integrator": "dop853", "dt": dt, "rtol": rtol, "atol": atol, "joint": joint}
+    return Trajectory(tuple(arcs), "completed", made, tuple(events))
+
+
+def _change(
+    system: System,
+    before: State,
+    old: Mapping[str, str],
+    new: Mapping[str, str],
+    t: float,
+    joint: JointAtImpact,
+) -> Event:
+    """Return a change of grips as an event; its impulses are in world axes."""
+    machine, model = system.machine(old), system.model
+    free = machine.free(t=[t], q=before.q, p=before.p, r=before.r, v=before.v)
+    found = regrip(model, free, before.v, new, joint=joint)
+    pushes: dict[tuple[str, str], Floats] = {}
+    for label, push in found.impulses.items():
+        name, _, axis = label.rpartition(".")
+        if axis in ("x", "y", "z"):
+            pushes.setdefault((name, "wall"), np.zeros(3))["xyz".index(axis)] = push
+    closed = [
+        tuple(((n, "wall"), s) for n, s in mode_of(model, mode) if s != "open")
+        for mode in (old, new)
+    ]
+    seen = machine.look(machine.enter(before, t), t)
+    energy = float(seen["kinetic"][0] + seen["potential"][0])
+    after = replace(before, v=found.v)
+    return Event(
+        t,
+        "grip",
+        tuple(pushes),
+        False,
+        before,
+        after,
+        closed[0],
+        closed[1],
+        energy,
+        energy + found.gain,
+        pushes,
+    )

@@ -1,0 +1,1 @@
+"""From a drawing to machine code: derive, keep, load, compile."""

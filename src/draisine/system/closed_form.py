@@ -1,0 +1,247 @@
+"""One mode of a system, compiled, and the states that it takes."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.algebra.lie import quaternion, quaternion_product, rotation
+from draisine.errors import ConfigurationError
+from draisine.mechanics import constraints
+from draisine.mechanics.constraints import Mode
+from draisine.mechanics.formulations import multiplier
+from draisine.mechanics.tree import assemble
+from draisine.system.compiled import Compiled, Derived, Floats
+from draisine.system.derivation import Choice
+
+if TYPE_CHECKING:
+    from draisine.system.system import System
+
+PIVOT_FLOOR, PIVOT_FIRM = 0.1, 0.3
+"""How far a pivot of the constraints may shrink, against its size where it was chosen: errors grow
+as it shrinks, and a tenth costs one digit. Other pivots that are known are taken up again where
+they are firm.
+"""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """Where a machine is and how it moves: pose (unit quaternion q, position p of the drawing's
+    origin), shape r, speeds v.
+    """
+
+    q: Floats
+    p: Floats
+    r: Floats
+    v: Floats
+
+
+@dataclass(frozen=True)
+class Machine:
+    """One mode of a system, compiled: its programs, independent speeds and the inner base frame."""
+
+    system: "System"
+    mode: Mode
+    programs: Derived
+    states: int
+    task: tuple[Any, ...] = ()
+
+    def __reduce__(self) -> Any:
+        return _machine_again, (self.system, self.task)
+
+    @property
+    def choice(self) -> Choice:
+        """Independent speeds and pivots."""
+        return self.programs.choice
+
+    @cached_property
+    def floors(self) -> Floats:
+        """The least sizes that the pivots may have before others are chosen."""
+        return PIVOT_FLOOR * np.array(self.choice.sizes)
+
+    def sound(self) -> bool:
+        """Return whether the frames that were chosen for other parameters exist for these too: an
+        axis may have become parallel to what its frame was aligned with.
+        """
+        if self.programs.nominal == self.system.parameters:
+            return True
+        tables = (self._compiled("frame").table, self.rate.table)
+        return all(np.isfinite(table).all() for table in tables)
+
+    def _compiled(self, name: str) -> Compiled:
+        return Compiled(self.programs[name], self.system.values, self.system.store)
+
+    def _check_inertia(self) -> None:
+        """Raise where no inertia resists a freedom, neither in the drawing nor beside it."""
+        model, columns = self.system.model, self.columns
+        tree, n = assemble(model), len(model.joints)
+        switched = multiplier.active_rows(model, self.mode)
+        driven = [6 + k for k in constraints.prescribed(model)]
+        still, inputs = np.zeros(6 + n), np.zeros(len(model.inputs))
+        idle: Floats | None = None
+        for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
+            out = multiplier.free(tree, np.eye(3), np.zeros(3), r, still, inputs)
+            C = np.vstack([out.C[switched], np.eye(6 + n)[driven]])[:, columns]
+            idle = multiplier.idle(out.M[np.ix_(columns, columns)], C)
+            if idle is None:
+                return
+        raise multiplier.weightless(np.asarray(idle), model.speeds)
+
+    @cached_property
+    def rate(self) -> Compiled:
+        """The right-hand side of y = (q, p, r, u, z)."""
+        self._check_inertia()
+        return self._compiled("rate")
+
+    @cached_property
+    def observe(self) -> Compiled:
+        """Everything a user may ask of a state."""
+        self._check_inertia()
+        return self._compiled("observe")
+
+    @cached_property
+    def project(self) -> Compiled:
+        """One Newton step to the nearest configuration with closed contacts."""
+        return self._compiled("project")
+
+    @cached_property
+    def rows(self) -> Compiled:
+        """Constraint rows and gaps of a configuration."""
+        return self._compiled("rows")
+
+    @cached_property
+    def entry(self) -> Compiled:
+        """The y of a user's state, and what that state breaks."""
+        return self._compiled("enter")
+
+    @cached_property
+    def free(self) -> Compiled:
+        """The saddle-point system of any mode, in the user's speeds."""
+        return self._compiled("free")
+
+    @cached_property
+    def initial(self) -> Compiled:
+        """What can be asked of an initial state, with derivatives."""
+        return self._compiled("initial")
+
+    @cached_property
+    def variation(self) -> Compiled:
+        """The balance `M udot = f` and all that is seen of a state, with derivatives along a seed."""
+        return self._compiled("variation")
+
+    @cached_property
+    def frame(self) -> tuple[Floats, Floats]:
+        """Axes and origin of the inner base frame in the drawing."""
+        out = self._compiled("frame")()
+        return out["R"].reshape(3, 3), out["o"]
+
+    @cached_property
+    def _unheld(self) -> Floats:
+        """Anchors of pins that nobody asks about."""
+        return np.zeros(self.entry.inputs["anchors"])
+
+    @cached_property
+    def _turn(self) -> Floats:
+        """The quaternion of the inner base frame in the drawing."""
+        return quaternion(self.frame[0])
+
+    @property
+    def columns(self) -> list[int]:
+        """Which of (V, W, rdot) the base's group leaves free."""
+        model = self.system.model
+        return [*model.twist, *range(6, 6 + len(model.joints))]
+
+    def inner_pose(self, q: Floats, p: Floats) -> tuple[Floats, Floats]:
+        """Return the pose of the inner base frame for the user's pose; further axes of q, p come
+        last.
+        """
+        return quaternion_product(q, self._turn), p + _rotate(q, self.frame[1])
+
+    def user_pose(self, q: Floats, p: Floats) -> tuple[Floats, Floats]:
+        """Return the user's pose for the pose of the inner base frame."""
+        user = quaternion_product(q, self._turn * np.array([1.0, -1.0, -1.0, -1.0]))
+        return user, p - _rotate(user, self.frame[1])
+
+    def enter(
+        self,
+        state: State,
+        t: float = 0.0,
+        z: Floats | None = None,
+        tolerance: float = 1e-8,
+        anchors: Floats | None = None,
+        gap: float = np.inf,
+    ) -> Floats:
+        """Return y for a state, after checking that its speeds satisfy the constraints of the mode
+        (to `tolerance`, relative), and that its closed contacts are closed (to `gap`, in m; pins at
+        their `anchors`).
+        """
+        held = self._unheld if anchors is None else anchors
+        try:
+            given = ((t,), state.q, state.p, state.r, state.v, self._turn, held)
+            found = self.entry.split(self.entry.flat(np.concatenate(given)))
+        except (AttributeError, TypeError, ValueError):
+            raise self._misfit(state) from None
+        wrong, scale = _largest(found["broken"]), max(1.0, _largest(found["speeds"]))
+        if not wrong <= tolerance * scale:
+            worst = int(np.argmax(np.abs(found["broken"])))
+            label = constraints.labels(self.system.model, self.mode)[worst]
+            raise ConfigurationError(
+                f"the speeds break the constraint {label!r} by {wrong:.3g}; "
+                "build the state with draisine.state(), which solves for consistent speeds (at the time t)."
+            )
+        if gap < np.inf and not _largest(found["conditions"]) <= gap:
+            raise ConfigurationError(
+                f"the state is {_largest(found['conditions']):.3g} m off its closed contacts "
+                f"{dict(self.mode)}; build it with draisine.state(), open the contact, or run on a "
+                "terrain with simulate_on()."
+            )
+        if not self.states:
+            return found["y"]
+        return np.concatenate([found["y"], np.zeros(self.states) if z is None else z])
+
+    def _misfit(self, state: Any) -> ConfigurationError:
+        """Return the error that tells why a state cannot be one of this machine."""
+        if not isinstance(state, State):
+            return ConfigurationError(
+                f"{type(state).__name__} is not a State; build one with draisine.state()."
+            )
+        model = self.system.model
+        sizes = {"q": 4, "p": 3, "r": len(model.joints), "v": len(model.speeds)}
+        wrong = [
+            f"{name} has the shape {np.shape(getattr(state, name))} instead of ({size},)"
+            for name, size in sizes.items()
+            if np.shape(getattr(state, name)) != (size,)
+        ]
+        told = "; ".join(wrong) or "it holds something that is not a number"
+        return ConfigurationError(f"the state does not fit {self.system.vehicle.__name__}: {told}.")
+
+    def least_pivot(self, y: Floats, t: float = 0.0) -> float:
+        """Return the smallest pivot of the constraints, against its size where it was chosen."""
+        rest = np.zeros(self.rate.native.size_in - 1 - len(y))
+        pivots = self.rate.split(self.rate.flat(np.concatenate([[t], y, rest])))["pivots"]
+        return float(np.min(np.abs(pivots) / np.array(self.choice.sizes), initial=1.0))
+
+    def look(self, y: Floats, t: float = 0.0, w: Floats | None = None) -> dict[str, Floats]:
+        """Return everything that `observe` knows of one y."""
+        inputs = np.zeros(len(self.system.model.inputs)) if w is None else w
+        rest = np.zeros(self.observe.native.size_in - 1 - len(y) - len(inputs))
+        return self.observe.split(self.observe.flat(np.concatenate([[t], y, inputs, rest])))
+
+
+def _largest(x: Floats) -> float:
+    """Return the largest size of a few numbers, faster than NumPy would; NaN where one is."""
+    sizes = [abs(value) for value in x.tolist()]
+    total = sum(sizes)
+    return max(sizes, default=0.0) if total == total else total
+
+
+def _rotate(q: Floats, x: Floats) -> Floats:
+    """Return the fixed vector x turned by (arrays of) quaternions."""
+    R = rotation(q)
+    return R @ x if R.ndim == 2 else np.tensordot(R, x, axes=(1, 0))
+
+
+def _machine_again(system: "System", task: tuple[Any, ...]) -> Machine:
+    """Return the machine that was pickled, compiled anew."""
+    return system.machine(*task)

@@ -1,0 +1,251 @@
+"""From a model to the programs that serve every mode on every terrain: the free machine, and each
+wheel on each kind of feature.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.lie import quaternion_rate
+from draisine.algebra.scalar import Array, Scalar, array, is_zero
+from draisine.algebra.trace import Expr, Graph, evaluate, tangent
+from draisine.codegen.program import Program, trace_program
+from draisine.errors import ModelError, did_you_mean
+from draisine.mechanics import constraints, energy
+from draisine.mechanics.applied import generalised
+from draisine.mechanics.contact.features import meet, place
+from draisine.mechanics.formulations.projected import free_columns, spread
+from draisine.mechanics.kinematics import geometry, velocities
+from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
+from draisine.mechanics.readings import View
+from draisine.mechanics.tree import assemble
+from draisine.model import Model, Wheel
+from draisine.system.derivation import Law, UntraceableLawError, base_rotation
+
+Motion = Callable[[Scalar], tuple[Array, Array]]
+"""The prescribed motion of an obstacle: from time to its rotation and position, over any scalar."""
+
+FEATURE = 7
+"""How many numbers describe a feature: (N, d, 0, 0, 0), (Q, e, side) or (Q, 0, 0, 0, 0)."""
+
+
+def kinds(wheel: Wheel) -> tuple[str, ...]:
+    """Return the kinds of features that a wheel can meet: a disc no vertices."""
+    return ("face", "edge") if is_zero(wheel.crown) else ("face", "edge", "vertex")
+
+
+class Meetings:
+    """The free machine and its wheels on features, traced step by step; y = (q, p, r, v, z)."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        model: Model,
+        parameters: dict[str, Expr],
+        nominal: dict[str, float],
+        law: Law | None,
+        states: int,
+        motions: Sequence[Motion] = (),
+    ) -> None:
+        for contact in model.contacts:
+            if not isinstance(contact, Wheel):
+                raise ModelError(
+                    f"contact {contact.name!r}: only wheels meet a terrain; "
+                    "blades and pins live on the ground plane."
+                )
+        self.model, self.parameters, self.law = model, parameters, law
+        self.motions = tuple(motions)
+        self.point = dict(nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
+        self.tree = assemble(
+            model, aligned=False, evaluate=lambda values: evaluate(values, self.point)
+        )
+        columns = free_columns(self.tree)
+        sizes = {"t": 1, "q": 4, "p": 3, "r": len(model.joints), "v": len(columns), "z": states}
+        sizes |= {"w": len(model.inputs), "f": FEATURE, "a": len(columns)}
+        self.symbols = {
+            name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
+            for name, size in sizes.items()
+        }
+        s = self.symbols
+        self.columns = columns
+        self.R = base_rotation(model, s["q"])
+        self.geo = geometry(self.tree, s["r"])
+        self.speeds = spread(self.tree, s["v"])
+        self.vel = velocities(
+            self.tree, self.geo, self.speeds[:3], self.speeds[3:6], self.speeds[6:], np.zeros(3)
+        )
+        self.world = constraints.ground(self.tree, self.geo, self.R)
+
+    def derive(self) -> dict[str, Program]:
+        """Return the programs: `motion`, `sight`, `joint.stop` per joint, and `wheel.kind` per wheel
+        and kind of feature.
+        """
+        out = {"motion": self._motion(), "sight": self._sight()}
+        for k, joint in enumerate(self.model.joints):
+            out[f"{joint.name}.stop"] = self._stop(k)
+        for contact in self.model.contacts:
+            assert isinstance(contact, Wheel)
+            for kind in kinds(contact):
+                out[f"{contact.name}.{kind}"] = self._wheel(contact, kind, None)
+                for k, motion in enumerate(self.motions):
+                    out[f"{contact.name}.{kind}.{k}"] = self._wheel(contact, kind, motion)
+        return out
+
+    def _program(self, name: str, outputs: dict[str, Any], more: tuple[str, ...] = ()) -> Program:
+        inputs: dict[str, Any] = {"parameters": list(self.parameters.values())}
+        names = ("t", "q", "p", "r", "v", "z", "w", *more)
+        inputs |= {key: self.symbols[key] for key in names}
+        flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
+        return trace_program(name, inputs, flat)
+
+    def _flow(self) -> tuple[Array, Array, Array]:
+        """Return the rates of q, p and r, eq. [reconstruction]."""
+        q, W = self.symbols["q"], self.speeds[3:6]
+        qdot = quaternion_rate(q, W)
+        if self.model.base == "SE(2)":
+            half = W[2] / 2
+            qdot = array([-(q[3] * half), 0.0, 0.0, q[0] * half])
+        elif self.model.base in ("translations", "fixed"):
+            qdot = array([0.0] * 4)
+        return qdot, self.R @ self.speeds[:3], self.speeds[6:]
+
+    def _along(self) -> dict[str, Any]:
+        """Return the rates of the configuration's symbols, for derivatives along the motion."""
+        rates = zip("qpr", self._flow(), strict=True)
+        return {f"{name}[{k}]": x for name, xs in rates for k, x in enumerate(xs)}
+
+    def _inputs(self) -> tuple[Array, Array]:
+        """Return all inputs (given ones plus those of the law) and the rates of the law's states."""
+        total = self.symbols["w"]
+        if self.law is None:
+            return total, array([])
+        try:
+            given, rates = self.law(self._view(), self.symbols["z"])
+        except (TypeError, AttributeError, ValueError) as error:
+            raise UntraceableLawError(
+                f"on a terrain control laws must be traceable, and this one is not: {error}. Write it "
+                "over any scalar: where, sin, sqrt of draisine.algebra.scalar instead of if, float and math."
+            ) from error
+        names = list(self.model.inputs)
+        extra: list[Scalar] = [0.0] * len(names)
+        for name, value in given.items():
+            if name not in names:
+                raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
+            extra[names.index(name)] = value
+        return total + array(extra), array(list(rates))
+
+    def _view(self) -> View:
+        return View(
+            self.tree,
+            self.geo,
+            self.world,
+            self.symbols["p"],
+            self.vel,
+            self.speeds,
+            np.zeros(3),
+            self.symbols["t"][0],
+        )
+
+    def _motion(self) -> Program:
+        """Return the free machine: rates of the configuration, M and F of `M vdot + F = C' lam`,
+        rates of z, and what prescribed joints are held to.
+        """
+        zero = np.zeros(3)
+        inputs, zdot = self._inputs()
+        still = array([0.0] * len(self.speeds))
+        gravity = self.R.T @ self.model.gravity
+        F = inverse_dynamics(self.tree, self.geo, self.vel, still, zero, zero, gravity)
+        F = F - generalised(self.tree, self.geo, self.world, inputs, zero)
+        M = mass_matrix(self.tree, self.geo, zero)
+        t = self.symbols["t"][0]
+        laws = [law(t) for joint in self.model.joints if (law := joint.law) is not None]
+        outputs: dict[str, Any] = {
+            "flow": np.concatenate(self._flow()),
+            "M": M[np.ix_(self.columns, self.columns)],
+            "F": F[self.columns],
+            "zdot": zdot,
+            "driven": [law[2] for law in laws],
+        }
+        return self._program("motion", outputs)
+
+    def _sight(self) -> Program:
+        """Return what a user may ask of a state with the accelerations a."""
+        s = self.symbols
+        inputs, zdot = self._inputs()
+        linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
+        view = self._view()
+        outputs = [view.yaw, view.lean, view.pitch, *(o.value(view) for o in self.model.outputs)]
+        seed = self._along() | {f"v[{k}]": x for k, x in enumerate(s["a"])} | {"t[0]": 1.0}
+        seed |= {f"z[{k}]": x for k, x in enumerate(zdot)}
+        gravity = self.model.gravity
+        seen = {
+            "position": s["p"],
+            "v": s["v"],
+            "vdot": s["a"],
+            "kinetic": [energy.kinetic(self.tree, self.vel)],
+            "potential": [energy.potential(self.tree, self.geo, self.world, s["p"], gravity)],
+            "momentum": linear,
+            "angular_momentum": angular,
+            "outputs": outputs,
+            "output_rates": tangent(outputs, seed),
+            "inputs": inputs,
+        }
+        return self._program("sight", seen, ("a",))
+
+    def _stop(self, k: int) -> Program:
+        """Return the stop of a joint, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the shape of a
+        contact without friction.
+        """
+        s, zero = self.symbols, [0.0] * 3
+        row = s["f"][0] * np.eye(6 + len(self.model.joints))[6 + k][self.columns]
+        nothing = [0.0] * len(self.columns)
+        outputs = {
+            "C": [*row, *nothing, *nothing],
+            "c": zero,
+            "gap": [s["f"][0] * (s["r"][k] - s["f"][1])],
+            "stretch": [1.0],
+            "point": zero,
+            "normal": zero,
+            "centre": zero,
+            "axle": zero,
+            "b": zero,
+            "local_point": zero,
+            "local_normal": zero,
+            "along": zero,
+            "fold": zero,
+        }
+        return self._program(f"{self.model.joints[k].name}_stop", outputs, ("f",))
+
+    def _wheel(self, wheel: Wheel, kind: str, motion: Motion | None) -> Program:
+        """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own
+        velocity b, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion; gap,
+        point, normal, and both as the obstacle sees them; the direction along; the fold of an edge.
+        """
+        s, t = self.symbols, self.symbols["t"][0]
+        R, p = (np.eye(3), np.zeros(3)) if motion is None else motion(t)
+        f = s["f"] if motion is None else place(kind, s["f"], R, p)
+        met = meet(self.tree, self.geo, self.R, s["p"], wheel, kind, f)
+        at = R.T @ (met.meeting.point - p)
+        Rdot = array(tangent(list(R.ravel()), {"t[0]": 1.0})).reshape(3, 3)
+        pdot = array(tangent(list(p), {"t[0]": 1.0}))
+        ground = pdot + Rdot @ at
+        b = array([axis @ ground for axis in met.axes])
+        relative = met.C @ self.speeds - b
+        along = self._along() | ({} if motion is None else {"t[0]": 1.0})
+        outputs = {
+            "C": met.C[:, self.columns],
+            "c": [-x for x in tangent(list(relative), along, met.meeting.held)],
+            "gap": [met.meeting.gap],
+            "stretch": [met.meeting.stretch],
+            "point": met.meeting.point,
+            "normal": met.meeting.normal,
+            "centre": met.centre,
+            "axle": met.axle,
+            "b": b,
+            "local_point": at,
+            "local_normal": R.T @ met.meeting.normal,
+            "along": met.meeting.along,
+            "fold": met.meeting.fold,
+        }
+        return self._program(f"{wheel.name}_{kind}", outputs, ("f",))

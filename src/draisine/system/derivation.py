@@ -1,0 +1,230 @@
+"""One mode of a model, traced: geometry, constraints, motion and reduced dynamics."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.lie import cross, quaternion, quaternion_rate, rotation
+from draisine.algebra.scalar import Array, Scalar, array
+from draisine.algebra.trace import Expr, Graph, evaluate
+from draisine.errors import DraisineError, ModelError, did_you_mean
+from draisine.mechanics import constraints
+from draisine.mechanics.applied import generalised
+from draisine.mechanics.constraints import Mode
+from draisine.mechanics.formulations import projected
+from draisine.mechanics.kernel import Pivot, eliminate
+from draisine.mechanics.readings import View
+from draisine.mechanics.tree import assemble
+from draisine.model import Model, Pin
+
+Law = Callable[[View, Array], tuple[dict[str, Scalar], Sequence[Scalar]]]
+"""A control law: from what it sees and its own states z to inputs by name and the rates of z."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What is chosen at the nominal configuration: independent speeds, pivots, the sizes of the
+    pivots that the state decides, and the names of the independent speeds.
+    """
+
+    independent: list[int]
+    pivots: list[Pivot]
+    sizes: list[float]
+    names: list[str]
+
+
+class UntraceableLawError(DraisineError, TypeError):
+    """A control law that does something only numbers can do."""
+
+
+def base_rotation(model: Model, q: Array) -> Array:
+    """Return the base's rotation, with the zeros that its group implies."""
+    if model.base == "SE(2)":
+        c, s = 1.0 - 2 * q[3] * q[3], 2 * q[0] * q[3]
+        return array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    if model.base in ("translations", "fixed"):
+        return np.eye(3)
+    return rotation(q)
+
+
+class Derivation:
+    """One mode of one model, traced as far as its programs need."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        model: Model,
+        parameters: dict[str, Expr],
+        nominal: dict[str, float],
+        mode: Mode,
+        law: Law | None = None,
+        states: int = 0,
+        configuration: dict[str, float] | None = None,
+        correction: float | None = None,
+    ) -> None:
+        self.graph, self.model, self.mode = graph, model, mode
+        self.parameters, self.law, self.correction = parameters, law, correction
+        pins = sum(isinstance(c, Pin) for c in model.contacts)
+        sizes = {"t": 1, "q": 4, "p": 3, "r": len(model.joints), "u": 0, "z": states}
+        sizes |= {"w": len(model.inputs), "anchors": 3 * pins}
+        self.symbols = {
+            name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
+            for name, size in sizes.items()
+        }
+        self.point = dict(nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
+        self.point |= {f"{name}[{k}]": 0.0 for name in ("t", "p", "r") for k in range(sizes[name])}
+        self.tree = assemble(model, aligned=model.base == "SE(3)", evaluate=self.evaluate)
+        drawn = quaternion(self.evaluate(list(self.tree.links[0].R.ravel())).reshape(3, 3))
+        self.point |= {f"q[{k}]": float(x) for k, x in enumerate(drawn)}  # the drawing's pose
+        self.point |= configuration or {}
+
+    def evaluate(self, values: Sequence[Scalar]) -> Any:
+        """Return traced values as floats at the nominal configuration and parameters."""
+        return evaluate(values, self.point)
+
+    @cached_property
+    def R(self) -> Array:
+        """The base's rotation."""
+        return base_rotation(self.model, self.symbols["q"])
+
+    @cached_property
+    def found(self) -> projected.Rows:
+        """Geometry, contacts and constraint rows."""
+        return projected.rows(self.tree, self.mode, self.R, self.symbols["r"], self.symbols["p"])
+
+    @cached_property
+    def choice(self) -> Choice:
+        """Independent speeds and pivots, chosen by rank at the nominal configuration."""
+        columns = projected.free_columns(self.tree)
+        found = self.found
+        C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)
+        values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
+        labels = constraints.labels(self.model, self.mode)
+        order = self._preference(columns)
+        independent = projected.choose_speeds(len(columns), values, labels, order)
+        pivots = projected.plan_pivots(self.found, independent, self.evaluate)
+        solver = eliminate(projected.system_matrix(self.found, independent), pivots)
+        moved = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
+        sizes = [float(abs(x)) for x in self.evaluate(moved)]
+        return Choice(independent, pivots, sizes, [self.model.speeds[k] for k in independent])
+
+    @cached_property
+    def moving(self) -> projected.Motion:
+        """All velocities, from the independent speeds."""
+        u, t = self.inputs["u"], self.symbols["t"][0]
+        return projected.motion(self.found, u, t, self.choice.independent, self.choice.pivots)
+
+    @cached_property
+    def inputs(self) -> dict[str, Any]:
+        """The input arrays of every program of this mode, in order: u is as long as chosen."""
+        u = [self.graph.symbol(f"u[{k}]") for k in range(len(self.choice.independent))]
+        self.symbols["u"] = array(u)
+        return {"parameters": list(self.parameters.values())} | self.symbols
+
+    @cached_property
+    def driven(self) -> tuple[Array, Array]:
+        """All inputs (given ones plus those of the law) and the rates of the law's states."""
+        return self._given(self.view())
+
+    @cached_property
+    def reduced(self) -> projected.Reduced:
+        """The reduced dynamics."""
+        found = self.found
+        force = generalised(self.tree, found.geo, found.world, self.driven[0], found.ref)
+        return projected.dynamics(self.moving, force, self.symbols["t"][0], self.model.gravity)
+
+    def _preference(self, columns: list[int]) -> list[int]:
+        """Return the order in which speeds are tried as independent: joints, then angular, then
+        linear velocity.
+        """
+        n = len(self.model.twist)
+        turning = [k for k in range(n) if columns[k] >= 3]
+        return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
+
+    def view(self) -> View:
+        """Return what laws and outputs see."""
+        found, moving = self.found, self.moving
+        return View(
+            self.tree,
+            found.geo,
+            found.world,
+            self.symbols["p"],
+            moving.vel,
+            moving.speeds,
+            found.ref,
+            self.symbols["t"][0],
+        )
+
+    def _given(self, view: View) -> tuple[Array, Array]:
+        """Return all inputs (given ones plus those of the law) and the rates of the law's states."""
+        total = self.symbols["w"]
+        if self.law is None:
+            return total, array([0.0] * len(self.symbols["z"]))
+        names = list(self.model.inputs)
+        try:
+            given, rates = self.law(view, self.symbols["z"])
+        except (TypeError, AttributeError, ValueError) as error:
+            raise UntraceableLawError(str(error)) from error
+        extra: list[Scalar] = [0.0] * len(names)
+        for name, value in given.items():
+            if name not in names:
+                raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
+            extra[names.index(name)] = value
+        if len(list(rates)) != len(self.symbols["z"]):
+            raise ModelError(
+                f"law: it returns {len(list(rates))} rates for {len(self.symbols['z'])} states; say "
+                "how many it has by an attribute `states`."
+            )
+        return total + array(extra), array(list(rates))
+
+    def reconstruct(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
+        """Return qdot and pdot, eq. [reconstruction]."""
+        V, W = speeds[:3], speeds[3:6]
+        qdot = quaternion_rate(q, W)
+        if self.model.base == "SE(2)":
+            half = W[2] / 2
+            qdot = array([-(q[3] * half), 0.0, 0.0, q[0] * half])
+        elif self.model.base in ("translations", "fixed"):
+            qdot = array([0.0] * 4)
+        return qdot, R @ (V - cross(W, ref))
+
+    def gap_rows(self, found: projected.Rows) -> tuple[list[Scalar], list[Array]]:
+        """Return the conditions on the configuration that must stay zero, and their rows.
+
+        A pin in moving ground has none: it holds by its speed alone.
+        """
+        p, t = found.p, self.symbols["t"][0]
+        heights = constraints.gaps(self.tree, found.world, p, found.found)
+        values: list[Scalar] = []
+        rows: list[Array] = []
+        pins = [c for c in self.model.contacts if isinstance(c, Pin)]
+        active = {a.contact.name: a for a in found.active}
+        for k, name in constraints.holonomic_rows(self.mode, self.model):
+            contact = self.model.contacts[k]
+            if isinstance(contact, Pin) and self.model.ground is not None:
+                continue
+            a = active[contact.name]
+            axes = constraints.contact_axes(self.tree, found.geo, found.world, contact, a.at)
+            rows.append(axes[name] @ a.P)
+            if isinstance(contact, Pin):
+                axis = "xyz".index(name)
+                anchor = self.symbols["anchors"][3 * pins.index(contact) + axis]
+                values.append(p[axis] + found.world.R[axis, :] @ a.at.c - anchor)
+            else:
+                values.append(heights[k])
+        for k, joint in enumerate(self.model.joints):
+            if joint.law is not None:
+                rows.append(np.eye(6 + len(self.model.joints))[6 + k])
+                values.append(self.symbols["r"][k] - joint.law(t)[0])
+        return values, rows
+
+    def directions(self, R: Array, speeds: Array) -> dict[str, Any]:
+        """Return the rates of the configuration's symbols for speeds (V at the base's origin, W,
+        rdot).
+        """
+        qdot, pdot = self.reconstruct(R, self.symbols["q"], speeds, np.zeros(3))
+        rates = {"q": qdot, "p": pdot, "r": speeds[6:]}
+        return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}

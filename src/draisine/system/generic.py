@@ -1,0 +1,123 @@
+"""A machine without ground, and each of its wheels on each kind of feature, compiled: what every
+mode on every terrain is made of.
+"""
+
+import json
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from draisine.algebra.trace import Graph
+from draisine.codegen.fingerprint import fingerprint
+from draisine.codegen.program import Program
+from draisine.model import Wheel
+from draisine.system.closed_form import State
+from draisine.system.compiled import Compiled, Floats
+from draisine.system.contact_programs import Meetings, Motion, kinds
+from draisine.system.derivation import Law
+from draisine.system.system import System, versions
+
+
+@dataclass(frozen=True, eq=False)
+class Free:
+    """The free machine: `motion` gives M and F, `meetings[wheel, kind, motion]` a wheel's rows on a
+    feature that is fixed (None) or moves.
+
+    After the wheels the joints are counted on, each with its `stop`. Its state is y = (q, p, r, v,
+    z) in the user's own frame and speeds.
+    """
+
+    system: System
+    states: int
+    motion: Compiled
+    meetings: dict[tuple[int, str, Motion | None], Compiled]
+    programs: dict[str, Program]
+
+    @cached_property
+    def sight(self) -> Compiled:
+        """What a user may ask of a state and its accelerations."""
+        return Compiled(self.programs["sight"], self.system.values, self.system.store)
+
+    @property
+    def joints(self) -> int:
+        """How many joints there are."""
+        return len(self.system.model.joints)
+
+    @property
+    def speeds(self) -> int:
+        """How many speeds there are."""
+        return len(self.system.model.speeds)
+
+    @cached_property
+    def wheels(self) -> tuple[Wheel, ...]:
+        """The wheels in the model's order."""
+        return tuple(c for c in self.system.model.contacts if isinstance(c, Wheel))
+
+    @cached_property
+    def framed(self) -> bool:
+        """Whether the base is a frame that can turn over, not a wheel that rolls."""
+        model = self.system.model
+        carriers = {wheel.body for wheel in self.wheels}
+        return model.base == "SE(3)" and model.bodies[0].name not in carriers
+
+    @cached_property
+    def driven(self) -> Floats:
+        """The columns of v that belong to prescribed joints."""
+        model = self.system.model
+        first = len(model.twist)
+        where = [first + k for k, joint in enumerate(model.joints) if joint.law is not None]
+        return np.array(where, dtype=np.int64)
+
+    def enter(self, state: State, z: Floats) -> Floats:
+        """Return y for a state."""
+        return np.concatenate([state.q, state.p, state.r, state.v, z])
+
+    def leave(self, y: Floats) -> State:
+        """Return the state of y."""
+        a, b = 7 + self.joints, 7 + self.joints + self.speeds
+        return State(y[:4].copy(), y[4:7].copy(), y[7:a].copy(), y[a:b].copy())
+
+
+def free(system: System, law: Law | None = None, motions: tuple[Motion, ...] = ()) -> Free:
+    """Return a system as a free machine; `law` and the motions of obstacles are traced into it."""
+    return system.keep(("free", law, motions), lambda: _make(system, law, motions))
+
+
+def _make(system: System, law: Law | None, motions: tuple[Motion, ...]) -> Free:
+    states = int(getattr(law, "states", 0))
+    graph = Graph()
+    symbols = {name: graph.symbol(name, parameter=True) for name in system.parameters}
+    model = system.vehicle(**symbols, **system.structure)
+    key, stored = None, None
+    if system.store is not None:
+        key = fingerprint(("meetings", model, law, motions, states, system.parameters, versions()))
+        stored = system.store.get(key) if key is not None else None
+    if stored is None:
+        programs = Meetings(graph, model, symbols, system.parameters, law, states, motions).derive()
+        if system.store is not None and key is not None:
+            packed = [[p.name, p.inputs, p.steps, p.outputs, p.fixed] for p in programs.values()]
+            system.store.put(key, json.dumps([list(programs), packed]).encode())
+    else:
+        names, packed = json.loads(stored)
+        programs = {
+            name: Program(p[0], p[1], [tuple(s) for s in p[2]], p[3], p[4])
+            for name, p in zip(names, packed, strict=True)
+        }
+    named: list[tuple[Motion | None, str]] = [(None, "")]
+    named += [(motion, f".{i}") for i, motion in enumerate(motions)]
+    made = {
+        (k, kind, motion): Compiled(
+            programs[f"{wheel.name}.{kind}{suffix}"], system.values, system.store
+        )
+        for k, wheel in enumerate(system.model.contacts)
+        if isinstance(wheel, Wheel)
+        for kind in kinds(wheel)
+        for motion, suffix in named
+    }
+    first = len(system.model.contacts)
+    for k, joint in enumerate(system.model.joints):
+        stop = Compiled(programs[f"{joint.name}.stop"], system.values, system.store)
+        made[first + k, "stop", None] = stop
+    motion = Compiled(programs["motion"], system.values, system.store)
+    return Free(system, states, motion, made, programs)

@@ -1,0 +1,384 @@
+"""The programs of one mode: mechanics on the one side, code on the other.
+
+`rate`: right-hand side of y = (q, p, r, u, z), the pose being that of the inner base frame.
+`observe`: everything a user may ask of a state. `project`: the nearest configuration that keeps the
+contacts closed. `rows`: constraint rows and gaps. `enter`: y for a user's state, and what it breaks.
+`initial`: what can be asked of a state, with derivatives. `frame`: the inner base frame in the
+drawing. `free`: the saddle-point system of any mode. `variation`: the balance of forces, with
+derivatives along a seed.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.lie import cross, quaternion_product
+from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm
+from draisine.algebra.trace import Expr, tangent
+from draisine.codegen.program import Program, trace_program
+from draisine.mechanics import constraints, energy
+from draisine.mechanics.formulations import multiplier, projected
+from draisine.mechanics.kernel import solve_symmetric
+from draisine.mechanics.kinematics import velocities
+from draisine.mechanics.newton_euler import mass_matrix
+from draisine.mechanics.readings import View
+from draisine.mechanics.tree import assemble
+from draisine.model import Model
+from draisine.system.derivation import Derivation, base_rotation
+
+
+def output_names(model: Model) -> list[str]:
+    """Return the names of all outputs: the base's angles, then the model's own."""
+    return ["yaw", "lean", "pitch"] + [o.name for o in model.outputs]
+
+
+def state_names(model: Model) -> list[str]:
+    """Return the names of all that an initial state can be asked for, in the order of the program
+    `initial`.
+    """
+    own = [o.name for o in model.outputs]
+    placed = ["yaw", "lean", "pitch", "x", "y", "z", *(j.name for j in model.joints), *own]
+    rates = [f"{name}_rate" for name in ["yaw", "lean", "pitch", *own]]
+    return [*placed, *rates, *model.speeds]
+
+
+def seen_names(model: Model) -> list[str]:
+    """Return the names of what the program `variation` sees of a state, in its order."""
+    placed, joints = ["yaw", "lean", "pitch", "x", "y", "z"], [j.name for j in model.joints]
+    own = [o.name for o in model.outputs]
+    return [*placed, *joints, *own, *(f"{name}_rate" for name in placed), *model.speeds]
+
+
+def paced_names(model: Model) -> list[str]:
+    """Return the names of the speeds whose rates the program `variation` gives, in its order."""
+    return ["yaw_rate", "lean_rate", "pitch_rate", *model.speeds]
+
+
+def angle_rates(N: Array, left: Array, W: Array, Wdot: Array) -> tuple[list[Scalar], list[Scalar]]:
+    """Return first and second rates of yaw, lean and pitch, from the vertical N, the base's axis to
+    the left, and the angular velocity, all in the base's axes, eq. [angle-rates].
+
+    `W = yaw_rate N + lean_rate ahead + pitch_rate left`; N and left make an angle whose sine is
+    that of the lean.
+    """
+    s, across = N @ left, cross(left, N)
+    c = norm(across)
+    ahead = across / c
+
+    def split(up: Scalar, aside: Scalar) -> tuple[Scalar, Scalar]:
+        return (up - s * aside) / (c * c), (aside - s * up) / (c * c)
+
+    lean = W @ ahead
+    yaw, pitch = split(W @ N, W @ left)
+    yaw2, pitch2 = split(Wdot @ N - c * (pitch * lean), Wdot @ left - c * (yaw * lean))
+    return [yaw, lean, pitch], [yaw2, Wdot @ ahead + c * (yaw * pitch), pitch2]
+
+
+def rate(d: Derivation) -> Program:
+    """Return ydot, and the pivots to watch."""
+    moving, reduced = d.moving, d.reduced
+    speeds = moving.speeds
+    if d.correction is not None:
+        speeds = speeds + _stiff(d, d.correction)
+    qdot, pdot = d.reconstruct(d.R, d.symbols["q"], speeds, d.found.ref)
+    pivots = [x for x in moving.solver.pivot if isinstance(x, Expr) and not x.fixed]
+    rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *d.driven[1]]
+    return _traced("rate", d.inputs, {"rate": rate, "pivots": pivots})
+
+
+def observe(d: Derivation) -> Program:
+    """Return everything a user may ask of a state."""
+    found, moving, reduced = d.found, d.moving, d.reduced
+    tree, world, p = d.tree, found.world, d.symbols["p"]
+    base = tree.links[0]
+    T = projected.user_map(tree, found.ref)
+    moved = projected.map_rate(tree, moving.vel.W[0], moving.refdot)
+    v, vdot = T @ moving.speeds, T @ reduced.vdot + moved
+    columns = projected.free_columns(tree)
+    forces, pushes, torques = _contact_forces(d, found, reduced.multipliers)
+    linear, angular = energy.momenta(tree, found.geo, moving.vel, world, p)
+    view = d.view()
+    outputs = [view.yaw, view.lean, view.pitch]
+    outputs += [o.value(view) for o in d.model.outputs]
+    seed = _seed(d)
+    return _traced(
+        "observe",
+        d.inputs,
+        {
+            "position": p - world.R @ (base.R.T @ base.o),
+            "v": v[columns],
+            "vdot": vdot[columns],
+            "forces": forces,
+            "forces_world": [world.R @ push for push in pushes],
+            "forces_base": [base.R @ push for push in pushes],
+            "law_torques": torques,
+            "points": [p + world.R @ at.c for at, _ in found.found],
+            "gaps": constraints.gaps(tree, world, p, found.found),
+            "kinetic": [energy.kinetic(tree, moving.vel)],
+            "potential": [energy.potential(tree, found.geo, world, p, d.model.gravity)],
+            "momentum": linear,
+            "angular_momentum": angular,
+            "outputs": outputs,
+            "output_rates": tangent(outputs, seed),
+            "inputs": d.driven[0],
+        },
+    )
+
+
+def project(d: Derivation) -> Program:
+    """Return one Newton step of least norm towards closed contacts, and towards a unit
+    quaternion, eq. [projection]; the residual tells how far it began from both.
+    """
+    q, p, r = _unit(d, d.symbols["q"]), d.symbols["p"], d.symbols["r"]
+    R = base_rotation(d.model, q)
+    found = projected.rows(d.tree, d.mode, R, r, p)
+    values, rows = d.gap_rows(found)
+    if rows:
+        columns = projected.free_columns(d.tree)
+        J = array([list(row[columns]) for row in rows])
+        x = -(J.T @ solve_symmetric(J @ J.T, array(values)))
+        step = projected.spread(d.tree, x)
+        dq, dp = d.reconstruct(R, q, step, found.ref)
+        q, p, r = _unit(d, q + dq), p + dp, r + step[6:]
+    wheels = [a for a in found.active if a.touch is not None and not is_zero(a.touch.ring)]
+    headings = [_heading(d, found, a) for a in wheels]  # a ball has none
+    length = [_length(d, d.symbols["q"]) - 1.0]
+    settled = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
+    return _traced("project", d.inputs, settled)
+
+
+def initial(d: Derivation) -> Program:
+    """Return all that can be asked of a state, with its derivatives by configuration and by
+    speeds.
+
+    The speeds here are all that the base's group leaves free (inner frame, V at the base's
+    origin), constrained or not.
+    """
+    tree, found, R = d.tree, d.found, d.R
+    columns = projected.free_columns(tree)
+    s = array([d.graph.symbol(f"s[{k}]") for k in range(len(columns))])
+    speeds = projected.spread(tree, s)
+    zero = np.zeros(3)
+    vel = velocities(tree, found.geo, speeds[:3], speeds[3:6], speeds[6:], zero)
+    t, p = d.symbols["t"][0], d.symbols["p"]
+    view = View(tree, found.geo, found.world, p, vel, speeds, zero, t)
+    base = tree.links[0]
+    angles = [view.yaw, view.lean, view.pitch]
+    places = [*(p - found.world.R @ (base.R.T @ base.o)), *d.symbols["r"]]
+    v = projected.user_map(tree, zero) @ speeds
+    own = [o.value(view) for o in d.model.outputs]
+    values = [*angles, *places, *own]
+    along = d.directions(R, speeds)
+    rates = tangent([*angles, *own], along)
+    values += [*rates, *v[columns]]
+    conditions, _ = d.gap_rows(found)
+    asked = [*values, *conditions]
+    by_pose = [tangent(asked, d.directions(R, projected.spread(tree, e))) for e in np.eye(len(s))]
+    by_speed = [tangent(values, {f"s[{k}]": 1.0}) for k in range(len(s))]
+    inputs: dict[str, Any] = {"parameters": list(d.parameters.values())}
+    inputs |= {name: d.symbols[name] for name in ("t", "q", "p", "r", "anchors")} | {"s": s}
+    outputs = {"values": values, "conditions": conditions}
+    outputs |= {"by_pose": [x for row in by_pose for x in row]}
+    outputs |= {"by_speed": [x for row in by_speed for x in row]}
+    return _traced("initial", inputs, outputs)
+
+
+def rows(d: Derivation) -> Program:
+    """Return the rows `C v = b`, the reference point, the conditions and all gaps."""
+    found = d.found
+    values, _ = d.gap_rows(found)
+    b = constraints.velocity_targets(
+        d.tree, found.geo, found.world, found.active, found.p, d.symbols["t"][0]
+    )
+    heights = constraints.gaps(d.tree, found.world, d.symbols["p"], found.found)
+    outputs = {"C": found.C, "b": b, "ref": found.ref, "conditions": values, "gaps": heights}
+    return _traced("rows", d.inputs, outputs)
+
+
+def enter(d: Derivation) -> Program:
+    """Return y for the user's pose, shape and speeds, all inner speeds, and what they leave of
+    the rows `C v = b` and of the conditions on the configuration.
+
+    `turn` is the quaternion of the inner base frame in the drawing.
+    """
+    tree, base, t, r = d.tree, d.tree.links[0], d.symbols["t"], d.symbols["r"]
+    columns = projected.free_columns(tree)
+    sizes = {"q": 4, "p": 3, "v": len(columns), "turn": 4}
+    user = {
+        name: array([d.graph.symbol(f"user {name}[{k}]") for k in range(size)])
+        for name, size in sizes.items()
+    }
+    q = quaternion_product(user["q"], user["turn"])
+    R = base_rotation(d.model, q)
+    p = user["p"] + R @ (base.R.T @ base.o)
+    found = projected.rows(tree, d.mode, R, r, p)
+    whole = projected.spread(tree, user["v"])
+    W = base.R.T @ whole[3:6]
+    V = base.R.T @ (whole[:3] + cross(whole[3:6], base.o)) + cross(W, found.ref)
+    speeds = np.concatenate([V, W, whole[6:]])
+    b = constraints.velocity_targets(tree, found.geo, found.world, found.active, p, t[0])
+    inputs: dict[str, Any] = {"parameters": list(d.parameters.values()), "t": t}
+    inputs |= {"q": user["q"], "p": user["p"], "r": r, "v": user["v"], "turn": user["turn"]}
+    inputs |= {"anchors": d.symbols["anchors"]}
+    outputs: dict[str, Any] = {
+        "y": [*q, *p, *r, *speeds[columns][d.choice.independent]],
+        "speeds": speeds,
+        "broken": found.C @ speeds - b,
+        "conditions": d.gap_rows(found)[0],
+    }
+    return _traced("enter", inputs, outputs)
+
+
+def frame(d: Derivation) -> Program:
+    """Return axes and origin of the inner base frame in the drawing."""
+    base = d.tree.links[0]
+    return _traced("frame", d.inputs, {"R": base.R, "o": base.o})
+
+
+def free(d: Derivation) -> Program:
+    """Return the saddle-point system of every mode, in the user's own speeds."""
+    model, s = d.model, dict(d.symbols)
+    for name in ("q", "p"):  # the user's pose, not the inner frame's
+        s[name] = array([d.graph.symbol(f"user {name}[{k}]") for k in range(len(s[name]))])
+    tree = assemble(model, aligned=False, evaluate=d.evaluate)
+    columns = projected.free_columns(tree)
+    v = array([d.graph.symbol(f"v[{k}]") for k in range(len(columns))])
+    speeds = projected.spread(tree, v)
+    R = base_rotation(model, s["q"])
+    found = multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"], s["t"][0])
+    driven = constraints.prescribed(model)
+    laws = [law(s["t"][0]) for j in model.joints if (law := j.law) is not None]
+    eye = np.eye(6 + len(model.joints))
+    C = np.vstack([found.C, *[eye[6 + k : 7 + k] for k in driven]])[:, columns]
+    c = [*found.c, *[law[2] for law in laws]]
+    inputs: dict[str, Any] = {"parameters": list(d.parameters.values())}
+    inputs |= {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"]}
+    outputs = {"M": found.M[np.ix_(columns, columns)], "F": found.F[columns], "C": C, "c": c}
+    outputs |= {"b": [0.0] * len(found.c) + [law[1] for law in laws], "gaps": found.gaps}
+    return _traced("free", inputs, outputs)
+
+
+def variation(d: Derivation) -> Program:
+    """Return `M udot = f`, all that is seen of a state and how its speeds change, each with its
+    derivative along a seed, eq. [variation].
+
+    The seed is a displacement dx of the configuration (like speeds: V at the base's origin, W,
+    rdot, in the inner frame), and dt, du, dz, dw.
+    """
+    tree, s, found, moving = d.tree, d.symbols, d.found, d.moving
+    H, columns = moving.H, projected.free_columns(tree)
+    M = mass_matrix(tree, found.geo, found.ref)
+    mass = H.T @ M[np.ix_(columns, columns)] @ H
+    V, W = moving.speeds[:3], moving.speeds[3:6]
+    speeds = np.concatenate([V - cross(W, found.ref), moving.speeds[3:]])
+    view, base = d.view(), tree.links[0]
+    angles = [view.yaw, view.lean, view.pitch]
+    placed = [*angles, *(s["p"] - found.world.R @ (base.R.T @ base.o))]
+    own = [o.value(view) for o in d.model.outputs]
+    turns, turned = angle_rates(found.world.up[0], base.R[1], W, d.reduced.vdot[3:6])
+    rates = [*turns, *tangent(placed[3:], d.directions(d.R, speeds))]
+    T = projected.user_map(tree, found.ref)
+    moved = projected.map_rate(tree, W, moving.refdot)
+    v, vdot = T @ moving.speeds, T @ d.reduced.vdot + moved
+    values: dict[str, list[Scalar]] = {
+        "force": list(mass @ d.reduced.udot),  # numbered as what udot was solved from
+        "zdot": list(d.driven[1]),
+        "conditions": d.gap_rows(found)[0],
+        "seen": [*placed, *s["r"], *own, *rates, *v[columns]],
+        "paced": [*turned, *vdot[columns]],
+    }
+    sizes = {"dt": 1, "dx": len(columns)} | {f"d{name}": len(s[name]) for name in "uzw"}
+    seeds = {
+        name: array([d.graph.symbol(f"{name}[{k}]") for k in range(size)])
+        for name, size in sizes.items()
+    }
+    seed = d.directions(d.R, projected.spread(tree, seeds["dx"]))
+    seed |= {f"{n[1]}[{k}]": x for n in sizes if n != "dx" for k, x in enumerate(seeds[n])}
+    changes = iter(tangent([x for xs in values.values() for x in xs], seed))
+    outputs = {"mass": list(mass.ravel())} | values
+    outputs |= {f"d{name}": [next(changes) for _ in xs] for name, xs in values.items()}
+    inputs: dict[str, Any] = {"parameters": list(d.parameters.values())} | dict(s) | seeds
+    return _traced("variation", inputs, outputs)
+
+
+def _heading(d: Derivation, found: projected.Rows, a: constraints.Active) -> Array:
+    """Return where a wheel heads in the ground, before projection; of any length."""
+    assert a.touch is not None
+    axle = found.geo.R0[a.at.link] @ a.touch.axle
+    ahead = (found.world.R @ cross(axle, found.world.up[0]))[:2]
+    return ahead if is_zero(a.touch.crown) else a.touch.ring * ahead  # a ball has none
+
+
+def _unit(d: Derivation, q: Array) -> Array:
+    """Return q by one Newton step nearer to unit length: near it, the error is squared."""
+    return q * (1.5 - 0.5 * _length(d, q))
+
+
+def _length(d: Derivation, q: Array) -> Scalar:
+    """Return the square of q's length, as far as the base can turn at all."""
+    if d.model.base == "SE(2)":
+        return q[0] * q[0] + q[3] * q[3]
+    return 1.0 if d.model.base in ("translations", "fixed") else q @ q
+
+
+def _stiff(d: Derivation, epsilon: float) -> Array:
+    """Return what (2.41) adds to the speeds: contacts after the first are pulled to its height
+    ten times as hard.
+    """
+    values, rows = d.gap_rows(d.found)
+    total = array([0.0] * (6 + len(d.model.joints)))
+    for k, (value, row) in enumerate(zip(values, rows, strict=True)):
+        if k:
+            value, row = value - values[0], row - rows[0]
+        total = total - row * ((10.0 if k else 1.0) / epsilon * value)
+    return total
+
+
+def _seed(d: Derivation) -> dict[str, Any]:
+    """Return the rate of every state symbol, for derivatives along the motion."""
+    moving, reduced = d.moving, d.reduced
+    qdot, pdot = d.reconstruct(d.R, d.symbols["q"], moving.speeds, d.found.ref)
+    rates: dict[str, Any] = {"q": qdot, "p": pdot, "r": moving.speeds[6:]}
+    rates |= {"u": reduced.udot, "t": [1.0]}
+    return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
+
+
+def _contact_forces(
+    d: Derivation, found: projected.Rows, lam: Array
+) -> tuple[Array, list[Array], Array]:
+    """Return the ground's force on each contact in its own axes and in the inner base's, and
+    the torques of laws.
+    """
+    forces: list[list[Scalar]] = []
+    pushes: list[Array] = []
+    active = {a.contact.name: a for a in found.active}
+    at = 0
+    for contact in d.model.contacts:
+        a = active.get(contact.name)
+        if a is None:
+            forces.append([0.0] * 3)
+            pushes.append(np.zeros(3))
+            continue
+        part = lam[at : at + len(a.names)]
+        at += len(a.names)
+        axes = constraints.contact_axes(d.tree, found.geo, found.world, contact, a.at)
+        push = array([*part, *[0.0] * (3 - len(part))])
+        if not a.holds_all:
+            push = sum((x * axes[n] for x, n in zip(part, a.names, strict=True)), np.zeros(3))
+        forces.append([axis @ push for axis in axes.values()])
+        pushes.append(push)
+    return array(forces), pushes, lam[at:]
+
+
+def _traced(name: str, inputs: dict[str, Any], outputs: dict[str, Any]) -> Program:
+    """Return the program from arrays of symbols to arrays of traced values."""
+    flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
+    return trace_program(name, inputs, flat)
+
+
+PROGRAMS: dict[str, Callable[[Derivation], Program]] = {
+    made.__name__: made
+    for made in (rate, observe, project, initial, rows, enter, frame, free, variation)
+}
+"""The programs by name."""

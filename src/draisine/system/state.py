@@ -1,0 +1,302 @@
+"""Consistent states from what people know: values of outputs, joints and speeds by name.
+
+What is asked for, and what the contacts demand, is satisfied; of the rest as much as possible stays
+as in the drawing and at rest (joints first, then place and heading, then lean, pitch and height).
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from draisine.algebra.lie import quaternion_rate, rotation
+from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.mechanics import constraints
+from draisine.mechanics.kinematics import geometry
+from draisine.mechanics.tree import assemble
+from draisine.model import Wheel
+from draisine.system.closed_form import Machine, State
+from draisine.system.compiled import Floats
+from draisine.system.mode_programs import state_names
+from draisine.system.system import System
+
+PLACED = ("x", "y", "yaw", "lean", "pitch", "z")
+TURNED = ("Wx", "Wy", "Wz", "Vx", "Vy", "Vz")
+
+
+def state(
+    system: System,
+    *,
+    mode: Mapping[str, str] | None = None,
+    t: float = 0.0,
+    **asked: float,
+) -> State:
+    """Return the state in which everything asked for is so: outputs, joints, speeds by name.
+
+    >>> from draisine.system.system import compile
+    >>> bicycle = compile("whipple")
+    >>> leaning = state(bicycle, lean=0.2, steer=0.1, forward_speed=5.0)
+    """
+    return consistent_state(system.machine(mode), asked, t)
+
+
+def consistent_state(machine: Machine, asked: Mapping[str, float], t: float = 0.0) -> State:
+    """Return the state in which everything asked for is so, by Newton's method for the pose, then
+    linearly for the speeds.
+
+    Angles far from the drawing are approached in steps. What cannot be is a `ConfigurationError`.
+    """
+    names = state_names(machine.system.model)
+    for name, value in asked.items():
+        if name not in names:
+            raise ParameterError(
+                f"initial state: nothing is called {name!r}. {did_you_mean(name, names)}"
+            )
+        if not np.isfinite(value):
+            raise ParameterError(f"initial state: {name} = {value} is not a finite number.")
+    pose = Configuration(machine, t)
+    pose.targets = {name: float(v) for name, v in asked.items() if name not in pose.fast}
+    turned = [abs(v) for name, v in pose.targets.items() if name not in pose.far]
+    steps = max(1, int(np.ceil(max(turned, default=0.0) / 0.1)))
+    for k in range(1, min(steps, 200) + 1):
+        pose.approach(k / min(steps, 200))
+    s = pose.speeds(asked)
+    q, p = machine.user_pose(pose.q, pose.p)
+    flat = _flat_wheel(machine, q, pose.r)
+    if flat is not None:
+        raise ConfigurationError(f"the wheel {flat!r} would lie flat. Ask for less lean.")
+    return State(q if q[0] >= 0 else -q, p, pose.r, _user_speeds(machine, s))
+
+
+def _flat_wheel(machine: Machine, q: Floats, r: Floats) -> str | None:
+    """Return a closed wheel whose axle is along the ground's normal, if there is one."""
+    tree = assemble(machine.system.model)
+    geo = geometry(tree, r)
+    world = constraints.ground(tree, geo, rotation(q))
+    for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
+        if isinstance(contact, Wheel) and status != "open" and contact.crown != contact.radius:
+            up = world.up[tree.place[contact.body][0]]
+            if abs(up @ tree.direction(contact.body, contact.axle)) > 1 - 1e-9:
+                return name
+    return None
+
+
+class Configuration:
+    """A configuration of a machine (inner pose q, p and shape r), on its way to what is asked of it."""
+
+    def __init__(self, machine: Machine, t: float = 0.0) -> None:
+        self.machine, self.t = machine, t
+        model = machine.system.model
+        self.names = state_names(model)
+        self.columns = len(machine.columns)
+        self.q, self.p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
+        self.r = np.array([joint.law(t)[0] if joint.law else 0.0 for joint in model.joints], float)
+        tree = assemble(model)
+        spinning = {rotor.joint for link in tree.links for rotor in link.rotors}
+        order = sorted(range(len(model.joints)), key=lambda k: k in spinning)
+        self.joints = [model.joints[k].name for k in order]
+        self.soft = [*self.joints, *PLACED]
+        self.far = {"x", "y", "z", *(model.joints[k].name for k in spinning)}
+        self._turning = [
+            i for i, k in enumerate(machine.columns) if k >= 3 and k - 6 not in spinning
+        ]
+        self.start = dict(zip(self.names, self.look()["values"], strict=True))
+        moving = self.by_speed()
+        self.fast = {name for name, row in zip(self.names, moving, strict=True) if np.any(row)}
+        self.targets: dict[str, float] = {}
+
+    def look(self, s: Floats | None = None) -> dict[str, Floats]:
+        """Return what the program `initial` tells of the present configuration."""
+        speeds = np.zeros(self.columns) if s is None else s
+        anchors = np.zeros(self.machine.initial.inputs["anchors"])
+        if len(anchors) and self.machine.system.model.ground is None:
+            first = self.machine.initial(t=[self.t], q=self.q, p=self.p, r=self.r, s=speeds)
+            anchors = self._pinned(first)
+        return self.machine.initial(
+            t=[self.t], q=self.q, p=self.p, r=self.r, s=speeds, anchors=anchors
+        )
+
+    def _pinned(self, out: dict[str, Floats]) -> Floats:
+        """Return anchors where the pins are: grips hold wherever the machine is put."""
+        model, mode = self.machine.system.model, self.machine.mode
+        rows = constraints.holonomic_rows(mode, model)
+        pins = [k for k, c in enumerate(model.contacts) if hasattr(c, "axes")]
+        anchors = np.zeros(3 * len(pins))
+        for value, (k, name) in zip(out["conditions"], rows, strict=False):
+            if k in pins:
+                anchors[3 * pins.index(k) + "xyz".index(name)] = value
+        return anchors
+
+    def by_speed(self) -> Floats:
+        """Return d values / d speeds."""
+        rng = np.random.default_rng(1)
+        out = self.look(rng.normal(size=self.columns))
+        return out["by_speed"].reshape(self.columns, -1).T
+
+    def approach(self, part: float) -> None:
+        """Bring the configuration to the given part of the way from the drawing to the targets."""
+        goal = {
+            name: self.start[name] + part * (v - self.start[name])
+            for name, v in self.targets.items()
+        }
+        for _ in range(60):
+            out = self.look()
+            values = dict(zip(self.names, out["values"], strict=True))
+            jacobian = out["by_pose"].reshape(self.columns, -1).T
+            pinned = self._grips()
+            hard = [
+                (x, row)
+                for k, (x, row) in enumerate(
+                    zip(out["conditions"], jacobian[len(self.names) :], strict=True)
+                )
+                if k not in pinned
+            ]
+            hard += [
+                (_wrap(name, values[name] - x), jacobian[self.names.index(name)])
+                for name, x in goal.items()
+            ]
+            soft = [
+                (_wrap(name, values[name] - self.start[name]), jacobian[self.names.index(name)])
+                for name in self.soft
+                if name not in goal
+            ]
+            rows, residual = _independent(hard, soft, self.columns)
+            step = (
+                -np.linalg.lstsq(rows, residual, rcond=None)[0]
+                if len(rows)
+                else np.zeros(self.columns)
+            )
+            wrong = max((abs(x) for x, _ in hard), default=0.0)
+            if np.abs(step).max(initial=0.0) < 1e-15 or (
+                wrong < 1e-15 and np.abs(residual).max(initial=0.0) < 1e-15
+            ):
+                break
+            turn = np.abs(step[self._turning]).max(initial=0.0)
+            self._move(step * min(1.0, 0.3 / max(turn, 1e-300)))
+        out = self.look()
+        values = dict(zip(self.names, out["values"], strict=True))
+        worst = max((abs(_wrap(n, values[n] - x)) for n, x in goal.items()), default=0.0)
+        worst = max(
+            worst, float(np.abs(np.delete(out["conditions"], self._grips())).max(initial=0.0))
+        )
+        if not worst < 1e-11:
+            wanted = (
+                ", ".join(f"{n} = {x:.6g}" for n, x in self.targets.items()) or "closed contacts"
+            )
+            raise ConfigurationError(
+                f"no configuration has {wanted} with the contacts {dict(self.machine.mode)}: "
+                f"an error of {worst:.3g} remains. Ask for less, or open a contact."
+            )
+
+    def values(self) -> dict[str, float]:
+        """Return all that is known of the configuration at rest, by name."""
+        return dict(zip(self.names, map(float, self.look()["values"]), strict=True))
+
+    def speeds(self, asked: Mapping[str, float]) -> Floats:
+        """Return the inner speeds (V at the base's origin, free ones only) in which all that is
+        asked of speeds is so.
+        """
+        machine = self.machine
+        model, columns = machine.system.model, machine.columns
+        found = machine.rows(t=[self.t], q=self.q, p=self.p, r=self.r)
+        C = found["C"].reshape(-1, 6 + len(model.joints))
+        shifted = C.copy()
+        ref = found["ref"]
+        for row in shifted:
+            row[3:6] += np.cross(ref, row[:3])
+        out = self.look()
+        rows = out["by_speed"].reshape(len(columns), -1).T
+        names = self.names
+        hard = [(-b, row[columns]) for b, row in zip(found["b"], shifted, strict=True)]
+        for name, value in asked.items():
+            if name in self.fast:
+                k = names.index(name)
+                hard.append((float(out["values"][k]) - value, rows[k]))
+        settled = [f"{name}_rate" for name in self.joints]
+        tree = assemble(model)
+        spinning = {model.joints[rotor.joint].name for link in tree.links for rotor in link.rotors}
+        firm = [n for n, j in zip(settled, self.joints, strict=True) if j not in spinning]
+        loose = [n for n, j in zip(settled, self.joints, strict=True) if j in spinning]
+        order = [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in names]
+        soft = [(0.0, rows[names.index(n)]) for n in order if n not in asked]
+        A, residual = _independent(hard, soft, len(columns))
+        s = -_solved(A, residual) if len(A) else np.zeros(len(columns))
+        wrong = np.abs(A[: len(hard)] @ s + residual[: len(hard)]).max(initial=0.0)
+        if wrong > 1e-9 * max(1.0, float(np.abs(residual).max(initial=0.0))):
+            wanted = ", ".join(f"{n} = {asked[n]:.6g}" for n in asked if n in self.fast)
+            raise ConfigurationError(
+                f"no speeds have {wanted or 'the prescribed rates'} with the contacts {dict(machine.mode)}; "
+                "they contradict each other."
+            )
+        return s
+
+    def _grips(self) -> list[int]:
+        model = self.machine.system.model
+        if model.ground is not None:
+            return []
+        rows = constraints.holonomic_rows(self.machine.mode, model)
+        return [i for i, (_, name) in enumerate(rows) if name in "xyz"]
+
+    def _move(self, step: Floats) -> None:
+        model = self.machine.system.model
+        whole = np.zeros(6 + len(model.joints))
+        whole[self.machine.columns] = step
+        R = rotation(self.q)
+        self.p = self.p + R @ whole[:3]
+        q = self.q + quaternion_rate(self.q, whole[3:6])
+        self.q = q / np.linalg.norm(q)
+        self.r = self.r + whole[6:]
+
+
+def _solved(A: Floats, b: Floats) -> Floats:
+    """Return the solution of A x = b, of least squares where A is not square and regular.
+
+    Elimination leaves what is zero by symmetry exactly zero; orthogonal transformations do not.
+    """
+    if A.shape[0] == A.shape[1]:
+        try:
+            x = np.linalg.solve(A, b)
+            if np.abs(A @ x - b).max() <= 1e-12 * max(1.0, np.abs(b).max()):
+                return x
+        except np.linalg.LinAlgError:
+            pass
+    return np.linalg.lstsq(A, b, rcond=None)[0]
+
+
+def _wrap(name: str, x: float) -> float:
+    """Return a difference of headings without whole turns."""
+    return float((x + np.pi) % (2 * np.pi) - np.pi) if name == "yaw" else float(x)
+
+
+def _independent(
+    hard: list[tuple[float, Floats]], soft: list[tuple[float, Floats]], columns: int
+) -> tuple[Floats, Floats]:
+    """Return all hard equations, and of the soft ones those that are independent of what stands
+    before them.
+    """
+    basis: list[Floats] = []
+    rows, residual = [], []
+    for k, (x, row) in enumerate([*hard, *soft]):
+        size = float(np.linalg.norm(row))
+        left = row / size if size > 1e-12 else np.zeros_like(row)
+        for _ in range(2):
+            for b in basis:
+                left = left - (b @ left) * b
+        rest = float(np.linalg.norm(left))
+        if k >= len(hard) and (rest < 1e-3 or len(basis) == columns):
+            continue
+        if rest > 1e-9:
+            basis.append(left / rest)
+        rows.append(row)
+        residual.append(x)
+    return np.array(rows).reshape(len(rows), columns), np.array(residual)
+
+
+def _user_speeds(machine: Machine, s: Floats) -> Floats:
+    """Return v for inner speeds with V at the inner base origin."""
+    A, o = machine.frame
+    whole = np.zeros(6 + len(machine.system.model.joints))
+    whole[machine.columns] = s
+    W = A @ whole[3:6]
+    whole[:3] = A @ whole[:3] - np.cross(W, o)
+    whole[3:6] = W
+    return whole[machine.columns]

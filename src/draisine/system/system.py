@@ -1,0 +1,280 @@
+"""Vehicles with their parameters: derive once, run many times."""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from pathlib import Path
+from types import UnionType
+from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from draisine.algebra.trace import Expr, Graph
+from draisine.codegen.cache import Store
+from draisine.codegen.fingerprint import fingerprint
+from draisine.errors import ModelError, ParameterError, did_you_mean
+from draisine.mechanics import constraints
+from draisine.mechanics.constraints import Mode, mode_of
+from draisine.mechanics.formulations import multiplier
+from draisine.model import Model
+from draisine.registry import find
+from draisine.system.closed_form import PIVOT_FLOOR, Machine, State
+from draisine.system.compiled import Derived, Floats
+from draisine.system.derivation import Derivation, Law
+from draisine.system.mode_programs import output_names
+
+
+@dataclass(frozen=True)
+class System:
+    """A vehicle with its parameters, ready to run.
+
+    >>> bicycle = compile("whipple")
+    >>> heavier = bicycle.with_parameters(mB=100.0)     # no new derivation, no new compilation
+    """
+
+    vehicle: Callable[..., Model]
+    parameters: dict[str, float]
+    structure: dict[str, Any]
+    store: Store | None = field(default=None, repr=False)
+    _derived: dict[Any, Derived] = field(default_factory=dict, repr=False)
+    _machines: dict[Any, Machine] = field(default_factory=dict, repr=False)
+    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def model(self) -> Model:
+        """The model with numbers in it, checked."""
+        return self.vehicle(**self.parameters, **self.structure)
+
+    @cached_property
+    def values(self) -> Floats:
+        """The parameters in order."""
+        return np.array(list(self.parameters.values()), dtype=float)
+
+    def with_parameters(self, **changes: float) -> "System":
+        """Return the same machine with other parameters."""
+        changed = replace(
+            self,
+            parameters=self.parameters | _checked(self.parameters, changes),
+            _machines={},
+            _kept={},
+        )
+        changed.model  # noqa: B018 - checks the drawing
+        return changed
+
+    def __reduce__(self) -> Any:
+        return System, (self.vehicle, self.parameters, self.structure, self.store)
+
+    def mode(self, statuses: Mapping[str, str] | None = None) -> Mode:
+        """Return the mode that the given statuses make; all other contacts are closed."""
+        return mode_of(self.model, statuses)
+
+    def machine(
+        self,
+        mode: Mapping[str, str] | Mode | None = None,
+        law: Law | None = None,
+        states: int = 0,
+        correction: float | None = None,
+        configuration: tuple[Floats, Floats] | None = None,
+    ) -> Machine:
+        """Return one mode, derived and compiled; `law` is traced into it, with `states` states of
+        its own.
+
+        `configuration` (inner quaternion, shape) is where the pivots are chosen; the drawing by
+        default.
+        """
+        statuses = self.mode(dict(mode) if mode is not None else None)
+        around = None if configuration is None else tuple(map(tuple, configuration))
+        key = (statuses, _told(law), states, correction, around)
+        if key not in self._machines:
+            task = (statuses, law, states, correction, configuration)
+            if key not in self._derived:
+                self._derived[key] = self._derive(*task)
+            machine = Machine(self, statuses, self._derived[key], states, task)
+            if not machine.sound():
+                machine = Machine(self, statuses, self._derive(*task), states, task)
+            self._machines[key] = machine
+        return self._machines[key]
+
+    def charts(
+        self,
+        mode: Mapping[str, str] | Mode | None,
+        law: Law | None,
+        states: int,
+        correction: float | None,
+    ) -> list[Machine]:
+        """Return the machines of a mode and law derived so far, wherever their pivots were chosen."""
+        statuses = self.mode(dict(mode) if mode is not None else None)
+        wanted = (statuses, _told(law), states, correction)
+        known = [key[-1] for key in self._derived if key[:-1] == wanted]
+        return [self.machine(mode, law, states, correction, around) for around in known]
+
+    def _derive(
+        self,
+        mode: Mode,
+        law: Law | None,
+        states: int,
+        correction: float | None,
+        at: tuple[Floats, Floats] | None,
+    ) -> "Derived":
+        configuration = None
+        if at is not None:
+            configuration = {f"q[{k}]": float(x) for k, x in enumerate(at[0])}
+            configuration |= {f"r[{k}]": float(x) for k, x in enumerate(at[1])}
+
+        def traced() -> tuple[Graph, dict[str, Expr], Model]:
+            graph = Graph()
+            symbols = {name: graph.symbol(name, parameter=True) for name in self.parameters}
+            return graph, symbols, self.vehicle(**symbols, **self.structure)
+
+        def derivation() -> Derivation:
+            graph, symbols, model = traced()
+            return Derivation(
+                graph, model, symbols, self.parameters, mode, law, states, configuration, correction
+            )
+
+        task = (mode, law, states, correction, configuration, self.parameters, versions())
+        key = fingerprint((traced()[2], *task))
+        kept = self.store if key is not None else None
+        return Derived(derivation, self.parameters, kept, key or "")
+
+    def keep(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what `make` makes, made once for this set of parameters."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        return self._kept[key]
+
+    def accelerate(
+        self,
+        state: State,
+        inputs: Mapping[str, float] | None = None,
+        mode: Mapping[str, str] | Mode | None = None,
+        t: float = 0.0,
+        formulation: str = "multiplier",
+        tolerance: float = 1e-8,
+    ) -> tuple[Floats, Floats]:
+        """Return vdot and the multipliers of the mode's rows (contact forces, torques of laws).
+
+        "multiplier" solves the saddle-point system; "projected" takes the closed form and, where one
+        of its pivots degenerates, an orthogonal basis of the kernel instead; the others are
+        independent derivations, in plain Python, for the mode with all contacts closed; they give
+        contact forces only. `tolerance` is how far the state may break the constraints.
+        """
+        machine = self.machine(mode)
+        w = self.inputs(inputs)
+        model, n = self.model, len(state.v)
+        switched = multiplier.active_rows(model, machine.mode)
+        if formulation == "projected":
+            y = machine.enter(state, t, tolerance=tolerance)
+            if machine.least_pivot(y, t) > PIVOT_FLOOR:
+                seen = machine.look(y, t, w)
+                return seen["vdot"], np.concatenate([seen["forces"][switched], seen["law_torques"]])
+        elif formulation != "multiplier":
+            module: Any = find("formulation", formulation)
+            known = inspect.signature(module.accelerations).parameters
+            options = {"tolerance": tolerance} if "tolerance" in known else {}
+            key = (formulation, tolerance)
+            other = self.keep(key, lambda: module.accelerations(model, **options))
+            vdot, forces = other(t, state, w)
+            return vdot, np.ravel(forces)[switched]
+        out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
+        rows = [*switched, *range(3 * len(model.contacts), len(out["c"]))]
+        M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
+        if formulation == "projected":
+            return multiplier.nullspace(M, out["F"], C, out["c"][rows])
+        labels = constraints.labels(model, machine.mode)
+        return multiplier.saddle_point(M, out["F"], C, out["c"][rows], labels, model.speeds)
+
+    def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
+        """Return inputs by name as a vector, zero where not named."""
+        names = list(self.model.inputs)
+        out = np.zeros(len(names))
+        for name, value in (named or {}).items():
+            if name not in names:
+                raise ParameterError(f"no input {name!r}. {did_you_mean(name, names)}")
+            out[names.index(name)] = value
+        return out
+
+    @property
+    def outputs(self) -> list[str]:
+        """The names of the outputs."""
+        return output_names(self.model)
+
+
+def _told(law: Law | None) -> Any:
+    """Return what tells a law from others: its content, so that a changed one is traced anew; a law
+    whose content cannot be told is never taken for one seen before.
+    """
+    return None if law is None else fingerprint(law) or object()
+
+
+def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:
+    out = {}
+    for name, value in changes.items():
+        if name not in known:
+            raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, known)}")
+        try:
+            out[name] = float(value)
+        except (TypeError, ValueError):
+            raise ParameterError(f"parameter {name}: {value!r} is not a number.") from None
+        if not np.isfinite(out[name]):
+            raise ParameterError(f"parameter {name}: {value!r} is not finite.")
+    return out
+
+
+def compile(
+    vehicle: str | Callable[..., Model], *, store: Store | None = None, **arguments: Any
+) -> System:
+    """Return a vehicle (a function, or the name of one) as a system: `float` arguments become
+    parameters that can change, others decide the structure.
+
+    An argument annotated `float | None` decides the structure while it is None, and is a parameter
+    once it has a value.
+    """
+    if isinstance(vehicle, str):
+        own = vehicle.rpartition(":")[2]
+        vehicle = cast(Callable[..., Model], getattr(find("vehicle", vehicle), own))
+    signature = inspect.signature(vehicle)
+    hints = get_type_hints(vehicle)
+    for name in arguments:
+        if name not in signature.parameters:
+            raise ParameterError(
+                f"{vehicle.__name__} has no parameter {name!r}. {did_you_mean(name, signature.parameters)}"
+            )
+    parameters: dict[str, float] = {}
+    structure: dict[str, Any] = {}
+    for name, parameter in signature.parameters.items():
+        value = arguments.get(name, parameter.default)
+        hint = hints.get(name)
+        if get_origin(hint) is Literal and value not in get_args(hint):
+            known = [str(choice) for choice in get_args(hint)]
+            raise ParameterError(
+                f"{vehicle.__name__}: {name} = {value!r}. {did_you_mean(str(value), known)}"
+            )
+        numeric = hint is float or (
+            isinstance(hint, UnionType) and float in get_args(hint) and value is not None
+        )
+        if numeric:
+            parameters |= _checked({name: 0.0}, {name: value})
+        else:
+            structure[name] = value
+    system = System(vehicle, parameters, structure, Store() if store is None else store)
+    if not system.model.speeds:
+        raise ModelError("nothing can move: the base is fixed and there are no joints.")
+    return system
+
+
+@cache
+def versions() -> str:
+    """Return a digest of the code that derivations depend on."""
+    root = Path(__file__).parents[1]
+    digest = hashlib.sha256()
+    for room in _DERIVING:
+        for path in sorted((root / room).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+_DERIVING = ("algebra", "model", "mechanics", "codegen", "control", "vehicles", "system")
+"""The rooms whose code decides what a derivation gives."""

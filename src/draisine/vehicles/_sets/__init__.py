@@ -1,0 +1,155 @@
+"""Published parameter sets of the vehicles, as data: one folder per vehicle, one TOML file per set.
+
+A file holds `title`, the table `source` (`citation`, `doi`, `note`; an empty doi means that there
+is none) and the table `values` in SI units. `form` says in which published form the values stand,
+where a vehicle has more than one; what comes back is always the form that the vehicle's function
+takes.
+"""
+
+import math
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from typing import Any
+
+from draisine.errors import DataError, UnknownNameError, did_you_mean
+from draisine.vehicles.bicycle import BENCHMARK, THESIS, from_thesis
+
+Form = tuple[tuple[str, ...], Callable[[Mapping[str, float]], dict[str, float]]]
+
+_FORMS: dict[str, dict[str, Form]] = {
+    "whipple": {"benchmark": (BENCHMARK, dict), "thesis": (THESIS, from_thesis)},
+}
+_DOI = re.compile(r"10\.\d{4,9}/\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a parameter set comes from."""
+
+    title: str
+    citation: str
+    doi: str
+    note: str
+
+
+def parameter_sets(vehicle: str) -> tuple[str, ...]:
+    """Return the names of a vehicle's parameter sets, in alphabetical order.
+
+    >>> "benchmark" in parameter_sets("whipple")
+    True
+    """
+    return tuple(_files(vehicle))
+
+
+def parameter_set(vehicle: str, name: str) -> dict[str, float]:
+    """Return the values of a parameter set, by the names that the vehicle's function takes.
+
+    >>> parameter_set("whipple", "benchmark")["w"]
+    1.02
+    """
+    return read_parameter_set(_find(vehicle, name), vehicle)[0]
+
+
+def parameter_source(vehicle: str, name: str) -> Source:
+    """Return title, citation, DOI and note of a parameter set.
+
+    >>> parameter_source("whipple", "benchmark").doi
+    '10.1098/rspa.2007.1857'
+    """
+    return read_parameter_set(_find(vehicle, name), vehicle)[1]
+
+
+def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], Source]:
+    """Return values and source of a parameter file, or say what is wrong in it."""
+    try:
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise DataError(f"{file}: no such file.") from error
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise DataError(f"{file}: not a TOML file: {error}.") from error
+    _check_keys(file, "", content, required=("title", "source", "values"), optional=("form",))
+    for table in ("source", "values"):
+        if not isinstance(content[table], dict):
+            raise DataError(f"{file}: {table!r} must be a table, [{table}].")
+    return _values(file, vehicle, content), _source(file, content)
+
+
+def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[str, float]:
+    values = content["values"]
+    for key, value in values.items():
+        if isinstance(value, bool) or not isinstance(value, (int, float)):
+            raise DataError(f"{file}: values.{key} = {value!r} is not a number.")
+        if not math.isfinite(value):
+            raise DataError(f"{file}: values.{key} = {value} is not finite.")
+    forms = _FORMS.get(vehicle)
+    if forms is None:
+        return {key: float(value) for key, value in values.items()}
+    form = content.get("form", next(iter(forms)))
+    if form not in forms:
+        raise DataError(f"{file}: no form {form!r}. {did_you_mean(str(form), forms)}")
+    names, convert = forms[form]
+    _check_keys(file, "values.", values, required=names)
+    return convert({name: float(values[name]) for name in names})
+
+
+def _source(file: Traversable, content: dict[str, Any]) -> Source:
+    source = content["source"]
+    _check_keys(file, "source.", source, required=("citation", "doi", "note"))
+    texts = {"title": content["title"], **{f"source.{key}": source[key] for key in source}}
+    for key, text in texts.items():
+        if not isinstance(text, str):
+            raise DataError(f"{file}: {key} = {text!r} is not a text.")
+        if not text.strip() and key != "source.doi":
+            raise DataError(f"{file}: {key} is empty.")
+    doi = source["doi"]
+    if doi and not _DOI.fullmatch(doi):
+        raise DataError(
+            f"{file}: source.doi = {doi!r} is not a DOI; write it as '10.1098/rspa.2007.1857', "
+            "without address."
+        )
+    title, citation, note = (
+        " ".join(text.split()) for text in (content["title"], source["citation"], source["note"])
+    )
+    return Source(title, citation, doi, note)
+
+
+def _check_keys(
+    file: Traversable,
+    where: str,
+    table: Mapping[str, Any],
+    required: tuple[str, ...],
+    optional: tuple[str, ...] = (),
+) -> None:
+    for key in required:
+        if key not in table:
+            raise DataError(f"{file}: {where}{key} is missing.")
+    for key in table:
+        if key not in required and key not in optional:
+            raise DataError(
+                f"{file}: {where}{key} is unknown. {did_you_mean(key, required + optional)}"
+            )
+
+
+def _find(vehicle: str, name: str) -> Traversable:
+    known = _files(vehicle)
+    if name not in known:
+        raise UnknownNameError(f"{vehicle}: no parameter set {name!r}. {did_you_mean(name, known)}")
+    return known[name]
+
+
+def _files(vehicle: str) -> dict[str, Traversable]:
+    folders = {
+        folder.name: folder
+        for folder in files(__name__).iterdir()
+        if folder.is_dir() and not folder.name.startswith("_")
+    }
+    if vehicle not in folders:
+        raise UnknownNameError(
+            f"no parameter sets for a vehicle {vehicle!r}. {did_you_mean(vehicle, folders)}"
+        )
+    found = (file for file in folders[vehicle].iterdir() if file.name.endswith(".toml"))
+    return {file.name.removesuffix(".toml"): file for file in sorted(found, key=lambda f: f.name)}

@@ -1,0 +1,6 @@
+"""The bicycle: `whipple`, the published forms of its parameters, and the tape measure."""
+
+from draisine.vehicles.bicycle._forms import BENCHMARK, THESIS, from_thesis, to_thesis
+from draisine.vehicles.bicycle._tape_measure import from_tape_measure
+
+__all__ = ["BENCHMARK", "THESIS", "from_tape_measure", "from_thesis", "to_thesis"]

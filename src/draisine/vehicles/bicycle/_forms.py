@@ -1,0 +1,149 @@
+"""The two published forms of the Whipple bicycle's 26 parameters, and the way between them.
+
+*benchmark*: Meijaard et al. 2007, doi:10.1098/rspa.2007.1857. Axes x forward, y right, z down,
+origin at the rear contact; `lam` is the tilt of the steer axis, `c` the trail; R, B, H, F are the
+rear wheel, the rear frame with the rider, the front fork with the handlebar, the front wheel.
+
+*thesis*: Mauny 2018, chapter 2 (Boyer, Porez and Mauny 2018, doi:10.1007/s00332-017-9434-x). Axes
+(s, n, a) = (up, forward, left); bodies 0 to 3 are frame, fork, front wheel, rear wheel. Frame 0 has
+its origin at the rear hub. Frame 1 has its a-axis along the steer axis, upward, and its origin
+where the steer axis is as high as the front hub, l1 ahead of the rear hub and l2 behind the front
+one, cf. (2.14). A wheel's zz is its axial moment.
+
+All moments of inertia are about the centre of mass of their body; products are entries of the
+tensor.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+
+from draisine.errors import ParameterError, did_you_mean
+
+BENCHMARK = (
+    *("w", "c", "lam", "g"),
+    *("rR", "mR", "IRxx", "IRyy"),
+    *("xB", "zB", "mB", "IBxx", "IByy", "IBzz", "IBxz"),
+    *("xH", "zH", "mH", "IHxx", "IHyy", "IHzz", "IHxz"),
+    *("rF", "mF", "IFxx", "IFyy"),
+)
+THESIS = (
+    *("g", "mu", "l1", "l2", "h2", "h3"),
+    *("m0", "x0", "y0", "I0xx", "I0yy", "I0zz", "I0xy"),
+    *("m1", "x1", "z1", "I1xx", "I1yy", "I1zz", "I1zx"),
+    *("m2", "I2xx", "I2zz"),
+    *("m3", "I3xx", "I3zz"),
+)
+
+
+def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the thesis's 26 parameters of a bicycle given by the benchmark's.
+
+    >>> from draisine.vehicles import parameter_set
+    >>> thesis = to_thesis(parameter_set("whipple", "benchmark"))
+    >>> round(thesis["l1"], 10), round(thesis["x1"], 10)
+    (0.9862781063, 0.0261005928)
+    """
+    p = _checked(values, BENCHMARK, "benchmark")
+    l2 = p["rF"] * math.tan(p["lam"]) - p["c"]
+    l1 = p["w"] - l2
+    x1, z1 = _mirror_point(-p["zH"] - p["rF"], p["xH"] - l1, p["lam"])
+    I1xx, I1zz, I1zx = _mirror_tensor(p["IHzz"], p["IHxx"], -p["IHxz"], p["lam"])
+    return {
+        "g": p["g"],
+        "mu": p["lam"],
+        "l1": l1,
+        "l2": l2,
+        "h2": p["rF"],
+        "h3": p["rR"],
+        "m0": p["mB"],
+        "x0": -p["zB"] - p["rR"],
+        "y0": p["xB"],
+        "I0xx": p["IBzz"],
+        "I0yy": p["IBxx"],
+        "I0zz": p["IByy"],
+        "I0xy": -p["IBxz"],
+        "m1": p["mH"],
+        "x1": x1,
+        "z1": z1,
+        "I1xx": I1xx,
+        "I1yy": p["IHyy"],
+        "I1zz": I1zz,
+        "I1zx": I1zx,
+        "m2": p["mF"],
+        "I2xx": p["IFxx"],
+        "I2zz": p["IFyy"],
+        "m3": p["mR"],
+        "I3xx": p["IRxx"],
+        "I3zz": p["IRyy"],
+    }
+
+
+def from_thesis(values: Mapping[str, float]) -> dict[str, float]:
+    """Return the benchmark's 26 parameters of a bicycle given by the thesis's."""
+    t = _checked(values, THESIS, "thesis")
+    up, ahead = _mirror_point(t["x1"], t["z1"], t["mu"])
+    IHzz, IHxx, IHzx = _mirror_tensor(t["I1xx"], t["I1zz"], t["I1zx"], t["mu"])
+    return {
+        "w": t["l1"] + t["l2"],
+        "c": t["h2"] * math.tan(t["mu"]) - t["l2"],
+        "lam": t["mu"],
+        "g": t["g"],
+        "rR": t["h3"],
+        "mR": t["m3"],
+        "IRxx": t["I3xx"],
+        "IRyy": t["I3zz"],
+        "xB": t["y0"],
+        "zB": -t["x0"] - t["h3"],
+        "mB": t["m0"],
+        "IBxx": t["I0yy"],
+        "IByy": t["I0zz"],
+        "IBzz": t["I0xx"],
+        "IBxz": -t["I0xy"],
+        "xH": t["l1"] + ahead,
+        "zH": -up - t["h2"],
+        "mH": t["m1"],
+        "IHxx": IHxx,
+        "IHyy": t["I1yy"],
+        "IHzz": IHzz,
+        "IHxz": -IHzx,
+        "rF": t["h2"],
+        "mF": t["m2"],
+        "IFxx": t["I2xx"],
+        "IFyy": t["I2zz"],
+    }
+
+
+def _mirror_point(up: float, ahead: float, tilt: float) -> tuple[float, float]:
+    """Return (up, ahead) in the axes (s1, a1) of the fork.
+
+    s1 = (sin, cos) and a1 = (cos, -sin) of the tilt: the change of axes is a reflection, its own
+    inverse.
+    """
+    s, c = math.sin(tilt), math.cos(tilt)
+    return s * up + c * ahead, c * up - s * ahead
+
+
+def _mirror_tensor(uu: float, aa: float, ua: float, tilt: float) -> tuple[float, float, float]:
+    """Return the entries (ss, aa, sa) of a plane tensor in the fork's axes, likewise."""
+    s, c = math.sin(tilt), math.cos(tilt)
+    mixed = 2.0 * s * c * ua
+    return (
+        s * s * uu + c * c * aa + mixed,
+        c * c * uu + s * s * aa - mixed,
+        s * c * (uu - aa) + (c * c - s * s) * ua,
+    )
+
+
+def _checked(values: Mapping[str, float], names: Sequence[str], form: str) -> dict[str, float]:
+    for name in values:
+        if name not in names:
+            raise ParameterError(
+                f"{name!r} is not one of the {form} form's 26 parameters. {did_you_mean(name, names)}"
+            )
+    missing = [name for name in names if name not in values]
+    if missing:
+        raise ParameterError(f"the {form} form lacks {', '.join(missing)}; it needs all 26.")
+    for name in names:
+        if not math.isfinite(values[name]):
+            raise ParameterError(f"{name} = {values[name]} is not a finite number.")
+    return {name: float(values[name]) for name in names}

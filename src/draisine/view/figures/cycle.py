@@ -1,0 +1,273 @@
+"""Limit cycles of machines that climb: the machine on its wall, the phase plane, torques and grip
+forces; or families of cycles over a parameter.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.model import Pin
+from draisine.results.bodies import Bodies, Floats
+from draisine.view.style import (
+    COLOURS,
+    DASHES,
+    GREY,
+    bodies_of,
+    figure_of,
+    legend,
+    new_figure,
+    plain,
+    words,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+SHOTS = 9
+"""How many snapshots of one cycle are drawn."""
+
+Panels = Sequence[Any]
+
+
+def draw(data: "Dataset", axes: Panels | None = None) -> Any:
+    """Return axes with a cycle (four for each, if there are several): snapshots of the machine on
+    its wall, the phase plane, torques, grip forces; or, of families, four axes over the parameter:
+    angle, turning rate, speed, multipliers. Colours tell the grip that holds, or the family.
+    """
+    if "multiplier" not in data.dims:
+        raise ParameterError("this result has no cycles; they come from `draisine cycles`.")
+    if "family" in data.dims:
+        return _families(data, axes)
+    each = [data.isel(cycle=k) for k in range(data.sizes.get("cycle", 0))] or [data]
+    panels = _grid(len(each)) if axes is None else np.atleast_2d(np.asarray(axes, dtype=object))
+    for one, row in zip(each, panels, strict=True):
+        _cycle(one, row)
+    if axes is None:
+        figure_of(panels[0]).suptitle(str(data.attrs.get("title", "")))
+    return panels
+
+
+def _grid(count: int) -> Any:
+    """Return the axes of a new figure, four for each cycle."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(11.0, 6.8 * count), layout="constrained")
+    grid = figure.add_gridspec(2 * count, 3, height_ratios=[0.8, 1.0] * count)
+    rows = []
+    for k in range(count):
+        wide = figure.add_subplot(grid[2 * k, :])
+        rows.append([wide, *(figure.add_subplot(grid[2 * k + 1, j]) for j in range(3))])
+    return np.array(rows, dtype=object)
+
+
+def _cycle(data: "Dataset", panels: Panels) -> None:
+    """Draw one cycle."""
+    bodies = bodies_of(data)
+    strip, plane, torque, force = (plain(panel) for panel in panels)
+    _strip(strip, data, bodies)
+    _plane(plane, data)
+    names = [str(n) for n in data["law"].values] if "law" in data.coords else []
+    for k, name in enumerate(names):
+        for j, part in _arcs(data):
+            label = name if len(names) > 1 and not j else None
+            _curve(torque, part["time"], part["law_torque"].values[:, k], j, DASHES[k], label)
+    torque.set_ylabel("torque of the joint (N m)" if len(names) == 1 else "torques (N m)")
+    for k, way in enumerate(("vertical", "horizontal")):
+        for j, part in _arcs(data):
+            pushed = part["contact_force_world"].sum("contact").values[:, 1 - k]
+            _curve(force, part["time"], pushed, j, DASHES[k])
+        force.plot([], [], color=GREY, linestyle=DASHES[k], label=way)
+    force.set_ylabel("force of the wall on the grip (N)")
+    for panel in (torque, force):
+        panel.set_xlabel("time (s)")
+        panel.axhline(0.0, color=GREY, linewidth=0.8)
+        legend(panel)
+
+
+def _arcs(data: "Dataset") -> Iterator[tuple[int, "Dataset"]]:
+    """Yield the parts of a cycle between changes of grips, counted."""
+    t = data["time"].values
+    edges = [0, *(np.flatnonzero(np.diff(t) <= 0.0) + 1), len(t)]
+    for j, (a, b) in enumerate(pairwise(int(edge) for edge in edges)):
+        yield j, data.isel(time=slice(a, b))
+
+
+def _curve(axes: "Axes", x: Any, y: Any, j: int, dash: Any = "-", label: str | None = None) -> None:
+    axes.plot(x, y, color=COLOURS[j % 2], linestyle=dash, linewidth=1.6, label=label)
+
+
+def _plane(axes: "Axes", data: "Dataset") -> None:
+    """Draw turning rate against angle; arrows show what impacts do, a dot where the cycle begins."""
+    arcs = list(_arcs(data))
+    theta = [np.degrees(part["theta"].values) for _, part in arcs]
+    Omega = [part["yaw_rate"].values for _, part in arcs]
+    grips = [str(g) for g in np.roll(data["impact"].values, 1)]
+    for (j, _), x, y in zip(arcs, theta, Omega, strict=True):
+        _curve(axes, x, y, j, "-", f"{words(grips[j])} holds")
+        after = (j + 1) % len(arcs)
+        axes.annotate(
+            "",
+            (x[-1], Omega[after][0]),
+            (x[-1], y[-1]),
+            arrowprops={"arrowstyle": "-|>", "color": GREY, "linestyle": "--", "shrinkB": 0.0},
+        )
+    axes.plot([], [], color=GREY, linestyle="--", label="impact")
+    axes.plot(theta[0][0], Omega[0][0], "o", color=COLOURS[0], markersize=6, label="beginning")
+    axes.set_xlabel("angle of the body (deg)")
+    axes.set_ylabel("turning rate (rad/s)")
+    legend(axes, 2)
+
+
+def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
+    """Draw snapshots of a cycle side by side, with the height at which they are."""
+    t = data["time"].values
+    times = np.linspace(t[0], t[-1], SHOTS)
+    shots = [int(np.argmin(np.abs(t - s))) for s in times]
+    shots[-1] = len(t) - 1
+    shapes = [list(_machine(bodies, k)) for k in shots]
+    middles = np.array([np.mean(lines[0][1], axis=0) for lines in shapes])
+    pitch = _pitch(shapes, middles)
+    change = t[np.flatnonzero(np.diff(t) <= 0.0)]
+    for k, (shot, lines) in enumerate(zip(shots, shapes, strict=True)):
+        shift = np.array([pitch * k - middles[k, 0], 0.0])
+        j = int(np.sum(t[shot] >= change - 1e-12)) if k < SHOTS - 1 else len(change)
+        for kind, points in lines:
+            _piece(axes, kind, points + shift, COLOURS[j % 2])
+        held = _grips(bodies, shot)[j % len(_grips(bodies, shot))] + shift
+        axes.plot(*held, "o", color="black", markersize=6, zorder=5)
+        axes.annotate(
+            f"{t[shot]:.3f} s",
+            (pitch * k, 0.0),
+            (0.0, 3.0),
+            xycoords=("data", "axes fraction"),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+            color=GREY,
+        )
+    axes.plot([], [], "o", color="black", markersize=6, label="grip that holds")
+    for j, grip in enumerate(np.roll(data["impact"].values, 1)):
+        axes.plot([], [], color=COLOURS[j % 2], linewidth=3.0, label=f"{words(str(grip))} holds")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_ylabel("height (m)")
+    axes.set_xticks([])
+    axes.margins(0.03, 0.14)
+    axes.set_title(_headline(data), loc="right", fontsize=9)
+    legend(axes)
+
+
+def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> float:
+    """Return how far apart snapshots must stand so that none touches the next."""
+    points = [
+        np.vstack([x for _, x in lines])[:, 0] - middle[0]
+        for lines, middle in zip(shapes, middles, strict=True)
+    ]
+    return 0.05 + max(float(a.max() - b.min()) for a, b in pairwise(points))
+
+
+def _headline(data: "Dataset") -> str:
+    speed, growth = float(data["mean_speed"]), float(data["growth"])
+    word = "stable" if bool(data["stable"]) else "unstable"
+    return f"{speed:+.4f} m/s, largest multiplier {growth:.4f}: {word}".replace(
+        "-", "\N{MINUS SIGN}"
+    )
+
+
+def _piece(axes: "Axes", kind: str, points: Floats, colour: str) -> None:
+    """Draw one line of the machine: a body thick, a tail thin with its mass centre at the end."""
+    width = 4.5 if kind == "body" else 1.8
+    axes.plot(points[:, 0], points[:, 1], color=colour, linewidth=width, solid_capstyle="round")
+    if kind == "tail":
+        axes.plot(*points[-1], "o", color=colour, markersize=7)
+
+
+def _grips(bodies: Bodies, k: int) -> list[Floats]:
+    """Return where the grips are at the k-th time."""
+    pins = [c for c in bodies.model.contacts if isinstance(c, Pin)]
+    return [_at(bodies, pin.body, pin.point, k) for pin in pins]
+
+
+def _machine(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
+    """Yield the lines of a machine that climbs: from grip to grip, and for each joint from the
+    middle of its parent's line to the joint and on to the child's mass centre.
+    """
+    grips = np.array(_grips(bodies, k))
+    yield "body", grips
+    middle = grips.mean(axis=0)
+    for joint in bodies.model.joints:
+        hinge = _at(bodies, joint.parent, joint.through, k)
+        centre = _at(bodies, joint.child, bodies.model.body(joint.child).com, k)
+        yield "arm", np.array([middle, hinge])
+        yield "tail", np.array([hinge, centre])
+        middle = centre
+
+
+def _at(bodies: Bodies, name: str, point: Any, k: int) -> Floats:
+    """Return where a point of a body is on the wall at the k-th time."""
+    motion = bodies.motions[name]
+    found: Floats = motion.p[k] + motion.R[k] @ np.asarray(point, float)
+    return found[:2]
+
+
+def _families(data: "Dataset", axes: Panels | None) -> Any:
+    """Draw families over their parameter; stable parts are thick."""
+    over = str(data.attrs["over"])
+    panels = new_figure(4, 1, (7.5, 10.0)) if axes is None else axes
+    values, told = data[over].values, ("theta0", "Omega0", "mean_speed", "growth")
+    labels = ("angle at the beginning (deg)", "turning rate then (rad/s)", "mean speed up (m/s)")
+    for panel, name, label in zip(panels, told, (*labels, "largest multiplier"), strict=True):
+        plain(panel).set_ylabel(label)
+        for j in range(data.sizes["family"]):
+            y = data[name].values[:, j]
+            y = np.degrees(y) if name == "theta0" else y
+            stable = data["stable"].values[:, j] > 0.5
+            _branch(panel, j, values, y, stable, name == "theta0")
+    angle, _, speed, growth = panels
+    angle.set_yticks(range(0, 361, 90))
+    angle.plot([], [], color=GREY, linewidth=4.5, label="stable")
+    legend(angle)
+    speed.axhline(0.0, color=GREY, linewidth=0.8)
+    growth.axhline(1.0, color=GREY, linewidth=0.8)
+    _logarithmic(growth)
+    _marks(data, speed, growth)
+    growth.set_xlabel(f"{words(over)} (rad)" if over == "phase" else words(over))
+    if axes is None:
+        figure_of(panels).suptitle(str(data.attrs.get("title", "")))
+        for panel in panels[:-1]:
+            panel.sharex(growth)
+            panel.tick_params(labelbottom=False)
+    return panels
+
+
+def _logarithmic(axes: "Axes") -> None:
+    """Make the vertical axis logarithmic, with plain numbers at 1, 2, 5."""
+    from matplotlib.ticker import LogLocator, NullFormatter
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.yaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
+
+
+def _marks(data: "Dataset", speed: "Axes", growth: "Axes") -> None:
+    """Mark where families stand still, and where they turn stable or unstable."""
+    for panel, name, level in ((speed, "zero_speed", 0.0), (growth, "stability", 1.0)):
+        for j, at in enumerate(json.loads(data.attrs[name])):
+            y, edge = np.full(len(at), level), COLOURS[j % 7]
+            panel.plot(at, y, "o", color="white", markeredgecolor=edge, markersize=6, zorder=5)
+
+
+def _branch(axes: "Axes", j: int, x: Floats, y: Floats, stable: Any, turns: bool) -> None:
+    """Draw a family, its stable part thick; lines do not cross a jump of a whole turn."""
+    if turns:
+        jumps = np.flatnonzero(np.abs(np.diff(y)) > 180.0) + 1
+        x, y = np.insert(x, jumps, np.nan), np.insert(y, jumps, np.nan)
+        stable = np.insert(stable, jumps, False)
+    colour, dash = COLOURS[j % 7], DASHES[j % 7]
+    axes.plot(x, y, color=colour, linestyle=dash, linewidth=1.6, label=f"family {j + 1}")
+    axes.plot(x, np.where(stable, y, np.nan), color=colour, linewidth=4.5)

@@ -1,0 +1,29 @@
+"""Energies against time, as changes since the start, with the events."""
+
+from typing import TYPE_CHECKING
+
+from draisine.view.figures._marks import mark_events
+from draisine.view.style import check_run, curve, given_or_new, legend, plain, rest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+
+def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
+    """Return axes with the changes of kinetic, potential and total energy; the legend tells where
+    they start, events are marked.
+    """
+    check_run(data)
+    axes = plain(given_or_new(axes))
+    t = data["time"].values
+    names = {"kinetic": "kinetic_energy", "potential": "potential_energy", "total": "energy"}
+    for k, (word, name) in enumerate(names.items()):
+        values = data[name].values
+        curve(axes, k, t, values - values[0], f"{word}, from {values[0]:.6g} J")
+    mark_events(data, axes)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("change of energy (J)")
+    legend(axes, 3, by_rows=True)
+    rest(axes)
+    return axes

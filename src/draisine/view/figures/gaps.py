@@ -1,0 +1,31 @@
+"""How far the wheels are above the ground, against time."""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.view.figures._marks import mark_events
+from draisine.view.style import curve, given_or_new, legend, plain, rest
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+
+def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
+    """Return axes with the gap of every contact and marks where events are; a curve ends where no
+    ground is near.
+    """
+    if "gap" not in data:
+        raise ParameterError("this run has no contacts, so there are no gaps to draw.")
+    axes = plain(given_or_new(axes))
+    for k, contact in enumerate(str(c) for c in data["contact"].values):
+        gap = data["gap"].sel(contact=contact).values
+        curve(axes, k, data["time"].values, np.where(np.isfinite(gap), gap, np.nan), contact)
+    mark_events(data, axes)
+    axes.set_xlabel("time (s)")
+    axes.set_ylabel("gap (m)")
+    legend(axes, 6)
+    rest(axes, 1e-3)
+    return axes

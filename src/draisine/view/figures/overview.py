@@ -1,0 +1,73 @@
+"""A run on one page: the way, the angles, the speed, the forces and the energy."""
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.results.events import events_of
+from draisine.view.figures import energies, histories, profile, top
+from draisine.view.style import bodies_of, curve, legend, plain, turning
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+def draw(data: "Dataset", axes: Any = None) -> Any:
+    """Return the axes of a page: top view (or, of a run with events, side view), angles, rates,
+    speed, normal forces, energies.
+
+    `axes` may be a mapping from these names (top, angles, rates, speed, forces, energies) to axes.
+    """
+    from matplotlib.figure import Figure
+
+    bodies, wide = bodies_of(data), _stretched(data)
+    if axes is None:
+        figure: Any = Figure(figsize=(11.0, 9.5), layout="constrained")
+        axes = figure.subplot_mosaic(_STRETCHED if wide else _ROUND, height_ratios=[1.2, 1, 1, 1])
+        figure.suptitle(str(data.attrs.get("title", "")))
+    if wide and events_of(data):
+        profile.draw(data, axes["top"])
+    else:
+        top.draw(data, axes["top"], every=_every(data), columns=4 if wide else 2)
+    model = bodies.model
+    angles = turning(data, model)
+    rates = [f"{name}_rate" for name in angles]
+    fast = [o.name for o in model.outputs if o.unit == "m/s"] or [
+        name for name in model.speeds if name[0] == "V"
+    ]
+    for panel, names in (("angles", angles), ("rates", rates), ("speed", fast)):
+        if names:
+            histories.draw(data, axes[panel], names)
+        else:
+            axes[panel].set_visible(False)
+    _normal_forces(data, axes["forces"])
+    energies.draw(data, axes["energies"])
+    return axes
+
+
+_STRETCHED = [["top", "top"], ["angles", "rates"], ["speed", "forces"], ["energies", "energies"]]
+_ROUND = [["top", "angles"], ["top", "rates"], ["speed", "forces"], ["energies", "energies"]]
+
+
+def _stretched(data: "Dataset") -> bool:
+    """Return whether the way is much longer than wide."""
+    spans = np.ptp(data["position"].values[:, :2], axis=0)
+    return bool(spans[1] < 0.5 * spans[0])
+
+
+def _every(data: "Dataset") -> float:
+    """Return the time between snapshots: half a second, or more where that would be a crowd."""
+    length = float(data["time"].values[-1] - data["time"].values[0])
+    return next((s for s in (0.5, 1.0, 2.0, 5.0, 10.0) if length / s <= 24), length / 24 or 0.5)
+
+
+def _normal_forces(data: "Dataset", axes: Any) -> None:
+    plain(axes).set_xlabel("time (s)")
+    axes.set_ylabel("normal force (N)")
+    if "contact_force" not in data:
+        axes.text(0.5, 0.5, "no contacts", ha="center", va="center", transform=axes.transAxes)
+        return
+    for k, contact in enumerate(str(c) for c in data["contact"].values):
+        force = data["contact_force"].sel(contact=contact, direction="normal").values
+        curve(axes, k, data["time"].values, force, contact)
+    legend(axes)

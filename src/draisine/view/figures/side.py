@@ -1,0 +1,65 @@
+"""A machine seen from its right side: as it stands, at several times of a run side by side, or as it
+is drawn, with joints and mass centres.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draisine.model import Model, Wheel
+from draisine.view.figures import _snapshots as snapshots
+from draisine.view.scene.skeleton import links, rim
+from draisine.view.style import COLOURS, given_or_new, legend, plain, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+SIGHT = snapshots.Sight((1.0, 0.0, 0.0), (0.0, -1.0, 0.0), "x, ahead", "right side")
+
+
+def draw(
+    data: "Dataset",
+    axes: "Axes | None" = None,
+    every: float | None = None,
+    raised: float | None = None,
+) -> "Axes":
+    """Return axes with a machine that passes from left to right.
+
+    A state is seen from above its right side, with its heading and the line of its contacts on the
+    ground; a run every so many seconds, each machine across its own heading (the way itself is in
+    the figure `profile`). `raised` is how high the eye stands, in rad.
+    """
+    return snapshots.look_along(data, SIGHT, axes, every, raised)
+
+
+def drawing(model: Model, axes: "Axes | None" = None) -> "Axes":
+    """Return axes with the drawing of a machine, seen from its right side."""
+    axes = plain(given_or_new(axes, (8.0, 5.5)))
+    joined = links(model)
+    for k, body in enumerate(model.bodies):
+        colour = COLOURS[k % 7]
+        points = np.array(joined.get(body.name, np.zeros((0, 3))), float).reshape(-1, 3)
+        if len(points):
+            axes.plot(points[:, 0], points[:, 2], color=colour, lw=3, solid_capstyle="round")
+        com = np.asarray(body.com, float)
+        axes.plot(
+            com[0], com[2], "o", color=colour, ms=8, label=f"{words(body.name)}, {body.mass:g} kg"
+        )
+    for contact in model.contacts:
+        if isinstance(contact, Wheel):
+            around = rim(contact)
+            axes.plot(around[:, 0], around[:, 2], color="black", lw=1.4)
+    low, high = axes.get_ylim()
+    for joint in model.joints:
+        through, axis = np.asarray(joint.through, float), np.asarray(joint.axis, float)
+        if np.hypot(axis[0], axis[2]) > 1e-6:
+            along = axis / np.linalg.norm(axis) * 1.1 * (high - low)
+            ends = np.array([through, through + along])
+            axes.plot(ends[:, 0], ends[:, 2], color="grey", lw=1, ls="--")
+    axes.axhline(0.0, color="black", lw=0.8)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x, forward (m)")
+    axes.set_ylabel("z, up (m)")
+    legend(axes)
+    return axes

@@ -1,0 +1,53 @@
+"""Hands-free circles of a bicycle against speed: angles, radius and stability."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.results.bodies import Floats
+from draisine.view.style import COLOURS, DASHES, GREY, legend, new_figure, plain
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
+    """Return three axes with hands-free circles against the speed of the rear wheel: lean and
+    steer, radius, growth of disturbances. A dot marks where the circles begin, stable parts are
+    thick.
+    """
+    if "motion" not in data.dims or "radius" not in data:
+        raise ParameterError("this result has no circles; they come from `draisine steady`.")
+    panels = new_figure(3, 1, (7.0, 8.0)) if axes is None else axes
+    speed, stable = data["rear_wheel_speed"].values, data["stable"].values
+    angles, radius, growth = (plain(panel) for panel in panels)
+    for k, name in enumerate(("lean", "steer")):
+        _line(angles, k, speed, np.degrees(data[name].values), stable, name)
+    if stable.any():
+        angles.plot([], [], color=GREY, linewidth=4.5, label="stable")
+    angles.set_ylabel("angle (deg)")
+    legend(angles)
+    _line(radius, 0, speed, data["radius"].values, stable)
+    radius.set_yscale("log")
+    radius.yaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    radius.set_ylabel("radius of the rear path (m)")
+    _line(growth, 0, speed, data["growth"].values, stable)
+    growth.axhline(0.0, color=GREY, linewidth=0.8)
+    growth.set_ylabel("growth (1/s)")
+    growth.set_xlabel("rear wheel speed (m/s)")
+    if axes is None:
+        angles.figure.suptitle(str(data.attrs.get("title", "")))
+        for panel in (angles, radius):
+            panel.sharex(growth)
+            panel.tick_params(labelbottom=False)
+    return panels
+
+
+def _line(axes: Any, k: int, x: Floats, y: Floats, stable: Floats, label: str = "") -> None:
+    """Draw a curve, its stable part thick, with a dot at its beginning."""
+    shown = np.where(np.isfinite(y), y, np.nan)
+    axes.plot(x, shown, color=COLOURS[k], linestyle=DASHES[k], linewidth=1.6, label=label or None)
+    axes.plot(x, np.where(stable, shown, np.nan), color=COLOURS[k], linewidth=4.5)
+    axes.plot(x[:1], shown[:1], "o", color=COLOURS[k], markersize=5)

@@ -1,0 +1,97 @@
+"""The way seen from above, with snapshots of the machine."""
+
+from typing import TYPE_CHECKING, cast
+
+import numpy as np
+
+from draisine.results.bodies import Bodies, Floats
+from draisine.view.figures import _snapshots as snapshots
+from draisine.view.scene.skeleton import lines, mass_centre
+from draisine.view.style import COLOURS, GREY, bodies_of, given_or_new, legend, plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+
+def draw(
+    data: "Dataset",
+    axes: "Axes | None" = None,
+    every: float = 0.5,
+    scale: float | None = None,
+    columns: int = 4,
+) -> "Axes":
+    """Return axes with the tracks of the contacts (or of the base) and the machine every so many
+    seconds; a diamond is the mass centre of the heaviest body.
+
+    `scale` enlarges the snapshots about their first contact, so that they are seen on long ways; by
+    default as far as they leave each other room, and the legend tells. `columns` is how wide the
+    legend may be. Of a state, there are the machine as it stands, its heading and the line of its
+    contacts.
+    """
+    bodies = bodies_of(data)
+    if data.sizes["time"] == 1:
+        return _state(bodies, axes)
+    spans = np.ptp(data["position"].values[:, :2], axis=0)
+    height = 1.6 + 7.0 * float(np.clip(spans[1] / max(spans[0], 1e-9), 0.15, 0.9))
+    axes = plain(given_or_new(axes, (8.0, height)))
+    t = data["time"].values
+    anchor = _tracks(data, axes)
+    heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
+    shots = [int(np.argmin(np.abs(t - s))) for s in np.arange(t[0], t[-1] + 1e-9, every)]
+    drawn = [list(lines(bodies, k)) for k in shots]
+    if scale is None:
+        scale = _room(anchor[shots, :2], drawn)
+    for k, parts in zip(shots, drawn, strict=True):
+        about = anchor[k, :2]
+        for name, points in parts:
+            seen = about + scale * (points[:, :2] - about)
+            width, colour = (1.8, "black") if name == "rim" else (1.2, GREY)
+            axes.plot(seen[:, 0], seen[:, 1], color=colour, lw=width, solid_capstyle="round")
+        centre = about + scale * (mass_centre(bodies, heaviest, k)[:2] - about)
+        axes.plot(*centre, "D", color=COLOURS[2], markersize=4)
+    enlarged = f", {scale:g} times as large" if scale != 1.0 else ""
+    axes.plot([], [], color="black", lw=1.8, label=f"machine every {every:g} s{enlarged}")
+    axes.plot([], [], "D", color=COLOURS[2], ls="", ms=4, label=f"mass centre of the {heaviest}")
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y, left (m)")
+    legend(axes, columns)
+    return axes
+
+
+def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
+    """Return axes with the machine as it stands, its heading and the line of its contacts."""
+    axes = plain(given_or_new(axes, (7.5, 4.5)))
+    machine = snapshots.Machine(bodies, 0)
+    snapshots.outline(axes, machine, lambda points: machine.world(points)[:, :2])
+    snapshots.on_ground(axes, machine, lambda points: machine.world(points)[:, :2])
+    snapshots.tell_angles(axes, bodies)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("x (m)")
+    axes.set_ylabel("y, left (m)")
+    legend(axes, 3)
+    return axes
+
+
+def _tracks(data: "Dataset", axes: "Axes") -> Floats:
+    """Draw the tracks on the ground; return the one that snapshots hang on."""
+    if "contact_point" not in data:
+        way = data["position"].values
+        axes.plot(way[:, 0], way[:, 1], color=COLOURS[0], lw=1.0, label="base")
+        return cast(Floats, way)
+    for k, contact in enumerate(str(c) for c in data["contact"].values):
+        way = data["contact_point"].sel(contact=contact).values
+        axes.plot(way[:, 0], way[:, 1], color=COLOURS[k % 7], lw=1.0, label=f"{contact} contact")
+    return cast(Floats, data["contact_point"].values[:, 0])
+
+
+def _room(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> float:
+    """Return how much larger snapshots can be without touching: 1 to 2."""
+    if len(places) < 2 or not drawn[0]:
+        return 1.0
+    size = max(
+        float(np.ptp(np.vstack([x for _, x in parts])[:, :2], axis=0).max()) for parts in drawn
+    )
+    gap = float(np.median(np.linalg.norm(np.diff(places, axis=0), axis=1)))
+    return float(np.clip(np.floor(2.0 * gap / max(size, 1e-9)) / 2.0, 1.0, 2.0))

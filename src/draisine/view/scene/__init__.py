@@ -1,0 +1,1 @@
+"""A machine and its ground as shapes in space."""

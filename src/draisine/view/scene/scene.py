@@ -1,0 +1,259 @@
+"""What moves, ready to be looked at: the poses of all bodies at the times wanted, the parts of the
+machine, its tracks, and where a camera that follows looks.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.model import Model, Pin
+from draisine.results.bodies import Bodies, Floats, model_of
+from draisine.scenario.terrain import terrain_of
+from draisine.terrain import Terrain
+from draisine.view.scene.ground import Patch, patches, pose
+from draisine.view.scene.shapes import Ball, Part, balls, parts
+from draisine.view.style import COLOURS, shown, turning
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+LIFTED = 2e-3
+"""A contact farther than this from the ground, m, leaves no track."""
+
+FROM_ASIDE, FROM_ABOVE = 16.0, 48.0
+"""How high the camera stands, in degrees; the second for machines that live in the plane."""
+
+AROUND = 10
+"""How many lines of the ground are seen on each side of the machine."""
+
+_CALM = 0.8
+"""The camera follows the mean of so many seconds."""
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """A quantity to be read beside the machine."""
+
+    name: str
+    unit: str
+    values: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A machine in motion, time first: R and p take the drawing to the world, one per body.
+
+    `tracks` are the ways of the contacts on the ground, not a number where they fly; `focus` is
+    where the camera looks, `size` the radius of the machine about it; `ground` is the height of the
+    plane that is drawn, `up` points against gravity, `heading` is where the machine headed first and
+    `elevation` from how high it is best seen, in rad. `patches` are the ground where it is known,
+    with lines `cell` apart, and `carriers` the poses (times, ...) of those that move; where it is
+    not and the tracks climb, `posts` (posts, 2, 3) stand below them.
+    """
+
+    title: str
+    time: Floats
+    bodies: tuple[str, ...]
+    R: Floats
+    p: Floats
+    parts: list[Part]
+    balls: list[Ball]
+    tracks: dict[str, Floats]
+    focus: Floats
+    size: float
+    ground: float
+    up: Floats
+    heading: float
+    elevation: float
+    cell: float
+    patches: list[Patch]
+    carriers: list[tuple[Floats, Floats]]
+    posts: Floats
+    readings: list[Reading]
+
+    def lines(self, k: int) -> list[Floats]:
+        """Return the points of every part at the k-th time, in the world."""
+        return [self.place(part.body, part.points, k) for part in self.parts]
+
+    def place(self, body: str, points: Floats, k: int) -> Floats:
+        """Return points of a body (as they stand in the drawing) at the k-th time."""
+        b = self.bodies.index(body)
+        return self.p[k, b] + points @ self.R[k, b].T
+
+    def ground_at(self, k: int) -> list[Patch]:
+        """Return the patches of the ground where they are at the k-th time."""
+        return [
+            patch
+            if patch.carrier is None
+            else patch.moved(*(x[k] for x in self.carriers[patch.carrier]))
+            for patch in self.patches
+        ]
+
+    def colour(self, part: Part | Ball) -> str:
+        """Return the colour of a part: wheels are dark, every other body has its own."""
+        kind = part.kind if isinstance(part, Part) else "ball"
+        fixed = {"rim": "#222222", "spokes": "#8a8a8a", "valve": COLOURS[1]}
+        return fixed.get(kind) or COLOURS[self.bodies.index(part.body) % 6]
+
+
+def scene(
+    data: "Dataset", choose: Callable[[Floats], Floats], terrain: Terrain | None = None
+) -> Scene:
+    """Return the motion of a stored run; `choose` takes its times to those that are wanted, each of
+    which is answered by the nearest sample. `terrain` is the ground, if the dataset does not tell.
+    """
+    if "time" not in data.dims or "orientation" not in data:
+        raise ParameterError("this result is no run; only motions can be animated.")
+    known = data["time"].values
+    if known[-1] <= known[0]:
+        raise ParameterError("this result is one instant; there is no motion to animate.")
+    taken = data.isel(time=_nearest(known, choose(known)))
+    time = taken["time"].values
+    model = model_of(data)
+    bodies = Bodies(taken, model)
+    names = tuple(body.name for body in model.bodies)
+    R = np.stack([bodies.motions[name].R for name in names], axis=1)
+    p = np.stack([bodies.motions[name].p for name in names], axis=1)
+    drawn, marks = parts(model), balls(model)
+    outline = _outline(names, R, p, drawn, marks)
+    low, high = outline.min(axis=1), outline.max(axis=1)
+    focus = _calm((low + high) / 2.0, float(time[-1] - time[0]) / max(len(time) - 1, 1))
+    size = float(np.median(np.linalg.norm(high - low, axis=1))) / 2.0 or 1.0
+    tracks = _tracks(taken, model)
+    ground = _lowest(tracks) if model.contacts else float(low[:, 2].min())
+    terrain = terrain or terrain_of(data)
+    cell = cell_of(size)
+    seen = Scene(
+        title=str(data.attrs.get("title", data.attrs.get("vehicle", ""))),
+        time=time,
+        bodies=names,
+        R=R,
+        p=p,
+        parts=drawn,
+        balls=marks,
+        tracks=tracks,
+        focus=focus,
+        size=size,
+        ground=ground,
+        up=_up(model),
+        heading=float(data["yaw"].values[0]) if "yaw" in data else 0.0,
+        elevation=float(np.radians(FROM_ABOVE if _flat(low, high) else FROM_ASIDE)),
+        cell=cell,
+        patches=[],
+        carriers=[],
+        posts=np.zeros((0, 2, 3)),
+        readings=_readings(data, bodies),
+    )
+    if terrain is None:
+        return replace(seen, posts=_posts(tracks, ground, size / 5.0))
+    poses = [[pose(motion, float(t)) for t in time] for motion in terrain.motions]
+    return replace(
+        seen,
+        patches=patches(terrain, time, (low + high) / 2.0, AROUND * cell, cell),
+        carriers=[(np.array([R for R, _ in at]), np.array([p for _, p in at])) for at in poses],
+    )
+
+
+def cell_of(size: float) -> float:
+    """Return the spacing of lines on the ground for a machine of a size: 1, 2 or 5 of some decimal
+    place.
+
+    >>> [cell_of(size) for size in (0.03, 0.95, 4.0)]
+    [0.02, 1.0, 2.0]
+    """
+    place = 10.0 ** math.floor(math.log10(1.2 * size))
+    return float(max(m * place for m in (1, 2, 5) if m * place <= 1.2 * size * (1 + 1e-9)))
+
+
+def _nearest(known: Floats, wanted: Floats) -> "np.ndarray[tuple[int], np.dtype[np.intp]]":
+    """Return the samples nearest to times; where two stand at one time, the later."""
+    right = np.clip(np.searchsorted(known, wanted, side="right"), 1, len(known) - 1)
+    return np.where(wanted - known[right - 1] <= known[right] - wanted, right - 1, right)
+
+
+def _outline(
+    names: tuple[str, ...], R: Floats, p: Floats, drawn: list[Part], marks: list[Ball]
+) -> Floats:
+    """Return all that is drawn of a machine as points, (times, points, 3)."""
+    clouds = [(part.body, part.points) for part in drawn]
+    clouds += [(ball.body, ball.centre[None, :]) for ball in marks]
+    if not clouds:
+        clouds = [(name, np.zeros((1, 3))) for name in names]
+    placed = []
+    for body, points in clouds:
+        b = names.index(body)
+        placed.append(p[:, b, None, :] + np.einsum("tij,nj->tni", R[:, b], points))
+    return np.concatenate(placed, axis=1)
+
+
+def _flat(low: Floats, high: Floats) -> bool:
+    """Return whether a machine is much wider than high."""
+    extent = np.median(high - low, axis=0)
+    return bool(extent[2] < 0.1 * np.linalg.norm(extent))
+
+
+def _calm(way: Floats, step: float) -> Floats:
+    """Return a way without its haste: the mean over a while around each time."""
+    half = min(int(_CALM / 2.0 / max(step, 1e-9)), (len(way) - 1) // 2)
+    if half < 1:
+        return way
+    sums = np.concatenate([np.zeros((1, 3)), np.cumsum(way, axis=0)])
+    k = np.arange(len(way))
+    reach = np.minimum(half, np.minimum(k, len(way) - 1 - k))
+    return (sums[k + reach + 1] - sums[k - reach]) / (2 * reach + 1)[:, None]
+
+
+def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
+    """Return the ways of the contacts on the ground, with gaps where they fly."""
+    found = {}
+    for contact in model.contacts:
+        if isinstance(contact, Pin):
+            continue
+        way = data["contact_point"].sel(contact=contact.name).values.copy()
+        if contact.lifts:
+            way[np.abs(data["gap"].sel(contact=contact.name).values) > LIFTED] = np.nan
+        found[contact.name] = way
+    return found
+
+
+def _lowest(tracks: dict[str, Floats]) -> float:
+    """Return the height of the lowest ground that was touched; zero where the ground is level."""
+    heights = np.concatenate([np.zeros(1), *(way[:, 2] for way in tracks.values())])
+    lowest = float(np.nanmin(heights))
+    return lowest if lowest < -LIFTED else 0.0
+
+
+def _posts(tracks: dict[str, Floats], ground: float, spacing: float) -> Floats:
+    """Return lines from the ground up to tracks that run above it, evenly spaced along them."""
+    found = [np.zeros((0, 2, 3))]
+    for way in tracks.values():
+        tops = way[np.isfinite(way).all(axis=1)]
+        along = np.cumsum(np.linalg.norm(np.diff(tops, axis=0, prepend=tops[:1]), axis=1))
+        tops = tops[np.unique(along // spacing, return_index=True)[1]]
+        tops = tops[tops[:, 2] > ground + LIFTED]
+        found.append(np.stack([tops, tops * [1.0, 1.0, 0.0] + [0.0, 0.0, ground]], axis=1))
+    return np.concatenate(found)
+
+
+def _up(model: Model) -> Floats:
+    """Return the direction against gravity: on a slope the ground is tilted, not the machine."""
+    pull = np.asarray(model.gravity, float)
+    strength = np.linalg.norm(pull)
+    if strength == 0.0 or abs(pull[2]) < 0.3 * strength:
+        return np.array([0.0, 0.0, 1.0])
+    return -pull / strength
+
+
+def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
+    """Return what is worth reading: angles, and speeds along the way."""
+    model = bodies.model
+    fast = [o.name for o in model.outputs if o.unit == "m/s" and o.name != "rear_wheel_speed"]
+    found = []
+    for name in [*turning(data, model)[:3], *fast[:2]]:
+        values, unit = shown(name, bodies)
+        found.append(Reading(name, unit, values))
+    return found

@@ -1,0 +1,144 @@
+"""Machines as drawable parts, found from the model alone: frames between joints, wheels with spokes,
+blades, and boxes of equal inertia where nothing else tells how a body turns.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from draisine.model import Blade, Body, Model, Wheel
+from draisine.results.bodies import Floats
+from draisine.view.scene.skeleton import places, rim
+
+SPOKES = 10
+Kind = Literal["link", "rim", "spokes", "valve", "blade", "box"]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """A line on a body, its points as they stand in the drawing."""
+
+    body: str
+    kind: Kind
+    points: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """A body's mass centre in the drawing, as a ball that grows with the mass."""
+
+    body: str
+    centre: Floats
+    radius: float
+
+
+def parts(model: Model) -> list[Part]:
+    """Return the lines that show a machine."""
+    size, standing = reach(model), places(model)
+    found: list[Part] = []
+    for body in model.bodies:
+        rolling = [c for c in model.contacts if isinstance(c, Wheel) and c.body == body.name]
+        corners = standing[body.name] + [np.asarray(wheel.centre, float) for wheel in rolling]
+        free = not rolling and len(_distinct(corners)) < 2
+        if float(body.mass) > 0:
+            corners = [*corners, np.asarray(body.com, float)]
+        corners = _distinct(corners)
+        if len(corners) > 1:
+            found.append(Part(body.name, "link", _around(corners)))
+        if free and np.any(np.asarray(body.inertia, float)):
+            found.append(Part(body.name, "box", _box(body, size)))
+        elif free and len(corners) == 1 and float(body.mass) > 0:
+            small = Body(body.name, 0.0, body.com, np.eye(3))
+            found.append(Part(body.name, "box", _box(small, 0.6 * size)))
+        for wheel in rolling:
+            found += _wheel(wheel)
+    for contact in model.contacts:
+        if isinstance(contact, Blade):
+            point, heading = np.asarray(contact.point, float), np.asarray(contact.heading, float)
+            along = 0.12 * size * heading / np.linalg.norm(heading)
+            found.append(Part(contact.body, "blade", np.array([point - along, point + along])))
+    return found
+
+
+def balls(model: Model) -> list[Ball]:
+    """Return the mass centres of all bodies with mass, but for wheels, whose hub it is."""
+    hubs = {c.body: np.asarray(c.centre, float) for c in model.contacts if isinstance(c, Wheel)}
+    heaviest = max(float(body.mass) for body in model.bodies)
+    found = []
+    for body in model.bodies:
+        com = np.asarray(body.com, float)
+        hub = [hubs[body.name]] if body.name in hubs else []
+        if float(body.mass) > 0 and len(_distinct([com, *hub])) > len(hub):
+            share = (float(body.mass) / heaviest) ** (1 / 3)
+            found.append(Ball(body.name, com, 0.03 * reach(model) * max(share, 0.5)))
+    return found
+
+
+def reach(model: Model) -> float:
+    """Return how large a machine is: the diagonal of all that its model places, in m."""
+    points = [np.asarray(body.com, float) for body in model.bodies]
+    points += [point for each in places(model).values() for point in each]
+    for contact in model.contacts:
+        points += list(rim(contact, 13)) if isinstance(contact, Wheel) else []
+    diagonal = float(np.linalg.norm(np.ptp(np.array(points), axis=0)))
+    if diagonal > 1e-9:
+        return diagonal
+    sides = np.concatenate([_sides(body)[0] for body in model.bodies])
+    return float(np.linalg.norm(sides)) or 1.0
+
+
+def _distinct(points: list[Floats]) -> list[Floats]:
+    """Return the points without those that stand where another does."""
+    found: list[Floats] = []
+    for point in points:
+        if all(np.linalg.norm(point - other) > 1e-6 for other in found):
+            found.append(point)
+    return found
+
+
+def _around(points: list[Floats]) -> Floats:
+    """Return points in the order of a closed line around their middle."""
+    off = np.array(points) - np.mean(points, axis=0)
+    flat = off @ np.linalg.svd(off)[2][:2].T
+    order = np.argsort(np.arctan2(flat[:, 1], flat[:, 0])).tolist()
+    closed = [*order, order[0]] if len(order) > 2 else order
+    return np.array([points[k] for k in closed])
+
+
+def _wheel(wheel: Wheel) -> list[Part]:
+    """Return rim, spokes and valve of a wheel; of a ball three great circles."""
+    around, centre = rim(wheel), np.asarray(wheel.centre, float)
+    if float(wheel.crown) > 0.99 * float(wheel.radius):
+        axle = np.asarray(wheel.axle, float)
+        ahead, up = around[0] - centre, around[15] - centre
+        turned = [Wheel(wheel.name, wheel.body, centre, a, wheel.radius) for a in (axle, ahead, up)]
+        return [Part(wheel.body, "rim", rim(one)) for one in turned]
+    ends = rim(wheel, SPOKES + 1)[:-1]
+    star = np.stack([np.broadcast_to(centre, ends.shape), ends], axis=1).reshape(-1, 3)
+    valve = centre + np.array([[0.78], [0.97]]) * (ends[0] - centre)
+    return [
+        Part(wheel.body, "spokes", star),
+        Part(wheel.body, "rim", around),
+        Part(wheel.body, "valve", valve),
+    ]
+
+
+def _sides(body: Body) -> tuple[Floats, Floats]:
+    """Return the sides of the box that has a body's mass and inertia, and their directions."""
+    moments, directions = np.linalg.eigh(np.asarray(body.inertia, float))
+    mass = float(body.mass)
+    squares = 6.0 * (moments.sum() - 2.0 * moments) / (mass if mass > 0 else 1.0)
+    return np.sqrt(np.maximum(squares, 0.0)), directions
+
+
+def _box(body: Body, size: float) -> Floats:
+    """Return the edges of that box; of a body without mass, whose box has no size, a small one."""
+    sides, directions = _sides(body)
+    if float(body.mass) <= 0:
+        sides = 0.4 * size * sides / np.linalg.norm(sides)
+    signs = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1)]
+    signs += [(x, y, 1) for x, y, _ in signs]
+    walk = [0, 1, 2, 3, 0, 4, 5, 1, 5, 6, 2, 6, 7, 3, 7, 4]
+    corners = np.array(signs)[walk] * sides / 2.0
+    return np.asarray(body.com, float) + corners @ directions.T
