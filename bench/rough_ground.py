@@ -15,7 +15,7 @@ import numpy as np
 
 import draisine
 from draisine.errors import DraisineError
-from draisine.simulation.contact.query import Contact, Look
+from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
 from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import height_field
 
@@ -68,8 +68,8 @@ def over_ground(points, z):
 
 def rim_heights(arc, z):
     """Return how far the wheels' rims are over the ground in every state of an arc."""
-    look = Look(arc.machine, arc.terrain, arc.inputs)
-    wheels = [Contact(w, 0) for w in range(len(look.machine.wheels))]
+    look = ContactQuery(arc.machine, arc.terrain, arc.inputs)
+    wheels = [WheelOnFeature(w, 0) for w in range(len(look.machine.wheels))]
     radii = np.array(look.longest)[:, None, None]
     out = []
     for t, y in zip(arc.t, arc.y, strict=True):

@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from draisine.simulation.integrators._native import Floats, Problem
+from draisine.algebra.scalar import Floats
+from draisine.simulation.integrators._native import Problem
 
 ORDER = 2
 ADAPTIVE = False

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from draisine.simulation.contact.active_set import Candidate, Choice, choose
+from draisine.algebra.scalar import Floats
+from draisine.simulation.contact.active_set import Candidate, Selection, choose
 from draisine.simulation.contact.resolution import resolver
-from draisine.system.compiled import Floats
 
 
 def impact(
@@ -20,7 +20,7 @@ def impact(
     rest_speed: float = 0.0,
     resolution: str = "complete",
     tolerance: float = 1e-9,
-) -> Choice:
+) -> Selection:
     """Return the speeds after an impact with `C_N v+ = -normal C_N v-` and no tangential impulse."""
     smooth = [replace(contact, rows=1, mu=0.0) for contact in contacts]
 

@@ -37,7 +37,7 @@ from draisine.errors import (
 )
 from draisine.mechanics.formulations import _absolute_rows as absolute_rows
 from draisine.mechanics.formulations import absolute
-from draisine.mechanics.formulations._plug import Motion, interpreted
+from draisine.mechanics.formulations._plug import Snapshot, interpret
 from draisine.mechanics.formulations.bicycle import _drawing as bicycle
 from draisine.mechanics.formulations.bicycle import partitioned, planar
 from draisine.model import (
@@ -450,7 +450,7 @@ def test_rows_and_convective_terms_are_derivatives_of_the_conditions(name, orien
     D = absolute_rows.matrix(rows, own.equations.bodies)
     y = np.concatenate([s["v"], s["w"]])
     gaps = [row.gap for row in rows if row.gap is not None]
-    evaluate = interpreted(
+    evaluate = interpret(
         {key: list(x) for key, x in s.items()},
         {
             "rates": list(D @ y),
@@ -476,7 +476,7 @@ def test_rows_and_convective_terms_are_derivatives_of_the_conditions(name, orien
     J = own._by_coordinates(own.look(0.3, at, np.zeros(len(s["push"])), held)["D"][holonomic], at)
     by_hand = [tangent(gaps, {f"e[{k}]": 1.0}) for k in range(3)]  # the first body's orientation
     if orientation == "euler":
-        columns = interpreted(
+        columns = interpret(
             {key: list(x) for key, x in s.items()}, {"J": [x for row in by_hand for x in row]}
         )(
             t=[0.3], x=at.x.ravel(), e=at.e.ravel(), v=at.v.ravel(), w=at.w.ravel(),
@@ -810,12 +810,12 @@ def test_degenerate_configurations_are_named():
         bodies=[Body("disc", 1.0, inertia=np.eye(3))],
         contacts=[Wheel("disc", "disc", (0, 0, 0), (0, 1, 0), 0.3)],
     )
-    lying = Motion(flat, np.zeros(3), np.zeros(0), np.ones(6))
+    lying = Snapshot(flat, np.zeros(3), np.zeros(0), np.ones(6))
     with pytest.raises(SingularityError, match="'disc' banks by a quarter turn"):
         absolute.accelerations(disc)(0.0, lying, None)
     with pytest.raises(SingularityError, match=r"disc\.along.*does a wheel lie flat"):
         absolute.accelerations(disc, orientation="quaternion")(0.0, lying, None)
-    whole = Motion(flat, np.zeros(3), np.zeros(3), np.ones(9))
+    whole = Snapshot(flat, np.zeros(3), np.zeros(3), np.ones(9))
     for kind in (planar, partitioned):
         with pytest.raises(SingularityError, match="rear wheel lies flat"):
             kind.accelerations(bike().model)(0.0, whole, None)
@@ -824,7 +824,7 @@ def test_degenerate_configurations_are_named():
 def test_redundant_rows_and_missing_inertia_are_named():
     body = Body("plate", 1.0, inertia=np.eye(3))
     grips = [Pin("a", "plate", (0, 0, 0)), Pin("b", "plate", (1, 0, 0))]
-    still = Motion(np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(0), np.zeros(6))
+    still = Snapshot(np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(0), np.zeros(6))
     with pytest.raises(RedundancyError, match=r"a\.x, b\.x"):
         absolute.accelerations(Model([body], contacts=grips))(0.0, still, None)
     with pytest.raises(SingularityError, match=r"no inertia resists 'dot\.w"):
@@ -840,7 +840,7 @@ def test_a_free_body_needs_no_constraint():
     J = np.diag([1.0, 2.0, 2.5])
     body = Model([Body("stone", 2.0, (0.1, 0.0, 0.0), J)], gravity=(0.0, 0.0, -10.0))
     v = np.array([1.0, 0.0, 3.0, 0.5, 2.0, 0.1])
-    start = Motion(np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(0), v)
+    start = Snapshot(np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(0), v)
     for orientation in ("euler", "quaternion"):
         end = absolute.Absolute(body, orientation).run(start, 0.5, 0.01).states[-1]
         R = rotation(end.q)

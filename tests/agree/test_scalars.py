@@ -262,7 +262,7 @@ class Bicycle:
         tree = assemble(model, aligned=True, evaluate=evaluate)
         return projected.rows(tree, mode_of(model, self.statuses), rotation(x["q"]), x["r"], x["p"])
 
-    def motion(self, x: Values, evaluate: Evaluate) -> projected.Motion:
+    def motion(self, x: Values, evaluate: Evaluate) -> projected.Reconstruction:
         rows = self.rows(x, evaluate)
         return projected.motion(rows, x["u"], 0.0, self.independent, self.pivots)
 
@@ -284,7 +284,7 @@ def test_projected_bicycles_agree(statuses: dict[str, str]) -> None:
     agree(bicycle, bicycle.values, sympy_error=1e-40)
 
 
-def targets(moving: projected.Motion) -> np.ndarray:
+def targets(moving: projected.Reconstruction) -> np.ndarray:
     rows = moving.rows
     return constraints.acceleration_targets(
         rows.tree,

@@ -19,7 +19,14 @@ from analysis.rocr_reference import (
 from draisine import compile
 from draisine.analysis.gait.map import ANGLES, gait
 from draisine.analysis.gait.stride import Stride
-from draisine.analysis.return_map import Cycle, families, fixed_point, fixed_points, follow, wrapped
+from draisine.analysis.return_map import (
+    Cycle,
+    families,
+    fixed_point,
+    fixed_points,
+    follow,
+    wrap_angles,
+)
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.model import Body, Model, Pin, Revolute, inertia
 from draisine.model.motion import sine
@@ -68,9 +75,9 @@ def test_angles_close_up_to_whole_turns():
         [(0.0, 2 * np.pi)],
         angles=(0,),
     )
-    places = sorted(abs(wrapped(c.x, (0,))[0]) for c in cycles)
+    places = sorted(abs(wrap_angles(c.x, (0,))[0]) for c in cycles)
     assert_allclose(places, [0.0, np.pi], atol=1e-9)
-    assert [c.stable for c in sorted(cycles, key=lambda c: abs(wrapped(c.x, (0,))[0]))] == [
+    assert [c.stable for c in sorted(cycles, key=lambda c: abs(wrap_angles(c.x, (0,))[0]))] == [
         False,
         True,
     ]
@@ -132,7 +139,7 @@ def test_the_derivative_of_the_map_is_exact(gaits, name):
     for k in range(2):
         e = np.eye(2)[k] * h
         total = sum(
-            c * wrapped(walk(cycle.x + i * e)[0] - walk(cycle.x - i * e)[0], ANGLES)
+            c * wrap_angles(walk(cycle.x + i * e)[0] - walk(cycle.x - i * e)[0], ANGLES)
             for i, c in weights.items()
         )
         assert_allclose(cycle.J[:, k], total / h, atol=1e-9 * np.abs(cycle.J).max())
@@ -282,7 +289,7 @@ def test_other_climbers_have_gaits_too():
     x = stable.x + [0.1, 0.1]
     for _ in range(200):
         x = walk(x)[0]
-    assert_allclose(wrapped(x - stable.x, ANGLES), 0.0, atol=1e-9)
+    assert_allclose(wrap_angles(x - stable.x, ANGLES), 0.0, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -16,14 +16,14 @@ from numpy.testing import assert_allclose
 from scipy.optimize import brentq
 
 from draisine import compile
+from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical, critical_of, critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.sensitivity import sensitivities
-from draisine.analysis.bicycle.straight import Canonical, canonical
+from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.errors import DraisineError
 from draisine.mechanics.formulations.bicycle.partitioned import EPSILON, Partitioned
 from draisine.model import Model
-from draisine.system.compiled import Floats
 from draisine.vehicles.bicycle.whipple import MEANING, whipple
 
 BICYCLE = compile("whipple")
@@ -196,7 +196,7 @@ class Paper:
 
 
 def test_the_equations_of_the_paper_give_the_benchmark() -> None:
-    found, ours = Paper().matrices(), canonical(BICYCLE)
+    found, ours = Paper().matrices(), canonical_matrices(BICYCLE)
     for name in ("M", "C1", "Kg", "K2"):
         assert_allclose(getattr(found, name), getattr(ours, name), atol=1e-7)
 
@@ -317,7 +317,7 @@ def test_two_percent_of_one_stiffness_would_do_but_for_the_weave_speed() -> None
     """What moves the capsize speed to 6.8 m/s: -1.7 % of K0[0, 0], +1.7 % of K0[1, 0] or K2[0, 1],
     -1.6 % of K2[1, 1]. It is a small difference of large terms.
     """
-    ours = canonical(BICYCLE)
+    ours = canonical_matrices(BICYCLE)
     wanted = {
         ("Kg", 0, 0): (0.9831, 4.3532),
         ("Kg", 1, 0): (1.0171, 4.3644),

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile, simulate, state
-from draisine.analysis.bicycle.straight import canonical
+from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, UnknownNameError
@@ -232,7 +232,7 @@ def test_outputs_are_seen_through_c() -> None:
 def test_transfer_functions_from_the_steer_torque() -> None:
     """Zeros by Cramer's rule from the canonical matrices: entries (1, 1) and (1, 2) of the pencil."""
     v = 5.0
-    found, k = linearise(BICYCLE, state(BICYCLE, forward_speed=v)), canonical(BICYCLE)
+    found, k = linearise(BICYCLE, state(BICYCLE, forward_speed=v)), canonical_matrices(BICYCLE)
     poles = np.sort_complex(np.linalg.eigvals(k.A(v)))
     for output, entry, sign in (("steer", (0, 0), 1.0), ("lean", (0, 1), 1.0)):
         transfer = found.transfer("steer", output)

@@ -11,7 +11,7 @@ from draisine.algebra.scalar import atan2, cos, exp, sin, sqrt, where
 from draisine.algebra.trace import Graph
 from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.analysis.bicycle.sensitivity import canonical_changes, sensitivities
-from draisine.analysis.bicycle.straight import canonical
+from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.differentiate import run_tangent
 from draisine.codegen.program import run, trace_program
 from draisine.vehicles import parameter_set
@@ -40,7 +40,7 @@ def test_changes_of_the_matrices_agree_with_differences() -> None:
     found, h = canonical_changes(BICYCLE), 1e-4
     for k, name in enumerate(BICYCLE.parameters):
         p = BICYCLE.parameters[name] + h * np.array([-2, -1, 1, 2])
-        near = canonical(BICYCLE, **{name: p})
+        near = canonical_matrices(BICYCLE, **{name: p})
         for part in ("M", "C1", "Kg", "K2"):
             x = getattr(near, part)
             slope = (8 * (x[2] - x[1]) - (x[3] - x[0])) / (12 * h)

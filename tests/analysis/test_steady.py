@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from analysis.published import CAPSIZE_SPEED, CIRCLES, REVERSED_START, STATIC_END
 from draisine import compile, simulate, state
 from draisine.analysis.bicycle.turning import turning_map
-from draisine.analysis.continuation import Family, circular_motions, family
+from draisine.analysis.continuation import SteadyFamily, circular_motions, family
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ParameterError
@@ -19,7 +19,7 @@ LAM = BICYCLE.parameters["lam"]
 
 
 @pytest.fixture(scope="module")
-def forward() -> Family:
+def forward() -> SteadyFamily:
     return circular_motions(BICYCLE, step=0.04)
 
 
@@ -40,7 +40,7 @@ def test_hands_free_circles_of_the_benchmark(steer: float) -> None:
     assert_allclose(np.sort_complex(values), np.sort_complex(eigenvalues), rtol=0, atol=2e-8)
 
 
-def test_the_family_runs_from_capsize_to_rest(forward: Family) -> None:
+def test_the_family_runs_from_capsize_to_rest(forward: SteadyFamily) -> None:
     assert_allclose(forward["rear_wheel_speed"][0], CAPSIZE_SPEED, rtol=1e-12)
     assert_allclose(forward["rear_wheel_speed"][-1], 0.0, atol=1e-12)
     assert_allclose(forward["steer"][-1], -STATIC_END["steer"], rtol=0, atol=1e-9)
@@ -48,13 +48,13 @@ def test_the_family_runs_from_capsize_to_rest(forward: Family) -> None:
     assert_allclose(forward["lean"][-1], 0.0, atol=1e-9)
 
 
-def test_the_family_passes_the_known_circles(forward: Family) -> None:
+def test_the_family_passes_the_known_circles(forward: SteadyFamily) -> None:
     steer, lean = -forward["steer"], forward["lean"]
     for known, (exact, *_) in CIRCLES.items():
         assert_allclose(np.interp(known, steer, lean), exact, atol=2e-3)
 
 
-def test_eigenvalues_along_the_family_are_continuous(forward: Family) -> None:
+def test_eigenvalues_along_the_family_are_continuous(forward: SteadyFamily) -> None:
     assert forward.states == ("lean", "steer", "lean_rate", "steer_rate", "rear_wheel_rate")
     assert forward.eigenvalues.shape == (len(forward), 5)
     assert_allclose(np.abs(forward.eigenvalues).min(axis=1), 0.0, atol=1e-6)

@@ -25,7 +25,7 @@ from analysis.published import (
 from draisine import compile, state
 from draisine.analysis.bicycle.critical import critical_of, critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues, track
-from draisine.analysis.bicycle.straight import canonical
+from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError
 from draisine.vehicles import parameter_set, parameter_sets
@@ -69,7 +69,7 @@ def appendix_a(p: dict[str, float]) -> dict[str, np.ndarray]:
 
 
 def test_the_benchmark_has_its_matrices() -> None:
-    found = canonical(BICYCLE)
+    found = canonical_matrices(BICYCLE)
     for name, exact in MATRICES.items():
         assert_allclose(getattr(found, name), exact, rtol=1e-13, atol=1e-13)
     assert_allclose(found.C0, 0.0, atol=1e-13)
@@ -78,7 +78,7 @@ def test_the_benchmark_has_its_matrices() -> None:
 @pytest.mark.parametrize("name", parameter_sets("whipple"))
 def test_every_set_has_the_matrices_of_appendix_a(name: str) -> None:
     p = parameter_set("whipple", name)
-    found = canonical(BICYCLE, **p)
+    found = canonical_matrices(BICYCLE, **p)
     for key, exact in appendix_a(p).items():
         assert_allclose(getattr(found, key), exact, rtol=1e-11, atol=1e-12 * np.abs(exact).max())
 
@@ -87,16 +87,16 @@ def test_every_set_has_the_matrices_of_appendix_a(name: str) -> None:
 @given(st.lists(st.floats(0.7, 1.3), min_size=26, max_size=26))
 def test_random_bicycles_have_the_matrices_of_appendix_a(factors: list[float]) -> None:
     p = {k: x * f for (k, x), f in zip(BICYCLE.parameters.items(), factors, strict=True)}
-    found = canonical(BICYCLE, **p)
+    found = canonical_matrices(BICYCLE, **p)
     for key, exact in appendix_a(p).items():
         assert_allclose(getattr(found, key), exact, rtol=1e-10, atol=1e-12 * np.abs(exact).max())
 
 
 def test_a_sweep_is_many_bicycles() -> None:
     masses, trails = np.array([60.0, 85.0, 100.0])[:, None], np.array([0.02, 0.08])
-    swept = canonical(BICYCLE, mB=masses, c=trails)
+    swept = canonical_matrices(BICYCLE, mB=masses, c=trails)
     assert swept.M.shape == (3, 2, 2, 2)
-    one = canonical(BICYCLE.with_parameters(mB=100.0, c=0.02))
+    one = canonical_matrices(BICYCLE.with_parameters(mB=100.0, c=0.02))
     for name in ("M", "C1", "K0", "K2"):
         assert_allclose(getattr(swept[2, 0], name), getattr(one, name), rtol=1e-12, atol=1e-12)
     speeds = critical_speeds(BICYCLE, mB=masses, c=trails)
@@ -158,7 +158,7 @@ def test_the_stable_range_is_where_eigenvalues_are_damped(name: str) -> None:
 
 
 def test_a_reversed_handlebar_has_its_own_capsize_speed() -> None:
-    matrices = canonical(BICYCLE, about={"steer": math.pi})
+    matrices = canonical_matrices(BICYCLE, about={"steer": math.pi})
     assert_allclose(critical_of(matrices).capsize, REVERSED_START["speed"], rtol=1e-12)
 
 
@@ -187,7 +187,7 @@ def test_modes_are_continuous_and_keep_their_names() -> None:
 
 def test_eigenvectors_belong_to_the_eigenvalues() -> None:
     v = np.array([0.3, 2.0, 5.0, 9.0])
-    modes, A = eigenvalues(BICYCLE, v), canonical(BICYCLE).A(v)
+    modes, A = eigenvalues(BICYCLE, v), canonical_matrices(BICYCLE).A(v)
     left = A @ modes.vectors - modes.vectors * modes.values[:, None, :]
     assert_allclose(left, 0.0, atol=1e-11)
     assert_allclose(np.abs(modes.vectors[:, :2]).max(axis=1), 1.0, atol=1e-12)
@@ -199,7 +199,7 @@ def test_the_matrices_are_those_of_the_linear_system() -> None:
     assert linear.states[:4] == ("lean", "steer", "lean_rate", "steer_rate")
     turn = np.array([1.0, -1.0, 1.0, -1.0])
     ours = linear.A[:, :4, :4] * turn[:, None] * turn
-    assert_allclose(ours, canonical(BICYCLE).A(v), rtol=1e-11, atol=1e-11)
+    assert_allclose(ours, canonical_matrices(BICYCLE).A(v), rtol=1e-11, atol=1e-11)
     assert_allclose(linear.A[:, 4, :], 0.0, atol=1e-12)
     assert_allclose(linear.A[:, :, 4], 0.0, atol=1e-12)
 
@@ -217,10 +217,10 @@ def test_tracking_follows_crossings_of_many() -> None:
 
 def test_what_is_no_bicycle_is_refused() -> None:
     with pytest.raises(ConfigurationError, match="is no bicycle"):
-        canonical(compile("rolling_disc"))
+        canonical_matrices(compile("rolling_disc"))
     with pytest.raises(ConfigurationError, match="level ground"):
-        canonical(compile("whipple", slope=0.05))
+        canonical_matrices(compile("whipple", slope=0.05))
     with pytest.raises(ParameterError, match="mB"):
-        canonical(BICYCLE, mb=80.0)
+        canonical_matrices(BICYCLE, mb=80.0)
     with pytest.raises(UnknownNameError, match="wobble"):
         eigenvalues(BICYCLE, 5.0).mode("wobble")

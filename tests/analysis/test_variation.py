@@ -5,15 +5,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile
-from draisine.analysis.variation import PARTS, chart, displaced, drawn, vary
-from draisine.system.closed_form import Machine
+from draisine.analysis.variation import PARTS, chart, displace, drawing_configuration, vary
+from draisine.system.closed_form import ClosedForm
 
 VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat", "swimmer")
 
 
-def some_states(machine: Machine, count: int, rng: np.random.Generator) -> np.ndarray:
+def some_states(machine: ClosedForm, count: int, rng: np.random.Generator) -> np.ndarray:
     sizes = machine.variation.inputs
-    y = displaced(machine, drawn(machine, count), 0.2 * rng.normal(size=(count, sizes["dx"])))
+    y = displace(
+        machine, drawing_configuration(machine, count), 0.2 * rng.normal(size=(count, sizes["dx"]))
+    )
     y[:, 7 + sizes["r"] :] = rng.normal(size=(count, sizes["u"] + sizes["z"]))
     return y
 
@@ -30,7 +32,7 @@ def test_derivatives_agree_with_differences(vehicle: str) -> None:
     dw, h = rng.normal(size=w.shape), 1e-4
 
     def at(k: int) -> dict[str, np.ndarray]:
-        moved = displaced(machine, y, k * h * dx)
+        moved = displace(machine, y, k * h * dx)
         moved[:, fast:] += k * h * du
         return vary(machine, moved, w + k * h * dw, seeds=("dt",)).values
 

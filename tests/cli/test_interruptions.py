@@ -43,7 +43,7 @@ def impatient(monkeypatch, module, name, calls):
 
 
 def test_a_command_says_that_it_was_interrupted(capsys, monkeypatch):
-    impatient(monkeypatch, run, "system_of", 1)
+    impatient(monkeypatch, run, "build_system", 1)
     assert main(["run", "--out", "a.nc"]) == 1
     assert capsys.readouterr().err == "error: interrupted; nothing half-written remains.\n"
     assert os.listdir() == []

@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import DataError, ParameterError, UnknownNameError
 from draisine.experiment.run import run
-from draisine.model.motion import LAWS, law_of, smooth_step
+from draisine.model.motion import MOTIONS, motion_of, smooth_step
 from draisine.results import store
-from draisine.results.bodies import model_of
+from draisine.results.bodies import restore_model
 from draisine.scenario.library import load
 
 GUIDED = """
@@ -44,7 +44,7 @@ def guided(tmp_path):
 
 def test_laws_do_in_a_file_what_they_do_in_python(guided):
     data = run(load(guided())).data
-    sine = law_of({"law": "sine", "amplitude": math.radians(3.0), "frequency": 0.5})
+    sine = motion_of({"law": "sine", "amplitude": math.radians(3.0), "frequency": 0.5})
     bicycle = draisine.compile("whipple", mU=30.0, steering=sine, torso=smooth_step(0.1, 0.1, 0.4))
     start = draisine.state(bicycle, forward_speed=5.0)
     python = draisine.simulate(bicycle, start, 0.5, dt=0.05).to_xarray()
@@ -63,7 +63,7 @@ def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suff
     again = store.read(path)
     assert run(load(str(path))).data.identical(data)
     assert "steering" not in json.loads(again.attrs["structure"])
-    laws = [joint.name for joint in model_of(again).joints if joint.law is not None]
+    laws = [joint.name for joint in restore_model(again).joints if joint.law is not None]
     assert laws == ["steer", "torso"]
 
 
@@ -94,7 +94,7 @@ def test_mistakes_have_their_place(guided, old, new, said):
     ids=lambda entry: entry["law"],
 )
 def test_laws_return_their_own_derivatives(entry):
-    law, h = law_of(entry), 1e-5
+    law, h = motion_of(entry), 1e-5
     for t in (0.05, 0.2 + 2 * h, 0.6, 1.0, 1.3):
         before, here, after = (np.array(law(x)) for x in (t - h, t, t + h))
         assert_allclose((after - before)[:2] / (2 * h), here[1:], atol=1e-7)
@@ -110,8 +110,8 @@ def test_a_smooth_step_begins_and_ends_at_rest():
 
 
 def test_unknown_laws_and_numbers_are_named():
-    assert {"sine", "smooth_step"} <= set(LAWS)
+    assert {"sine", "smooth_step"} <= set(MOTIONS)
     with pytest.raises(UnknownNameError, match="Did you mean 'smooth_step'"):
-        law_of({"law": "smoothstep"})
+        motion_of({"law": "smoothstep"})
     with pytest.raises(ParameterError, match="Did you mean 'amplitude'"):
-        law_of({"law": "sine", "amplitud": 1.0, "frequency": 1.0})
+        motion_of({"law": "sine", "amplitud": 1.0, "frequency": 1.0})

@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import DataError, ParameterError
 from draisine.model.quantity import number
-from draisine.results.bodies import Bodies, model_of
+from draisine.results.bodies import Bodies, restore_model
 from draisine.results.quantities import (
     DERIVED,
     Question,
@@ -28,7 +28,7 @@ def bodies():
     bicycle = draisine.compile("whipple")
     start = draisine.state(bicycle, lean=0.15, steer=-0.1, forward_speed=5.0, lean_rate=0.2)
     data = draisine.simulate(bicycle, start, until=0.5, dt=0.001, rtol=1e-12).to_xarray()
-    return Bodies(data, model_of(data))
+    return Bodies(data, restore_model(data))
 
 
 def test_numbers_as_people_write_them():
@@ -163,7 +163,7 @@ def test_a_dataset_that_tells_no_vehicle_is_refused(bodies):
     stranger = bodies.data.copy()
     stranger.attrs = {}
     with pytest.raises(DataError, match="which vehicle"):
-        model_of(stranger)
+        restore_model(stranger)
     stranger.attrs = {"vehicle": "cart", "parameters": "{}"}
     with pytest.raises(DataError, match="cannot be made again"):
-        model_of(stranger)
+        restore_model(stranger)

@@ -16,8 +16,8 @@ from draisine.experiment.kinds.map import Configurations
 from draisine.experiment.report import remarks, summary, table
 from draisine.experiment.run import run
 from draisine.results import store
-from draisine.results.straight import told
-from draisine.scenario.build import law_of, system_of
+from draisine.results.straight import straight_quantity
+from draisine.scenario.build import build_system, control_law
 from draisine.scenario.library import load, scenarios, titles
 from draisine.scenario.schema import KINDS, schema
 
@@ -86,7 +86,7 @@ times = [0, 1]
 values = [0, 0.5]
 """
     loaded = load(mine(text))
-    law = law_of(loaded.scenario)
+    law = control_law(loaded.scenario)
     assert law.laws[0] == TurnPI(10, 35, math.radians(5), (0, 5), 20, 100, 20)
     assert law.breakpoints == (0.0, 0.2, 1.0, 5.0)
     data = run(loaded).data
@@ -100,7 +100,7 @@ def test_changes_by_key_path_drop_what_was_expected():
     assert load(name).scenario.expected
     changed = load(name, {"vehicle.parameters.mB": 90.0, "run.until": 0.1})
     assert not changed.scenario.expected
-    assert system_of(changed.scenario.vehicle).parameters["mB"] == 90.0
+    assert build_system(changed.scenario.vehicle).parameters["mB"] == 90.0
     assert run(changed).data["time"].values[-1] == 0.1
 
 
@@ -175,9 +175,9 @@ def test_an_interrupted_run_keeps_what_it_has(mine, monkeypatch):
 
     whole = run(load(mine())).data
     monkeypatch.setattr(loop, "PAUSE", 2)
-    told = []
-    paused = run(load(mine()), told.append).data
-    assert_allclose(told, [0.4, 0.8, 1.0])
+    straight_quantity = []
+    paused = run(load(mine()), straight_quantity.append).data
+    assert_allclose(straight_quantity, [0.4, 0.8, 1.0])
     assert_allclose(paused["lean"].values, whole["lean"].values, rtol=1e-9)
     advance, calls = dop853.advance, []
 
@@ -278,11 +278,11 @@ def test_straight_running_as_data(tmp_path):
     store.write(result.data, tmp_path / "eig.nc")
     assert store.read(tmp_path / "eig.nc").identical(result.data)
     with pytest.raises(ParameterError, match="not among the speeds"):
-        told("eigenvalue_real[weave]", result.data, [1.05])
+        straight_quantity("eigenvalue_real[weave]", result.data, [1.05])
     with pytest.raises(ParameterError, match="at which speeds"):
-        told("eigenvalue_real[weave]", result.data, None)
+        straight_quantity("eigenvalue_real[weave]", result.data, None)
     with pytest.raises(ParameterError, match="one number"):
-        told("weave_speed", result.data, [1.0])
+        straight_quantity("weave_speed", result.data, [1.0])
 
 
 def test_the_schema_knows_all_kinds():

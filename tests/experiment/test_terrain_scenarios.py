@@ -16,7 +16,7 @@ from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.events import EventQuestion, events_of, parse_event
 from draisine.results.quantities import crossing, parse_question
-from draisine.scenario.build import state_of
+from draisine.scenario.build import build_state
 from draisine.scenario.library import load
 from draisine.scenario.schema import schema
 from draisine.scenario.terrain import GROUNDS
@@ -188,12 +188,12 @@ def test_a_machine_is_put_onto_a_face():
         "place": {"wheel": "front", "centre": [-2.0, 0.5], "on": "ramp"},
     }
     slope = math.radians(10.0)
-    state = state_of(bicycle, initial, ramp(slope, 0.5))
+    state = build_state(bicycle, initial, ramp(slope, 0.5))
     level = draisine.state(bicycle, forward_speed=3.0, steer=math.radians(10.0))
     up = np.array([-math.sin(slope), 0.0, math.cos(slope)])
     assert_allclose(rotation(state.q).T @ up, rotation(level.q)[2], atol=1e-12)
     assert up @ state.p == pytest.approx(level.p[2], abs=1e-12)
-    moved = state_of(
+    moved = build_state(
         bicycle,
         {"place": {"wheel": "rear", "centre": [1.0, 2.0, 3.0]}, "contacts": {"front": "open"}},
         ramp(slope, 0.5),
@@ -398,4 +398,4 @@ def test_a_damaged_mesh_is_told(mine, tmp_path):
 def test_the_schema_knows_the_ground():
     found = schema()
     json.dumps(found, allow_nan=False)
-    assert {"PlaneGround", "RampGround", "MeshGround", "Touch"} <= set(found["$defs"])
+    assert {"PlaneGround", "RampGround", "MeshGround", "ContactTable"} <= set(found["$defs"])

@@ -3,7 +3,11 @@
 import numpy as np
 import pytest
 
-from draisine.simulation.contact.coulomb import Touch, single, together
+from draisine.simulation.contact.coulomb import (
+    FrictionContact,
+    solve_friction,
+    solve_single_friction,
+)
 from draisine.simulation.contact.linear import share
 
 
@@ -35,21 +39,23 @@ def test_one_contact_with_friction_always_has_a_force(seed):
     rng = np.random.default_rng(seed)
     for _ in range(100):
         W, b, mu = inertia(rng, 3), rng.normal(size=3), rng.uniform(0, 3)
-        assert obeys(W, b, single(W, b, mu), [mu])
+        assert obeys(W, b, solve_single_friction(W, b, mu), [mu])
 
 
 def test_a_contact_whose_hold_is_broken_slides():
     W, b = np.diag([1.0, 2.0, 3.0]), np.array([-1.0, 1.0, 0.0])
-    assert single(W, b, 0.5)[1] == pytest.approx(-0.5)  # just holds
-    assert single(W, b, 0.4)[1] == pytest.approx(-0.4)  # slides
-    hold = single(W, np.array([-1.0, 0.9, 0.0]), 0.5)
+    assert solve_single_friction(W, b, 0.5)[1] == pytest.approx(-0.5)  # just holds
+    assert solve_single_friction(W, b, 0.4)[1] == pytest.approx(-0.4)  # slides
+    hold = solve_single_friction(W, np.array([-1.0, 0.9, 0.0]), 0.5)
     assert W[1] @ hold + 0.9 == pytest.approx(0.0, abs=1e-15)
 
 
 def test_friction_without_limit_may_have_no_force():
     W = np.array([[1.0, 0.9, 0.0], [0.9, 1.0, 0.0], [0.0, 0.0, 1.0]])
-    assert single(W, np.array([-1.0, -2.0, 0.0]), np.inf) is None
-    assert obeys(W, np.array([-1.0, -2.0, 0.0]), single(W, [-1.0, -2.0, 0.0], 5.0), [5.0])
+    assert solve_single_friction(W, np.array([-1.0, -2.0, 0.0]), np.inf) is None
+    assert obeys(
+        W, np.array([-1.0, -2.0, 0.0]), solve_single_friction(W, [-1.0, -2.0, 0.0], 5.0), [5.0]
+    )
 
 
 def test_two_contacts_that_chase_each_other_settle():
@@ -67,15 +73,15 @@ def test_two_contacts_that_chase_each_other_settle():
         ]
     )
     b = np.array([-0.296881984, 0.680765916, -0.0917957503, 0.0, 0.0, 0.0])
-    lam = together(W, b, [Touch(0, 3, 0.9), Touch(3, 3, 0.9)], 1e-13)
+    lam = solve_friction(W, b, [FrictionContact(0, 3, 0.9), FrictionContact(3, 3, 0.9)], 1e-13)
     assert obeys(W, b, lam, [0.9, 0.9])
 
 
 def test_a_sliding_contact_may_lock():
     """Its drag makes the inverse inertia negative, and nothing else holds it: Painleve's paradox."""
-    touch = [Touch(0, 1, 0.9)]
-    assert together(np.array([[-0.1]]), np.array([-9.81]), touch, 1e-13) is None
-    assert together(np.array([[-0.1]]), np.array([1.0]), touch, 1e-13) == pytest.approx(0.0)
+    touch = [FrictionContact(0, 1, 0.9)]
+    assert solve_friction(np.array([[-0.1]]), np.array([-9.81]), touch, 1e-13) is None
+    assert solve_friction(np.array([[-0.1]]), np.array([1.0]), touch, 1e-13) == pytest.approx(0.0)
 
 
 def test_forces_that_are_not_unique_are_shared_so_that_all_push():

@@ -20,7 +20,7 @@ G = 9.81
 
 
 def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
-    look_ahead = hybrid.Step.first_event
+    look_ahead = hybrid.ContactStep.first_event
 
     def interrupted(step):
         if step.t > 0.3:
@@ -28,7 +28,7 @@ def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
         return look_ahead(step)
 
     whole = simulate_on(bicycle(), plane(), placed((0.0, 0.0, 0.5)), 1.0)
-    monkeypatch.setattr(hybrid.Step, "first_event", interrupted)
+    monkeypatch.setattr(hybrid.ContactStep, "first_event", interrupted)
     with pytest.raises(SimulationError, match="interrupted") as caught:
         simulate_on(bicycle(), plane(), placed((0.0, 0.0, 0.5)), 1.0)
     kept = caught.value.partial
@@ -67,8 +67,10 @@ def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
     def closer(run, step, sunk):
         raise TerrainError("a point that a disc cannot meet.")
 
-    monkeypatch.setattr(hybrid.Step, "sunk", lambda step, part: None if step.t < 0.1 else object())
-    monkeypatch.setattr(hybrid.Run, "_look_closer", closer)
+    monkeypatch.setattr(
+        hybrid.ContactStep, "sunk", lambda step, part: None if step.t < 0.1 else object()
+    )
+    monkeypatch.setattr(hybrid.TerrainRun, "_look_closer", closer)
     with pytest.raises(DeadEndError, match="cannot meet") as caught:
         simulate_on(disc(), plane(), dropped(0.5), 0.5)
     assert isinstance(caught.value, TerrainError)

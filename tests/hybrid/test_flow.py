@@ -6,9 +6,9 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.simulation.contact.linear import solve
-from draisine.simulation.contact.query import Contact, Look
-from draisine.system.generic import free
-from draisine.terrain import Terrain, edge, face, moving, plane
+from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
+from draisine.system.generic import generic
+from draisine.terrain import Terrain, edge, face, move_ground, plane
 from draisine.terrain.motions import Turn
 from hybrid.conftest import bicycle
 
@@ -20,8 +20,8 @@ def test_accelerations_and_forces_are_those_of_the_closed_form(statuses):
     mode = dict(zip(("rear", "front"), statuses, strict=True))
     system = bicycle()
     rng = np.random.default_rng(1)
-    look = Look(free(system), plane(), np.zeros(3))
-    closed = [(Contact(k, 0), 3, np.inf) for k, s in enumerate(statuses) if s == "rolling"]
+    look = ContactQuery(generic(system), plane(), np.zeros(3))
+    closed = [(WheelOnFeature(k, 0), 3, np.inf) for k, s in enumerate(statuses) if s == "rolling"]
     for _ in range(5):
         asked = {"lean": rng.normal(scale=0.3), "steer": rng.normal(scale=0.3)}
         asked |= {"lean_rate": rng.normal(), "steer_rate": rng.normal()}
@@ -41,7 +41,7 @@ GROUND = Terrain(
         edge("ridge", (0.4, 0.1, -0.05), (0.3, 1.0, 0.1), (-0.5, 0.0, 1.0), (0.6, 0.0, 1.0)),
     ]
 )
-TURNING = Terrain([moving(feature, Turn(0.7, (0.2, -0.1))) for feature in GROUND.features])
+TURNING = Terrain([move_ground(feature, Turn(0.7, (0.2, -0.1))) for feature in GROUND.features])
 
 
 @pytest.mark.parametrize("ground", [GROUND, TURNING])
@@ -49,10 +49,10 @@ TURNING = Terrain([moving(feature, Turn(0.7, (0.2, -0.1))) for feature in GROUND
 @pytest.mark.parametrize("wheel", [0, 1])
 def test_rows_and_targets_are_derivatives(ground, feature, wheel):
     """d gap / dt = stretch (C v - b) n, and c = d (b - C v) / dt at fixed v."""
-    machine = free(bicycle(), None, ground.motions)
-    look = Look(machine, ground, np.zeros(3))
+    machine = generic(bicycle(), None, ground.motions)
+    look = ContactQuery(machine, ground, np.zeros(3))
     rng = np.random.default_rng(7)
-    contact, n = Contact(wheel, feature), machine.speeds
+    contact, n = WheelOnFeature(wheel, feature), machine.speeds
     for _ in range(5):
         q = np.array([1.0, *rng.normal(scale=0.2, size=3)])
         r, v = rng.normal(scale=0.3, size=3), rng.normal(size=n)

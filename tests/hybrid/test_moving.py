@@ -8,16 +8,16 @@ import pytest
 import draisine
 from draisine.control import Step, TimeInputs
 from draisine.errors import TerrainError
-from draisine.simulation.contact.query import Look
+from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.run import simulate_on
-from draisine.terrain import Joined, Mesh, Terrain, height_field, kerb, moving, plane
+from draisine.terrain import Joined, Mesh, Terrain, height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake, Slide, Turn
 from hybrid.conftest import bicycle, on_the_flat
 from hybrid.test_disc import G, H, disc, dropped
 
 
 def carried(terrain, motion):
-    return Terrain([moving(feature, motion) for feature in terrain.features])
+    return Terrain([move_ground(feature, motion) for feature in terrain.features])
 
 
 def plate(x=(-40.0, 40.0), y=(-5.0, 5.0)):
@@ -78,7 +78,7 @@ def test_a_disc_on_a_turntable_is_carried_by_it():
     # the table's point under the disc moves to the left at 1.2 m/s
     speeds = np.array([0.0, 1.2, 0.0, 0.0, 0.0, 0.0])
     made = simulate_on(disc(), table, draisine.State(start.q, start.p, start.r, speeds), 0.3)
-    look = Look(made.arcs[0].machine, table, np.zeros(0))
+    look = ContactQuery(made.arcs[0].machine, table, np.zeros(0))
     for t, y in zip(made.arcs[0].t, made.arcs[0].y, strict=True):
         ((contact, *_),) = made.arcs[0].closed
         row = look.meet(t, y, [contact])[0]
@@ -92,7 +92,7 @@ def test_a_disc_on_a_turntable_is_carried_by_it():
 
 def test_a_shaking_mesh_throws_a_disc_off_as_a_plane_does():
     A, w = 0.02, 40.0
-    floor = moving(plate(), Shake((0.0, 0.0, A), w))
+    floor = move_ground(plate(), Shake((0.0, 0.0, A), w))
     made = simulate_on(disc(), floor, dropped(0.0, Vz=A * w), 0.2)
     assert made.events[0].t == pytest.approx(math.asin(G / (A * w * w)) / w, abs=1e-10)
     same = simulate_on(
@@ -105,7 +105,7 @@ def test_a_shaking_mesh_throws_a_disc_off_as_a_plane_does():
 def test_an_accelerating_belt_drags_a_disc_at_a_third_of_its_acceleration():
     """A disc on a belt with the speed u(t): x'' = u' / 3, forward; it spins backward."""
     A, w = 0.3, 2.0
-    belt = moving(plate(), Shake((A, 0.0, 0.0), w))
+    belt = move_ground(plate(), Shake((A, 0.0, 0.0), w))
     start = dropped(0.0, Vx=A * w)
     # the contact point moves with the belt, the centre does not: w0 = -u / h
     v = start.v.copy()
@@ -134,8 +134,10 @@ def test_a_mesh_that_comes_from_afar_is_met_in_time():
     fixed = simulate_on(disc(), here, rolling, 0.9)
     belt = Slide((-5.0, 0.0, 0.0))
     seen = draisine.State(rolling.q, rolling.p, rolling.r, rolling.v - np.array([5.0, *5 * [0.0]]))
-    moved = simulate_on(disc(), moving(Joined(plane(), bump), belt), seen, 0.9)
-    also = simulate_on(disc(), Joined(moving(plane(), belt), moving(bump, belt)), seen, 0.9)
+    moved = simulate_on(disc(), move_ground(Joined(plane(), bump), belt), seen, 0.9)
+    also = simulate_on(
+        disc(), Joined(move_ground(plane(), belt), move_ground(bump, belt)), seen, 0.9
+    )
     assert fixed.events
     for made in (moved, also):
         assert [str(e) for e in made.events] == [str(e) for e in fixed.events]
@@ -145,6 +147,6 @@ def test_a_mesh_that_comes_from_afar_is_met_in_time():
 
 def test_what_moves_already_is_not_moved_again():
     with pytest.raises(TerrainError, match="already"):
-        moving(moving(plane(), Turn(1.0)), Turn(1.0))
+        move_ground(move_ground(plane(), Turn(1.0)), Turn(1.0))
     with pytest.raises(TerrainError, match="neither"):
-        moving("a train", Turn(1.0))
+        move_ground("a train", Turn(1.0))

@@ -15,10 +15,10 @@ import draisine
 from draisine.algebra.lie import quaternion, rot_x, rot_y, rot_z, rotation
 from draisine.errors import TerrainError
 from draisine.mechanics.contact.features import meet_edge_by_ring
-from draisine.simulation.contact.query import Contact, Look
+from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
 from draisine.simulation.contact.run import simulate_on
-from draisine.system.generic import free
-from draisine.terrain import Mesh, Terrain, edge, face, kerb, moving, vertex
+from draisine.system.generic import generic
+from draisine.terrain import Mesh, Terrain, edge, face, kerb, move_ground, vertex
 from draisine.terrain.motions import Shake, Turn
 from hybrid.test_disc import G, H, disc, dropped, rolling
 
@@ -42,7 +42,7 @@ def ball():
 
 
 def look_at(system, ground):
-    return Look(free(system, None, ground.motions), ground, np.zeros(0))
+    return ContactQuery(generic(system, None, ground.motions), ground, np.zeros(0))
 
 
 def energies(made):
@@ -86,13 +86,14 @@ def test_gaps_to_lines_are_the_least_distances(seed):
         e /= np.linalg.norm(e)
         look.terrain = Terrain([replace(look.terrain[0], numbers=np.concatenate([Q, e]))])
         y = look.machine.enter(rolling(0.0), np.zeros(0))
-        rows = look.meet(0.0, y, [Contact(0, 0, side) for side in SIDES])
+        rows = look.meet(0.0, y, [WheelOnFeature(0, 0, side) for side in SIDES])
         hub, a = np.array([0.0, 0.0, H]), np.array([0.0, 1.0, 0.0])
         found = nearest_by_search(hub, a, H - crown, Q, e)
         least = min(d for _, d in found)
         assert look.gap(rows[0]) == pytest.approx(least - crown, abs=1e-10)
         valid = [
-            look.excess(Contact(0, 0, side), row) < 0 for side, row in zip(SIDES, rows, strict=True)
+            look.excess(WheelOnFeature(0, 0, side), row) < 0
+            for side, row in zip(SIDES, rows, strict=True)
         ]
         assert valid == ([True, False, False] if len(found) == 1 else [False, True, True])
         if len(found) == 2:
@@ -147,10 +148,10 @@ def test_rows_and_targets_are_derivatives(motion, round_one, feature, side):
     """d gap / dt = (C v - b) n, and c = d (b - C v) / dt at fixed v, on still and moving features."""
     ground = GROUND
     if motion is not None:
-        ground = Terrain([moving(f, motion) for f in GROUND.features])
+        ground = Terrain([move_ground(f, motion) for f in GROUND.features])
     look = look_at(torus(0.05) if round_one == "torus" else ball(), ground)
     rng = np.random.default_rng(5)
-    contact, n, h = Contact(0, feature, side), 6, 1e-5
+    contact, n, h = WheelOnFeature(0, feature, side), 6, 1e-5
     for _ in range(4):
         q, v = np.array([1.0, *rng.normal(scale=0.2, size=3)]), rng.normal(size=n)
         y = np.concatenate([q / np.linalg.norm(q), rng.normal(scale=0.05, size=3), v])
@@ -188,9 +189,9 @@ def test_a_thin_torus_meets_a_crossing_edge_as_the_disc_does():
         ground = Terrain([edge("e", rim, e, (1, 0, 1), (-1, 0, 1))])
         y = np.concatenate([quaternion(R0), np.zeros(3), rng.normal(size=6)])
         thin, sharp = look_at(torus(crown), ground), look_at(disc(), ground)
-        C = sharp.meet(0.0, y, [Contact(0, 0)])[0][:18].reshape(3, 6)
+        C = sharp.meet(0.0, y, [WheelOnFeature(0, 0)])[0][:18].reshape(3, 6)
         y[7:] -= np.linalg.pinv(C) @ (C @ y[7:])
-        one, two = (look.meet(0.0, y, [Contact(0, 0)])[0] for look in (thin, sharp))
+        one, two = (look.meet(0.0, y, [WheelOnFeature(0, 0)])[0] for look in (thin, sharp))
         assert thin.gap(one) == pytest.approx(sharp.gap(two), abs=1e-6)
         assert_allclose(thin.axes(one), sharp.axes(two), atol=1e-6)
         assert_allclose(one[:18], two[:18], atol=1e-6)
@@ -373,7 +374,7 @@ def test_a_shaking_tip_throws_a_torus_off():
     """As a shaking floor does: sin(w t) = g / (A w^2)."""
     A, w = 0.02, 40.0
     made = simulate_on(
-        torus(0.05), Terrain([moving(TIP, Shake((0, 0, A), w))]), dropped(0.0, Vz=A * w), 0.06
+        torus(0.05), Terrain([move_ground(TIP, Shake((0, 0, A), w))]), dropped(0.0, Vz=A * w), 0.06
     )
     assert made.events[0].t == pytest.approx(math.asin(G / (A * w * w)) / w, abs=1e-10)
 

@@ -22,7 +22,7 @@ from draisine.mechanics.connection import (
     kinematics,
     locomotion,
     mechanical,
-    reduced,
+    reduced_motion,
     stokes,
     torques,
 )
@@ -640,7 +640,7 @@ def test_snakeboard_momentum_equation() -> None:
     rdot, rddot = np.array([psidot, -phidot, phidot]), np.array([0.8, -1.1, 1.1])
     M = mass_matrix(at.tree, at.geo, np.zeros(3))
     assert_allclose(M[5, 5], m * l**2, rtol=1e-13)
-    moved = reduced(kinematics(at), np.array([0.9]), rdot, rddot)
+    moved = reduced_motion(kinematics(at), np.array([0.9]), rdot, rddot)
     along = np.array([2 * l * np.cos(phi) ** 2, np.sin(2 * phi)])
     alongdot = np.array([-2 * l * np.sin(2 * phi), 2 * np.cos(2 * phi)]) * phidot
     momenta = np.array([m * moved.v[0], (M @ moved.v)[5]])
@@ -696,7 +696,7 @@ def test_reduced_dynamics_under_a_push() -> None:
     masses = np.array([b.mass for b in at.tree.model.bodies])
     centre = masses @ np.array([b.com for b in at.tree.model.bodies]) / masses.sum()
     push[3:6] = np.cross(centre, push[:3])
-    moved = reduced(found, np.zeros(6), np.zeros(3), np.zeros(3), push)
+    moved = reduced_motion(found, np.zeros(6), np.zeros(3), np.zeros(3), push)
     assert_allclose(moved.vdot, 0.0, atol=1e-12)
 
 
@@ -742,7 +742,9 @@ def test_errors_name_the_way_out() -> None:
         base="SE(2)",
     )
     with pytest.raises(SingularityError, match="no inertia resists 'Vx'"):
-        reduced(kinematics(placed(bare, [0.0], driven=[])), np.ones(3), np.zeros(0), np.zeros(0))
+        reduced_motion(
+            kinematics(placed(bare, [0.0], driven=[])), np.ones(3), np.zeros(0), np.zeros(0)
+        )
 
 
 def test_joints_with_a_law_are_driven() -> None:

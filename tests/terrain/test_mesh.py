@@ -13,7 +13,7 @@ from draisine.terrain import (
     face,
     height_field,
     kerb,
-    moving,
+    move_ground,
     plane,
 )
 from draisine.terrain.files import read_mesh
@@ -86,7 +86,7 @@ def test_a_sheet_has_one_side_at_its_corners_too():
 
 def test_several_grounds_are_one():
     road, box = plane(), Mesh(CUBE, cube())
-    both = Joined(road, moving(box, Slide((2.0, 0.0, 0.0))))
+    both = Joined(road, move_ground(box, Slide((2.0, 0.0, 0.0))))
     assert len(both) == 27 and both.kinds == {"face", "edge", "vertex"}
     assert both[0].name == "ground" and both[0].motion is None
     assert both[26].kind == "vertex" and both[26].motion == both.motions[0]

@@ -1,6 +1,5 @@
 """The vehicles that come with draisine, and what a drawing must be: every mistake one clear error."""
 
-import importlib
 import inspect
 import math
 from typing import get_type_hints
@@ -19,7 +18,7 @@ from draisine.errors import (
 )
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Blade, Body, Force, Model, Pin, Prismatic, Revolute, Wheel, inertia
-from draisine.registry import names
+from draisine.registry import find, names
 from draisine.system.closed_form import State
 
 VEHICLES = {
@@ -50,7 +49,7 @@ def saddle(machine, state):
 @pytest.mark.parametrize("name", VEHICLES)
 def test_every_vehicle_is_found_explained_and_runs(name):
     assert name in names("vehicle")
-    module = importlib.import_module(f"draisine.vehicles.{name}")
+    module = find("vehicle", name)
     vehicle = getattr(module, name)
     assert vehicle.__doc__
     hints = get_type_hints(vehicle)

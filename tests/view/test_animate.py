@@ -17,14 +17,24 @@ from draisine.experiment.run import run
 from draisine.registry import names
 from draisine.results.bodies import Bodies
 from draisine.scenario.library import load
-from draisine.terrain import Joined, Terrain, corner, face, height_field, kerb, moving, plane, ramp
+from draisine.terrain import (
+    Joined,
+    Terrain,
+    corner,
+    face,
+    height_field,
+    kerb,
+    move_ground,
+    plane,
+    ramp,
+)
 from draisine.terrain.motions import Shake, Slide
 from draisine.vehicles.bicycle.whipple import whipple
 from draisine.view import film as films
 from draisine.view.film import PIXELS, Stage, animate, frame_times
 from draisine.view.replay import _quaternions, page
 from draisine.view.scene.camera import Camera
-from draisine.view.scene.ground import heights, hidden, patches
+from draisine.view.scene.ground import heights, hidden_points, patches
 from draisine.view.scene.scene import scene
 from draisine.view.scene.shapes import balls, parts, reach
 
@@ -299,13 +309,13 @@ def test_heights_below_points():
 def test_the_lip_hides_what_is_behind_it():
     ground = patches(grounds()["ramp"], np.zeros(1), np.zeros((1, 3)), 5.0, 1.0)
     points = np.array([[0.2, 0.0, -0.5], [3.0, 0.0, -0.5], [-2.0, 0.0, 0.1], [np.nan] * 3])
-    found = hidden(ground, np.array([-1.0, 0.0, 1.0]), points)
+    found = hidden_points(ground, np.array([-1.0, 0.0, 1.0]), points)
     assert found.tolist() == [True, False, False, False]
 
 
 def test_ground_that_moves_is_seen_to_move(passive):
     """The lines on a belt run backwards with it, in films and in pages."""
-    belt = Terrain([moving(face("belt", (0.0, 0.0, 1.0), 0.0), Slide((-2.0, 0.0, 0.0)))])
+    belt = Terrain([move_ground(face("belt", (0.0, 0.0, 1.0), 0.0), Slide((-2.0, 0.0, 0.0)))])
     motion = scene(passive, every(0.5), belt)
     first, last = (motion.ground_at(k)[0].lines for k in (0, 1))
     assert_allclose(last - first, np.broadcast_to([-1.0, 0.0, 0.0], first.shape), atol=1e-12)
@@ -317,7 +327,7 @@ def test_ground_that_moves_is_seen_to_move(passive):
 def test_a_moving_mesh_beside_fixed_ground(passive):
     """A slab that shakes by 5 cm is where its motion says, the plane below it stays."""
     slab = height_field([-1.0, 3.0], [-1.0, 1.0], [[0.0, 0.0], [0.0, 0.0]])
-    ground = Joined(moving(slab, Shake((0.0, 0.0, 0.05), math.pi)), plane(height=-1.0))
+    ground = Joined(move_ground(slab, Shake((0.0, 0.0, 0.05), math.pi)), plane(height=-1.0))
     motion = scene(passive, every(0.5), ground)
     for k, height in ((0, 0.0), (1, 0.05), (2, 0.0)):
         found = sorted(float(patch.outline[0, 2]) for patch in motion.ground_at(k))

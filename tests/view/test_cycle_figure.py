@@ -6,7 +6,7 @@ import pytest
 
 from draisine.errors import ParameterError
 from draisine.experiment.run import run
-from draisine.experiment.tables.cycles import every_cycle, scanned
+from draisine.experiment.tables.cycles import every_cycle, scan_cycles
 from draisine.scenario.library import load
 from draisine.view.figures import cycle
 from draisine.view.style import figure_of
@@ -41,7 +41,7 @@ def test_several_cycles_and_families(tmp_path):
     panels = cycle.draw(every_cycle("rocr", {"phase": 1.0}))
     assert panels.shape == (2, 4)
     figure_of(panels[0]).savefig(tmp_path / "cycles.png")
-    family = cycle.draw(scanned("rocr", np.linspace(3.5, 4.0, 4)))
+    family = cycle.draw(scan_cycles("rocr", np.linspace(3.5, 4.0, 4)))
     assert len(family) == 4
     assert family[-1].get_xlabel() == "phase (rad)"
     assert [t.get_text() for t in family[0].get_legend().get_texts()][-1] == "stable"

@@ -10,7 +10,7 @@ from draisine.errors import ParameterError
 from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.view.figures import front, side, sweep, top
-from draisine.view.figures._snapshots import Machine, pause
+from draisine.view.figures._snapshots import MachineAt, pause
 from draisine.view.style import bodies_of
 
 
@@ -84,7 +84,7 @@ def test_machines_stand_side_by_side_each_along_its_own_heading(passive):
 
 
 def test_own_axes_and_the_worlds(passive):
-    machine = Machine(bodies_of(passive), -1)
+    machine = MachineAt(bodies_of(passive), -1)
     points = np.array([[0.3, -0.2, 1.0], [2.0, 0.5, 0.0]])
     assert_allclose(machine.own(machine.world(points)), points, atol=1e-12)
     rear = passive["contact_point"].sel(contact="rear").values[-1]

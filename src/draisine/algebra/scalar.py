@@ -18,6 +18,7 @@ from draisine.algebra import trace
 
 Scalar = Any
 Array = NDArray[Any]
+Floats = NDArray[Any]  # an array of floats alone
 Vector = Any  # three scalars in any sequence; kept as an array
 
 _ALGEBRAS = ("draisine", "sympy", "mpmath")

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.eigenvalues import track
-from draisine.analysis.bicycle.straight import canonical
+from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.equilibrium import Balance, Steady, steady
 from draisine.analysis.linear import SHRUNK, linear_systems
 from draisine.errors import ConfigurationError
-from draisine.system.compiled import Floats
 from draisine.system.state import state
 from draisine.system.system import System
 
@@ -23,7 +23,7 @@ _FAST = 10.0
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class SteadyFamily:
     """Steady motions in a row, each a little farther along their family."""
 
     points: tuple[Steady, ...]
@@ -82,7 +82,7 @@ def family(
     until: Mapping[str, float] | None = None,
     step: float = 0.02,
     most: int = 1000,
-) -> Family:
+) -> SteadyFamily:
     """Return the steady motions that a start is one of, by pseudo-arclength continuation.
 
     `direction` names a quantity and the sense in which it changes first, `{"lean": 1.0}`. At a
@@ -110,10 +110,10 @@ def family(
         for name, value in (until or {}).items():
             if len(points) > 2 and _passed(points, name, value):
                 points[-1] = walk.stop(points, name, value)
-                return Family(tuple(points))
+                return SteadyFamily(tuple(points))
         walk.accept(point)
         size = min(step, 1.5 * size) if bent < 0.05 else size
-    return Family(tuple(points))
+    return SteadyFamily(tuple(points))
 
 
 def _described(point: Steady, names: Mapping[str, float]) -> str:
@@ -201,7 +201,7 @@ def circular_motions(
     reversed: bool = False,
     until: Mapping[str, float] | None = None,
     step: float = 0.02,
-) -> Family:
+) -> SteadyFamily:
     """Return the hands-free circles to the right of a bicycle, from straight running at its capsize
     speed on.
 
@@ -214,7 +214,7 @@ def circular_motions(
     5.9083 m/s
     """
     asked: dict[str, Any] = {"steer": np.pi if reversed else 0.0}
-    speed = float(critical_of(canonical(system, about=asked)).capsize)
+    speed = float(critical_of(canonical_matrices(system, about=asked)).capsize)
     start = state(system, forward_speed=speed, **asked)
     upright = steady(system, start=start, lean=0.0, rear_wheel_speed=speed, **asked)
     ends = {"rear_wheel_speed": 0.0, "lean": 1.5} if until is None else until

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.algebra.trace import FUNCTIONS
 from draisine.codegen.program import Program
-from draisine.system.compiled import Floats
 
 Rule = Callable[..., Any]
 

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.linear import Linear, cyclic_coordinates, linear_systems, machine_at
 from draisine.analysis.variation import (
     SEEDS,
@@ -18,15 +19,14 @@ from draisine.analysis.variation import (
     Variation,
     anchors_of,
     chart,
-    displaced,
+    displace,
     heading_rows,
     vary,
 )
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
-from draisine.system.closed_form import Machine, State
-from draisine.system.compiled import Floats
+from draisine.system.closed_form import ClosedForm, State
 from draisine.system.derivation import Law
-from draisine.system.mode_programs import seen_names
+from draisine.system.mode_programs import observation_names
 from draisine.system.state import consistent_state
 from draisine.system.system import System
 
@@ -35,7 +35,7 @@ from draisine.system.system import System
 class Steady:
     """A steady motion: y = (q, p, r, u, z) of a machine, and the inputs that keep it up."""
 
-    machine: Machine
+    machine: ClosedForm
     y: Floats
     w: Floats
     law: Law | None = None
@@ -88,7 +88,7 @@ def steady(
     >>> print(f"{turn.values['steer']:.4f} rad, {turn.inputs['steer']:.4f} N m")
     0.0838 rad, -0.1371 N m
     """
-    names = seen_names(system.model)
+    names = observation_names(system.model)
     for name in asked:
         if name not in names:
             raise ParameterError(
@@ -123,7 +123,7 @@ class Balance:
     vanish, and speeds that do not change.
     """
 
-    def __init__(self, machine: Machine, y: Floats, w: Floats, free: Sequence[int]) -> None:
+    def __init__(self, machine: ClosedForm, y: Floats, w: Floats, free: Sequence[int]) -> None:
         self.machine, self.free = machine, list(free)
         self.anchors = anchors_of(machine, y)
         found = self.look(y, w)
@@ -167,7 +167,7 @@ class Balance:
         """Return state and inputs after a step of all unknowns."""
         n = len(self.machine.columns)
         joints = len(self.machine.system.model.joints)
-        y = displaced(self.machine, y[None], step[None, :n])[0]
+        y = displace(self.machine, y[None], step[None, :n])[0]
         fast = len(y) - 7 - joints
         y[7 + joints :] += step[n : n + fast]
         w = w.copy()
@@ -210,7 +210,7 @@ class Balance:
 
 
 def place(
-    machine: Machine, y: Floats, targets: Mapping[str, Floats], parameters: Floats | None = None
+    machine: ClosedForm, y: Floats, targets: Mapping[str, Floats], parameters: Floats | None = None
 ) -> Floats:
     """Return N states (N, entries) with closed contacts, in which named coordinates have their
     values and all others keep theirs.
@@ -234,7 +234,7 @@ def place(
 
 
 def _settle(
-    machine: Machine,
+    machine: ClosedForm,
     y: Floats,
     names: list[str],
     goal: Mapping[str, Floats],
@@ -249,7 +249,7 @@ def _settle(
         left = [found.seen(name) - goal[name] for name in names]
         rest = np.concatenate([found.values["conditions"], np.array(left).T], axis=1)
         step = -np.linalg.solve(J, rest[:, :, None])[:, :, 0]
-        y = displaced(machine, y, step)
+        y = displace(machine, y, step)
         size = float(np.abs(step).max(initial=0.0))
         if size < precision or (size < 1e-11 and size >= 0.5 * last):
             return y

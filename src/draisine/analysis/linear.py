@@ -18,20 +18,20 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.variation import (
     Chart,
     Variation,
     anchors_of,
     chart,
     chart_of,
-    displaced,
+    displace,
     to_heading,
     vary,
 )
 from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
 from draisine.mechanics.constraints import Mode
-from draisine.system.closed_form import Machine, State
-from draisine.system.compiled import Floats
+from draisine.system.closed_form import ClosedForm, State
 from draisine.system.derivation import Law
 from draisine.system.system import System
 
@@ -208,7 +208,7 @@ def linearise(
 
 def machine_at(
     system: System, motion: State, mode: Mapping[str, str] | Mode | None, law: Law | None
-) -> tuple[Machine, Floats]:
+) -> tuple[ClosedForm, Floats]:
     """Return a machine whose pivots serve a state, and that state as its y, the law at its start."""
     states = int(getattr(law, "states", 0))
     z = np.asarray(getattr(law, "start", np.zeros(states)), float)
@@ -222,7 +222,7 @@ def machine_at(
 
 
 def linear_systems(
-    machine: Machine,
+    machine: ClosedForm,
     y: Floats,
     w: Floats,
     *,
@@ -324,7 +324,7 @@ def _input_rates(found: Variation, at: Chart) -> Floats:
     return np.concatenate([still, paced, found.d["zdot"]["dw"]], axis=1)
 
 
-def cyclic_coordinates(machine: Machine, at: Chart, y: Floats, w: Floats) -> tuple[str, ...]:
+def cyclic_coordinates(machine: ClosedForm, at: Chart, y: Floats, w: Floats) -> tuple[str, ...]:
     """Return the coordinates that the rest of the state does not know of: its rates are the same
     wherever they are.
 
@@ -333,7 +333,7 @@ def cyclic_coordinates(machine: Machine, at: Chart, y: Floats, w: Floats) -> tup
     """
     rng = np.random.default_rng(1)
     sizes = machine.variation.inputs
-    some = displaced(machine, np.tile(y, (4, 1)), 0.1 * rng.normal(size=(4, sizes["dx"])))
+    some = displace(machine, np.tile(y, (4, 1)), 0.1 * rng.normal(size=(4, sizes["dx"])))
     some[:, 7 + sizes["r"] :] = rng.normal(size=(4, sizes["u"] + sizes["z"]))
     found = vary(machine, some, np.tile(w, (4, 1)))
     near = chart_of(found, at.coordinates, at.speeds)

@@ -12,8 +12,8 @@ from functools import cached_property
 import numpy as np
 from scipy.optimize import brentq
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
-from draisine.system.compiled import Floats
 
 Map = Callable[[Floats], tuple[Floats, Floats]]
 """A return map: x to (its image, the derivative there)."""
@@ -84,7 +84,7 @@ def fixed_point(
     best = np.inf
     for _ in range(steps):
         image, J = G(x)
-        miss = wrapped(image - x, angles)
+        miss = wrap_angles(image - x, angles)
         size = float(np.abs(miss).max())
         if not np.isfinite(size):
             break
@@ -100,7 +100,7 @@ def fixed_point(
     )
 
 
-def wrapped(miss: Floats, angles: Sequence[int]) -> Floats:
+def wrap_angles(miss: Floats, angles: Sequence[int]) -> Floats:
     """Return a difference whose angles lie between -pi and pi."""
     out = np.array(miss, dtype=float)
     for k in angles:
@@ -148,7 +148,7 @@ def fixed_points(
 
 def far(a: Cycle, b: Cycle, angles: Sequence[int] = ()) -> bool:
     """Return whether two cycles are not one and the same."""
-    apart = np.abs(wrapped(a.x - b.x, angles)).max()
+    apart = np.abs(wrap_angles(a.x - b.x, angles)).max()
     return bool(apart > 1e-6 * (1.0 + np.abs(a.x).max()))
 
 
@@ -196,18 +196,18 @@ def _next(
     guess = cycle.x
     if before is not None:
         part = (aim - at) / (at - before[0])
-        guess = cycle.x + part * wrapped(cycle.x - before[1].x, angles)
+        guess = cycle.x + part * wrap_angles(cycle.x - before[1].x, angles)
     try:
         found = fixed_point(G, guess, angles=angles, power=cycle.power, steps=12)
     except (ConfigurationError, np.linalg.LinAlgError):
         return None
-    moved = np.abs(wrapped(found.x - cycle.x, angles))
-    bent = np.abs(wrapped(found.x - guess, angles))
+    moved = np.abs(wrap_angles(found.x - cycle.x, angles))
+    bent = np.abs(wrap_angles(found.x - guess, angles))
     return found if np.all(bent <= 0.1 * (1.0 + moved)) else None
 
 
 @dataclass(frozen=True, eq=False)
-class Family:
+class CycleFamily:
     """Cycles in a row, one per value of a parameter, each the continuation of the one before;
     `make` gives the map of a value.
     """
@@ -265,7 +265,7 @@ def families(
     *,
     angles: Sequence[int] = (),
     searches: int = 5,
-) -> list[Family]:
+) -> list[CycleFamily]:
     """Return the families of cycles over the values of a parameter, in the order in which they are
     found; `search` finds the cycles of one map, and does so at some of the values, as many as
     `searches` says, so that families that begin or end on the way are found too.
@@ -291,7 +291,7 @@ def families(
     for members in found:
         places = sorted(members)
         cycles = tuple(members[k] for k in places)
-        made.append(Family(make, tuple(at[k] for k in places), cycles, tuple(angles)))
+        made.append(CycleFamily(make, tuple(at[k] for k in places), cycles, tuple(angles)))
     return made
 
 

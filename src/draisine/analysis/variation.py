@@ -10,12 +10,12 @@ from functools import cached_property
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
 from draisine.mechanics.tree import assemble
 from draisine.model import Pin
-from draisine.system.closed_form import Machine
-from draisine.system.compiled import Floats
-from draisine.system.mode_programs import paced_names, seen_names
+from draisine.system.closed_form import ClosedForm
+from draisine.system.mode_programs import observation_names, paced_speed_names
 
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 PARTS = ("force", "zdot", "conditions", "seen", "paced")
@@ -31,7 +31,7 @@ class Variation:
     seeds `dt`, `dx` (displacements), `du`, `dz`, `dw`.
     """
 
-    machine: Machine
+    machine: ClosedForm
     mass: Floats
     values: dict[str, Floats]
     d: dict[str, dict[str, Floats]]
@@ -42,12 +42,12 @@ class Variation:
     @cached_property
     def names(self) -> list[str]:
         """The names of what is seen."""
-        return seen_names(self.machine.system.model)
+        return observation_names(self.machine.system.model)
 
     @cached_property
     def speeds(self) -> list[str]:
         """The names of the speeds."""
-        return paced_names(self.machine.system.model)
+        return paced_speed_names(self.machine.system.model)
 
     def seen(self, name: str) -> Floats:
         """Return what is seen under a name, one value per state."""
@@ -67,7 +67,7 @@ class Variation:
 
 
 def vary(
-    machine: Machine,
+    machine: ClosedForm,
     y: Floats,
     w: Floats | None = None,
     *,
@@ -104,7 +104,7 @@ def vary(
 
 
 def sort_lanes(
-    machine: Machine, out: dict[str, Floats], count: int, seeds: Sequence[str] = SEEDS
+    machine: ClosedForm, out: dict[str, Floats], count: int, seeds: Sequence[str] = SEEDS
 ) -> Variation:
     """Return outputs of the program `variation` (entries, lanes), taken apart by state and seed."""
     inputs = machine.variation.inputs
@@ -122,7 +122,7 @@ def sort_lanes(
     return Variation(machine, mass, values, d)
 
 
-def displaced(machine: Machine, y: Floats, dx: Floats) -> Floats:
+def displace(machine: ClosedForm, y: Floats, dx: Floats) -> Floats:
     """Return states (N, entries) after finite steps dx (N, n) of their configurations."""
     n = len(machine.system.model.joints)
     whole = np.zeros((len(y), 6 + n))
@@ -137,7 +137,7 @@ def displaced(machine: Machine, y: Floats, dx: Floats) -> Floats:
     return moved
 
 
-def drawn(machine: Machine, count: int) -> Floats:
+def drawing_configuration(machine: ClosedForm, count: int) -> Floats:
     """Return the drawing, at rest, as so many states (N, entries)."""
     sizes = machine.variation.inputs
     q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
@@ -145,7 +145,7 @@ def drawn(machine: Machine, count: int) -> Floats:
     return np.tile(y, (count, 1))
 
 
-def anchors_of(machine: Machine, y: Floats) -> Floats:
+def anchors_of(machine: ClosedForm, y: Floats) -> Floats:
     """Return where the pins hold their points: where they are in the state y."""
     contacts = machine.system.model.contacts
     pins = [k for k, contact in enumerate(contacts) if isinstance(contact, Pin)]

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from draisine.cli._screen import working
+from draisine.cli._screen import progress_bar
 
 
 def check_figure(path: Path) -> None:
@@ -77,7 +77,7 @@ def film(data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | N
     from draisine.view.film import animate
 
     try:
-        with working(f"drawing {path}") as progress:
+        with progress_bar(f"drawing {path}") as progress:
             animate(data, path, fps=fps, speed=speed, progress=progress)
     except KeyboardInterrupt:
         raise SimulationError(f"interrupted; {path} was not written.") from None

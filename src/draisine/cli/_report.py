@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from draisine.cli._screen import escaped, open_console, print_json, right
+from draisine.cli._screen import escape, numeric_columns, open_console, print_json
 
 if TYPE_CHECKING:
     from draisine.experiment.run import Result
@@ -22,7 +22,7 @@ def report(result: "Result", json: bool) -> None:
     console.print(f"[bold]{result.loaded.name}[/bold]: {result.loaded.scenario.title}")
     rows = table(result)
     if rows:
-        drawn = Table("quantity", "unit", *right("start", "end", "least", "largest"))
+        drawn = Table("quantity", "unit", *numeric_columns("start", "end", "least", "largest"))
         for name, unit, numbers in rows:
             drawn.add_row(name, unit, *(f"{x:.6g}" for x in numbers))
         console.print(drawn)
@@ -44,11 +44,11 @@ def motions(
     """Print motions of a vehicle, one to a row whose last column is a word, and remarks."""
     from rich.table import Table
 
-    drawn = Table(*right(*headings[:-1]), headings[-1])
+    drawn = Table(*numeric_columns(*headings[:-1]), headings[-1])
     for row in rows:
         drawn.add_row(*row)
     console = open_console()
-    console.print(f"[bold]{escaped(vehicle)}[/bold]: {title}")
+    console.print(f"[bold]{escape(vehicle)}[/bold]: {title}")
     console.print(drawn)
     for line in lines:
         console.print(line)
@@ -59,7 +59,7 @@ def _eigenvalue_table(data: Any) -> Any:
     from rich.table import Table
 
     names = ("weave", "weave_conjugate", "capsize", "castering")
-    table = Table(*right("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
+    table = Table(*numeric_columns("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
     count = data.sizes["speed"]
     for k in range(0, count, max(1, (count - 1) // 10)):
         row = data.isel(speed=k)
@@ -82,7 +82,9 @@ def _sweep_table(result: "Result") -> Any:
     sides = [str(n) for n in data["outcome"].dims]
     asked = [str(n) for n in data.data_vars if n != "outcome"]
     units = {n: str(data[n].attrs.get("units", "")) for n in asked}
-    table = Table(*sides, *right(*(escaped(f"{n} ({units[n]})" if units[n] else n) for n in asked)))
+    table = Table(
+        *sides, *numeric_columns(*(escape(f"{n} ({units[n]})" if units[n] else n) for n in asked))
+    )
     for one in runs(result):
         cells = [one[n] for n in (*sides, *asked)]
         table.add_row(

@@ -18,7 +18,7 @@ def open_console() -> "Console":
 
 
 @contextmanager
-def working(text: str) -> Iterator[Callable[[float], None]]:
+def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
     """Show a progress bar on stderr, if that is a terminal, for work that takes over a second.
 
     The work may tell how far it is by the function that it gets: a fraction of the whole.
@@ -43,18 +43,18 @@ def working(text: str) -> Iterator[Callable[[float], None]]:
         bar.stop()
 
 
-def right(*headings: str) -> list[Any]:
+def numeric_columns(*headings: str) -> list[Any]:
     """Return headings of columns of numbers."""
     from rich.table import Column
 
     return [Column(heading, justify="right") for heading in headings]
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return text with the marks of rich made harmless."""
-    from rich.markup import escape
+    from rich import markup
 
-    return escape(text)
+    return markup.escape(text)
 
 
 def print_json(found: Any) -> None:

@@ -3,7 +3,14 @@
 from typing import TYPE_CHECKING, Any
 
 from draisine.cli._options import Json
-from draisine.cli._screen import escaped, fail, open_console, print_json, right, working
+from draisine.cli._screen import (
+    escape,
+    fail,
+    numeric_columns,
+    open_console,
+    print_json,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,7 +25,7 @@ def check(*scenarios: str, json: Json = False) -> int:
     """
     from draisine.errors import SimulationError
     from draisine.experiment.check import check as hold
-    from draisine.experiment.kinds.sweep import interrupted
+    from draisine.experiment.kinds.sweep import was_interrupted
     from draisine.scenario.library import load
     from draisine.scenario.library import scenarios as shipped
 
@@ -29,12 +36,12 @@ def check(*scenarios: str, json: Json = False) -> int:
     stopped = False
     for loaded in chosen:
         try:
-            with working(f"checking {loaded.name}") as progress:
+            with progress_bar(f"checking {loaded.name}") as progress:
                 found[loaded.name] = hold(loaded, progress)[1]
         except KeyboardInterrupt:
             stopped = True
         except SimulationError as error:
-            stopped = interrupted(error)
+            stopped = was_interrupted(error)
             if not stopped:
                 failed[loaded.name] = str(error)
         if stopped:
@@ -68,7 +75,7 @@ def _tell(
 ) -> None:
     """Print what came out of one scenario: all of it, or what disagrees."""
     if name in failed:
-        console.print(f"{name}: [red]FAILED[/red]: {escaped(failed[name])}")
+        console.print(f"{name}: [red]FAILED[/red]: {escape(failed[name])}")
         return
     bad = [f for f in found[name] if not f.agrees]
     _verdict(console, name, found[name], bad)
@@ -93,13 +100,13 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
 
     for title, block in groupby(found, key=lambda f: f.block):
         rows = list(block)
-        headings = right("expected", "ours", "deviation", "allowed")
+        headings = numeric_columns("expected", "ours", "deviation", "allowed")
         table = Table(
             Column("quantity", no_wrap=True, min_width=34),
             *headings,
             "",
             Column("worst at", min_width=12),
-            title=f"{escaped(title)} ({rows[0].origin})",
+            title=f"{escape(title)} ({rows[0].origin})",
             title_justify="left",
         )
         for f in rows:
@@ -110,5 +117,5 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
                 f"{f.deviation:.1e}",
                 f"{f.allowed:.1e}",
             )
-            table.add_row(escaped(f.quantity), *numbers, mark, f.where)
+            table.add_row(escape(f.quantity), *numbers, mark, f.where)
         console.print(table)

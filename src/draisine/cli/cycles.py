@@ -5,7 +5,7 @@ from typing import Any, Literal
 from draisine.cli._keep import check_targets, keep
 from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments, span
 from draisine.cli._report import motions
-from draisine.cli._screen import print_json, working
+from draisine.cli._screen import print_json, progress_bar
 
 
 def cycles(
@@ -31,7 +31,7 @@ def cycles(
     :param joint: At an impact, free and then set back to their laws (as published), or held on them.
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.cycles import every_cycle, remarks, scanned, summary, table
+    from draisine.experiment.tables.cycles import every_cycle, remarks, scan_cycles, summary, table
 
     check_targets(out, plot)
     given = assignments("--set", set)
@@ -39,12 +39,12 @@ def cycles(
         given |= assignments("--phase", [f"phase={phase}"])
     if scan is not None and phase is not None and over == "phase":
         raise ParameterError("--scan changes the phase; leave --phase out.")
-    with working(f"cycles of {vehicle}") as progress:
+    with progress_bar(f"cycles of {vehicle}") as progress:
         if scan is None:
             data = every_cycle(vehicle, given, parameter_set, joint=joint)
         else:
             values = _values(scan)
-            data = scanned(
+            data = scan_cycles(
                 vehicle, values, given, parameter_set, over=over, joint=joint, progress=progress
             )
     if json:

@@ -31,10 +31,10 @@ def equations(
     :param formulation: Another derivation, as it stands, all contacts closed; `draisine list formulations`.
     :param out: Write to this file instead of the screen.
     """
-    from draisine.experiment.equations import written
+    from draisine.experiment.equations import write_equations
 
     chosen, statuses = assignments("--set", set), assignments("--mode", mode)
-    text = written(vehicle, as_, program, chosen, statuses, formulation)
+    text = write_equations(vehicle, as_, program, chosen, statuses, formulation)
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return

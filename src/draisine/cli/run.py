@@ -8,7 +8,7 @@ from cyclopts import Parameter
 from draisine.cli._keep import check_film, check_targets, film, keep
 from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments
 from draisine.cli._report import report
-from draisine.cli._screen import fail, working
+from draisine.cli._screen import fail, progress_bar
 
 FIRST = "mauny2018/passive-stabilisation"
 """What `draisine run` runs when nothing else is asked for."""
@@ -62,7 +62,7 @@ def run(
         kind = loaded.scenario.kind
         raise ParameterError(f"--animate goes with runs; {loaded.name} is of the kind {kind!r}.")
     failed = None
-    with working(f"running {loaded.name}") as progress:
+    with progress_bar(f"running {loaded.name}") as progress:
         try:
             result = carry_out(loaded, progress)
         except SimulationError as error:

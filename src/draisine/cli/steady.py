@@ -3,7 +3,7 @@
 from draisine.cli._keep import check_targets, keep
 from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments
 from draisine.cli._report import motions
-from draisine.cli._screen import print_json, working
+from draisine.cli._screen import print_json, progress_bar
 
 
 def steady(
@@ -26,7 +26,7 @@ def steady(
 
     check_targets(out, plot)
     parameters = assignments("--set", set)
-    with working(f"circles of {vehicle}"):
+    with progress_bar(f"circles of {vehicle}"):
         data = hands_free(vehicle, parameters, parameter_set, reversed=reversed)
     if json:
         print_json(summary(data))

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import wrap
 
-from draisine.codegen.program import Program, Step
+from draisine.codegen.program import Instruction, Program
 from draisine.codegen.statements import (
     ATOM,
     PRODUCT,
@@ -23,7 +23,7 @@ WIDTH = 72
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Segment:
     """One function's share: entries to load, steps to fetch and to keep in scratch, statements."""
 
     loads: list[tuple[int, Place]]
@@ -32,7 +32,7 @@ class Piece:
     keeps: list[int]
 
 
-def cut(section: Section, statements: Sequence[Statement], size: int) -> list[Piece]:
+def cut(section: Section, statements: Sequence[Statement], size: int) -> list[Segment]:
     """Return the statements in pieces of about `size` steps; values cross through scratch."""
     groups: list[list[Statement]] = [[]]
     counts = [0]
@@ -57,7 +57,7 @@ def cut(section: Section, statements: Sequence[Statement], size: int) -> list[Pi
         fetches = sorted(k for k in wanted[g] if k in home and k not in own)
         later = set[int]().union(*wanted[g + 1 :])
         loads = [(i, place) for i, place in section.leaves.items() if i in wanted[g]]
-        pieces.append(Piece(loads, fetches, group, sorted(own & later)))
+        pieces.append(Segment(loads, fetches, group, sorted(own & later)))
     return pieces
 
 
@@ -102,12 +102,12 @@ class Notation:
     comparison: str
     choice: str
 
-    def compose(self, step: Step, args: Sequence[Term]) -> Term:
+    def compose(self, step: Instruction, args: Sequence[Term]) -> Term:
         """Return one step as an expression."""
         text, level = self._write(step, args)
         return Term(text, level, len(text), step[0], tuple(args))
 
-    def _write(self, step: Step, args: Sequence[Term]) -> tuple[str, int]:
+    def _write(self, step: Instruction, args: Sequence[Term]) -> tuple[str, int]:
         match step[0]:
             case "const":
                 text = self.number(step[1])
@@ -163,17 +163,17 @@ class Listing:
         name = self.name(i)
         return Term(name, width=len(name))
 
-    def read(self, piece: Piece) -> list[str]:
+    def read(self, piece: Segment) -> list[str]:
         """Return the arrays that a piece reads, as they are called in the text."""
         arrays = {place[0] for _, place in piece.loads}
         return [text for array, text in self.sources.items() if array in arrays]
 
-    def filled(self, piece: Piece) -> list[str]:
+    def filled(self, piece: Segment) -> list[str]:
         """Return the arrays that a piece fills, as they are called in the text."""
         arrays = {s.place[0] for s in piece.statements if s.place}
         return [text for array, text in self.sinks.items() if array in arrays]
 
-    def lines(self, piece: Piece, declare: str) -> list[str]:
+    def lines(self, piece: Segment, declare: str) -> list[str]:
         """Return the assignments of a piece; `declare` stands before a new name."""
         lines = [
             f"{declare} {self.name(i)} = {self.sources[array]}[{k}];"
@@ -188,7 +188,7 @@ class Listing:
         return lines + [f"scratch[{self.scratch[i]}] = s_{i};" for i in piece.keeps]
 
 
-def called(program: Program, reserved: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
+def array_names(program: Program, reserved: Iterable[str]) -> tuple[dict[str, str], dict[str, str]]:
     """Return how the arrays that the body reads, and those it fills, are called in the text."""
     inputs = [x for x in program.inputs if x != "parameters"]
     names = identifiers([*inputs, *program.outputs], [*reserved, "s", "scratch", "table"])
@@ -196,7 +196,7 @@ def called(program: Program, reserved: Iterable[str]) -> tuple[dict[str, str], d
     return sources, dict(zip(program.outputs, names[len(inputs) :], strict=True))
 
 
-def described(program: Program) -> list[str]:
+def describe_arrays(program: Program) -> list[str]:
     """Return lines that tell the arrays of a program and their sizes."""
     inputs = [f"{x} ({size})" for x, size in program.inputs.items()]
     outputs = [f"{x} ({len(entries)})" for x, entries in program.outputs.items()]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from draisine.algebra.trace import FUNCTIONS, Expr, reachable
 
-Step = tuple[Any, ...]
+Instruction = tuple[Any, ...]
 
 COUNTED = ("add", "sub", "mul", "inv", "sqrt", "sin", "cos")
 """The operations that count one each; negations are free, they vanish into their neighbours."""
@@ -31,7 +31,7 @@ class Program:
 
     name: str
     inputs: dict[str, int]
-    steps: list[Step]
+    steps: list[Instruction]
     outputs: dict[str, list[int]]
     fixed: list[bool] = field(repr=False)
 
@@ -53,7 +53,7 @@ class Program:
         return sorted(k for k in wanted if self.steps[k][0] != "const")
 
 
-def arguments(step: Step) -> tuple[int, ...]:
+def arguments(step: Instruction) -> tuple[int, ...]:
     """Return the steps that a step reads."""
     return () if step[0] in ("const", "input") else step[1:]
 
@@ -62,7 +62,7 @@ def trace_program(
     name: str, inputs: Mapping[str, Sequence[Expr]], outputs: Mapping[str, Sequence[Any]]
 ) -> Program:
     """Return the program that computes traced outputs from the symbols named by the inputs."""
-    leaves: dict[int, Step] = {}
+    leaves: dict[int, Instruction] = {}
     for array, symbols in inputs.items():
         for k, symbol in enumerate(symbols):
             leaves[symbol.index] = ("input", array, k)
@@ -73,7 +73,7 @@ def trace_program(
     }
     order = reachable(graph, [i for entries in flat.values() for i in entries])
     position: dict[int, int] = {}
-    steps: list[Step] = []
+    steps: list[Instruction] = []
     fixed: list[bool] = []
     for i in order:
         op = graph.ops[i]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from draisine.codegen.program import Program, Step, arguments
+from draisine.codegen.program import Instruction, Program, arguments
 
 SUM, PRODUCT, ATOM = 1, 2, 3
 """How tightly an expression binds."""
@@ -40,7 +40,7 @@ class Term:
         return self.text if self.level >= level else f"({self.text})"
 
 
-Compose = Callable[[Step, Sequence[Term]], Term]
+Compose = Callable[[Instruction, Sequence[Term]], Term]
 """How a language writes one step, given its arguments."""
 
 

@@ -4,7 +4,7 @@ A law is a frozen dataclass: its fields are its numbers, `states` is how many st
 has, `breakpoints` are the times at which it may jump. It is traced into the compiled code.
 """
 
-from draisine.control._signals.saturation import check_limit, saturated
+from draisine.control._signals.saturation import check_limit, saturate
 from draisine.control._signals.smooth_step import smooth_step
 from draisine.control._signals.time_inputs import (
     SIGNALS,
@@ -27,6 +27,6 @@ __all__ = [
     "TimeInputs",
     "Together",
     "check_limit",
-    "saturated",
+    "saturate",
     "smooth_step",
 ]

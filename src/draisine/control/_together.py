@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.mechanics.readings import View
+from draisine.mechanics.readings import Readings
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Together:
         ]
         return np.concatenate([np.zeros(0), *parts])
 
-    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[Scalar, ...]]:
+    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[Scalar, ...]]:
         """Return the sum of all inputs, and the rates of all states."""
         given: dict[str, Scalar] = {}
         rates: list[Scalar] = []

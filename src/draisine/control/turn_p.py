@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.control import check_limit, saturated, smooth_step
+from draisine.control import check_limit, saturate, smooth_step
 from draisine.errors import ParameterError
-from draisine.mechanics.readings import View
+from draisine.mechanics.readings import Readings
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class TurnP:
         up, down = smooth_step(t, *self.times[:2]), smooth_step(t, *self.times[2:])
         return self.steer_target * (up - down)
 
-    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
         """Return both torques; the law has no states."""
         steer = -self.steer_gain * (self.reference(view.t) - view.joint(self.steer))
         drive = self.drive_gain * (self.wheel_rate_target - view.rate(self.drive))
         return {
-            self.steer: saturated(steer, self.steer_limit),
-            self.drive: saturated(drive, self.drive_limit),
+            self.steer: saturate(steer, self.steer_limit),
+            self.drive: saturate(drive, self.drive_limit),
         }, ()
 
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.control import check_limit, saturated, smooth_step
+from draisine.control import check_limit, saturate, smooth_step
 from draisine.errors import ParameterError
-from draisine.mechanics.readings import View
+from draisine.mechanics.readings import Readings
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class TurnPI:
         """Return the angle that the steering is to follow."""
         return self.steer_target * smooth_step(t, *self.times)
 
-    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[Scalar, Scalar]]:
+    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[Scalar, Scalar]]:
         """Return both torques, and the errors as the rates of their integrals."""
         e1 = self.reference(view.t) - view.joint(self.steer)
         e3 = self.wheel_rate_target - view.rate(self.drive)
@@ -75,7 +75,7 @@ class TurnPI:
     ) -> tuple[Scalar, Scalar]:
         """Return a bounded command and the rate of its integral."""
         wanted = gain * error + integral_gain * integral
-        given = saturated(wanted, limit)
+        given = saturate(wanted, limit)
         if self.anti_windup == 0.0 or math.isinf(limit) or integral_gain == 0.0:
             return given, error
         return given, error + (self.anti_windup / integral_gain) * (given - wanted)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from draisine.algebra.scalar import Array, Scalar, where
-from draisine.control import check_limit, saturated
-from draisine.mechanics.readings import View
+from draisine.control import check_limit, saturate
+from draisine.mechanics.readings import Readings
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,11 @@ class Wheelie:
         """The times at which torques may jump."""
         return (self.lift_at, self.spin_at) if self.spin_gain else (self.lift_at,)
 
-    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
         """Return the torques; the law has no states."""
         target = where(view.t < self.lift_at, 0.0, self.pitch_target)
         turning = self.pitch_damping * view.angular_velocity[1]
-        drive = saturated(self.pitch_gain * (target + view.pitch) + turning, self.drive_limit)
+        drive = saturate(self.pitch_gain * (target + view.pitch) + turning, self.drive_limit)
         given = {self.rear: drive if self.held else where(view.t < self.lift_at, 0.0, drive)}
         if self.spin_gain:
             spin = self.spin_gain * (self.spin_target - view.rate(self.front))

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
 from draisine.experiment.run import Result, run
 from draisine.results import cycle
-from draisine.results.bodies import Bodies, Floats
+from draisine.results.bodies import Bodies
 from draisine.results.quantities import parse_question, series
-from draisine.results.straight import told
+from draisine.results.straight import straight_quantity
 from draisine.scenario.library import Loaded
 from draisine.scenario.schema import (
     CycleScenario,
@@ -71,9 +72,12 @@ def findings(result: Result) -> Iterator[Finding]:
             elif isinstance(scenario, LinearScenario):
                 at = block.at if isinstance(block.at, list) else None
                 places = [f"v = {v:g} m/s" for v in at] if at else [""]
-                ours = told(quantity, result.data, at)
+                ours = straight_quantity(quantity, result.data, at)
             elif isinstance(scenario, CycleScenario):
-                places, ours = [""], cycle.told(quantity, result.system.model, result.data)
+                places, ours = (
+                    [""],
+                    cycle.cycle_quantity(quantity, result.system.model, result.data),
+                )
             else:
                 places, ours = _in_run(result.bodies, block, quantity)
             yield _held(block, quantity, places, expected, ours)

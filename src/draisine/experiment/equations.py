@@ -8,7 +8,7 @@ from typing import Any
 from draisine.algebra.trace import Expr
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
-from draisine.mechanics.formulations._plug import Evaluator, interpreted
+from draisine.mechanics.formulations._plug import Evaluator, interpret
 from draisine.model.quantity import number
 from draisine.registry import find, names
 from draisine.scenario.build import is_numeric
@@ -27,7 +27,7 @@ def languages() -> tuple[str, ...]:
     return (*(name for name in names("target") if name != "native"), "json")
 
 
-def written(
+def write_equations(
     vehicle: str,
     language: str,
     program: str = "rate",
@@ -38,7 +38,7 @@ def written(
     """Return one program of a vehicle as text in a language: of "projected" the one of that name, of
     another formulation the equations that it solves.
 
-    >>> "def planar(" in written("whipple", "python", formulation="planar")
+    >>> "def planar(" in write_equations("whipple", "python", formulation="planar")
     True
     """
     if language not in languages():
@@ -85,7 +85,7 @@ def equations_of(formulation: str, system: System) -> Program:
 
     def keep(inputs: Inputs, outputs: Outputs) -> Evaluator:
         traced.append(trace_program(formulation, inputs, outputs))
-        return interpreted(inputs, outputs)
+        return interpret(inputs, outputs)
 
     module.accelerations(system.model, realise=keep)
     return traced[0]

@@ -11,7 +11,7 @@ from draisine.experiment.kinds.sweep import NOT_RUN
 from draisine.experiment.run import Result
 from draisine.model import Wheel
 from draisine.results.cycle import summary_of
-from draisine.results.events import told
+from draisine.results.events import event_records
 from draisine.results.quantities import series, unit_of
 from draisine.results.straight import MODES
 
@@ -76,7 +76,7 @@ def _moved(result: Result) -> dict[str, Any]:
 
 def _events(result: Result) -> list[dict[str, Any]]:
     names = ("time", "kind", "contact", "impulse", "energy", "gain")
-    return [{name: event[name] for name in names} for event in told(result.events)]
+    return [{name: event[name] for name in names} for event in event_records(result.events)]
 
 
 def runs(result: Result) -> list[dict[str, Any]]:

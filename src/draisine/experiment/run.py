@@ -12,13 +12,13 @@ import numpy as np
 
 import draisine
 from draisine.errors import SimulationError
-from draisine.experiment.kinds.cycle import cycled
+from draisine.experiment.kinds.cycle import find_cycle
 from draisine.experiment.kinds.linear import straight_running
-from draisine.experiment.kinds.map import mapped
-from draisine.experiment.kinds.sweep import NOT_RUN, swept
-from draisine.results.bodies import Bodies, told_of
-from draisine.results.events import told
-from draisine.scenario.build import law_of, state_of, system_of
+from draisine.experiment.kinds.map import contact_map
+from draisine.experiment.kinds.sweep import NOT_RUN, run_sweep
+from draisine.results.bodies import Bodies, machine_attributes
+from draisine.results.events import event_records
+from draisine.scenario.build import build_state, build_system, control_law
 from draisine.scenario.library import Loaded
 from draisine.scenario.schema import (
     CycleScenario,
@@ -31,7 +31,7 @@ from draisine.scenario.schema import (
 from draisine.simulation.compare.by_formulation import simulate_by
 from draisine.simulation.contact.run import EnergyWarning, simulate_on
 from draisine.simulation.smooth import simulate
-from draisine.simulation.trajectory import Arc, Event, Trajectory
+from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
 from draisine.system.closed_form import State
 from draisine.system.system import System
 from draisine.terrain import Terrain
@@ -63,19 +63,19 @@ def run(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Resu
     A run that had to stop raises `SimulationError`, whose `partial` is the result until then.
     """
     scenario = loaded.scenario
-    system = system_of(loaded.scenario.vehicle)
+    system = build_system(loaded.scenario.vehicle)
     begun = time.perf_counter()
     match scenario:
         case RunScenario():
             return _run(loaded, scenario, system, progress)
         case SweepScenario():
-            data = swept(loaded, scenario, system.model, run, progress)
+            data = run_sweep(loaded, scenario, system.model, run, progress)
             return _swept(loaded, system, data, time.perf_counter() - begun)
         case StateScenario():
-            found = _at(system, state_of(system, scenario.initial), scenario.inputs)
+            found = _at(system, build_state(system, scenario.initial), scenario.inputs)
             return _result(loaded, system, found, time.perf_counter() - begun)
         case MapScenario():
-            data = mapped(system, scenario.map)
+            data = contact_map(system, scenario.map)
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case LinearScenario():
@@ -83,7 +83,7 @@ def run(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Resu
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case CycleScenario():
-            ridden, data = cycled(system, scenario.cycle)
+            ridden, data = find_cycle(system, scenario.cycle)
             return _result(loaded, system, ridden, time.perf_counter() - begun, data)
 
 
@@ -94,7 +94,11 @@ def _run(
     progress: Callable[[float], None] | None,
 ) -> Result:
     terrain = scenario.terrain.terrain() if scenario.terrain is not None else None
-    start, law, how = state_of(system, scenario.initial, terrain), law_of(scenario), scenario.run
+    start, law, how = (
+        build_state(system, scenario.initial, terrain),
+        control_law(scenario),
+        scenario.run,
+    )
     begun = time.perf_counter()
     steps: dict[str, Any] = {
         "dt": how.dt,
@@ -179,7 +183,7 @@ def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory
     given = system.inputs(inputs)
     tail = np.zeros(machine.observe.native.size_in - 1 - len(y))
     tail[: len(given)] = given
-    arc = Arc(machine, np.zeros(1), y[None, :], tail[:, None])
+    arc = SmoothArc(machine, np.zeros(1), y[None, :], tail[:, None])
     return Trajectory((arc,), "completed")
 
 
@@ -192,7 +196,7 @@ def _result(
 ) -> Result:
     data = _signed(loaded, system, _seen(found) if data is None else data)
     if found.events:
-        data.attrs["events"] = json.dumps(told(found.events))
+        data.attrs["events"] = json.dumps(event_records(found.events))
     return Result(loaded, data, found.outcome, seconds, system, found.events)
 
 
@@ -211,7 +215,7 @@ def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
         "title": loaded.scenario.title,
         "scenario": loaded.text,
         "draisine": draisine.__version__,
-        **told_of(system),
+        **machine_attributes(system),
     }
     if loaded.scenario.vehicle.laws:
         data.attrs["laws"] = json.dumps(loaded.scenario.vehicle.laws)

@@ -321,7 +321,7 @@ def _afloat(at: Locomotion) -> tuple[Kind, str]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion:
+class DrivenMotion:
     """How a machine moves under driven joints: etardot, all speeds v and their rates vdot, and
     what the motion needs, `M vdot + F` less the forces given.
     """
@@ -332,9 +332,9 @@ class Motion:
     needed: Array
 
 
-def reduced(
+def reduced_motion(
     found: Kinematics, eta_r: Array, rdot: Array, rddot: Array, force: Array | None = None
-) -> Motion:
+) -> DrivenMotion:
     """Return the motion under given joint accelerations, by the reduced dynamics (1.15).
 
     `Hdot eta_r + Jdot rdot + J rddot` is the particular solution of the rows `A etadot = c - B
@@ -351,14 +351,14 @@ def reduced(
     down = world.R.T @ tree.model.gravity
     needed = inverse_dynamics(tree, geo, vel, still, ORIGIN, ORIGIN, down) - given
     if not found.free:
-        return Motion(array([]), v, still, needed)
+        return DrivenMotion(array([]), v, still, needed)
     M = mass_matrix(tree, geo, ORIGIN)[:, at.outer] @ H
     left = H.T @ M[at.outer]
     if left.dtype != object:
         _check_inertia(left, found.reduced_names)
     etardot = solve_symmetric(left, -(H.T @ needed[at.outer]))
     rise = at.whole(H @ etardot, array([0.0] * len(rdot)))
-    return Motion(etardot, v, still + rise, needed + M @ etardot)
+    return DrivenMotion(etardot, v, still + rise, needed + M @ etardot)
 
 
 def _targets(found: Kinematics, v: Array) -> list[Scalar]:
@@ -381,7 +381,7 @@ class Torques:
     lam: Array
     tau_static: Array
     lam_static: Array
-    motion: Motion
+    motion: DrivenMotion
 
 
 def torques(
@@ -393,7 +393,7 @@ def torques(
     the kernel of A', and `tau_static = -B' lam_static`.
     """
     at = found.at
-    moved = reduced(found, eta_r, rdot, rddot, force)
+    moved = reduced_motion(found, eta_r, rdot, rddot, force)
     _check(found, moved)
     m, k = len(at.A), len(found.rows)
     lam = np.zeros(m, dtype=object)
@@ -409,7 +409,7 @@ def torques(
     return Torques(tau, lam, -(at.B.T @ static), static, moved)
 
 
-def _check(found: Kinematics, moved: Motion) -> None:
+def _check(found: Kinematics, moved: DrivenMotion) -> None:
     """Raise the error that names the row which a motion of numbers breaks."""
     at = found.at
     if not found.spare or moved.vdot.dtype == object or at.A.dtype == object:

@@ -14,7 +14,7 @@ import numpy as np
 from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Array, Scalar, array, norm
 from draisine.errors import ModelError, did_you_mean
-from draisine.mechanics.contact.plane import Touch, touch, touch_rate
+from draisine.mechanics.contact.plane import PlaneContact, touch, touch_rate
 from draisine.mechanics.kinematics import (
     Geometry,
     Point,
@@ -59,7 +59,7 @@ class Active:
     contact: Contact
     names: tuple[str, ...]
     at: Point
-    touch: Touch | None
+    touch: PlaneContact | None
     P: Array
     holds_all: bool
 
@@ -84,7 +84,7 @@ def ground(tree: Tree, geo: Geometry, R: Array) -> Ground:
 
 def contact_point(
     tree: Tree, geo: Geometry, world: Ground, contact: Contact
-) -> tuple[Point, Touch | None]:
+) -> tuple[Point, PlaneContact | None]:
     """Return where a contact touches the ground (a wheel) or where it sits on its body (a blade, a
     pin).
     """
@@ -104,7 +104,7 @@ def activate(
     geo: Geometry,
     world: Ground,
     mode: Mode,
-    found: Sequence[tuple[Point, Touch | None]],
+    found: Sequence[tuple[Point, PlaneContact | None]],
     ref: Array,
 ) -> list[Active]:
     """Return the contacts that are at work in a mode."""
@@ -288,7 +288,7 @@ def acceleration_targets(
 
 
 def gaps(
-    tree: Tree, world: Ground, p: Array, found: Sequence[tuple[Point, Touch | None]]
+    tree: Tree, world: Ground, p: Array, found: Sequence[tuple[Point, PlaneContact | None]]
 ) -> list[Scalar]:
     """Return the height of each contact's point above the ground, eq. [gap]; p is the base origin's
     position.

@@ -12,7 +12,7 @@ from draisine.mechanics.tree import Tree
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class View:
+class Readings:
     """A machine at one instant. Positions and velocities are in world axes, m and m/s; angles in
     rad.
     """

@@ -3,7 +3,7 @@
 from draisine.model.body import Body, inertia
 from draisine.model.contact import HOLONOMIC, Blade, Contact, Pin, Wheel
 from draisine.model.force import Force
-from draisine.model.joint import Joint, Law, Prismatic, Revolute
+from draisine.model.joint import Joint, JointMotion, Prismatic, Revolute
 from draisine.model.model import GROUPS, TWIST, Model, Output
 
 __all__ = [
@@ -15,7 +15,7 @@ __all__ = [
     "Contact",
     "Force",
     "Joint",
-    "Law",
+    "JointMotion",
     "Model",
     "Output",
     "Pin",

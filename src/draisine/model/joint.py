@@ -9,7 +9,7 @@ from draisine.algebra.scalar import Scalar, Vector
 from draisine.errors import ModelError
 from draisine.model.body import vector
 
-Law = Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]
+JointMotion = Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +31,7 @@ class Joint:
     spring: Scalar = 0.0
     damper: Scalar = 0.0
     rest: Scalar = 0.0
-    law: Law | None = None
+    law: JointMotion | None = None
 
     def __post_init__(self) -> None:
         where = f"joint {self.name!r}"

@@ -7,10 +7,12 @@ from typing import Any
 
 from draisine.algebra.scalar import Scalar, cos, sin, where
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
-from draisine.model import Law
+from draisine.model import JointMotion
 
 
-def sine(amplitude: Scalar, frequency: Scalar, phase: Scalar = 0.0, centre: Scalar = 0.0) -> Law:
+def sine(
+    amplitude: Scalar, frequency: Scalar, phase: Scalar = 0.0, centre: Scalar = 0.0
+) -> JointMotion:
     """Return the law `r = centre + amplitude sin(2 pi frequency t + phase)` with its two
     derivatives; frequency in Hz, phase in rad.
 
@@ -26,7 +28,7 @@ def sine(amplitude: Scalar, frequency: Scalar, phase: Scalar = 0.0, centre: Scal
     return law
 
 
-def smooth_step(value: Scalar, start: float, end: float, begin: Scalar = 0.0) -> Law:
+def smooth_step(value: Scalar, start: float, end: float, begin: Scalar = 0.0) -> JointMotion:
     """Return the law that goes from `begin` at the time `start` to `value` at `end`, by the smooth
     step s - sin(2 pi s) / (2 pi) of the passed part s, and stays there; rates and accelerations are
     continuous.
@@ -52,24 +54,24 @@ def smooth_step(value: Scalar, start: float, end: float, begin: Scalar = 0.0) ->
     return law
 
 
-LAWS: dict[str, Callable[..., Law]] = {"sine": sine, "smooth_step": smooth_step}
+MOTIONS: dict[str, Callable[..., JointMotion]] = {"sine": sine, "smooth_step": smooth_step}
 """The laws that scenario files can name."""
 
 
-def law_of(entry: Mapping[str, Any]) -> Law:
+def motion_of(entry: Mapping[str, Any]) -> JointMotion:
     """Return the law that an entry tells by its name, `law`, and its numbers, or say what is wrong.
 
-    >>> law_of({"law": "sine", "amplitude": 0.1, "frequency": 2.0, "centre": 0.5})(0.0)[0]
+    >>> motion_of({"law": "sine", "amplitude": 0.1, "frequency": 2.0, "centre": 0.5})(0.0)[0]
     0.5
     """
     name, numbers = str(entry["law"]), {k: v for k, v in entry.items() if k != "law"}
-    if name not in LAWS:
-        raise UnknownNameError(f"no law {name!r} for a joint. {did_you_mean(name, LAWS)}")
-    known = inspect.signature(LAWS[name]).parameters
+    if name not in MOTIONS:
+        raise UnknownNameError(f"no law {name!r} for a joint. {did_you_mean(name, MOTIONS)}")
+    known = inspect.signature(MOTIONS[name]).parameters
     for key in numbers:
         if key not in known:
             raise ParameterError(f"{name} has no {key!r}. {did_you_mean(key, known)}")
     for key, parameter in known.items():
         if key not in numbers and parameter.default is parameter.empty:
             raise ParameterError(f"{name} needs {key!r}.")
-    return LAWS[name](**numbers)
+    return MOTIONS[name](**numbers)

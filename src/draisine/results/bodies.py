@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.errors import DataError, DraisineError
 from draisine.model import TWIST, Joint, Model, Prismatic, Wheel
-from draisine.model.motion import law_of
+from draisine.model.motion import motion_of
 from draisine.system.system import System, compile
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class BodyMotion:
     """One body's motion in world axes, time first: R and p take the drawing to the world; v and a
     are those of the point at p, w and dw turn the body.
     """
@@ -46,7 +46,7 @@ class Motion:
         return self.a + np.cross(self.dw, d) + np.cross(self.w, np.cross(self.w, d))
 
 
-def system_of(data: "Dataset") -> System:
+def restore_system(data: "Dataset") -> System:
     """Return the machine that made a dataset."""
     name, parameters = data.attrs.get("vehicle"), data.attrs.get("parameters")
     if name is None or parameters is None:
@@ -54,7 +54,7 @@ def system_of(data: "Dataset") -> System:
     arguments = json.loads(parameters) | json.loads(data.attrs.get("structure", "{}"))
     laws = json.loads(data.attrs.get("laws", "{}"))
     try:
-        arguments |= {key: law_of(entry) for key, entry in laws.items()}
+        arguments |= {key: motion_of(entry) for key, entry in laws.items()}
         return compile(str(data.attrs.get("vehicle_path", name)), **arguments)
     except DraisineError as error:
         raise DataError(
@@ -63,17 +63,17 @@ def system_of(data: "Dataset") -> System:
         ) from error
 
 
-def told_of(system: System) -> dict[str, str]:
-    """Return what a dataset tells of its machine, so that `system_of` can make it again; laws of
+def machine_attributes(system: System) -> dict[str, str]:
+    """Return what a dataset tells of its machine, so that `restore_system` can make it again; laws of
     joints, which are functions, a scenario tells by their names.
     """
     plain = {k: v for k, v in system.structure.items() if not callable(v)}
     return {"parameters": json.dumps(system.parameters), "structure": json.dumps(plain)}
 
 
-def model_of(data: "Dataset") -> Model:
+def restore_model(data: "Dataset") -> Model:
     """Return the model of the machine that made a dataset."""
-    return system_of(data).model
+    return restore_system(data).model
 
 
 class Bodies:
@@ -83,7 +83,7 @@ class Bodies:
         self.data, self.model = data, model
 
     @cached_property
-    def motions(self) -> dict[str, Motion]:
+    def motions(self) -> dict[str, BodyMotion]:
         """The motion of every body, by name."""
         found = {self.model.bodies[0].name: self._base()}
         waiting = list(self.model.joints)
@@ -93,13 +93,13 @@ class Bodies:
             found[joint.child] = self._carried(found[joint.parent], joint)
         return found
 
-    def _base(self) -> Motion:
+    def _base(self) -> BodyMotion:
         R = _rotations(self.data["orientation"].values)
         V, W = self._twist("speeds")
         A, dW = self._twist("accelerations")
         turn = np.einsum("tij,tj->ti", R, W)
         accelerated = np.einsum("tij,tj->ti", R, A + np.cross(W, V))
-        return Motion(
+        return BodyMotion(
             R,
             self.data["position"].values,
             np.einsum("tij,tj->ti", R, V),
@@ -117,7 +117,7 @@ class Bodies:
                 whole[:, k] = values[:, known.index(component)]
         return whole[:, :3], whole[:, 3:]
 
-    def _carried(self, parent: Motion, joint: Joint) -> Motion:
+    def _carried(self, parent: BodyMotion, joint: Joint) -> BodyMotion:
         data, name = self.data, joint.name
         r = data["shape"].sel(joint=name).values
         rate = data["speeds"].sel(speed=f"{name}_rate").values
@@ -133,13 +133,13 @@ class Bodies:
             acc = parent.a + np.cross(parent.dw, moved)
             acc = acc + np.cross(parent.w, np.cross(parent.w, moved))
             acc = acc + 2 * rate[:, None] * turning + growth[:, None] * a
-            return Motion(parent.R, parent.p + moved, v, parent.w, acc, parent.dw)
+            return BodyMotion(parent.R, parent.p + moved, v, parent.w, acc, parent.dw)
         turn = _about(axis, r)
         R = parent.R @ turn
         w = parent.w + rate[:, None] * a
         dw = parent.dw + growth[:, None] * a + np.cross(parent.w, a) * rate[:, None]
         d = -(R @ through)
-        return Motion(
+        return BodyMotion(
             R,
             parent.position(through) + d,
             parent.velocity(through) + np.cross(w, d),
@@ -153,7 +153,7 @@ class Bodies:
         """The wheels among the contacts, by name."""
         return {c.name: c for c in self.model.contacts if isinstance(c, Wheel)}
 
-    def carrier(self, wheel: Wheel) -> Motion:
+    def carrier(self, wheel: Wheel) -> BodyMotion:
         """Return the motion of the body that a wheel turns in; of its own, if it turns in none."""
         for joint in self.model.joints:
             along = np.cross(np.asarray(joint.axis, float), np.asarray(wheel.axle, float))

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.stride import Stride
 from draisine.model import Model, Pin
-from draisine.results.bodies import Floats
 from draisine.results.quantities import Labels, parse_labels
 
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ QUANTITIES: dict[str, Quantity] = {
 """Everything that is told of a cycle by numbers."""
 
 
-def known(model: Model) -> dict[str, Labels]:
+def cycle_labels(model: Model) -> dict[str, Labels]:
     """Return the quantities that a cycle of a machine has, with the labels that each takes."""
     labels = {
         "multiplier": MULTIPLIERS,
@@ -95,9 +95,9 @@ def known(model: Model) -> dict[str, Labels]:
     return found | {"number_of_cycles": ()}
 
 
-def told(text: str, model: Model, data: "Dataset") -> Floats:
+def cycle_quantity(text: str, model: Model, data: "Dataset") -> Floats:
     """Return one of the known quantities of a cycle."""
-    name, labels = parse_labels(text, known(model))
+    name, labels = parse_labels(text, cycle_labels(model))
     values = data[name]
     which = dict(zip(values.dims, labels, strict=True))
     return np.atleast_1d(np.asarray(values.sel(which).values, float))

@@ -33,7 +33,7 @@ NUMBERS = ("time", "energy", "gain", "impulse", "predicted")
 """
 
 
-def told(events: Iterable[Event]) -> list[dict[str, Any]]:
+def event_records(events: Iterable[Event]) -> list[dict[str, Any]]:
     """Return events as plain data in SI units, ready for JSON; contacts are "wheel:feature"."""
     return [
         {

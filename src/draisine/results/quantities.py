@@ -12,10 +12,11 @@ from typing import cast
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model, Wheel
 from draisine.model.quantity import number
-from draisine.results.bodies import Bodies, Floats, system_of
+from draisine.results.bodies import Bodies, restore_system
 from draisine.results.events import EventQuestion, parse_event
 from draisine.system.closed_form import State
 
@@ -26,7 +27,7 @@ Labels = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
-class Derived:
+class DerivedQuantity:
     """A quantity that follows from a dataset: of each wheel or of the machine, with axes or without."""
 
     compute: Callable[[Bodies, str], Floats]
@@ -114,7 +115,7 @@ def _energy_drift(bodies: Bodies, _: str) -> Floats:
 
 def _formulation_difference(bodies: Bodies, _: str) -> Floats:
     """Return how far the accelerations are from those by multipliers, relative to their size."""
-    system, data = system_of(bodies.data), bodies.data
+    system, data = restore_system(bodies.data), bodies.data
     mode = json.loads(data.attrs["mode"])
     if not isinstance(mode, dict):
         raise ParameterError("formulation_difference is not told of runs on a terrain.")
@@ -129,39 +130,39 @@ def _formulation_difference(bodies: Bodies, _: str) -> Floats:
     return out
 
 
-DERIVED: dict[str, Derived] = {
-    "wheel_centre": Derived(_centre, "m", "position of a wheel's centre", vector=True),
-    "wheel_centre_velocity": Derived(
+DERIVED: dict[str, DerivedQuantity] = {
+    "wheel_centre": DerivedQuantity(_centre, "m", "position of a wheel's centre", vector=True),
+    "wheel_centre_velocity": DerivedQuantity(
         _centre_velocity, "m/s", "velocity of a wheel's centre, world axes", vector=True
     ),
-    "wheel_centre_acceleration": Derived(
+    "wheel_centre_acceleration": DerivedQuantity(
         _centre_acceleration, "m/s2", "acceleration of a wheel's centre, world axes", vector=True
     ),
-    "wheel_centre_velocity_base": Derived(
+    "wheel_centre_velocity_base": DerivedQuantity(
         lambda bodies, name: _in_base(bodies, _centre_velocity(bodies, name)),
         "m/s",
         "velocity of a wheel's centre, the base body's axes",
         vector=True,
     ),
-    "path_curvature": Derived(
+    "path_curvature": DerivedQuantity(
         _curvature, "1/m", "curvature of a wheel centre's path seen from above, left positive"
     ),
-    "track_curvature": Derived(
+    "track_curvature": DerivedQuantity(
         _track_curvature, "1/m", "curvature of a wheel's track on the ground, left positive"
     ),
-    "energy_drift": Derived(
+    "energy_drift": DerivedQuantity(
         _energy_drift, "", "change of energy, relative to what moves", per_wheel=False
     ),
-    "formulation_difference": Derived(
+    "formulation_difference": DerivedQuantity(
         _formulation_difference, "", "accelerations against those by multipliers", per_wheel=False
     ),
-    "yaw_acceleration": Derived(
+    "yaw_acceleration": DerivedQuantity(
         lambda bodies, _: _angle_acceleration(bodies, 0), "rad/s2", "second rate of yaw", False
     ),
-    "lean_acceleration": Derived(
+    "lean_acceleration": DerivedQuantity(
         lambda bodies, _: _angle_acceleration(bodies, 1), "rad/s2", "second rate of lean", False
     ),
-    "pitch_acceleration": Derived(
+    "pitch_acceleration": DerivedQuantity(
         lambda bodies, _: _angle_acceleration(bodies, 2), "rad/s2", "second rate of pitch", False
     ),
 }
@@ -252,12 +253,12 @@ def series(text: str, bodies: Bodies) -> Floats:
         return values[:, AXES.index(labels[-1])] if derived.vector else values
     joints = [j.name for j in model.joints]
     if name in joints:
-        return cast(Floats, data["shape"].values[:, joints.index(name)])
+        return data["shape"].values[:, joints.index(name)]
     if name in model.speeds:
-        return cast(Floats, data["speeds"].values[:, model.speeds.index(name)])
+        return data["speeds"].values[:, model.speeds.index(name)]
     if name.removesuffix("_acceleration") in joints:
         speed = f"{name.removesuffix('_acceleration')}_rate"
-        return cast(Floats, data["accelerations"].values[:, model.speeds.index(speed)])
+        return data["accelerations"].values[:, model.speeds.index(speed)]
     if name not in data:
         raise ParameterError(
             f"this run has no {name!r}: it was made without a law that has states."

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.results.bodies import Floats
 from draisine.results.quantities import Labels, parse_labels
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ KNOWN: dict[str, Labels] = {
 """What a linear scenario tells, with the labels that each takes."""
 
 
-def told(text: str, data: "Dataset", at: list[float] | None) -> Floats:
+def straight_quantity(text: str, data: "Dataset", at: list[float] | None) -> Floats:
     """Return one of the known quantities: at speeds, or the one number that it is."""
     name, labels = parse_labels(text, KNOWN)
     values = data[name]

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_type_hints
 
 from draisine.control import SIGNALS, TimeInputs, Together
-from draisine.model import Law, Model, Prismatic
-from draisine.model.motion import law_of as joint_law
+from draisine.model import JointMotion, Model, Prismatic
+from draisine.model.motion import motion_of as joint_law
 from draisine.model.quantity import number
 from draisine.registry import find
 from draisine.scenario.schema import RunScenario, Vehicle
-from draisine.scenario.terrain import placed
+from draisine.scenario.terrain import place_state
 from draisine.system.closed_form import State
 from draisine.system.mode_programs import state_names
 from draisine.system.state import state
@@ -20,7 +20,7 @@ from draisine.terrain import Terrain
 from draisine.vehicles import parameter_set
 
 
-def system_of(vehicle: Vehicle) -> System:
+def build_system(vehicle: Vehicle) -> System:
     """Return the machine that a scenario names."""
     name = vehicle.name
     arguments: dict[str, Any] = dict(parameter_set(name, vehicle.set)) if vehicle.set else {}
@@ -31,7 +31,7 @@ def system_of(vehicle: Vehicle) -> System:
     return compile(name, **arguments)
 
 
-def law_of(scenario: RunScenario) -> Any:
+def control_law(scenario: RunScenario) -> Any:
     """Return the control laws and inputs of a scenario as one law; None where there are none."""
     laws = [make_law(entry) for entry in scenario.control]
     signals = []
@@ -46,14 +46,16 @@ def law_of(scenario: RunScenario) -> Any:
     return laws[0] if len(laws) == 1 else Together(tuple(laws))
 
 
-def state_of(system: System, initial: Mapping[str, Any], terrain: Terrain | None = None) -> State:
+def build_state(
+    system: System, initial: Mapping[str, Any], terrain: Terrain | None = None
+) -> State:
     """Return the initial state that a scenario asks for; on a terrain where it is placed."""
     units = state_units(system.model)
     asked = {k: number(v, units[k]) for k, v in initial.items() if k not in WORDS}
     found = state(system, mode=initial.get("contacts"), **asked)
     if terrain is None or "place" not in initial:
         return found
-    return placed(system.model, terrain, found, initial["place"])
+    return place_state(system.model, terrain, found, initial["place"])
 
 
 WORDS = ("contacts", "place")
@@ -66,10 +68,12 @@ def is_numeric(vehicle: Callable[..., Model], name: str) -> bool:
     return hint is float or float in get_args(hint)
 
 
-def guided(vehicle: Callable[..., Model]) -> list[str]:
+def motion_arguments(vehicle: Callable[..., Model]) -> list[str]:
     """Return the arguments of a vehicle that take laws of time for joints."""
     hints = get_type_hints(vehicle)
-    return [n for n, hint in hints.items() if n != "return" and Law in (hint, *get_args(hint))]
+    return [
+        n for n, hint in hints.items() if n != "return" and JointMotion in (hint, *get_args(hint))
+    ]
 
 
 def state_units(model: Model) -> dict[str, str]:
@@ -82,7 +86,7 @@ def state_units(model: Model) -> dict[str, str]:
     return {name: units.get(name, "") for name in state_names(model)}
 
 
-def upright(name: str, value: float) -> float:
+def check_lean(name: str, value: float) -> float:
     """Return a value of an initial state; a lean of a quarter turn, where headings end, is none."""
     if name == "lean" and abs(value) > math.pi / 2 - 1e-6:
         raise ValueError(f"{value:g} rad lies flat or beyond; lean stays between -90deg and 90deg")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from draisine.errors import DataError, UnknownNameError, did_you_mean
-from draisine.scenario.overrides import changed
+from draisine.scenario.overrides import override
 from draisine.scenario.schema import KINDS, Scenario
 from draisine.scenario.validate.names import find_mistakes
 
@@ -57,7 +57,7 @@ def load(where: str, changes: Mapping[str, Any] | None = None) -> Loaded:
     expected of the scenario as published do not hold after a change and are left out.
     """
     name, file, content = _content(where)
-    return accept(name, file, changed(content, changes) if changes else content)
+    return accept(name, file, override(content, changes) if changes else content)
 
 
 def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:

@@ -7,11 +7,11 @@ from typing import Any
 from draisine.errors import DataError
 
 
-def changed(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of a scenario with other values at some key paths. Numbers that were
     expected of it as it was do not hold any more and are left out.
 
-    >>> changed({"run": {"until": 5.0}, "expected": []}, {"run.dt": 0.1})
+    >>> override({"run": {"until": 5.0}, "expected": []}, {"run.dt": 0.1})
     {'run': {'until': 5.0, 'dt': 0.1}}
     """
     out = copy.deepcopy({k: v for k, v in content.items() if k != "expected"})
@@ -29,7 +29,7 @@ def changed(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str,
 def single(content: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of the one run of a sweep that has these values."""
     plain = {k: v for k, v in content.items() if k != "sweep"}
-    return changed(plain | {"kind": "run"}, at)
+    return override(plain | {"kind": "run"}, at)
 
 
 def sides(over: Mapping[str, Any]) -> dict[str, str]:

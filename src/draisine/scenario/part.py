@@ -10,7 +10,7 @@ from draisine.model.quantity import NUMBER_SCHEMA, number
 Text = Annotated[str, Field(min_length=1)]
 
 
-class Part(BaseModel):
+class ScenarioTable(BaseModel):
     """A table of a scenario: no keys but the known ones, nothing changes afterwards."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -40,7 +40,7 @@ def _vector(value: Any) -> tuple[float, float, float]:
 Limit = Annotated[float, BeforeValidator(limit), WithJsonSchema(NUMBER_SCHEMA)]
 """A number that is not negative, an angle, or `inf`."""
 
-Vector = Annotated[
+WorldVector = Annotated[
     tuple[float, float, float],
     BeforeValidator(_vector),
     WithJsonSchema({"type": "array", "items": {"type": "number"}, "minItems": 3, "maxItems": 3}),

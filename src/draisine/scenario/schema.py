@@ -26,7 +26,7 @@ from pydantic import (
 )
 
 from draisine.model.quantity import NUMBER_SCHEMA, NotNegative, Number, Positive, number
-from draisine.scenario.part import Limit, Part, Text, limit
+from draisine.scenario.part import Limit, ScenarioTable, Text, limit
 from draisine.scenario.terrain import GroundPart
 
 
@@ -113,7 +113,7 @@ Ends = Annotated[
     BeforeValidator(_ends),
     WithJsonSchema({"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2}),
 ]
-Drift = Annotated[
+DriftValue = Annotated[
     str | float,
     BeforeValidator(_drift),
     WithJsonSchema(
@@ -143,7 +143,7 @@ JointLaw = Annotated[
 ]
 
 
-class Source(Part):
+class ExperimentSource(ScenarioTable):
     """Where an experiment comes from."""
 
     citation: Text = Field(description="Authors, year, title, journal.")
@@ -156,7 +156,7 @@ class Source(Part):
     note: str = Field("", description="What one should know about the source.")
 
 
-class Vehicle(Part):
+class Vehicle(ScenarioTable):
     """The machine: a vehicle, a published set of its parameters, and changes to them."""
 
     name: Text = Field(description="A vehicle's name, or FILE.py:function.")
@@ -169,7 +169,7 @@ class Vehicle(Part):
     )
 
 
-class Step(Part):
+class Step(ScenarioTable):
     """An input that is `value` from `start` until `end`, and zero otherwise."""
 
     shape: Literal["step"]
@@ -179,7 +179,7 @@ class Step(Part):
     end: Positive | None = None
 
 
-class Ramp(Part):
+class Ramp(ScenarioTable):
     """An input that goes from `begin` to `value` between `start` and `end`."""
 
     shape: Literal["ramp"]
@@ -190,7 +190,7 @@ class Ramp(Part):
     begin: Number = 0.0
 
 
-class Sine(Part):
+class Sine(ScenarioTable):
     """An input `offset + amplitude sin(2 pi frequency (t - start) + phase)`."""
 
     shape: Literal["sine"]
@@ -203,7 +203,7 @@ class Sine(Part):
     end: Positive | None = None
 
 
-class Table(Part):
+class Table(ScenarioTable):
     """An input given at some times, on straight lines between them or held."""
 
     shape: Literal["table"]
@@ -213,10 +213,10 @@ class Table(Part):
     between: Literal["linear", "hold"] = "linear"
 
 
-Signal = Annotated[Step | Ramp | Sine | Table, Field(discriminator="shape")]
+SignalTable = Annotated[Step | Ramp | Sine | Table, Field(discriminator="shape")]
 
 
-class Numerics(Part):
+class Numerics(ScenarioTable):
     """How long and how a run is integrated."""
 
     until: Positive
@@ -224,7 +224,7 @@ class Numerics(Part):
     integrator: Text = "dop853"
     rtol: Positive = 1e-10
     atol: Positive = 1e-12
-    drift: Drift = Field(
+    drift: DriftValue = Field(
         "project", description="What keeps contacts closed: project, none, or an epsilon in s."
     )
     contacts: dict[str, str] = Field({}, description="Statuses of contacts; closed if not named.")
@@ -238,7 +238,7 @@ class Numerics(Part):
     events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
 
 
-class Touch(Part):
+class ContactTable(ScenarioTable):
     """How wheels meet a terrain."""
 
     impact: Text = Field("plastic", description="An impact law by name.")
@@ -259,7 +259,7 @@ def _rising(axis: Any) -> Any:
     return axis
 
 
-class Axis(Part):
+class Axis(ScenarioTable):
     """One side of a map: a coordinate and its evenly spaced values."""
 
     name: Text
@@ -272,7 +272,7 @@ class Axis(Part):
         return _rising(self)
 
 
-class Grid(Part):
+class Grid(ScenarioTable):
     """A map: two coordinates over a grid, and what is told of each configuration."""
 
     x: Axis
@@ -286,7 +286,7 @@ class Grid(Part):
     )
 
 
-class Speeds(Part):
+class Speeds(ScenarioTable):
     """Evenly spaced speeds in m/s."""
 
     low: NotNegative
@@ -302,7 +302,7 @@ class Speeds(Part):
         return np.linspace(self.low, self.high, self.count)
 
 
-class Expected(Part):
+class Expected(ScenarioTable):
     """Numbers that must come out.
 
     `values` gives one number per question ("final lean"); or, with `at`, one per time (of a run),
@@ -323,17 +323,17 @@ class Expected(Part):
     values: dict[str, Numbers] = Field(min_length=1)
 
 
-class Common(Part):
+class Common(ScenarioTable):
     """What every scenario has."""
 
     title: Text
     about: str = ""
-    source: Source | None = None
+    source: ExperimentSource | None = None
     vehicle: Vehicle
     expected: list[Expected] = Field([])
 
 
-class Moving(Common):
+class MotionScenario(Common):
     """What a machine does that moves from an initial state until a time."""
 
     initial: dict[str, Any] = Field(
@@ -344,24 +344,24 @@ class Moving(Common):
     terrain: GroundPart | None = Field(
         None, description="The ground on which wheels touch, leave and hit; without, contacts stay."
     )
-    contact: Touch = Field(
-        default_factory=lambda: Touch.model_validate({}),
+    contact: ContactTable = Field(
+        default_factory=lambda: ContactTable.model_validate({}),
         description="How wheels meet the terrain.",
     )
     control: list[dict[str, Any]] = Field(
         [], description="Control laws: `law` is a name, the other keys are its numbers."
     )
-    inputs: list[Signal] = Field([], description="Inputs as functions of time.")
+    inputs: list[SignalTable] = Field([], description="Inputs as functions of time.")
     run: Numerics
 
 
-class RunScenario(Moving):
+class RunScenario(MotionScenario):
     """A machine that moves from an initial state until a time."""
 
     kind: Literal["run"]
 
 
-class Sweep(Part):
+class Sweep(ScenarioTable):
     """What differs between the runs of a sweep, and what is asked of each."""
 
     over: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
@@ -373,7 +373,7 @@ class Sweep(Part):
     )
 
 
-class SweepScenario(Moving):
+class SweepScenario(MotionScenario):
     """Runs of a machine, one for each combination of some values."""
 
     kind: Literal["sweep"]
@@ -402,14 +402,14 @@ class LinearScenario(Common):
     speeds: Speeds
 
 
-class Beginning(Part):
+class Beginning(ScenarioTable):
     """How a cycle begins, just after the first grip took hold."""
 
     Omega: Number = Field(description="Turning rate of the body, rad/s.")
     theta: Number = Field(description="Angle of the body.")
 
 
-class CyclePart(Part):
+class CyclePart(ScenarioTable):
     """Which limit cycle is looked for."""
 
     near: Beginning = Field(description="Where Newton's method starts.")

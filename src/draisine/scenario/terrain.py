@@ -12,11 +12,11 @@ import numpy as np
 from pydantic import Field, TypeAdapter, model_validator
 
 from draisine.algebra.lie import hat, quaternion, rotation
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, TerrainError, did_you_mean
 from draisine.model import Model, Prismatic, Wheel
 from draisine.model.quantity import Number, Positive
-from draisine.results.bodies import Floats
-from draisine.scenario.part import Limit, Part, Text, Vector
+from draisine.scenario.part import Limit, ScenarioTable, Text, WorldVector
 from draisine.system.closed_form import State
 from draisine.terrain import (
     Feature,
@@ -27,11 +27,11 @@ from draisine.terrain import (
     face,
     height_field,
     kerb,
-    moving,
+    move_ground,
 )
 from draisine.terrain import plane as flat
 from draisine.terrain import ramp as rising
-from draisine.terrain.feature import Motion
+from draisine.terrain.feature import ObstacleMotion
 from draisine.terrain.files import read_mesh
 from draisine.terrain.motions import Shake, Slide, Turn
 
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-class PlaneGround(Part):
+class PlaneGround(ScenarioTable):
     """A plane through (0, 0, height) that rises forward by an angle; its name is `ground`."""
 
     shape: Literal["plane"]
@@ -51,7 +51,7 @@ class PlaneGround(Part):
         return flat(self.slope, self.height)
 
 
-class RampGround(Part):
+class RampGround(ScenarioTable):
     """A ramp (`ramp`) up to its `lip` at the origin, a `wall` behind it, level ground (`low`)."""
 
     shape: Literal["ramp"]
@@ -63,7 +63,7 @@ class RampGround(Part):
         return rising(self.slope, self.drop)
 
 
-class KerbGround(Part):
+class KerbGround(ScenarioTable):
     """Level ground with a step: `before` and `after` it, its `edge` and `wall`."""
 
     shape: Literal["kerb"]
@@ -75,7 +75,7 @@ class KerbGround(Part):
         return kerb(self.at, self.rise)
 
 
-class CornerGround(Part):
+class CornerGround(ScenarioTable):
     """Level ground (`level`) that rises by an angle from some place on (`rise`)."""
 
     shape: Literal["corner"]
@@ -87,20 +87,20 @@ class CornerGround(Part):
         return corner(self.angle, self.at)
 
 
-class Border(Part):
+class Border(ScenarioTable):
     """Where a face ends: it is there where normal . x <= offset."""
 
-    normal: Vector
+    normal: WorldVector
     offset: Number
 
 
-class Moving(Part):
+class GroundMotion(ScenarioTable):
     """How a ground moves: a steady slide with a velocity, a shake `amplitude sin(rate t)`, or a turn
     about the vertical through a centre.
     """
 
-    slide: Vector | None = None
-    shake: Vector | None = None
+    slide: WorldVector | None = None
+    shake: WorldVector | None = None
     turn: Number | None = Field(None, description="In rad/s.")
     rate: Positive | None = Field(None, description="Of a shake, in rad/s.")
     centre: list[Number] = Field([0.0, 0.0], min_length=2, max_length=2)
@@ -113,7 +113,7 @@ class Moving(Part):
             raise ValueError("a shake needs its rate, and nothing else has one")
         return self
 
-    def motion(self) -> Motion:
+    def motion(self) -> ObstacleMotion:
         """Return the motion as a function of time."""
         if self.slide is not None:
             return Slide(self.slide)
@@ -122,19 +122,19 @@ class Moving(Part):
         return Turn(self.turn or 0.0, (self.centre[0], self.centre[1]))
 
 
-def _carried(ground: Any, motion: Moving | None) -> Any:
+def _carried(ground: Any, motion: GroundMotion | None) -> Any:
     """Return a feature or a ground as it moves; itself where it stands still."""
-    return ground if motion is None else moving(ground, motion.motion())
+    return ground if motion is None else move_ground(ground, motion.motion())
 
 
-class Face(Part):
+class Face(ScenarioTable):
     """A plane normal . x = offset, the normal out of the ground."""
 
     name: Text
-    normal: Vector
+    normal: WorldVector
     offset: Number = 0.0
     borders: list[Border] = Field([])
-    motion: Moving | None = None
+    motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
         """Return the face in numbers."""
@@ -146,15 +146,15 @@ class Face(Part):
         return cast(Feature, _carried(found, self.motion))
 
 
-class Edge(Part):
+class Edge(ScenarioTable):
     """A convex edge from a point along a direction, between faces with two normals."""
 
     name: Text
-    point: Vector
-    along: Vector
-    normals: tuple[Vector, Vector]
+    point: WorldVector
+    along: WorldVector
+    normals: tuple[WorldVector, WorldVector]
     length: Limit = Field(default_factory=lambda: math.inf, description="Endless if not given.")
-    motion: Moving | None = None
+    motion: GroundMotion | None = None
 
     def feature(self) -> Feature:
         """Return the edge in numbers."""
@@ -162,7 +162,7 @@ class Edge(Part):
         return cast(Feature, _carried(found, self.motion))
 
 
-class FacesGround(Part):
+class FacesGround(ScenarioTable):
     """A ground of faces, and of the convex edges between them."""
 
     shape: Literal["faces"]
@@ -182,7 +182,7 @@ class FacesGround(Part):
         return Terrain([*(f.feature() for f in self.faces), *(e.feature() for e in self.edges)])
 
 
-class MeshGround(Part):
+class MeshGround(ScenarioTable):
     """A mesh of triangles, from a file or given by its points."""
 
     shape: Literal["mesh"]
@@ -190,9 +190,9 @@ class MeshGround(Part):
         None, description="STL, OBJ or PLY; beside the scenario if it has no folder."
     )
     scale: Positive = Field(1.0, description="Takes the file's lengths to metres.")
-    points: list[Vector] = Field([])
+    points: list[WorldVector] = Field([])
     triangles: list[tuple[int, int, int]] = Field([])
-    motion: Moving | None = None
+    motion: GroundMotion | None = None
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -210,14 +210,14 @@ class MeshGround(Part):
             raise TerrainError(f"{self.file}: cannot be read: {error.strerror}.") from error
 
 
-class HeightGround(Part):
+class HeightGround(ScenarioTable):
     """Heights over a grid: one row of `z` per x, one column per y."""
 
     shape: Literal["heights"]
     x: list[Number] = Field(min_length=2)
     y: list[Number] = Field(min_length=2)
     z: list[list[Number]] = Field(min_length=2)
-    motion: Moving | None = None
+    motion: GroundMotion | None = None
 
     @model_validator(mode="after")
     def _fits(self) -> Self:
@@ -231,7 +231,7 @@ class HeightGround(Part):
         return cast(Terrain, _carried(height_field(self.x, self.y, self.z), self.motion))
 
 
-GROUNDS: dict[str, type[Part]] = {
+GROUNDS: dict[str, type[ScenarioTable]] = {
     "plane": PlaneGround,
     "ramp": RampGround,
     "kerb": KerbGround,
@@ -258,7 +258,7 @@ def terrain_of(data: "Dataset") -> Terrain | None:
     return terrain
 
 
-class Place(Part):
+class Place(ScenarioTable):
     """Where a machine starts: the centre of one of its wheels.
 
     With `on` it is first made to stand on that face, which turns it; then x and y are enough.
@@ -283,7 +283,7 @@ def faces_of(terrain: Terrain) -> dict[str, Feature]:
     return {f.name: f for f in features if f.kind == "face"}
 
 
-def placed(model: Model, terrain: Terrain, state: State, given: Mapping[str, Any]) -> State:
+def place_state(model: Model, terrain: Terrain, state: State, given: Mapping[str, Any]) -> State:
     """Return a state with the machine moved, as a whole, to where a scenario wants it."""
     place = Place.model_validate(given)
     wheels = {c.name: c for c in model.contacts if isinstance(c, Wheel)}
@@ -301,7 +301,7 @@ def placed(model: Model, terrain: Terrain, state: State, given: Mapping[str, Any
     tilt = _tilt(N)
     tilted = replace(
         state,
-        q=cast(Floats, np.asarray(quaternion(tilt @ rotation(state.q)), float)),
+        q=np.asarray(quaternion(tilt @ rotation(state.q)), float),
         p=tilt @ np.asarray(state.p, float),
     )
     centre = _centre(model, wheels[place.wheel], tilted)

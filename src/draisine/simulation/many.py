@@ -9,10 +9,11 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError
-from draisine.simulation.integrators._native import Floats, call, jit
+from draisine.simulation.integrators._native import call, jit
 from draisine.simulation.smooth import simulate
-from draisine.system.closed_form import Machine, State
+from draisine.system.closed_form import ClosedForm, State
 from draisine.system.system import System
 
 BLOCK = 8
@@ -149,7 +150,7 @@ def simulate_many(
 
 
 def _advance(
-    machine: Machine,
+    machine: ClosedForm,
     x: Floats,
     values: Floats,
     n: int,

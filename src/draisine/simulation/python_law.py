@@ -5,13 +5,13 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import prototype
 from draisine.errors import ModelError
 from draisine.mechanics.formulations import projected
-from draisine.mechanics.readings import View
+from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
-from draisine.system.closed_form import Machine
-from draisine.system.compiled import Floats
+from draisine.system.closed_form import ClosedForm
 from draisine.system.derivation import base_rotation
 
 
@@ -26,7 +26,7 @@ class PythonRate:
         self.law, self.states = law, states
         self.error: BaseException | None = None
 
-    def bind(self, machine: Machine, tail: Floats) -> int:
+    def bind(self, machine: ClosedForm, tail: Floats) -> int:
         """Return the address of the right-hand side of a machine under the law."""
         rate = machine.rate
         size, out_size = rate.native.size_in, rate.native.size_out
@@ -49,7 +49,7 @@ class PythonRate:
         self._tree = assemble(machine.system.model, aligned=machine.system.model.base == "SE(3)")
         return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
 
-    def inputs(self, machine: Machine, t: float, y: Floats) -> Floats:
+    def inputs(self, machine: ClosedForm, t: float, y: Floats) -> Floats:
         """Return the law's inputs at a sample; not numbers where the law failed."""
         try:
             return self._apply(machine, t, y)[0]
@@ -58,14 +58,16 @@ class PythonRate:
                 raise
             return np.full(len(machine.system.model.inputs), np.nan)
 
-    def _apply(self, machine: Machine, t: float, y: Floats) -> tuple[Floats, Floats]:
+    def _apply(self, machine: ClosedForm, t: float, y: Floats) -> tuple[Floats, Floats]:
         model, choice, tree = machine.system.model, machine.choice, self._tree
         n, split = len(model.joints), len(y) - self.states
         R = base_rotation(model, y[:4])
         found = projected.rows(tree, machine.mode, R, y[7 : 7 + n], y[4:7])
         u = y[7 + n : split]
         moving = projected.motion(found, u, t, choice.independent, choice.pivots)
-        view = View(tree, found.geo, found.world, y[4:7], moving.vel, moving.speeds, found.ref, t)
+        view = Readings(
+            tree, found.geo, found.world, y[4:7], moving.vel, moving.speeds, found.ref, t
+        )
         given, rates = self.law(view, y[split:])
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")

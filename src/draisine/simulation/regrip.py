@@ -8,6 +8,7 @@ from typing import Literal
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import mode_of
@@ -15,9 +16,8 @@ from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
 from draisine.simulation.contact.resolution import complete
 from draisine.simulation.smooth import simulate
-from draisine.simulation.trajectory import Event, Piece, Trajectory
+from draisine.simulation.trajectory import Arc, Event, Trajectory
 from draisine.system.closed_form import State
-from draisine.system.compiled import Floats
 from draisine.system.system import System
 
 JointAtImpact = Literal["free", "held"]
@@ -104,7 +104,7 @@ def simulate_grips(
     """
     if not (np.isfinite(pause) and pause > 0):
         raise ParameterError(f"pause = {pause} s is not a positive time.")
-    arcs: list[Piece] = []
+    arcs: list[Arc] = []
     events: list[Event] = []
     count = max(1, int(np.ceil(until / pause - 1e-9)))
     for k in range(count):

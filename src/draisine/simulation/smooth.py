@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError
 from draisine.model import Pin
 from draisine.registry import find
@@ -21,9 +22,8 @@ from draisine.simulation.integrators._native import (
     Problem,
 )
 from draisine.simulation.python_law import PythonRate
-from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system.closed_form import PIVOT_FIRM, Machine, State
-from draisine.system.compiled import Floats
+from draisine.simulation.trajectory import SmoothArc, Trajectory
+from draisine.system.closed_form import PIVOT_FIRM, ClosedForm, State
 from draisine.system.derivation import Law, UntraceableLawError
 from draisine.system.system import System
 
@@ -170,7 +170,7 @@ class _Run:
             )
             self.machine = system.machine(mode, None, self.states, correction)
             self.slow = PythonRate(law, self.states)
-        self.done: list[tuple[Machine, list[Floats], list[Floats]]] = []
+        self.done: list[tuple[ClosedForm, list[Floats], list[Floats]]] = []
 
     def begin(self, state: State, t: float) -> None:
         """Take the state as the present one."""
@@ -279,7 +279,7 @@ class _Run:
         kind = type(self.cause).__name__
         return f"the control law failed, {kind}: {self.cause}" if self.cause else None
 
-    def arcs(self) -> tuple[Arc, ...]:
+    def arcs(self) -> tuple[SmoothArc, ...]:
         """Return the arcs so far."""
         out = []
         for machine, times, samples in self.done:
@@ -292,7 +292,7 @@ class _Run:
                 inputs = len(self.given)
                 for k in range(len(t)):
                     tail[:inputs, k] += self.slow.inputs(machine, t[k], y[k])
-            out.append(Arc(machine, t, y, tail, self.states))
+            out.append(SmoothArc(machine, t, y, tail, self.states))
         return tuple(out)
 
 
@@ -312,7 +312,7 @@ def _grid(start: float, t0: float, t1: float, dt: float) -> Floats:
     return grid
 
 
-def _anchors(machine: Machine, state: State, t: float) -> Floats:
+def _anchors(machine: ClosedForm, state: State, t: float) -> Floats:
     """Return where the pins hold their points: where they are at the start."""
     model = machine.system.model
     pins = [k for k, c in enumerate(model.contacts) if isinstance(c, Pin)]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from draisine.system.closed_form import Machine, State
-from draisine.system.compiled import Floats
+from draisine.algebra.scalar import Floats
+from draisine.system.closed_form import ClosedForm, State
 from draisine.system.mode import Key, TerrainMode
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Event:
         return f"{self.t:.9f} s {self.kind} {where}".rstrip()
 
 
-class Piece(Protocol):
+class Arc(Protocol):
     """What a trajectory needs of a stretch of motion in one mode."""
 
     @property
@@ -85,12 +85,12 @@ class Piece(Protocol):
 
 
 @dataclass(frozen=True)
-class Arc:
+class SmoothArc:
     """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, and the inputs (and
     anchors of pins) per time, time last; `states` of the y belong to the control law.
     """
 
-    machine: Machine
+    machine: ClosedForm
     t: Floats
     y: Floats
     tail: Floats
@@ -119,7 +119,7 @@ class Trajectory:
     arcs.
     """
 
-    arcs: tuple[Piece, ...]
+    arcs: tuple[Arc, ...]
     outcome: str
     made: dict[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()

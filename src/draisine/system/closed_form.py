@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.lie import quaternion, quaternion_product, rotation
+from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.tree import assemble
-from draisine.system.compiled import Compiled, Derived, Floats
-from draisine.system.derivation import Choice
+from draisine.system.compiled import Compiled, ModePrograms
+from draisine.system.derivation import Pivoting
 
 if TYPE_CHECKING:
     from draisine.system.system import System
@@ -38,12 +39,12 @@ class State:
 
 
 @dataclass(frozen=True)
-class Machine:
+class ClosedForm:
     """One mode of a system, compiled: its programs, independent speeds and the inner base frame."""
 
     system: "System"
     mode: Mode
-    programs: Derived
+    programs: ModePrograms
     states: int
     task: tuple[Any, ...] = ()
 
@@ -51,7 +52,7 @@ class Machine:
         return _machine_again, (self.system, self.task)
 
     @property
-    def choice(self) -> Choice:
+    def choice(self) -> Pivoting:
         """Independent speeds and pivots."""
         return self.programs.choice
 
@@ -242,6 +243,6 @@ def _rotate(q: Floats, x: Floats) -> Floats:
     return R @ x if R.ndim == 2 else np.tensordot(R, x, axes=(1, 0))
 
 
-def _machine_again(system: "System", task: tuple[Any, ...]) -> Machine:
+def _machine_again(system: "System", task: tuple[Any, ...]) -> ClosedForm:
     """Return the machine that was pickled, compiled anew."""
     return system.machine(*task)

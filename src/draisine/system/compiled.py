@@ -8,15 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store
 from draisine.codegen.program import Program
 from draisine.codegen.targets.native import Native, compile_native, prototype
-from draisine.system.derivation import Choice, Derivation
+from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.mode_programs import PROGRAMS
-
-Floats = NDArray[Any]
 
 
 class _Buffers(threading.local):
@@ -96,7 +94,7 @@ class Compiled:
         return self.split(out[:, :count])
 
 
-class Derived(Mapping[str, Program]):
+class ModePrograms(Mapping[str, Program]):
     """The programs of one mode by name, each derived when it is first asked for, by itself, so that
     it is the same to the last bit whatever was asked for before, and kept in the store; `choice`
     tells independent speeds and pivots.
@@ -114,12 +112,12 @@ class Derived(Mapping[str, Program]):
         self._programs: dict[str, Program] = {}
 
     @cached_property
-    def choice(self) -> Choice:
+    def choice(self) -> Pivoting:
         """Independent speeds and pivots."""
         stored = None if self._store is None else self._store.get(f"{self._key}-choice")
         if stored is not None:
             independent, pivots, sizes, names = json.loads(stored)
-            return Choice(independent, [(i, j) for i, j in pivots], sizes, names)
+            return Pivoting(independent, [(i, j) for i, j in pivots], sizes, names)
         choice = self._make().choice
         if self._store is not None:
             packed = [choice.independent, choice.pivots, choice.sizes, choice.names]

@@ -18,12 +18,12 @@ from draisine.mechanics.contact.features import meet, place
 from draisine.mechanics.formulations.projected import free_columns, spread
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
-from draisine.mechanics.readings import View
+from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.model import Model, Wheel
 from draisine.system.derivation import Law, UntraceableLawError, base_rotation
 
-Motion = Callable[[Scalar], tuple[Array, Array]]
+ObstacleMotion = Callable[[Scalar], tuple[Array, Array]]
 """The prescribed motion of an obstacle: from time to its rotation and position, over any scalar."""
 
 FEATURE = 7
@@ -35,7 +35,7 @@ def kinds(wheel: Wheel) -> tuple[str, ...]:
     return ("face", "edge") if is_zero(wheel.crown) else ("face", "edge", "vertex")
 
 
-class Meetings:
+class TerrainDerivation:
     """The free machine and its wheels on features, traced step by step; y = (q, p, r, v, z)."""
 
     def __init__(
@@ -46,7 +46,7 @@ class Meetings:
         nominal: dict[str, float],
         law: Law | None,
         states: int,
-        motions: Sequence[Motion] = (),
+        motions: Sequence[ObstacleMotion] = (),
     ) -> None:
         for contact in model.contacts:
             if not isinstance(contact, Wheel):
@@ -135,8 +135,8 @@ class Meetings:
             extra[names.index(name)] = value
         return total + array(extra), array(list(rates))
 
-    def _view(self) -> View:
-        return View(
+    def _view(self) -> Readings:
+        return Readings(
             self.tree,
             self.geo,
             self.world,
@@ -217,7 +217,7 @@ class Meetings:
         }
         return self._program(f"{self.model.joints[k].name}_stop", outputs, ("f",))
 
-    def _wheel(self, wheel: Wheel, kind: str, motion: Motion | None) -> Program:
+    def _wheel(self, wheel: Wheel, kind: str, motion: ObstacleMotion | None) -> Program:
         """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own
         velocity b, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion; gap,
         point, normal, and both as the obstacle sees them; the direction along; the fold of an edge.

@@ -16,16 +16,16 @@ from draisine.mechanics.applied import generalised
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Pivot, eliminate
-from draisine.mechanics.readings import View
+from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.model import Model, Pin
 
-Law = Callable[[View, Array], tuple[dict[str, Scalar], Sequence[Scalar]]]
+Law = Callable[[Readings, Array], tuple[dict[str, Scalar], Sequence[Scalar]]]
 """A control law: from what it sees and its own states z to inputs by name and the rates of z."""
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Pivoting:
     """What is chosen at the nominal configuration: independent speeds, pivots, the sizes of the
     pivots that the state decides, and the names of the independent speeds.
     """
@@ -96,7 +96,7 @@ class Derivation:
         return projected.rows(self.tree, self.mode, self.R, self.symbols["r"], self.symbols["p"])
 
     @cached_property
-    def choice(self) -> Choice:
+    def choice(self) -> Pivoting:
         """Independent speeds and pivots, chosen by rank at the nominal configuration."""
         columns = projected.free_columns(self.tree)
         found = self.found
@@ -109,10 +109,10 @@ class Derivation:
         solver = eliminate(projected.system_matrix(self.found, independent), pivots)
         moved = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
         sizes = [float(abs(x)) for x in self.evaluate(moved)]
-        return Choice(independent, pivots, sizes, [self.model.speeds[k] for k in independent])
+        return Pivoting(independent, pivots, sizes, [self.model.speeds[k] for k in independent])
 
     @cached_property
-    def moving(self) -> projected.Motion:
+    def moving(self) -> projected.Reconstruction:
         """All velocities, from the independent speeds."""
         u, t = self.inputs["u"], self.symbols["t"][0]
         return projected.motion(self.found, u, t, self.choice.independent, self.choice.pivots)
@@ -144,10 +144,10 @@ class Derivation:
         turning = [k for k in range(n) if columns[k] >= 3]
         return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
 
-    def view(self) -> View:
+    def view(self) -> Readings:
         """Return what laws and outputs see."""
         found, moving = self.found, self.moving
-        return View(
+        return Readings(
             self.tree,
             found.geo,
             found.world,
@@ -158,7 +158,7 @@ class Derivation:
             self.symbols["t"][0],
         )
 
-    def _given(self, view: View) -> tuple[Array, Array]:
+    def _given(self, view: Readings) -> tuple[Array, Array]:
         """Return all inputs (given ones plus those of the law) and the rates of the law's states."""
         total = self.symbols["w"]
         if self.law is None:

@@ -8,19 +8,20 @@ from functools import cached_property
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.algebra.trace import Graph
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
 from draisine.model import Wheel
 from draisine.system.closed_form import State
-from draisine.system.compiled import Compiled, Floats
-from draisine.system.contact_programs import Meetings, Motion, kinds
+from draisine.system.compiled import Compiled
+from draisine.system.contact_programs import ObstacleMotion, TerrainDerivation, kinds
 from draisine.system.derivation import Law
 from draisine.system.system import System, versions
 
 
 @dataclass(frozen=True, eq=False)
-class Free:
+class Generic:
     """The free machine: `motion` gives M and F, `meetings[wheel, kind, motion]` a wheel's rows on a
     feature that is fixed (None) or moves.
 
@@ -31,7 +32,7 @@ class Free:
     system: System
     states: int
     motion: Compiled
-    meetings: dict[tuple[int, str, Motion | None], Compiled]
+    meetings: dict[tuple[int, str, ObstacleMotion | None], Compiled]
     programs: dict[str, Program]
 
     @cached_property
@@ -79,12 +80,14 @@ class Free:
         return State(y[:4].copy(), y[4:7].copy(), y[7:a].copy(), y[a:b].copy())
 
 
-def free(system: System, law: Law | None = None, motions: tuple[Motion, ...] = ()) -> Free:
+def generic(
+    system: System, law: Law | None = None, motions: tuple[ObstacleMotion, ...] = ()
+) -> Generic:
     """Return a system as a free machine; `law` and the motions of obstacles are traced into it."""
     return system.keep(("free", law, motions), lambda: _make(system, law, motions))
 
 
-def _make(system: System, law: Law | None, motions: tuple[Motion, ...]) -> Free:
+def _make(system: System, law: Law | None, motions: tuple[ObstacleMotion, ...]) -> Generic:
     states = int(getattr(law, "states", 0))
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in system.parameters}
@@ -94,7 +97,9 @@ def _make(system: System, law: Law | None, motions: tuple[Motion, ...]) -> Free:
         key = fingerprint(("meetings", model, law, motions, states, system.parameters, versions()))
         stored = system.store.get(key) if key is not None else None
     if stored is None:
-        programs = Meetings(graph, model, symbols, system.parameters, law, states, motions).derive()
+        programs = TerrainDerivation(
+            graph, model, symbols, system.parameters, law, states, motions
+        ).derive()
         if system.store is not None and key is not None:
             packed = [[p.name, p.inputs, p.steps, p.outputs, p.fixed] for p in programs.values()]
             system.store.put(key, json.dumps([list(programs), packed]).encode())
@@ -104,7 +109,7 @@ def _make(system: System, law: Law | None, motions: tuple[Motion, ...]) -> Free:
             name: Program(p[0], p[1], [tuple(s) for s in p[2]], p[3], p[4])
             for name, p in zip(names, packed, strict=True)
         }
-    named: list[tuple[Motion | None, str]] = [(None, "")]
+    named: list[tuple[ObstacleMotion | None, str]] = [(None, "")]
     named += [(motion, f".{i}") for i, motion in enumerate(motions)]
     made = {
         (k, kind, motion): Compiled(
@@ -120,4 +125,4 @@ def _make(system: System, law: Law | None, motions: tuple[Motion, ...]) -> Free:
         stop = Compiled(programs[f"{joint.name}.stop"], system.values, system.store)
         made[first + k, "stop", None] = stop
     motion = Compiled(programs["motion"], system.values, system.store)
-    return Free(system, states, motion, made, programs)
+    return Generic(system, states, motion, made, programs)

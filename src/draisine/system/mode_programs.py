@@ -22,7 +22,7 @@ from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kernel import solve_symmetric
 from draisine.mechanics.kinematics import velocities
 from draisine.mechanics.newton_euler import mass_matrix
-from draisine.mechanics.readings import View
+from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.model import Model
 from draisine.system.derivation import Derivation, base_rotation
@@ -43,14 +43,14 @@ def state_names(model: Model) -> list[str]:
     return [*placed, *rates, *model.speeds]
 
 
-def seen_names(model: Model) -> list[str]:
+def observation_names(model: Model) -> list[str]:
     """Return the names of what the program `variation` sees of a state, in its order."""
     placed, joints = ["yaw", "lean", "pitch", "x", "y", "z"], [j.name for j in model.joints]
     own = [o.name for o in model.outputs]
     return [*placed, *joints, *own, *(f"{name}_rate" for name in placed), *model.speeds]
 
 
-def paced_names(model: Model) -> list[str]:
+def paced_speed_names(model: Model) -> list[str]:
     """Return the names of the speeds whose rates the program `variation` gives, in its order."""
     return ["yaw_rate", "lean_rate", "pitch_rate", *model.speeds]
 
@@ -162,7 +162,7 @@ def initial(d: Derivation) -> Program:
     zero = np.zeros(3)
     vel = velocities(tree, found.geo, speeds[:3], speeds[3:6], speeds[6:], zero)
     t, p = d.symbols["t"][0], d.symbols["p"]
-    view = View(tree, found.geo, found.world, p, vel, speeds, zero, t)
+    view = Readings(tree, found.geo, found.world, p, vel, speeds, zero, t)
     base = tree.links[0]
     angles = [view.yaw, view.lean, view.pitch]
     places = [*(p - found.world.R @ (base.R.T @ base.o)), *d.symbols["r"]]

@@ -9,13 +9,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
+from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
 from draisine.model import Wheel
-from draisine.system.closed_form import Machine, State
-from draisine.system.compiled import Floats
+from draisine.system.closed_form import ClosedForm, State
 from draisine.system.mode_programs import state_names
 from draisine.system.system import System
 
@@ -39,7 +39,7 @@ def state(
     return consistent_state(system.machine(mode), asked, t)
 
 
-def consistent_state(machine: Machine, asked: Mapping[str, float], t: float = 0.0) -> State:
+def consistent_state(machine: ClosedForm, asked: Mapping[str, float], t: float = 0.0) -> State:
     """Return the state in which everything asked for is so, by Newton's method for the pose, then
     linearly for the speeds.
 
@@ -67,7 +67,7 @@ def consistent_state(machine: Machine, asked: Mapping[str, float], t: float = 0.
     return State(q if q[0] >= 0 else -q, p, pose.r, _user_speeds(machine, s))
 
 
-def _flat_wheel(machine: Machine, q: Floats, r: Floats) -> str | None:
+def _flat_wheel(machine: ClosedForm, q: Floats, r: Floats) -> str | None:
     """Return a closed wheel whose axle is along the ground's normal, if there is one."""
     tree = assemble(machine.system.model)
     geo = geometry(tree, r)
@@ -83,7 +83,7 @@ def _flat_wheel(machine: Machine, q: Floats, r: Floats) -> str | None:
 class Configuration:
     """A configuration of a machine (inner pose q, p and shape r), on its way to what is asked of it."""
 
-    def __init__(self, machine: Machine, t: float = 0.0) -> None:
+    def __init__(self, machine: ClosedForm, t: float = 0.0) -> None:
         self.machine, self.t = machine, t
         model = machine.system.model
         self.names = state_names(model)
@@ -291,7 +291,7 @@ def _independent(
     return np.array(rows).reshape(len(rows), columns), np.array(residual)
 
 
-def _user_speeds(machine: Machine, s: Floats) -> Floats:
+def _user_speeds(machine: ClosedForm, s: Floats) -> Floats:
     """Return v for inner speeds with V at the inner base origin."""
     A, o = machine.frame
     whole = np.zeros(6 + len(machine.system.model.joints))

@@ -11,6 +11,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.algebra.trace import Expr, Graph
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
@@ -20,8 +21,8 @@ from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
 from draisine.registry import find
-from draisine.system.closed_form import PIVOT_FLOOR, Machine, State
-from draisine.system.compiled import Derived, Floats
+from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, State
+from draisine.system.compiled import ModePrograms
 from draisine.system.derivation import Derivation, Law
 from draisine.system.mode_programs import output_names
 
@@ -38,8 +39,8 @@ class System:
     parameters: dict[str, float]
     structure: dict[str, Any]
     store: Store | None = field(default=None, repr=False)
-    _derived: dict[Any, Derived] = field(default_factory=dict, repr=False)
-    _machines: dict[Any, Machine] = field(default_factory=dict, repr=False)
+    _derived: dict[Any, ModePrograms] = field(default_factory=dict, repr=False)
+    _machines: dict[Any, ClosedForm] = field(default_factory=dict, repr=False)
     _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @cached_property
@@ -77,7 +78,7 @@ class System:
         states: int = 0,
         correction: float | None = None,
         configuration: tuple[Floats, Floats] | None = None,
-    ) -> Machine:
+    ) -> ClosedForm:
         """Return one mode, derived and compiled; `law` is traced into it, with `states` states of
         its own.
 
@@ -91,9 +92,9 @@ class System:
             task = (statuses, law, states, correction, configuration)
             if key not in self._derived:
                 self._derived[key] = self._derive(*task)
-            machine = Machine(self, statuses, self._derived[key], states, task)
+            machine = ClosedForm(self, statuses, self._derived[key], states, task)
             if not machine.sound():
-                machine = Machine(self, statuses, self._derive(*task), states, task)
+                machine = ClosedForm(self, statuses, self._derive(*task), states, task)
             self._machines[key] = machine
         return self._machines[key]
 
@@ -103,7 +104,7 @@ class System:
         law: Law | None,
         states: int,
         correction: float | None,
-    ) -> list[Machine]:
+    ) -> list[ClosedForm]:
         """Return the machines of a mode and law derived so far, wherever their pivots were chosen."""
         statuses = self.mode(dict(mode) if mode is not None else None)
         wanted = (statuses, _told(law), states, correction)
@@ -117,7 +118,7 @@ class System:
         states: int,
         correction: float | None,
         at: tuple[Floats, Floats] | None,
-    ) -> "Derived":
+    ) -> "ModePrograms":
         configuration = None
         if at is not None:
             configuration = {f"q[{k}]": float(x) for k, x in enumerate(at[0])}
@@ -137,7 +138,7 @@ class System:
         task = (mode, law, states, correction, configuration, self.parameters, versions())
         key = fingerprint((traced()[2], *task))
         kept = self.store if key is not None else None
-        return Derived(derivation, self.parameters, kept, key or "")
+        return ModePrograms(derivation, self.parameters, kept, key or "")
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what `make` makes, made once for this set of parameters."""

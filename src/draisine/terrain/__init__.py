@@ -1,6 +1,6 @@
 """Grounds as numbers: planes, ramps, kerbs, meshes, height fields; the nearest features of a wheel."""
 
-from draisine.terrain.assembly import Joined, moving
+from draisine.terrain.assembly import Joined, move_ground
 from draisine.terrain.feature import Feature, edge, face, vertex
 from draisine.terrain.mesh import Mesh, height_field
 from draisine.terrain.shapes import corner, kerb, plane, ramp
@@ -16,7 +16,7 @@ __all__ = [
     "face",
     "height_field",
     "kerb",
-    "moving",
+    "move_ground",
     "plane",
     "ramp",
     "vertex",

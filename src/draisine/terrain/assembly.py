@@ -5,17 +5,18 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
-from draisine.terrain.feature import Feature, Floats, Motion, carried
+from draisine.terrain.feature import Feature, ObstacleMotion, carry_feature
 from draisine.terrain.terrain import Terrain
 
 
-class Moving(Terrain):
+class MovingGround(Terrain):
     """A ground that a motion carries along as a whole: every feature has the motion, and what is
     near is looked for in the ground's own frame.
     """
 
-    def __init__(self, ground: Terrain, motion: Motion) -> None:
+    def __init__(self, ground: Terrain, motion: ObstacleMotion) -> None:
         if ground.motions:
             raise TerrainError("the ground moves already; give each part its own whole motion.")
         self.ground, self.motion = ground, motion
@@ -26,7 +27,7 @@ class Moving(Terrain):
 
     def __getitem__(self, k: int) -> Feature:
         if k not in self._made:
-            self._made[k] = carried(self.ground[k], self.motion)
+            self._made[k] = carry_feature(self.ground[k], self.motion)
         return self._made[k]
 
     @property
@@ -35,7 +36,7 @@ class Moving(Terrain):
         return self.ground.kinds
 
     @property
-    def motions(self) -> tuple[Motion, ...]:
+    def motions(self) -> tuple[ObstacleMotion, ...]:
         """The one motion."""
         return (self.motion,)
 
@@ -70,7 +71,7 @@ class Joined(Terrain):
         return frozenset().union(*(ground.kinds for ground in self.grounds))
 
     @property
-    def motions(self) -> tuple[Motion, ...]:
+    def motions(self) -> tuple[ObstacleMotion, ...]:
         """The motions of what moves, each once."""
         return tuple(dict.fromkeys(m for ground in self.grounds for m in ground.motions))
 
@@ -83,16 +84,16 @@ class Joined(Terrain):
 
 
 @singledispatch
-def moving(it: Any, motion: Motion) -> Any:
+def move_ground(it: Any, motion: ObstacleMotion) -> Any:
     """Return a feature or a whole ground (also a mesh) that is carried along by a motion.
 
     >>> from draisine.terrain import plane
     >>> from draisine.terrain.motions import Slide
-    >>> moving(plane(), Slide((1.0, 0.0, 0.0)))[0].motion
+    >>> move_ground(plane(), Slide((1.0, 0.0, 0.0)))[0].motion
     Slide(velocity=(1.0, 0.0, 0.0))
     """
     raise TerrainError(f"{it!r} is neither a feature nor a ground; it cannot be moved.")
 
 
-moving.register(Feature, carried)
-moving.register(Terrain, Moving)
+move_ground.register(Feature, carry_feature)
+move_ground.register(Terrain, MovingGround)

@@ -16,7 +16,7 @@ from draisine.errors import ParameterError
 
 Floats = NDArray[np.float64]
 
-Motion = Callable[[Any], tuple[Any, Any]]
+ObstacleMotion = Callable[[Any], tuple[Any, Any]]
 """A prescribed motion: from time to rotation and position, written over any scalar."""
 
 
@@ -33,7 +33,7 @@ class Feature:
     borders: Floats
     low: Floats
     high: Floats
-    motion: Motion | None = None
+    motion: ObstacleMotion | None = None
 
     def excess(self, C: Floats, N: Floats) -> float:
         """Return by how much a contact at C with normal N is beyond the borders (at most zero: it is
@@ -105,7 +105,7 @@ def vertex(
     return Feature(name, "vertex", numbers, np.array(rows).reshape(len(rows), 7), q, q)
 
 
-def carried(feature: Feature, motion: Motion) -> Feature:
+def carry_feature(feature: Feature, motion: ObstacleMotion) -> Feature:
     """Return a feature that is carried along by a motion; it counts as near everything."""
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     return replace(feature, motion=motion, low=low, high=high)

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import DataError
-from draisine.terrain.feature import Floats
 from draisine.terrain.mesh import Ints, Mesh
 
 PLY_TYPES = {

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
-from draisine.terrain.feature import Feature, Floats, Motion, edge, face, vertex
+from draisine.terrain.feature import Feature, ObstacleMotion, edge, face, vertex
 from draisine.terrain.terrain import Terrain
 
 Ints = NDArray[np.int64]
@@ -151,7 +152,7 @@ class Mesh(Terrain):
         return frozenset({"face", "edge", "vertex"} if len(self.convex) else {"face"})
 
     @property
-    def motions(self) -> tuple[Motion, ...]:
+    def motions(self) -> tuple[ObstacleMotion, ...]:
         """None: a mesh stands still."""
         return ()
 

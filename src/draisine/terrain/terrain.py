@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.terrain.feature import Feature, Motion
+from draisine.terrain.feature import Feature, ObstacleMotion
 
 Floats = NDArray[np.float64]
 
@@ -30,7 +30,7 @@ class Terrain:
         return frozenset(f.kind for f in self.features)
 
     @property
-    def motions(self) -> tuple[Motion, ...]:
+    def motions(self) -> tuple[ObstacleMotion, ...]:
         """The motions of its moving features, each once."""
         return tuple(dict.fromkeys(f.motion for f in self.features if f.motion is not None))
 

@@ -1,7 +1,7 @@
 """Machines, one file and one function each; published parameters in `_sets`."""
 
 from draisine.vehicles._sets import (
-    Source,
+    ParameterSource,
     parameter_set,
     parameter_sets,
     parameter_source,
@@ -9,7 +9,7 @@ from draisine.vehicles._sets import (
 )
 
 __all__ = [
-    "Source",
+    "ParameterSource",
     "parameter_set",
     "parameter_sets",
     "parameter_source",

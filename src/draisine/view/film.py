@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ParameterError
-from draisine.results.bodies import Floats
 from draisine.results.store import check_target, replace, write_text
 from draisine.terrain import Terrain
 from draisine.view.scene.camera import Camera
-from draisine.view.scene.ground import Patch, heights, hidden
+from draisine.view.scene.ground import Patch, heights, hidden_points
 from draisine.view.scene.scene import Scene, scene
 from draisine.view.style import COLOURS, words
 
@@ -304,7 +304,7 @@ def _shadow(camera: Camera, motion: Scene, points: Floats, ground: list[Patch]) 
     """
     below = heights(ground, points) if ground else np.full(len(points), motion.ground)
     fallen = np.column_stack([points[:, :2], below])
-    fallen[hidden(ground[:FEW], camera.eye, fallen)] = np.nan
+    fallen[hidden_points(ground[:FEW], camera.eye, fallen)] = np.nan
     steps = np.flatnonzero(~(np.abs(np.diff(fallen[:, 2])) < motion.size / 4.0)) + 1
     flat = camera.seen(fallen)[0]
     return [piece for piece in np.split(flat, steps) if np.isfinite(piece).all()]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.results.bodies import Floats
+from draisine.algebra.scalar import Floats
 from draisine.terrain import Terrain
 from draisine.view.film import WIDTHS
 from draisine.view.scene.camera import AWAY, AZIMUTH, ZOOM

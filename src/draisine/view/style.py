@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model import Model, Prismatic, Wheel
-from draisine.results.bodies import Bodies, Floats, model_of
+from draisine.results.bodies import Bodies, restore_model
 from draisine.results.events import events_of
 from draisine.results.quantities import series, unit_of
 
@@ -73,7 +74,7 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
             return
 
 
-def shown(name: str, bodies: Bodies) -> tuple[Floats, str]:
+def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
     """Return a series as people read it, and its unit: angles in degrees."""
     values, unit = series(name, bodies), unit_of(name, bodies.model)
     if "rad" in unit:
@@ -117,7 +118,7 @@ def check_run(data: "Dataset") -> None:
 def bodies_of(data: "Dataset") -> Bodies:
     """Return the bodies of a run."""
     check_run(data)
-    return Bodies(data, model_of(data))
+    return Bodies(data, restore_model(data))
 
 
 def curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
@@ -133,10 +134,10 @@ def rest(axes: "Axes", least: float = 1.0) -> None:
             limit(middle - least, middle + least)
 
 
-def named(unit: str) -> str:
+def unit_label(unit: str) -> str:
     """Return a label for several quantities of one unit.
 
-    >>> named("deg"), named("m/s"), named("kg")
+    >>> unit_label("deg"), unit_label("m/s"), unit_label("kg")
     ('angle (deg)', 'speed (m/s)', 'kg')
     """
     kinds = {"deg": "angle", "deg/s": "angular rate", "m": "length", "m/s": "speed", "N": "force"}

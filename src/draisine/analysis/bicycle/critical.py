@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from draisine.analysis.bicycle.straight import Canonical, canonical
-from draisine.system.compiled import Floats
+from draisine.algebra.scalar import Floats
+from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.system.system import System
 
 Polynomial = list[int]
@@ -53,7 +53,7 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
     >>> print(f"{speeds.weave:.12f} {speeds.capsize:.12f} {speeds.double_root:.12f}")
     4.292382536341 6.024262015388 0.684283078892
     """
-    return critical_of(canonical(system, **sweep))
+    return critical_of(canonical_matrices(system, **sweep))
 
 
 def critical_of(matrices: Canonical) -> Critical:

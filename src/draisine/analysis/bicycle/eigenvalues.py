@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from draisine.analysis.bicycle.straight import Canonical, canonical
+from draisine.algebra.scalar import Floats
+from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.errors import UnknownNameError, did_you_mean
-from draisine.system.compiled import Floats
 from draisine.system.system import System
 
 NAMES = ("weave", "weave", "capsize", "castering")
@@ -62,7 +62,7 @@ def eigenvalues(
     >>> print(modes.mode("weave").round(6))
     [ 0.413253+3.079108j -0.775342+4.464868j]
     """
-    return eigenmodes_of(canonical(system, about=about, **sweep), speed)
+    return eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
 
 
 def eigenmodes_of(matrices: Canonical, speed: Any) -> Eigenmodes:

@@ -11,24 +11,24 @@ from dataclasses import dataclass, fields
 import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
+from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.straight import (
     FAST,
     Canonical,
     Terms,
     by_speed,
-    canonical,
-    running,
+    canonical_matrices,
     second_order,
     speed_names,
-    swept,
+    stand_upright,
+    straight_motion,
+    sweep_parameters,
     terms,
-    upright,
 )
 from draisine.analysis.differentiate import Jet, run_tangent
 from draisine.analysis.variation import SEEDS, Chart, sort_lanes
-from draisine.system.closed_form import Machine
-from draisine.system.compiled import Floats
+from draisine.system.closed_form import ClosedForm
 from draisine.system.system import System
 
 
@@ -56,7 +56,7 @@ def sensitivities(system: System) -> Sensitivities:
     >>> print(f"{moved.weave[moved.parameters.index('c')]:.4f} m/s per m of trail")
     11.4800 m/s per m of trail
     """
-    matrices, changes = canonical(system), canonical_changes(system)
+    matrices, changes = canonical_matrices(system), canonical_changes(system)
     at = critical_of(matrices)
     roots = {
         "weave": (float(at.weave), 1j * float(at.weave_frequency)),
@@ -92,8 +92,8 @@ def _moved(matrices: Canonical, change: Canonical, v: float, s: complex) -> floa
 def canonical_changes(system: System) -> Canonical:
     """Return the derivatives of the canonical matrices by every parameter, (parameters, 2, 2)."""
     machine = system.machine()
-    parameters, _ = swept(system, {})
-    y, at = upright(machine, parameters, {})
+    parameters, _ = sweep_parameters(system, {})
+    y, at = stand_upright(machine, parameters, {})
     slow, fast = (
         [part.rate for part in second_order(_moving_terms(machine, y, parameters, at, v))]
         for v in (0.0, FAST)
@@ -102,13 +102,13 @@ def canonical_changes(system: System) -> Canonical:
 
 
 def _moving_terms(
-    machine: Machine, y: Floats, parameters: Floats, at: Chart, speed: float
+    machine: ClosedForm, y: Floats, parameters: Floats, at: Chart, speed: float
 ) -> Terms:
     """Return the terms of straight running with their derivatives by every parameter, as jets.
 
     The bicycle follows its parameters: contacts stay closed, its coordinates and its speed stay.
     """
-    moving, found = running(machine, y, parameters, at, speed)
+    moving, found = straight_motion(machine, y, parameters, at, speed)
     here = terms(found, at)
     count, seeds = parameters.shape[1], sum(machine.variation.inputs[name] for name in SEEDS)
     _, first = _by_parameters(machine, moving, parameters, np.zeros((0, 0)), {})
@@ -124,7 +124,7 @@ def _moving_terms(
 
 
 def _by_parameters(
-    machine: Machine, y: Floats, parameters: Floats, seeds: Floats, moved: dict[str, Floats]
+    machine: ClosedForm, y: Floats, parameters: Floats, seeds: Floats, moved: dict[str, Floats]
 ) -> tuple[dict[str, Floats], dict[str, Floats]]:
     """Return outputs of the program `variation` and their derivatives, one lane per parameter and
     seed, while the state moves along.

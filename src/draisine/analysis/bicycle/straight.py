@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import Matrices, inverse, transpose
 from draisine.analysis.equilibrium import place
 from draisine.analysis.linear import cyclic_coordinates
-from draisine.analysis.variation import Chart, Variation, chart, drawn, vary
+from draisine.analysis.variation import Chart, Variation, chart, drawing_configuration, vary
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
-from draisine.system.closed_form import Machine
-from draisine.system.compiled import Floats
+from draisine.system.closed_form import ClosedForm
 from draisine.system.system import System
 
 FAST = 16.0
@@ -73,7 +73,7 @@ class Canonical:
         return Canonical(M, C0, C1, Kg, K2, g)
 
 
-def canonical(
+def canonical_matrices(
     system: System, *, about: Mapping[str, float] | None = None, **sweep: Any
 ) -> Canonical:
     """Return the matrices of straight running; parameters given as arrays are swept together by the
@@ -83,14 +83,15 @@ def canonical(
     reversed.
 
     >>> from draisine import compile
-    >>> print(f"{canonical(compile('whipple')).K2[0, 1]:.11f}")
+    >>> print(f"{canonical_matrices(compile('whipple')).K2[0, 1]:.11f}")
     76.59734589573
     """
-    parameters, shape = swept(system, sweep)
+    parameters, shape = sweep_parameters(system, sweep)
     machine = system.machine()
-    y, at = upright(machine, parameters, about or {})
+    y, at = stand_upright(machine, parameters, about or {})
     slow, fast = (
-        second_order(terms(running(machine, y, parameters, at, v)[1], at)) for v in (0.0, FAST)
+        second_order(terms(straight_motion(machine, y, parameters, at, v)[1], at))
+        for v in (0.0, FAST)
     )
     named = list(system.parameters)
     g = parameters[:, named.index("g")] if "g" in named else np.linalg.norm(system.model.gravity)
@@ -100,7 +101,7 @@ def canonical(
     return Canonical(M, C0, C1, Kg, K2, found.g.reshape(shape))
 
 
-def swept(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
+def sweep_parameters(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
     """Return all parameters (sets, parameters) of a sweep, and the shape of the sweep."""
     for name in sweep:
         if name not in system.parameters:
@@ -114,15 +115,15 @@ def swept(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, tuple[int, 
     return np.array(columns).T, shape
 
 
-def upright(
-    machine: Machine, parameters: Floats, about: Mapping[str, float]
+def stand_upright(
+    machine: ClosedForm, parameters: Floats, about: Mapping[str, float]
 ) -> tuple[Floats, Chart]:
     """Return the bicycle standing upright for every set of parameters, (sets, entries), and its
     coordinates.
     """
     sizes, count = machine.variation.inputs, len(parameters)
     targets = {"lean": np.zeros(count)} | {k: np.full(count, x) for k, x in about.items()}
-    y = place(machine, drawn(machine, count), targets, parameters)
+    y = place(machine, drawing_configuration(machine, count), targets, parameters)
     at = chart(vary(machine, y, parameters=parameters))
     cyclic = cyclic_coordinates(machine, at, y[0], np.zeros(sizes["w"]))
     essential = [name for name in at.coordinates if name not in cyclic]
@@ -141,8 +142,8 @@ def speed_names(at: Chart) -> list[str]:
     return [f"{name}_rate" for name in at.coordinates[:2]] + ["forward_speed"]
 
 
-def running(
-    machine: Machine, y: Floats, parameters: Floats, at: Chart, speed: float
+def straight_motion(
+    machine: ClosedForm, y: Floats, parameters: Floats, at: Chart, speed: float
 ) -> tuple[Floats, Variation]:
     """Return upright bicycles that run straight at a speed, and the derivatives there."""
     rows = vary(machine, y, parameters=parameters).rows(speed_names(at), "du")

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.equilibrium import place
 from draisine.analysis.linear import linear_systems
-from draisine.analysis.variation import drawn, vary
-from draisine.system.closed_form import Machine
-from draisine.system.compiled import Floats
+from draisine.analysis.variation import drawing_configuration, vary
+from draisine.system.closed_form import ClosedForm
 from draisine.system.system import System
 
 _HIGHEST = 100.0
@@ -73,10 +73,10 @@ def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
     )
 
 
-def _circles(machine: Machine, grid: Floats) -> tuple[Floats, ...]:
+def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     """Return speed, torque, radius, friction and growth at (leans; steers)."""
     sizes = machine.variation.inputs
-    y = drawn(machine, grid.shape[1])
+    y = drawing_configuration(machine, grid.shape[1])
     y = place(machine, y, {"lean": grid[0], "steer": grid[1]})
     still = vary(machine, y, seeds=("du", "dw"))
     rows = still.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")
@@ -114,7 +114,7 @@ def _balanced(f0: Floats, f2: Floats, push: Floats) -> tuple[Floats, Floats, Flo
     return x[:, 0, 0], x[:, 1, 0], left / (1.0 + np.linalg.norm(f0, axis=1))
 
 
-def _friction(machine: Machine, y: Floats, w: Floats) -> Floats:
+def _friction(machine: ClosedForm, y: Floats, w: Floats) -> Floats:
     """Return the share of the normal force that each contact needs sideways, nan where it pulls."""
     size = machine.observe.native.size_in
     x = np.zeros((size, len(y)))

@@ -11,15 +11,16 @@ from functools import cached_property
 
 import numpy as np
 
-from draisine.analysis.return_map import Cycle, fixed_point, fixed_points, wrapped
+from draisine.algebra.scalar import Floats
+from draisine.analysis.return_map import Cycle, fixed_point, fixed_points, wrap_angles
 from draisine.codegen.derivative import with_tangents
 from draisine.errors import ConfigurationError, ParameterError, SimulationError
 from draisine.model import Model, Pin
 from draisine.simulation.integrators import dop853
 from draisine.simulation.integrators._native import DONE, Code, Problem
 from draisine.simulation.regrip import JointAtImpact, Regrip, regrip
-from draisine.system.closed_form import Machine, State
-from draisine.system.compiled import Compiled, Floats
+from draisine.system.closed_form import ClosedForm, State
+from draisine.system.compiled import Compiled
 from draisine.system.system import System
 
 ANGLES = (1,)
@@ -44,7 +45,7 @@ class Hold:
     """
 
     system: System
-    machine: Machine
+    machine: ClosedForm
     flow: Compiled
     mode: dict[str, str]
     start: float
@@ -259,7 +260,7 @@ def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
     """Return the modes in which a machine's pins hold, one after the other, and for how long each
     does.
     """
-    missing = lacking(system.model)
+    missing = gait_obstacle(system.model)
     if not missing and not system.parameters.get("frequency", 0.0) > 0.0:
         missing = "it needs a parameter `frequency` greater than zero"
     if missing:
@@ -269,7 +270,7 @@ def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
     return modes, 1.0 / (len(pins) * system.parameters["frequency"])
 
 
-def lacking(model: Model) -> str:
+def gait_obstacle(model: Model) -> str:
     """Return what a machine lacks to have a gait; nothing where it can have one."""
     pins = [contact for contact in model.contacts if isinstance(contact, Pin)]
     if model.base != "SE(2)" or len(pins) < 2 or len(pins) < len(model.contacts):
@@ -287,6 +288,8 @@ def _symmetric(gait: Gait) -> bool:
     once, whole = gait, Gait(gait.system, gait.holds, gait.joint, False)
     for x in (np.array([1.0, 0.3]), np.array([-2.0, 2.1])):
         twice, _ = once(once(x)[0])
-        if np.abs(wrapped(twice - whole(x)[0], ANGLES)).max() > 1e-7 * (1.0 + np.abs(twice).max()):
+        if np.abs(wrap_angles(twice - whole(x)[0], ANGLES)).max() > 1e-7 * (
+            1.0 + np.abs(twice).max()
+        ):
             return False
     return True

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.polynomial import Chebyshev
 from scipy.fft import dct
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.map import Gait, Hold
 from draisine.analysis.return_map import Cycle
-from draisine.system.compiled import Floats
 
 POINTS = 65
 """How many times of each hold are looked at."""
@@ -43,7 +43,7 @@ class Impact:
 
 
 @dataclass(frozen=True, eq=False)
-class Stretch:
+class HoldRecord:
     """What is seen of one hold, time last: x, place of the base's origin, torques of the joints,
     force of the wall on the grip that holds (world axes).
     """
@@ -79,7 +79,7 @@ class Stride:
     cycle: Cycle
 
     @cached_property
-    def _run(self) -> tuple[list[Stretch], list[Impact]]:
+    def _run(self) -> tuple[list[HoldRecord], list[Impact]]:
         """The holds and the changes between them."""
         x, place = self.cycle.x, np.zeros(3)
         stretches, impacts = [], []
@@ -109,7 +109,7 @@ class Stride:
         )
 
     @property
-    def stretches(self) -> list[Stretch]:
+    def stretches(self) -> list[HoldRecord]:
         """The holds of one cycle."""
         return self._run[0]
 
@@ -175,7 +175,7 @@ class Stride:
         return mass * float(np.linalg.norm(np.asarray(model.gravity, float)))
 
 
-def _look(hold: Hold, x: Floats, place: Floats) -> Stretch:
+def _look(hold: Hold, x: Floats, place: Floats) -> HoldRecord:
     """Return what is seen of a hold that begins with x at a place."""
     nodes = -np.cos(np.pi * np.arange(POINTS) / (POINTS - 1))
     t = hold.start + (hold.end - hold.start) * (1.0 + nodes) / 2
@@ -191,7 +191,7 @@ def _look(hold: Hold, x: Floats, place: Floats) -> Stretch:
     seen = observe.batch(np.vstack([t[None], states, rest]), table)
     held = next(k for k, (_, status) in enumerate(hold.machine.mode) if status != "open")
     angle = np.unwrap(2 * np.arctan2(states[3], states[0]), period=4 * np.pi)
-    return Stretch(
+    return HoldRecord(
         hold,
         t,
         np.array([states[-1], angle - angle[0] + x[1]]),

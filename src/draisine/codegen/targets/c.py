@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from textwrap import fill
 
-from draisine.codegen.listing import Listing, Notation, called, described, free_word
+from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
 from draisine.codegen.program import Program
 from draisine.codegen.statements import TABLE, sections
 
@@ -45,13 +45,15 @@ def emit(program: Program) -> str:
     """Return the program as the text of a C file."""
     name = free_word(program.name, _RESERVED)
     prologue, body = sections(program)
-    sources, sinks = called(program, [*_RESERVED, name, f"{name}_prologue", f"{name}_table_size"])
+    sources, sinks = array_names(
+        program, [*_RESERVED, name, f"{name}_prologue", f"{name}_table_size"]
+    )
     given = {"parameters": "parameters"}
     first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
     second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
     lines = [
         f"/* The program {name}, written by draisine.",
-        *[f"   {line}" for line in described(program)],
+        *[f"   {line}" for line in describe_arrays(program)],
         "*/",
         "",
         "#include <math.h>",

@@ -8,7 +8,14 @@ optimise one huge function, so a long program is cut into short ones that share 
 
 import math
 
-from draisine.codegen.listing import Listing, Notation, Piece, called, described, free_word
+from draisine.codegen.listing import (
+    Listing,
+    Notation,
+    Segment,
+    array_names,
+    describe_arrays,
+    free_word,
+)
 from draisine.codegen.program import Program
 from draisine.codegen.statements import TABLE, sections
 
@@ -29,14 +36,14 @@ def emit(program: Program) -> str:
     """Return the program as the text of an ES module."""
     name = free_word(program.name, _RESERVED)
     prologue, body = sections(program)
-    sources, sinks = called(program, [*_RESERVED, name, f"{name}Prologue", f"{name}TableSize"])
+    sources, sinks = array_names(program, [*_RESERVED, name, f"{name}Prologue", f"{name}TableSize"])
     given = {"parameters": "parameters"}
     first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
     second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
     room = max(len(first.scratch), len(second.scratch))
     lines = [
         f"// The program {name}, written by draisine.",
-        *[f"// {line}" for line in described(program)],
+        *[f"// {line}" for line in describe_arrays(program)],
         "",
         f"export const {name}TableSize = {len(program.table)};",
         *([f"const scratch = new Float64Array({room});"] if room else []),
@@ -75,5 +82,5 @@ def _function(name: str, listing: Listing) -> list[str]:
     return [*lines, "", head, *calls, "}"]
 
 
-def _body(listing: Listing, piece: Piece) -> list[str]:
+def _body(listing: Listing, piece: Segment) -> list[str]:
     return [f"  {line}" for line in listing.lines(piece, "const")]

@@ -8,7 +8,7 @@ needless parentheses: the text says what is computed, not how it is rounded.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from draisine.codegen.program import Program, Step
+from draisine.codegen.program import Instruction, Program
 from draisine.codegen.statements import (
     ATOM,
     PRODUCT,
@@ -178,7 +178,7 @@ def _number(x: float) -> str:
 _FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "exp": r"\exp", "atan2": r"\operatorname{atan2}"}
 
 
-def _compose(step: Step, args: Sequence[Term]) -> Term:
+def _compose(step: Instruction, args: Sequence[Term]) -> Term:
     """Return one step as mathematics."""
     widths = [a.width for a in args]
     width = sum(widths) + 2
@@ -214,7 +214,7 @@ def _compose(step: Step, args: Sequence[Term]) -> Term:
     return Term(_FUNCTIONS[step[0]] + inside, ATOM, width + len(step[0]), step[0])
 
 
-def _product(step: Step, args: Sequence[Term]) -> Term:
+def _product(step: Instruction, args: Sequence[Term]) -> Term:
     """Return a product; a factor 1 / x makes it a quotient, equal factors a square."""
     a, b = args
     width = a.width + b.width + (a.level < PRODUCT) + (b.level < PRODUCT)

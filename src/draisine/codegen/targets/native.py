@@ -26,7 +26,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from draisine.codegen.cache import Store
-from draisine.codegen.program import Program, Step, arguments
+from draisine.codegen.program import Instruction, Program, arguments
 
 CHUNK = 1500
 """Longest stretch of steps in one function: code generation is superlinear beyond."""
@@ -270,7 +270,7 @@ class _Writer:
         self.known[i] = value
         return value
 
-    def _step(self, i: int, step: Step) -> None:
+    def _step(self, i: int, step: Instruction) -> None:
         kind, tag = self.kind, f"%s{i}"
         args = [self._value(k) for k in step[1:]]
         op = step[0]

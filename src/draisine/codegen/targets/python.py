@@ -8,7 +8,7 @@ further axes behind the first:
 import keyword
 import math
 
-from draisine.codegen.listing import Listing, Notation, called, described, free_word
+from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
 from draisine.codegen.program import Program
 from draisine.codegen.statements import TABLE, sections
 
@@ -23,14 +23,14 @@ def write(program: Program, imports: str, library: str) -> str:
     name = free_word(program.name, keyword.kwlist)
     prologue, body = sections(program)
     own = [library, "parameters", "_array", name, f"{name}_prologue"]
-    sources, _ = called(program, [*keyword.kwlist, *own])
+    sources, _ = array_names(program, [*keyword.kwlist, *own])
     notation = _notation(library)
     first = Listing(program, prologue, notation, {"parameters": "parameters"}, {})
     second = Listing(program, body, notation, sources, {})
     lines = [
         f'"""The program {name}, written by draisine.',
         "",
-        *described(program),
+        *describe_arrays(program),
         '"""',
         "",
         imports,

@@ -6,10 +6,10 @@ from draisine.algebra.scalar import Scalar, clip
 from draisine.errors import ParameterError
 
 
-def saturated(x: Scalar, limit: float) -> Scalar:
+def saturate(x: Scalar, limit: float) -> Scalar:
     """Return x, held between -limit and limit; an infinite limit leaves it as it is.
 
-    >>> saturated(7.0, 5.0), saturated(-7.0, 5.0), saturated(7.0, float("inf"))
+    >>> saturate(7.0, 5.0), saturate(-7.0, 5.0), saturate(7.0, float("inf"))
     (5.0, -5.0, 7.0)
     """
     return x if math.isinf(limit) else clip(x, -limit, limit)

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from draisine.algebra.scalar import Array, Scalar, sin, where
 from draisine.errors import ParameterError
-from draisine.mechanics.readings import View
+from draisine.mechanics.readings import Readings
 
 
 @dataclass(frozen=True)
@@ -162,7 +162,7 @@ class TimeInputs:
         """All times at which a signal jumps or has a corner."""
         return tuple(sorted({t for signal in self.signals for t in signal.breakpoints}))
 
-    def __call__(self, view: View, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
         """Return the inputs at the view's time."""
         given: dict[str, Scalar] = {}
         for signal in self.signals:

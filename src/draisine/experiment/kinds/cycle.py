@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def cycled(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]:
+def find_cycle(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]:
     """Return the motion of the cycle that a scenario asks for, and all that is told of it."""
     walk = gait(system, joint=asked.joint)
     stride = Stride(walk, walk.cycle([asked.near.Omega, asked.near.theta]))
-    run = ridden(stride, asked.samples)
-    data = told_in_time(stride, run)
+    run = ride_cycle(stride, asked.samples)
+    data = cycle_dataset(stride, run)
     count = len(walk.cycles())
     data["number_of_cycles"] = ((), count, {"units": "", "long_name": "cycles that a search finds"})
     return run, data
 
 
-def ridden(stride: Stride, samples: int) -> Trajectory:
+def ride_cycle(stride: Stride, samples: int) -> Trajectory:
     """Return one cycle as a run."""
     walk = stride.gait
     modes, pause = turns_of(walk.system)
@@ -37,7 +37,7 @@ def ridden(stride: Stride, samples: int) -> Trajectory:
     )
 
 
-def told_in_time(stride: Stride, run: Trajectory) -> "Dataset":
+def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":
     """Return a cycle's run as a dataset, with the numbers of the cycle and its angle without
     jumps.
     """

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of
-from draisine.analysis.bicycle.straight import canonical
+from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.results.straight import COORDINATES, MODES
 from draisine.scenario.schema import Speeds
 from draisine.system.system import System
@@ -20,7 +20,7 @@ def straight_running(system: System, speeds: Speeds) -> "Dataset":
     import xarray
 
     v = speeds.values()
-    matrices = canonical(system)
+    matrices = canonical_matrices(system)
     modes, critical = eigenmodes_of(matrices, v), critical_of(matrices)
     data = {
         "eigenvalue_real": (("speed", "eigenmode"), modes.values.real, "1/s"),

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
-from draisine.results.bodies import Bodies, Floats
+from draisine.results.bodies import Bodies
 from draisine.results.quantities import series, unit_of
 from draisine.scenario.schema import Grid
-from draisine.simulation.trajectory import Arc, Trajectory
-from draisine.system.closed_form import Machine
+from draisine.simulation.trajectory import SmoothArc, Trajectory
+from draisine.system.closed_form import ClosedForm
 from draisine.system.mode_programs import state_names
 from draisine.system.state import PLACED
 from draisine.system.system import System
@@ -26,7 +27,7 @@ STRIDE = 0.15
 class Configurations:
     """Many configurations of a machine on their way to what is asked of them, one per column."""
 
-    def __init__(self, machine: Machine, count: int) -> None:
+    def __init__(self, machine: ClosedForm, count: int) -> None:
         self.machine, self.count = machine, count
         model = machine.system.model
         self.names = state_names(model)
@@ -106,7 +107,7 @@ class Configurations:
         speeds = np.zeros((len(self.machine.choice.independent), self.count))
         y = np.vstack([self.q, self.p, self.r, speeds]).T
         tail = np.zeros((self.machine.observe.native.size_in - 1 - y.shape[1], self.count))
-        arc = Arc(self.machine, np.arange(self.count, dtype=float), y, tail)
+        arc = SmoothArc(self.machine, np.arange(self.count, dtype=float), y, tail)
         return Trajectory((arc,), "completed").to_xarray()
 
     def yaw_rates(self, moving: Mapping[str, Floats], locked: str) -> Floats:
@@ -145,7 +146,7 @@ def _turned(q: Floats, x: Floats) -> Floats:
     return x + w * t + np.cross(v, t, axis=0)
 
 
-def mapped(system: System, grid: Grid) -> "Dataset":
+def contact_map(system: System, grid: Grid) -> "Dataset":
     """Return the outputs of a map over its grid."""
     import xarray
 
@@ -173,7 +174,7 @@ def mapped(system: System, grid: Grid) -> "Dataset":
     return xarray.Dataset(out, coords, {k: data.attrs[k] for k in ("vehicle", "parameters")})
 
 
-def _yaw(machine: Machine, grid: Grid, x: Floats, y: Floats) -> Floats:
+def _yaw(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Floats:
     """Return yaw at the points of the grid, integrated along the path from the drawing."""
     names = (grid.x.name, grid.y.name)
     if grid.path == "straight":
@@ -186,7 +187,9 @@ def _yaw(machine: Machine, grid: Grid, x: Floats, y: Floats) -> Floats:
     return total if first == 0 else total.T
 
 
-def _legs(machine: Machine, grid: Grid, moving: str, held: str, ends: Floats, at: Floats) -> Floats:
+def _legs(
+    machine: ClosedForm, grid: Grid, moving: str, held: str, ends: Floats, at: Floats
+) -> Floats:
     """Return the change of yaw while one coordinate goes from zero to each end, for each value of
     the other.
     """
@@ -208,7 +211,7 @@ def _legs(machine: Machine, grid: Grid, moving: str, held: str, ends: Floats, at
     return reached[np.searchsorted(stops, ends)]
 
 
-def _along_rays(machine: Machine, grid: Grid, x: Floats, y: Floats) -> Floats:
+def _along_rays(machine: ClosedForm, grid: Grid, x: Floats, y: Floats) -> Floats:
     """Return the change of yaw along the straight way from zero to each point."""
     nodes, weights = np.polynomial.legendre.leggauss(24)
     parts = (nodes + 1.0) / 2.0

@@ -25,12 +25,12 @@ NOT_RUN = "not run"
 """How a run of a sweep ended that was interrupted before it."""
 
 
-def interrupted(error: SimulationError) -> bool:
+def was_interrupted(error: SimulationError) -> bool:
     """Return whether a run had to stop because somebody asked for it."""
     return getattr(error.partial, "outcome", None) == "interrupted"
 
 
-def swept(
+def run_sweep(
     loaded: Loaded,
     scenario: SweepScenario,
     model: Model,
@@ -58,7 +58,7 @@ def swept(
         except KeyboardInterrupt:
             break
         except SimulationError as error:
-            if interrupted(error):
+            if was_interrupted(error):
                 break
             outcome[place] = str(error)
         if progress is not None:

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import draisine
+from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
-from draisine.analysis.bicycle.straight import canonical
+from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.continuation import circular_motions
 from draisine.analysis.equilibrium import Steady
 from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
-from draisine.results.bodies import Floats, told_of
-from draisine.scenario.build import system_of
+from draisine.results.bodies import machine_attributes
+from draisine.scenario.build import build_system
 from draisine.scenario.library import accept
 from draisine.system.system import System
 
@@ -61,7 +62,7 @@ def hands_free(
         "vehicle": machine | ({"set": parameter_set} if parameter_set else {}),
         "speeds": {"low": 0.0, "high": 1.0, "count": 2},
     }
-    system = system_of(accept("steady", "steady", content).scenario.vehicle)
+    system = build_system(accept("steady", "steady", content).scenario.vehicle)
     begun = time.perf_counter()
     _check_start(system, reversed)
     found = circular_motions(system, reversed=reversed, step=STEP)
@@ -89,7 +90,7 @@ def hands_free(
             "vehicle": system.vehicle.__name__,
             "title": content["title"],
             "draisine": draisine.__version__,
-            **told_of(system),
+            **machine_attributes(system),
             "seconds": time.perf_counter() - begun,
         },
     )
@@ -97,9 +98,9 @@ def hands_free(
 
 def _check_start(system: System, reversed: bool) -> None:
     """Raise where there is no straight running from which circles branch off."""
-    found = canonical(system)  # tells what is no bicycle
+    found = canonical_matrices(system)  # tells what is no bicycle
     if reversed:
-        found = canonical(system, about={"steer": np.pi})
+        found = canonical_matrices(system, about={"steer": np.pi})
     if not np.isfinite(critical_of(found).capsize):
         raise ParameterError(
             f"{system.vehicle.__name__} has no capsize speed with these parameters; the circles "

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 import draisine
+from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.map import ANGLES, Gait, gait
 from draisine.analysis.gait.stride import Stride
-from draisine.analysis.return_map import Cycle, Family, families
+from draisine.analysis.return_map import Cycle, CycleFamily, families
 from draisine.errors import ParameterError, did_you_mean
-from draisine.experiment.kinds.cycle import labels_of, lines, ridden, told_in_time
-from draisine.results.bodies import Floats, told_of
+from draisine.experiment.kinds.cycle import cycle_dataset, labels_of, lines, ride_cycle
+from draisine.results.bodies import machine_attributes
 from draisine.results.cycle import MULTIPLIERS, QUANTITIES, multipliers_of, summary_of
-from draisine.scenario.build import system_of
+from draisine.scenario.build import build_system
 from draisine.scenario.library import accept
 
 if TYPE_CHECKING:
@@ -57,12 +58,12 @@ def every_cycle(
     if not found:
         raise ParameterError(f"{vehicle}: no cycle was found with these parameters.")
     strides = [Stride(walk, cycle) for cycle in found]
-    each = [told_in_time(stride, ridden(stride, SAMPLES)) for stride in strides]
+    each = [cycle_dataset(stride, ride_cycle(stride, SAMPLES)) for stride in strides]
     data = xarray.concat(each, "cycle", combine_attrs="override").transpose("time", "cycle", ...)
     return _signed(data, walk, f"limit cycles of {vehicle}", begun)
 
 
-def scanned(
+def scan_cycles(
     vehicle: str,
     values: Sequence[float] | Floats,
     parameters: Mapping[str, Any] | None = None,
@@ -76,7 +77,7 @@ def scanned(
     number where a family does not reach. Attributes tell where families turn stable or unstable, and
     where they stand still. `progress` is told which fraction of the values has been reached.
 
-    >>> found = scanned("rocr", np.linspace(3.0, 4.0, 3))
+    >>> found = scan_cycles("rocr", np.linspace(3.0, 4.0, 3))
     >>> [f"{x:.6f}" for x in json.loads(found.attrs["zero_speed"])[0]]
     ['3.751889']
     """
@@ -110,7 +111,7 @@ def _of(G: Any) -> Gait:
     return G
 
 
-def _rise(family: Family, value: float, cycle: Cycle) -> float:
+def _rise(family: CycleFamily, value: float, cycle: Cycle) -> float:
     """Return how far up a member of a family leads in one cycle."""
     return float(Stride(_of(family.make(value)), cycle).displacement[1])
 
@@ -126,10 +127,10 @@ def _walk(
         "vehicle": machine | ({"set": parameter_set} if parameter_set else {}),
         "cycle": {"near": {"Omega": 0.0, "theta": 0.0}, "joint": joint},
     }
-    return gait(system_of(accept("cycles", "cycles", content).scenario.vehicle), joint=joint)
+    return gait(build_system(accept("cycles", "cycles", content).scenario.vehicle), joint=joint)
 
 
-def _table_of(walk: Gait, found: Sequence[Family], values: Floats, over: str) -> "Dataset":
+def _table_of(walk: Gait, found: Sequence[CycleFamily], values: Floats, over: str) -> "Dataset":
     """Return the members of families by value and family."""
     import xarray
 
@@ -156,7 +157,7 @@ def _signed(data: "Dataset", walk: Gait, title: str, begun: float) -> "Dataset":
         "vehicle": walk.system.vehicle.__name__,
         "title": title,
         "draisine": draisine.__version__,
-        **told_of(walk.system),
+        **machine_attributes(walk.system),
         "joint_at_impact": walk.joint,
         "period": walk.period,
         "seconds": time.perf_counter() - begun,

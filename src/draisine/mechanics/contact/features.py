@@ -24,7 +24,7 @@ random lines at a tyre's surface none needed more for 13 digits.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Meeting:
+class FeatureContact:
     """The point of the wheel that meets the feature, the unit normal out of the ground, the
     direction along the wheel's heading, the gap.
 
@@ -42,7 +42,7 @@ class Meeting:
     held: tuple[Scalar, ...] = ()
 
 
-def meet_face(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> Meeting:
+def meet_face(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> FeatureContact:
     """Return how a disc, torus or ball meets a plane, eq. [gap-face]: its lowest point is centre -
     (h - c) e - c N, e = u/|u|, u = N - (a.N) a.
     """
@@ -52,10 +52,10 @@ def meet_face(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> Meetin
     u = N - (a @ N) * a
     e = u / norm(u)
     point = centre - (h - c) * e - c * N
-    return Meeting(point, N, cross(a, e), N @ point - d)
+    return FeatureContact(point, N, cross(a, e), N @ point - d)
 
 
-def meet_edge(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> Meeting:
+def meet_edge(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> FeatureContact:
     """Return how a disc meets a line, eq. [gap-edge]: the line pierces the wheel's plane at X, and
     the gap is |X - centre| - h.
 
@@ -70,10 +70,10 @@ def meet_edge(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> Meetin
     rho = arm / distance
     m = a * ((rho @ e) / across) - rho
     stretch = norm(m)
-    return Meeting(X, m / stretch, cross(rho, a), distance - h, stretch)
+    return FeatureContact(X, m / stretch, cross(rho, a), distance - h, stretch)
 
 
-def meet_edge_by_ring(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> Meeting:
+def meet_edge_by_ring(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> FeatureContact:
     """Return how a torus or ball meets a line, eq. [gap-ring]: by the line's point X nearest to the
     ring, found by Newton's method, eq. [nearest-on-line]; then as a vertex there.
     """
@@ -115,7 +115,7 @@ def _direction(fold: tuple[Scalar, ...], side: Scalar) -> Scalar:
     return where(side * side > 0.5, both, best)
 
 
-def meet_vertex(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> Meeting:
+def meet_vertex(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> FeatureContact:
     """Return how a torus or ball meets a point Q, eq. [gap-vertex]: by the point K of its ring
     nearest to Q; the gap is |K - Q| - c.
     """
@@ -131,7 +131,7 @@ def meet_vertex(centre: Array, a: Array, h: Scalar, c: Scalar, f: Array) -> Meet
     lift = K - Q
     distance = norm(lift)
     N = lift / _safe(distance)
-    return Meeting(K - c * N, N, cross(out, a), distance - c)
+    return FeatureContact(K - c * N, N, cross(out, a), distance - c)
 
 
 def _safe(length: Scalar) -> Scalar:
@@ -141,7 +141,7 @@ def _safe(length: Scalar) -> Scalar:
     return where(length > 1e-12, length, 1e-12)
 
 
-def _meet_ball(point: Array, N: Array, a: Array, gap: Scalar) -> Meeting:
+def _meet_ball(point: Array, N: Array, a: Array, gap: Scalar) -> FeatureContact:
     """Return a ball's meeting. It heads as a wheel about a would; where a stands along N, any
     direction across N will do.
     """
@@ -151,7 +151,7 @@ def _meet_ball(point: Array, N: Array, a: Array, gap: Scalar) -> Meeting:
     other = (1.0 - turn * (N[0] * k), -(turn * (N[1] * k)), -(turn * N[0]))
     some = x @ x > 1e-4
     way = array([where(some, u, v) for u, v in zip(x, other, strict=True)])
-    return Meeting(point, N, way / norm(way), gap)
+    return FeatureContact(point, N, way / norm(way), gap)
 
 
 def place(kind: str, f: Array, R: Array, p: Array) -> Array:
@@ -163,7 +163,7 @@ def place(kind: str, f: Array, R: Array, p: Array) -> Array:
     return array([*(R @ f[:3] + p), *e, f[6]])
 
 
-MEETINGS: dict[str, Callable[[Array, Array, Scalar, Scalar, Array], Meeting]] = {
+FEATURE_CONTACTS: dict[str, Callable[[Array, Array, Scalar, Scalar, Array], FeatureContact]] = {
     "face": meet_face,
     "edge": meet_edge,
     "round edge": meet_edge_by_ring,
@@ -173,20 +173,22 @@ MEETINGS: dict[str, Callable[[Array, Array, Scalar, Scalar, Array], Meeting]] = 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Met:
+class ContactRows:
     """A contact's rows (normal, along, across) over v = (V, W, rdot), and what they come from.
 
     `axes` are the three directions in world axes; `along` lies in the wheel's plane.
     """
 
-    meeting: Meeting
+    meeting: FeatureContact
     centre: Array
     axle: Array
     axes: tuple[Array, Array, Array]
     C: Array
 
 
-def meet(tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel, kind: str, f: Array) -> Met:
+def meet(
+    tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel, kind: str, f: Array
+) -> ContactRows:
     """Return how a wheel of the machine meets a feature of the given kind with the numbers f, eq.
     [contact-rows]; R, p is the base's pose.
     """
@@ -196,9 +198,9 @@ def meet(tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel, kind: str,
     hub = p + R @ geo.o0[link] + turned @ at_link
     a = turned @ tree.direction(wheel.body, wheel.axle)
     way = kind if kind != "edge" or is_zero(wheel.crown) else "round edge"
-    meeting = MEETINGS[way](hub, a, wheel.radius, wheel.crown, f)
+    meeting = FEATURE_CONTACTS[way](hub, a, wheel.radius, wheel.crown, f)
     rho = turned.T @ (meeting.point - hub)
     at: Point = point(geo, link, rotor, rho if rotor is not None else at_link + rho)
     P = R @ point_matrix(tree, geo, at, np.zeros(3))
     axes = (meeting.normal, meeting.along, cross(meeting.normal, meeting.along))
-    return Met(meeting, hub, a, axes, array([list(axis @ P) for axis in axes]))
+    return ContactRows(meeting, hub, a, axes, array([list(axis @ P) for axis in axes]))

@@ -11,7 +11,7 @@ from draisine.algebra.scalar import Array, Scalar, norm
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Touch:
+class PlaneContact:
     """The touching point of a wheel: `rho` from its centre, and what its rate needs."""
 
     rho: Array
@@ -22,7 +22,7 @@ class Touch:
     crown: Scalar
 
 
-def touch(up: Array, axle: Array, radius: Scalar, crown: Scalar) -> Touch:
+def touch(up: Array, axle: Array, radius: Scalar, crown: Scalar) -> PlaneContact:
     """Return where a torus of that outer radius and crown touches a plane; crown 0 is the disc, eq.
     [contact-point].
 
@@ -34,10 +34,10 @@ def touch(up: Array, axle: Array, radius: Scalar, crown: Scalar) -> Touch:
     slope = norm(steep)
     e = steep / slope
     ring = radius - crown
-    return Touch(-ring * e - crown * up, axle, cross(axle, e), slope, ring, crown)
+    return PlaneContact(-ring * e - crown * up, axle, cross(axle, e), slope, ring, crown)
 
 
-def touch_rate(at: Touch, up: Array, W: Array) -> Array:
+def touch_rate(at: PlaneContact, up: Array, W: Array) -> Array:
     """Return the rate of rho in the link's frame, which turns with W, eq. [contact-rate]."""
     updot = cross(up, W)
     return -(at.ring * ((updot @ at.side) / at.slope)) * at.side - at.crown * updot

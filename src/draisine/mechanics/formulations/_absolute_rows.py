@@ -271,7 +271,7 @@ def inertia_forces(body: Placed, gravity: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Equations:
+class AbsoluteEquations:
     """All that the saddle-point system is made of, for y = (all v, all w').
 
     `rows` are the constraints, `user` the rows of the user's speeds (base twist, joint rates), the
@@ -293,7 +293,7 @@ def equations(
     pushes: Array,
     anchors: Array,
     home: Array,
-) -> Equations:
+) -> AbsoluteEquations:
     """Return the equations of a tree of placed bodies, over any scalar."""
     place = {b.name: k for k, b in enumerate(model.bodies)}
     rows = base_rows(model, bodies, home)
@@ -314,7 +314,7 @@ def equations(
         f = push if force.frame == "world" else bodies[i].R @ push
         moment = bodies[i].own.T @ cross(bodies[i].arm(force.point), f)
         Q[i] = Q[i] + np.concatenate([f, moment])
-    return Equations(M, Q, rows, user, bodies)
+    return AbsoluteEquations(M, Q, rows, user, bodies)
 
 
 def matrix(rows: list[Row], bodies: list[Placed]) -> Array:

@@ -13,17 +13,14 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from draisine.algebra.scalar import array
+from draisine.algebra.scalar import Floats, array
 from draisine.algebra.trace import Expr, reachable
 from draisine.errors import ModelError, ParameterError
 from draisine.model import Model
 
-Floats = NDArray[Any]
 
-
-class Moving(Protocol):
+class Configured(Protocol):
     """Where a machine is and how it moves, as the user has it: unit quaternion q and position p of
     the drawing's frame on the base, shape r, speeds v.
     """
@@ -46,8 +43,8 @@ class Moving(Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion:
-    """A `Moving` that comes out of a formulation."""
+class Snapshot:
+    """A `Configured` that comes out of a formulation."""
 
     q: Floats
     p: Floats
@@ -55,7 +52,7 @@ class Motion:
     v: Floats
 
 
-Accelerate = Callable[[float, Moving, Any], tuple[Floats, Floats]]
+Accelerate = Callable[[float, Configured, Any], tuple[Floats, Floats]]
 """From time, state and inputs (in the order of `model.inputs`; None: all zero) to vdot and the
 ground's force on each contact, one row (normal, along, across) per contact; (x, y, z) for a pin.
 """
@@ -91,14 +88,14 @@ _NAMES = {
 }
 
 
-def interpreted(
+def interpret(
     inputs: Mapping[str, Sequence[Expr]], outputs: Mapping[str, Sequence[Any]]
 ) -> Evaluator:
     """Return traced outputs as a function of floats, one line of Python per operation.
 
     >>> from draisine.algebra.trace import Graph
     >>> x = Graph().symbol("x[0]")
-    >>> interpreted({"x": [x]}, {"y": [x * x, 1.0]})(x=[3.0])["y"]
+    >>> interpret({"x": [x]}, {"y": [x * x, 1.0]})(x=[3.0])["y"]
     array([9., 1.])
     """
     graph = next(x.graph for symbols in inputs.values() for x in symbols)
@@ -145,7 +142,7 @@ def in_numbers(model: Model) -> Model:
     return model
 
 
-def checked(model: Model, state: Moving, inputs: Any) -> Floats:
+def check_inputs(model: Model, state: Configured, inputs: Any) -> Floats:
     """Return the inputs as a vector, after checking that state and inputs fit the model."""
     sizes = {"q": 4, "p": 3, "r": len(model.joints), "v": len(model.speeds)}
     for name, size in sizes.items():

@@ -33,12 +33,12 @@ from draisine.algebra.lie import (
     rotation,
     yaw_lean_pitch,
 )
-from draisine.algebra.scalar import Array, array, cos, norm, sin
+from draisine.algebra.scalar import Array, Floats, array, cos, norm, sin
 from draisine.algebra.trace import Expr, Graph
 from draisine.errors import ParameterError, SingularityError
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations._absolute_rows import (
-    Equations,
+    AbsoluteEquations,
     Placed,
     across_axis,
     equations,
@@ -46,13 +46,12 @@ from draisine.mechanics.formulations._absolute_rows import (
 )
 from draisine.mechanics.formulations._plug import (
     Accelerate,
-    Floats,
-    Motion,
-    Moving,
+    Configured,
     Realise,
-    checked,
+    Snapshot,
+    check_inputs,
     in_numbers,
-    interpreted,
+    interpret,
 )
 from draisine.mechanics.formulations.multiplier import saddle_point
 from draisine.model import Body, Model, Pin, Prismatic, Wheel
@@ -103,7 +102,7 @@ class Coordinates:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class AbsoluteRun:
     """A run in fixed steps: times, the user's states per time, and how well the constraints hold.
 
     `drift` and `slip` are the largest errors of coordinates and velocities that a step left, before
@@ -111,7 +110,7 @@ class Run:
     """
 
     t: Floats
-    states: list[Motion] = field(repr=False)
+    states: list[Snapshot] = field(repr=False)
     drift: Floats
     slip: Floats
 
@@ -124,7 +123,7 @@ class Absolute:
         model: Model,
         orientation: Orientation = "euler",
         mode: Mapping[str, str] | None = None,
-        realise: Realise = interpreted,
+        realise: Realise = interpret,
     ) -> None:
         if orientation not in ("euler", "quaternion"):
             raise ParameterError(f"orientation = {orientation!r}: take 'euler' or 'quaternion'.")
@@ -175,7 +174,7 @@ class Absolute:
         """Return the rotation from own axes to the world's."""
         return rot_z(e[0]) @ rot_x(e[1]) @ rot_y(e[2]) if self.euler else rotation(e)
 
-    def _trace(self) -> Equations:
+    def _trace(self) -> AbsoluteEquations:
         s, n = self.symbols, len(self.model.bodies)
         x, e, v, w = (s[name].reshape(n, -1) for name in ("x", "e", "v", "w"))
         bodies = []
@@ -276,18 +275,18 @@ class Absolute:
         angles = np.array([not isinstance(j, Prismatic) for j in self.model.joints], bool)
         return r + turn * np.where(angles, np.round((near - r) / turn), 0.0)
 
-    def accelerate(self, t: float, state: Moving, inputs: Any = None) -> tuple[Floats, Floats]:
+    def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
         """Return vdot and the ground's force on each contact."""
-        given = checked(self.model, state, inputs)
+        given = check_inputs(self.model, state, inputs)
         at = self.enter(state)
         _, lam, rates = self.solve(t, at, given, self.held(at), np.asarray(state.r, float))
         return rates[self._columns()], self._forces(lam)
 
-    def reactions(self, t: float, state: Moving, inputs: Any = None) -> dict[str, float]:
+    def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
         """Return every multiplier by the name of its row: what joints carry, the ground's forces,
         the torques that prescribed joints need.
         """
-        given = checked(self.model, state, inputs)
+        given = check_inputs(self.model, state, inputs)
         at = self.enter(state)
         _, lam, _ = self.solve(t, at, given, self.held(at), np.asarray(state.r, float))
         return dict(zip(self.labels, map(float, lam), strict=True))
@@ -317,7 +316,7 @@ class Absolute:
         own = np.asarray(self._rotation(at.e[i]), float)
         return at.x[i] + own @ (self.axes[i].T @ (point - self.model.bodies[i].com))
 
-    def _frames(self, state: Moving) -> list[tuple[Floats, Floats, Floats, Floats]]:
+    def _frames(self, state: Configured) -> list[tuple[Floats, Floats, Floats, Floats]]:
         """Return R, p, w, v of the drawing's frame on every body, in world axes."""
         model = self.model
         twist = np.zeros(6)
@@ -343,7 +342,7 @@ class Absolute:
             frames[joint.child] = moved
         return [frames[body.name] for body in model.bodies]
 
-    def enter(self, state: Moving) -> Coordinates:
+    def enter(self, state: Configured) -> Coordinates:
         """Return the coordinates of all bodies for a user's state."""
         x: list[Any] = []
         e: list[Any] = []
@@ -363,13 +362,13 @@ class Absolute:
                 e.append(quaternion(own))
         return Coordinates(*[np.array(part, float) for part in (x, e, v, w)])
 
-    def leave(self, at: Coordinates, near: Floats, held: tuple[Floats, Floats]) -> Motion:
+    def leave(self, at: Coordinates, near: Floats, held: tuple[Floats, Floats]) -> Snapshot:
         """Return the user's state for the coordinates of all bodies; `near` as in `solve`."""
         out = self.look(0.0, at, np.zeros(3 * len(self.model.forces)), held)
         R = np.asarray(self._rotation(at.e[0]), float) @ self.axes[0].T
         r = self._whole_turns(out["r"], near)
         v = (out["U"] @ at.speeds)[self._columns()]
-        return Motion(quaternion(R), self._point(at, 0, np.zeros(3)), r, v)
+        return Snapshot(quaternion(R), self._point(at, 0, np.zeros(3)), r, v)
 
     def _rates(self, e: Floats, w: Floats) -> Floats:
         rate = euler_rate if self.euler else quaternion_rate
@@ -434,22 +433,22 @@ class Absolute:
 
     def run(
         self,
-        state: Moving,
+        state: Configured,
         until: float,
         dt: float,
         inputs: Any = None,
         *,
         project: bool = True,
-    ) -> Run:
+    ) -> AbsoluteRun:
         """Return the motion from a state in equal steps of the classical Runge-Kutta method, no
         longer than dt, each followed by the projection.
         """
         if not (np.isfinite(until) and until > 0.0 and np.isfinite(dt) and dt > 0.0):
             raise ParameterError(f"until = {until} s and dt = {dt} s must be positive times.")
-        given = checked(self.model, state, inputs)
+        given = check_inputs(self.model, state, inputs)
         at = self.enter(state)
         held = self.held(at)
-        states = [Motion(*[np.asarray(x, float) for x in (state.q, state.p, state.r, state.v)])]
+        states = [Snapshot(*[np.asarray(x, float) for x in (state.q, state.p, state.r, state.v)])]
         times = np.linspace(0.0, until, max(1, int(np.ceil(until / dt - 1e-9))) + 1)
         drifts, slips = [np.zeros(2)], [np.zeros(2)]
         for t0, t1 in pairwise(times):
@@ -460,7 +459,7 @@ class Absolute:
             drifts.append(drift)
             slips.append(slip)
             states.append(self.leave(at, states[-1].r, held))
-        return Run(times, states, np.array(drifts), np.array(slips))
+        return AbsoluteRun(times, states, np.array(drifts), np.array(slips))
 
     def _step(
         self,
@@ -491,7 +490,7 @@ def accelerations(
     *,
     orientation: Orientation = "euler",
     mode: Mapping[str, str] | None = None,
-    realise: Realise = interpreted,
+    realise: Realise = interpret,
 ) -> Accelerate:
     """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one mode."""
     return Absolute(model, orientation, mode, realise).accelerate

@@ -7,12 +7,10 @@ solved as it stands, never by the inverse of M, so that massless bodies are allo
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from draisine.algebra.scalar import Array, Scalar, array
+from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints
 from draisine.mechanics.applied import generalised
@@ -24,11 +22,9 @@ from draisine.model import Model, Pin
 
 FORMULATION = "the saddle-point system of accelerations and multipliers"
 
-Floats = NDArray[Any]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Free:
+class FreeDynamics:
     """Free dynamics, and three rows per contact (normal, along, across; or x, y, z) whether active
     or not.
     """
@@ -42,7 +38,7 @@ class Free:
 
 def free(
     tree: Tree, R: Array, p: Array, r: Array, speeds: Array, inputs: Array, t: Scalar = 0.0
-) -> Free:
+) -> FreeDynamics:
     """Return everything that the saddle-point system of any mode is made of; `speeds` is (V, W,
     rdot), all six of the base.
 
@@ -75,7 +71,7 @@ def free(
             targets.append(axis @ wanted - turns[name] @ w)
     C = array([list(row) for row in rows]).reshape(len(rows), len(speeds))
     gaps = constraints.gaps(tree, world, p, found)
-    return Free(mass_matrix(tree, geo, zero), F, C, array(targets), gaps)
+    return FreeDynamics(mass_matrix(tree, geo, zero), F, C, array(targets), gaps)
 
 
 def active_rows(model: Model, mode: constraints.Mode) -> list[int]:

@@ -17,7 +17,7 @@ from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints
 from draisine.mechanics.articulated import LONG, accelerations
 from draisine.mechanics.constraints import Ground, Mode
-from draisine.mechanics.contact.plane import Touch, touch_rate
+from draisine.mechanics.contact.plane import PlaneContact, touch_rate
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, solve_symmetric
 from draisine.mechanics.kinematics import (
     Geometry,
@@ -42,7 +42,7 @@ class Rows:
     tree: Tree
     geo: Geometry
     world: Ground
-    found: list[tuple[Point, Touch | None]]
+    found: list[tuple[Point, PlaneContact | None]]
     active: list[constraints.Active]
     reference: int | None
     ref: Array
@@ -179,7 +179,7 @@ def plan_pivots(found: Rows, independent: Sequence[int], evaluate: Evaluate) -> 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion:
+class Reconstruction:
     """All velocities at one state: `speeds` = (V at ref, W, rdot) = H u + particular solution, eq.
     [kernel].
     """
@@ -194,7 +194,7 @@ class Motion:
 
 def motion(
     found: Rows, u: Array, t: Scalar, independent: Sequence[int], pivots: Sequence[Pivot]
-) -> Motion:
+) -> Reconstruction:
     """Return the velocities that the independent speeds u give."""
     tree, geo, ref = found.tree, found.geo, found.ref
     m, k = found.C.shape[0], len(independent)
@@ -214,7 +214,7 @@ def motion(
         if touched is not None:
             rhodot = touch_rate(touched, found.world.up[at.link], vel.W[at.link])
         _, refdot = point_drift(tree, geo, vel, at, rhodot, np.zeros(3))
-    return Motion(found, solver, H, speeds, vel, refdot)
+    return Reconstruction(found, solver, H, speeds, vel, refdot)
 
 
 def spread(tree: Tree, inner: Array) -> Array:
@@ -233,7 +233,7 @@ class Reduced:
     multipliers: Array
 
 
-def dynamics(moving: Motion, force: Array, t: Scalar, gravity: Array) -> Reduced:
+def dynamics(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Reduced:
     """Return the reduced dynamics under generalised forces, eqs. [reduced-dynamics]-[multipliers].
 
     `Hdot u` is the particular solution of the rows `C vdot = c`; `gravity` is in world axes,

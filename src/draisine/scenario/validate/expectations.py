@@ -40,7 +40,7 @@ def _parser(content: Mapping[str, Any], at: Any) -> Callable[[str, Model], Any]:
         case "linear":
             return lambda text, _: parse_labels(text, KNOWN)
         case "cycle":
-            return lambda text, model: parse_labels(text, cycle.known(model))
+            return lambda text, model: parse_labels(text, cycle.cycle_labels(model))
         case "sweep" | "map" as kind:
             table = _table(content, kind)
             known = [x for x in _list(table.get("outputs")) if isinstance(x, str)]

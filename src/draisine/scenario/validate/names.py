@@ -5,20 +5,20 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from draisine.analysis.gait.map import lacking
+from draisine.analysis.gait.map import gait_obstacle
 from draisine.errors import DraisineError, did_you_mean
 from draisine.model import Model
-from draisine.model.motion import law_of as joint_law
+from draisine.model.motion import motion_of as joint_law
 from draisine.model.quantity import number
 from draisine.registry import find, names
 from draisine.results.quantities import parse_question, parse_series
 from draisine.scenario.build import (
-    guided,
+    check_lean,
     is_numeric,
     law_value,
     make_law,
+    motion_arguments,
     state_units,
-    upright,
 )
 from draisine.scenario.overrides import single
 from draisine.scenario.schema import KINDS, law_entry
@@ -128,7 +128,7 @@ class _Names:
         return out
 
     def _laws(self, vehicle: Callable[..., Model], given: Any) -> dict[str, Any]:
-        known = guided(vehicle)
+        known = motion_arguments(vehicle)
         out: dict[str, Any] = {}
         for name, entry in given.items() if isinstance(given, dict) else ():
             path = f"vehicle.laws.{name}"
@@ -158,7 +158,7 @@ class _Names:
                 self._add(path, text + did_you_mean(name, units), value)
             else:
                 try:
-                    upright(name, number(value, units[name]))
+                    check_lean(name, number(value, units[name]))
                 except ValueError as error:
                     self._add(path, f"{error}.")
 
@@ -278,7 +278,7 @@ class _Names:
                 continue
             for end in ("low", "high"):
                 try:
-                    upright(name, number(axis.get(end), units[name]))
+                    check_lean(name, number(axis.get(end), units[name]))
                 except ValueError as error:
                     self._add(f"map.{side}.{end}", f"{error}.")
         sides = [axis.get("name") for axis in axes if isinstance(axis, dict)]
@@ -315,7 +315,7 @@ class _Names:
             self._asks(f"sweep.outputs[{k}]", parse_question, text, model)
 
     def _cycle(self, model: Model) -> None:
-        missing = lacking(model) if self.content.get("kind") == "cycle" else ""
+        missing = gait_obstacle(model) if self.content.get("kind") == "cycle" else ""
         if missing:
             self._add("vehicle", f"has no gait: {missing}.", self._table("vehicle")["name"])
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
+from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import prototype
 from draisine.errors import ParameterError, SimulationError
 from draisine.registry import find
 from draisine.simulation.integrators._native import DONE, Code, Problem
-from draisine.simulation.trajectory import Arc, Trajectory
+from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import State
-from draisine.system.compiled import Floats
 from draisine.system.system import System
 
 
@@ -98,7 +98,9 @@ def simulate_by(
     return run
 
 
-def _arc(system: System, times: Floats, samples: Floats, inputs: Mapping[str, float] | None) -> Arc:
+def _arc(
+    system: System, times: Floats, samples: Floats, inputs: Mapping[str, float] | None
+) -> SmoothArc:
     """Return samples in the user's coordinates as an arc of the machine with all contacts closed."""
     machine, n = system.machine(), len(system.model.joints)
     ys = []
@@ -107,4 +109,4 @@ def _arc(system: System, times: Floats, samples: Floats, inputs: Mapping[str, fl
         here = State(q, sample[4:7], sample[7 : 7 + n], sample[7 + n :])
         ys.append(machine.enter(here, tolerance=1e-4))
     tail = np.repeat(system.inputs(inputs)[:, None], len(times), axis=1)
-    return Arc(machine, times, np.array(ys), tail)
+    return SmoothArc(machine, times, np.array(ys), tail)

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 from scipy.integrate import solve_ivp
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError
 from draisine.simulation.compare.timestepping import Steps
-from draisine.simulation.contact.query import Look
+from draisine.simulation.contact.query import ContactQuery
 from draisine.system.closed_form import State
-from draisine.system.compiled import Floats
 from draisine.system.derivation import Law
-from draisine.system.generic import free
+from draisine.system.generic import generic
 from draisine.system.system import System
 from draisine.terrain import Terrain
 
@@ -183,8 +183,8 @@ def simulate_compliant(
 
     It runs in Python: for comparisons, not for speed.
     """
-    machine = free(system, law, terrain.motions)
-    look = Look(machine, terrain, system.inputs(inputs))
+    machine = generic(system, law, terrain.motions)
+    look = ContactQuery(machine, terrain, system.inputs(inputs))
     y0 = machine.enter(state, np.asarray(getattr(law, "start", np.zeros(machine.states)), float))
     times = start + dt * np.arange(int(np.floor((until - start) / dt + 1e-9)) + 1)
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.trajectory import Arc, Trajectory
+from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import State
-from draisine.system.compiled import Floats
 from draisine.system.state import Configuration
 from draisine.system.system import System
 
@@ -74,5 +74,5 @@ def drive(
         x = x + h * (k1 + 2 * (k2 + k3) + k4) / 6
         x[:4] /= np.linalg.norm(x[:4])
     tail = np.zeros((machine.observe.native.size_in - 1 - len(samples[0]), steps + 1))
-    arc = Arc(machine, h * np.arange(steps + 1), np.array(samples), tail)
+    arc = SmoothArc(machine, h * np.arange(steps + 1), np.array(samples), tail)
     return Trajectory((arc,), "completed", {"integrator": "rk4", "dt": dt})

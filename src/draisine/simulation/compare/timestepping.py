@@ -10,13 +10,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.contact.query import Contact, Look
+from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
 from draisine.simulation.impacts.moreau import contact_impulses, delassus
 from draisine.system.closed_form import State
-from draisine.system.compiled import Floats
 from draisine.system.derivation import Law
-from draisine.system.generic import Free, free
+from draisine.system.generic import Generic, generic
 from draisine.system.system import System
 from draisine.terrain import Terrain
 
@@ -27,7 +27,7 @@ class Steps:
     per wheel (normal, along, across).
     """
 
-    machine: Free
+    machine: Generic
     t: Floats
     y: Floats
     impulses: Floats
@@ -59,8 +59,8 @@ def simulate_by_steps(
     """
     if not (np.isfinite(h) and h > 0 and until > start):
         raise ParameterError(f"h = {h} s, from {start} s until {until} s: no steps.")
-    machine = free(system, law, terrain.motions)
-    look = Look(machine, terrain, system.inputs(inputs))
+    machine = generic(system, law, terrain.motions)
+    look = ContactQuery(machine, terrain, system.inputs(inputs))
     z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
     y = machine.enter(state, z)
     count = int(np.ceil((until - start) / h - 1e-9))
@@ -77,13 +77,13 @@ def simulate_by_steps(
 
 
 def _step(
-    look: Look,
+    look: ContactQuery,
     t: float,
     h: float,
     y: Floats,
     mu: float,
     normal: float,
-) -> tuple[Floats, dict[Contact, Floats]]:
+) -> tuple[Floats, dict[WheelOnFeature, Floats]]:
     """Return the state after a step, and the impulses by contact."""
     pose, n = look.pose, look.n
     half = y.copy()

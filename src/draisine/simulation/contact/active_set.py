@@ -11,10 +11,10 @@ from itertools import combinations
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.coulomb import Touch, together
+from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
 from draisine.simulation.contact.linear import share
-from draisine.system.compiled import Floats
 from draisine.system.mode import Key
 
 REPEATS = 1e-9
@@ -80,7 +80,7 @@ Solver = Callable[[Sequence[Candidate]], tuple[Floats, Floats, bool]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Selection:
     """The trial that was chosen, and all that were made; the first is the prediction that every
     contact stays closed.
     """
@@ -95,7 +95,7 @@ def choose(
     level: Callable[[Candidate, Floats], float],
     tolerance: float,
     avoid: frozenset[Key] = frozenset(),
-) -> Choice:
+) -> Selection:
     """Return the set of contacts in which all forces and separations are non-negative.
 
     `level` gives a contact's separation (speed or acceleration). Where several sets will do, one
@@ -127,7 +127,7 @@ def choose(
             "friction (a finite mu) may solve it.",
             made,
         )
-    return Choice(made[min(good)[1]], made)
+    return Selection(made[min(good)[1]], made)
 
 
 def saddle(
@@ -161,7 +161,7 @@ def spread_push(C: Floats, normals: Sequence[int], lam: Floats) -> Floats:
     return out
 
 
-def carry(
+def select_contacts(
     M: Floats,
     F: Floats,
     v: Floats,
@@ -170,7 +170,7 @@ def carry(
     candidates: Sequence[Candidate],
     tolerance: float = 1e-7,
     avoid: frozenset[Key] = frozenset(),
-) -> Choice:
+) -> Selection:
     """Return the contacts that stay closed at acceleration level, eq. [contact-set]: non-negative
     normal forces, non-negative separating accelerations.
     """
@@ -188,7 +188,7 @@ def carry(
     return choose(candidates, solver, lambda k, a: float(k.C[0] @ a - k.c[0]), tolerance, avoid)
 
 
-def rub(
+def coulomb_forces(
     M: Floats,
     F: Floats,
     v: Floats,
@@ -211,9 +211,10 @@ def rub(
     B = np.linalg.solve(K, np.vstack([G, np.zeros((len(driven), G.shape[1]))]))[:n]
     starts = _normals(candidates)
     touches = [
-        Touch(at, k.rows, k.mu, k.key in broken) for at, k in zip(starts, candidates, strict=True)
+        FrictionContact(at, k.rows, k.mu, k.key in broken)
+        for at, k in zip(starts, candidates, strict=True)
     ]
-    lam = together(C @ B, C @ alone - c, touches, 1e-13)
+    lam = solve_friction(C @ B, C @ alone - c, touches, 1e-13)
     if lam is None:
         names = ", ".join(":".join(k.key) for k in candidates)
         raise ContactSetError(

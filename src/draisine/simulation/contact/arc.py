@@ -6,18 +6,18 @@ from functools import cached_property
 import numpy as np
 
 from draisine.algebra.lie import rotation
-from draisine.simulation.contact.query import Closed, Look
-from draisine.system.compiled import Floats
-from draisine.system.generic import Free
+from draisine.algebra.scalar import Floats
+from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.system.generic import Generic
 from draisine.system.mode import TerrainMode
 from draisine.terrain import Terrain
 
 
 @dataclass(frozen=True)
-class Stretch:
+class TerrainArc:
     """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and what was pushed in."""
 
-    machine: Free
+    machine: Generic
     t: Floats
     y: Floats
     inputs: Floats
@@ -42,7 +42,7 @@ class Stretch:
         gaps = np.full((wheels, count), np.inf)
         rates = np.zeros((machine.speeds, count))
         torques, stops = np.zeros((len(machine.driven), count)), np.zeros((machine.joints, count))
-        look = Look(machine, self.terrain, self.inputs, self.stops)
+        look = ContactQuery(machine, self.terrain, self.inputs, self.stops)
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
         for i, (t, y) in enumerate(zip(times, self.y, strict=True)):

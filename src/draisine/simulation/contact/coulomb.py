@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from draisine.system.compiled import Floats
+from draisine.algebra.scalar import Floats
 
 RATIOS = np.concatenate([[0.0], np.logspace(-10, 0, 61)])
 """Where sliding is looked for, as parts of the largest ratio of slip to friction there can be."""
@@ -21,7 +21,7 @@ SWEEPS = 480
 
 
 @dataclass(frozen=True, eq=False)
-class Touch:
+class FrictionContact:
     """A contact in the law: where its rows begin and how many they are (3, or 1 where it slides
     already and its drag is in W), its friction, and whether its hold has just been broken.
     """
@@ -37,7 +37,7 @@ class Touch:
         return slice(self.at, self.at + self.rows)
 
 
-def single(W: Floats, b: Floats, mu: float, broken: bool = False) -> Floats | None:
+def solve_single_friction(W: Floats, b: Floats, mu: float, broken: bool = False) -> Floats | None:
     """Return the lam of one contact: none, holding, or sliding; None where there is no such lam, which
     needs friction without limit.
 
@@ -79,7 +79,9 @@ def single(W: Floats, b: Floats, mu: float, broken: bool = False) -> Floats | No
     return np.array([held[0], *(Q @ held[1:])])
 
 
-def together(W: Floats, b: Floats, touches: Sequence[Touch], tolerance: float) -> Floats | None:
+def solve_friction(
+    W: Floats, b: Floats, touches: Sequence[FrictionContact], tolerance: float
+) -> Floats | None:
     """Return the lam of all contacts, or None where none is found: solved one after the other, in
     ever smaller strides where that goes round in circles, and exactly as soon as it is known which
     of them are open, hold or slide.
@@ -107,17 +109,17 @@ def together(W: Floats, b: Floats, touches: Sequence[Touch], tolerance: float) -
     return None
 
 
-def _alone(W: Floats, b: Floats, touch: Touch) -> Floats | None:
+def _alone(W: Floats, b: Floats, touch: FrictionContact) -> Floats | None:
     """Return the lam of a contact while the others stay as they are."""
     if touch.rows == 3:
-        return single(W, b, touch.mu, touch.broken)
+        return solve_single_friction(W, b, touch.mu, touch.broken)
     if b[0] >= 0:
         return np.zeros(1)
     return -b / W[0] if W[0, 0] > 0 else None
 
 
 def _polish(
-    W: Floats, b: Floats, touches: Sequence[Touch], lam: Floats, scale: float
+    W: Floats, b: Floats, touches: Sequence[FrictionContact], lam: Floats, scale: float
 ) -> Floats | None:
     """Return the lam next to a near one, by Newton steps with contacts that stay open, hold or slide
     as they do there; None where that is no solution.
@@ -138,7 +140,7 @@ def _polish(
     return lam if _lawful(W @ lam + b, touches, lam, scale) else None
 
 
-def _kind(touch: Touch, push: Floats) -> str:
+def _kind(touch: FrictionContact, push: Floats) -> str:
     """Return what a contact does: open, hold, slide, or press (slide with its drag in W)."""
     if push[0] <= 0:
         return "open"
@@ -151,7 +153,7 @@ def _kind(touch: Touch, push: Floats) -> str:
 
 
 def _residual(
-    W: Floats, b: Floats, touches: Sequence[Touch], kinds: Sequence[str], lam: Floats
+    W: Floats, b: Floats, touches: Sequence[FrictionContact], kinds: Sequence[str], lam: Floats
 ) -> tuple[Floats, Floats]:
     """Return what must vanish, and its derivatives by lam."""
     u = W @ lam + b
@@ -174,7 +176,7 @@ def _residual(
     return value, slope
 
 
-def _lawful(u: Floats, touches: Sequence[Touch], lam: Floats, scale: float) -> bool:
+def _lawful(u: Floats, touches: Sequence[FrictionContact], lam: Floats, scale: float) -> bool:
     """Return whether u and lam obey the law at every contact."""
     small = 1e-13 * scale
     for touch in touches:

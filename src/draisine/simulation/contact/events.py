@@ -7,13 +7,19 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
 from draisine.registry import find
-from draisine.simulation.contact.active_set import Candidate, Choice, Trial, carry, rub
-from draisine.simulation.contact.query import Closed, Contact, Look
+from draisine.simulation.contact.active_set import (
+    Candidate,
+    Selection,
+    Trial,
+    coulomb_forces,
+    select_contacts,
+)
+from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.contact.resolution import complete
 from draisine.simulation.contact.step import SLIP, Options
-from draisine.system.compiled import Floats
 from draisine.system.mode import Key
 
 TOUCH = 1e-10
@@ -48,7 +54,7 @@ class Outcome:
 class Resolver:
     """Decides events of one run."""
 
-    def __init__(self, look: Look, options: Options) -> None:
+    def __init__(self, look: ContactQuery, options: Options) -> None:
         self.look, self.options = look, options
         self.law = find("impact", options.impact)
 
@@ -57,10 +63,10 @@ class Resolver:
         t: float,
         y: Floats,
         closed: Sequence[Closed],
-        fired: Sequence[Contact],
-        ended: frozenset[Contact],
-        valid: Callable[[Contact, Floats], bool],
-    ) -> list[Contact]:
+        fired: Sequence[WheelOnFeature],
+        ended: frozenset[WheelOnFeature],
+        valid: Callable[[WheelOnFeature, Floats], bool],
+    ) -> list[WheelOnFeature]:
         """Return the contacts that touch: the closed ones that have not ended, those that fired, and
         all others without a gap.
         """
@@ -78,7 +84,7 @@ class Resolver:
                 look.check_end(t, y, contact)
         return self._ahead(t, y, out)
 
-    def ending(self, t: float, y: Floats, contact: Contact) -> frozenset[Contact]:
+    def ending(self, t: float, y: Floats, contact: WheelOnFeature) -> frozenset[WheelOnFeature]:
         """Return a contact whose feature ends, with all that end under the same wheel at once: a face
         and its edge, where the wheel runs along the seam.
         """
@@ -92,20 +98,20 @@ class Resolver:
             or (abs(look.gap(row)) <= TOUCH and look.excess(c, later) > max(look.excess(c, row), 0))
         )
 
-    def _soon(self, t: float, y: Floats, contacts: Sequence[Contact]) -> Floats:
+    def _soon(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
         """Return what contacts look like a little later."""
         soon = y.copy()
         soon[: self.look.pose] += SOON * self.look.dynamics(t, y)["flow"]
         return self.look.meet(t + SOON, soon, contacts)
 
     def _ahead(
-        self, t: float, y: Floats, touching: Sequence[tuple[Contact, Floats]]
-    ) -> list[Contact]:
+        self, t: float, y: Floats, touching: Sequence[tuple[WheelOnFeature, Floats]]
+    ) -> list[WheelOnFeature]:
         """Return the contacts; of those of one wheel at one point with the same normal (coplanar faces, a
         face and its edge, edges at a vertex) only the one that the wheel is about to be on.
         """
         look, rows = self.look, self._soon(t, y, [contact for contact, _ in touching])
-        kept: list[tuple[Contact, Floats, float]] = []
+        kept: list[tuple[WheelOnFeature, Floats, float]] = []
         for (contact, row), later in zip(touching, rows, strict=True):
             point = row[3 * look.n + 5 : 3 * look.n + 8]
             N, beyond = np.append(look.axes(row)[0], point), look.excess(contact, later)
@@ -125,9 +131,9 @@ class Resolver:
         t: float,
         y: Floats,
         closed: Sequence[Closed],
-        touching: Sequence[Contact],
-        avoid: frozenset[Contact] = frozenset(),
-        slipping: frozenset[Contact] = frozenset(),
+        touching: Sequence[WheelOnFeature],
+        avoid: frozenset[WheelOnFeature] = frozenset(),
+        slipping: frozenset[WheelOnFeature] = frozenset(),
     ) -> Outcome:
         """Return what the contacts that touch make of a state; `avoid` are those whose force has
         just vanished, `slipping` those whose friction has just reached its limit.
@@ -141,7 +147,7 @@ class Resolver:
             y, kept = self._carry(t, y, touching, avoid, slipping)
             return Outcome(y, kept, False)
         options = self.options
-        blow: Choice = self.law.impact(
+        blow: Selection = self.law.impact(
             M,
             look.machine.driven,
             hits,
@@ -159,7 +165,9 @@ class Resolver:
             raise
         return Outcome(after, kept, True, blow.chosen.pushes, blow.trials)
 
-    def _candidates(self, t: float, y: Floats, touching: Sequence[Contact]) -> list[Candidate]:
+    def _candidates(
+        self, t: float, y: Floats, touching: Sequence[WheelOnFeature]
+    ) -> list[Candidate]:
         """Return contacts for an impact: with friction they may roll, without they slide; so do
         stops.
         """
@@ -169,7 +177,7 @@ class Resolver:
             out.append(self.look.candidate(contact, row, mu, 3 if mu > 0 else 1))
         return out
 
-    def _friction(self, contact: Contact) -> float:
+    def _friction(self, contact: WheelOnFeature) -> float:
         """Return the friction of a wheel on a feature: that of the pair, or the wheel's."""
         if contact.wheel >= len(self.look.machine.wheels):
             return 0.0
@@ -178,21 +186,23 @@ class Resolver:
 
     def _choose(
         self, t: float, y: Floats, candidates: Sequence[Candidate], avoid: frozenset[Key]
-    ) -> Choice:
+    ) -> Selection:
         """Return the contacts that carry at acceleration level."""
         look = self.look
         parts = look.dynamics(t, y)
         M = parts["M"].reshape(look.n, look.n)
         driven, targets = look.machine.driven, parts["driven"]
-        return carry(M, parts["F"], look.speeds(y), driven, targets, candidates, avoid=avoid)
+        return select_contacts(
+            M, parts["F"], look.speeds(y), driven, targets, candidates, avoid=avoid
+        )
 
     def _struck(
         self,
         t: float,
         y: Floats,
         hits: Sequence[Candidate],
-        shut: set[Contact],
-        touching: Sequence[Contact],
+        shut: set[WheelOnFeature],
+        touching: Sequence[WheelOnFeature],
     ) -> bool:
         """Return whether there is an impact: a contact approaches, or an ideal wheel that will stay
         on the ground still slips.
@@ -215,9 +225,9 @@ class Resolver:
         self,
         t: float,
         y: Floats,
-        touching: Sequence[Contact],
-        avoid: frozenset[Contact],
-        slipping: frozenset[Contact],
+        touching: Sequence[WheelOnFeature],
+        avoid: frozenset[WheelOnFeature],
+        slipping: frozenset[WheelOnFeature],
     ) -> tuple[Floats, list[Closed]]:
         """Return the state and the contacts that stay closed, rolling or sliding; one that begins to
         slip is given a first small slip.
@@ -237,8 +247,8 @@ class Resolver:
         driven, targets = look.machine.driven, parts["driven"]
         candidates = [k for _, k in held]
         broken = frozenset(look.key(c) for c in slipping)
-        forces, vdot = rub(M, parts["F"], v, driven, targets, candidates, broken)
-        kept: list[tuple[Contact, Candidate]] = []
+        forces, vdot = coulomb_forces(M, parts["F"], v, driven, targets, candidates, broken)
+        kept: list[tuple[WheelOnFeature, Candidate]] = []
         for (contact, k), push in zip(held, forces, strict=True):
             stays = contact not in avoid and k.C[0] @ vdot - k.c[0] <= 1e-9  # without a force
             if push[0] > (1e-7 if contact in avoid else 0.0) or stays:

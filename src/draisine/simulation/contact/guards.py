@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import brentq
 
-from draisine.system.compiled import Floats
+from draisine.algebra.scalar import Floats
 
 Guard = Callable[[float], float]
 

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.simulation.contact.linear import least, share, solve
-from draisine.simulation.integrators._native import Floats, call, jit
+from draisine.simulation.integrators._native import call, jit
 from draisine.simulation.integrators.dop853 import Tableau, dense, error_norm, polynomial
-from draisine.system.contact_programs import FEATURE, Motion
-from draisine.system.generic import Free
+from draisine.system.contact_programs import FEATURE, ObstacleMotion
+from draisine.system.generic import Generic
 
 
 class Bundle(NamedTuple):
@@ -356,7 +357,9 @@ def forces(
         rate(x, ydot, lams[i], seen[i], motion, closing)
 
 
-def bundle(free: Free, contacts: list[tuple[int, str, Motion | None, Floats, int]]) -> Bundle:
+def bundle(
+    free: Generic, contacts: list[tuple[int, str, ObstacleMotion | None, Floats, int]]
+) -> Bundle:
     """Return contacts, given as (wheel, kind, motion, numbers, side), for compiled code."""
     made = [free.meetings[wheel, kind, motion] for wheel, kind, motion, *_ in contacts]
     sizes = [len(m.table) for m in made]

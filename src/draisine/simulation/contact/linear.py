@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from draisine.simulation.integrators._native import Floats, jit
+from draisine.algebra.scalar import Floats
+from draisine.simulation.integrators._native import jit
 
 
 @jit

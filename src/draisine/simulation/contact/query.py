@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
 from draisine.simulation.contact import kernels as flow
 from draisine.simulation.contact.active_set import Candidate
-from draisine.system.compiled import Floats
 from draisine.system.contact_programs import FEATURE
-from draisine.system.generic import Free
+from draisine.system.generic import Generic
 from draisine.system.mode import Key
 from draisine.terrain import Feature, Terrain
 
@@ -22,7 +22,7 @@ SLACK = 1e-6
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Contact:
+class WheelOnFeature:
     """A wheel on a feature, by index.
 
     Where a line has two points next to a torus, `side` tells them apart: 1 lies further along the
@@ -34,16 +34,16 @@ class Contact:
     side: int = 0
 
 
-Closed = tuple[Contact, int, float]
+Closed = tuple[WheelOnFeature, int, float]
 """A closed contact: the number of rows that it holds, and its friction."""
 
 
-class Look:
+class ContactQuery:
     """A free machine on a terrain, seen at single states."""
 
     def __init__(
         self,
-        machine: Free,
+        machine: Generic,
         terrain: Terrain,
         inputs: Floats,
         stops: Mapping[str, tuple[float, float]] | None = None,
@@ -65,7 +65,7 @@ class Look:
         for wheel in machine.wheels:
             self._check(wheel.name, float(wheel.crown))
 
-    def _joint_ends(self) -> dict[Contact, Feature]:
+    def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
         """Return both ends of every joint with stops, as contacts after those of the wheels."""
         names = [joint.name for joint in self.machine.system.model.joints]
         nowhere = np.full(3, np.inf)
@@ -80,10 +80,10 @@ class Look:
             ):
                 numbers = np.array([sign, end, 0.0, 0.0, 0.0, 0.0])
                 made = Feature(label, "stop", numbers, np.zeros((0, 7)), nowhere, nowhere)
-                out[Contact(len(self.machine.wheels) + names.index(name), k)] = made
+                out[WheelOnFeature(len(self.machine.wheels) + names.index(name), k)] = made
         return out
 
-    def feature(self, contact: Contact) -> Feature:
+    def feature(self, contact: WheelOnFeature) -> Feature:
         """Return what a contact touches: a feature of the terrain, or a joint's stop."""
         return self._ends[contact] if contact in self._ends else self.terrain[contact.feature]
 
@@ -95,7 +95,7 @@ class Look:
                 "or give it a thickness."
             )
 
-    def check_plane(self, t: float, contact: Contact, row: Floats) -> None:
+    def check_plane(self, t: float, contact: WheelOnFeature, row: Floats) -> None:
         """Raise where an edge lies almost in the plane of a disc."""
         feature = self.feature(contact)
         if feature.kind != "edge" or not self._is_disc(contact.wheel):
@@ -110,7 +110,7 @@ class Look:
                 "that needs a torus: give the wheel a crown."
             )
 
-    def check_end(self, t: float, y: Floats, contact: Contact) -> None:
+    def check_end(self, t: float, y: Floats, contact: WheelOnFeature) -> None:
         """Raise where a disc has come to the end of an edge and would go on over a vertex."""
         if self.feature(contact).kind != "edge" or not self._is_disc(contact.wheel):
             return
@@ -133,7 +133,7 @@ class Look:
         """Return v of y."""
         return y[self.pose : self.pose + self.n]
 
-    def key(self, contact: Contact) -> Key:
+    def key(self, contact: WheelOnFeature) -> Key:
         """Return a contact by name."""
         joint = contact.wheel - len(self.machine.wheels)
         if joint >= 0:
@@ -141,7 +141,7 @@ class Look:
         sign = {0: "", 1: "+", -1: "-"}[contact.side]
         return self.machine.wheels[contact.wheel].name, self.feature(contact).name + sign
 
-    def bundle(self, contacts: Iterable[Contact]) -> flow.Bundle:
+    def bundle(self, contacts: Iterable[WheelOnFeature]) -> flow.Bundle:
         """Return contacts for compiled code."""
         made = []
         for contact in contacts:
@@ -155,7 +155,7 @@ class Look:
         self.x[1 : 1 + len(y)] = y
         self.x[1 + len(y) : 1 + len(y) + len(self.inputs)] = self.inputs
 
-    def meet(self, t: float, y: Floats, contacts: Sequence[Contact]) -> Floats:
+    def meet(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
         """Return what contacts look like at a state, one row each."""
         self.fill(t, y)
         seen = np.empty((len(contacts), self.size))
@@ -222,12 +222,12 @@ class Look:
             out.append((places - p) @ R)
         return np.array(out)
 
-    def reach(self, contact: Contact) -> float:
+    def reach(self, contact: WheelOnFeature) -> float:
         """Return how deep a contact may be at most: a wheel's radius."""
         wheel = contact.wheel
         return self.longest[wheel] if wheel < len(self.longest) else np.inf
 
-    def near(self, t: float, y: Floats, margin: float) -> list[Contact]:
+    def near(self, t: float, y: Floats, margin: float) -> list[WheelOnFeature]:
         """Return all contacts that may come about while wheels move by no more than a margin, and
         all stops.
         """
@@ -237,7 +237,7 @@ class Look:
             for f in self.terrain.near(centre, reach, t):
                 kind = self.terrain[f].kind
                 if (w, kind, None) in self.machine.meetings:
-                    out += [Contact(w, f, side) for side in self._sides(w, kind)]
+                    out += [WheelOnFeature(w, f, side) for side in self._sides(w, kind)]
         return out
 
     def _sides(self, wheel: int, kind: str) -> tuple[int, ...]:
@@ -253,7 +253,7 @@ class Look:
         """Return the rate of the gap."""
         return float(row[3 * self.n + 4] * (row[: self.n] @ v - row[3 * self.n + 17]))
 
-    def excess(self, contact: Contact, row: Floats) -> float:
+    def excess(self, contact: WheelOnFeature, row: Floats) -> float:
         """Return by how much a contact is beyond the borders of its feature: those of the terrain,
         and where an edge begins or ceases to have two points next to a torus, eq. [edge-fold].
         """
@@ -278,7 +278,7 @@ class Look:
         N, along = row[3 * self.n + 8 : 3 * self.n + 11], row[3 * self.n + 26 : 3 * self.n + 29]
         return np.array([N, along, np.cross(N, along)])
 
-    def above(self, contact: Contact, row: Floats) -> bool:
+    def above(self, contact: WheelOnFeature, row: Floats) -> bool:
         """Return whether a wheel's centre is on the outer side of a face; edges count always."""
         if self.feature(contact).kind != "face":
             return True
@@ -286,7 +286,7 @@ class Look:
         point, N, centre = row[at : at + 9].reshape(3, 3)
         return bool(N @ (centre - point) + self.gap(row) > 0)
 
-    def candidate(self, contact: Contact, row: Floats, mu: float, rows: int) -> Candidate:
+    def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
         """Return a contact for the choice of contact sets."""
         n = self.n
         return Candidate(

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.simulation.contact.active_set import REPEATS, Candidate, saddle, spread_push
-from draisine.system.compiled import Floats
 
 Resolution = Callable[[Floats, Floats, Floats, Floats], tuple[Floats, Floats, bool]]
 

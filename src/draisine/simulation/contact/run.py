@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import (
     ConfigurationError,
     ContactSetError,
@@ -20,16 +21,15 @@ from draisine.errors import (
     did_you_mean,
 )
 from draisine.simulation.contact import guards
-from draisine.simulation.contact.arc import Stretch
+from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.events import Resolver
-from draisine.simulation.contact.query import BORDER, Closed, Contact, Look
-from draisine.simulation.contact.step import OVER, Course, Options, Step, locked
+from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, WheelOnFeature
+from draisine.simulation.contact.step import OVER, ContactStep, Course, Options, lock_error
 from draisine.simulation.integrators.dop853 import dense
 from draisine.simulation.trajectory import Event, Trajectory
 from draisine.system.closed_form import State
-from draisine.system.compiled import Floats
 from draisine.system.derivation import Law
-from draisine.system.generic import free
+from draisine.system.generic import generic
 from draisine.system.mode import STATUS, TerrainMode
 from draisine.system.system import System
 from draisine.terrain import Terrain
@@ -39,12 +39,12 @@ class EnergyWarning(UserWarning):
     """An impact that creates energy."""
 
 
-class Run:
+class TerrainRun:
     """A run in the making."""
 
     def __init__(
         self,
-        look: Look,
+        look: ContactQuery,
         options: Options,
         start: float,
         until: float,
@@ -57,7 +57,7 @@ class Run:
         self.stops = [*sorted(b for b in set(breakpoints) if start < b < until), until]
         self.closed: list[Closed] = []
         self.arc_closed: list[Closed] = []
-        self.arcs: list[Stretch] = []
+        self.arcs: list[TerrainArc] = []
         self.events: list[Event] = []
         self.times: list[float] = []
         self.samples: list[Floats] = []
@@ -65,7 +65,7 @@ class Run:
         self.resolver = Resolver(look, options)
         self.h = 1e-3
         self.stuck = 0
-        self.ended: dict[int, frozenset[Contact]] = {}
+        self.ended: dict[int, frozenset[WheelOnFeature]] = {}
 
     # --- what is seen of a state
 
@@ -101,7 +101,7 @@ class Run:
         self._open_arc()
         self.resolve("collision", [], frozenset(), start=True)
 
-    def valid(self, contact: Contact, row: Floats) -> bool:
+    def valid(self, contact: WheelOnFeature, row: Floats) -> bool:
         """Return whether a feature is there for a contact; one that a wheel has just left only if
         the wheel is well inside it again.
         """
@@ -111,8 +111,8 @@ class Run:
     def resolve(
         self,
         kind: str,
-        fired: Sequence[Contact],
-        ended: frozenset[Contact],
+        fired: Sequence[WheelOnFeature],
+        ended: frozenset[WheelOnFeature],
         start: bool = False,
     ) -> None:
         """Decide what happens here and which contacts carry from here on; make the event.
@@ -191,7 +191,7 @@ class Run:
             names = tuple((look.key(c), STATUS[rows]) for c, rows, _ in closed)
             count = min(len(self.times), len(self.samples))  # an interrupt may come between them
             self.arcs.append(
-                Stretch(
+                TerrainArc(
                     look.machine,
                     np.array(self.times[:count]),
                     np.array(self.samples[:count]),
@@ -248,7 +248,7 @@ class Run:
         closing, watched = look.closing(self.closed), look.bundle(watch)
         return Course(look, self.options, stop, self.closed, closing, watch, watched, self.valid)
 
-    def _same(self, a: Contact, b: Contact) -> bool:
+    def _same(self, a: WheelOnFeature, b: WheelOnFeature) -> bool:
         """Return whether two contacts are one, or of one wheel on coplanar faces."""
         if a.wheel != b.wheel or a.feature == b.feature:
             return a == b
@@ -263,7 +263,7 @@ class Run:
         course, around = self._course(stop), look.whereabouts(self.t, self.y)
         first, self.h = True, min(self.h, 1e-3)
         while self.t < stop:
-            step = Step(course, self.t, self.y, self.h, first)
+            step = ContactStep(course, self.t, self.y, self.h, first)
             found = step.first_event()
             sunk = step.sunk(1.0 if found is None else found.part)
             if sunk is not None:
@@ -297,7 +297,7 @@ class Run:
             self._close_arc(None)
         return False
 
-    def _look_closer(self, step: Step, sunk: Contact) -> None:
+    def _look_closer(self, step: ContactStep, sunk: WheelOnFeature) -> None:
         """Make the next step shorter, so that what was missed is found; raise where nothing was."""
         self.h = 0.2 * step.h
         if self.h < 1e-8:
@@ -326,7 +326,7 @@ class Run:
         error.partial = self.partial("no admissible contact set")
         raise error
 
-    def _lock(self, step: Step, when: float, k: int, bad: Floats) -> None:
+    def _lock(self, step: ContactStep, when: float, k: int, bad: Floats) -> None:
         """Raise what stops a run in which a contact force jumps to a pull: a sliding contact locks.
         The last state is the last one in which all contacts push.
         """
@@ -334,7 +334,7 @@ class Run:
         self.t = step.t + when
         self.mark()
         key, state = self.look.key(self.closed[k][0]), self.look.machine.leave(bad)
-        error = locked(self.t, key, state)
+        error = lock_error(self.t, key, state)
         error.partial = self.partial("no admissible contact set")
         raise error
 
@@ -363,7 +363,7 @@ class Run:
             self.times.append(self.t)
             self.samples.append(self.y.copy())
 
-    def _keep(self, step: Step, until: float) -> None:
+    def _keep(self, step: ContactStep, until: float) -> None:
         """Keep the samples inside the first part of a step."""
         dt = self.options.dt
         end = step.t + until
@@ -421,7 +421,7 @@ def simulate_on(
     """
     if not (np.isfinite(until) and until > start):
         raise ParameterError(f"until = {until} s does not lie after the start at {start} s.")
-    machine = free(system, law, terrain.motions)
+    machine = generic(system, law, terrain.motions)
     names = [wheel.name for wheel in machine.wheels]
     friction = dict(mu) if isinstance(mu, Mapping) else dict.fromkeys(names, float(mu))
     for name, value in friction.items():
@@ -435,13 +435,13 @@ def simulate_on(
             raise ParameterError(f"mu of {name!r} is {value}; friction is not negative.")
     friction = dict.fromkeys(names, np.inf) | friction
     z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
-    look = Look(machine, terrain, system.inputs(inputs), stops)
+    look = ContactQuery(machine, terrain, system.inputs(inputs), stops)
     options = Options(
         impact, dict(restitution or {}), friction, resolution, rest_speed, fall, dt, rtol, atol,
         events, margin,
     )  # fmt: skip
     jumps = [*breakpoints, *getattr(law, "breakpoints", ())]
-    run = Run(look, options, start, until, jumps, machine.enter(state, z), progress)
+    run = TerrainRun(look, options, start, until, jumps, machine.enter(state, z), progress)
     try:
         return run.go()
     except KeyboardInterrupt:

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, SimulationError
 from draisine.simulation.contact import guards
 from draisine.simulation.contact import kernels as flow
-from draisine.simulation.contact.query import Closed, Contact, Look
+from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.integrators.dop853 import TABLEAU, dense
 from draisine.system.closed_form import State
-from draisine.system.compiled import Floats
 from draisine.system.mode import Key
 
 PARTS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
@@ -64,17 +64,17 @@ class Course:
     contacts count.
     """
 
-    look: Look
+    look: ContactQuery
     options: Options
     stop: float
     closed: Sequence[Closed]
     closing: flow.Closing
-    watch: Sequence[Contact]
+    watch: Sequence[WheelOnFeature]
     watched: flow.Bundle
-    valid: Callable[[Contact, Floats], bool]
+    valid: Callable[[WheelOnFeature, Floats], bool]
 
 
-def locked(t: float, key: Key, state: State) -> ContactSetError:
+def lock_error(t: float, key: Key, state: State) -> ContactSetError:
     """Return the error of a sliding contact whose force grows without bound."""
     return ContactSetError(
         f"at {t:.9g} s: the force on wheel {key[0]!r}, which slides on {key[1]!r}, grows without "
@@ -83,7 +83,7 @@ def locked(t: float, key: Key, state: State) -> ContactSetError:
     )
 
 
-class Step:
+class ContactStep:
     """One step with its dense output; it keeps its start, so that events inside it can be reached by
     steps of their own. `first` tells that it begins an arc.
     """
@@ -118,7 +118,7 @@ class Step:
             if held == 1 and 0 < mu < np.inf:
                 C, G = k.C[0], k.column(look.speeds(self.y))[:, 0]
                 if C @ np.linalg.solve(M, G) < LOCKS * (C @ np.linalg.solve(M, C)):
-                    raise locked(self.t, k.key, look.machine.leave(self.y))
+                    raise lock_error(self.t, k.key, look.machine.leave(self.y))
         why = "its contacts contradict each other" if wrong == 1 else "no step is small enough"
         raise SimulationError(f"the run stopped at {self.t:.9g} s: {why}.")
 
@@ -169,7 +169,7 @@ class Step:
             found += self._endings()
         return min(found, key=lambda c: c.part, default=None)
 
-    def sunk(self, part: float) -> Contact | None:
+    def sunk(self, part: float) -> WheelOnFeature | None:
         """Return a watched contact that is deep in the ground at a part of the step: what led there
         was missed between samples, or there is nothing that a wheel of this shape could meet.
         """

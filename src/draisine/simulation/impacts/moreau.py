@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, ParameterError
-from draisine.simulation.contact.active_set import Candidate, Choice, Trial
-from draisine.simulation.contact.coulomb import Touch, together
-from draisine.system.compiled import Floats
+from draisine.simulation.contact.active_set import Candidate, Selection, Trial
+from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
 
 
 def impact(
@@ -22,7 +22,7 @@ def impact(
     rest_speed: float = 0.0,
     resolution: str = "complete",
     tolerance: float = 1e-13,
-) -> Choice:
+) -> Selection:
     """Return the speeds after an impact: 0 <= LamN, xiN >= 0, LamN xiN = 0 with xiN = vN+ + e vN-,
     and friction impulses at most mu LamN, against the slip where they are at the limit, eq.
     [moreau].
@@ -40,7 +40,7 @@ def impact(
     pushes = {k.key: Lam[3 * i : 3 * i + 3] for i, k in enumerate(contacts) if Lam[3 * i] > 0}
     away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
     trial = Trial(tuple(pushes), pushes, away, after, True)
-    return Choice(trial, (trial,))
+    return Selection(trial, (trial,))
 
 
 def delassus(M: Floats, C: Floats, driven: Floats) -> tuple[Floats, Floats]:
@@ -62,8 +62,8 @@ def contact_impulses(
     contacts: Sequence[Candidate] = (),
 ) -> Floats:
     """Return the impulses of contacts with `u = W Lam + b`, each pair (u, Lam) in Coulomb's law."""
-    touches = [Touch(3 * i, 3, friction) for i, friction in enumerate(mu)]
-    Lam = together(W, b, touches, tolerance)
+    touches = [FrictionContact(3 * i, 3, friction) for i, friction in enumerate(mu)]
+    Lam = solve_friction(W, b, touches, tolerance)
     if Lam is None:
         names = ", ".join(":".join(k.key) for k in contacts)
         raise ContactSetError(

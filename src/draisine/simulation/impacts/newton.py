@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.contact.active_set import Candidate, Choice, choose
+from draisine.simulation.contact.active_set import Candidate, Selection, choose
 from draisine.simulation.contact.resolution import resolver
-from draisine.system.compiled import Floats
 
 
 def impact(
@@ -23,7 +23,7 @@ def impact(
     rest_speed: float = 0.0,
     resolution: str = "complete",
     tolerance: float = 1e-9,
-) -> Choice:
+) -> Selection:
     """Return the speeds after an impact with `C v+ = -E C v-`, E = diag(normal, tangential,
     tangential) per contact.
 

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.contact.active_set import Candidate, Choice, choose
+from draisine.simulation.contact.active_set import Candidate, Selection, choose
 from draisine.simulation.contact.resolution import resolver
-from draisine.system.compiled import Floats
 
 
 def impact(
@@ -19,7 +19,7 @@ def impact(
     rest_speed: float = 0.0,
     resolution: str = "complete",
     tolerance: float = 1e-9,
-) -> Choice:
+) -> Selection:
     """Return the speeds after an impact with `C v+ = 0` for the contacts that stay closed."""
     if any(not np.isinf(k.mu) and k.mu > 0 for k in contacts):
         raise ParameterError("plastic: wheels with a finite mu need the impact law 'moreau'.")

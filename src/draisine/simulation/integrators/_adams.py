@@ -7,16 +7,9 @@ from collections.abc import Callable
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.simulation.integrators import rk4
-from draisine.simulation.integrators._native import (
-    Code,
-    Floats,
-    Problem,
-    call,
-    jit,
-    settle,
-    trouble,
-)
+from draisine.simulation.integrators._native import Code, Problem, call, jit, settle, trouble
 
 AB4 = np.array([55.0, -59.0, 37.0, -9.0]) / 24.0
 """Adams-Bashforth of fourth order: weights of f at steps n, n-1, n-2, n-3."""

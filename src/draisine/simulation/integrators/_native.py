@@ -10,9 +10,9 @@ from typing import Any, NamedTuple, TypeVar, cast
 from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
-from numpy.typing import NDArray
 
-Floats = NDArray[Any]
+from draisine.algebra.scalar import Floats
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT = 0, 1, 2, 3, 4

@@ -10,11 +10,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.integrate import DOP853
 
+from draisine.algebra.scalar import Floats
 from draisine.simulation.integrators._native import (
     DEGENERATE,
     TOO_SMALL,
     Code,
-    Floats,
     Problem,
     evaluate,
     jit,

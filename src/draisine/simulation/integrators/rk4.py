@@ -4,15 +4,8 @@ import math
 
 import numpy as np
 
-from draisine.simulation.integrators._native import (
-    Code,
-    Floats,
-    Problem,
-    evaluate,
-    jit,
-    settle,
-    trouble,
-)
+from draisine.algebra.scalar import Floats
+from draisine.simulation.integrators._native import Code, Problem, evaluate, jit, settle, trouble
 
 ORDER = 4
 ADAPTIVE = False

@@ -27,7 +27,7 @@ _DOI = re.compile(r"10\.\d{4,9}/\S+")
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ParameterSource:
     """Where a parameter set comes from."""
 
     title: str
@@ -54,7 +54,7 @@ def parameter_set(vehicle: str, name: str) -> dict[str, float]:
     return read_parameter_set(_find(vehicle, name), vehicle)[0]
 
 
-def parameter_source(vehicle: str, name: str) -> Source:
+def parameter_source(vehicle: str, name: str) -> ParameterSource:
     """Return title, citation, DOI and note of a parameter set.
 
     >>> parameter_source("whipple", "benchmark").doi
@@ -63,7 +63,7 @@ def parameter_source(vehicle: str, name: str) -> Source:
     return read_parameter_set(_find(vehicle, name), vehicle)[1]
 
 
-def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], Source]:
+def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], ParameterSource]:
     """Return values and source of a parameter file, or say what is wrong in it."""
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
@@ -96,7 +96,7 @@ def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[st
     return convert({name: float(values[name]) for name in names})
 
 
-def _source(file: Traversable, content: dict[str, Any]) -> Source:
+def _source(file: Traversable, content: dict[str, Any]) -> ParameterSource:
     source = content["source"]
     _check_keys(file, "source.", source, required=("citation", "doi", "note"))
     texts = {"title": content["title"], **{f"source.{key}": source[key] for key in source}}
@@ -114,7 +114,7 @@ def _source(file: Traversable, content: dict[str, Any]) -> Source:
     title, citation, note = (
         " ".join(text.split()) for text in (content["title"], source["citation"], source["note"])
     )
-    return Source(title, citation, doi, note)
+    return ParameterSource(title, citation, doi, note)
 
 
 def _check_keys(

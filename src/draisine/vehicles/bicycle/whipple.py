@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar, atan2, cos, sin, sqrt
 from draisine.errors import ParameterError
-from draisine.model import Body, Law, Model, Output, Revolute, Wheel, inertia
+from draisine.model import Body, JointMotion, Model, Output, Revolute, Wheel, inertia
 
 MEANING = {
     "w": ("m", "wheelbase"),
@@ -93,8 +93,8 @@ def whipple(
     zU: float | None = None,
     kU: float | None = None,
     zP: float | None = None,
-    torso: Law | None = None,
-    steering: Law | None = None,
+    torso: JointMotion | None = None,
+    steering: JointMotion | None = None,
 ) -> Model:
     """Return the bicycle; `MEANING` tells what each parameter is.
 

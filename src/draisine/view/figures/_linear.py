@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical
 from draisine.analysis.bicycle.eigenvalues import Eigenmodes, phasors
 from draisine.analysis.bicycle.sensitivity import Sensitivities
 from draisine.analysis.bicycle.turning import TurningMap
-from draisine.analysis.continuation import Family
+from draisine.analysis.continuation import SteadyFamily
 from draisine.analysis.linear import Linear
 from draisine.errors import ParameterError
-from draisine.system.compiled import Floats
 from draisine.view.style import COLOURS, GREY, given_or_new, legend, new_figure, plain, words
 
 if TYPE_CHECKING:
@@ -223,7 +223,7 @@ def bode(
 
 
 def circles(
-    families: Mapping[str, Family],
+    families: Mapping[str, SteadyFamily],
     axes: "Axes | None" = None,
     x: str = "lean",
     y: str = "rear_wheel_speed",
@@ -260,7 +260,7 @@ def turning(
     speeds: Sequence[float] = (0.5, 1, 2, 3, 4, 5, 6, 8),
     torques: Sequence[float] = (-2, -1, -0.5, 0, 0.5, 1, 2),
     friction: float | None = 0.8,
-    family: Family | None = None,
+    family: SteadyFamily | None = None,
 ) -> "Axes":
     """Return axes with steady circles over steer and lean: contours of speed (solid) and of steer
     torque (dashed); stable circles shaded, those that need more friction than given dotted.

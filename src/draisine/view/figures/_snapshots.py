@@ -10,11 +10,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.results.bodies import Bodies, Floats
+from draisine.results.bodies import Bodies
 from draisine.scenario.terrain import terrain_of
 from draisine.view.scene.shapes import balls, parts
-from draisine.view.style import COLOURS, GREY, angles_of, given_or_new, legend, plain, shown, words
+from draisine.view.style import (
+    COLOURS,
+    GREY,
+    angles_of,
+    displayed_series,
+    given_or_new,
+    legend,
+    plain,
+    words,
+)
 from draisine.view.style import bodies_of as bodies_in
 
 if TYPE_CHECKING:
@@ -49,7 +59,7 @@ class Sight:
 
 
 @dataclass(frozen=True, eq=False)
-class Machine:
+class MachineAt:
     """A machine at the k-th time of a dataset, in axes on the ground that head where it heads."""
 
     bodies: Bodies
@@ -108,7 +118,7 @@ def look_along(
 
 
 def _one(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: float) -> "Axes":
-    machine = Machine(bodies, 0)
+    machine = MachineAt(bodies, 0)
     lines = list(_grid(machine))
     seen = [sight.picture(x, raised) for x in (*lines, *(x for *_, x in machine.lines()))]
     wide, high = np.ptp(np.vstack(seen), axis=0)
@@ -140,7 +150,7 @@ def _row(
     t = bodies.data["time"].values
     every = every or pause(t)
     times = np.arange(t[0], t[-1] + 1e-9 * every, every)
-    machines = [Machine(bodies, int(np.argmin(np.abs(t - s)))) for s in times]
+    machines = [MachineAt(bodies, int(np.argmin(np.abs(t - s)))) for s in times]
     seen = [np.vstack([sight.picture(x, raised) for *_, x in m.lines()]) for m in machines]
     left, right = min(x[:, 0].min() for x in seen), max(x[:, 0].max() for x in seen)
     high = max(float(x[:, 1].max()) for x in seen) - min(0.0, *(float(x[:, 1].min()) for x in seen))
@@ -173,7 +183,7 @@ def pause(t: Floats) -> float:
 
 
 def outline(
-    axes: "Axes", machine: Machine, picture: Callable[[Floats], Floats], labels: bool = True
+    axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floats], labels: bool = True
 ) -> None:
     """Draw a machine."""
     names = [body.name for body in machine.bodies.model.bodies]
@@ -192,7 +202,7 @@ def outline(
         axes.plot([], [], "D", color=GREY, ls="", ms=4.5, label="mass centres")
 
 
-def on_ground(axes: "Axes", machine: Machine, picture: Callable[[Floats], Floats]) -> None:
+def on_ground(axes: "Axes", machine: MachineAt, picture: Callable[[Floats], Floats]) -> None:
     """Draw the heading, and the line of the first two contacts, as far as there are some."""
     points = machine.contacts()
     if not len(points):
@@ -207,7 +217,7 @@ def on_ground(axes: "Axes", machine: Machine, picture: Callable[[Floats], Floats
         axes.plot(*picture(points[:2]).T, "o", color="black", ms=4, zorder=5)
 
 
-def _grid(machine: Machine) -> Iterator[Floats]:
+def _grid(machine: MachineAt) -> Iterator[Floats]:
     """Yield lines on the ground below a machine."""
     flat = np.vstack([x for *_, x in machine.lines()])[:, :2]
     low, high = np.floor(flat.min(axis=0) / CELL - 1), np.ceil(flat.max(axis=0) / CELL + 1)
@@ -222,7 +232,7 @@ def tell_angles(axes: "Axes", bodies: Bodies) -> None:
     own = [o.name for o in bodies.model.outputs if o.name == "beta"]
     found = []
     for name in (*angles_of(bodies.model), *own):
-        values, unit = shown(name, bodies)
+        values, unit = displayed_series(name, bodies)
         value = f"{round(float(values[0]), 9) + 0.0:.4g}".replace("-", "\N{MINUS SIGN}")
         found.append(f"{words(name)} {value} {unit}")
     text = "\n".join(found)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model import Pin
-from draisine.results.bodies import Bodies, Floats
+from draisine.results.bodies import Bodies
 from draisine.view.style import (
     COLOURS,
     DASHES,

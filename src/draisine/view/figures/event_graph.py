@@ -27,7 +27,7 @@ LEFT, TOP = 2.1, 1.25
 
 ARROW = {"arrowstyle": "-|>", "color": COLOURS[1], "lw": 1.5}
 
-Place = tuple[float, float]
+NodePlace = tuple[float, float]
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
@@ -85,7 +85,7 @@ def state_of(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
     return ", ".join([" + ".join(words) or "flight", *stopped])
 
 
-def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, Place]:
+def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, NodePlace]:
     """Return where each state is drawn: those of a bicycle on a diamond, others on an ellipse."""
     states = list(dict.fromkeys(visited))
     if len(wheels) == 2:
@@ -110,7 +110,7 @@ def _ends(state: str, visited: Sequence[str]) -> str:
     return " and ".join(words)
 
 
-def _box(axes: Any, state: str, place: Place, seen: bool, remark: str) -> Any:
+def _box(axes: Any, state: str, place: NodePlace, seen: bool, remark: str) -> Any:
     """Draw a state and return its box."""
     from matplotlib.patches import FancyBboxPatch
 
@@ -154,7 +154,7 @@ def _arrow(axes: Any, start: Any, end: Any, label: str) -> None:
     _label(axes, (a + b) / 2 + 0.125 * across, label, across)
 
 
-def _loop(axes: Any, place: Place, label: str) -> None:
+def _loop(axes: Any, place: NodePlace, label: str) -> None:
     """Draw a loop on the side of a state that looks outward."""
     side = -1.0 if place[0] < 0 else 1.0
     x, y = place[0] + side * HALF[0], place[1]

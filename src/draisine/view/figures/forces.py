@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.results.bodies import Floats
 from draisine.view.figures._marks import mark_events
 from draisine.view.style import COLOURS, DASHES, legend, new_figure, plain, rest
 

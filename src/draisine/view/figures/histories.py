@@ -7,13 +7,13 @@ from draisine.errors import ParameterError
 from draisine.view.style import (
     bodies_of,
     curve,
+    displayed_series,
     given_or_new,
     legend,
-    named,
     plain,
     rest,
-    shown,
     turning,
+    unit_label,
     words,
 )
 
@@ -32,7 +32,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     axes = plain(given_or_new(axes))
     units = []
     for k, name in enumerate(names):
-        values, unit = shown(name, bodies)
+        values, unit = displayed_series(name, bodies)
         units.append(unit)
         if unit != units[0]:
             raise ParameterError(
@@ -42,7 +42,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
         curve(axes, k, data["time"].values, values, words(name))
     axes.set_xlabel("time (s)")
     if len(names) > 1:
-        axes.set_ylabel(named(units[0]))
+        axes.set_ylabel(unit_label(units[0]))
         legend(axes)
     else:
         axes.set_ylabel(f"{words(names[0])} ({units[0]})" if units[0] else words(names[0]))

@@ -7,11 +7,11 @@ from draisine.view.style import (
     COLOURS,
     bodies_of,
     curve,
+    displayed_series,
     given_or_new,
     legend,
     plain,
     rest,
-    shown,
     turning,
     words,
 )
@@ -28,8 +28,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
         names = turning(data, bodies.model)
     axes = plain(given_or_new(axes, (6.5, 4.5)))
     for k, name in enumerate(names):
-        x, unit = shown(name, bodies)
-        y, rate = shown(f"{name}_rate", bodies)
+        x, unit = displayed_series(name, bodies)
+        y, rate = displayed_series(f"{name}_rate", bodies)
         curve(axes, k, x, y, words(name))
         axes.plot(x[0], y[0], "o", color=COLOURS[k % 7], markersize=6)
         axes.plot(x[-1], y[-1], "X", color=COLOURS[k % 7], markersize=7)

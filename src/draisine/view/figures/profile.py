@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draisine.results.bodies import Bodies, Floats
+from draisine.algebra.scalar import Floats
+from draisine.results.bodies import Bodies
 from draisine.results.events import events_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Feature, Terrain

@@ -1,10 +1,11 @@
 """The way seen from above, with snapshots of the machine."""
 
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draisine.results.bodies import Bodies, Floats
+from draisine.algebra.scalar import Floats
+from draisine.results.bodies import Bodies
 from draisine.view.figures import _snapshots as snapshots
 from draisine.view.scene.skeleton import lines, mass_centre
 from draisine.view.style import COLOURS, GREY, bodies_of, given_or_new, legend, plain
@@ -63,7 +64,7 @@ def draw(
 def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
     """Return axes with the machine as it stands, its heading and the line of its contacts."""
     axes = plain(given_or_new(axes, (7.5, 4.5)))
-    machine = snapshots.Machine(bodies, 0)
+    machine = snapshots.MachineAt(bodies, 0)
     snapshots.outline(axes, machine, lambda points: machine.world(points)[:, :2])
     snapshots.on_ground(axes, machine, lambda points: machine.world(points)[:, :2])
     snapshots.tell_angles(axes, bodies)
@@ -79,11 +80,11 @@ def _tracks(data: "Dataset", axes: "Axes") -> Floats:
     if "contact_point" not in data:
         way = data["position"].values
         axes.plot(way[:, 0], way[:, 1], color=COLOURS[0], lw=1.0, label="base")
-        return cast(Floats, way)
+        return way
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         way = data["contact_point"].sel(contact=contact).values
         axes.plot(way[:, 0], way[:, 1], color=COLOURS[k % 7], lw=1.0, label=f"{contact} contact")
-    return cast(Floats, data["contact_point"].values[:, 0])
+    return data["contact_point"].values[:, 0]
 
 
 def _room(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> float:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from draisine.results.bodies import Floats
-from draisine.view.scene.ground import Patch, clipped
+from draisine.algebra.scalar import Floats
+from draisine.view.scene.ground import Patch, clip_patch
 from draisine.view.scene.scene import AROUND, Scene
 
 AZIMUTH = -118.0
@@ -68,7 +68,7 @@ class Camera:
         if patch.normal @ (self.eye - patch.outline[0]) <= 0.0:
             return np.zeros((0, 2)), 0.0
         behind = self.distance - self.near - float(ahead @ self.focus)
-        flat, depth = self.seen(clipped(patch.outline, -ahead, behind))
+        flat, depth = self.seen(clip_patch(patch.outline, -ahead, behind))
         return flat, float(depth.mean()) if len(depth) else 0.0
 
     def clear(self, pieces: Floats, cell: float) -> Floats:

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
-from draisine.results.bodies import Floats
+from draisine.algebra.scalar import Floats
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import Motion
+from draisine.terrain.feature import ObstacleMotion
 
 MOST = 4000
 """A ground is drawn with no more patches than this; of finer ones less is shown."""
@@ -64,17 +64,17 @@ def patches(terrain: Terrain, t: Floats, way: Floats, reach: float, cell: float)
     return [patch for patch in drawn if len(patch.outline) > 2]
 
 
-def pose(motion: Motion, t: float) -> tuple[Floats, Floats]:
+def pose(motion: ObstacleMotion, t: float) -> tuple[Floats, Floats]:
     """Return rotation and position of a motion at a time, as numbers."""
     R, p = motion(t)
     return np.asarray(R, float), np.asarray(p, float)
 
 
-def clipped(corners: Floats, A: Floats, o: float) -> Floats:
+def clip_patch(corners: Floats, A: Floats, o: float) -> Floats:
     """Return the part of a convex polygon where A.x <= o.
 
     >>> square = np.array([[0.0, 0, 0], [2, 0, 0], [2, 2, 0], [0, 2, 0]])
-    >>> clipped(square, np.array([1.0, 0, 0]), 1.0)[:, 0].tolist()
+    >>> clip_patch(square, np.array([1.0, 0, 0]), 1.0)[:, 0].tolist()
     [0.0, 1.0, 1.0, 0.0]
     """
     beyond = corners @ A - o
@@ -107,7 +107,7 @@ def heights(ground: list[Patch], points: Floats) -> Floats:
     return np.where(np.isfinite(best), best, np.nan)
 
 
-def hidden(ground: list[Patch], eye: Floats, points: Floats) -> NDArray[np.bool_]:
+def hidden_points(ground: list[Patch], eye: Floats, points: Floats) -> NDArray[np.bool_]:
     """Return which points (n, 3) are behind a patch that looks towards the eye."""
     away = points - eye
     found = np.zeros(len(points), dtype=bool)
@@ -142,9 +142,11 @@ def _patch(feature: Feature, way: Floats, reach: float, cell: float, carrier: in
         [first + second, second - first, -first - second, first - second]
     )
     for axis in np.eye(3):
-        outline = clipped(clipped(outline, axis, float(axis @ high)), -axis, float(-axis @ low))
+        outline = clip_patch(
+            clip_patch(outline, axis, float(axis @ high)), -axis, float(-axis @ low)
+        )
     for row in feature.borders:
-        outline = clipped(outline, row[:3], float(row[6] - row[3:6] @ N))
+        outline = clip_patch(outline, row[:3], float(row[6] - row[3:6] @ N))
     if len(outline) < 3:
         return Patch(outline, np.zeros((0, 2, 3)), N)
     return Patch(outline, _near(_lines(outline, N, cell), way, reach), N, carrier)

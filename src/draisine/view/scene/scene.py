@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model import Model, Pin
-from draisine.results.bodies import Bodies, Floats, model_of
+from draisine.results.bodies import Bodies, restore_model
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
-from draisine.view.scene.shapes import Ball, Part, balls, parts
-from draisine.view.style import COLOURS, shown, turning
+from draisine.view.scene.shapes import Ball, Outline, balls, parts
+from draisine.view.style import COLOURS, displayed_series, turning
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -60,7 +61,7 @@ class Scene:
     bodies: tuple[str, ...]
     R: Floats
     p: Floats
-    parts: list[Part]
+    parts: list[Outline]
     balls: list[Ball]
     tracks: dict[str, Floats]
     focus: Floats
@@ -93,9 +94,9 @@ class Scene:
             for patch in self.patches
         ]
 
-    def colour(self, part: Part | Ball) -> str:
+    def colour(self, part: Outline | Ball) -> str:
         """Return the colour of a part: wheels are dark, every other body has its own."""
-        kind = part.kind if isinstance(part, Part) else "ball"
+        kind = part.kind if isinstance(part, Outline) else "ball"
         fixed = {"rim": "#222222", "spokes": "#8a8a8a", "valve": COLOURS[1]}
         return fixed.get(kind) or COLOURS[self.bodies.index(part.body) % 6]
 
@@ -113,7 +114,7 @@ def scene(
         raise ParameterError("this result is one instant; there is no motion to animate.")
     taken = data.isel(time=_nearest(known, choose(known)))
     time = taken["time"].values
-    model = model_of(data)
+    model = restore_model(data)
     bodies = Bodies(taken, model)
     names = tuple(body.name for body in model.bodies)
     R = np.stack([bodies.motions[name].R for name in names], axis=1)
@@ -176,7 +177,7 @@ def _nearest(known: Floats, wanted: Floats) -> "np.ndarray[tuple[int], np.dtype[
 
 
 def _outline(
-    names: tuple[str, ...], R: Floats, p: Floats, drawn: list[Part], marks: list[Ball]
+    names: tuple[str, ...], R: Floats, p: Floats, drawn: list[Outline], marks: list[Ball]
 ) -> Floats:
     """Return all that is drawn of a machine as points, (times, points, 3)."""
     clouds = [(part.body, part.points) for part in drawn]
@@ -254,6 +255,6 @@ def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
     fast = [o.name for o in model.outputs if o.unit == "m/s" and o.name != "rear_wheel_speed"]
     found = []
     for name in [*turning(data, model)[:3], *fast[:2]]:
-        values, unit = shown(name, bodies)
+        values, unit = displayed_series(name, bodies)
         found.append(Reading(name, unit, values))
     return found

@@ -7,20 +7,20 @@ from typing import Literal
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.model import Blade, Body, Model, Wheel
-from draisine.results.bodies import Floats
 from draisine.view.scene.skeleton import places, rim
 
 SPOKES = 10
-Kind = Literal["link", "rim", "spokes", "valve", "blade", "box"]
+OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box"]
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class Outline:
     """A line on a body, its points as they stand in the drawing."""
 
     body: str
-    kind: Kind
+    kind: OutlineKind
     points: Floats
 
 
@@ -33,10 +33,10 @@ class Ball:
     radius: float
 
 
-def parts(model: Model) -> list[Part]:
+def parts(model: Model) -> list[Outline]:
     """Return the lines that show a machine."""
     size, standing = reach(model), places(model)
-    found: list[Part] = []
+    found: list[Outline] = []
     for body in model.bodies:
         rolling = [c for c in model.contacts if isinstance(c, Wheel) and c.body == body.name]
         corners = standing[body.name] + [np.asarray(wheel.centre, float) for wheel in rolling]
@@ -45,19 +45,19 @@ def parts(model: Model) -> list[Part]:
             corners = [*corners, np.asarray(body.com, float)]
         corners = _distinct(corners)
         if len(corners) > 1:
-            found.append(Part(body.name, "link", _around(corners)))
+            found.append(Outline(body.name, "link", _around(corners)))
         if free and np.any(np.asarray(body.inertia, float)):
-            found.append(Part(body.name, "box", _box(body, size)))
+            found.append(Outline(body.name, "box", _box(body, size)))
         elif free and len(corners) == 1 and float(body.mass) > 0:
             small = Body(body.name, 0.0, body.com, np.eye(3))
-            found.append(Part(body.name, "box", _box(small, 0.6 * size)))
+            found.append(Outline(body.name, "box", _box(small, 0.6 * size)))
         for wheel in rolling:
             found += _wheel(wheel)
     for contact in model.contacts:
         if isinstance(contact, Blade):
             point, heading = np.asarray(contact.point, float), np.asarray(contact.heading, float)
             along = 0.12 * size * heading / np.linalg.norm(heading)
-            found.append(Part(contact.body, "blade", np.array([point - along, point + along])))
+            found.append(Outline(contact.body, "blade", np.array([point - along, point + along])))
     return found
 
 
@@ -106,21 +106,21 @@ def _around(points: list[Floats]) -> Floats:
     return np.array([points[k] for k in closed])
 
 
-def _wheel(wheel: Wheel) -> list[Part]:
+def _wheel(wheel: Wheel) -> list[Outline]:
     """Return rim, spokes and valve of a wheel; of a ball three great circles."""
     around, centre = rim(wheel), np.asarray(wheel.centre, float)
     if float(wheel.crown) > 0.99 * float(wheel.radius):
         axle = np.asarray(wheel.axle, float)
         ahead, up = around[0] - centre, around[15] - centre
         turned = [Wheel(wheel.name, wheel.body, centre, a, wheel.radius) for a in (axle, ahead, up)]
-        return [Part(wheel.body, "rim", rim(one)) for one in turned]
+        return [Outline(wheel.body, "rim", rim(one)) for one in turned]
     ends = rim(wheel, SPOKES + 1)[:-1]
     star = np.stack([np.broadcast_to(centre, ends.shape), ends], axis=1).reshape(-1, 3)
     valve = centre + np.array([[0.78], [0.97]]) * (ends[0] - centre)
     return [
-        Part(wheel.body, "spokes", star),
-        Part(wheel.body, "rim", around),
-        Part(wheel.body, "valve", valve),
+        Outline(wheel.body, "spokes", star),
+        Outline(wheel.body, "rim", around),
+        Outline(wheel.body, "valve", valve),
     ]
 
 

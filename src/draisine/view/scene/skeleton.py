@@ -4,8 +4,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.model import Model, Wheel
-from draisine.results.bodies import Bodies, Floats
+from draisine.results.bodies import Bodies
 
 
 def places(model: Model) -> dict[str, list[Floats]]:

@@ -28,7 +28,7 @@ from draisine.algebra.lie import (
     rotation,
     yaw_lean_pitch,
 )
-from draisine.algebra.scalar import Array, Scalar, array, cos, norm, sin
+from draisine.algebra.scalar import Array, Floats, Scalar, array, cos, norm, sin
 from draisine.algebra.trace import Expr, Graph, tangent
 from draisine.errors import (
     ConfigurationError,
@@ -38,13 +38,12 @@ from draisine.errors import (
 )
 from draisine.mechanics.formulations._plug import (
     Accelerate,
-    Floats,
-    Motion,
-    Moving,
+    Configured,
     Realise,
-    checked,
+    Snapshot,
+    check_inputs,
     in_numbers,
-    interpreted,
+    interpret,
 )
 from draisine.mechanics.formulations.bicycle._drawing import LEFT, Bicycle, bicycle
 from draisine.model import Model, Prismatic
@@ -95,7 +94,7 @@ class Lagrange:
     g: Array
 
 
-class Derivation:
+class Symbols:
     """The symbols of a bicycle and the derivatives by them."""
 
     def __init__(self, bike: Bicycle, speed: float | None) -> None:
@@ -273,14 +272,14 @@ class Partitioned:
         self,
         model: Model,
         speed: float | None = None,
-        realise: Realise = interpreted,
+        realise: Realise = interpret,
         tolerance: float = 1e-8,
     ) -> None:
         if speed is not None and not np.isfinite(speed):
             raise ParameterError(f"speed = {speed} m/s is not a finite number.")
         self.bike, self.model = bicycle(in_numbers(model)), model
         self.speed, self.tolerance = speed, tolerance
-        derivation = Derivation(self.bike, speed)
+        derivation = Symbols(self.bike, speed)
         self.extra, self.size = derivation.extra, len(derivation.p)
         found = derivation.derive()
         symbols = {name: list(x) for name, x in derivation.symbols.items()}
@@ -390,7 +389,7 @@ class Partitioned:
         up = (leaned @ fork @ rot_y(p[EPSILON]))[2]
         return float(np.arctan2(up[2], -up[0]))
 
-    def enter(self, t: float, state: Moving) -> tuple[Floats, Floats]:
+    def enter(self, t: float, state: Configured) -> tuple[Floats, Floats]:
         """Return p and pdot for a user's state, after checking that it satisfies the constraints."""
         bike = self.bike
         R = np.asarray(rotation(np.asarray(state.q, float)), float)
@@ -422,9 +421,9 @@ class Partitioned:
             )
         return p, pdot
 
-    def accelerate(self, t: float, state: Moving, inputs: Any = None) -> tuple[Floats, Floats]:
+    def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
         """Return vdot and the ground's force on each contact."""
-        given = checked(self.model, state, inputs)
+        given = check_inputs(self.model, state, inputs)
         p, pdot = self.enter(t, state)
         out = self.look(t, p, pdot, given)
         pddot, forces = self.solve(out)
@@ -435,11 +434,11 @@ class Partitioned:
             out, p, pddot, forces
         )
 
-    def reactions(self, t: float, state: Moving, inputs: Any = None) -> dict[str, float]:
+    def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
         """Return the force of every constraint by its name; that of `driving` is the torque on the
         rear wheel about its axle that keeps the speed.
         """
-        given = checked(self.model, state, inputs)
+        given = check_inputs(self.model, state, inputs)
         _, forces = self.solve(self.look(t, *self.enter(t, state), given))
         return dict(zip(self.labels, map(float, forces), strict=True))
 
@@ -465,7 +464,7 @@ class Partitioned:
             found[k] = [lifts[k], along @ force, across @ force]
         return found
 
-    def start(self, t: float, state: Moving) -> Floats:
+    def start(self, t: float, state: Configured) -> Floats:
         """Return y = (p_din, p_kin, pdot_din), eq. (49), for a user's state."""
         p, pdot = self.enter(t, state)
         return np.concatenate([p[self.independent], p[self.kinematic], pdot[self.independent]])
@@ -490,20 +489,20 @@ class Partitioned:
         still = self.look(t, p, np.zeros(self.size), np.zeros(len(self.model.inputs)))
         return p, self.velocities(still, y[k + n :])
 
-    def leave(self, t: float, y: Floats) -> Motion:
+    def leave(self, t: float, y: Floats) -> Snapshot:
         """Return the user's state for y."""
         p, pdot = self.complete(t, y)
         out = self.look(t, p, pdot, np.zeros(len(self.model.inputs)))
         V, W = out["A"].T @ (out["H"] @ pdot), out["A"].T @ (out["G"] @ pdot)
         v = np.concatenate([V, W, self._shape(pdot)])
-        return Motion(quaternion(out["A"]), out["o"], self._shape(p), v)
+        return Snapshot(quaternion(out["A"]), out["o"], self._shape(p), v)
 
 
 def accelerations(
     model: Model,
     *,
     speed: float | None = None,
-    realise: Realise = interpreted,
+    realise: Realise = interpret,
     tolerance: float = 1e-8,
 ) -> Accelerate:
     """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a bicycle that rolls freely,

@@ -29,18 +29,17 @@ from draisine.algebra.lie import (
     rotation,
     yaw_lean_pitch,
 )
-from draisine.algebra.scalar import Array, Scalar, array, atan2, cos, norm, sin
+from draisine.algebra.scalar import Array, Floats, Scalar, array, atan2, cos, norm, sin
 from draisine.algebra.trace import Graph
 from draisine.errors import ConfigurationError, RedundancyError, SingularityError
 from draisine.mechanics.formulations._plug import (
     Accelerate,
-    Floats,
-    Motion,
-    Moving,
+    Configured,
     Realise,
-    checked,
+    Snapshot,
+    check_inputs,
     in_numbers,
-    interpreted,
+    interpret,
 )
 from draisine.mechanics.formulations.bicycle._drawing import LEFT, Bicycle, bicycle, fork_axes
 from draisine.model import Joint, Model, Prismatic
@@ -54,7 +53,7 @@ AHEAD, UP = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Carried:
+class CarriedBody:
     """A rigid frame that the chain carries, seen from the contact frame.
 
     R and o are its axes and origin, `at` the point of the drawing that the origin is; `turns` and
@@ -84,23 +83,23 @@ class Carried:
         return self.a + cross(self.alpha, d) + cross(self.w, ddot)
 
 
-def contact_frame(speeds: Array) -> Carried:
+def contact_frame(speeds: Array) -> CarriedBody:
     """Return the contact frame of the rear wheel, moving over the ground."""
     n = len(speeds)
     moves, turns = np.zeros((3, n)), np.zeros((3, n))
     moves[0, X] = moves[1, Y] = turns[2, YAW] = 1.0
     w = UP * speeds[YAW]
     a = cross(w, array([speeds[X], speeds[Y], 0.0]))
-    return Carried(np.eye(3), np.zeros(3), np.zeros(3), turns, moves, w, np.zeros(3), a)
+    return CarriedBody(np.eye(3), np.zeros(3), np.zeros(3), turns, moves, w, np.zeros(3), a)
 
 
-def turned(
-    before: Carried, k: int, axis: Array, d: Array, at: Array, R: Array, rate: Scalar
-) -> Carried:
+def turn_frame(
+    before: CarriedBody, k: int, axis: Array, d: Array, at: Array, R: Array, rate: Scalar
+) -> CarriedBody:
     """Return the frame that turns about an axis through the point at d from the origin before."""
     column = np.zeros((1, before.turns.shape[1]))
     column[0, k] = 1.0
-    return Carried(
+    return CarriedBody(
         R,
         before.o + d,
         at,
@@ -112,13 +111,13 @@ def turned(
     )
 
 
-def slid(before: Carried, k: int, axis: Array, r: Scalar, rate: Scalar) -> Carried:
+def slide_frame(before: CarriedBody, k: int, axis: Array, r: Scalar, rate: Scalar) -> CarriedBody:
     """Return the frame that has slid by r along an axis."""
     column = np.zeros((1, before.turns.shape[1]))
     column[0, k] = 1.0
     d = axis * r
     a = before.drift(d, cross(before.w, d)) + 2.0 * cross(before.w, axis) * rate
-    return Carried(
+    return CarriedBody(
         before.R,
         before.o + d,
         before.at,
@@ -130,15 +129,15 @@ def slid(before: Carried, k: int, axis: Array, r: Scalar, rate: Scalar) -> Carri
     )
 
 
-def joined(before: Carried, joint: Joint, k: int, r: Scalar, rate: Scalar) -> Carried:
+def cross_joint(before: CarriedBody, joint: Joint, k: int, r: Scalar, rate: Scalar) -> CarriedBody:
     """Return the frame beyond a joint."""
     a = joint.axis / norm(joint.axis)
     axis = before.R @ a
     if isinstance(joint, Prismatic):
-        return slid(before, k, axis, r, rate)
+        return slide_frame(before, k, axis, r, rate)
     turn = np.eye(3) + sin(r) * hat(a) + (1.0 - cos(r)) * (hat(a) @ hat(a))
     d = before.arm(joint.through)
-    return turned(before, k, axis, d, joint.through, before.R @ turn, rate)
+    return turn_frame(before, k, axis, d, joint.through, before.R @ turn, rate)
 
 
 def front_angle(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
@@ -202,7 +201,7 @@ def front_gap(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Equations:
+class PlanarEquations:
     """The free dynamics `M vdot + F = C' lam` and the constraints `C v = b`, `C vdot = c`.
 
     `weight` and `lift` give what the ground must carry in all, `lift @ vdot + weight`; `along` is
@@ -218,21 +217,21 @@ class Equations:
     weight: Scalar
     along: Array
     gap: Scalar
-    frame: Carried
+    frame: CarriedBody
 
 
 def equations(
     bike: Bicycle, t: Scalar, coordinates: Array, speeds: Array, inputs: Array
-) -> Equations:
+) -> PlanarEquations:
     """Return the equations of the bicycle in SE(2) x S, over any scalar."""
     model, r, rdot = bike.model, coordinates[JOINTS:], speeds[JOINTS:]
     phi0, pitch = coordinates[ROLL], coordinates[PITCH]
     lean = rot_x(-phi0)
     standing = (bike.h3 - bike.k3) * (lean @ UP)  # from the tyre's centre line up to the hub
-    leaning = turned(
+    leaning = turn_frame(
         contact_frame(speeds), ROLL, -AHEAD, bike.k3 * UP, np.zeros(3), lean, speeds[ROLL]
     )
-    frame = turned(
+    frame = turn_frame(
         leaning, PITCH, lean @ LEFT, standing, bike.rear_hub, lean @ rot_y(pitch), speeds[PITCH]
     )
     carried = _carried(model, frame, r, rdot)
@@ -243,7 +242,7 @@ def equations(
     laws = [(k, joint.law(t)) for k, joint in enumerate(model.joints) if joint.law is not None]
     held = [np.eye(len(speeds))[JOINTS + k] for k, _ in laws]
     track = cross(fork.R @ LEFT, UP)
-    return Equations(
+    return PlanarEquations(
         M,
         F,
         array([list(row) for row in [*rear[:2], *front, *held]]),
@@ -258,7 +257,7 @@ def equations(
 
 
 def _rear_rows(
-    bike: Bicycle, wheel: Carried, leaning: Carried, standing: Array
+    bike: Bicycle, wheel: CarriedBody, leaning: CarriedBody, standing: Array
 ) -> tuple[Array, Array]:
     """Return the partial velocities of the rear wheel's material at C0, and the drift of its
     velocity; the vertical one vanishes identically.
@@ -270,7 +269,7 @@ def _rear_rows(
 
 
 def _front_rows(
-    bike: Bicycle, fork: Carried, wheel: Carried, coordinates: Array, speeds: Array
+    bike: Bicycle, fork: CarriedBody, wheel: CarriedBody, coordinates: Array, speeds: Array
 ) -> tuple[Array, Array]:
     """Return the partial velocities of the front wheel's material at C1, and the drift of its
     velocity while C1 wanders along the rim.
@@ -289,18 +288,23 @@ def _front_rows(
     return wheel.velocity(arm), wheel.drift(arm, armdot)
 
 
-def _carried(model: Model, base: Carried, r: Array, rdot: Array) -> dict[str, Carried]:
+def _carried(model: Model, base: CarriedBody, r: Array, rdot: Array) -> dict[str, CarriedBody]:
     """Return the frames of all bodies."""
     out = {model.bodies[0].name: base}
     while len(out) < len(model.bodies):
         for k, joint in enumerate(model.joints):
             if joint.parent in out and joint.child not in out:
-                out[joint.child] = joined(out[joint.parent], joint, JOINTS + k, r[k], rdot[k])
+                out[joint.child] = cross_joint(out[joint.parent], joint, JOINTS + k, r[k], rdot[k])
     return out
 
 
 def _dynamics(
-    model: Model, carried: dict[str, Carried], heading: Array, r: Array, rdot: Array, inputs: Array
+    model: Model,
+    carried: dict[str, CarriedBody],
+    heading: Array,
+    r: Array,
+    rdot: Array,
+    inputs: Array,
 ) -> tuple[Array, Array, Array, Scalar]:
     """Return M and F of `M vdot + F = 0` without constraints, and the rows of the vertical balance."""
     n, gravity = JOINTS + len(model.joints), heading.T @ model.gravity
@@ -334,9 +338,7 @@ class Planar:
     relative to the speeds) are refused.
     """
 
-    def __init__(
-        self, model: Model, realise: Realise = interpreted, tolerance: float = 1e-8
-    ) -> None:
+    def __init__(self, model: Model, realise: Realise = interpret, tolerance: float = 1e-8) -> None:
         self.bike = bicycle(in_numbers(model))
         self.model, self.tolerance = model, tolerance
         n = JOINTS + len(model.joints)
@@ -386,7 +388,7 @@ class Planar:
         out = self.evaluate(t=[t], coordinates=coordinates, speeds=speeds, inputs=inputs)
         return {key: out[key].reshape(shape) for key, shape in self.shapes.items()}
 
-    def enter(self, state: Moving) -> tuple[Floats, Floats]:
+    def enter(self, state: Configured) -> tuple[Floats, Floats]:
         """Return coordinates and speeds for a user's state, after checking that the rear wheel
         stands on the ground and keeps on doing so.
         """
@@ -413,13 +415,13 @@ class Planar:
             )
         return coordinates, speeds
 
-    def leave(self, t: float, coordinates: Floats, speeds: Floats) -> Motion:
+    def leave(self, t: float, coordinates: Floats, speeds: Floats) -> Snapshot:
         """Return the user's state."""
         out = self.look(t, coordinates, speeds, np.zeros(len(self.model.inputs)))
         heading = np.asarray(rot_z(coordinates[YAW]), float)
         C0 = np.array([coordinates[X], coordinates[Y], 0.0])
         V, W = out["R"].T @ out["moves"] @ speeds, out["R"].T @ out["turns"] @ speeds
-        return Motion(
+        return Snapshot(
             quaternion(heading @ out["R"]),
             C0 + heading @ out["origin"],
             coordinates[JOINTS:].copy(),
@@ -446,9 +448,9 @@ class Planar:
             )
         return A
 
-    def accelerate(self, t: float, state: Moving, inputs: Any = None) -> tuple[Floats, Floats]:
+    def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
         """Return vdot and the ground's force on each contact."""
-        given = checked(self.model, state, inputs)
+        given = check_inputs(self.model, state, inputs)
         coordinates, speeds = self.enter(state)
         out = self.look(t, coordinates, speeds, given)
         self._check(out, speeds)
@@ -498,7 +500,7 @@ class Planar:
 
 
 def accelerations(
-    model: Model, *, realise: Realise = interpreted, tolerance: float = 1e-8
+    model: Model, *, realise: Realise = interpret, tolerance: float = 1e-8
 ) -> Accelerate:
     """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a bicycle."""
     return Planar(model, realise, tolerance).accelerate
