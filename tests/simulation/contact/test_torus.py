@@ -20,7 +20,7 @@ from draisine.simulation.contact.run import simulate_on
 from draisine.system.generic import generic
 from draisine.terrain import Mesh, Terrain, edge, face, kerb, move_ground, vertex
 from draisine.terrain.motions import Shake, Turn
-from hybrid.test_disc import G, H, disc, dropped, rolling
+from simulation.contact.test_disc import G, H, disc, dropped, rolling
 
 CROWNS = [0.002, 0.05, 0.3]
 R = 0.1  # of the ball

@@ -12,8 +12,8 @@ from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import Joined, Mesh, Terrain, height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake, Slide, Turn
-from hybrid.conftest import bicycle, on_the_flat
-from hybrid.test_disc import G, H, disc, dropped
+from simulation.contact.conftest import bicycle, on_the_flat
+from simulation.contact.test_disc import G, H, disc, dropped
 
 
 def carried(terrain, motion):

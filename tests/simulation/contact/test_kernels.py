@@ -10,7 +10,7 @@ from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
 from draisine.system.generic import generic
 from draisine.terrain import Terrain, edge, face, move_ground, plane
 from draisine.terrain.motions import Turn
-from hybrid.conftest import bicycle
+from simulation.contact.conftest import bicycle
 
 MODES = [("rolling", "rolling"), ("rolling", "open"), ("open", "rolling"), ("open", "open")]
 

@@ -9,9 +9,9 @@ from draisine.errors import DraisineError
 from draisine.simulation.contact import resolution
 from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import corner, height_field
-from hybrid.conftest import RUNS, bicycle, on_the_flat
-from hybrid.test_disc import disc, rolling
-from hybrid.test_rough import _strip
+from simulation.contact.conftest import RUNS, bicycle, on_the_flat
+from simulation.contact.test_disc import disc, rolling
+from simulation.contact.test_rough import _strip
 
 TOLERANCE = 1e-11
 

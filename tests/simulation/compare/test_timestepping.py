@@ -10,9 +10,9 @@ from draisine.errors import ParameterError
 from draisine.simulation.compare.timestepping import simulate_by_steps
 from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import kerb, plane
-from hybrid.conftest import RUNS, bicycle, on_the_flat
-from hybrid.test_disc import disc, dropped
-from hybrid.test_friction import thrown
+from simulation.contact.conftest import RUNS, bicycle, on_the_flat
+from simulation.contact.test_disc import disc, dropped
+from simulation.contact.test_friction import thrown
 
 
 def _slope(errors):

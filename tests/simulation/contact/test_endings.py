@@ -13,8 +13,8 @@ from draisine.simulation.contact import guards
 from draisine.simulation.contact import run as hybrid
 from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
-from hybrid.conftest import bicycle, placed
-from hybrid.test_disc import disc, dropped
+from simulation.contact.conftest import bicycle, placed
+from simulation.contact.test_disc import disc, dropped
 
 G = 9.81
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from hybrid.references import EVENTS, FINAL
+from simulation.contact.references import EVENTS, FINAL
 
 
 @pytest.mark.parametrize("name", EVENTS)

@@ -7,7 +7,7 @@ import draisine
 from draisine.errors import ParameterError
 from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
-from hybrid.conftest import bicycle, placed
+from simulation.contact.conftest import bicycle, placed
 
 LIMIT = {"steer": (-0.5, 0.6)}
 

@@ -20,8 +20,8 @@ from draisine.simulation.compare.compliant import (
     simulate_compliant,
 )
 from draisine.terrain import Terrain, edge, plane
-from hybrid.test_disc import G, disc, dropped
-from hybrid.test_friction import thrown
+from simulation.contact.test_disc import G, disc, dropped
+from simulation.contact.test_friction import thrown
 
 STEEL = hertz_stiffness(0.01, 0.01, 210e9, 0.28)
 BALL = 7800.0 * 4 / 3 * math.pi * 0.01**3

@@ -14,8 +14,8 @@ from draisine.simulation.contact.resolution import complete, reduced
 from draisine.simulation.contact.run import EnergyWarning, simulate_on
 from draisine.simulation.impacts import newton, plastic
 from draisine.terrain import plane
-from hybrid.conftest import PARAMETERS, bicycle, placed
-from hybrid.test_disc import disc, dropped
+from simulation.contact.conftest import PARAMETERS, bicycle, placed
+from simulation.contact.test_disc import disc, dropped
 
 NONE = np.zeros(0, dtype=np.int64)
 

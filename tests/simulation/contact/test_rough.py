@@ -12,8 +12,8 @@ import draisine
 from draisine.errors import DraisineError
 from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import Mesh, height_field, plane
-from hybrid.conftest import PARAMETERS, bicycle, on_the_flat, on_the_ramp
-from hybrid.references import EVENTS
+from simulation.contact.conftest import PARAMETERS, bicycle, on_the_flat, on_the_ramp
+from simulation.contact.references import EVENTS
 
 
 def _strip(profile):
@@ -119,7 +119,7 @@ def test_a_piece_of_the_campaign_keeps_its_bounds(seed, capsys):
     """Gaps by points of the rims, forces and energies of every state kept: 6 leaves an edge between
     faces that are all but level, 109 slips where its front wheel all but locks.
     """
-    path = Path(__file__).parents[2] / "bench" / "rough_ground.py"
+    path = Path(__file__).parents[3] / "bench" / "rough_ground.py"
     spec = importlib.util.spec_from_file_location("rough_ground", path)
     campaign = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(campaign)
