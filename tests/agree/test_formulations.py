@@ -44,6 +44,7 @@ from draisine.model import (
     Blade,
     Body,
     Force,
+    Joint,
     Model,
     Pin,
     Prismatic,
@@ -355,8 +356,10 @@ def swimmer(*, m: float = 0.4) -> Model:
     )
 
 
-def pendulum(*, base_name: str = "fixed", m: float = 1.0) -> Model:
-    """A cart, a link without mass and a bob, on a base that may do little or nothing."""
+def pendulum(*, base_name: str = "fixed", m: float = 1.0, pitch: float = 0.0) -> Model:
+    """A cart, a link without mass and a bob, hinged or on a screw, on a base that may do little or
+    nothing.
+    """
     return Model(
         bodies=[
             Body("post", 2.0, (0.1, 0.0, 0.2), inertia(0.2, 0.3, 0.4)),
@@ -367,7 +370,7 @@ def pendulum(*, base_name: str = "fixed", m: float = 1.0) -> Model:
         joints=[
             Prismatic("rail", "post", "cart", (1.0, 0.0, 0.1)),
             Revolute("first", "cart", "link", (0.0, 1.0, 0.0)),
-            Revolute("second", "link", "bob", (1.0, 0.0, 0.0), (0.0, 0.0, -0.1)),
+            Joint("second", "link", "bob", (1.0, 0.0, 0.0), (0.0, 0.0, -0.1), slide=pitch),
         ],
         base=base_name,
     )
@@ -382,6 +385,7 @@ TREES = {
     "sledge on one blade": (sledge, {}, {"rear": "open"}),
     "swimmer": (swimmer, {}, {}),
     "pendulum": (pendulum, {}, {}),
+    "pendulum on a screw": (pendulum, {"pitch": 0.15}, {}),
     "held pendulum": (pendulum, {"base_name": "SO(3)"}, {}),
     "gliding pendulum": (pendulum, {"base_name": "translations"}, {}),
     "bicycle on tyres": (whipple, {"crown": 0.03}, {}),
@@ -434,7 +438,7 @@ def _laws(model):
 
 
 @pytest.mark.parametrize("orientation", ["euler", "quaternion"])
-@pytest.mark.parametrize("name", ["crane", "trike", "sledge", "gliding pendulum"])
+@pytest.mark.parametrize("name", ["crane", "trike", "sledge", "pendulum on a screw"])
 def test_rows_and_convective_terms_are_derivatives_of_the_conditions(name, orientation):
     """`D A'(e)` is dE/d(x, e), and g is what is left of the rows' rates: both by differentiation."""
     vehicle, arguments, statuses = TREES[name]
@@ -535,7 +539,9 @@ def test_a_tree_with_prescribed_joints_follows_its_laws():
         assert_same_state(last, end, 1e-5)
 
 
-@pytest.mark.parametrize("name", ["pendulum", "held pendulum", "gliding pendulum"])
+@pytest.mark.parametrize(
+    "name", ["pendulum", "pendulum on a screw", "held pendulum", "gliding pendulum"]
+)
 def test_energy_of_a_passive_tree_stays(name):
     vehicle, arguments, _ = TREES[name]
     system = compile(vehicle, **arguments)
@@ -582,7 +588,7 @@ def test_the_contact_angle_is_that_of_the_engine(parameters):
 
 
 def ridden(*, crown: float = 0.02, guided: str = "") -> Model:
-    """A bicycle on tyres whose rider leans on a hinge, pulls on a sprung slide, and is pushed."""
+    """A bicycle on tyres whose rider leans on a screw, pulls on a sprung slide, and is pushed."""
     plain = whipple()
     rear, front = plain.contacts
     old, *hinges = plain.joints
@@ -596,7 +602,7 @@ def ridden(*, crown: float = 0.02, guided: str = "") -> Model:
             Body("bag", 2.0, (1.0, 0.1, 0.9), inertia(0.02, 0.03, 0.04)),
         ],
         joints=[
-            Revolute("torso", "frame", "torso", (1.0, 0.0, 0.2), (0.2, 0.0, 0.9), **torso),
+            Joint("torso", "frame", "torso", (1.0, 0.0, 0.2), (0.2, 0.0, 0.9), slide=0.05, **torso),
             Revolute("steer", "frame", "fork", old.axis, old.through, **steer),
             Prismatic("bag", "fork", "bag", (0.1, 1.0, 0.3), spring=900.0, damper=5.0),
             *hinges,

@@ -39,7 +39,7 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix, wrenches
 from draisine.mechanics.tree import assemble
-from draisine.model import GROUPS, Blade, Body, Model, Pin, Prismatic, Revolute, Wheel
+from draisine.model import GROUPS, Blade, Body, Joint, Model, Pin, Prismatic, Revolute, Wheel
 from draisine.vehicles.bicycle.whipple import whipple
 
 few = settings(
@@ -87,12 +87,14 @@ def machine(seed: int, most: int, groups: Sequence[str], fluid: bool) -> Moving:
     rng = np.random.default_rng(seed)
     group, n = groups[rng.integers(len(groups))], int(rng.integers(1, most + 1))
     parents = [int(rng.integers(k + 1)) for k in range(n - 1)]
-    kinds = [("revolute", "prismatic", "wheel")[rng.integers(3)] for _ in parents]
+    kinds = [("revolute", "prismatic", "screw", "wheel")[rng.integers(4)] for _ in parents]
     bodies, joints, contacts = [cloud(rng, "0", fluid)], [], []
     for k, (parent, kind) in enumerate(zip(parents, kinds, strict=True), start=1):
         axis, through = rng.normal(size=3), rng.normal(size=3)
+        between = (f"j{k}", str(parent), str(k), axis, through)
         joint = Prismatic if kind == "prismatic" else Revolute
-        joints.append(joint(f"j{k}", str(parent), str(k), axis, through))
+        screw = kind == "screw"
+        joints.append(Joint(*between, slide=rng.normal()) if screw else joint(*between))
         if kind != "wheel":
             bodies.append(cloud(rng, str(k), fluid))
             continue
@@ -177,7 +179,7 @@ def appendix_a(x: Moving) -> tuple[np.ndarray, np.ndarray]:
     """Return M and F by IFAC appendix A with its errata, in 6 x 6 form.
 
     Body 0 starts with its own inertia and forces, calM+ Z ends Q+, f_ext is minus the weight; frames
-    sit on the joints with the drawing's axes. Prismatic joints take A = (a, 0).
+    sit on the joints with the drawing's axes. A screw takes A = (slide a, turn a).
     """
     model, n = x.model, len(x.model.joints)
     order = ["0"]
@@ -193,17 +195,15 @@ def appendix_a(x: Moving) -> tuple[np.ndarray, np.ndarray]:
         if name != "0":
             k, j = joint[name]
             a = j.axis / np.linalg.norm(j.axis)
-            R, d = np.eye(3), origin[name] - origin[j.parent]
-            if isinstance(j, Prismatic):
-                d, A[name] = d + a * x.r[k], np.concatenate([a, np.zeros(3)])
-            else:
-                R = np.cos(x.r[k]) * np.eye(3) + np.sin(x.r[k]) * hat(a)
-                R, A[name] = R + (1 - np.cos(x.r[k])) * np.outer(a, a), np.concatenate([0 * a, a])
+            d, angle = origin[name] - origin[j.parent] + a * j.slide * x.r[k], j.turn * x.r[k]
+            R = np.cos(angle) * np.eye(3) + np.sin(angle) * hat(a)
+            R = R + (1 - np.cos(angle)) * np.outer(a, a)
+            A[name] = np.concatenate([j.slide * a, j.turn * a])
             Adj[name] = Ad(inverse(Pose(R, d)))
             carried, rate = Adj[name] @ eta[j.parent], x.speeds[6 + k]
             eta[name] = carried + rate * A[name]
             zeta[name] = ad(carried) @ A[name] * rate
-            if not isinstance(j, Prismatic):  # eq. (5) as printed
+            if j.slide == 0.0:  # eq. (5) as printed
                 V, W, P = R.T @ eta[j.parent][:3], R.T @ eta[j.parent][3:], -(R.T @ d)
                 turned = np.concatenate(
                     [np.cross(V + np.cross(P, W), rate * a), rate * np.cross(W, a)]
@@ -273,11 +273,15 @@ def in_pinocchio(pin: Any, x: Moving) -> tuple[np.ndarray, np.ndarray]:
         name = left.pop()
         if name != "0":
             k, j = next((k, j) for k, j in enumerate(x.model.joints) if j.child == name)
-            slides = isinstance(j, Prismatic)
-            kind = pin.JointModelPrismaticUnaligned if slides else pin.JointModelRevoluteUnaligned
             at = pin.SE3(np.eye(3), j.through - origin[j.parent])
             axis = j.axis / np.linalg.norm(j.axis)
-            own[k] = placed[name] = twin.addJoint(placed[j.parent], kind(axis), at, j.name)
+            if not j.turn:
+                kind = pin.JointModelPrismaticUnaligned(axis)
+            elif j.slide:
+                kind = pin.JointModelHelicalUnaligned(axis, j.slide)
+            else:
+                kind = pin.JointModelRevoluteUnaligned(axis)
+            own[k] = placed[name] = twin.addJoint(placed[j.parent], kind, at, j.name)
             origin[name] = j.through
         body = x.model.body(name)
         inertia = pin.Inertia(body.mass, body.com - origin[name], body.inertia)
@@ -387,13 +391,11 @@ class Lagrange:
     def across(self, joint: Any, k: int, V: Any, W: Any, down: Any, fallen: Any) -> Any:
         """Return a child's velocities (of its drawing's frame), gravity and work of gravity."""
         a, x = joint.axis / np.linalg.norm(joint.axis), joint.through
-        if isinstance(joint, Prismatic):
-            moved = V + cross(W, a * self.q[k]) + a * self.d[k]
-            return moved, W, down, fallen + down @ a * self.q[k]
-        E = self.turn(a, k)
-        spun = E.T @ W + a * self.d[k]
-        moved = E.T @ (V + cross(W, x)) - cross(spun, x)
-        return moved, spun, E.T @ down, fallen + down @ x - (E.T @ down) @ x
+        E = self.turn(a, k) if joint.turn else np.eye(3)
+        spun = E.T @ W + a * self.d[k] * joint.turn
+        slid = x + a * self.q[k] * joint.slide
+        moved = E.T @ (V + cross(W, slid) + a * self.d[k] * joint.slide) - cross(spun, x)
+        return moved, spun, E.T @ down, fallen + down @ slid - (E.T @ down) @ x
 
     def by(self, p: Any, k: int) -> Any:
         """Return the derivative of a polynomial by q_k."""

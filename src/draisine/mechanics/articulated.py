@@ -35,10 +35,9 @@ def accelerations(tree: Tree, geo: Geometry, needed: Wrenches, force: Array) -> 
             out[6 + rotor.joint] = lag / rotor.inertia
         if j == 0:
             break
-        axis = 2 if link.slides else 5
-        U = I[j][:, axis]
-        inverse = 1.0 / U[axis]
-        u = force[6 + link.joint] - needed.joint[link.joint] - p[j][axis]
+        U = link.slide * I[j][:, 2] + link.turn * I[j][:, 5]
+        inverse = 1.0 / _along(link, U)
+        u = force[6 + link.joint] - needed.joint[link.joint] - _along(link, p[j])
         steps[j] = (U, inverse, u)
         I_left = I[j] - np.outer(U * inverse, U)
         p_left = p[j] + U * (inverse * u)
@@ -57,13 +56,17 @@ def accelerations(tree: Tree, geo: Geometry, needed: Wrenches, force: Array) -> 
             came = np.concatenate([E.T @ (up[:3] + cross(up[3:], geo.p[j])), E.T @ up[3:]])
             U, inverse, u = steps[j]
             rise = (u - U @ came) * inverse
-            axis = 2 if link.slides else 5
-            came[axis] = came[axis] + rise
+            came[2], came[5] = came[2] + link.slide * rise, came[5] + link.turn * rise
             out[6 + link.joint] = rise
             a[j] = came
         for rotor in link.rotors:
             out[6 + rotor.joint] = out[6 + rotor.joint] - rotor.axis @ a[j][3:]
     return array(out)[[*twist, *range(6, len(out))]]
+
+
+def _along(link: Link, wrench: Array) -> Scalar:
+    """Return the part of a wrench that does work on the link's joint."""
+    return link.slide * wrench[2] + link.turn * wrench[5]
 
 
 def _inertia(link: Link) -> Array:

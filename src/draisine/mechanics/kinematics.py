@@ -35,10 +35,7 @@ def geometry(tree: Tree, r: Array) -> Geometry:
     out = Geometry(r, [base.K], [base.p], [np.eye(3)], [np.zeros(3)], [Z])
     for link in tree.links[1:]:
         i, x = link.parent, r[link.joint]
-        if link.slides:
-            E, p = link.K, link.p + link.K @ (Z * x)
-        else:
-            E, p = link.K @ rot_z(x), link.p
+        E, p = link.K @ rot_z(link.turn * x), link.p + link.K @ (Z * (link.slide * x))
         out.E.append(E)
         out.p.append(p)
         out.R0.append(out.R0[i] @ E)
@@ -69,15 +66,13 @@ def velocities(
     out = Velocities(V, rdot, [W], [V - cross(W, ref)], [zero], [zero])
     for j, link in enumerate(tree.links[1:], start=1):
         i, rate, E = link.parent, rdot[link.joint], geo.E[j]
-        spin = Z * (0.0 if link.slides else 1.0) * rate
-        slide = Z * (1.0 if link.slides else 0.0) * rate
-        out.W.append(E.T @ out.W[i] + spin)
-        out.V_link.append(E.T @ (out.V_link[i] + cross(out.W[i], geo.p[j])) + slide)
+        spin, slide = link.turn * rate, link.slide * rate
+        out.W.append(E.T @ out.W[i] + Z * spin)
+        out.V_link.append(E.T @ (out.V_link[i] + cross(out.W[i], geo.p[j])) + Z * slide)
         arm = geo.o0[j] - geo.o0[i]
         z0 = geo.z0[j]
-        out.w0.append(out.w0[i] if link.slides else out.w0[i] + z0 * rate)
-        moved = out.o0dot[i] + cross(out.w0[i], arm)
-        out.o0dot.append(moved + z0 * rate if link.slides else moved)
+        out.w0.append(out.w0[i] + z0 * spin)
+        out.o0dot.append(out.o0dot[i] + cross(out.w0[i], arm) + z0 * slide)
     return out
 
 
@@ -114,7 +109,7 @@ def point_matrix(tree: Tree, geo: Geometry, at: Point, ref: Array) -> Array:
     P[:, 3:6] = -hat(at.c - ref)
     for k in tree.path(at.link):
         link, z0 = tree.links[k], geo.z0[k]
-        P[:, 6 + link.joint] = z0 if link.slides else cross(z0, at.c - geo.o0[k])
+        P[:, 6 + link.joint] = link.slide * z0 + link.turn * cross(z0, at.c - geo.o0[k])
     if at.rotor is not None:
         P[:, 6 + at.rotor.joint] = at.t
     return array(P)
@@ -134,11 +129,8 @@ def point_drift(
         link, z0 = tree.links[k], geo.z0[k]
         rate: Scalar = vel.rdot[link.joint]
         z0dot = cross(vel.w0[link.parent], z0)
-        if link.slides:
-            drift = drift + rate * z0dot
-        else:
-            arm = cross(z0dot, at.c - geo.o0[k]) + cross(z0, cdot - vel.o0dot[k])
-            drift = drift + rate * arm
+        arm = cross(z0dot, at.c - geo.o0[k]) + cross(z0, cdot - vel.o0dot[k])
+        drift = drift + rate * (link.slide * z0dot + link.turn * arm)
     if at.rotor is not None and at.t is not None:
         spun = cross(w0, at.t) + R0 @ cross(at.rotor.axis, rhodot)
         drift = drift + vel.rdot[at.rotor.joint] * spun

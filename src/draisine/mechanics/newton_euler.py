@@ -49,12 +49,9 @@ def wrenches(
         i, E = link.parent, geo.E[j]
         rate, rise = vel.rdot[link.joint], rddot[link.joint]
         W_in = E.T @ vel.W[i]
-        acc = E.T @ (a[i] + B[i] @ geo.p[j])
-        al = E.T @ alphas[i]
-        if link.slides:
-            acc = acc + Z * rise + 2 * rate * cross(W_in, Z)
-        else:
-            al = al + Z * rise + rate * cross(W_in, Z)
+        turned, slid = Z * rise + rate * cross(W_in, Z), Z * rise + 2 * rate * cross(W_in, Z)
+        acc = E.T @ (a[i] + B[i] @ geo.p[j]) + link.slide * slid
+        al = E.T @ alphas[i] + link.turn * turned
         a.append(acc)
         alphas.append(al)
         falls.append(E.T @ falls[i])
@@ -85,7 +82,8 @@ def gather(tree: Tree, geo: Geometry, needed: Wrenches, ref: Array) -> Array:
     out[6:] = needed.joint
     for j in reversed(range(1, len(tree.links))):
         link = tree.links[j]
-        out[6 + link.joint] = out[6 + link.joint] + (force[j] if link.slides else moment[j])[2]
+        along = link.slide * force[j][2] + link.turn * moment[j][2]
+        out[6 + link.joint] = out[6 + link.joint] + along
         E, i = geo.E[j], link.parent
         pushed = E @ force[j]
         force[i] = force[i] + pushed
@@ -161,7 +159,7 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
         k = link.joint
         columns[j][k] = _column(link, mass[j], S[j], G[j], added[j])
         for other, (force, moment) in columns[j].items():
-            value = (force if link.slides else moment)[2]
+            value = link.slide * force[2] + link.turn * moment[2]
             M[6 + k, 6 + other] = value
             M[6 + other, 6 + k] = value
         i, E, p = link.parent, geo.E[j], geo.p[j]
@@ -199,12 +197,10 @@ def _column(
     link: Link, mass: Scalar, S: Array, G: Array, added: Array | None
 ) -> tuple[Array, Array]:
     """Return force and moment (at the link's origin) per unit acceleration of the link's joint."""
-    if link.slides:
-        force, moment = mass * Z, cross(S, Z)
-    else:
-        force = cross(Z, S)
-        moment = array([-G[0, 2], -G[1, 2], G[0, 0] + G[1, 1]])
+    force = link.slide * mass * Z + link.turn * cross(Z, S)
+    spread = array([-G[0, 2], -G[1, 2], G[0, 0] + G[1, 1]])
+    moment = link.slide * cross(S, Z) + link.turn * spread
     if added is not None:
-        extra = added[:, 2 if link.slides else 5]
+        extra = link.slide * added[:, 2] + link.turn * added[:, 5]
         force, moment = force + extra[:3], moment + extra[3:]
     return force, moment

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from draisine.algebra.lie import Ad, Pose, cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, norm, vanishes
-from draisine.model import Body, Model, Prismatic, Revolute, Wheel
+from draisine.model import Body, Model, Wheel
 
 Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
 Z = np.array([0.0, 0.0, 1.0])
@@ -37,13 +37,15 @@ class Link:
     """One moving frame of the tree.
 
     `K, p` place it in its parent at r = 0; `R, o` place it in the drawing. `S` and `G` are the
-    first and second moments of mass about its origin, `G = int x x' dm`.
+    first and second moments of mass about its origin, `G = int x x' dm`. `turn` and `slide` are its
+    joint's, per unit of r.
     """
 
     name: str
     parent: int
     joint: int
-    slides: bool
+    turn: float
+    slide: Scalar
     K: Array
     p: Array
     R: Array
@@ -90,7 +92,8 @@ def foldable(model: Model, body: Body) -> bool:
     """
     joint = next((j for j in model.joints if j.child == body.name), None)
     if (
-        not isinstance(joint, Revolute)
+        joint is None
+        or not vanishes([joint.turn - 1.0, joint.slide])
         or body.added is not None
         or body.drag is not None
         or any(j.parent == body.name for j in model.joints)
@@ -186,7 +189,8 @@ def assemble(
                 name=name,
                 parent=parent,
                 joint=-1 if own is None else own[0],
-                slides=own is not None and isinstance(own[1], Prismatic),
+                turn=0.0 if own is None else own[1].turn,
+                slide=0.0 if own is None else own[1].slide,
                 K=K,
                 p=p,
                 R=R,

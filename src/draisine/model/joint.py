@@ -14,11 +14,12 @@ JointMotion = Callable[[Scalar], tuple[Scalar, Scalar, Scalar]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Joint:
-    """What every joint has: two bodies, an axis, a spring, a damper, or a motion r(t) that is
-    prescribed.
+    """A screw between two bodies, with a spring, a damper, or a motion r(t) that is prescribed.
 
-    The coordinate r is zero in the drawing and grows along the axis. A torque (or force) input of
-    the joint's name acts on the child along the axis; `spring` and `damper` add `-spring (r - rest)
+    The coordinate r is zero in the drawing: the child turns by `turn r` about the axis through the
+    point `through` and slides by `slide r` along it. A hinge only turns, a slide only slides, a
+    screw of pitch h (m per revolution) has the slide h / (2 pi). A torque (or force) input of the
+    joint's name does work on r; `spring` and `damper` add `-spring (r - rest)
     - damper rdot`. `law` returns (r, rdot, rddot) at time t; such a joint follows it whatever
     torque that needs.
     """
@@ -32,6 +33,8 @@ class Joint:
     damper: Scalar = 0.0
     rest: Scalar = 0.0
     law: JointMotion | None = None
+    turn: float = field(default=1.0, kw_only=True)
+    slide: Scalar = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         where = f"joint {self.name!r}"
@@ -39,18 +42,39 @@ class Joint:
         object.__setattr__(self, "through", vector(self.through, f"{where}, through"))
         if self.axis.dtype != object and not np.any(self.axis):
             raise ModelError(f"{where}: the axis is zero; give it a direction.")
-        for what, value in (("spring", self.spring), ("damper", self.damper), ("rest", self.rest)):
+        for what in ("spring", "damper", "rest", "slide"):
+            value = getattr(self, what)
             if isinstance(value, (int, float)) and not np.isfinite(value):
                 raise ModelError(f"{where}: {what} {value} is not a number.")
+        if self.turn not in (0.0, 1.0):
+            raise ModelError(
+                f"{where}: turn {self.turn}; take 1 where r is an angle, 0 where it is a length."
+            )
+        if not self.turn and isinstance(self.slide, (int, float)) and self.slide == 0:
+            raise ModelError(f"{where}: it neither turns nor slides; give it a slide.")
+
+    @property
+    def unit(self) -> str:
+        """The unit of r: an angle where the joint turns, else a length."""
+        return "rad" if self.turn else "m"
+
+    @property
+    def effort(self) -> str:
+        """The unit of the input that does work on r."""
+        return "N m" if self.turn else "N"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Revolute(Joint):
     """A hinge about an axis through a point; r is an angle."""
 
-    __slots__ = ()
+    turn: float = field(default=1.0, init=False)
+    slide: Scalar = field(default=0.0, init=False)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
 class Prismatic(Joint):
     """A slide along an axis; r is a length."""
 
-    __slots__ = ()
+    turn: float = field(default=0.0, init=False)
+    slide: Scalar = field(default=1.0, init=False)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.errors import DataError, DraisineError
-from draisine.model import TWIST, Joint, Model, Prismatic, Wheel
+from draisine.model import TWIST, Joint, Model, Wheel
 from draisine.model.motion import motion_of
 from draisine.system.system import System, compile
 
@@ -126,25 +126,23 @@ class Bodies:
         axis = axis / np.linalg.norm(axis)
         through = np.asarray(joint.through, float)
         a = parent.R @ axis
-        if isinstance(joint, Prismatic):
-            moved = r[:, None] * a
-            turning = np.cross(parent.w, a)
-            v = parent.velocity(np.zeros(3)) + np.cross(parent.w, moved) + rate[:, None] * a
-            acc = parent.a + np.cross(parent.dw, moved)
-            acc = acc + np.cross(parent.w, np.cross(parent.w, moved))
-            acc = acc + 2 * rate[:, None] * turning + growth[:, None] * a
-            return BodyMotion(parent.R, parent.p + moved, v, parent.w, acc, parent.dw)
-        turn = _about(axis, r)
-        R = parent.R @ turn
-        w = parent.w + rate[:, None] * a
-        dw = parent.dw + growth[:, None] * a + np.cross(parent.w, a) * rate[:, None]
-        d = -(R @ through)
+        turn, slide = joint.turn, float(joint.slide)
+        R = parent.R @ _about(axis, turn * r)
+        spun, grown = (turn * rate)[:, None] * a, (turn * growth)[:, None] * a
+        w = parent.w + spun
+        dw = parent.dw + grown + np.cross(parent.w, spun)
+        d, slid = -(R @ through), (slide * r)[:, None] * a
+        v = parent.velocity(through) + np.cross(parent.w, slid) + (slide * rate)[:, None] * a
+        acc = parent.acceleration(through) + np.cross(parent.dw, slid)
+        acc = acc + np.cross(parent.w, np.cross(parent.w, slid))
+        acc = acc + (2 * slide * rate)[:, None] * np.cross(parent.w, a)
+        acc = acc + (slide * growth)[:, None] * a
         return BodyMotion(
             R,
-            parent.position(through) + d,
-            parent.velocity(through) + np.cross(w, d),
+            parent.position(through) + slid + d,
+            v + np.cross(w, d),
             w,
-            parent.acceleration(through) + np.cross(dw, d) + np.cross(w, np.cross(w, d)),
+            acc + np.cross(dw, d) + np.cross(w, np.cross(w, d)),
             dw,
         )
 

@@ -281,14 +281,13 @@ def unit_of(text: str, model: Model) -> str:
     units |= {"time": "s", "position": "m", "gap": "m", "contact_point": "m"}
     units |= dict.fromkeys(("kinetic_energy", "potential_energy", "energy"), "J")
     units |= dict.fromkeys(("contact_force", "contact_force_world", "contact_force_base"), "N")
-    sliding = {j.name for j in model.joints if type(j).__name__ == "Prismatic"}
+    efforts = {joint.name: joint.effort for joint in model.joints}
     for joint in model.joints:
-        unit = "m" if joint.name in sliding else "rad"
-        units |= {joint.name: unit, f"{joint.name}_rate": f"{unit}/s"}
-        units |= {f"{joint.name}_acceleration": f"{unit}/s2"}
+        units |= {joint.name: joint.unit, f"{joint.name}_rate": f"{joint.unit}/s"}
+        units |= {f"{joint.name}_acceleration": f"{joint.unit}/s2"}
     units |= {n: "m/s" if n[0] == "V" else "rad/s" for n in model.speeds if len(n) == 2}
     if name == "inputs":
-        return "N" if labels[0] in sliding or "." in labels[0] else "N m"
+        return efforts.get(labels[0], "N")
     return units.get(name, "")
 
 

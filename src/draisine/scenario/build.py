@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, get_args, get_type_hints
 
 from draisine.control import SIGNALS, TimeInputs, Together
-from draisine.model import JointMotion, Model, Prismatic
+from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of as joint_law
 from draisine.model.quantity import number
 from draisine.registry import find
@@ -79,7 +79,7 @@ def motion_arguments(vehicle: Callable[..., Model]) -> list[str]:
 def state_units(model: Model) -> dict[str, str]:
     """Return the unit of everything that an initial state can be asked for."""
     units = {"yaw": "rad", "lean": "rad", "pitch": "rad", "x": "m", "y": "m", "z": "m"}
-    units |= {j.name: "m" if isinstance(j, Prismatic) else "rad" for j in model.joints}
+    units |= {j.name: j.unit for j in model.joints}
     units |= {o.name: o.unit for o in model.outputs}
     units |= {f"{name}_rate": f"{unit}/s" for name, unit in units.items()}
     units |= {name: "m/s" if name[0] == "V" else "rad/s" for name in model.speeds if len(name) == 2}

@@ -14,7 +14,7 @@ from pydantic import Field, TypeAdapter, model_validator
 from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, TerrainError, did_you_mean
-from draisine.model import Model, Prismatic, Wheel
+from draisine.model import Model, Wheel
 from draisine.model.quantity import Number, Positive
 from draisine.scenario.part import Limit, ScenarioTable, Text, WorldVector
 from draisine.system.closed_form import State
@@ -326,11 +326,9 @@ def _centre(model: Model, wheel: Wheel, state: State) -> Floats:
         joint = carried[name]
         axis, r = np.asarray(joint.axis, float), float(angles[joint.name])
         axis = axis / np.linalg.norm(axis)
-        if isinstance(joint, Prismatic):
-            x = x + r * axis
-        else:
-            K = hat(axis)
-            through = np.asarray(joint.through, float)
-            x = through + (np.eye(3) + np.sin(r) * K + (1.0 - np.cos(r)) * K @ K) @ (x - through)
+        K, angle = hat(axis), joint.turn * r
+        through = np.asarray(joint.through, float)
+        turned = (np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K) @ (x - through)
+        x = through + turned + float(joint.slide) * r * axis
         name = joint.parent
     return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ x)

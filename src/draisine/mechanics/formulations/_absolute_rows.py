@@ -5,14 +5,14 @@ Bodies are placed in the world one by one; a row is a linear form of their veloc
 convective term that its rate needs. All of it runs over any scalar.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from draisine.algebra.lie import ad, cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, atan2, norm
 from draisine.mechanics.constraints import Mode
-from draisine.model import Blade, Body, Contact, Joint, Model, Pin, Prismatic
+from draisine.model import Blade, Body, Contact, Joint, Model, Pin
 
 UP = np.array([0.0, 0.0, 1.0])
 AXES = np.eye(3)
@@ -61,23 +61,18 @@ class Row:
     size: Scalar = 1.0
 
 
-def coincidence(
-    label: str, i: int, j: int, bodies: list[Placed], point: Array, n: Array, turns: bool
-) -> Row:
-    """Return the row of `n . (A_j - A_i)`, A being the same point of the drawing on both bodies.
-
-    The direction n is fixed in the world, or turns with body i.
+def coincidence(label: str, i: int, j: int, bodies: list[Placed], point: Array, n: Array) -> Row:
+    """Return the row of `n . (A_j - A_i)`, A being the same point of the drawing on both bodies and
+    n a direction that turns with body i.
     """
     first, second = bodies[i], bodies[j]
     r1, r2 = first.arm(point), second.arm(point)
     s = second.x + r2 - first.x - r1
     spun1, spun2 = first.turning(r1), second.turning(r2)
     g = n @ (second.turning(spun2) - first.turning(spun1))
-    if turns:
-        ndot = first.turning(n)
-        g = g + 2.0 * (ndot @ (second.v + spun2 - first.v - spun1)) + first.turning(ndot) @ s
-        r1 = r1 + s
-    return Row(label, {i: (-n, -cross(r1, n)), j: (n, cross(r2, n))}, g, n @ s)
+    ndot = first.turning(n)
+    g = g + 2.0 * (ndot @ (second.v + spun2 - first.v - spun1)) + first.turning(ndot) @ s
+    return Row(label, {i: (-n, -cross(r1 + s, n)), j: (n, cross(r2, n))}, g, n @ s)
 
 
 def perpendicular(label: str, i: int, j: int, bodies: list[Placed], u: Array, w: Array) -> Row:
@@ -124,17 +119,49 @@ def across_axis(axis: Array) -> tuple[Array, Array, Array]:
     return a, b, cross(a, b)
 
 
-def joint_coordinate(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
-    """Return the row of a joint's rate; its gap is the joint's coordinate r."""
+def joint_angle(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
+    """Return the row of the rate at which a joint turns; its gap is the angle."""
     a, b, c = across_axis(joint.axis)
     first, second = bodies[i], bodies[j]
-    axis = first.R @ a
-    if isinstance(joint, Prismatic):
-        return coincidence(joint.name, i, j, bodies, joint.through, axis, turns=True)
-    turned = second.R @ b
+    axis, turned = first.R @ a, second.R @ b
     angle = atan2(turned @ (first.R @ c), turned @ (first.R @ b))
     g = first.turning(axis) @ (second.w - first.w)
     return Row(joint.name, {i: (NONE, -axis), j: (NONE, axis)}, g, angle, angle=True)
+
+
+def joint_length(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
+    """Return the row of the rate at which a joint slides; its gap is the length."""
+    axis = bodies[i].R @ (joint.axis / norm(joint.axis))
+    return coincidence(joint.name, i, j, bodies, joint.through, axis)
+
+
+def joint_coordinate(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
+    """Return the row of a joint's rate; its gap is the joint's coordinate r: the length, which
+    knows no whole turns, where the joint slides at all.
+    """
+    if joint.slide == 0.0:
+        return joint_angle(joint, i, j, bodies)
+    return scaled(joint_length(joint, i, j, bodies), 1.0 / joint.slide)
+
+
+def scaled(row: Row, factor: Scalar) -> Row:
+    """Return a row times a number."""
+    assert row.gap is not None
+    parts = {k: (factor * f, factor * m) for k, (f, m) in row.parts.items()}
+    return replace(row, parts=parts, g=factor * row.g, gap=factor * row.gap)
+
+
+def screw_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
+    """Return the row that ties a joint's angle to its length: no length without slide, else an
+    angle of `turn / slide` times the length.
+    """
+    length = joint_length(joint, i, j, bodies)
+    if joint.slide == 0.0:
+        return length
+    angle, back = joint_angle(joint, i, j, bodies), scaled(length, -joint.turn / joint.slide)
+    assert angle.gap is not None and back.gap is not None
+    parts = {k: (back.parts[k][0], angle.parts[k][1] + back.parts[k][1]) for k in (i, j)}
+    return Row(joint.name, parts, angle.g + back.g, angle.gap + back.gap, angle=True)
 
 
 def joint_rows(joint: Joint, i: int, j: int, bodies: list[Placed], t: Scalar) -> list[Row]:
@@ -146,15 +173,10 @@ def joint_rows(joint: Joint, i: int, j: int, bodies: list[Placed], t: Scalar) ->
         perpendicular(f"{joint.name}.bend_{k}", i, j, bodies, u, A2)
         for k, u in zip("bc", (B1, C1), strict=True)
     ]
-    if isinstance(joint, Prismatic):
-        rows.append(perpendicular(f"{joint.name}.twist", i, j, bodies, B1, second.R @ c))
-        for k, u in zip("bc", (B1, C1), strict=True):
-            label = f"{joint.name}.point_{k}"
-            rows.append(coincidence(label, i, j, bodies, joint.through, u, turns=True))
-    else:
-        for k, n in zip("xyz", AXES, strict=True):
-            label = f"{joint.name}.point_{k}"
-            rows.append(coincidence(label, i, j, bodies, joint.through, n, turns=False))
+    for k, u in zip("bc", (B1, C1), strict=True):
+        label = f"{joint.name}.point_{k}"
+        rows.append(coincidence(label, i, j, bodies, joint.through, u))
+    rows.append(replace(screw_row(joint, i, j, bodies), label=f"{joint.name}.screw"))
     if joint.law is not None:
         at = joint_coordinate(joint, i, j, bodies)
         r, rate, rate_of_rate = joint.law(t)

@@ -54,7 +54,7 @@ from draisine.mechanics.formulations._plug import (
     interpret,
 )
 from draisine.mechanics.formulations.multiplier import saddle_point
-from draisine.model import Body, Model, Pin, Prismatic, Wheel
+from draisine.model import Body, Model, Pin, Wheel
 
 FORMULATION = "every body with six coordinates, joints as constraints, after Schwab"
 
@@ -272,7 +272,7 @@ class Absolute:
     def _whole_turns(self, r: Floats, near: Floats) -> Floats:
         """Return joint coordinates with the whole turns that bring angles close to given ones."""
         turn = 2.0 * np.pi
-        angles = np.array([not isinstance(j, Prismatic) for j in self.model.joints], bool)
+        angles = np.array([row.angle for row in self.equations.user[6:]], bool)
         return r + turn * np.where(angles, np.round((near - r) / turn), 0.0)
 
     def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
@@ -330,16 +330,13 @@ class Absolute:
             joint = model.joints[k]
             R, p, w, v = frames[joint.parent]
             a = R @ self.units[k]
-            if isinstance(joint, Prismatic):
-                s = a * state.r[k]
-                moved = (R, p + s, w, v + cross(w, s) + a * rates[k])
-            else:
-                X = hat(a)
-                turned = R + (np.sin(state.r[k]) * X + (1.0 - np.cos(state.r[k])) * X @ X) @ R
-                spin = w + a * rates[k]
-                arm, new = R @ joint.through, turned @ joint.through
-                moved = (turned, p + arm - new, spin, v + cross(w, arm) - cross(spin, new))
-            frames[joint.child] = moved
+            X, angle = hat(a), joint.turn * state.r[k]
+            turned = R + (np.sin(angle) * X + (1.0 - np.cos(angle)) * X @ X) @ R
+            spin = w + a * (joint.turn * rates[k])
+            arm = R @ joint.through + a * (joint.slide * state.r[k])
+            new = turned @ joint.through
+            slid = v + cross(w, arm) + a * (joint.slide * rates[k])
+            frames[joint.child] = (turned, p + arm - new, spin, slid - cross(spin, new))
         return [frames[body.name] for body in model.bodies]
 
     def enter(self, state: Configured) -> Coordinates:

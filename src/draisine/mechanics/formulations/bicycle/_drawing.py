@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar, array, atan2, cos, norm, sin, vanishes
 from draisine.errors import ModelError
-from draisine.model import Joint, Model, Revolute, Wheel
+from draisine.model import Joint, Model, Wheel
 
 LEFT = np.array([0.0, 1.0, 0.0])
 
@@ -89,7 +89,7 @@ def _measured(
         hinge = model.joints[hinges[wheel.body]]
         for what, axis in ((f"joint {hinge.name!r}", hinge.axis), (f"{wheel.name!r}", wheel.axle)):
             unit = axis / norm(axis)
-            if not isinstance(hinge, Revolute) or not vanishes([*(unit - LEFT)]):
+            if not vanishes([hinge.turn - 1.0, hinge.slide, *(unit - LEFT)]):
                 raise _no(f"{what}: the axle must be a hinge that points to the left, (0, 1, 0)")
         offset = wheel.centre - hinge.through
         if not vanishes([offset[0], offset[2]]):
@@ -97,7 +97,7 @@ def _measured(
     turning = model.joints[steer]
     up = turning.axis / norm(turning.axis)
     flat = [up[1], front.centre[1] - rear.centre[1], turning.through[1] - rear.centre[1]]
-    if not isinstance(turning, Revolute) or not vanishes(flat):
+    if not vanishes([turning.turn - 1.0, turning.slide, *flat]):
         raise _no(f"joint {turning.name!r} must be a hinge in the plane of the two hubs")
     mu = atan2(-up[0], up[2])
     between = front.centre - rear.centre

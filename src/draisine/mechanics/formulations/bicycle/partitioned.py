@@ -46,7 +46,7 @@ from draisine.mechanics.formulations._plug import (
     interpret,
 )
 from draisine.mechanics.formulations.bicycle._drawing import LEFT, Bicycle, bicycle
-from draisine.model import Model, Prismatic
+from draisine.model import Model
 
 FORMULATION = "Lagrange of the first kind, partitioned, after Escalona and Recuero, for bicycles"
 
@@ -146,12 +146,9 @@ class Symbols:
                 if joint.parent not in out or joint.child in out:
                     continue
                 before, a = out[joint.parent], joint.axis / norm(joint.axis)
-                if isinstance(joint, Prismatic):
-                    out[joint.child] = Frame(before.A, before.o + before.A @ a * r)
-                    continue
-                X = hat(a)
-                A = before.A @ (np.eye(3) + sin(r) * X + (1.0 - cos(r)) * (X @ X))
-                through = before.position(joint.through)
+                X, angle = hat(a), joint.turn * r
+                A = before.A @ (np.eye(3) + sin(angle) * X + (1.0 - cos(angle)) * (X @ X))
+                through = before.position(joint.through) + before.A @ a * (joint.slide * r)
                 out[joint.child] = Frame(A, through - A @ joint.through)
         return hub, out
 

@@ -42,7 +42,7 @@ from draisine.mechanics.formulations._plug import (
     interpret,
 )
 from draisine.mechanics.formulations.bicycle._drawing import LEFT, Bicycle, bicycle, fork_axes
-from draisine.model import Joint, Model, Prismatic
+from draisine.model import Joint, Model
 
 FORMULATION = "the fibre SE(2) x S of the thesis, for bicycles"
 
@@ -133,11 +133,11 @@ def cross_joint(before: CarriedBody, joint: Joint, k: int, r: Scalar, rate: Scal
     """Return the frame beyond a joint."""
     a = joint.axis / norm(joint.axis)
     axis = before.R @ a
-    if isinstance(joint, Prismatic):
-        return slide_frame(before, k, axis, r, rate)
-    turn = np.eye(3) + sin(r) * hat(a) + (1.0 - cos(r)) * (hat(a) @ hat(a))
-    d = before.arm(joint.through)
-    return turn_frame(before, k, axis, d, joint.through, before.R @ turn, rate)
+    slid = slide_frame(before, k, axis * joint.slide, r, rate)
+    angle, X = joint.turn * r, hat(a)
+    turn = np.eye(3) + sin(angle) * X + (1.0 - cos(angle)) * (X @ X)
+    d = slid.arm(joint.through)
+    return turn_frame(slid, k, axis * joint.turn, d, joint.through, slid.R @ turn, rate)
 
 
 def front_angle(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
