@@ -16,4 +16,4 @@ from draisine.view.figures import _linear as linear
 def figure() -> Figure:
     """Return the picture."""
     lean, steer = np.radians(np.linspace(-45, 45, 37)), np.radians(np.linspace(-60, 60, 37))
-    return linear.turning(turning_map(draisine.compile("whipple"), lean, steer)).figure
+    return linear.draw_turning_map(turning_map(draisine.compile("whipple"), lean, steer)).figure

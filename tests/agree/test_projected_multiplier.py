@@ -244,7 +244,7 @@ def test_the_multiplier_of_a_prescribed_joint_is_its_torque(name):
     w = rng.normal(size=len(model.inputs))
     M, F, C, _, c = saddle(machine, state, w, t)
     vdot, lam = multiplier.nullspace(M, F, C, c)
-    driven = constraints.prescribed(model)
+    driven = constraints.prescribed_joints(model)
     first = len(lam) - len(driven)
     base = len(model.twist)
     for at, k in enumerate(driven):

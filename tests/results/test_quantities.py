@@ -11,7 +11,7 @@ from draisine.results.bodies import Bodies, restore_model
 from draisine.results.quantities import (
     DERIVED,
     Question,
-    crossing,
+    first_crossing,
     known_series,
     parse_question,
     series,
@@ -147,11 +147,11 @@ def test_reducers(bodies):
 
 def test_crossings():
     t = np.linspace(0.0, 3.0, 61)
-    assert_allclose(crossing(t, np.cos(t)), np.pi / 2, atol=1e-6)
-    assert_allclose(crossing(t, np.exp(t) - 2.0), np.log(2.0), atol=1e-6)
-    assert crossing(t, t) == 0.0
-    assert np.isnan(crossing(t, t + 1.0))
-    assert_allclose(crossing(t[:3], t[:3] - 0.07), 0.07, atol=1e-12)
+    assert_allclose(first_crossing(t, np.cos(t)), np.pi / 2, atol=1e-6)
+    assert_allclose(first_crossing(t, np.exp(t) - 2.0), np.log(2.0), atol=1e-6)
+    assert first_crossing(t, t) == 0.0
+    assert np.isnan(first_crossing(t, t + 1.0))
+    assert_allclose(first_crossing(t[:3], t[:3] - 0.07), 0.07, atol=1e-12)
 
 
 def test_a_run_without_laws_has_no_control_states(bodies):

@@ -15,7 +15,7 @@ from draisine.experiment.report import event_lines, remarks, summary
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.events import EventQuestion, events_of, parse_event
-from draisine.results.quantities import crossing, parse_question
+from draisine.results.quantities import first_crossing, parse_question
 from draisine.scenario.build import build_state
 from draisine.scenario.library import load
 from draisine.scenario.schema import schema
@@ -281,10 +281,10 @@ def test_wrong_questions_about_events(text, message):
 
 def test_no_curve_is_laid_across_a_jump():
     t = np.array([0.0, 0.1, 0.2, 0.3, 0.3, 0.4, 0.5, 0.6])
-    assert crossing(t, np.where(np.arange(8) < 4, t - 1.0, t + 1.0)) == 0.3
+    assert first_crossing(t, np.where(np.arange(8) < 4, t - 1.0, t + 1.0)) == 0.3
     falling = np.where(np.arange(8) < 4, 1.0, 1.0 - 4.0 * (t - 0.3))
-    assert crossing(t, falling) == pytest.approx(0.55, abs=1e-12)
-    assert crossing(t[:6], falling[:6] - 0.8) == pytest.approx(0.35, abs=1e-12)
+    assert first_crossing(t, falling) == pytest.approx(0.55, abs=1e-12)
+    assert first_crossing(t[:6], falling[:6] - 0.8) == pytest.approx(0.35, abs=1e-12)
 
 
 def test_a_wrong_number_is_found(mine):

@@ -1,1 +1,6 @@
-"""Numbers of every kind, and rotations over them: `scalar`, `trace`, `lie`."""
+"""Numbers of every kind, and rotations over them.
+
+`trace`: expressions that number their values as they are built. `scalar`: one set of functions over
+floats, traced expressions, CasADi, SymPy and mpmath. `lie`: rotations, poses, quaternions and their
+adjoints over any scalar.
+"""

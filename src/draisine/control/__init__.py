@@ -2,6 +2,7 @@
 
 A law is a frozen dataclass: its fields are its numbers, `states` is how many states z of its own it
 has, `breakpoints` are the times at which it may jump. It is traced into the compiled code.
+`_signals`: functions of time. `_together`: several laws as one.
 """
 
 from draisine.control._signals.saturation import check_limit, saturate

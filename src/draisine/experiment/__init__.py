@@ -1,1 +1,5 @@
-"""Experiments as data: scenario files, their runs, and published numbers held against ours."""
+"""The doing: scenarios carried out and held against published numbers.
+
+`run`: a scenario carried out. `kinds`: what each kind does. `check`: ours against theirs. `report`:
+a result in words. `tables`: what commands print. `equations`: equations as source code.
+"""

@@ -1,1 +1,1 @@
-"""Doors to other programs' files and interfaces, one file each."""
+"""Doors to other programs: `bicycleparameters` reads the files of that package."""

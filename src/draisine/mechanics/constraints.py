@@ -195,11 +195,11 @@ def matrix(
         else:
             axes = contact_axes(tree, geo, world, a.contact, a.at)
             rows += [axes[name] @ a.P for name in a.names]
-    rows += [np.eye(n)[6 + k] for k in prescribed(tree.model)]
+    rows += [np.eye(n)[6 + k] for k in prescribed_joints(tree.model)]
     return array([list(row) for row in rows]).reshape(len(rows), n)
 
 
-def prescribed(model: Model) -> list[int]:
+def prescribed_joints(model: Model) -> list[int]:
     """Return the joints whose motion is a law of time."""
     return [k for k, joint in enumerate(model.joints) if joint.law is not None]
 
@@ -209,7 +209,7 @@ def labels(model: Model, mode: Mode) -> list[str]:
     out = []
     for contact, (name, status) in zip(model.contacts, mode, strict=True):
         out += [f"{name}.{row}" for row in contact.rows[status]]
-    return out + [f"{model.joints[k].name}.law" for k in prescribed(model)]
+    return out + [f"{model.joints[k].name}.law" for k in prescribed_joints(model)]
 
 
 def velocity_targets(

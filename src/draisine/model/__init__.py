@@ -1,4 +1,9 @@
-"""What the machine is: frozen data, checked when built."""
+"""What the machine is: frozen data, checked when built.
+
+`body`: mass, mass centre, inertia. `joint`: a screw between two bodies. `motion`: prescribed r(t).
+`contact`: wheels, blades, pins. `force`: pushes at points. `model`: the whole drawing. `quantity`:
+numbers as people write them, "18deg".
+"""
 
 from draisine.model.body import Body, inertia
 from draisine.model.contact import HOLONOMIC, Blade, Contact, Pin, Wheel

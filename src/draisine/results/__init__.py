@@ -1,1 +1,5 @@
-"""What a run left, and questions to it."""
+"""What a run left, and questions to it.
+
+`bodies`: where bodies are. `quantities`: what follows from a dataset. `straight` and `cycle`: what is
+known of straight running and of a limit cycle. `events`: events as records. `store`: files.
+"""

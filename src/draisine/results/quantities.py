@@ -330,7 +330,7 @@ class Question:
         """Return the one number."""
         t, x = bodies.data["time"].values, series(self.series, bodies)
         if self.reducer == "time when":
-            return crossing(t, x - self.level)
+            return first_crossing(t, x - self.level)
         return _REDUCERS[self.reducer](t, x)
 
 
@@ -367,12 +367,12 @@ def parse_question(text: str, model: Model) -> Question | EventQuestion:
     raise ParameterError(f"{text!r} changes in time; ask for 'final {text}' or 'max {text}'.")
 
 
-def crossing(t: Floats, x: Floats) -> float:
+def first_crossing(t: Floats, x: Floats) -> float:
     """Return when x first passes zero, by the cubic through the four samples around; NaN where it
     never does. Times that stand twice are events: there x may jump, and no cubic goes across.
 
     >>> t = np.linspace(0.0, 2.0, 21)
-    >>> crossing(t, t**3 - 0.729)
+    >>> first_crossing(t, t**3 - 0.729)
     0.9
     """
     found = np.nonzero(np.sign(x[1:]) != np.sign(x[0]))[0]

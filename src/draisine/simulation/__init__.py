@@ -1,1 +1,7 @@
-"""Motion in time: integrators in compiled code, runs, and their results as labelled data."""
+"""Motion in time: integrators in compiled code, runs, and their results as labelled data.
+
+`smooth`: runs in one mode. `many`: many of them in SIMD lanes. `python_law`: control laws that
+cannot be traced. `regrip`: machines that change their grips by the clock. `contact`: runs on a
+terrain. `integrators`, `impacts`: one method or model per file. `trajectory`: what a run leaves.
+`compare`: slow independent ways.
+"""

@@ -14,7 +14,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
-from draisine.simulation.contact.resolution import complete
+from draisine.simulation.contact.resolution import resolve_complete
 from draisine.simulation.smooth import simulate
 from draisine.simulation.trajectory import Arc, Event, Trajectory
 from draisine.system.closed_form import State
@@ -70,9 +70,9 @@ def regrip(
     laws = list(range(3 * len(model.contacts), len(free["c"])))
     rows = multiplier.active_rows(model, whole) + (laws if joint == "held" else [])
     M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
-    struck, Lam, _ = complete(M, C, v, free["b"][rows])
+    struck, Lam, _ = resolve_complete(M, C, v, free["b"][rows])
     after = struck.copy()
-    after[[len(model.twist) + k for k in constraints.prescribed(model)]] = free["b"][laws]
+    after[[len(model.twist) + k for k in constraints.prescribed_joints(model)]] = free["b"][laws]
     names = constraints.labels(model, whole)[: len(rows)]
     gain = float(after @ M @ after - v @ M @ v) / 2
     return Regrip(after, struck, dict(zip(names, Lam.tolist(), strict=True)), gain)

@@ -78,7 +78,7 @@ class ClosedForm:
         model, columns = self.system.model, self.columns
         tree, n = assemble(model), len(model.joints)
         switched = multiplier.active_rows(model, self.mode)
-        driven = [6 + k for k in constraints.prescribed(model)]
+        driven = [6 + k for k in constraints.prescribed_joints(model)]
         still, inputs = np.zeros(6 + n), np.zeros(len(model.inputs))
         idle: Floats | None = None
         for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):

@@ -247,7 +247,7 @@ def free(d: Derivation) -> Program:
     speeds = projected.spread(tree, v)
     R = base_rotation(model, s["q"])
     found = multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"], s["t"][0])
-    driven = constraints.prescribed(model)
+    driven = constraints.prescribed_joints(model)
     laws = [law(s["t"][0]) for j in model.joints if (law := j.law) is not None]
     eye = np.eye(6 + len(model.joints))
     C = np.vstack([found.C, *[eye[6 + k : 7 + k] for k in driven]])[:, columns]

@@ -1,4 +1,9 @@
-"""Grounds as numbers: planes, ramps, kerbs, meshes, height fields; the nearest features of a wheel."""
+"""Grounds as numbers, and the nearest features of a wheel.
+
+`feature`: a face, an edge, a vertex. `terrain`: what a ground must answer. `shapes`: planes, ramps,
+kerbs, corners. `mesh`: triangles and height fields. `files`: meshes read. `motions`: how grounds move.
+`assembly`: grounds put together.
+"""
 
 from draisine.terrain.assembly import Joined, move_ground
 from draisine.terrain.feature import Feature, edge, face, vertex

@@ -1,1 +1,5 @@
-"""Pictures of runs, maps and machines: `draw(data, axes)` in one file each returns the axes."""
+"""Pictures of runs, maps and machines.
+
+`style`: colours and labels. `scene`: shapes in space. `figures`: one figure per file. `film`: moving
+pictures. `replay`: a page that replays a run. `save`: files.
+"""

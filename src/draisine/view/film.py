@@ -16,7 +16,7 @@ from draisine.terrain import Terrain
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import Patch, heights, hidden_points
 from draisine.view.scene.scene import Scene, scene
-from draisine.view.style import COLOURS, words
+from draisine.view.style import COLOURS, WIDTHS, words
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -32,8 +32,6 @@ MOST = 2000
 """A film has no more frames than this."""
 
 PIXELS = (640, 360)
-WIDTHS = {"link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "box": 1.6}
-"""How thick parts are drawn, in points at the distance of the machine."""
 
 SHADOW = "#00000026"
 FEW = 40

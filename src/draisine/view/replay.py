@@ -10,10 +10,9 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.terrain import Terrain
-from draisine.view.film import WIDTHS
 from draisine.view.scene.camera import AWAY, AZIMUTH, ZOOM
 from draisine.view.scene.scene import AROUND, Scene, scene
-from draisine.view.style import COLOURS, words
+from draisine.view.style import COLOURS, WIDTHS, words
 
 if TYPE_CHECKING:
     from xarray import Dataset

@@ -25,6 +25,9 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#0
 DASHES = ("-", "--", "-.", (0, (1, 1)), (0, (5, 1, 1, 1)), (0, (3, 1, 1, 1, 1, 1)), "-")
 """Line styles that tell curves apart without colour."""
 
+WIDTHS = {"link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "box": 1.6}
+"""How thick parts are drawn, in points at the distance of the machine."""
+
 GREY = "#666666"
 
 
@@ -93,7 +96,7 @@ def angles_of(model: Model) -> list[str]:
     return [*base, *turning] or [j.name for j in free] or [j.name for j in model.joints]
 
 
-def turning(data: "Dataset", model: Model) -> list[str]:
+def angles_to_draw(data: "Dataset", model: Model) -> list[str]:
     """Return the angles to be drawn of a run: with its events, the pitch too."""
     return [*(["pitch"] if events_of(data) else []), *angles_of(model)]
 

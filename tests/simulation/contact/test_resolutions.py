@@ -48,7 +48,7 @@ def test_complete_and_reduced_resolution_agree_in_every_trial_of_every_impact(mo
     complete, seen = resolution.RESOLUTIONS["complete"], []
 
     def both(M, C, v, wanted):
-        a, b = complete(M, C, v, wanted), resolution.reduced(M, C, v, wanted)
+        a, b = complete(M, C, v, wanted), resolution.resolve_reduced(M, C, v, wanted)
         assert a[2] == b[2]
         momentum = np.abs(M @ v).max()
         assert np.abs(a[0] - b[0]).max() <= TOLERANCE * np.abs(v).max()

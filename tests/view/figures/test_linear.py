@@ -66,7 +66,7 @@ def test_circles_maps_and_sensitivities() -> None:
     assert_allclose(axes.get_lines()[0].get_xdata(), np.degrees(circles["lean"]))
     saved(axes)
     turns = turning_map(BICYCLE, np.linspace(0.02, 0.4, 8), np.linspace(-0.8, -0.02, 9))
-    saved(view.turning(turns, family=circles))
+    saved(view.draw_turning_map(turns, family=circles))
     bars = view.sensitivities(sensitivities(BICYCLE), most=5)
     assert len(bars.patches) == 15
     saved(bars)

@@ -1,1 +1,1 @@
-"""Machines that hang by their grips: the return map, and one cycle measured."""
+"""Machines that hang by their grips: `map`, the return map of a gait, and `stride`, one cycle measured."""

@@ -1,1 +1,1 @@
-"""Ways to write a program out, one file each."""
+"""Ways to write a program out, one file each with a function `emit`."""

@@ -1,1 +1,1 @@
-"""Functions of time: steps, ramps, sines, tables; smooth steps and limits."""
+"""Functions of time: `time_inputs` (steps, ramps, sines, tables), `smooth_step`, and `saturation`."""

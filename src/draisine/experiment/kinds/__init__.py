@@ -1,1 +1,1 @@
-"""One file for each kind of scenario."""
+"""What each kind of scenario does: `linear`, `cycle`, `map`, `sweep`."""

@@ -1,1 +1,1 @@
-"""Tables that commands print."""
+"""Tables that commands print: `circles` that a bicycle runs hands-free, limit `cycles`."""

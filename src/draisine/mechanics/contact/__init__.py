@@ -1,1 +1,4 @@
-"""Where a shape touches: a plane, a face, an edge, a vertex."""
+"""Where a shape touches, one file for each question.
+
+`plane`: a wheel on the level plane. `features`: a wheel on a face, an edge, a vertex.
+"""

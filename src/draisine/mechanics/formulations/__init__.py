@@ -1,1 +1,4 @@
-"""Ways to the same accelerations, one file each."""
+"""Ways to the same accelerations, one file each; the bicycle's own in `bicycle`.
+
+`_plug`: what a formulation takes and gives. `_absolute_rows`: rows of the absolute one.
+"""

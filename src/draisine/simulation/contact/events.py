@@ -18,7 +18,7 @@ from draisine.simulation.contact.active_set import (
     select_contacts,
 )
 from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
-from draisine.simulation.contact.resolution import complete
+from draisine.simulation.contact.resolution import resolve_complete
 from draisine.simulation.contact.step import SLIP, Options
 from draisine.system.mode import Key
 
@@ -273,7 +273,7 @@ class Resolver:
                 rows.append(k.C)
                 wanted.append(k.b + np.array([0.0, *(SLIP * k.way)]))
         v = look.speeds(y)
-        new, _, _ = complete(M, np.vstack(rows), v, np.concatenate(wanted))
+        new, _, _ = resolve_complete(M, np.vstack(rows), v, np.concatenate(wanted))
         out = y.copy()
         out[look.pose : look.pose + look.n] = new
         return out

@@ -12,7 +12,9 @@ from draisine.simulation.contact.active_set import REPEATS, Candidate, saddle, s
 Resolution = Callable[[Floats, Floats, Floats, Floats], tuple[Floats, Floats, bool]]
 
 
-def complete(M: Floats, C: Floats, v: Floats, wanted: Floats) -> tuple[Floats, Floats, bool]:
+def resolve_complete(
+    M: Floats, C: Floats, v: Floats, wanted: Floats
+) -> tuple[Floats, Floats, bool]:
     """Return v after and the impulses of `M (v+ - v-) = C' Lam`, `C v+ = wanted`, (3.17)-(3.24); by
     the saddle-point system, so that massless bodies are allowed.
     """
@@ -20,7 +22,7 @@ def complete(M: Floats, C: Floats, v: Floats, wanted: Floats) -> tuple[Floats, F
     return v + jump, Lam, redundant
 
 
-def reduced(M: Floats, C: Floats, v: Floats, wanted: Floats) -> tuple[Floats, Floats, bool]:
+def resolve_reduced(M: Floats, C: Floats, v: Floats, wanted: Floats) -> tuple[Floats, Floats, bool]:
     """Return v after and the impulses by projection on the kernel H of C, (3.25)-(3.30): `H' M H u =
     H' M (v- - w)`, `v+ = w + H u` with w any speeds that have `C w = wanted`.
     """
@@ -35,7 +37,10 @@ def reduced(M: Floats, C: Floats, v: Floats, wanted: Floats) -> tuple[Floats, Fl
     return after, Lam, rank < len(C)
 
 
-RESOLUTIONS: dict[str, Resolution] = {"complete": complete, "reduced": reduced}
+RESOLUTIONS: dict[str, Resolution] = {
+    "complete": resolve_complete,
+    "reduced": resolve_reduced,
+}
 
 
 def resolver(

@@ -1,4 +1,4 @@
-"""The bicycle: `whipple`, the published forms of its parameters, and the tape measure."""
+"""The bicycle: `whipple`; `_forms`: published forms of its parameters; `_tape_measure`: its own."""
 
 from draisine.vehicles.bicycle._forms import BENCHMARK, THESIS, from_thesis, to_thesis
 from draisine.vehicles.bicycle._tape_measure import from_tape_measure

@@ -1,1 +1,5 @@
-"""Figures, one file each with a function `draw`."""
+"""Figures, one file each with a function `draw(data, axes)` that returns the axes.
+
+`_snapshots`: machines along a path. `_marks`: events on a time axis. `_linear`: figures of straight
+running.
+"""

@@ -254,7 +254,7 @@ def _readable(name: str, values: Floats) -> tuple[Floats, str]:
     return np.degrees(values), "deg"
 
 
-def turning(
+def draw_turning_map(
     turns: TurningMap,
     axes: "Axes | None" = None,
     speeds: Sequence[float] = (0.5, 1, 2, 3, 4, 5, 6, 8),

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from draisine.errors import ParameterError
 from draisine.view.style import (
+    angles_to_draw,
     bodies_of,
     curve,
     displayed_series,
@@ -12,7 +13,6 @@ from draisine.view.style import (
     legend,
     plain,
     rest,
-    turning,
     unit_label,
     words,
 )
@@ -28,7 +28,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     """
     bodies = bodies_of(data)
     if names is None:
-        names = turning(data, bodies.model)
+        names = angles_to_draw(data, bodies.model)
     axes = plain(given_or_new(axes))
     units = []
     for k, name in enumerate(names):

@@ -6,7 +6,7 @@ import numpy as np
 
 from draisine.results.events import events_of
 from draisine.view.figures import energies, histories, profile, top
-from draisine.view.style import bodies_of, curve, legend, plain, turning
+from draisine.view.style import angles_to_draw, bodies_of, curve, legend, plain
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -30,7 +30,7 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     else:
         top.draw(data, axes["top"], every=_every(data), columns=4 if wide else 2)
     model = bodies.model
-    angles = turning(data, model)
+    angles = angles_to_draw(data, model)
     rates = [f"{name}_rate" for name in angles]
     fast = [o.name for o in model.outputs if o.unit == "m/s"] or [
         name for name in model.speeds if name[0] == "V"

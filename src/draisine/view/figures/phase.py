@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from draisine.view.style import (
     COLOURS,
+    angles_to_draw,
     bodies_of,
     curve,
     displayed_series,
@@ -12,7 +13,6 @@ from draisine.view.style import (
     legend,
     plain,
     rest,
-    turning,
     words,
 )
 
@@ -25,7 +25,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     """Return axes with coordinates against their rates; a dot marks the start, a cross the end."""
     bodies = bodies_of(data)
     if names is None:
-        names = turning(data, bodies.model)
+        names = angles_to_draw(data, bodies.model)
     axes = plain(given_or_new(axes, (6.5, 4.5)))
     for k, name in enumerate(names):
         x, unit = displayed_series(name, bodies)

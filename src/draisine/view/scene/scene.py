@@ -17,7 +17,7 @@ from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
 from draisine.view.scene.shapes import Ball, Outline, balls, parts
-from draisine.view.style import COLOURS, displayed_series, turning
+from draisine.view.style import COLOURS, angles_to_draw, displayed_series
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -254,7 +254,7 @@ def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
     model = bodies.model
     fast = [o.name for o in model.outputs if o.unit == "m/s" and o.name != "rear_wheel_speed"]
     found = []
-    for name in [*turning(data, model)[:3], *fast[:2]]:
+    for name in [*angles_to_draw(data, model)[:3], *fast[:2]]:
         values, unit = displayed_series(name, bodies)
         found.append(Reading(name, unit, values))
     return found

@@ -1,0 +1,86 @@
+"""The elimination that gives kernel, particular solutions and multipliers, against linear algebra."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine.errors import SingularityError
+from draisine.mechanics.kernel import eliminate, plan, solve_symmetric
+
+
+def sparse(rng, n, share=0.5):
+    """Return a random matrix with structural zeros that is far from singular."""
+    A = np.where(rng.random((n, n)) < share, rng.normal(size=(n, n)), 0.0)
+    return A + np.diag(2.0 + rng.random(n))[rng.permutation(n)]
+
+
+def pivots_of(A):
+    return plan(A, A != 0, np.zeros(A.shape))
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("n", [1, 3, 7])
+def test_solutions_of_a_system_and_of_its_transpose(seed, n):
+    rng = np.random.default_rng(seed)
+    A, b = sparse(rng, n), rng.normal(size=n)
+    solver = eliminate(A, pivots_of(A))
+    scale = 1e-14 * np.linalg.cond(A)
+    assert_allclose(solver.solve(b), np.linalg.solve(A, b), rtol=0, atol=scale)
+    assert_allclose(solver.solve_transposed(b), np.linalg.solve(A.T, b), rtol=0, atol=scale)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_unit_rows_beside_the_constraints_give_their_kernel(seed):
+    """With S v = u beside C v = 0, the columns of H span the kernel of C and S H = 1."""
+    rng = np.random.default_rng(seed)
+    C = rng.normal(size=(3, 7))
+    S = np.eye(7)[3:]
+    A = np.vstack([C, S])
+    solver = eliminate(A, pivots_of(A))
+    H = np.column_stack([solver.solve([0.0] * 3 + list(e)) for e in np.eye(4)])
+    assert_allclose(C @ H, 0.0, atol=1e-13 * np.linalg.cond(A))
+    assert_allclose(S @ H, np.eye(4), rtol=0, atol=1e-13 * np.linalg.cond(A))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_pivots_are_not_small_beside_what_they_divide(seed):
+    """Each pivot is at least half of the largest entry left in its row and column."""
+    A = sparse(np.random.default_rng(seed), 6)
+    left = A.copy()
+    rows, columns = set(range(6)), set(range(6))
+    for i, j in pivots_of(A):
+        largest = max(
+            *(abs(left[i, k]) for k in columns),
+            *(abs(left[k, j]) for k in rows),
+        )
+        assert abs(left[i, j]) >= 0.5 * largest
+        rows.remove(i)
+        columns.remove(j)
+        for k in rows:
+            left[k] -= left[k, j] / left[i, j] * left[i]
+
+
+def test_a_singular_matrix_has_fewer_pivots_than_rows():
+    A = np.array([[1.0, 2.0, 0.0], [2.0, 4.0, 0.0], [0.0, 1.0, 1.0]])
+    assert len(pivots_of(A)) == np.linalg.matrix_rank(A) == 2
+
+
+def test_the_cheapest_of_equal_pivots_comes_first():
+    A = np.array([[1.0, 1.0], [1.0, -1.0]])
+    cost = np.array([[2.0, 2.0], [2.0, 0.0]])
+    assert plan(A, A != 0, cost)[0] == (1, 1)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_symmetric_systems(seed):
+    rng = np.random.default_rng(seed)
+    L = sparse(rng, 5)
+    A, b = L @ L.T + np.eye(5), rng.normal(size=5)
+    expected = np.linalg.solve(A, b)
+    scale = 1e-14 * np.linalg.cond(A) * np.abs(expected).max()
+    assert_allclose(solve_symmetric(A, b), expected, rtol=0, atol=scale)
+
+
+def test_a_freedom_without_inertia_is_named():
+    with pytest.raises(SingularityError, match="no inertia"):
+        solve_symmetric(np.array([[1.0, 0.0], [0.0, 0.0]]), np.ones(2))

@@ -1,0 +1,105 @@
+"""A drawing is checked when it is built: each mistake names the thing and the way out."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine.errors import ModelError
+from draisine.model import Blade, Body, Force, Model, Output, Revolute, Wheel, inertia
+
+UNIT = inertia(1.0, 1.0, 1.0)
+
+
+def body(name, **more):
+    return Body(name, **({"mass": 1.0, "com": (0.0, 0.0, 0.0), "inertia": UNIT} | more))
+
+
+def hinge(name, parent, child):
+    return Revolute(name, parent, child, axis=(0.0, 1.0, 0.0), through=(0.0, 0.0, 0.0))
+
+
+FRAME, WHEEL = body("frame"), body("wheel")
+AXLE = hinge("axle", "frame", "wheel")
+
+
+@pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ({"bodies": []}, "at least one body"),
+        ({"bodies": [FRAME, body("frame")]}, "'frame' is there twice"),
+        ({"bodies": [FRAME, WHEEL]}, "'wheel' hangs on no joint"),
+        ({"bodies": [FRAME, WHEEL], "joints": [hinge("axle", "frame", "wheels")]}, "wheel"),
+        ({"bodies": [FRAME, WHEEL], "joints": [AXLE, hinge("b", "frame", "wheel")]}, "two parents"),
+        ({"bodies": [FRAME, WHEEL], "joints": [hinge("axle", "wheel", "frame")]}, "is the base"),
+        ({"bodies": [FRAME], "base": "SE3"}, "SE(3)"),
+        ({"bodies": [FRAME], "forces": [Force("push", "frme", (0, 0, 0))]}, "frame"),
+        ({"bodies": [FRAME], "outputs": [Output("yaw", lambda r: 0.0)]}, "take another"),
+    ],
+)
+def test_a_mistake_in_a_drawing_is_told(parts, words):
+    with pytest.raises(ModelError) as caught:
+        Model(**parts)
+    assert words in str(caught.value)
+
+
+def test_a_cycle_of_joints_is_told():
+    others = [body("a"), body("b")]
+    with pytest.raises(ModelError, match="cycle through bodies"):
+        Model([FRAME, *others], [hinge("one", "a", "b"), hinge("two", "b", "a")])
+
+
+@pytest.mark.parametrize(
+    ("base", "speeds"),
+    [
+        ("SE(3)", ["Vx", "Vy", "Vz", "Wx", "Wy", "Wz"]),
+        ("SE(2)", ["Vx", "Vy", "Wz"]),
+        ("SO(3)", ["Wx", "Wy", "Wz"]),
+        ("translations", ["Vx", "Vy", "Vz"]),
+        ("fixed", []),
+    ],
+)
+def test_speeds_are_those_of_the_group_then_of_the_joints(base, speeds):
+    model = Model([FRAME, WHEEL], [AXLE], base=base)
+    assert list(model.speeds) == [*speeds, "axle_rate"]
+
+
+def test_inputs_are_torques_of_joints_then_components_of_forces():
+    model = Model([FRAME, WHEEL], [AXLE], forces=[Force("push", "frame", (0, 0, 1))])
+    assert list(model.inputs) == ["axle", "push.x", "push.y", "push.z"]
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_of_a_body_are_finite(bad):
+    with pytest.raises(ModelError, match="frame"):
+        body("frame", mass=bad)
+
+
+def test_an_inertia_that_no_mass_can_have_is_refused():
+    """The largest principal moment is at most the sum of the two others."""
+    with pytest.raises(ModelError, match="frame"):
+        body("frame", inertia=inertia(1.0, 1.0, 2.1))
+    body("frame", inertia=inertia(1.0, 1.0, 2.0))  # a flat body: just possible
+
+
+def test_inertia_is_a_symmetric_tensor():
+    found = inertia(1.0, 2.0, 2.5, xz=0.3)
+    assert_allclose(found, np.array(found).T)
+    assert found[0, 2] == 0.3
+
+
+def test_a_wheel_has_a_positive_radius_and_an_axle():
+    with pytest.raises(ModelError, match="rear"):
+        Wheel("rear", "frame", centre=(0, 0, 0), axle=(0, 0, 0), radius=0.3)
+    with pytest.raises(ModelError, match="rear"):
+        Wheel("rear", "frame", centre=(0, 0, 0), axle=(0, 1, 0), radius=-0.3)
+
+
+def test_a_drawing_cannot_change():
+    model = Model([FRAME])
+    with pytest.raises(AttributeError):
+        model.base = "SE(2)"
+
+
+def test_a_contact_names_its_body():
+    with pytest.raises(ModelError, match="frame"):
+        Model([FRAME], contacts=[Blade("edge", "fram", point=(0, 0, 0), heading=(1, 0, 0))])
