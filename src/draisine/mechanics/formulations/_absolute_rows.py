@@ -141,10 +141,10 @@ def joint_coordinate(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
     """
     if joint.slide == 0.0:
         return joint_angle(joint, i, j, bodies)
-    return scaled(joint_length(joint, i, j, bodies), 1.0 / joint.slide)
+    return scale_row(joint_length(joint, i, j, bodies), 1.0 / joint.slide)
 
 
-def scaled(row: Row, factor: Scalar) -> Row:
+def scale_row(row: Row, factor: Scalar) -> Row:
     """Return a row times a number."""
     assert row.gap is not None
     parts = {k: (factor * f, factor * m) for k, (f, m) in row.parts.items()}
@@ -158,7 +158,7 @@ def screw_row(joint: Joint, i: int, j: int, bodies: list[Placed]) -> Row:
     length = joint_length(joint, i, j, bodies)
     if joint.slide == 0.0:
         return length
-    angle, back = joint_angle(joint, i, j, bodies), scaled(length, -joint.turn / joint.slide)
+    angle, back = joint_angle(joint, i, j, bodies), scale_row(length, -joint.turn / joint.slide)
     assert angle.gap is not None and back.gap is not None
     parts = {k: (back.parts[k][0], angle.parts[k][1] + back.parts[k][1]) for k in (i, j)}
     return Row(joint.name, parts, angle.g + back.g, angle.gap + back.gap, angle=True)
