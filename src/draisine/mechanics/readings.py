@@ -40,6 +40,13 @@ class Readings:
             raise ModelError(f"no joint {name!r}. {did_you_mean(name, names)}")
         return names.index(name)
 
+    def output(self, name: str) -> Scalar:
+        """Return an output of the model."""
+        named = {o.name: o for o in self.tree.model.outputs}
+        if name not in named:
+            raise ModelError(f"no output {name!r}. {did_you_mean(name, named)}")
+        return named[name].value(self)
+
     @property
     def rotation(self) -> Array:
         """The rotation from the drawing's (base body's) axes to the world's."""
@@ -59,6 +66,11 @@ class Readings:
     def lean(self) -> Scalar:
         """Lean, positive to the right."""
         return yaw_lean_pitch(self.rotation)[1]
+
+    @property
+    def lean_rate(self) -> Scalar:
+        """The rate of the lean, positive to the right."""
+        return self.heading @ (self.rotation @ self.angular_velocity)
 
     @property
     def pitch(self) -> Scalar:

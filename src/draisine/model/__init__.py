@@ -8,7 +8,7 @@ numbers as people write them, "18deg".
 from draisine.model.body import Body, inertia
 from draisine.model.contact import HOLONOMIC, Blade, Contact, Pin, Wheel
 from draisine.model.force import Force
-from draisine.model.joint import Joint, JointMotion, Prismatic, Revolute
+from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
 from draisine.model.model import GROUPS, TWIST, Model, Output
 
 __all__ = [
@@ -19,6 +19,7 @@ __all__ = [
     "Body",
     "Contact",
     "Force",
+    "Guide",
     "Joint",
     "JointMotion",
     "Model",

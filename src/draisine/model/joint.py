@@ -65,6 +65,17 @@ class Joint:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Guide:
+    """What a control law gives a joint in place of a torque: the acceleration that it shall have, by
+    whatever torque that needs. Where `active` is zero, `torque` acts instead.
+    """
+
+    acceleration: Scalar
+    active: Scalar = True
+    torque: Scalar = 0.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Revolute(Joint):
     """A hinge about an axis through a point; r is an angle."""
 

@@ -3,6 +3,7 @@ wheel on each kind of feature.
 """
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from draisine.algebra.lie import quaternion_rate
 from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.algebra.trace import Expr, Graph, evaluate, tangent
 from draisine.codegen.program import Program, trace_program
-from draisine.errors import ModelError, did_you_mean
+from draisine.errors import ModelError
 from draisine.mechanics import constraints, energy
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.contact.features import meet, place
@@ -21,7 +22,13 @@ from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.model import Model, Wheel
-from draisine.system.derivation import Law, UntraceableLawError, base_rotation
+from draisine.system.derivation import (
+    Commanded,
+    Law,
+    UntraceableLawError,
+    base_rotation,
+    command,
+)
 
 ObstacleMotion = Callable[[Scalar], tuple[Array, Array]]
 """The prescribed motion of an obstacle: from time to its rotation and position, over any scalar."""
@@ -115,25 +122,23 @@ class TerrainDerivation:
         rates = zip("qpr", self._flow(), strict=True)
         return {f"{name}[{k}]": x for name, xs in rates for k, x in enumerate(xs)}
 
-    def _inputs(self) -> tuple[Array, Array]:
-        """Return all inputs (given ones plus those of the law) and the rates of the law's states."""
-        total = self.symbols["w"]
-        if self.law is None:
-            return total, array([])
+    @cached_property
+    def driven(self) -> Commanded:
+        """What the given inputs and the law do; on a terrain a guide is always active."""
         try:
-            given, rates = self.law(self._view(), self.symbols["z"])
-        except (TypeError, AttributeError, ValueError) as error:
+            found = command(self.law, self._view(), self.symbols["z"], self.symbols["w"])
+        except UntraceableLawError as error:
             raise UntraceableLawError(
                 f"on a terrain control laws must be traceable, and this one is not: {error}. Write it "
                 "over any scalar: where, sin, sqrt of draisine.algebra.scalar instead of if, float and math."
             ) from error
-        names = list(self.model.inputs)
-        extra: list[Scalar] = [0.0] * len(names)
-        for name, value in given.items():
-            if name not in names:
-                raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
-            extra[names.index(name)] = value
-        return total + array(extra), array(list(rates))
+        for k, guide in found.guides.items():
+            if guide.active is not True:
+                raise ModelError(
+                    f"law: it guides joint {self.model.joints[k].name!r} at times; on a terrain a "
+                    "joint is guided always or never."
+                )
+        return found
 
     def _view(self) -> Readings:
         return Readings(
@@ -152,32 +157,32 @@ class TerrainDerivation:
         rates of z, and what prescribed joints are held to.
         """
         zero = np.zeros(3)
-        inputs, zdot = self._inputs()
         still = array([0.0] * len(self.speeds))
         gravity = self.R.T @ self.model.gravity
         F = inverse_dynamics(self.tree, self.geo, self.vel, still, zero, zero, gravity)
-        F = F - generalised(self.tree, self.geo, self.world, inputs, zero)
+        F = F - generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
         M = mass_matrix(self.tree, self.geo, zero)
         t = self.symbols["t"][0]
-        laws = [law(t) for joint in self.model.joints if (law := joint.law) is not None]
+        held = {k: law(t)[2] for k, joint in enumerate(self.model.joints) if (law := joint.law)}
+        held |= {k: guide.acceleration for k, guide in self.driven.guides.items()}
         outputs: dict[str, Any] = {
             "flow": np.concatenate(self._flow()),
             "M": M[np.ix_(self.columns, self.columns)],
             "F": F[self.columns],
-            "zdot": zdot,
-            "driven": [law[2] for law in laws],
+            "zdot": self.driven.rates,
+            "driven": [held[k] for k in sorted(held)],
+            "guided": [float(k in self.driven.guides) for k in range(len(self.model.joints))],
         }
         return self._program("motion", outputs)
 
     def _sight(self) -> Program:
         """Return what a user may ask of a state with the accelerations a."""
         s = self.symbols
-        inputs, zdot = self._inputs()
         linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
         view = self._view()
         outputs = [view.yaw, view.lean, view.pitch, *(o.value(view) for o in self.model.outputs)]
         seed = self._along() | {f"v[{k}]": x for k, x in enumerate(s["a"])} | {"t[0]": 1.0}
-        seed |= {f"z[{k}]": x for k, x in enumerate(zdot)}
+        seed |= {f"z[{k}]": x for k, x in enumerate(self.driven.rates)}
         gravity = self.model.gravity
         seen = {
             "position": s["p"],
@@ -189,7 +194,7 @@ class TerrainDerivation:
             "angular_momentum": angular,
             "outputs": outputs,
             "output_rates": tangent(outputs, seed),
-            "inputs": inputs,
+            "inputs": self.driven.inputs,
         }
         return self._program("sight", seen, ("a",))
 

@@ -18,10 +18,12 @@ from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Pivot, eliminate
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
-from draisine.model import Model, Pin
+from draisine.model import Guide, Model, Pin
 
-Law = Callable[[Readings, Array], tuple[dict[str, Scalar], Sequence[Scalar]]]
-"""A control law: from what it sees and its own states z to inputs by name and the rates of z."""
+Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
+"""A control law: from what it sees and its own states z to inputs by name (torques, forces, or the
+accelerations of guided joints) and the rates of z.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,46 @@ class Pivoting:
 
 class UntraceableLawError(DraisineError, TypeError):
     """A control law that does something only numbers can do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Commanded:
+    """What drives a machine at one state: all inputs, the joints that a law guides, and the rates of
+    the law's states.
+    """
+
+    inputs: Array
+    guides: dict[int, Guide]
+    rates: Array
+
+
+def command(law: Law | None, view: Readings, z: Array, given: Array) -> Commanded:
+    """Return what a law with the states z adds to the given inputs."""
+    if law is None:
+        return Commanded(given, {}, array([0.0] * len(z)))
+    model = view.tree.model
+    names, joints = list(model.inputs), len(model.joints)
+    try:
+        wanted, rates = law(view, z)
+    except (TypeError, AttributeError, ValueError) as error:
+        raise UntraceableLawError(str(error)) from error
+    extra: list[Scalar] = [0.0] * len(names)
+    guides: dict[int, Guide] = {}
+    for name, value in wanted.items():
+        if name not in names:
+            raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
+        k = names.index(name)
+        if isinstance(value, Guide):
+            if k >= joints:
+                raise ModelError(f"law: {name!r} is a force; only joints can be guided.")
+            guides[k], value = value, value.torque
+        extra[k] = value
+    if len(list(rates)) != len(z):
+        raise ModelError(
+            f"law: it returns {len(list(rates))} rates for {len(z)} states; say "
+            "how many it has by an attribute `states`."
+        )
+    return Commanded(given + array(extra), guides, array(list(rates)))
 
 
 def base_rotation(model: Model, q: Array) -> Array:
@@ -125,16 +167,17 @@ class Derivation:
         return {"parameters": list(self.parameters.values())} | self.symbols
 
     @cached_property
-    def driven(self) -> tuple[Array, Array]:
-        """All inputs (given ones plus those of the law) and the rates of the law's states."""
-        return self._given(self.view())
+    def driven(self) -> Commanded:
+        """What the given inputs and the law do at this state."""
+        return command(self.law, self.view(), self.symbols["z"], self.symbols["w"])
 
     @cached_property
     def reduced(self) -> projected.Reduced:
         """The reduced dynamics."""
         found = self.found
-        force = generalised(self.tree, found.geo, found.world, self.driven[0], found.ref)
-        return projected.dynamics(self.moving, force, self.symbols["t"][0], self.model.gravity)
+        force = generalised(self.tree, found.geo, found.world, self.driven.inputs, found.ref)
+        t, gravity = self.symbols["t"][0], self.model.gravity
+        return projected.dynamics(self.moving, force, t, gravity, self.driven.guides)
 
     def _preference(self, columns: list[int]) -> list[int]:
         """Return the order in which speeds are tried as independent: joints, then angular, then
@@ -157,28 +200,6 @@ class Derivation:
             found.ref,
             self.symbols["t"][0],
         )
-
-    def _given(self, view: Readings) -> tuple[Array, Array]:
-        """Return all inputs (given ones plus those of the law) and the rates of the law's states."""
-        total = self.symbols["w"]
-        if self.law is None:
-            return total, array([0.0] * len(self.symbols["z"]))
-        names = list(self.model.inputs)
-        try:
-            given, rates = self.law(view, self.symbols["z"])
-        except (TypeError, AttributeError, ValueError) as error:
-            raise UntraceableLawError(str(error)) from error
-        extra: list[Scalar] = [0.0] * len(names)
-        for name, value in given.items():
-            if name not in names:
-                raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
-            extra[names.index(name)] = value
-        if len(list(rates)) != len(self.symbols["z"]):
-            raise ModelError(
-                f"law: it returns {len(list(rates))} rates for {len(self.symbols['z'])} states; say "
-                "how many it has by an attribute `states`."
-            )
-        return total + array(extra), array(list(rates))
 
     def reconstruct(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
         """Return qdot and pdot, eq. [reconstruction]."""

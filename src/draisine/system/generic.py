@@ -64,11 +64,16 @@ class Generic:
 
     @cached_property
     def driven(self) -> Floats:
-        """The columns of v that belong to prescribed joints."""
+        """The columns of v that belong to prescribed and guided joints."""
         model = self.system.model
         first = len(model.twist)
-        where = [first + k for k, joint in enumerate(model.joints) if joint.law is not None]
-        return np.array(where, dtype=np.int64)
+        held = [first + k for k, j in enumerate(model.joints) if j.law or k in self.guided]
+        return np.array(held, dtype=np.int64)
+
+    @cached_property
+    def guided(self) -> list[int]:
+        """The joints that the law guides."""
+        return np.flatnonzero(self.motion()["guided"]).tolist()
 
     def enter(self, state: State, z: Floats) -> Floats:
         """Return y for a state."""

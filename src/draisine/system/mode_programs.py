@@ -83,7 +83,7 @@ def rate(d: Derivation) -> Program:
         speeds = speeds + _stiff(d, d.correction)
     qdot, pdot = d.reconstruct(d.R, d.symbols["q"], speeds, d.found.ref)
     pivots = [x for x in moving.solver.pivot if isinstance(x, Expr) and not x.fixed]
-    rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *d.driven[1]]
+    rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *d.driven.rates]
     return _traced("rate", d.inputs, {"rate": rate, "pivots": pivots})
 
 
@@ -121,7 +121,7 @@ def observe(d: Derivation) -> Program:
             "angular_momentum": angular,
             "outputs": outputs,
             "output_rates": tangent(outputs, seed),
-            "inputs": d.driven[0],
+            "inputs": _inputs(d),
         },
     )
 
@@ -283,7 +283,7 @@ def variation(d: Derivation) -> Program:
     v, vdot = T @ moving.speeds, T @ d.reduced.vdot + moved
     values: dict[str, list[Scalar]] = {
         "force": list(mass @ d.reduced.udot),  # numbered as what udot was solved from
-        "zdot": list(d.driven[1]),
+        "zdot": list(d.driven.rates),
         "conditions": d.gap_rows(found)[0],
         "seen": [*placed, *s["r"], *own, *rates, *v[columns]],
         "paced": [*turned, *vdot[columns]],
@@ -300,6 +300,12 @@ def variation(d: Derivation) -> Program:
     outputs |= {f"d{name}": [next(changes) for _ in xs] for name, xs in values.items()}
     inputs: dict[str, Any] = {"parameters": list(d.parameters.values())} | dict(s) | seeds
     return _traced("variation", inputs, outputs)
+
+
+def _inputs(d: Derivation) -> Array:
+    """Return all inputs, the torques of guided joints included."""
+    forces = len(d.model.inputs) - len(d.model.joints)
+    return d.driven.inputs + array([*d.reduced.guiding, *[0.0] * forces])
 
 
 def _heading(d: Derivation, found: projected.Rows, a: constraints.Active) -> Array:

@@ -6,13 +6,13 @@ and its velocity is taken at the first rolling contact: both only change coordin
 rows of the constraints short. `user_map` leads back to v.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from draisine.algebra.lie import cross, hat
-from draisine.algebra.scalar import Array, Scalar, array, is_zero
+from draisine.algebra.scalar import Array, Scalar, array, is_zero, where
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints
 from draisine.mechanics.articulated import LONG, accelerations
@@ -29,6 +29,7 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.newton_euler import gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
+from draisine.model import Guide
 
 FORMULATION = "the free dynamics projected on the kernel of the constraints, in closed form"
 
@@ -226,18 +227,23 @@ def spread(tree: Tree, inner: Array) -> Array:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduced:
-    """The reduced dynamics at one state: udot, the rates of `speeds`, the multipliers of the rows."""
+    """The reduced dynamics at one state: udot, the rates of `speeds`, the multipliers of the rows,
+    the torques that guide joints.
+    """
 
     udot: Array
     vdot: Array
     multipliers: Array
+    guiding: Array
 
 
-def dynamics(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Reduced:
+def dynamics(
+    moving: Reconstruction, force: Array, t: Scalar, gravity: Array, guides: Mapping[int, Guide]
+) -> Reduced:
     """Return the reduced dynamics under generalised forces, eqs. [reduced-dynamics]-[multipliers].
 
     `Hdot u` is the particular solution of the rows `C vdot = c`; `gravity` is in world axes,
-    `force` belongs to (V at ref, W, rdot).
+    `force` belongs to (V at ref, W, rdot); `guides` are the joints that a law guides.
     """
     found, solver, H, vel = moving.rows, moving.solver, moving.H, moving.vel
     tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
@@ -248,15 +254,47 @@ def dynamics(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) ->
     )
     still = spread(tree, solver.solve(c + [0.0] * k))
     needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
-    if not m and len(tree.links) > LONG:
+    free = array([0.0] * len(tree.model.joints))
+    if not m and len(tree.links) > LONG and not guides:
         udot = accelerations(tree, geo, needed, force)
-        return Reduced(udot, spread(tree, udot), array([]))
+        return Reduced(udot, spread(tree, udot), array([]), free)
     unbalanced = (force - gather(tree, geo, needed, ref))[columns]
     MH = mass_matrix(tree, geo, ref)[np.ix_(columns, columns)] @ H
     udot = solve_symmetric(H.T @ MH, H.T @ unbalanced) if k else array([])
+    guiding = free
+    if guides:
+        guiding, change = guide(H, MH, udot, still[columns], guides, len(tree.model.twist))
+        unbalanced = unbalanced + np.concatenate([np.zeros(len(tree.model.twist)), guiding])
+        udot = udot + change
     vdot = still + spread(tree, H @ udot) if k else still
     reaction = MH @ udot - unbalanced if k else -unbalanced
-    return Reduced(udot, vdot, solver.solve_transposed(list(reaction))[:m])
+    return Reduced(udot, vdot, solver.solve_transposed(list(reaction))[:m], guiding)
+
+
+def guide(
+    H: Array, MH: Array, udot: Array, still: Array, guides: Mapping[int, Guide], first: int
+) -> tuple[Array, Array]:
+    """Return the torques of all joints that give the guided ones their accelerations, and what they
+    change in udot, eq. [guide].
+
+    `still` are the accelerations where udot is zero; joints are the rows of H from `first` on. A
+    guide that is not active asks for no torque.
+    """
+    joints = list(guides)
+    rows = [H[first + joint] for joint in joints]
+    responses = [solve_symmetric(H.T @ MH, row) for row in rows]
+    missing, gain = list[Scalar](), np.zeros((len(joints), len(joints)), dtype=object)
+    for i, (joint, row) in enumerate(zip(joints, rows, strict=True)):
+        active = guides[joint].active
+        lack = guides[joint].acceleration - still[first + joint] - row @ udot
+        missing.append(where(active, lack, 0.0))
+        for j, other in enumerate(joints):
+            both = active if i == j else where(active, guides[other].active, 0.0)
+            gain[i, j] = where(both, row @ responses[j], float(i == j))
+    torques = solve_symmetric(array(gain), array(missing))
+    out = np.zeros(len(H) - first, dtype=object)
+    out[joints] = torques
+    return array(out), sum((x * tau for x, tau in zip(responses, torques, strict=True)), 0.0 * udot)
 
 
 def map_rate(tree: Tree, W: Array, refdot: Array) -> Array:

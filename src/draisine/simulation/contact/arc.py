@@ -7,6 +7,7 @@ import numpy as np
 
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
+from draisine.mechanics.constraints import prescribed
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.system.generic import Generic
 from draisine.system.mode import TerrainMode
@@ -41,7 +42,7 @@ class TerrainArc:
         forces, world, base, points = np.zeros((4, wheels, 3, count))
         gaps = np.full((wheels, count), np.inf)
         rates = np.zeros((machine.speeds, count))
-        torques, stops = np.zeros((len(machine.driven), count)), np.zeros((machine.joints, count))
+        torques, stops = np.zeros((2, machine.joints, count))
         look = ContactQuery(machine, self.terrain, self.inputs, self.stops)
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
@@ -56,20 +57,22 @@ class TerrainArc:
                     world[contact.wheel, :, i] += push @ look.axes(row)
                 else:
                     stops[contact.wheel - wheels, i] += push[0] * look.feature(contact).numbers[0]
-            torques[:, i] = missing[machine.driven]
+            torques[:, i] = missing[machine.speeds - machine.joints :]
             base[:, :, i] = world[:, :, i] @ rotation(y[:4])
             for w, (gap, point) in enumerate(look.nearest(t, y, self.closed)):
                 gaps[w, i], points[w, :, i] = gap, point
         given = np.repeat(self.inputs[:, None], count, axis=1)
+        seen = machine.sight.batch(np.vstack([times[None, :], self.y.T, given, rates]))
+        seen["inputs"][machine.guided] += torques[machine.guided]
         return (
-            machine.sight.batch(np.vstack([times[None, :], self.y.T, given, rates]))
+            seen
             | {
                 "forces": forces.reshape(-1, count),
                 "forces_world": world.reshape(-1, count),
                 "forces_base": base.reshape(-1, count),
                 "points": points.reshape(-1, count),
                 "gaps": gaps,
-                "law_torques": torques,
+                "law_torques": torques[prescribed(machine.system.model)],
             }
             | ({"stop_torques": stops} if self.stops else {})
         )
