@@ -12,7 +12,12 @@ from matplotlib.figure import Figure
 DOCS = Path(__file__).parents[2] / "docs"
 SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
 UNIT = re.compile(r"\((m|µm|s|N|J|N s|kg|deg|rad|deg/s|rad/s|m/s|1/s|1/m|N m|dB|%|-)[,)]| / ")
-WITHOUT = {"mode_shapes": "phasors", "event_graph": "boxes and arrows", "film": "frames"}
+WITHOUT = {
+    "mode_shapes": "phasors",
+    "event_graph": "boxes and arrows",
+    "rooms": "boxes and arrows",
+    "film": "frames",
+}
 """Pictures whose axes need no units, and what is on them."""
 
 
