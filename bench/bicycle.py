@@ -134,11 +134,7 @@ def targets(system):
         lambda: loop(native.batch, X.ctypes.data, T.ctypes.data, Y.ctypes.data, n, lanes), 9
     ) / n / lanes  # fmt: skip
     rows["native, called from Python"] = 1e6 * best(lambda: machine.rate.flat(x), 9, 2000)
-    sizes = machine.rate.inputs
-    cuts = np.cumsum([0, *sizes.values()])
-    parts = {
-        k: np.ascontiguousarray(x[a:b]) for k, a, b in zip(sizes, cuts[:-1], cuts[1:], strict=True)
-    }
+    parts = {k: np.ascontiguousarray(part) for k, part in machine.rate.inputs.split(x).items()}
     rows["NumPy floats, no code"] = 1e6 * best(lambda: float_rate(system)(x), 3, 3)
     scope: dict = {}
     exec(python.emit(program), scope)

@@ -38,7 +38,7 @@ def advance(
         y = y + h / 2 * (first + second)
         if code.project:
             x = np.concatenate([[times[i + 1]], y, code.tail])
-            settled = project.flat(x[: project.native.size_in])
+            settled = project.flat(x)
             y[: code.pose_size] = settled[: code.pose_size]
         if not np.all(np.isfinite(y)):
             return times[: i + 1], samples[: i + 1], 1

@@ -12,11 +12,9 @@ VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat",
 
 
 def some_states(machine: ClosedForm, count: int, rng: np.random.Generator) -> np.ndarray:
-    sizes = machine.variation.inputs
-    y = displace(
-        machine, drawing_configuration(machine, count), 0.2 * rng.normal(size=(count, sizes["dx"]))
-    )
-    y[:, 7 + sizes["r"] :] = rng.normal(size=(count, sizes["u"] + sizes["z"]))
+    still, n = drawing_configuration(machine, count), len(machine.columns)
+    y = displace(machine, still, 0.2 * rng.normal(size=(count, n)))
+    y[:, machine.layout.u] = rng.normal(size=(count, machine.layout.count("u")))
     return y
 
 
@@ -25,15 +23,14 @@ def test_derivatives_agree_with_differences(vehicle: str) -> None:
     machine = compile(vehicle).machine()
     rng = np.random.default_rng(3)
     y = some_states(machine, 3, rng)
-    w = rng.normal(size=(3, machine.variation.inputs["w"]))
+    w = rng.normal(size=(3, machine.variation.inputs.count("w")))
     found = vary(machine, y, w)
-    fast = 7 + machine.variation.inputs["r"]
-    dx, du = (rng.normal(size=(3, machine.variation.inputs[name])) for name in ("dx", "du"))
+    dx, du = (rng.normal(size=(3, machine.variation.inputs.count(name))) for name in ("dx", "du"))
     dw, h = rng.normal(size=w.shape), 1e-4
 
     def at(k: int) -> dict[str, np.ndarray]:
         moved = displace(machine, y, k * h * dx)
-        moved[:, fast:] += k * h * du
+        moved[:, machine.layout.u] += k * h * du
         return vary(machine, moved, w + k * h * dw, seeds=("dt",)).values
 
     near = {k: at(k) for k in (-2, -1, 1, 2)}
@@ -53,7 +50,7 @@ def test_it_sees_what_an_observer_sees(vehicle: str) -> None:
     system = compile(vehicle)
     machine, rng = system.machine(), np.random.default_rng(5)
     y = some_states(machine, 1, rng)
-    w = rng.normal(size=machine.variation.inputs["w"])
+    w = rng.normal(size=machine.variation.inputs.count("w"))
     found, looked = vary(machine, y, w[None]), machine.look(y[0], w=w)
     seen = dict(zip(found.names, found.values["seen"][0], strict=True))
     outputs = dict(zip(system.outputs, looked["outputs"], strict=True))
@@ -64,9 +61,8 @@ def test_it_sees_what_an_observer_sees(vehicle: str) -> None:
     assert_allclose([seen[name] for name in system.model.speeds], looked["v"], atol=1e-12)
     assert_allclose(found.pace(system.model.speeds)[0], looked["vdot"], rtol=1e-10, atol=1e-10)
     udot = np.linalg.solve(found.mass[0], found.values["force"][0])
-    x = np.concatenate([[0.0], y[0], w, np.zeros(machine.variation.inputs["anchors"])])
-    rate = machine.rate.split(machine.rate.flat(x))["rate"]
-    assert_allclose(udot, rate[len(y[0]) - len(udot) :], rtol=1e-9, atol=1e-9)
+    rate = machine.rate(**machine.layout.split(y[0]), w=w)["rate"]
+    assert_allclose(udot, rate[machine.layout.u], rtol=1e-9, atol=1e-9)
 
 
 def test_every_lane_can_have_its_own_parameters() -> None:

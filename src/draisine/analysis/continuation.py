@@ -163,7 +163,7 @@ class _Walk:
         y, w = self.balance.move(self.at.y, self.at.w, size * self.along * scale)
         near, inputs = self.balance.solve(y, w, {}, across=self.along / scale)
         off = np.concatenate([near - y, inputs - w])
-        off[7 + len(self.balance.machine.system.model.joints) :] /= _FAST
+        off[self.balance.machine.layout.u.start :] /= _FAST
         found = Steady(self.at.machine, near, inputs, self.at.law)
         return found, float(np.linalg.norm(off)) / size
 
@@ -189,9 +189,10 @@ class _Walk:
 def _pivoted(point: Steady) -> Steady:
     """Return the same motion of a machine whose pivots are chosen there."""
     old = point.machine
-    around = (point.y[:4], point.y[7 : 7 + len(old.system.model.joints)])
+    parts = old.layout.split(point.y)
+    around = (parts["q"], parts["r"])
     fresh = old.system.machine(old.mode, point.law, old.states, configuration=around)
-    y = fresh.enter(point.state, z=point.y[len(point.y) - old.states :])
+    y = fresh.enter(point.state, z=parts["z"])
     return Steady(fresh, y, point.w, point.law)
 
 

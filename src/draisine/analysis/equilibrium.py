@@ -26,6 +26,7 @@ from draisine.analysis.variation import (
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.system.closed_form import ClosedForm, State
 from draisine.system.derivation import Law
+from draisine.system.layout import Layout
 from draisine.system.mode_programs import observation_names
 from draisine.system.state import consistent_state
 from draisine.system.system import System
@@ -50,9 +51,9 @@ class Steady:
     def state(self) -> State:
         """The motion as a state, to run or to linearise."""
         model = self.machine.system.model
-        q, p = self.machine.user_pose(self.y[:4], self.y[4:7])
-        r = self.y[7 : 7 + len(model.joints)]
-        return State(q, p, r, np.array([self.values[name] for name in model.speeds]))
+        at = self.machine.layout.split(self.y)
+        q, p = self.machine.user_pose(at["q"], at["p"])
+        return State(q, p, at["r"], np.array([self.values[name] for name in model.speeds]))
 
     @property
     def inputs(self) -> dict[str, float]:
@@ -165,13 +166,14 @@ class Balance:
 
     def move(self, y: Floats, w: Floats, step: Floats) -> tuple[Floats, Floats]:
         """Return state and inputs after a step of all unknowns."""
-        n = len(self.machine.columns)
-        joints = len(self.machine.system.model.joints)
-        y = displace(self.machine, y[None], step[None, :n])[0]
-        fast = len(y) - 7 - joints
-        y[7 + joints :] += step[n : n + fast]
+        at = self.machine.layout
+        sizes = {"dx": len(self.machine.columns), "du": at.count("u"), "dz": at.count("z")}
+        parts = Layout(sizes | {"dw": len(self.free)}).split(step)
+        y = displace(self.machine, y[None], parts["dx"][None])[0]
+        y[at.u] += parts["du"]
+        y[at.z] += parts["dz"]
         w = w.copy()
-        w[self.free] += step[n + fast :]
+        w[self.free] += parts["dw"]
         return y, w
 
     def solve(

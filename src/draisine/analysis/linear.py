@@ -215,7 +215,7 @@ def machine_at(
     machine = system.machine(mode, law, states)
     y = machine.enter(motion, z=z)
     if machine.least_pivot(y) < SHRUNK:
-        around = (y[:4], y[7 : 7 + len(system.model.joints)])
+        around = (y[machine.layout.q], y[machine.layout.r])
         machine = system.machine(mode, law, states, configuration=around)
         y = machine.enter(motion, z=z)
     return machine, y
@@ -332,9 +332,9 @@ def cyclic_coordinates(machine: ClosedForm, at: Chart, y: Floats, w: Floats) -> 
     motion.
     """
     rng = np.random.default_rng(1)
-    sizes = machine.variation.inputs
-    some = displace(machine, np.tile(y, (4, 1)), 0.1 * rng.normal(size=(4, sizes["dx"])))
-    some[:, 7 + sizes["r"] :] = rng.normal(size=(4, sizes["u"] + sizes["z"]))
+    moving = machine.layout.span("u", "z")
+    some = displace(machine, np.tile(y, (4, 1)), 0.1 * rng.normal(size=(4, len(machine.columns))))
+    some[:, moving] = rng.normal(size=(4, moving.stop - moving.start))
     found = vary(machine, some, np.tile(w, (4, 1)))
     near = chart_of(found, at.coordinates, at.speeds)
     A = np.abs(_rates(found, near, _seeds(found, near)))

@@ -15,6 +15,7 @@ from draisine.errors import ConfigurationError
 from draisine.mechanics.tree import assemble
 from draisine.model import Pin
 from draisine.system.closed_form import ClosedForm
+from draisine.system.layout import Layout
 from draisine.system.mode_programs import observation_names, paced_speed_names
 
 SEEDS = ("dt", "dx", "du", "dz", "dw")
@@ -82,67 +83,65 @@ def vary(
     derivatives are wanted.
     """
     program, count = machine.variation, len(y)
-    sizes = {name: program.inputs[name] for name in SEEDS}
-    lanes = sum(sizes[name] for name in seeds)
-    x = np.zeros((program.native.size_in, count, lanes))
-    at = lane = 0
-    for name, value in (("t", t), ("y", y), ("w", w), ("anchors", anchors)):
-        size = y.shape[1] if name == "y" else program.inputs[name]
+    at, wanted = program.inputs, _seed_lanes(machine, seeds)
+    x = np.zeros((at.size, count, wanted.size))
+    x[at.t], x[at.span("q", "z")] = t, y.T[:, :, None]
+    for where, value in ((at.w, w), (at.anchors, anchors)):
         if value is not None:
-            x[at : at + size] = np.broadcast_to(value, (count, size)).T[:, :, None]
-        at += size
-    for name, size in sizes.items():
-        if name in seeds:
-            x[at : at + size, :, lane : lane + size] = np.eye(size)[:, None, :]
-            lane += size
-        at += size
+            x[where] = np.atleast_2d(value).T[:, :, None]
+    for name in seeds:
+        x[getattr(at, name), :, getattr(wanted, name)] = np.eye(at.count(name))[:, None, :]
+    lanes = wanted.size
     tables = None
     if parameters is not None:
         tables = np.repeat(program.tables(parameters.T), lanes, axis=1)
     out = program.batch(x.reshape(len(x), -1), tables)
-    return sort_lanes(machine, out, count, [name for name in SEEDS if name in seeds])
+    return sort_lanes(machine, out, count, seeds)
 
 
 def sort_lanes(
     machine: ClosedForm, out: dict[str, Floats], count: int, seeds: Sequence[str] = SEEDS
 ) -> Variation:
     """Return outputs of the program `variation` (entries, lanes), taken apart by state and seed."""
-    inputs = machine.variation.inputs
-    edges = np.cumsum([0, *(inputs[name] for name in seeds)])
-    lanes = {name: value.reshape(len(value), count, edges[-1]) for name, value in out.items()}
+    at, speeds = _seed_lanes(machine, seeds), machine.layout.count("u")
+    lanes = {name: value.reshape(len(value), count, at.size) for name, value in out.items()}
     d = {
         part: {
-            seed: lanes[f"d{part}"][:, :, edges[k] : edges[k + 1]].transpose(1, 0, 2)
-            for k, seed in enumerate(seeds)
+            seed: lanes[f"d{part}"][:, :, getattr(at, seed)].transpose(1, 0, 2) for seed in seeds
         }
         for part in PARTS
     }
     values = {part: lanes[part][:, :, 0].T for part in PARTS}
-    mass = lanes["mass"][:, :, 0].T.reshape(count, inputs["u"], inputs["u"])
+    mass = lanes["mass"][:, :, 0].T.reshape(count, speeds, speeds)
     return Variation(machine, mass, values, d)
+
+
+def _seed_lanes(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
+    """Return which lanes belong to which seed: one for each of its entries."""
+    return Layout({name: machine.variation.inputs.count(name) for name in seeds})
 
 
 def displace(machine: ClosedForm, y: Floats, dx: Floats) -> Floats:
     """Return states (N, entries) after finite steps dx (N, n) of their configurations."""
-    n = len(machine.system.model.joints)
-    whole = np.zeros((len(y), 6 + n))
+    at = machine.layout
+    whole = np.zeros((len(y), 6 + at.count("r")))
     whole[:, machine.columns] = dx
-    V, W, scalar, vector = whole[:, :3], whole[:, 3:6], y[:, :1], y[:, 1:4]
+    V, W, q = whole[:, :3], whole[:, 3:6], y[:, at.q]
+    scalar, vector = q[:, :1], q[:, 1:]
+    turned = q.copy()
+    turned[:, 0] -= np.sum(vector * W, axis=1) / 2
+    turned[:, 1:] += (scalar * W + np.cross(vector, W)) / 2
     moved = y.copy()
-    moved[:, 0] -= np.sum(vector * W, axis=1) / 2
-    moved[:, 1:4] += (scalar * W + np.cross(vector, W)) / 2
-    moved[:, :4] /= np.linalg.norm(moved[:, :4], axis=1, keepdims=True)
-    moved[:, 4:7] += V + 2 * np.cross(vector, scalar * V + np.cross(vector, V))
-    moved[:, 7 : 7 + n] += whole[:, 6:]
+    moved[:, at.q] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+    moved[:, at.p] += V + 2 * np.cross(vector, scalar * V + np.cross(vector, V))
+    moved[:, at.r] += whole[:, 6:]
     return moved
 
 
 def drawing_configuration(machine: ClosedForm, count: int) -> Floats:
     """Return the drawing, at rest, as so many states (N, entries)."""
-    sizes = machine.variation.inputs
     q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
-    y = np.concatenate([q, p, np.zeros(sizes["r"] + sizes["u"] + sizes["z"])])
-    return np.tile(y, (count, 1))
+    return np.tile(machine.layout.pack(q=q, p=p), (count, 1))
 
 
 def anchors_of(machine: ClosedForm, y: Floats) -> Floats:

@@ -180,10 +180,7 @@ def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory
     """Return one state as a trajectory of one sample."""
     machine = system.machine()
     y = machine.enter(start)
-    given = system.inputs(inputs)
-    tail = np.zeros(machine.observe.native.size_in - 1 - len(y))
-    tail[: len(given)] = given
-    arc = SmoothArc(machine, np.zeros(1), y[None, :], tail[:, None])
+    arc = SmoothArc(machine, np.zeros(1), y[None, :], system.inputs(inputs)[:, None])
     return Trajectory((arc,), "completed")
 
 

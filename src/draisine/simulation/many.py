@@ -129,17 +129,17 @@ def simulate_many(
         raise ParameterError(f"simulate_many: until = {until} s and dt = {dt} s must be positive.")
     machine = system.machine(mode)
     values = _values(system, len(states), parameters or {})
-    width = machine.rate.native.lanes * BLOCK
+    width = machine.rate.lanes * BLOCK
     count = -(-len(states) // width) * width
     y = np.array([machine.enter(state) for state in states]).T
-    n = len(y)
-    x = np.zeros((machine.rate.native.size_in, count))
-    x[1 : 1 + n] = np.pad(y, ((0, 0), (0, count - len(states))), mode="edge")
+    y = np.pad(y, ((0, 0), (0, count - len(states))), mode="edge")
+    at = machine.rate.inputs
+    x = at.pack(**machine.layout.split(y))
     values = np.pad(values, ((0, 0), (0, count - len(states))), mode="edge")
-    wrong = _advance(machine, x, values, n, until, dt, threads)
+    wrong = _advance(machine, x, values, len(y), until, dt, threads)
     seen = machine.observe.batch(x, machine.observe.tables(values))
-    q, p = machine.user_pose(x[1:5], x[5:8])
-    out = {"q": q, "p": p, "r": x[8 : 8 + len(system.model.joints)]} | seen
+    q, p = machine.user_pose(x[at.q], x[at.p])
+    out = {"q": q, "p": p, "r": x[at.r]} | seen
     out = {name: array[:, : len(states)] for name, array in out.items()}
     ends = [("completed", until)] * len(states)
     for k in np.flatnonzero(wrong[: len(states)]).tolist():
@@ -164,22 +164,22 @@ def _advance(
     rate, project = machine.rate, machine.project
     tables = [c.tables(values) for c in (rate, project)]
     steps = max(1, math.ceil(until / dt - 1e-9))
-    pose = 7 + len(machine.system.model.joints)
+    pose = machine.layout.r.stop
     floors = machine.floors
-    wheels = len(project.program.outputs["headings"]) // 2
-    width, wrong = rate.native.lanes * BLOCK, np.zeros(x.shape[1], dtype=bool)
+    wheels = project.outputs.count("headings") // 2
+    width, wrong = rate.lanes * BLOCK, np.zeros(x.shape[1], dtype=bool)
 
     def advance(first: int) -> None:
         block = slice(first, first + width)
         part, marks = np.ascontiguousarray(x[:, block]), np.zeros(width, dtype=bool)
         rate_table, project_table = (np.ascontiguousarray(table[:, block]) for table in tables)
         _run(
-            rate.native.batch,
+            rate.wide_address,
             rate_table,
-            rate.native.size_out,
-            project.native.batch,
+            rate.outputs.size,
+            project.wide_address,
             project_table,
-            project.native.size_out,
+            project.outputs.size,
             wheels,
             pose,
             floors,

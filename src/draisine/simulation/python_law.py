@@ -26,24 +26,22 @@ class PythonRate:
         self.law, self.states = law, states
         self.error: BaseException | None = None
 
-    def bind(self, machine: ClosedForm, tail: Floats) -> int:
+    def bind(self, machine: ClosedForm) -> int:
         """Return the address of the right-hand side of a machine under the law."""
-        rate = machine.rate
-        size, out_size = rate.native.size_in, rate.native.size_out
-        end = size - len(tail)
-        inputs = len(machine.system.model.inputs)
+        rate, at = machine.rate, machine.rate.inputs
+        y = at.span("q", "z")
 
         def call(x_at: int, table_at: int, out_at: int, stride: int) -> None:
-            x, out = _doubles(x_at, size).copy(), _doubles(out_at, out_size)
+            x, out = _doubles(x_at, at.size).copy(), _doubles(out_at, rate.outputs.size)
             try:
-                given, zdot = self._apply(machine, float(x[0]), x[1:end])
+                given, zdot = self._apply(machine, float(x[at.t.start]), x[y])
             except BaseException as error:  # nothing may pass through machine code
                 self.error = error
                 out[:] = np.nan
                 return
-            x[end : end + inputs] += given
+            x[at.w] += given
             out[:] = rate.flat(x)
-            out[end - 1 - self.states : end - 1] = zdot
+            out[rate.outputs.rate][machine.layout.z] = zdot
 
         self._callback = prototype()(call)
         self._tree = assemble(machine.system.model, aligned=machine.system.model.base == "SE(3)")
@@ -60,15 +58,13 @@ class PythonRate:
 
     def _apply(self, machine: ClosedForm, t: float, y: Floats) -> tuple[Floats, Floats]:
         model, choice, tree = machine.system.model, machine.choice, self._tree
-        n, split = len(model.joints), len(y) - self.states
-        R = base_rotation(model, y[:4])
-        found = projected.rows(tree, machine.mode, R, y[7 : 7 + n], y[4:7])
-        u = y[7 + n : split]
-        moving = projected.motion(found, u, t, choice.independent, choice.pivots)
+        at = machine.layout.split(y)
+        found = projected.rows(tree, machine.mode, base_rotation(model, at["q"]), at["r"], at["p"])
+        moving = projected.motion(found, at["u"], t, choice.independent, choice.pivots)
         view = Readings(
-            tree, found.geo, found.world, y[4:7], moving.vel, moving.speeds, found.ref, t
+            tree, found.geo, found.world, at["p"], moving.vel, moving.speeds, found.ref, t
         )
-        given, rates = self.law(view, y[split:])
+        given, rates = self.law(view, at["z"])
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
         return machine.system.inputs(given), np.asarray(rates, dtype=float)

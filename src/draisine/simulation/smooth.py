@@ -176,7 +176,7 @@ class _Run:
         """Take the state as the present one."""
         z = np.asarray(getattr(self.law, "start", np.zeros(self.states)), float)
         anchors = _anchors(self.machine, state, t)
-        self.tail = np.concatenate([self.given, anchors])
+        self.anchors = anchors
         if z.shape != (self.states,):
             raise ParameterError(
                 f"law: its start has shape {z.shape}, its states are {self.states}."
@@ -188,19 +188,19 @@ class _Run:
 
     def _pose_problem(self) -> None:
         rate, project = self.machine.rate, self.machine.project
-        address = rate.native.call
+        address = rate.address
         if self.slow is not None:
-            address = self.slow.bind(self.machine, self.tail)
+            address = self.slow.bind(self.machine)
         code = Code(
             address,
             rate.table,
-            rate.native.size_out,
-            project.native.call if self.drift == "project" else 0,
+            rate.outputs.size,
+            project.address if self.drift == "project" else 0,
             project.table,
-            project.native.size_out,
-            7 + len(self.system.model.joints),
-            len(project.program.outputs["headings"]) // 2,
-            self.tail,
+            project.outputs.size,
+            self.machine.layout.r.stop,
+            project.outputs.count("headings") // 2,
+            np.concatenate([self.given, self.anchors]),
             self.machine.floors,
         )
         self.problem = Problem(code, (rate, project, self.slow))
@@ -251,10 +251,10 @@ class _Run:
         known and firm here, or else those that are best here.
         """
         seen = self.machine.look(self.y, t, self.given)
-        n = len(self.system.model.joints)
-        q, p, r, z = self.y[:4], self.y[4:7], self.y[7 : 7 + n], self.y[len(self.y) - self.states :]
+        parts = self.machine.layout.split(self.y)
+        q, r, z = parts["q"], parts["r"], parts["z"]
         task = (self.mode, None if self.slow else self.law, self.states, self.correction)
-        user, place = self.machine.user_pose(q, p)
+        user, place = self.machine.user_pose(q, parts["p"])
         state = State(user, place, r, seen["v"])
         for machine in self.system.charts(*task):
             y = machine.enter(state, t, z, tolerance=1e-6)
@@ -286,13 +286,12 @@ class _Run:
             if not sum(map(len, times)):
                 continue
             t, y = _joined(times), _joined(samples)
-            tail = np.empty((len(self.tail), len(t)))
-            tail.T[:] = self.tail
+            inputs = np.empty((len(self.given), len(t)))
+            inputs.T[:] = self.given
             if self.slow is not None:
-                inputs = len(self.given)
                 for k in range(len(t)):
-                    tail[:inputs, k] += self.slow.inputs(machine, t[k], y[k])
-            out.append(SmoothArc(machine, t, y, tail, self.states))
+                    inputs[:, k] += self.slow.inputs(machine, t[k], y[k])
+            out.append(SmoothArc(machine, t, y, inputs, self.anchors))
         return tuple(out)
 
 

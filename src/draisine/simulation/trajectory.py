@@ -86,15 +86,20 @@ class Arc(Protocol):
 
 @dataclass(frozen=True)
 class SmoothArc:
-    """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, and the inputs (and
-    anchors of pins) per time, time last; `states` of the y belong to the control law.
+    """A stretch of motion in one mode: times, y = (q, p, r, u, z) per time, the inputs per time,
+    time last, and the anchors of pins.
     """
 
     machine: ClosedForm
     t: Floats
     y: Floats
-    tail: Floats
-    states: int = 0
+    inputs: Floats
+    anchors: Floats | None = None
+
+    @property
+    def states(self) -> int:
+        """How many of the y belong to the control law."""
+        return self.machine.states
 
     @property
     def mode(self) -> dict[str, str]:
@@ -104,13 +109,12 @@ class SmoothArc:
     @cached_property
     def seen(self) -> dict[str, Floats]:
         """Everything that `observe` knows of every sample, time last."""
-        own = self.machine.observe.native.size_in - 1 - len(self.tail)
-        x = np.vstack([self.t[None, :], self.y.T[:own], self.tail])
-        return self.machine.observe.batch(x)
+        return self.machine.look_all(self.y, self.t, self.inputs, self.anchors)
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
-        return self.machine.user_pose(self.y.T[:4], self.y.T[4:7])
+        at = self.machine.layout
+        return self.machine.user_pose(self.y.T[at.q], self.y.T[at.p])
 
 
 @dataclass(frozen=True)
@@ -133,8 +137,8 @@ class Trajectory:
         """Return the last state."""
         arc = self.arcs[-1]
         q, p = arc.pose()
-        n = len(arc.machine.system.model.joints)
-        return State(q[:, -1], p[:, -1], arc.y[-1, 7 : 7 + n], arc.seen["v"][:, -1])
+        r = arc.y[-1, arc.machine.layout.r]
+        return State(q[:, -1], p[:, -1], r, arc.seen["v"][:, -1])
 
     def to_xarray(self) -> "xarray.Dataset":
         """Return the run as a dataset: time first, with units and long names; what it was made with
@@ -150,8 +154,8 @@ class Trajectory:
         }
         poses = [arc.pose() for arc in self.arcs]
         q = np.concatenate([pose[0] for pose in poses], axis=1).T
-        y = np.concatenate([arc.y for arc in self.arcs])
-        n, contacts = len(model.joints), [c.name for c in model.contacts]
+        shape = np.concatenate([arc.y[:, arc.machine.layout.r] for arc in self.arcs])
+        contacts = [c.name for c in model.contacts]
         steps = len(self.t)
         names = machine.system.outputs
         units = {"yaw": "rad", "lean": "rad", "pitch": "rad"} | {
@@ -175,7 +179,7 @@ class Trajectory:
                 "m",
                 "position of the drawing's origin on the base",
             ),
-            "shape": (("time", "joint"), y[:, 7 : 7 + n], "rad or m", "joint coordinates"),
+            "shape": (("time", "joint"), shape, "rad or m", "joint coordinates"),
             "speeds": (
                 ("time", "speed"),
                 seen["v"],
@@ -216,29 +220,29 @@ class Trajectory:
             ),
         }
         if contacts:
-            shape = (steps, len(contacts), 3)
+            per_contact = (steps, len(contacts), 3)
             data["contact_point"] = (
                 ("time", "contact", "axis"),
-                seen["points"].reshape(shape),
+                seen["points"].reshape(per_contact),
                 "m",
                 "where each contact touches",
             )
             data["contact_force"] = (
                 ("time", "contact", "direction"),
-                seen["forces"].reshape(shape),
+                seen["forces"].reshape(per_contact),
                 "N",
                 "force of the ground on the machine",
             )
             for frame, where in (("world", "world"), ("base", "the base body's")):
                 data[f"contact_force_{frame}"] = (
                     ("time", "contact", "axis"),
-                    seen[f"forces_{frame}"].reshape(shape),
+                    seen[f"forces_{frame}"].reshape(per_contact),
                     "N",
                     f"force of the ground on the machine, {where} axes",
                 )
             data["friction_needed"] = (
                 ("time", "contact"),
-                _friction(seen["forces"].reshape(shape)),
+                _friction(seen["forces"].reshape(per_contact)),
                 "1",
                 "tangential over normal force",
             )
@@ -252,7 +256,7 @@ class Trajectory:
         if states:
             data["control_state"] = (
                 ("time", "state"),
-                y[:, len(y[0]) - states :],
+                np.concatenate([arc.y[:, arc.machine.layout.z] for arc in self.arcs]),
                 "",
                 "states of the control law",
             )

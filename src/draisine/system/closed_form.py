@@ -15,6 +15,7 @@ from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.tree import assemble
 from draisine.system.compiled import Compiled, ModePrograms
 from draisine.system.derivation import Pivoting
+from draisine.system.layout import Layout, state_sizes
 
 if TYPE_CHECKING:
     from draisine.system.system import System
@@ -55,6 +56,12 @@ class ClosedForm:
     def choice(self) -> Pivoting:
         """Independent speeds and pivots."""
         return self.programs.choice
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where q, p, r, u, z stand in y."""
+        speeds = len(self.choice.independent)
+        return Layout(state_sizes(self.system.model, u=speeds, z=self.states))
 
     @cached_property
     def floors(self) -> Floats:
@@ -140,7 +147,7 @@ class ClosedForm:
     @cached_property
     def _unheld(self) -> Floats:
         """Anchors of pins that nobody asks about."""
-        return np.zeros(self.entry.inputs["anchors"])
+        return np.zeros(self.entry.inputs.count("anchors"))
 
     @cached_property
     def _turn(self) -> Floats:
@@ -179,8 +186,8 @@ class ClosedForm:
         """
         held = self._unheld if anchors is None else anchors
         try:
-            given = ((t,), state.q, state.p, state.r, state.v, self._turn, held)
-            found = self.entry.split(self.entry.flat(np.concatenate(given)))
+            given = {"q": state.q, "p": state.p, "r": state.r, "v": state.v}
+            found = self.entry(t=[t], **given, turn=self._turn, anchors=held)
         except (AttributeError, TypeError, ValueError):
             raise self._misfit(state) from None
         wrong, scale = _largest(found["broken"]), max(1.0, _largest(found["speeds"]))
@@ -219,15 +226,31 @@ class ClosedForm:
 
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:
         """Return the smallest pivot of the constraints, against its size where it was chosen."""
-        rest = np.zeros(self.rate.native.size_in - 1 - len(y))
-        pivots = self.rate.split(self.rate.flat(np.concatenate([[t], y, rest])))["pivots"]
+        pivots = self.rate(t=[t], **self.layout.split(y))["pivots"]
         return float(np.min(np.abs(pivots) / np.array(self.choice.sizes), initial=1.0))
+
+    def look_all(
+        self,
+        y: Floats,
+        t: Floats | None = None,
+        w: Floats | None = None,
+        anchors: Floats | None = None,
+    ) -> dict[str, Floats]:
+        """Return everything that `observe` knows of many y (time first), time last; inputs w have
+        one column per time.
+        """
+        given = {"w": w, "anchors": anchors}
+        x = self.observe.inputs.pack(
+            t=np.zeros((1, len(y))) if t is None else t[None],
+            **self.layout.split(y.T),
+            **{name: part for name, part in given.items() if part is not None},
+        )
+        return self.observe.batch(x)
 
     def look(self, y: Floats, t: float = 0.0, w: Floats | None = None) -> dict[str, Floats]:
         """Return everything that `observe` knows of one y."""
-        inputs = np.zeros(len(self.system.model.inputs)) if w is None else w
-        rest = np.zeros(self.observe.native.size_in - 1 - len(y) - len(inputs))
-        return self.observe.split(self.observe.flat(np.concatenate([[t], y, inputs, rest])))
+        inputs = {} if w is None else {"w": w}
+        return self.observe(t=[t], **self.layout.split(y), **inputs)
 
 
 def _largest(x: Floats) -> float:

@@ -14,6 +14,7 @@ from draisine.codegen.cache import Store
 from draisine.codegen.program import Program
 from draisine.codegen.targets.native import Native, compile_native, prototype
 from draisine.system.derivation import Derivation, Pivoting
+from draisine.system.layout import inputs_of, outputs_of
 from draisine.system.mode_programs import PROGRAMS
 
 
@@ -36,7 +37,7 @@ class Compiled:
         self.program = program
         self.native: Native = compile_native(program, store)
         self.table: Floats = np.zeros(self.native.size_table)
-        self.inputs = {name: n for name, n in program.inputs.items() if name != "parameters"}
+        self.inputs, self.outputs = inputs_of(program), outputs_of(program)
         table = self.table.ctypes.data
         prototype()(self.native.prologue)(parameters.ctypes.data, table, table, 1)
         self._call = prototype()(self.native.call)
@@ -53,20 +54,22 @@ class Compiled:
 
     def __call__(self, **inputs: Any) -> dict[str, Floats]:
         """Return the outputs by name."""
-        parts = [
-            np.ravel(np.asarray(inputs.get(name, np.zeros(n)), float))
-            for name, n in self.inputs.items()
-        ]
-        return self.split(self.flat(np.concatenate(parts) if parts else np.zeros(0)))
+        return self.outputs.split(self.flat(self.inputs.pack(**inputs)))
 
-    def split(self, out: Floats) -> dict[str, Floats]:
-        """Return a flat result (entries first) by name."""
-        where = 0
-        named = {}
-        for name, entries in self.program.outputs.items():
-            named[name] = out[where : where + len(entries)]
-            where += len(entries)
-        return named
+    @property
+    def address(self) -> int:
+        """Where the code for one state is: `void f(x, table, out, 1)`."""
+        return self.native.call
+
+    @property
+    def wide_address(self) -> int:
+        """Where the code for many states side by side is; their count is a multiple of `lanes`."""
+        return self.native.batch
+
+    @property
+    def lanes(self) -> int:
+        """How many states one register holds."""
+        return self.native.lanes
 
     def tables(self, parameters: Floats) -> Floats:
         """Return what the prologue leaves for many sets of parameters, one per column."""
@@ -91,7 +94,7 @@ class Compiled:
         )
         out: Floats = np.empty((self.native.size_out, padded))
         prototype()(self.native.batch)(wide.ctypes.data, table.ctypes.data, out.ctypes.data, padded)
-        return self.split(out[:, :count])
+        return self.outputs.split(out[:, :count])
 
 
 class ModePrograms(Mapping[str, Program]):

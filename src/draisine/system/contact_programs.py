@@ -29,12 +29,24 @@ from draisine.system.derivation import (
     base_rotation,
     command,
 )
+from draisine.system.layout import Layout, state_sizes
 
 ObstacleMotion = Callable[[Scalar], tuple[Array, Array]]
 """The prescribed motion of an obstacle: from time to its rotation and position, over any scalar."""
 
 FEATURE = 7
 """How many numbers describe a feature: (N, d, 0, 0, 0), (Q, e, side) or (Q, 0, 0, 0, 0)."""
+
+_ROW = {"c": 3, "gap": 1, "stretch": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3, "b": 3}
+_ROW |= {"local_point": 3, "local_normal": 3, "along": 3, "fold": 3}
+"""What the program of a contact tells after its three rows C, and how many numbers each takes."""
+
+
+def contact_row(speeds: int) -> Layout:
+    """Return the layout of what the program of every contact of a machine with so many speeds
+    tells.
+    """
+    return Layout({"C": 3 * speeds} | _ROW)
 
 
 def kinds(wheel: Wheel) -> tuple[str, ...]:
@@ -68,7 +80,7 @@ class TerrainDerivation:
             model, aligned=False, evaluate=lambda values: evaluate(values, self.point)
         )
         columns = free_columns(self.tree)
-        sizes = {"t": 1, "q": 4, "p": 3, "r": len(model.joints), "v": len(columns), "z": states}
+        sizes = {"t": 1, **state_sizes(model, v=len(columns), z=states)}
         sizes |= {"w": len(model.inputs), "f": FEATURE, "a": len(columns)}
         self.symbols = {
             name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
@@ -202,24 +214,12 @@ class TerrainDerivation:
         """Return the stop of a joint, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the shape of a
         contact without friction.
         """
-        s, zero = self.symbols, [0.0] * 3
+        s = self.symbols
         row = s["f"][0] * np.eye(6 + len(self.model.joints))[6 + k][self.columns]
         nothing = [0.0] * len(self.columns)
-        outputs = {
-            "C": [*row, *nothing, *nothing],
-            "c": zero,
-            "gap": [s["f"][0] * (s["r"][k] - s["f"][1])],
-            "stretch": [1.0],
-            "point": zero,
-            "normal": zero,
-            "centre": zero,
-            "axle": zero,
-            "b": zero,
-            "local_point": zero,
-            "local_normal": zero,
-            "along": zero,
-            "fold": zero,
-        }
+        outputs: dict[str, Any] = {"C": [*row, *nothing, *nothing]}
+        outputs |= {name: [0.0] * size for name, size in _ROW.items()}
+        outputs |= {"gap": [s["f"][0] * (s["r"][k] - s["f"][1])], "stretch": [1.0]}
         return self._program(f"{self.model.joints[k].name}_stop", outputs, ("f",))
 
     def _wheel(self, wheel: Wheel, kind: str, motion: ObstacleMotion | None) -> Program:
@@ -239,7 +239,6 @@ class TerrainDerivation:
         relative = met.C @ self.speeds - b
         along = self._along() | ({} if motion is None else {"t[0]": 1.0})
         outputs = {
-            "C": met.C[:, self.columns],
             "c": [-x for x in tangent(list(relative), along, met.meeting.held)],
             "gap": [met.meeting.gap],
             "stretch": [met.meeting.stretch],
@@ -253,4 +252,5 @@ class TerrainDerivation:
             "along": met.meeting.along,
             "fold": met.meeting.fold,
         }
-        return self._program(f"{wheel.name}_{kind}", outputs, ("f",))
+        ordered = {"C": met.C[:, self.columns]} | {name: outputs[name] for name in _ROW}
+        return self._program(f"{wheel.name}_{kind}", ordered, ("f",))

@@ -19,6 +19,7 @@ from draisine.mechanics.kernel import Pivot, eliminate
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.model import Guide, Model, Pin
+from draisine.system.layout import state_sizes
 
 Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
 """A control law: from what it sees and its own states z to inputs by name (torques, forces, or the
@@ -110,7 +111,7 @@ class Derivation:
         self.graph, self.model, self.mode = graph, model, mode
         self.parameters, self.law, self.correction = parameters, law, correction
         pins = sum(isinstance(c, Pin) for c in model.contacts)
-        sizes = {"t": 1, "q": 4, "p": 3, "r": len(model.joints), "u": 0, "z": states}
+        sizes = {"t": 1, **state_sizes(model, u=0, z=states)}
         sizes |= {"w": len(model.inputs), "anchors": 3 * pins}
         self.symbols = {
             name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])

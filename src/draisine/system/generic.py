@@ -15,8 +15,15 @@ from draisine.codegen.program import Program
 from draisine.model import Wheel
 from draisine.system.closed_form import State
 from draisine.system.compiled import Compiled
-from draisine.system.contact_programs import ObstacleMotion, TerrainDerivation, kinds
+from draisine.system.contact_programs import (
+    FEATURE,
+    ObstacleMotion,
+    TerrainDerivation,
+    contact_row,
+    kinds,
+)
 from draisine.system.derivation import Law
+from draisine.system.layout import Layout, state_sizes
 from draisine.system.system import System, versions
 
 
@@ -39,6 +46,21 @@ class Generic:
     def sight(self) -> Compiled:
         """What a user may ask of a state and its accelerations."""
         return Compiled(self.programs["sight"], self.system.values, self.system.store)
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Where q, p, r, v, z stand in y."""
+        return Layout(state_sizes(self.system.model, v=self.speeds, z=self.states))
+
+    @cached_property
+    def inputs(self) -> Layout:
+        """What the programs of contacts read: what `motion` reads, then the numbers of a feature."""
+        return Layout(self.motion.program.inputs | {"parameters": 0, "f": FEATURE})
+
+    @cached_property
+    def row(self) -> Layout:
+        """What the program of a contact tells of it."""
+        return contact_row(self.speeds)
 
     @property
     def joints(self) -> int:
@@ -77,12 +99,12 @@ class Generic:
 
     def enter(self, state: State, z: Floats) -> Floats:
         """Return y for a state."""
-        return np.concatenate([state.q, state.p, state.r, state.v, z])
+        return self.layout.pack(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
 
     def leave(self, y: Floats) -> State:
         """Return the state of y."""
-        a, b = 7 + self.joints, 7 + self.joints + self.speeds
-        return State(y[:4].copy(), y[4:7].copy(), y[7:a].copy(), y[a:b].copy())
+        at = self.layout
+        return State(y[at.q].copy(), y[at.p].copy(), y[at.r].copy(), y[at.v].copy())
 
 
 def generic(

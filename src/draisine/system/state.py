@@ -107,7 +107,7 @@ class Configuration:
     def look(self, s: Floats | None = None) -> dict[str, Floats]:
         """Return what the program `initial` tells of the present configuration."""
         speeds = np.zeros(self.columns) if s is None else s
-        anchors = np.zeros(self.machine.initial.inputs["anchors"])
+        anchors = np.zeros(self.machine.initial.inputs.count("anchors"))
         if len(anchors) and self.machine.system.model.ground is None:
             first = self.machine.initial(t=[self.t], q=self.q, p=self.p, r=self.r, s=speeds)
             anchors = self._pinned(first)

@@ -180,7 +180,7 @@ class System:
             vdot, forces = other(t, state, w)
             return vdot, np.ravel(forces)[switched]
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
-        rows = [*switched, *range(3 * len(model.contacts), len(out["c"]))]
+        rows = [*switched, *multiplier.motion_rows(model)]
         M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
         if formulation == "projected":
             return multiplier.nullspace(M, out["F"], C, out["c"][rows])

@@ -158,19 +158,19 @@ def test_rows_and_targets_are_derivatives(motion, round_one, feature, side):
 
         def at(s, y=y):
             moved = y.copy()
-            moved[:7] += s * look.dynamics(0.3, y)["flow"]
+            moved[look.pose] += s * look.dynamics(0.3, y)["flow"]
             moved[:4] /= np.linalg.norm(moved[:4])
             return look.meet(0.3 + s, moved, [contact])[0]
 
         def relative(s, v=v):
             row = at(s)
-            return row[: 3 * n].reshape(3, n) @ v - look.carried(row)
+            return look.jacobian(row) @ v - look.carried(row)
 
         row = at(0.0)
         rate = (look.gap(at(h)) - look.gap(at(-h))) / (2 * h)
         assert look.rate(row, v) == pytest.approx(rate, rel=1e-6, abs=1e-7)
         drift = (relative(h) - relative(-h)) / (2 * h)
-        assert_allclose(row[18:21], -drift, atol=1e-6 * (1.0 + np.abs(drift).max()))
+        assert_allclose(row[look.row.c], -drift, atol=1e-6 * (1.0 + np.abs(drift).max()))
         axes = look.axes(row)
         assert_allclose(axes @ axes.T, np.eye(3), atol=1e-12)
 

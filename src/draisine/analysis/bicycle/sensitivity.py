@@ -29,6 +29,7 @@ from draisine.analysis.bicycle.straight import (
 from draisine.analysis.differentiate import Jet, run_tangent
 from draisine.analysis.variation import SEEDS, Chart, sort_lanes
 from draisine.system.closed_form import ClosedForm
+from draisine.system.layout import Layout
 from draisine.system.system import System
 
 
@@ -110,7 +111,7 @@ def _moving_terms(
     """
     moving, found = straight_motion(machine, y, parameters, at, speed)
     here = terms(found, at)
-    count, seeds = parameters.shape[1], sum(machine.variation.inputs[name] for name in SEEDS)
+    count, seeds = parameters.shape[1], machine.variation.inputs.count(*SEEDS)
     _, first = _by_parameters(machine, moving, parameters, np.zeros((0, 0)), {})
     left = {name: first[name] for name in ("seen", "conditions")}
     places = [found.names.index(name) for name in at.coordinates]
@@ -134,21 +135,16 @@ def _by_parameters(
     lanes = count * each
     inputs = {name: np.zeros((size, lanes)) for name, size in program.inputs.items()}
     inputs["parameters"] = np.repeat(parameters.T, lanes, axis=1)
-    at = 0
-    for name in ("q", "p", "r", "u", "z"):
-        size = program.inputs[name]
-        inputs[name] = np.repeat(y[0, at : at + size, None], lanes, axis=1)
-        at += size
-    at = 0
-    for name in SEEDS if len(seeds) else ():
-        size = program.inputs[name]
-        inputs[name] = np.tile(seeds[at : at + size], (1, count))
-        at += size
+    state = machine.layout.split(y[0])
+    inputs |= {name: np.repeat(part[:, None], lanes, axis=1) for name, part in state.items()}
+    if len(seeds):
+        rows = Layout({name: program.inputs[name] for name in SEEDS}).split(seeds)
+        inputs |= {name: np.tile(part, (1, count)) for name, part in rows.items()}
     rates = {"parameters": np.repeat(np.eye(count), each, axis=1)}
     if moved:
         whole = np.zeros((6 + program.inputs["r"], lanes))
         whole[machine.columns] = np.repeat(moved["x"], each, axis=1)
         rates["q"] = quaternion_rate(inputs["q"], whole[3:6])
-        rates["p"] = rotation(y[0, :4]) @ whole[:3]
+        rates["p"] = rotation(state["q"]) @ whole[:3]
         rates["r"], rates["u"] = whole[6:], np.repeat(moved["u"], each, axis=1)
     return run_tangent(program, inputs, rates)

@@ -121,13 +121,17 @@ def stand_upright(
     """Return the bicycle standing upright for every set of parameters, (sets, entries), and its
     coordinates.
     """
-    sizes, count = machine.variation.inputs, len(parameters)
+    count, inputs = len(parameters), len(machine.system.model.inputs)
     targets = {"lean": np.zeros(count)} | {k: np.full(count, x) for k, x in about.items()}
     y = place(machine, drawing_configuration(machine, count), targets, parameters)
     at = chart(vary(machine, y, parameters=parameters))
-    cyclic = cyclic_coordinates(machine, at, y[0], np.zeros(sizes["w"]))
+    cyclic = cyclic_coordinates(machine, at, y[0], np.zeros(inputs))
     essential = [name for name in at.coordinates if name not in cyclic]
-    if len(essential) != 2 or sizes["u"] != 3 or "forward_speed" not in machine.system.outputs:
+    if (
+        len(essential) != 2
+        or machine.layout.count("u") != 3
+        or "forward_speed" not in machine.system.outputs
+    ):
         raise ConfigurationError(
             f"{machine.system.vehicle.__name__} is no bicycle on level ground: canonical matrices "
             f"need two coordinates beside the cyclic ones (here: {', '.join(essential) or 'none'}), "

@@ -75,14 +75,13 @@ def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
 
 def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     """Return speed, torque, radius, friction and growth at (leans; steers)."""
-    sizes = machine.variation.inputs
     y = drawing_configuration(machine, grid.shape[1])
     y = place(machine, y, {"lean": grid[0], "steer": grid[1]})
     still = vary(machine, y, seeds=("du", "dw"))
     rows = still.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")
     u = np.linalg.solve(rows, np.array([[0.0], [0.0], [1.0]]))[:, :, 0]
-    first = y.shape[1] - u.shape[1]
-    moving = np.hstack([y[:, :first], u])
+    moving, fast = y.copy(), machine.layout.u
+    moving[:, fast] = u
     rolled = vary(machine, moving, seeds=("du",))
     place_steer = list(machine.system.model.inputs).index("steer")
     push = still.d["force"]["dw"][:, :, place_steer]
@@ -91,8 +90,8 @@ def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     turns = np.linalg.norm(f2, axis=1) > 1e-9 * np.linalg.norm(f2, axis=1).max()
     found = turns & (left < 1e-6) & (squared >= 0) & (squared < _HIGHEST**2)
     speed = np.sqrt(np.where(found, squared, np.nan))
-    moving[:, first:] *= np.nan_to_num(speed)[:, None]
-    w = np.zeros((len(y), sizes["w"]))
+    moving[:, fast] *= np.nan_to_num(speed)[:, None]
+    w = np.zeros((len(y), len(machine.system.model.inputs)))
     w[:, place_steer] = np.where(np.isnan(speed), 0.0, torque)
     torque = np.where(np.isnan(speed), np.nan, torque)
     radius = speed / np.abs(rolled.seen("yaw_rate") * speed)
@@ -116,10 +115,6 @@ def _balanced(f0: Floats, f2: Floats, push: Floats) -> tuple[Floats, Floats, Flo
 
 def _friction(machine: ClosedForm, y: Floats, w: Floats) -> Floats:
     """Return the share of the normal force that each contact needs sideways, nan where it pulls."""
-    size = machine.observe.native.size_in
-    x = np.zeros((size, len(y)))
-    x[1 : 1 + y.shape[1]] = y.T
-    x[1 + y.shape[1] : 1 + y.shape[1] + w.shape[1]] = w.T
-    forces = machine.observe.batch(x)["forces"].reshape(-1, 3, len(y))
+    forces = machine.look_all(y, w=w.T)["forces"].reshape(-1, 3, len(y))
     share = np.hypot(forces[:, 1], forces[:, 2]) / forces[:, 0]
     return np.where(forces[:, 0] > 0, share, np.nan).T

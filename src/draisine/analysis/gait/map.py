@@ -21,6 +21,7 @@ from draisine.simulation.integrators._native import DONE, Code, Problem
 from draisine.simulation.regrip import JointAtImpact, Regrip, regrip
 from draisine.system.closed_form import ClosedForm, State
 from draisine.system.compiled import Compiled
+from draisine.system.layout import Layout
 from draisine.system.system import System
 
 ANGLES = (1,)
@@ -58,9 +59,9 @@ class Hold:
         return float(np.arctan2(R[1, 0], R[0, 0]))
 
     @property
-    def size(self) -> int:
-        """How many entries y has: pose, joints and the turning rate."""
-        return 8 + len(self.system.model.joints)
+    def at(self) -> Layout:
+        """Where pose, joints and the turning rate u stand in y."""
+        return self.machine.layout
 
     def table(self, code: Compiled) -> Floats:
         """Return what a program's prologue leaves for the parameters that count here."""
@@ -70,8 +71,8 @@ class Hold:
     def _problem(self) -> Problem:
         """What the integrator advances: y and two seeds."""
         flow, none = self.flow, np.zeros(0)
-        tail = np.zeros(flow.inputs["w"] + flow.inputs["anchors"])
-        code = (flow.native.call, self.table(flow), flow.native.size_out)
+        tail = np.zeros(flow.inputs.count("w", "anchors"))
+        code = (flow.address, self.table(flow), flow.outputs.size)
         return Problem(Code(*code, 0, none, 0, 0, 0, tail, self.machine.floors), flow)
 
     def joints(self, t: float) -> tuple[Floats, Floats]:
@@ -81,15 +82,11 @@ class Hold:
 
     def begin(self, x: Floats, place: Floats | None = None) -> Floats:
         """Return y at the beginning, the base's origin at `place`, and dy/dOmega, dy/dtheta."""
-        n = self.size
         c, s = np.cos((x[1] + self._turned) / 2), np.sin((x[1] + self._turned) / 2)
-        out = np.zeros(3 * n)
-        out[0], out[3], out[n - 1] = c, s, x[0]
-        out[4:7] = 0.0 if place is None else place
-        out[7 : n - 1] = self._shape
-        out[2 * n - 1] = 1.0
-        out[2 * n], out[2 * n + 3] = -s / 2, c / 2
-        return out
+        p = np.zeros(3) if place is None else place
+        y = self.at.pack(q=[c, 0.0, 0.0, s], p=p, r=self._shape, u=x[:1])
+        by_rate, by_angle = self.at.pack(u=[1.0]), self.at.pack(q=[-s / 2, 0.0, 0.0, c / 2])
+        return np.concatenate([y, by_rate, by_angle])
 
     @cached_property
     def _shape(self) -> Floats:
@@ -106,7 +103,8 @@ class Hold:
 
     def x_of(self, y: Floats) -> Floats:
         """Return x for y, its angle within a turn."""
-        return np.array([y[self.size - 1], 2 * np.arctan2(y[3], y[0]) - self._turned])
+        (u,), q = y[self.at.u], y[self.at.q]
+        return np.array([u, 2 * np.arctan2(q[3], q[0]) - self._turned])
 
     def __call__(self, x: Floats) -> tuple[Floats, Floats]:
         """Return x at the end and its derivative by x at the beginning, eq. [tangent-flow]."""
@@ -114,17 +112,17 @@ class Hold:
             raise ConfigurationError(
                 f"a turning rate of {x[0]:.3g} rad/s cannot be followed; stay below {LIMIT:g} rad/s."
             )
-        y, n = self.advance(self.begin(x), self.start, self.end), self.size
-        seeds = y[n:].reshape(2, n)
-        turn = 2 * (y[0] * seeds[:, 3] - y[3] * seeds[:, 0]) / (y[0] ** 2 + y[3] ** 2)
-        return self.x_of(y), np.array([seeds[:, n - 1], turn])
+        y, *seeds = self.advance(self.begin(x), self.start, self.end).reshape(3, self.at.size)
+        (c, _, _, s), dq = y[self.at.q], np.array([seed[self.at.q] for seed in seeds])
+        turn = 2 * (c * dq[:, 3] - s * dq[:, 0]) / (c**2 + s**2)
+        return self.x_of(y), np.array([[seed[self.at.u][0] for seed in seeds], turn])
 
     def free(self, t: float) -> dict[str, Floats]:
         """Return what the program `free` tells at a time, in the base's own axes."""
-        model, code = self.system.model, self.machine.free
-        x = np.zeros((code.native.size_in, 1))
-        x[0], x[1], x[8 : 8 + len(model.joints), 0] = t, 1.0, self.joints(t)[0]
-        return {name: a[:, 0] for name, a in code.batch(x, self.table(code)[:, None]).items()}
+        code = self.machine.free
+        x = code.inputs.pack(t=[t], q=[1.0, 0.0, 0.0, 0.0], r=self.joints(t)[0])
+        found = code.batch(x[:, None], self.table(code)[:, None])
+        return {name: a[:, 0] for name, a in found.items()}
 
     def speeds(self, free: dict[str, Floats], Omega: float, t: float) -> Floats:
         """Return v while the base turns at a rate and the grip holds."""

@@ -124,7 +124,7 @@ class Stride:
         x, place = self.cycle.x, np.zeros(3)
         for k, hold in enumerate(self.gait.holds):
             y = hold.advance(hold.begin(x, place), hold.start, hold.end)
-            x, place = hold.x_of(y), y[4:7]
+            x, place = hold.x_of(y), y[hold.at.p]
             x[0] = hold.change(float(x[0]), self.gait.next(k).mode, self.gait.joint).v[2]
         return place[:2]
 
@@ -184,11 +184,10 @@ def _look(hold: Hold, x: Floats, place: Floats) -> HoldRecord:
     for before, after in pairwise(t.tolist()):
         y = hold.advance(y, before, after)
         samples.append(y)
-    states = np.array(samples)[:, : hold.size].T
+    states = np.array(samples)[:, : hold.at.size].T
     observe = hold.machine.observe
-    rest = np.zeros((observe.native.size_in - 1 - hold.size, len(t)))
     table = np.repeat(hold.table(observe)[:, None], len(t), axis=1)
-    seen = observe.batch(np.vstack([t[None], states, rest]), table)
+    seen = observe.batch(observe.inputs.pack(t=t[None], **hold.at.split(states)), table)
     held = next(k for k, (_, status) in enumerate(hold.machine.mode) if status != "open")
     angle = np.unwrap(2 * np.arctan2(states[3], states[0]), period=4 * np.pi)
     return HoldRecord(

@@ -39,10 +39,8 @@ class Configurations:
 
     def look(self) -> dict[str, Floats]:
         """Return what the program `initial` tells of all configurations."""
-        inputs = self.machine.initial.inputs
-        known = {"q": self.q, "p": self.p, "r": self.r}
-        rows = [known.get(name, np.zeros((n, self.count))) for name, n in inputs.items()]
-        return self.machine.initial.batch(np.vstack(rows))
+        initial = self.machine.initial
+        return initial.batch(initial.inputs.pack(q=self.q, p=self.p, r=self.r))
 
     def reach(self, asked: Mapping[str, Floats]) -> None:
         """Bring every configuration to what is asked of it, in strides, contacts closed."""
@@ -104,19 +102,16 @@ class Configurations:
 
     def dataset(self) -> "Dataset":
         """Return all that is known of the configurations at rest, one after the other."""
-        speeds = np.zeros((len(self.machine.choice.independent), self.count))
-        y = np.vstack([self.q, self.p, self.r, speeds]).T
-        tail = np.zeros((self.machine.observe.native.size_in - 1 - y.shape[1], self.count))
-        arc = SmoothArc(self.machine, np.arange(self.count, dtype=float), y, tail)
+        y = self.machine.layout.pack(q=self.q, p=self.p, r=self.r).T
+        still = np.zeros((len(self.machine.system.model.inputs), self.count))
+        arc = SmoothArc(self.machine, np.arange(self.count, dtype=float), y, still)
         return Trajectory((arc,), "completed").to_xarray()
 
     def yaw_rates(self, moving: Mapping[str, Floats], locked: str) -> Floats:
         """Return the rate of yaw while coordinates move at given rates and a joint stands still."""
         names, count = self.names, self.count
-        inputs = self.machine.rows.inputs
-        known = {"q": self.q, "p": self.p, "r": self.r}
-        given = [known.get(name, np.zeros((n, count))) for name, n in inputs.items()]
-        found = self.machine.rows.batch(np.vstack(given))
+        rows = self.machine.rows
+        found = rows.batch(rows.inputs.pack(q=self.q, p=self.p, r=self.r))
         size = 6 + len(self.machine.system.model.joints)
         C = np.transpose(found["C"].reshape(-1, size, count), (2, 0, 1)).copy()
         C[:, :, 3:6] += np.cross(found["ref"].T[:, None, :], C[:, :, :3])

@@ -83,6 +83,12 @@ def active_rows(model: Model, mode: constraints.Mode) -> list[int]:
     return out
 
 
+def motion_rows(model: Model) -> list[int]:
+    """Return which rows belong to prescribed joints, where theirs stand after those of contacts."""
+    first = 3 * len(model.contacts)
+    return list(range(first, first + len(constraints.prescribed_joints(model))))
+
+
 def saddle_point(
     M: Floats, F: Floats, C: Floats, c: Floats, labels: Sequence[str], freedoms: Sequence[str]
 ) -> tuple[Floats, Floats]:

@@ -20,6 +20,7 @@ from draisine.registry import find
 from draisine.simulation.integrators._native import DONE, Code, Problem
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import State
+from draisine.system.layout import Layout, state_sizes
 from draisine.system.system import System
 
 
@@ -50,36 +51,34 @@ def simulate_by(
         raise ParameterError(f"until = {until} s and dt = {dt} s must be positive.")
     find("formulation", formulation)
     n, failed = len(system.model.joints), list[BaseException]()
-    size = 7 + n + len(state.v)
+    at = Layout(state_sizes(system.model, v=len(state.v)))
     columns = system.machine().columns
 
     def rate(x_at: int, table_at: int, out_at: int, stride: int) -> None:
-        x = np.ctypeslib.as_array((ctypes.c_double * (1 + size)).from_address(x_at)).copy()
-        out = np.ctypeslib.as_array((ctypes.c_double * size).from_address(out_at))
-        q = x[1:5] / np.linalg.norm(x[1:5])
-        v = x[8 + n :]
+        x = np.ctypeslib.as_array((ctypes.c_double * (1 + at.size)).from_address(x_at)).copy()
+        out = np.ctypeslib.as_array((ctypes.c_double * at.size).from_address(out_at))
+        t, y = float(x[0]), x[1:]
+        q = y[at.q] / np.linalg.norm(y[at.q])
         whole = np.zeros(6 + n)
-        whole[columns] = v
+        whole[columns] = y[at.v]
         try:
-            here = State(q, x[5:8], x[8 : 8 + n], v)
-            vdot, _ = system.accelerate(
-                here, inputs, t=float(x[0]), formulation=formulation, tolerance=1e-2
-            )
+            here = State(q, y[at.p], y[at.r], y[at.v])
+            vdot, _ = system.accelerate(here, inputs, t=t, formulation=formulation, tolerance=1e-2)
         except BaseException as error:  # nothing may pass through machine code
             failed.append(error)
             out[:] = np.nan
             return
-        turn = quaternion_rate(x[1:5], whole[3:6])
+        turn = quaternion_rate(y[at.q], whole[3:6])
         out[:] = np.concatenate([turn, rotation(q) @ whole[:3], whole[6:], vdot])
 
     callback = prototype()(rate)
     address = int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
     nothing = np.zeros(1)
-    code = Code(address, nothing, size, 0, nothing, 1, 7 + n, 0, np.zeros(0), np.zeros(0))
+    code = Code(address, nothing, at.size, 0, nothing, 1, at.r.stop, 0, np.zeros(0), np.zeros(0))
     problem = Problem(code, callback)
     steps = max(1, math.ceil(until / dt - 1e-9))
     grid = until / steps * np.arange(steps + 1)
-    y = np.concatenate([state.q, state.p, state.r, state.v])
+    y = at.pack(q=state.q, p=state.p, r=state.r, v=state.v)
     method: Any = find("integrator", integrator)
     times, samples, status = method.advance(problem, y, 0.0, until, dt, grid, rtol, atol)
     if failed and not isinstance(failed[0], KeyboardInterrupt):
@@ -88,7 +87,7 @@ def simulate_by(
     times, samples = times[sound], samples[sound]
     outcome = "completed" if status == DONE else "interrupted" if failed else "stopped"
     made = {"integrator": integrator, "dt": dt, "formulation": formulation, "rtol": rtol}
-    run = Trajectory((_arc(system, times, samples, inputs),), outcome, made)
+    run = Trajectory((_arc(system, at, times, samples, inputs),), outcome, made)
     if status != DONE:
         raise SimulationError(
             f"the run was {outcome} after {times[-1]:.6g} s of {until:.6g} s. "
@@ -99,14 +98,12 @@ def simulate_by(
 
 
 def _arc(
-    system: System, times: Floats, samples: Floats, inputs: Mapping[str, float] | None
+    system: System, at: Layout, times: Floats, samples: Floats, inputs: Mapping[str, float] | None
 ) -> SmoothArc:
     """Return samples in the user's coordinates as an arc of the machine with all contacts closed."""
-    machine, n = system.machine(), len(system.model.joints)
-    ys = []
-    for sample in samples:
-        q = sample[:4] / np.linalg.norm(sample[:4])
-        here = State(q, sample[4:7], sample[7 : 7 + n], sample[7 + n :])
-        ys.append(machine.enter(here, tolerance=1e-4))
-    tail = np.repeat(system.inputs(inputs)[:, None], len(times), axis=1)
-    return SmoothArc(machine, times, np.array(ys), tail)
+    machine, ys = system.machine(), []
+    for y in samples:
+        q = y[at.q] / np.linalg.norm(y[at.q])
+        ys.append(machine.enter(State(q, y[at.p], y[at.r], y[at.v]), tolerance=1e-4))
+    given = np.repeat(system.inputs(inputs)[:, None], len(times), axis=1)
+    return SmoothArc(machine, times, np.array(ys), given)

@@ -196,7 +196,7 @@ def simulate_compliant(
         for contact, row in zip(near, look.meet(t, y, near), strict=True):
             gap = look.gap(row)
             if gap < 0 and look.excess(contact, row) <= 0 and look.above(contact, row):
-                C = row[: 3 * look.n].reshape(3, look.n)
+                C = look.jacobian(row)
                 speed = C @ v - look.carried(row)
                 N = compliance.force(-gap, -speed[0])
                 drag = -mu * N / math.sqrt(speed[1] ** 2 + speed[2] ** 2 + creep**2)

@@ -49,12 +49,12 @@ def drive(
     machine = system.machine(mode)
     here = Configuration(machine)
     y = machine.enter(start)
-    n = len(system.model.joints)
-    x = y[: 7 + n]
+    at, n = machine.layout, len(system.model.joints)
+    x = y[at.span("q", "r")]
     independent, columns = machine.choice.independent, machine.columns
 
     def slope(x: Floats) -> tuple[Floats, Floats]:
-        here.q, here.p, here.r = x[:4] / np.linalg.norm(x[:4]), x[4:7], x[7:]
+        here.q, here.p, here.r = x[at.q] / np.linalg.norm(x[at.q]), x[at.p], x[at.r]
         speeds = np.zeros(6 + n)
         speeds[columns] = here.speeds(rates(here.values()))
         q, V, W = here.q, speeds[:3], speeds[3:6]
@@ -65,14 +65,14 @@ def drive(
     samples = []
     for _ in range(steps + 1):
         k1, speeds = slope(x)
-        ref = machine.rows(q=x[:4], p=x[4:7], r=x[7:])["ref"]
+        ref = machine.rows(q=x[at.q], p=x[at.p], r=x[at.r])["ref"]
         speeds[:3] += np.cross(speeds[3:6], ref)
         samples.append(np.concatenate([x, speeds[columns][independent]]))
         k2 = slope(x + 0.5 * h * k1)[0]
         k3 = slope(x + 0.5 * h * k2)[0]
         k4 = slope(x + h * k3)[0]
         x = x + h * (k1 + 2 * (k2 + k3) + k4) / 6
-        x[:4] /= np.linalg.norm(x[:4])
-    tail = np.zeros((machine.observe.native.size_in - 1 - len(samples[0]), steps + 1))
-    arc = SmoothArc(machine, h * np.arange(steps + 1), np.array(samples), tail)
+        x[at.q] /= np.linalg.norm(x[at.q])
+    still = np.zeros((len(system.model.inputs), steps + 1))
+    arc = SmoothArc(machine, h * np.arange(steps + 1), np.array(samples), still)
     return Trajectory((arc,), "completed", {"integrator": "rk4", "dt": dt})

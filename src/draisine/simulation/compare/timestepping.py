@@ -87,7 +87,7 @@ def _step(
     """Return the state after a step, and the impulses by contact."""
     pose, n = look.pose, look.n
     half = y.copy()
-    half[:pose] += 0.5 * h * look.dynamics(t, y)["flow"]
+    half[pose] += 0.5 * h * look.dynamics(t, y)["flow"]
     parts = look.dynamics(t + 0.5 * h, half)
     M, v = parts["M"].reshape(n, n), look.speeds(y)
     near = look.near(t, half, 0.0)
@@ -97,7 +97,7 @@ def _step(
         for k, (contact, row) in enumerate(zip(near, rows, strict=True))
         if look.gap(row) <= 0 and look.excess(contact, row) <= 0 and look.above(contact, row)
     ]
-    C = np.vstack([np.zeros((0, n)), *(rows[k, : 3 * n].reshape(3, n) for k in touching)])
+    C = np.vstack([np.zeros((0, n)), *(look.jacobian(rows[k]) for k in touching)])
     driven = look.machine.driven
     fixed = np.eye(n)[driven]
     K = np.block([[M, -fixed.T], [fixed, np.zeros((len(driven),) * 2)]])
@@ -109,8 +109,8 @@ def _step(
     W, back = delassus(M, C, driven)
     Lam = contact_impulses(W, b, [mu] * len(touching), 1e-12)
     after = half.copy()
-    after[pose : pose + n] = alone + back @ Lam
-    after[:pose] += 0.5 * h * look.dynamics(t + 0.5 * h, after)["flow"]
-    after[:4] /= np.linalg.norm(after[:4])
-    after[pose + n :] += h * parts["zdot"]
-    return after, {near[k]: Lam[3 * i : 3 * i + 3] for i, k in enumerate(touching)}
+    after[look.y.v] = alone + back @ Lam
+    after[pose] += 0.5 * h * look.dynamics(t + 0.5 * h, after)["flow"]
+    after[look.y.q] /= np.linalg.norm(after[look.y.q])
+    after[look.y.z] += h * parts["zdot"]
+    return after, {near[k]: push for k, push in zip(touching, Lam.reshape(-1, 3), strict=True)}

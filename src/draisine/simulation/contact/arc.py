@@ -51,18 +51,19 @@ class TerrainArc:
             parts = look.dynamics(t, y)
             missing = parts["M"].reshape(look.n, look.n) @ rates[:, i] + parts["F"]
             for (contact, *_), push, row in zip(self.closed, lam, rows, strict=True):
-                missing -= push @ row[: 3 * look.n].reshape(3, look.n)
+                missing -= push @ look.jacobian(row)
                 if contact.wheel < wheels:
                     forces[contact.wheel, :, i] += push
                     world[contact.wheel, :, i] += push @ look.axes(row)
                 else:
                     stops[contact.wheel - wheels, i] += push[0] * look.feature(contact).numbers[0]
             torques[:, i] = missing[machine.speeds - machine.joints :]
-            base[:, :, i] = world[:, :, i] @ rotation(y[:4])
+            base[:, :, i] = world[:, :, i] @ rotation(y[machine.layout.q])
             for w, (gap, point) in enumerate(look.nearest(t, y, self.closed)):
                 gaps[w, i], points[w, :, i] = gap, point
-        given = np.repeat(self.inputs[:, None], count, axis=1)
-        seen = machine.sight.batch(np.vstack([times[None, :], self.y.T, given, rates]))
+        state = machine.layout.split(self.y.T)
+        x = machine.sight.inputs.pack(t=times[None], **state, w=self.inputs, a=rates)
+        seen = machine.sight.batch(x)
         seen["inputs"][machine.guided] += torques[machine.guided]
         return (
             seen
@@ -79,4 +80,5 @@ class TerrainArc:
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
-        return self.y.T[:4], self.y.T[4:7]
+        at = self.machine.layout
+        return self.y.T[at.q], self.y.T[at.p]

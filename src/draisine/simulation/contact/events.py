@@ -101,7 +101,7 @@ class Resolver:
     def _soon(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
         """Return what contacts look like a little later."""
         soon = y.copy()
-        soon[: self.look.pose] += SOON * self.look.dynamics(t, y)["flow"]
+        soon[self.look.pose] += SOON * self.look.dynamics(t, y)["flow"]
         return self.look.meet(t + SOON, soon, contacts)
 
     def _ahead(
@@ -113,8 +113,8 @@ class Resolver:
         look, rows = self.look, self._soon(t, y, [contact for contact, _ in touching])
         kept: list[tuple[WheelOnFeature, Floats, float]] = []
         for (contact, row), later in zip(touching, rows, strict=True):
-            point = row[3 * look.n + 5 : 3 * look.n + 8]
-            N, beyond = np.append(look.axes(row)[0], point), look.excess(contact, later)
+            N = np.append(look.axes(row)[0], row[look.row.point])
+            beyond = look.excess(contact, later)
             same = [
                 k
                 for k, (other, normal, _) in enumerate(kept)
@@ -157,7 +157,7 @@ class Resolver:
             **options.restitution,
         )
         after = y.copy()
-        after[look.pose : look.pose + look.n] = blow.chosen.result
+        after[look.y.v] = blow.chosen.result
         try:
             after, kept = self._carry(t, after, touching, avoid, slipping)
         except ContactSetError as error:
@@ -275,7 +275,7 @@ class Resolver:
         v = look.speeds(y)
         new, _, _ = resolve_complete(M, np.vstack(rows), v, np.concatenate(wanted))
         out = y.copy()
-        out[look.pose : look.pose + look.n] = new
+        out[look.y.v] = new
         return out
 
 

@@ -16,28 +16,49 @@ from draisine.system.generic import Generic
 
 
 class Bundle(NamedTuple):
-    """Contacts (wheel, feature numbers) as compiled code takes them: addresses, tables, features."""
+    """Contacts (wheel, feature numbers) as compiled code takes them: addresses, tables, features, and
+    where in x a feature's numbers begin.
+    """
 
     calls: Floats
     tables: Floats
     starts: Floats
     features: Floats
+    x_f: int
 
     def only(self, k: int) -> "Bundle":
         """Return contact k alone."""
         one = slice(k, k + 1)
-        return Bundle(self.calls[one], self.tables, self.starts[one], self.features[one])
+        return self._replace(
+            calls=self.calls[one], starts=self.starts[one], features=self.features[one]
+        )
 
 
 class Dynamics(NamedTuple):
-    """A free machine as compiled code takes it: the sizes of its state, its program."""
+    """A free machine as compiled code takes it: its program, its speeds and the law's states, and
+    where things begin: in x the pose and the speeds, in y the speeds and the law's states, in what
+    the program tells (flow, M, F, zdot, driven), in the row of a contact (C, c, gap, stretch, b).
+    """
 
-    pose: int
-    speeds: int
-    states: int
     call: int
     table: Floats
     out_size: int
+    speeds: int
+    states: int
+    x_q: int
+    x_v: int
+    y_v: int
+    y_z: int
+    flow: int
+    M: int
+    F: int
+    zdot: int
+    driven: int
+    C: int
+    c: int
+    gap: int
+    stretch: int
+    b: int
 
 
 class Closing(NamedTuple):
@@ -54,7 +75,7 @@ def meet(x: Floats, contacts: Bundle, seen: Floats) -> None:
     """Write what the programs of the given contacts tell of the state in x; `seen` has one row
     each.
     """
-    first, step = len(x) - contacts.features.shape[1], seen.shape[1]
+    first, step = contacts.x_f, seen.shape[1]
     for k in range(len(contacts.calls)):
         for j in range(contacts.features.shape[1]):
             x[first + j] = contacts.features[k, j]
@@ -77,7 +98,7 @@ def rate(
     A sliding contact pushes with mu times its normal force against its slip. Redundant rows are
     solved by the least forces.
     """
-    pose, n, nz = motion.pose, motion.speeds, motion.states
+    pose, n, nz = motion.y_v, motion.speeds, motion.states
     driven, status, mu = closing.driven, closing.status, closing.mu
     out = np.empty(motion.out_size)
     call(motion.call, x.ctypes.data, motion.table.ctypes.data, out.ctypes.data, 1)
@@ -89,41 +110,42 @@ def rate(
     order = np.zeros(n + m, dtype=np.int64)
     for i in range(n):
         for j in range(n):
-            K[i, j] = out[pose + i * n + j]
-        b[i] = -out[pose + n * n + i]
+            K[i, j] = out[motion.M + i * n + j]
+        b[i] = -out[motion.F + i]
     at = n
     for k in range(len(status)):
         for i in range(status[k]):
             for j in range(n):
-                K[at + i, j] = seen[k, i * n + j]
-                K[j, at + i] = -seen[k, i * n + j]
-            b[at + i] = seen[k, 3 * n + i]
+                K[at + i, j] = seen[k, motion.C + i * n + j]
+                K[j, at + i] = -seen[k, motion.C + i * n + j]
+            b[at + i] = seen[k, motion.c + i]
         if status[k] == 1 and mu[k] > 0.0:
-            s1, s2 = slip(x, seen, k, pose, n)
+            s1, s2 = slip(x, seen, k, motion)
+            along, across = motion.C + n, motion.C + 2 * n
             for j in range(n):
-                K[j, at] += mu[k] * (s1 * seen[k, n + j] + s2 * seen[k, 2 * n + j])
+                K[j, at] += mu[k] * (s1 * seen[k, along + j] + s2 * seen[k, across + j])
         at += status[k]
     for i in range(len(driven)):
         K[at + i, driven[i]] = 1.0
         K[driven[i], at + i] = -1.0
-        b[at + i] = out[pose + n * n + n + nz + i]
+        b[at + i] = out[motion.driven + i]
     repeating = solve(K, b, answer, order)
     if repeating < 0:
         return 1
     if repeating > 0:
         _push(K, answer, order, repeating, n, status)
     for k in range(pose):
-        ydot[k] = out[k]
+        ydot[k] = out[motion.flow + k]
     for k in range(n):
         ydot[pose + k] = answer[k]
     for k in range(nz):
-        ydot[pose + n + k] = out[pose + n * n + n + k]
+        ydot[motion.y_z + k] = out[motion.zdot + k]
     at = n
     for k in range(len(status)):
         for i in range(3):
             lam[k, i] = answer[at + i] if i < status[k] else 0.0
         if status[k] == 1 and mu[k] > 0.0:
-            s1, s2 = slip(x, seen, k, pose, n)
+            s1, s2 = slip(x, seen, k, motion)
             lam[k, 1], lam[k, 2] = -mu[k] * s1 * answer[at], -mu[k] * s2 * answer[at]
         at += status[k]
     return 0
@@ -148,12 +170,14 @@ def _push(K: Floats, answer: Floats, order: Floats, repeating: int, n: int, stat
 
 
 @jit
-def slip(x: Floats, seen: Floats, k: int, pose: int, n: int) -> tuple[float, float]:
+def slip(x: Floats, seen: Floats, k: int, motion: Dynamics) -> tuple[float, float]:
     """Return the direction in which contact k slips, (along, across); zero where it does not."""
-    s1, s2 = -seen[k, 3 * n + 18], -seen[k, 3 * n + 19]
+    n = motion.speeds
+    along, across = motion.C + n, motion.C + 2 * n
+    s1, s2 = -seen[k, motion.b + 1], -seen[k, motion.b + 2]
     for j in range(n):
-        s1 += seen[k, n + j] * x[1 + pose + j]
-        s2 += seen[k, 2 * n + j] * x[1 + pose + j]
+        s1 += seen[k, along + j] * x[motion.x_v + j]
+        s2 += seen[k, across + j] * x[motion.x_v + j]
     size = np.sqrt(s1 * s1 + s2 * s2)
     return (s1 / size, s2 / size) if size > 0.0 else (0.0, 0.0)
 
@@ -169,11 +193,14 @@ def settle(
     """Bring the state in x to closed gaps and the ground's velocities by one least step each, eq.
     [projection]; the quaternion to unit length.
     """
-    pose, n, status = motion.pose, motion.speeds, closing.status
+    pose, n, status = motion.y_v, motion.speeds, closing.status
+    q, speed = motion.x_q, motion.x_v
     if base == 1:
-        size = np.sqrt(x[1] * x[1] + x[2] * x[2] + x[3] * x[3] + x[4] * x[4])
+        size = np.sqrt(
+            x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3]
+        )
         for k in range(4):
-            x[1 + k] /= size
+            x[q + k] /= size
     closed, m = 0, 0
     for k in range(len(status)):
         closed += 1 if status[k] > 0 else 0
@@ -187,31 +214,31 @@ def settle(
     for k in range(len(status)):
         if status[k] > 0:
             for j in range(n):
-                J[at, j] = seen[k, j]
-            g[at] = seen[k, 3 * n + 3] / seen[k, 3 * n + 4]
+                J[at, j] = seen[k, motion.C + j]
+            g[at] = seen[k, motion.gap] / seen[k, motion.stretch]
             at += 1
     least(J, g, step)
     for j in range(n):
-        v[j] = x[1 + pose + j]
-        x[1 + pose + j] = -step[j]
+        v[j] = x[speed + j]
+        x[speed + j] = -step[j]
     call(motion.call, x.ctypes.data, motion.table.ctypes.data, out.ctypes.data, 1)
     for k in range(pose):
-        x[1 + k] += out[k]
+        x[q + k] += out[motion.flow + k]
     for j in range(n):
-        x[1 + pose + j] = v[j]
+        x[speed + j] = v[j]
     meet(x, closing.contacts, seen)
     C, speeds = np.zeros((m, n)), np.zeros(m)
     at = 0
     for k in range(len(status)):
         for i in range(status[k]):
-            speeds[at] = -seen[k, 3 * n + 17 + i]
+            speeds[at] = -seen[k, motion.b + i]
             for j in range(n):
-                C[at, j] = seen[k, i * n + j]
+                C[at, j] = seen[k, motion.C + i * n + j]
                 speeds[at] += C[at, j] * v[j]
             at += 1
     least(C, speeds, step)
     for j in range(n):
-        x[1 + pose + j] = v[j] - step[j]
+        x[speed + j] = v[j] - step[j]
 
 
 @jit
@@ -357,6 +384,24 @@ def forces(
         rate(x, ydot, lams[i], seen[i], motion, closing)
 
 
+def dynamics(free: Generic) -> Dynamics:
+    """Return a free machine for compiled code."""
+    x, y, out, row = free.inputs, free.layout, free.motion.outputs, free.row
+    return Dynamics(
+        call=free.motion.address,
+        table=free.motion.table,
+        out_size=out.size,
+        speeds=free.speeds,
+        states=free.states,
+        x_q=x.q.start,
+        x_v=x.v.start,
+        y_v=y.v.start,
+        y_z=y.z.start,
+        **{name: getattr(out, name).start for name in ("flow", "M", "F", "zdot", "driven")},
+        **{name: getattr(row, name).start for name in ("C", "c", "gap", "stretch", "b")},
+    )
+
+
 def bundle(
     free: Generic, contacts: list[tuple[int, str, ObstacleMotion | None, Floats, int]]
 ) -> Bundle:
@@ -365,8 +410,9 @@ def bundle(
     sizes = [len(m.table) for m in made]
     starts = np.cumsum([0, *sizes])[: len(made)].astype(np.int64)
     return Bundle(
-        np.array([m.native.call for m in made], dtype=np.int64),
+        np.array([m.address for m in made], dtype=np.int64),
         np.concatenate([*(m.table for m in made), np.zeros(1)]),
         starts,
         np.array([[*f, side] for *_, f, side in contacts], dtype=float).reshape(-1, FEATURE),
+        free.inputs.f.start,
     )

@@ -9,7 +9,6 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
 from draisine.simulation.contact import kernels as flow
 from draisine.simulation.contact.active_set import Candidate
-from draisine.system.contact_programs import FEATURE
 from draisine.system.generic import Generic
 from draisine.system.mode import Key
 from draisine.terrain import Feature, Terrain
@@ -51,13 +50,10 @@ class ContactQuery:
         self.machine, self.terrain, self.inputs = machine, terrain, inputs
         self.stops = dict(stops or {})
         self._ends = self._joint_ends()
-        self.n, self.pose = machine.speeds, 7 + machine.joints
-        self.size = 3 * self.n + 32
-        self.x = np.zeros(1 + self.pose + self.n + machine.states + len(inputs) + FEATURE)
-        code = machine.motion.native
-        self.motion = flow.Dynamics(
-            self.pose, self.n, machine.states, code.call, machine.motion.table, code.size_out
-        )
+        self.n, self.y, self.row = machine.speeds, machine.layout, machine.row
+        self.pose = self.y.span("q", "r")
+        self.x = machine.inputs.pack()
+        self.motion = flow.dynamics(machine)
         self.longest = [float(wheel.radius) for wheel in machine.wheels]
         level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         count = len(machine.wheels)
@@ -114,9 +110,9 @@ class ContactQuery:
         """Raise where a disc has come to the end of an edge and would go on over a vertex."""
         if self.feature(contact).kind != "edge" or not self._is_disc(contact.wheel):
             return
-        row, at = self.meet(t, y, [contact])[0], 3 * self.n + 5
-        C, N = row[at + 15 : at + 18], row[at + 18 : at + 21]
-        for k in self.terrain.near(row[at : at + 3], 1e-6, t):
+        row = self.meet(t, y, [contact])[0]
+        C, N = row[self.row.local_point], row[self.row.local_normal]
+        for k in self.terrain.near(row[self.row.point], 1e-6, t):
             it = self.terrain[k]
             here = it.kind == "vertex" and np.abs(it.numbers[:3] - C).max() < 1e-6
             if here and it.motion == self.feature(contact).motion and it.excess(C, N) <= BORDER:
@@ -131,7 +127,7 @@ class ContactQuery:
 
     def speeds(self, y: Floats) -> Floats:
         """Return v of y."""
-        return y[self.pose : self.pose + self.n]
+        return y[self.y.v]
 
     def key(self, contact: WheelOnFeature) -> Key:
         """Return a contact by name."""
@@ -151,14 +147,15 @@ class ContactQuery:
 
     def fill(self, t: float, y: Floats) -> None:
         """Put a state in place for compiled code."""
-        self.x[0] = t
-        self.x[1 : 1 + len(y)] = y
-        self.x[1 + len(y) : 1 + len(y) + len(self.inputs)] = self.inputs
+        at = self.machine.inputs
+        self.x[at.t] = t
+        self.x[at.span("q", "z")] = y
+        self.x[at.w] = self.inputs
 
     def meet(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
         """Return what contacts look like at a state, one row each."""
         self.fill(t, y)
-        seen = np.empty((len(contacts), self.size))
+        seen = np.empty((len(contacts), self.row.size))
         flow.meet(self.x, self.bundle(contacts), seen)
         return seen
 
@@ -166,7 +163,7 @@ class ContactQuery:
         """Return M, F and the rest of the free machine's motion."""
         self.fill(t, y)
         motion = self.machine.motion
-        return motion.split(motion.flat(self.x[: motion.native.size_in].copy()))
+        return motion.outputs.split(motion.flat(self.x[: motion.inputs.size]))
 
     def accelerate(
         self, t: float, y: Floats, closed: Sequence[Closed]
@@ -174,11 +171,11 @@ class ContactQuery:
         """Return vdot of a mode, the forces of its contacts, and what they look like."""
         self.fill(t, y)
         k = len(closed)
-        ydot, lam, seen = np.empty(len(y)), np.zeros((k, 3)), np.empty((k, self.size))
+        ydot, lam, seen = np.empty(len(y)), np.zeros((k, 3)), np.empty((k, self.row.size))
         wrong = flow.rate(self.x, ydot, lam, seen, self.motion, self.closing(closed))
         if wrong:
             raise ConfigurationError("the contacts contradict each other in this configuration.")
-        return ydot[self.pose : self.pose + self.n], lam, seen
+        return ydot[self.y.v], lam, seen
 
     def closing(self, closed: Sequence[Closed]) -> flow.Closing:
         """Return driven joints and closed contacts for compiled code."""
@@ -190,17 +187,17 @@ class ContactQuery:
     def settle(self, t: float, y: Floats, closing: flow.Closing) -> Floats:
         """Return the state with closed gaps and zero contact velocities that is next to y."""
         self.fill(t, y)
-        seen = np.empty((len(closing.status), self.size))
+        seen = np.empty((len(closing.status), self.row.size))
         base = int(self.machine.system.model.base in ("SE(3)", "SO(3)"))
         flow.settle(self.x, seen, self.motion, closing, base)
-        return self.x[1 : 1 + len(y)].copy()
+        return self.x[self.machine.inputs.span("q", "z")].copy()
 
     def centres(self, t: float, y: Floats) -> Floats:
         """Return the wheels' centres."""
         self.fill(t, y)
-        seen = np.empty((len(self.machine.wheels), self.size))
+        seen = np.empty((len(self.machine.wheels), self.row.size))
         flow.meet(self.x, self._level, seen)
-        return seen[:, 3 * self.n + 11 : 3 * self.n + 14]
+        return seen[:, self.row.centre]
 
     def whereabouts(self, t: float, y: Floats) -> Floats:
         """Return the wheels' centres in the world and as each moving ground sees them."""
@@ -247,52 +244,55 @@ class ContactQuery:
 
     def gap(self, row: Floats) -> float:
         """Return the gap in what a contact looks like."""
-        return float(row[3 * self.n + 3])
+        return float(row[self.row.gap.start])
 
     def rate(self, row: Floats, v: Floats) -> float:
         """Return the rate of the gap."""
-        return float(row[3 * self.n + 4] * (row[: self.n] @ v - row[3 * self.n + 17]))
+        stretch, ground = row[self.row.stretch.start], row[self.row.b.start]
+        return float(stretch * (self.jacobian(row)[0] @ v - ground))
 
     def excess(self, contact: WheelOnFeature, row: Floats) -> float:
         """Return by how much a contact is beyond the borders of its feature: those of the terrain,
         and where an edge begins or ceases to have two points next to a torus, eq. [edge-fold].
         """
-        at, feature = 3 * self.n + 20, self.feature(contact)
-        beyond = feature.excess(row[at : at + 3], row[at + 3 : at + 6])
-        fold = row[at + 9 : at + 12]
+        local = row[self.row.local_point], row[self.row.local_normal]
+        beyond = self.feature(contact).excess(*local)
+        fold = row[self.row.fold]
         if not fold.any():
             return beyond
         lone = float(np.cbrt(fold[:2] ** 2).sum() ** 1.5 - fold[2])
         return max(beyond, lone if contact.side else -lone)
 
+    def jacobian(self, row: Floats) -> Floats:
+        """Return the rows C (normal, along, across) over the speeds."""
+        return row[self.row.C].reshape(3, self.n)
+
     def carried(self, row: Floats) -> Floats:
         """Return the ground's own velocity (normal, along, across) in what a contact looks like."""
-        return row[3 * self.n + 17 : 3 * self.n + 20]
+        return row[self.row.b]
 
     def axle(self, row: Floats) -> Floats:
         """Return the wheel's axle in what a contact looks like."""
-        return row[3 * self.n + 14 : 3 * self.n + 17]
+        return row[self.row.axle]
 
     def axes(self, row: Floats) -> Floats:
         """Return the contact's directions (normal, along, across) as rows, in world axes."""
-        N, along = row[3 * self.n + 8 : 3 * self.n + 11], row[3 * self.n + 26 : 3 * self.n + 29]
+        N, along = row[self.row.normal], row[self.row.along]
         return np.array([N, along, np.cross(N, along)])
 
     def above(self, contact: WheelOnFeature, row: Floats) -> bool:
         """Return whether a wheel's centre is on the outer side of a face; edges count always."""
         if self.feature(contact).kind != "face":
             return True
-        at = 3 * self.n + 5
-        point, N, centre = row[at : at + 9].reshape(3, 3)
+        point, N, centre = row[self.row.point], row[self.row.normal], row[self.row.centre]
         return bool(N @ (centre - point) + self.gap(row) > 0)
 
     def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
         """Return a contact for the choice of contact sets."""
-        n = self.n
         return Candidate(
             self.key(contact),
-            row[: 3 * n].reshape(3, n),
-            row[3 * n : 3 * n + 3],
+            self.jacobian(row),
+            row[self.row.c],
             self.carried(row),
             mu,
             rows,
@@ -313,11 +313,10 @@ class ContactQuery:
         seen = self.meet(t, y, near)
         out = [(np.inf, np.full(3, np.nan)) for _ in self.machine.wheels]
         shut = {contact for contact, *_ in closed}
-        at = 3 * self.n + 5
         for contact, row in zip(near, seen, strict=True):
             gap = self.gap(row)
             if contact in self._ends or not gap < out[contact.wheel][0]:
                 continue
             if contact in shut or (gap > -1e-6 and self.excess(contact, row) <= BORDER):
-                out[contact.wheel] = (gap, row[at : at + 3].copy())
+                out[contact.wheel] = (gap, row[self.row.point].copy())
         return out

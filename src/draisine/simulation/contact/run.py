@@ -76,9 +76,8 @@ class TerrainRun:
 
     def energy(self, t: float, y: Floats) -> float:
         """Return the mechanical energy."""
-        sight = self.look.machine.sight
-        x = np.concatenate([[t], y, self.look.inputs, np.zeros(self.look.n)])
-        seen = sight.split(sight.flat(x))
+        machine = self.look.machine
+        seen = machine.sight(t=[t], **machine.layout.split(y), w=self.look.inputs)
         return float(seen["kinetic"][0] + seen["potential"][0])
 
     def state(self) -> State:

@@ -94,7 +94,7 @@ class ContactStep:
         self.t, self.y, self.first = t, y, first
         n, k = len(y), len(course.closed)
         self.new, self.K, self.F = np.empty(n), np.empty((16, n)), np.empty((7, n))
-        self.lam, self.seen = np.zeros((k, 3)), np.empty((k, look.size))
+        self.lam, self.seen = np.zeros((k, 3)), np.empty((k, look.row.size))
         look.fill(t, y)
         speed = float(np.abs(look.speeds(y)[:6]).max(initial=0.0)) + look.ground_speed(t, y)
         longest = options.margin / (2.0 * max(speed, 1e-9))
@@ -138,7 +138,7 @@ class ContactStep:
     def _survey(self, parts: Floats, watched: flow.Bundle) -> tuple[Floats, Floats]:
         """Return states and what contacts look like at parts of the step."""
         states = np.empty((len(parts), len(self.y)))
-        seen = np.empty((len(parts), len(watched.calls), self.look.size))
+        seen = np.empty((len(parts), len(watched.calls), self.look.row.size))
         dense = (self.t, self.h, self.last, self.y, self.F, parts, states, self.look.x)
         flow.survey(*dense, watched, seen)
         return states, seen
@@ -147,7 +147,7 @@ class ContactStep:
         """Return states, forces of the closed contacts, and what they look like."""
         k = len(self.course.closed)
         states = np.empty((len(parts), len(self.y)))
-        lams, seen = np.zeros((len(parts), k, 3)), np.empty((len(parts), k, self.look.size))
+        lams, seen = np.zeros((len(parts), k, 3)), np.empty((len(parts), k, self.look.row.size))
         dense = (self.t, self.h, self.last, self.y, self.F, parts, states, self.look.x)
         room = (np.empty(len(self.y)), lams, seen)
         flow.forces(*dense, *room, self.look.motion, self.closing)
@@ -158,11 +158,11 @@ class ContactStep:
         found: list[guards.Crossing] = []
         states, seen = self._survey(PARTS, self.course.watched)
         found += self._falls(states)
-        n, pose = self.look.n, self.look.pose
-        v = states[:, pose : pose + n]
-        gaps = seen[:, :, 3 * n + 3]
-        normal = np.einsum("pkn,pn->pk", seen[:, :, :n], v) - seen[:, :, 3 * n + 17]
-        rates = seen[:, :, 3 * n + 4] * normal
+        row = self.look.row
+        gaps = seen[:, :, row.gap.start]
+        C = seen[:, :, row.C.start : row.C.start + self.look.n]
+        normal = np.einsum("pkn,pn->pk", C, states[:, self.look.y.v]) - seen[:, :, row.b.start]
+        rates = seen[:, :, row.stretch.start] * normal
         for k in guards.suspects(gaps, rates, self.h):
             found += self._collisions(k, gaps[:, k], rates[:, k])
         if self.course.closed:
@@ -175,7 +175,7 @@ class ContactStep:
         """
         look = self.look
         seen = self._survey(np.array([part]), self.course.watched)[1][0]
-        gaps = seen[:, 3 * look.n + 3]
+        gaps = seen[:, look.row.gap.start]
         for k in np.flatnonzero((gaps < -SUNK) & np.isfinite(gaps)).tolist():
             contact, row = self.course.watch[k], seen[k]
             inside = gaps[k] > -look.reach(contact) and look.above(contact, row)
@@ -233,14 +233,14 @@ class ContactStep:
         can still hold, its slip, its distance from the feature's borders.
         """
         contact, _, mu = self.course.closed[k]
-        lam, row, n = lams[k], seen[k], self.look.n
+        lam, row = lams[k], seen[k]
         if kind == "force":
             return float(lam[0])
         if kind == "cone":
             return float(mu * lam[0] - np.hypot(lam[1], lam[2]))
         if kind == "slip":
             v = self.look.speeds(y)
-            slip = row[n : 3 * n].reshape(2, n) @ v - self.look.carried(row)[1:]
+            slip = self.look.jacobian(row)[1:] @ v - self.look.carried(row)[1:]
             return float(np.hypot(*slip)) - 0.1 * SLIP
         return -self.look.excess(contact, row)
 

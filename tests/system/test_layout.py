@@ -1,0 +1,75 @@
+"""Named stretches of rows: they tile the row, and programs agree with them."""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.testing import assert_array_equal
+
+from draisine.system.contact_programs import contact_row
+from draisine.system.generic import generic
+from draisine.system.layout import Layout, inputs_of, outputs_of
+from draisine.system.system import compile
+
+SIZES = st.dictionaries(st.sampled_from("abcdefgh"), st.integers(0, 5))
+
+
+@given(SIZES)
+def test_stretches_tile_the_row(sizes):
+    layout = Layout(sizes)
+    row = np.arange(layout.size)
+    assert layout.size == sum(sizes.values())
+    assert_array_equal(np.concatenate([[], *layout.split(row).values()]), row)
+    assert {name: layout.count(name) for name in sizes} == sizes
+
+
+@given(SIZES, st.integers(1, 3))
+def test_packing_undoes_splitting(sizes, columns):
+    layout = Layout(sizes)
+    for row in (np.arange(1.0, 1.0 + layout.size), np.ones((layout.size, columns))):
+        if sizes:
+            assert_array_equal(layout.pack(**layout.split(row)), row)
+
+
+def test_a_vector_beside_columns_is_the_same_in_all_of_them():
+    layout = Layout({"a": 2, "b": 1, "c": 2})
+    row = layout.pack(a=[1.0, 2.0], b=[[3.0, 4.0, 5.0]])
+    assert_array_equal(row, [[1, 1, 1], [2, 2, 2], [3, 4, 5], [0, 0, 0], [0, 0, 0]])
+
+
+def test_wrong_names_and_sizes_are_errors():
+    layout = Layout({"q": 4, "p": 3})
+    with pytest.raises(AttributeError, match=r"no stretch 'r' in this row: q, p\."):
+        _ = layout.r
+    with pytest.raises(ValueError, match=r"p has the shape \(2,\)"):
+        layout.pack(p=[1.0, 2.0])
+    with pytest.raises(ValueError, match="shape"):
+        layout.pack(p=1.0)
+
+
+def test_layouts_can_be_copied_and_pickled():
+    layout = Layout({"q": 4, "p": 3})
+    for other in (copy.deepcopy(layout), pickle.loads(pickle.dumps(layout))):
+        assert other.p == slice(4, 7)
+
+
+@pytest.mark.parametrize("vehicle", ["whipple", "snakeboard", "rocr"])
+def test_y_is_what_stands_between_time_and_inputs(vehicle):
+    machine = compile(vehicle).machine()
+    inputs = inputs_of(machine.programs["rate"])
+    y = inputs.span("q", "z")
+    assert (y.start, y.stop) == (1, 1 + machine.layout.size)
+    assert outputs_of(machine.programs["rate"]).count("rate") == machine.layout.size
+
+
+def test_every_contact_tells_the_same_row():
+    machine = generic(compile("whipple"))
+    row = contact_row(machine.speeds)
+    whole = np.arange(float(row.size))
+    for contact in machine.meetings.values():
+        assert contact.inputs.size == machine.inputs.size
+        for name, part in contact.outputs.split(whole).items():
+            assert_array_equal(part, row.split(whole)[name])
