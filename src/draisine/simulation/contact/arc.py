@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
-from draisine.mechanics.constraints import prescribed
+from draisine.mechanics.constraints import prescribed_joints
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.system.generic import Generic
 from draisine.system.mode import TerrainMode
@@ -73,7 +73,7 @@ class TerrainArc:
                 "forces_base": base.reshape(-1, count),
                 "points": points.reshape(-1, count),
                 "gaps": gaps,
-                "law_torques": torques[prescribed(machine.system.model)],
+                "law_torques": torques[prescribed_joints(machine.system.model)],
             }
             | ({"stop_torques": stops} if self.stops else {})
         )
