@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from draisine import compile, simulate, state
 from draisine.algebra.lie import rotation
 from draisine.analysis.gait.map import gait, turns_of
-from draisine.errors import ModelError, ParameterError, RedundancyError
+from draisine.errors import ModelError, ParameterError
 from draisine.simulation.regrip import regrip, simulate_grips
 
 FIRST, SECOND = {"grip_1": "gripped", "grip_2": "open"}, {"grip_1": "open", "grip_2": "gripped"}
@@ -21,10 +21,18 @@ def robot():
 def test_a_pin_may_be_open_unless_a_mode_closes_it(robot):
     assert dict(robot.mode()) == FIRST
     assert dict(robot.mode(SECOND)) == SECOND
-    with pytest.raises(RedundancyError, match="grip_2"):
-        robot.machine({"grip_2": "gripped"}).rate  # noqa: B018
     with pytest.raises(ModelError, match="cannot be 'rolling'"):
         robot.mode({"grip_2": "rolling"})
+
+
+def test_both_grips_hold_the_body_still_while_its_arm_moves(robot):
+    """Four rows of rank three; what one hand pulls the other along the body is not determined."""
+    both = {"grip_1": "gripped", "grip_2": "gripped"}
+    (spare,) = robot.survey(both).spare
+    assert spare.label == "grip_2.x" or spare.label == "grip_2.y"
+    run = simulate(robot, state(robot, mode=both), until=0.5, mode=both).to_xarray()
+    assert np.ptp(run.contact_point.values, axis=0).max() < 1e-14
+    assert np.ptp(run.tail.values) > 1.0
 
 
 def test_a_grip_in_the_plane_never_loses_rank(robot):

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 from draisine import compile, simulate, state
 from draisine.errors import (
+    ConfigurationError,
     ModelError,
     ParameterError,
     RedundancyError,
@@ -424,17 +425,30 @@ def twin(*, m: float = 1.0, right: float = 0.0) -> Model:
     )
 
 
-def test_runners_that_repeat_each_other_are_named():
+def test_runners_that_repeat_each_other_share_their_force():
+    """One line across: the runners' forces are told apart by least norm alone, and only there."""
     system = compile(twin)
-    start = State(REST, np.zeros(3), np.zeros(0), np.zeros(3))
-    with pytest.raises(RedundancyError, match=r"left\.across, right\.across"):
-        system.accelerate(start)
-    with pytest.raises(RedundancyError, match=r"'right\.across'"):
-        simulate(system, start, 1.0)
+    (spare,) = system.survey().spare
+    assert (spare.label, spare.repeats, spare.parameters) == (
+        "right.across",
+        ("left.across",),
+        ("right",),
+    )
+    start = state(system, Vx=1.0, Wz=0.5)
+    _, lam = system.accelerate(start)
+    _, closed = system.accelerate(start, formulation="projected")
+    assert_allclose(lam[0], lam[1], rtol=1e-12)
+    assert_allclose(closed, lam, rtol=1e-12)
     single = {"right": "open"}
-    assert simulate(system, state(system, mode=single, Vx=1.0), 0.1, mode=single).outcome
+    alone = simulate(system, state(system, mode=single, Vx=1.0, Wz=0.5), 1.0, mode=single)
+    assert_allclose(simulate(system, start, 1.0).to_xarray().yaw, alone.to_xarray().yaw, atol=1e-11)
     apart = system.with_parameters(right=0.3)
+    assert not apart.survey().spare
     assert np.linalg.matrix_rank(_rows(apart, start)) == 2
+    with pytest.raises(ConfigurationError, match="contradict"):
+        state(apart, Vx=1.0, Wz=0.5)
+    again = apart.with_parameters(right=0.0)
+    assert_allclose(again.accelerate(start)[1], lam, rtol=1e-12)
 
 
 def _rows(system, start):
@@ -472,26 +486,31 @@ def cart(*, m: float = 1.0, wheels: int = 4, mast: bool = False) -> Model:
 
 
 @pytest.mark.parametrize("mast", [False, True])
-def test_wheels_of_a_rigid_cart_that_repeat_each_other_are_named(mast):
+def test_wheels_of_a_rigid_cart_share_their_forces(mast):
     """Two wheels on an axle both forbid to slip across; the fourth wheel's load is anyone's guess."""
     axle = compile(cart, wheels=2, mast=mast)
-    n = 6 + len(axle.model.joints)
-    start = State(REST, np.zeros(3), np.zeros(n - 6), np.zeros(n))
-    with pytest.raises(RedundancyError, match=r"rows fl\.across, fr\.across"):
-        axle.accelerate(start)
-    with pytest.raises(RedundancyError, match=r"'fr\.across'"):
-        simulate(axle, start, 1.0)
+    assert [row.label for row in axle.survey().spare] == ["fr.across"]
     whole = compile(cart, wheels=4, mast=mast)
-    n = 6 + len(whole.model.joints)
-    start = State(REST, np.zeros(3), np.zeros(n - 6), np.zeros(n))
+    start = state(whole, fl_rate=3.0)
+    assert_allclose(start.v[:6], [0.3, 0, 0, 0, 0, 0], atol=1e-14)
     smooth = {"fr": "sliding", "rl": "sliding", "rr": "sliding"}
-    with pytest.raises(RedundancyError, match=r"fl\.normal, fr\.normal, rl\.normal, rr\.normal"):
-        whole.accelerate(start, mode=smooth)
-    with pytest.raises(RedundancyError, match=r"'rr\.normal'"):
-        simulate(whole, start, 1.0, mode=smooth)
+    (spare,) = whole.survey(smooth).spare
+    assert (spare.label, spare.parameters) == ("rr.normal", ())
+    assert spare.repeats == ("fl.normal", "fr.normal", "rl.normal")
+    assert [row.label for row in whole.survey().spare] == ["fr.across", "rr.normal", "rr.across"]
+    # loads of least norm are linear in the place: L/4 each, shifted by the moments of the weights
+    for formulation in ("multiplier", "projected"):
+        _, lam = whole.accelerate(start, mode=smooth, formulation=formulation)
+        loads = lam[[0, 3, 4, 5]]
+        assert_allclose(loads.sum(), -_weight(whole), rtol=1e-12)
+        assert_allclose(loads[0] - loads[1] - loads[2] + loads[3], 0.0, atol=1e-11)
+        ahead = 0.5 * (loads[0] + loads[1] - loads[2] - loads[3])
+        assert_allclose(ahead, 0.1 * 0.1 * 9.81 * mast, atol=1e-11)
     tripod = smooth | {"rr": "open"}
     _, lam = whole.accelerate(start, mode=tripod)
     assert_allclose(lam[0] + lam[3] + lam[4], -_weight(whole), rtol=1e-12)
+    run = simulate(whole, start, 1.0)
+    assert_allclose(run.to_xarray().position.values[-1], [0.3, 0, 0], atol=1e-12)
 
 
 def _weight(system):

@@ -6,7 +6,7 @@ the base's axes, in the plane a grip gives two; the others give one row per forb
 prescribed joint is a row too: its multiplier is the joint's torque.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,16 +106,19 @@ def activate(
     mode: Mode,
     found: Sequence[tuple[Point, PlaneContact | None]],
     ref: Array,
+    spare: Collection[str] = (),
 ) -> list[Active]:
-    """Return the contacts that are at work in a mode."""
+    """Return the contacts that are at work in a mode; one that has a spare row takes its rows along
+    the directions of their labels.
+    """
     out = []
     for contact, (_, status), (at, touched) in zip(tree.model.contacts, mode, found, strict=True):
         names = contact.rows[status]
         if names:
             P = point_matrix(tree, geo, at, ref)
-            out.append(
-                Active(contact, names, at, touched, P, _holds_all(tree.model, contact, names))
-            )
+            whole = _holds_all(tree.model, contact, names)
+            whole = whole and not any(f"{contact.name}.{name}" in spare for name in names)
+            out.append(Active(contact, names, at, touched, P, whole))
     return out
 
 
@@ -302,3 +305,13 @@ def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
     for k, (contact, (_, status)) in enumerate(zip(model.contacts, mode, strict=True)):
         out += [(k, name) for name in contact.rows[status] if name in HOLONOMIC]
     return out
+
+
+def holonomic(model: Model, mode: Mode) -> list[bool]:
+    """Return which rows of C come from a condition on the configuration."""
+    names = [
+        name
+        for contact, (_, status) in zip(model.contacts, mode, strict=True)
+        for name in contact.rows[status]
+    ]
+    return [name in HOLONOMIC for name in names] + [True] * len(prescribed(model))

@@ -172,3 +172,32 @@ def solve_symmetric(A: Array, b: Array) -> Array:
             total = total - factor * x[i]
         x[j] = total
     return array(x)
+
+
+def share(solver: Elimination, lam: Array, C: Array, keep: Sequence[int], forces: int) -> Array:
+    """Return the multipliers of all rows C, of least norm, from those of the rows that are kept, eq.
+    [shared-forces].
+
+    Forces and torques have no common measure: the first rows, `forces`, count; torques only where a
+    column of static multipliers has no force.
+    """
+    N = static_multipliers(solver, C, keep)
+    full = np.zeros(len(C), dtype=object)
+    full[keep] = lam
+    full, weigh = array(full), N.copy()
+    for column in weigh.T:
+        if not all(is_zero(x) for x in column[:forces]):
+            column[forces:] = 0.0
+    return full - N @ solve_symmetric(weigh.T @ weigh, weigh.T @ full)
+
+
+def static_multipliers(solver: Elimination, C: Array, keep: Sequence[int]) -> Array:
+    """Return N with `C' N = 0`, multipliers that move nothing (1.18): in each column a row that is
+    not kept pushes, and the kept ones hold against it.
+    """
+    spare = [k for k in range(len(C)) if k not in keep]
+    N = np.zeros((len(C), len(spare)), dtype=object)
+    for j, k in enumerate(spare):
+        N[k, j] = 1.0
+        N[keep, j] = solver.solve_transposed(list(-C[k]))[: len(keep)]
+    return array(N)

@@ -59,7 +59,8 @@ class PythonRate:
     def _apply(self, machine: ClosedForm, t: float, y: Floats) -> tuple[Floats, Floats]:
         model, choice, tree = machine.system.model, machine.choice, self._tree
         at = machine.layout.split(y)
-        found = projected.rows(tree, machine.mode, base_rotation(model, at["q"]), at["r"], at["p"])
+        R = base_rotation(model, at["q"])
+        found = projected.rows(tree, machine.mode, R, at["r"], at["p"], choice.spare)
         moving = projected.motion(found, at["u"], t, choice.independent, choice.pivots)
         view = Readings(
             tree, found.geo, found.world, at["p"], moving.vel, moving.speeds, found.ref, t

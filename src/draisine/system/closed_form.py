@@ -69,11 +69,13 @@ class ClosedForm:
         return PIVOT_FLOOR * np.array(self.choice.sizes)
 
     def sound(self) -> bool:
-        """Return whether the frames that were chosen for other parameters exist for these too: an
-        axis may have become parallel to what its frame was aligned with.
+        """Return whether what was chosen for other parameters exists for these too: an axis may have
+        become parallel to what its frame was aligned with, a row may repeat others no longer.
         """
         if self.programs.nominal == self.system.parameters:
             return True
+        if self.choice.spare != [row.label for row in self.system.survey(self.mode).spare]:
+            return False
         tables = (self._compiled("frame").table, self.rate.table)
         return all(np.isfinite(table).all() for table in tables)
 

@@ -4,6 +4,7 @@ import ctypes
 import json
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import astuple
 from functools import cached_property
 from typing import Any
 
@@ -119,11 +120,11 @@ class ModePrograms(Mapping[str, Program]):
         """Independent speeds and pivots."""
         stored = None if self._store is None else self._store.get(f"{self._key}-choice")
         if stored is not None:
-            independent, pivots, sizes, names = json.loads(stored)
-            return Pivoting(independent, [(i, j) for i, j in pivots], sizes, names)
+            independent, pivots, sizes, names, spare = json.loads(stored)
+            return Pivoting(independent, [(i, j) for i, j in pivots], sizes, names, spare)
         choice = self._make().choice
         if self._store is not None:
-            packed = [choice.independent, choice.pivots, choice.sizes, choice.names]
+            packed = astuple(choice)
             self._store.put(f"{self._key}-choice", json.dumps(packed).encode())
         return choice
 

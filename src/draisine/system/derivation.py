@@ -30,13 +30,14 @@ accelerations of guided joints) and the rates of z.
 @dataclass(frozen=True, slots=True)
 class Pivoting:
     """What is chosen at the nominal configuration: independent speeds, pivots, the sizes of the
-    pivots that the state decides, and the names of the independent speeds.
+    pivots that the state decides, the names of the independent speeds, and the rows left out.
     """
 
     independent: list[int]
     pivots: list[Pivot]
     sizes: list[float]
     names: list[str]
+    spare: list[str]
 
 
 class UntraceableLawError(DraisineError, TypeError):
@@ -107,9 +108,11 @@ class Derivation:
         states: int = 0,
         configuration: dict[str, float] | None = None,
         correction: float | None = None,
+        spare: Sequence[str] = (),
     ) -> None:
         self.graph, self.model, self.mode = graph, model, mode
         self.parameters, self.law, self.correction = parameters, law, correction
+        self.spare = spare
         pins = sum(isinstance(c, Pin) for c in model.contacts)
         sizes = {"t": 1, **state_sizes(model, u=0, z=states)}
         sizes |= {"w": len(model.inputs), "anchors": 3 * pins}
@@ -136,7 +139,11 @@ class Derivation:
     @cached_property
     def found(self) -> projected.Rows:
         """Geometry, contacts and constraint rows."""
-        return projected.rows(self.tree, self.mode, self.R, self.symbols["r"], self.symbols["p"])
+        return self.rows(self.R, self.symbols["r"], self.symbols["p"])
+
+    def rows(self, R: Array, r: Array, p: Array) -> projected.Rows:
+        """Return geometry, contacts and constraint rows of a configuration."""
+        return projected.rows(self.tree, self.mode, R, r, p, self.spare)
 
     @cached_property
     def choice(self) -> Pivoting:
@@ -145,14 +152,15 @@ class Derivation:
         found = self.found
         C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)
         values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
-        labels = constraints.labels(self.model, self.mode)
+        labels = [constraints.labels(self.model, self.mode)[k] for k in found.keep]
         order = self._preference(columns)
-        independent = projected.choose_speeds(len(columns), values, labels, order)
+        independent = projected.choose_speeds(len(columns), values[found.keep], labels, order)
         pivots = projected.plan_pivots(self.found, independent, self.evaluate)
         solver = eliminate(projected.system_matrix(self.found, independent), pivots)
         moved = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
         sizes = [float(abs(x)) for x in self.evaluate(moved)]
-        return Pivoting(independent, pivots, sizes, [self.model.speeds[k] for k in independent])
+        names = [self.model.speeds[k] for k in independent]
+        return Pivoting(independent, pivots, sizes, names, list(self.spare))
 
     @cached_property
     def moving(self) -> projected.Reconstruction:
@@ -213,35 +221,16 @@ class Derivation:
             qdot = array([0.0] * 4)
         return qdot, R @ (V - cross(W, ref))
 
-    def gap_rows(self, found: projected.Rows) -> tuple[list[Scalar], list[Array]]:
-        """Return the conditions on the configuration that must stay zero, and their rows.
-
-        A pin in moving ground has none: it holds by its speed alone.
+    def conditions(
+        self, found: projected.Rows, every: bool = True
+    ) -> tuple[list[Scalar], list[Array]]:
+        """Return the conditions on the configuration that must stay zero, and their rows: every one,
+        or those that do not repeat others.
         """
-        p, t = found.p, self.symbols["t"][0]
-        heights = constraints.gaps(self.tree, found.world, p, found.found)
-        values: list[Scalar] = []
-        rows: list[Array] = []
-        pins = [c for c in self.model.contacts if isinstance(c, Pin)]
-        active = {a.contact.name: a for a in found.active}
-        for k, name in constraints.holonomic_rows(self.mode, self.model):
-            contact = self.model.contacts[k]
-            if isinstance(contact, Pin) and self.model.ground is not None:
-                continue
-            a = active[contact.name]
-            axes = constraints.contact_axes(self.tree, found.geo, found.world, contact, a.at)
-            rows.append(axes[name] @ a.P)
-            if isinstance(contact, Pin):
-                axis = "xyz".index(name)
-                anchor = self.symbols["anchors"][3 * pins.index(contact) + axis]
-                values.append(p[axis] + found.world.R[axis, :] @ a.at.c - anchor)
-            else:
-                values.append(heights[k])
-        for k, joint in enumerate(self.model.joints):
-            if joint.law is not None:
-                rows.append(np.eye(6 + len(self.model.joints))[6 + k])
-                values.append(self.symbols["r"][k] - joint.law(t)[0])
-        return values, rows
+        r, t, anchors = self.symbols["r"], self.symbols["t"][0], self.symbols["anchors"]
+        values, rows, where = projected.conditions(found, r, t, anchors)
+        taken = [i for i, k in enumerate(where) if every or k in found.keep]
+        return [values[i] for i in taken], [rows[i] for i in taken]
 
     def directions(self, R: Array, speeds: Array) -> dict[str, Any]:
         """Return the rates of the configuration's symbols for speeds (V at the base's origin, W,

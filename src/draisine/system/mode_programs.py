@@ -132,8 +132,8 @@ def project(d: Derivation) -> Program:
     """
     q, p, r = _unit(d, d.symbols["q"]), d.symbols["p"], d.symbols["r"]
     R = base_rotation(d.model, q)
-    found = projected.rows(d.tree, d.mode, R, r, p)
-    values, rows = d.gap_rows(found)
+    found = d.rows(R, r, p)
+    values, rows = d.conditions(found, every=False)
     if rows:
         columns = projected.free_columns(d.tree)
         J = array([list(row[columns]) for row in rows])
@@ -172,7 +172,7 @@ def initial(d: Derivation) -> Program:
     along = d.directions(R, speeds)
     rates = tangent([*angles, *own], along)
     values += [*rates, *v[columns]]
-    conditions, _ = d.gap_rows(found)
+    conditions, _ = d.conditions(found)
     asked = [*values, *conditions]
     by_pose = [tangent(asked, d.directions(R, projected.spread(tree, e))) for e in np.eye(len(s))]
     by_speed = [tangent(values, {f"s[{k}]": 1.0}) for k in range(len(s))]
@@ -187,7 +187,7 @@ def initial(d: Derivation) -> Program:
 def rows(d: Derivation) -> Program:
     """Return the rows `C v = b`, the reference point, the conditions and all gaps."""
     found = d.found
-    values, _ = d.gap_rows(found)
+    values, _ = d.conditions(found)
     b = constraints.velocity_targets(
         d.tree, found.geo, found.world, found.active, found.p, d.symbols["t"][0]
     )
@@ -212,7 +212,7 @@ def enter(d: Derivation) -> Program:
     q = quaternion_product(user["q"], user["turn"])
     R = base_rotation(d.model, q)
     p = user["p"] + R @ (base.R.T @ base.o)
-    found = projected.rows(tree, d.mode, R, r, p)
+    found = d.rows(R, r, p)
     whole = projected.spread(tree, user["v"])
     W = base.R.T @ whole[3:6]
     V = base.R.T @ (whole[:3] + cross(whole[3:6], base.o)) + cross(W, found.ref)
@@ -225,7 +225,7 @@ def enter(d: Derivation) -> Program:
         "y": [*q, *p, *r, *speeds[columns][d.choice.independent]],
         "speeds": speeds,
         "broken": found.C @ speeds - b,
-        "conditions": d.gap_rows(found)[0],
+        "conditions": d.conditions(found)[0],
     }
     return _traced("enter", inputs, outputs)
 
@@ -284,7 +284,7 @@ def variation(d: Derivation) -> Program:
     values: dict[str, list[Scalar]] = {
         "force": list(mass @ d.reduced.udot),  # numbered as what udot was solved from
         "zdot": list(d.driven.rates),
-        "conditions": d.gap_rows(found)[0],
+        "conditions": d.conditions(found, every=False)[0],
         "seen": [*placed, *s["r"], *own, *rates, *v[columns]],
         "paced": [*turned, *vdot[columns]],
     }
@@ -332,7 +332,7 @@ def _stiff(d: Derivation, epsilon: float) -> Array:
     """Return what (2.41) adds to the speeds: contacts after the first are pulled to its height
     ten times as hard.
     """
-    values, rows = d.gap_rows(d.found)
+    values, rows = d.conditions(d.found, every=False)
     total = array([0.0] * (6 + len(d.model.joints)))
     for k, (value, row) in enumerate(zip(values, rows, strict=True)):
         if k:

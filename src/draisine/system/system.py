@@ -19,6 +19,7 @@ from draisine.errors import ModelError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
+from draisine.mechanics.rank import Survey, spare_at, survey
 from draisine.model import Model
 from draisine.registry import find
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, State
@@ -119,26 +120,48 @@ class System:
         correction: float | None,
         at: tuple[Floats, Floats] | None,
     ) -> "ModePrograms":
-        configuration = None
-        if at is not None:
-            configuration = {f"q[{k}]": float(x) for k, x in enumerate(at[0])}
-            configuration |= {f"r[{k}]": float(x) for k, x in enumerate(at[1])}
-
         def traced() -> tuple[Graph, dict[str, Expr], Model]:
             graph = Graph()
             symbols = {name: graph.symbol(name, parameter=True) for name in self.parameters}
             return graph, symbols, self.vehicle(**symbols, **self.structure)
 
         def derivation() -> Derivation:
+            found = self.survey(mode)
+            spare, place = [row.label for row in found.spare], found.nominal
+            if at is not None:
+                spare, place = spare_at(found, self.model, mode, *at), at
+            configuration = None
+            if place is not None:
+                configuration = {f"q[{k}]": float(x) for k, x in enumerate(place[0])}
+                configuration |= {f"r[{k}]": float(x) for k, x in enumerate(place[1])}
             graph, symbols, model = traced()
             return Derivation(
-                graph, model, symbols, self.parameters, mode, law, states, configuration, correction
+                graph,
+                model,
+                symbols,
+                self.parameters,
+                mode,
+                law,
+                states,
+                configuration,
+                correction,
+                spare,
             )
 
-        task = (mode, law, states, correction, configuration, self.parameters, versions())
+        around = None if at is None else [[float(x) for x in part] for part in at]
+        task = (mode, law, states, correction, around, self.parameters, versions())
         key = fingerprint((traced()[2], *task))
         kept = self.store if key is not None else None
         return ModePrograms(derivation, self.parameters, kept, key or "")
+
+    def survey(self, mode: Mapping[str, str] | Mode | None = None) -> Survey:
+        """Return which rows of a mode repeat others, and for which parameters."""
+        statuses = self.mode(dict(mode) if mode is not None else None)
+
+        def draw(parameters: Mapping[str, float]) -> Model:
+            return self.vehicle(**parameters, **self.structure)
+
+        return self.keep(("survey", statuses), lambda: survey(draw, self.parameters, statuses))
 
     def keep(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what `make` makes, made once for this set of parameters."""
@@ -183,9 +206,14 @@ class System:
         rows = [*switched, *multiplier.motion_rows(model)]
         M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
         if formulation == "projected":
-            return multiplier.nullspace(M, out["F"], C, out["c"][rows])
+            if not machine.choice.spare:
+                return multiplier.nullspace(M, out["F"], C, out["c"][rows])
         labels = constraints.labels(model, machine.mode)
-        return multiplier.saddle_point(M, out["F"], C, out["c"][rows], labels, model.speeds)
+        given = (M, out["F"], C, out["c"][rows], labels, model.speeds)
+        if not machine.choice.spare:
+            return multiplier.saddle_point(*given)
+        rank = len(labels) - len(machine.choice.spare)
+        return multiplier.shared_saddle_point(*given, rank, len(constraints.prescribed(model)))
 
     def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
         """Return inputs by name as a vector, zero where not named."""

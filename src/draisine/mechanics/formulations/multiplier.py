@@ -108,6 +108,29 @@ def saddle_point(
     return x[:n], x[n:]
 
 
+def shared_saddle_point(
+    M: Floats,
+    F: Floats,
+    C: Floats,
+    c: Floats,
+    labels: Sequence[str],
+    freedoms: Sequence[str],
+    rank: int,
+    torques: int,
+) -> tuple[Floats, Floats]:
+    """Return vdot and lam where `rank` rows of C are independent in general: an orthogonal basis of
+    the rows takes their place, and lam has the least forces, eq. [shared-forces]; the last rows are
+    `torques`.
+    """
+    U, s, Vt = np.linalg.svd(C)
+    if s[rank - 1] < 1e-9 * s[0]:
+        _explain(M, C, labels, freedoms)
+    N, U, s = U[:, rank:], U[:, :rank], s[:rank]
+    vdot, y = saddle_point(M, F, Vt[:rank], (U.T @ c) / s, labels, freedoms)
+    lam, forces = U @ (y / s), len(labels) - torques
+    return vdot, lam - N @ np.linalg.lstsq(N[:forces], lam[:forces], rcond=None)[0]
+
+
 def _explain(M: Floats, C: Floats, labels: Sequence[str], freedoms: Sequence[str]) -> None:
     """Raise the error that tells why a saddle-point system has no solution."""
     if len(C):

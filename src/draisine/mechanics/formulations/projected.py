@@ -6,7 +6,7 @@ and its velocity is taken at the first rolling contact: both only change coordin
 rows of the constraints short. `user_map` leads back to v.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,7 +18,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.articulated import LONG, accelerations
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.contact.plane import PlaneContact, touch_rate
-from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, solve_symmetric
+from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, share, solve_symmetric
 from draisine.mechanics.kinematics import (
     Geometry,
     Point,
@@ -29,7 +29,7 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.newton_euler import gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
-from draisine.model import Guide
+from draisine.model import Guide, Pin
 
 FORMULATION = "the free dynamics projected on the kernel of the constraints, in closed form"
 
@@ -38,9 +38,13 @@ ORIGIN = np.zeros(3)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """What the configuration alone decides: geometry, contacts, and the rows `C v = b`, `S v = u`."""
+    """What the configuration alone decides: geometry, contacts, and the rows `C v = b`, `S v = u`.
+
+    The rows `keep` are independent in general; the others, `spare`, repeat them.
+    """
 
     tree: Tree
+    mode: Mode
     geo: Geometry
     world: Ground
     found: list[tuple[Point, PlaneContact | None]]
@@ -49,6 +53,8 @@ class Rows:
     ref: Array
     C: Array
     p: Array
+    keep: list[int]
+    spare: list[int]
 
 
 def reference_contact(tree: Tree, mode: Mode) -> int | None:
@@ -66,18 +72,64 @@ def reference_contact(tree: Tree, mode: Mode) -> int | None:
     return min(rolling, key=lambda k: paths[k]) if rolling else None
 
 
-def rows(tree: Tree, mode: Mode, R: Array, r: Array, p: Array = ORIGIN) -> Rows:
+def rows(
+    tree: Tree, mode: Mode, R: Array, r: Array, p: Array = ORIGIN, spare: Collection[str] = ()
+) -> Rows:
     """Return the constraint rows of a mode for the rotation R of the base's (inner) frame and the
-    shape r.
+    shape r; `spare` names rows that repeat others.
     """
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
     found = [constraints.contact_point(tree, geo, world, c) for c in tree.model.contacts]
     reference = reference_contact(tree, mode)
     ref = np.zeros(3) if reference is None else found[reference][0].c
-    active = constraints.activate(tree, geo, world, mode, found, ref)
+    active = constraints.activate(tree, geo, world, mode, found, ref, spare)
     C = constraints.matrix(tree, geo, world, active)
-    return Rows(tree, geo, world, found, active, reference, ref, C, p)
+    labels = constraints.labels(tree.model, mode)
+    keep = [k for k, label in enumerate(labels) if label not in spare]
+    left = [k for k, label in enumerate(labels) if label in spare]
+    return Rows(tree, mode, geo, world, found, active, reference, ref, C, p, keep, left)
+
+
+def conditions(
+    found: Rows, r: Array, t: Scalar, anchors: Array
+) -> tuple[list[Scalar], list[Array], list[int]]:
+    """Return the conditions on the configuration that must stay zero, their rows, and which rows of
+    C these are; pins hold at their `anchors`.
+
+    A pin in moving ground has none: it holds by its speed alone.
+    """
+    tree, p = found.tree, found.p
+    model, n = tree.model, len(tree.model.joints)
+    heights = constraints.gaps(tree, found.world, p, found.found)
+    pins = [c for c in model.contacts if isinstance(c, Pin)]
+    active = {a.contact.name: a for a in found.active}
+    labels = constraints.labels(model, found.mode)
+    values: list[Scalar] = []
+    rows: list[Array] = []
+    where: list[int] = []
+    for k, name in constraints.holonomic_rows(found.mode, model):
+        contact = model.contacts[k]
+        if isinstance(contact, Pin) and model.ground is not None:
+            continue
+        a = active[contact.name]
+        axes = constraints.contact_axes(tree, found.geo, found.world, contact, a.at)
+        rows.append(axes[name] @ a.P)
+        where.append(labels.index(f"{contact.name}.{name}"))
+        if isinstance(contact, Pin):
+            axis = "xyz".index(name)
+            anchor = anchors[3 * pins.index(contact) + axis]
+            values.append(p[axis] + found.world.R[axis, :] @ a.at.c - anchor)
+        else:
+            values.append(heights[k])
+    first = len(labels) - len(constraints.prescribed(model))
+    for i, k in enumerate(constraints.prescribed(model)):
+        law = model.joints[k].law
+        assert law is not None
+        rows.append(np.eye(6 + n)[6 + k])
+        values.append(r[k] - law(t)[0])
+        where.append(first + i)
+    return values, rows, where
 
 
 def user_map(tree: Tree, ref: Array) -> Array:
@@ -99,6 +151,16 @@ def free_columns(tree: Tree) -> list[int]:
     return [*tree.model.twist, *range(6, 6 + len(tree.model.joints))]
 
 
+def check_rows(C: np.ndarray, labels: Sequence[str]) -> None:
+    """Raise the error that names a row which does not exist in a configuration."""
+    for label, row in zip(labels, C, strict=True):
+        if not np.isfinite(row).all():
+            raise SingularityError(
+                f"constraint row {label!r} does not exist where the pivots are chosen: a wheel lies flat "
+                "there, or a blade stands upright. Draw the machine as it runs."
+            )
+
+
 def choose_speeds(
     model_speeds: int, C: np.ndarray, labels: Sequence[str], preferred: Sequence[int]
 ) -> list[int]:
@@ -106,7 +168,7 @@ def choose_speeds(
     speeds).
 
     Joint rates come first, then angular, then linear velocities; a speed is kept if its row is well
-    independent of the constraints and of those kept before. Rows that repeat others are an error
+    independent of the constraints and of those kept before. Rows that lose rank here are an error
     that names them.
     """
     basis: list[np.ndarray] = []
@@ -118,22 +180,13 @@ def choose_speeds(
                 row = row - (b @ row) * b
         return row
 
+    check_rows(C, labels)
     for label, row in zip(labels, C, strict=True):
-        if not np.isfinite(row).all():
-            raise SingularityError(
-                f"constraint row {label!r} does not exist where the pivots are chosen: a wheel lies flat "
-                "there, or a blade stands upright. Draw the machine as it runs."
-            )
-        if np.linalg.norm(row) < 1e-12:
-            raise RedundancyError(
-                f"constraint row {label!r} is empty: the group of the base leaves no such motion. "
-                "Wheels and blades of machines in the plane take lifts=False."
-            )
         left = residual(row)
-        if np.linalg.norm(left) < 1e-9:
+        if not np.linalg.norm(left) > 1e-9:
             raise RedundancyError(
-                f"constraint row {label!r} repeats what the rows before it already demand; "
-                "open that contact or leave the row out."
+                f"constraint row {label!r} repeats what the rows before it already demand in this "
+                "configuration, though not beside it: the shape is singular."
             )
         basis.append(left / np.linalg.norm(left))
     kept: list[int] = []
@@ -152,7 +205,9 @@ def choose_speeds(
 def system_matrix(found: Rows, independent: Sequence[int]) -> Array:
     """Return the rows [C; S] over the free columns: constraints, then independent speeds."""
     columns = free_columns(found.tree)
-    return np.vstack([found.C[:, columns], np.eye(len(columns))[list(independent)]])
+    return np.vstack(
+        [found.C[np.ix_(found.keep, columns)], np.eye(len(columns))[list(independent)]]
+    )
 
 
 def plan_pivots(found: Rows, independent: Sequence[int], evaluate: Evaluate) -> list[Pivot]:
@@ -198,14 +253,14 @@ def motion(
 ) -> Reconstruction:
     """Return the velocities that the independent speeds u give."""
     tree, geo, ref = found.tree, found.geo, found.ref
-    m, k = found.C.shape[0], len(independent)
+    m, k = len(found.keep), len(independent)
     solver = eliminate(system_matrix(found, independent), pivots)
     columns = [solver.solve([0.0] * m + list(e)) for e in np.eye(k)]
     H = np.column_stack(columns) if columns else np.zeros((m, 0))
     inner = H @ u if k else array([0.0] * m)
     b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
     if not all(is_zero(x) for x in b):
-        inner = inner + solver.solve(b + [0.0] * k)
+        inner = inner + solver.solve([b[i] for i in found.keep] + [0.0] * k)
     speeds = spread(tree, inner)
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], ref)
     refdot = np.zeros(3)
@@ -248,11 +303,11 @@ def dynamics(
     found, solver, H, vel = moving.rows, moving.solver, moving.H, moving.vel
     tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
     columns = free_columns(tree)
-    m, k = found.C.shape[0], H.shape[1]
+    m, k = len(found.keep), H.shape[1]
     c = constraints.acceleration_targets(
         tree, geo, world, vel, found.active, moving.speeds, moving.refdot, found.p, t
     )
-    still = spread(tree, solver.solve(c + [0.0] * k))
+    still = spread(tree, solver.solve([c[i] for i in found.keep] + [0.0] * k))
     needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
     free = array([0.0] * len(tree.model.joints))
     if not m and len(tree.links) > LONG and not guides:
@@ -268,7 +323,11 @@ def dynamics(
         udot = udot + change
     vdot = still + spread(tree, H @ udot) if k else still
     reaction = MH @ udot - unbalanced if k else -unbalanced
-    return Reduced(udot, vdot, solver.solve_transposed(list(reaction))[:m], guiding)
+    lam = solver.solve_transposed(list(reaction))[:m]
+    if found.spare:
+        forces = len(found.C) - len(constraints.prescribed(tree.model))
+        lam = share(solver, lam, found.C[:, columns], found.keep, forces)
+    return Reduced(udot, vdot, lam, guiding)
 
 
 def guide(
