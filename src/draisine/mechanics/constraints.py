@@ -314,4 +314,4 @@ def holonomic(model: Model, mode: Mode) -> list[bool]:
         for contact, (_, status) in zip(model.contacts, mode, strict=True)
         for name in contact.rows[status]
     ]
-    return [name in HOLONOMIC for name in names] + [True] * len(prescribed(model))
+    return [name in HOLONOMIC for name in names] + [True] * len(prescribed_joints(model))

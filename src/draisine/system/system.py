@@ -127,7 +127,7 @@ class System:
 
         def derivation() -> Derivation:
             found = self.survey(mode)
-            spare, place = [row.label for row in found.spare], found.nominal
+            spare, place = tuple(row.label for row in found.spare), found.nominal
             if at is not None:
                 spare, place = spare_at(found, self.model, mode, *at), at
             configuration = None
@@ -205,15 +205,16 @@ class System:
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
         rows = [*switched, *multiplier.motion_rows(model)]
         M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
-        if formulation == "projected":
-            if not machine.choice.spare:
-                return multiplier.nullspace(M, out["F"], C, out["c"][rows])
+        if formulation == "projected" and not machine.choice.spare:
+            return multiplier.nullspace(M, out["F"], C, out["c"][rows])
         labels = constraints.labels(model, machine.mode)
         given = (M, out["F"], C, out["c"][rows], labels, model.speeds)
         if not machine.choice.spare:
             return multiplier.saddle_point(*given)
         rank = len(labels) - len(machine.choice.spare)
-        return multiplier.shared_saddle_point(*given, rank, len(constraints.prescribed(model)))
+        return multiplier.shared_saddle_point(
+            *given, rank, len(constraints.prescribed_joints(model))
+        )
 
     def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
         """Return inputs by name as a vector, zero where not named."""

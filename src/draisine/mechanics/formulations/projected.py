@@ -122,8 +122,8 @@ def conditions(
             values.append(p[axis] + found.world.R[axis, :] @ a.at.c - anchor)
         else:
             values.append(heights[k])
-    first = len(labels) - len(constraints.prescribed(model))
-    for i, k in enumerate(constraints.prescribed(model)):
+    first = len(labels) - len(constraints.prescribed_joints(model))
+    for i, k in enumerate(constraints.prescribed_joints(model)):
         law = model.joints[k].law
         assert law is not None
         rows.append(np.eye(6 + n)[6 + k])
@@ -325,7 +325,7 @@ def dynamics(
     reaction = MH @ udot - unbalanced if k else -unbalanced
     lam = solver.solve_transposed(list(reaction))[:m]
     if found.spare:
-        forces = len(found.C) - len(constraints.prescribed(tree.model))
+        forces = len(found.C) - len(constraints.prescribed_joints(tree.model))
         lam = share(solver, lam, found.C[:, columns], found.keep, forces)
     return Reduced(udot, vdot, lam, guiding)
 
