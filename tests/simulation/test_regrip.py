@@ -32,7 +32,7 @@ def test_both_grips_hold_the_body_still_while_its_arm_moves(robot):
     assert spare.label == "grip_2.x" or spare.label == "grip_2.y"
     run = simulate(robot, state(robot, mode=both), until=0.5, mode=both).to_xarray()
     assert np.ptp(run.contact_point.values, axis=0).max() < 1e-14
-    assert np.ptp(run["shape"].sel(joint="tail")) > 1.0
+    assert np.ptp(run["shape"].values) > 1.0
 
 
 def test_a_grip_in_the_plane_never_loses_rank(robot):
