@@ -52,7 +52,7 @@ def skate_bicycle(
         outputs=[
             Output(
                 "forward_speed",
-                lambda view: view.heading @ view.velocity("frame", rear),
+                lambda readings: readings.heading @ readings.velocity("frame", rear),
                 "m/s",
                 "velocity of the rear skate along the heading",
             ),

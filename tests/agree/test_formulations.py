@@ -265,11 +265,11 @@ def test_without_projection_constraints_drift():
 # Schwab's notes: rows, convective terms, Jacobian by coordinates.
 
 
-def law_of_swing(t):
+def motion_of_swing(t):
     return 0.4 * sin(3.0 * t), 1.2 * cos(3.0 * t), -3.6 * sin(3.0 * t)
 
 
-def law_of_reach(t):
+def motion_of_reach(t):
     return 0.1 * cos(2.0 * t), -0.2 * sin(2.0 * t), -0.4 * cos(2.0 * t)
 
 
@@ -285,8 +285,12 @@ def crane(*, m: float = 2.0) -> Model:
         ],
         joints=[
             Prismatic("boom", "hull", "boom", (0.3, -0.5, 1.0), spring=30.0, damper=2.0, rest=0.1),
-            Revolute("arm", "hull", "arm", (1.0, 0.4, 0.7), (0.3, 0.1, 0.3), law=law_of_swing),
-            Prismatic("hand", "arm", "hand", (0.2, 1.0, 0.3), (0.5, 0.2, 0.3), law=law_of_reach),
+            Revolute(
+                "arm", "hull", "arm", (1.0, 0.4, 0.7), (0.3, 0.1, 0.3), motion=motion_of_swing
+            ),
+            Prismatic(
+                "hand", "arm", "hand", (0.2, 1.0, 0.3), (0.5, 0.2, 0.3), motion=motion_of_reach
+            ),
             Revolute(
                 "load", "hand", "load", (0.1, -0.2, 1.0), (0.6, 0.2, 0.1), spring=0.1, rest=9.0
             ),
@@ -330,7 +334,7 @@ def sledge(*, m: float = 1.0) -> Model:
             Body("front", m, (0.9, 0.0, 0.0), inertia(0.02, 0.03, 0.04)),
         ],
         joints=[
-            Revolute("hinge", "rear", "middle", up, (0.4, 0.0, 0.0), law=law_of_swing),
+            Revolute("hinge", "rear", "middle", up, (0.4, 0.0, 0.0), motion=motion_of_swing),
             Prismatic("rail", "middle", "front", (1.0, 0.3, 0.0), spring=5.0),
         ],
         contacts=[
@@ -402,8 +406,8 @@ def random_motion(model, rng, t):
     r = rng.uniform(-0.7, 0.7, len(model.joints))
     v = rng.normal(size=len(model.speeds))
     for k, joint in enumerate(model.joints):
-        if joint.law is not None:
-            r[k], v[len(model.twist) + k], _ = joint.law(t)
+        if joint.motion is not None:
+            r[k], v[len(model.twist) + k], _ = joint.motion(t)
     return State(q / np.linalg.norm(q), p, r, v)
 
 
@@ -428,13 +432,13 @@ def test_absolute_equals_multiplier_on_any_tree(name, orientation):
             for (contact, status), c in zip(mode, model.contacts, strict=True)
             for row in c.rows[status]
         ]
-        labels += [f"{joint.name}.law" for joint in model.joints if joint.law is not None]
+        labels += [f"{joint.name}.motion" for joint in model.joints if joint.motion is not None]
         assert error([reactions[label] for label in labels], lam) < 1e-11
-        assert_allclose(sum(abs(forces).ravel()), sum(abs(lam[: len(lam) - _laws(model)])))
+        assert_allclose(sum(abs(forces).ravel()), sum(abs(lam[: len(lam) - _prescribed(model)])))
 
 
-def _laws(model):
-    return sum(joint.law is not None for joint in model.joints)
+def _prescribed(model):
+    return sum(joint.motion is not None for joint in model.joints)
 
 
 @pytest.mark.parametrize("orientation", ["euler", "quaternion"])
@@ -525,8 +529,8 @@ def test_a_discs_rows_are_those_of_the_notes():
     assert_allclose(absolute.euler_matrix(at.e[0]) @ [phd, thd, psd], w, rtol=1e-13)
 
 
-def test_a_tree_with_prescribed_joints_follows_its_laws():
-    """Projection keeps joints together and laws obeyed; a second as the engine integrates it."""
+def test_a_tree_with_prescribed_joints_follows_its_motions():
+    """Projection keeps joints together and motions obeyed; a second as the engine integrates it."""
     system = compile(crane)
     model = system.model
     start = random_motion(model, np.random.default_rng(4), 0.0)
@@ -535,7 +539,7 @@ def test_a_tree_with_prescribed_joints_follows_its_laws():
         run = absolute.Absolute(model, orientation).run(start, 0.5, 0.01)
         last = run.states[-1]
         assert run.drift[:, 1].max() < 1e-14 and run.slip[:, 1].max() < 1e-13
-        assert_allclose(last.r[1:3], [law_of_swing(0.5)[0], law_of_reach(0.5)[0]], atol=1e-13)
+        assert_allclose(last.r[1:3], [motion_of_swing(0.5)[0], motion_of_reach(0.5)[0]], atol=1e-13)
         assert_same_state(last, end, 1e-5)
 
 
@@ -592,9 +596,9 @@ def ridden(*, crown: float = 0.02, guided: str = "") -> Model:
     plain = whipple()
     rear, front = plain.contacts
     old, *hinges = plain.joints
-    laws = {guided: law_of_swing}
-    steer = {"spring": 1.5, "damper": 0.2, "rest": 0.05, "law": laws.get("steer")}
-    torso = {"spring": 600.0, "law": laws.get("torso")}
+    motions = {guided: motion_of_swing}
+    steer = {"spring": 1.5, "damper": 0.2, "rest": 0.05, "motion": motions.get("steer")}
+    torso = {"spring": 600.0, "motion": motions.get("torso")}
     return Model(
         bodies=[
             *plain.bodies,
@@ -797,7 +801,7 @@ def test_two_laws_for_one_rolling_are_refused():
     plain = whipple()
     steer, rear, front = plain.joints
     driven = [
-        Revolute(j.name, j.parent, j.child, j.axis, j.through, law=law_of_swing)
+        Revolute(j.name, j.parent, j.child, j.axis, j.through, motion=motion_of_swing)
         for j in (rear, front)
     ]
     both = Model(plain.bodies, [steer, *driven], plain.contacts)

@@ -81,7 +81,7 @@ def climber(*, m: float = 1.0) -> Model:
 
 
 def gantry(*, m: float = 3.0, reach: float = 0.4) -> Model:
-    """A trolley that moves without turning, with a load on a hinge that follows a law."""
+    """A trolley that moves without turning, with a load on a hinge that follows a motion."""
 
     def swing(t):
         return 0.5 * sin(3 * t), 1.5 * cos(3 * t), -4.5 * sin(3 * t)
@@ -93,7 +93,7 @@ def gantry(*, m: float = 3.0, reach: float = 0.4) -> Model:
             Body("hook", 0.1, (0.1, 0.0, -2 * reach), inertia(0.01, 0.02, 0.03)),
         ],
         joints=[
-            Revolute("hinge", "trolley", "load", (0.0, 1.0, 0.0), law=swing),
+            Revolute("hinge", "trolley", "load", (0.0, 1.0, 0.0), motion=swing),
             Revolute("hook", "load", "hook", (1.0, 0.5, 0.0), (0.0, 0.0, -reach)),
         ],
         forces=[Force("pull", "hook", (0.0, 0.0, -2 * reach))],
@@ -147,7 +147,7 @@ def modes(model):
 
 
 def random_pose(model, rng, t):
-    """Return any pose and shape that the base's group and the laws allow."""
+    """Return any pose and shape that the base's group and the motions allow."""
     q, p = np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3)
     if model.base in ("SE(3)", "SO(3)"):
         q[1:] = rng.uniform(-0.4, 0.4, 3)
@@ -159,8 +159,8 @@ def random_pose(model, rng, t):
         p[:2] = rng.uniform(-1.0, 1.0, 2)
     r = rng.uniform(-0.7, 0.7, len(model.joints))
     for k, joint in enumerate(model.joints):
-        if joint.law is not None:
-            r[k] = joint.law(t)[0]
+        if joint.motion is not None:
+            r[k] = joint.motion(t)[0]
     return q / np.linalg.norm(q), p, r
 
 
@@ -219,7 +219,7 @@ def test_projected_equals_multiplier_equals_nullspace(name):
             )
             seen = machine.look(machine.enter(state, t), t, w)
             rows = multiplier.active_rows(model, machine.mode)
-            forces = np.concatenate([seen["forces"][rows], seen["law_torques"]])
+            forces = np.concatenate([seen["forces"][rows], seen["motion_torques"]])
             assert error(seen["v"], state.v) < TOLERANCE
             assert error(seen["vdot"], vdot) < TOLERANCE
             assert error(forces, lam) < TOLERANCE
@@ -233,7 +233,7 @@ def test_projected_equals_multiplier_equals_nullspace(name):
     "name", ["driven snakeboard", "held bending cat", "gantry", "climbing robot"]
 )
 def test_the_multiplier_of_a_prescribed_joint_is_its_torque(name):
-    """Free the joint, drive it with the torque that its law needed: it moves as the law says."""
+    """Free the joint, drive it with the torque that its motion needed: it moves as that says."""
     vehicle, arguments = MACHINES[name]
     system = compile(vehicle, **arguments)
     model = system.model

@@ -88,8 +88,8 @@ def test_an_inverted_pendulum_on_a_cart() -> None:
 
 
 def test_a_control_law_and_its_states_are_part_of_the_system() -> None:
-    def law(view: Any, z: Any) -> Any:
-        angle = view.joint("hinge")
+    def law(readings: Any, z: Any) -> Any:
+        angle = readings.joint("hinge")
         return {"hinge": -3.0 * angle - 2.0 * z[0]}, [angle]
 
     law.states = 1  # type: ignore[attr-defined]

@@ -264,7 +264,7 @@ def lopsided(*, frequency: float = 1.0, phase: float = 0.0, offset: float = 0.0)
             Body("body", 0.2, (0.01, offset, 0.0), inertia(1e-4, 1e-4, 2e-4), drag=drag),
             Body("tail", 0.1, (0.2, 0.0, 0.0), inertia(0.0, 1e-4, 1e-4)),
         ],
-        joints=[Revolute("tail", "body", "tail", up, law=sine(0.8, frequency, phase))],
+        joints=[Revolute("tail", "body", "tail", up, motion=sine(0.8, frequency, phase))],
         contacts=[
             Pin("left", "body", (0.0, -0.05, 0.0), axes="xy"),
             Pin("right", "body", (0.0, 0.05, 0.0), axes="xy", grips=False),
@@ -296,7 +296,7 @@ def test_other_climbers_have_gaits_too():
     ("vehicle", "options", "told"),
     [
         ("whipple", {}, "no machine in the plane"),
-        ("rocr", {"drive": "free"}, "'tail' follows no law"),
+        ("rocr", {"drive": "free"}, "'tail' follows no motion"),
         ("rocr", {"frequency": 0.0}, "`frequency` greater than zero"),
     ],
 )

@@ -42,12 +42,12 @@ def test_run_without_arguments_leaves_data_and_a_figure(capsys):
 def test_json_is_one_object_in_si(capsys):
     found = json.loads(said(capsys, "run", PASSIVE, "--json"))
     assert " ".join(found) == (
-        "scenario vehicle parameters final energy max_gap events outcome seconds"
+        "scenario vehicle parameters final energy maximum_gap events outcome seconds"
     )
     assert found["final"]["forward_speed"] == pytest.approx(4.622437, abs=1e-6)
     assert found["final"]["lean"] == pytest.approx(0.010342440644693847, abs=1e-9)
-    assert found["energy"]["max_relative_drift"] < 1e-12
-    assert found["max_gap"] < 1e-11
+    assert found["energy"]["maximum_relative_drift"] < 1e-12
+    assert found["maximum_gap"] < 1e-11
     assert found["events"] == []
     assert found["outcome"] == "completed"
     assert found["seconds"] > 0

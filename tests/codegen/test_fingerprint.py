@@ -11,8 +11,8 @@ from draisine.codegen.fingerprint import fingerprint
 GAIN = 1.0
 
 
-def law(view, z):
-    return {"steer": -GAIN * scalar.sin(view.rate("steer"))}, []
+def law(readings, z):
+    return {"steer": -GAIN * scalar.sin(readings.rate("steer"))}, []
 
 
 def doubled(x):
@@ -27,8 +27,8 @@ class Keeper:
     def __init__(self, gain):
         self.gain = gain
 
-    def __call__(self, view, z):
-        return {"steer": -self.gain * view.rate("steer")}, []
+    def __call__(self, readings, z):
+        return {"steer": -self.gain * readings.rate("steer")}, []
 
 
 def test_a_global_that_a_function_reads_is_part_of_it(monkeypatch):

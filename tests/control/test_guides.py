@@ -49,7 +49,7 @@ def test_a_guided_joint_moves_as_a_prescribed_one(bicycle):
     )
     for name in ("q", "p", "r", "v"):
         assert_allclose(getattr(guided.final(), name), getattr(prescribed.final(), name), atol=1e-9)
-    torque = prescribed.to_xarray()["law_torque"].values[:, 0]
+    torque = prescribed.to_xarray()["motion_torque"].values[:, 0]
     inputs = guided.to_xarray()["inputs"].sel(input="steer").values
     assert_allclose(inputs[:-1], torque[:-1], atol=1e-6 * np.abs(torque).max())
 

@@ -460,23 +460,23 @@ def test_the_momentum_equation_of_the_snakeboard():
 
 @pytest.mark.parametrize("vehicle", ["snakeboard", "roller_racer", "falling_cat", "swimmer"])
 def test_what_laws_do_to_a_machine_is_its_energy(vehicle):
-    """The work of the torques that the laws need is the change of energy."""
+    """The work of the torques that the motions need is the change of energy."""
     system = machine_of(vehicle, drive="sine")
     run = ride(system, state(system), until=1.0, dt=1.0 / 2000)
-    driven = [f"{name}_rate" for name in run.law.values]
-    power = (run.law_torque.values * run.speeds.sel(speed=driven).values).sum(axis=1)
+    driven = [f"{name}_rate" for name in run.prescribed.values]
+    power = (run.motion_torque.values * run.speeds.sel(speed=driven).values).sum(axis=1)
     work = simpson(power, x=run.time.values)
     change = float(run.energy[-1] - run.energy[0])
     assert_allclose(work, change, rtol=0, atol=1e-9 * np.abs(run.energy.values).max())
     assert np.abs(run.energy.values - run.energy.values[0]).max() > 1e-3
 
 
-def test_prescribed_joints_follow_their_laws():
+def test_prescribed_joints_follow_their_motions():
     system = machine_of("snakeboard", drive="sine")
     run = ride(system, state(system))
     t = run.time.values
     for k, joint in enumerate(system.model.joints):
-        wanted = np.array([joint.law(x) for x in t])
+        wanted = np.array([joint.motion(x) for x in t])
         assert_allclose(run["shape"].values[:, k], wanted[:, 0], rtol=0, atol=1e-14)
         assert_allclose(run.speeds.values[:, 3 + k], wanted[:, 1], rtol=0, atol=1e-12)
         assert_allclose(run.accelerations.values[:, 3 + k], wanted[:, 2], rtol=0, atol=1e-11)

@@ -28,7 +28,9 @@ def ball_on_ground(
         bodies=[Body("ball", mass, centre, inertia(*[0.4 * mass * radius * radius] * 3))],
         contacts=[Wheel("ground", "ball", centre, (0.0, 1.0, 0.0), radius, radius)],
         outputs=[
-            Output(f"centre_{axis}", lambda view, k=k: view.position("ball", centre)[k], "m")
+            Output(
+                f"centre_{axis}", lambda readings, k=k: readings.position("ball", centre)[k], "m"
+            )
             for k, axis in enumerate("xy")
         ],
         ground=ground,

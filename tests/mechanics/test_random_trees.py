@@ -552,7 +552,7 @@ def test_hdot_u_is_a_particular_solution_of_the_rows(x: Moving) -> None:
     """Hdot u by differentiation of H along the motion, with a prescribed joint and moving ground."""
     joints = list(x.model.joints)
     if joints:
-        joints[0] = replace(joints[0], law=lambda t: (sin(t), cos(t), -sin(t)))
+        joints[0] = replace(joints[0], motion=lambda t: (sin(t), cos(t), -sin(t)))
     model = replace(x.model, joints=joints, ground=turntable)
     rolling = [c.name for c in model.contacts if isinstance(c, Wheel)][:2] or ["blade"]
     opened = {c.name: "open" for c in model.contacts if c.name not in rolling}

@@ -85,7 +85,7 @@ OTHER_SETS = {
     ("parameters", "name"), [(s, n) for s, found in OTHER_SETS.items() for n in found]
 )
 def test_the_documents_own_tables(parameters, name):
-    result = run(load(name, {"vehicle.set": parameters}))
+    result = run(load(name, {"vehicle.parameter_set": parameters}))
     for text, expected in OTHER_SETS[parameters][name].items():
         ours = parse_question(text, result.system.model).answer(result.bodies)
         assert_allclose(ours, expected, rtol=1e-9, err_msg=text)
@@ -100,7 +100,7 @@ UNSTABLE = {"mauny2018/incline": 1e-6, "mauny2018/incline-fall": 1e-6}
     ("parameters", "name"), [(s, n) for s, runs in WHOLE.items() for n in runs]
 )
 def test_whole_runs_of_the_documents_own_tables(parameters, name):
-    bodies = run(load(name, {"vehicle.set": parameters})).bodies
+    bodies = run(load(name, {"vehicle.parameter_set": parameters})).bodies
     expected = dict(WHOLE[parameters][name])
     times = bodies.data["time"].values
     at = [int(np.argmin(np.abs(times - t))) for t in expected.pop("time")]
@@ -115,7 +115,7 @@ def test_whole_runs_of_the_documents_own_tables(parameters, name):
 
 
 def test_the_table_2_1_bicycle_falls_a_little_earlier():
-    result = run(load("mauny2018/incline-fall", {"vehicle.set": "thesis_table_2_1"}))
+    result = run(load("mauny2018/incline-fall", {"vehicle.parameter_set": "thesis_table_2_1"}))
     ask = parse_question("time when lean = 45deg", result.system.model)
     assert_allclose(ask.answer(result.bodies), 4.64625, atol=5e-3)
 

@@ -100,8 +100,8 @@ def test_formulations_agree_along_a_run(bodies):
 
 
 def test_questions():
-    assert parse_question("max contact_force[rear, normal]", MODEL) == Question(
-        "contact_force[rear, normal]", "max"
+    assert parse_question("maximum contact_force[rear, normal]", MODEL) == Question(
+        "contact_force[rear, normal]", "maximum"
     )
     assert parse_question("relative spread of energy", MODEL).reducer == "relative spread of"
     assert parse_question("time when lean = 45deg", MODEL).level == pytest.approx(np.pi / 4)
@@ -132,13 +132,13 @@ def test_reducers(bodies):
     answers = {
         "initial lean": lean[0],
         "final lean": lean[-1],
-        "max lean": lean.max(),
-        "min lean": lean.min(),
-        "largest lean": np.abs(lean).max(),
+        "maximum lean": lean.max(),
+        "minimum lean": lean.min(),
+        "peak lean": np.abs(lean).max(),
         "spread of lean": np.ptp(lean),
         "relative spread of lean": np.ptp(lean) / lean[0],
-        "time of max lean": t[np.argmax(lean)],
-        "time of min lean": t[np.argmin(lean)],
+        "time of maximum lean": t[np.argmax(lean)],
+        "time of minimum lean": t[np.argmin(lean)],
         "mean time": 0.25,
     }
     for text, expected in answers.items():

@@ -1,4 +1,4 @@
-"""Laws of time for joints, named in scenario files and kept with their results."""
+"""Motions of joints, named in scenario files and kept with their results."""
 
 import json
 import math
@@ -21,9 +21,9 @@ title = "guided"
 [vehicle]
 name = "whipple"
 parameters = { mU = 30.0 }
-[vehicle.laws]
-steering = { law = "sine", amplitude = "3deg", frequency = 0.5 }
-torso = { law = "smooth_step", value = 0.1, start = 0.1, end = 0.4 }
+[vehicle.motions]
+steering = { name = "sine", amplitude = "3deg", frequency = 0.5 }
+torso = { name = "smooth_step", value = 0.1, start = 0.1, end = 0.4 }
 [initial]
 forward_speed = 5.0
 [run]
@@ -42,9 +42,9 @@ def guided(tmp_path):
     return write
 
 
-def test_laws_do_in_a_file_what_they_do_in_python(guided):
+def test_motions_do_in_a_file_what_they_do_in_python(guided):
     data = run(load(guided())).data
-    sine = motion_of({"law": "sine", "amplitude": math.radians(3.0), "frequency": 0.5})
+    sine = motion_of({"name": "sine", "amplitude": math.radians(3.0), "frequency": 0.5})
     bicycle = draisine.compile("whipple", mU=30.0, steering=sine, torso=smooth_step(0.1, 0.1, 0.4))
     start = draisine.state(bicycle, forward_speed=5.0)
     python = draisine.simulate(bicycle, start, 0.5, dt=0.05).to_xarray()
@@ -52,7 +52,7 @@ def test_laws_do_in_a_file_what_they_do_in_python(guided):
     t = data["time"].values
     steer = data["shape"].sel(joint="steer").values
     assert_allclose(steer, math.radians(3.0) * np.sin(math.pi * t), atol=1e-12)
-    assert list(data["law"].values) == ["steer", "torso"]
+    assert list(data["prescribed"].values) == ["steer", "torso"]
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
@@ -63,8 +63,8 @@ def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suff
     again = store.read(path)
     assert run(load(str(path))).data.identical(data)
     assert "steering" not in json.loads(again.attrs["structure"])
-    laws = [joint.name for joint in restore_model(again).joints if joint.law is not None]
-    assert laws == ["steer", "torso"]
+    guided = [joint.name for joint in restore_model(again).joints if joint.motion is not None]
+    assert guided == ["steer", "torso"]
 
 
 @pytest.mark.parametrize(
@@ -77,41 +77,41 @@ def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suff
         (", frequency = 0.5", "", "sine needs 'frequency'"),
         ("end = 0.4", "end = 0.1", "cannot end at"),
         ("value = 0.1", 'value = "much"', "'much' is not a number"),
-        ('law = "sine", ', "", "not a table with a `law`"),
+        ('name = "sine", ', "", "not a table with a `name`"),
     ],
 )
 def test_mistakes_have_their_place(guided, old, new, said):
-    with pytest.raises(DataError, match=rf"vehicle\.laws\.\w+.*{said}"):
+    with pytest.raises(DataError, match=rf"vehicle\.motions\.\w+.*{said}"):
         load(guided(old, new))
 
 
 @pytest.mark.parametrize(
     "entry",
     [
-        {"law": "sine", "amplitude": 0.3, "frequency": 0.7, "phase": 0.4, "centre": 0.1},
-        {"law": "smooth_step", "value": 0.5, "start": 0.2, "end": 1.1, "begin": -0.1},
+        {"name": "sine", "amplitude": 0.3, "frequency": 0.7, "phase": 0.4, "centre": 0.1},
+        {"name": "smooth_step", "value": 0.5, "start": 0.2, "end": 1.1, "begin": -0.1},
     ],
-    ids=lambda entry: entry["law"],
+    ids=lambda entry: entry["name"],
 )
-def test_laws_return_their_own_derivatives(entry):
-    law, h = motion_of(entry), 1e-5
+def test_motions_return_their_own_derivatives(entry):
+    motion, h = motion_of(entry), 1e-5
     for t in (0.05, 0.2 + 2 * h, 0.6, 1.0, 1.3):
-        before, here, after = (np.array(law(x)) for x in (t - h, t, t + h))
+        before, here, after = (np.array(motion(x)) for x in (t - h, t, t + h))
         assert_allclose((after - before)[:2] / (2 * h), here[1:], atol=1e-7)
 
 
 def test_a_smooth_step_begins_and_ends_at_rest():
-    law = smooth_step(0.5, 0.2, 1.1, begin=-0.1)
+    motion = smooth_step(0.5, 0.2, 1.1, begin=-0.1)
     for t, value in ((0.0, -0.1), (0.2, -0.1), (0.65, 0.2), (1.1, 0.5), (9.0, 0.5)):
-        found = law(t)
+        found = motion(t)
         assert found[0] == pytest.approx(value, abs=1e-15)
         if t != 0.65:
             assert_allclose(found[1:], 0.0, atol=1e-14)
 
 
-def test_unknown_laws_and_numbers_are_named():
+def test_unknown_motions_and_numbers_are_named():
     assert {"sine", "smooth_step"} <= set(MOTIONS)
     with pytest.raises(UnknownNameError, match="Did you mean 'smooth_step'"):
-        motion_of({"law": "smoothstep"})
+        motion_of({"name": "smoothstep"})
     with pytest.raises(ParameterError, match="Did you mean 'amplitude'"):
-        motion_of({"law": "sine", "amplitud": 1.0, "frequency": 1.0})
+        motion_of({"name": "sine", "amplitud": 1.0, "frequency": 1.0})

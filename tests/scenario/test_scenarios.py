@@ -27,7 +27,7 @@ title = "a push"
 
 [vehicle]
 name = "whipple"
-set = "benchmark"
+parameter_set = "benchmark"
 
 [initial]
 forward_speed = 5.0
@@ -63,8 +63,8 @@ def test_a_scenario_does_what_the_library_does(mine):
 
 def test_laws_and_inputs_come_from_the_file(mine):
     text = """
-[[control]]
-law = "turn_pi"
+[[law]]
+name = "turn_pi"
 steer_gain = 10
 steer_integral_gain = 35
 steer_target = "5deg"
@@ -123,7 +123,7 @@ def test_a_vehicle_of_ones_own(tmp_path, monkeypatch):
     assert again.data.equals(result.data)
     assert again.system.structure == {"push": False}
     assert table(result)
-    assert summary(result)["max_gap"] is None
+    assert summary(result)["maximum_gap"] is None
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
@@ -229,9 +229,9 @@ def test_summaries(mine):
     assert {"lean", "steer", "yaw", "pitch", "forward_speed", "lean_rate", "steer_rate"} <= set(
         found["final"]
     )
-    assert set(found["energy"]) == {"start", "end", "max_relative_drift"}
-    assert found["energy"]["max_relative_drift"] < 1e-9
-    assert found["max_gap"] < 1e-12
+    assert set(found["energy"]) == {"start", "end", "maximum_relative_drift"}
+    assert found["energy"]["maximum_relative_drift"] < 1e-9
+    assert found["maximum_gap"] < 1e-12
     assert found["events"] == []
     json.dumps(found, allow_nan=False)
     assert any("completed" in line for line in remarks(result))

@@ -33,7 +33,7 @@ name = "whipple"
 
 DROP = """
 [initial]
-contacts = { rear = "open", front = "open" }
+mode = { rear = "open", front = "open" }
 z = 0.1
 
 [run]
@@ -125,7 +125,7 @@ def test_laws_of_impact_friction_and_limits_reach_the_run(mine):
     assert event.after.v[2] == pytest.approx(0.5 * fall, abs=1e-9)
     resting = bouncing + "rest_speed = 10.0\n"
     assert run(load(mine(HEAD + resting + DROP))).events[0].mode_after
-    rubbing = PLANE + "[contact]\nimpact = 'moreau'\nfriction = { rear = 0.8, front = 0.7 }\n"
+    rubbing = PLANE + "[contact]\nimpact = 'moreau'\nmu = { rear = 0.8, front = 0.7 }\n"
     assert len(run(load(mine(HEAD + rubbing + DROP))).events) == 1
     lying = HEAD + PLANE + "[initial]\nlean = '20deg'\n[run]\nuntil = 3.0\nfall = '45deg'\n"
     result = run(load(mine(lying)))
@@ -195,7 +195,7 @@ def test_a_machine_is_put_onto_a_face():
     assert up @ state.p == pytest.approx(level.p[2], abs=1e-12)
     moved = build_state(
         bicycle,
-        {"place": {"wheel": "rear", "centre": [1.0, 2.0, 3.0]}, "contacts": {"front": "open"}},
+        {"place": {"wheel": "rear", "centre": [1.0, 2.0, 3.0]}, "mode": {"front": "open"}},
         ramp(slope, 0.5),
     )
     assert_allclose(moved.p, [1.0, 2.0, 2.7], atol=1e-12)
@@ -336,17 +336,17 @@ WRONG = [
     (MOVING.format(""), "terrain.faces[0].motion = {}: give one of slide, shake, turn"),
     (MOVING.format("shake = [0, 0, 1]"), "a shake needs its rate"),
     (MOVING.format("slid = [0, 0, 1]"), "is unknown. Did you mean 'slide'?"),
-    (PLANE + "[contact]\nimpact = 'neuton'\n", "no such impact law. Did you mean 'newton'?"),
+    (PLANE + "[contact]\nimpact = 'neuton'\n", "no such impact model. Did you mean 'newton'?"),
     (PLANE + "[contact]\nrestitution = {normal = 0.5}\n", "'plastic' has no such coefficient"),
     (
         PLANE + "[contact]\nimpact = 'newton'\nrestitution = {normal = 1.5}\n",
         "contact.restitution.normal = 1.5: take it from 0 to 1",
     ),
-    (PLANE + "[contact]\nfriction = 0.8\n", "with friction take impact = 'moreau'"),
-    (PLANE + "[contact]\nfriction = -1\n", "contact.friction = -1: -1 is negative"),
+    (PLANE + "[contact]\nmu = 0.8\n", "with friction take impact = 'moreau'"),
+    (PLANE + "[contact]\nmu = -1\n", "contact.mu = -1: -1 is negative"),
     (
-        PLANE + "[contact]\nimpact = 'moreau'\nfriction = {raer = 1}\n",
-        "contact.friction.raer = 1: no such wheel. Did you mean 'rear'?",
+        PLANE + "[contact]\nimpact = 'moreau'\nmu = {raer = 1}\n",
+        "contact.mu.raer = 1: no such wheel. Did you mean 'rear'?",
     ),
     (PLANE + "[contact]\nstops = {ster = [-1, 1]}\n", "no such joint. Did you mean 'steer'?"),
     (PLANE + "[contact]\nstops = {steer = [1, -1]}\n", "the lower end must be below the upper"),
@@ -362,7 +362,7 @@ WRONG = [
     (PLANE + "initial.place = {wheel = 'rear'}\n", "initial.place.centre: is missing"),
     (PLANE + "initial.place = 3\n", "initial.place = 3: must be a table"),
     (PLANE + "run.integrator = 'rk4'\n", "runs on a terrain have their own integrator"),
-    (PLANE + "run.contacts = {rear = 'open'}\n", "contacts open and close by themselves"),
+    (PLANE + "run.mode = {rear = 'open'}\n", "contacts open and close by themselves"),
     ("run.fall = 1.0\n", "run.fall = 1.0: goes with a terrain"),
     (PLANE + "run.fall = -1.0\n", "run.fall = -1.0: -1 is negative"),
     (PLANE + "run.events = 0\n", "run.events = 0"),

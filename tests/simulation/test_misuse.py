@@ -12,8 +12,8 @@ from draisine.errors import ConfigurationError, ModelError, ParameterError, Sing
 from draisine.model import Body, Model, Output, Revolute, Wheel, inertia
 
 
-def gain(view, z, *, K):
-    return {"steer": -K * view.lean}, ()
+def gain(readings, z, *, K):
+    return {"steer": -K * readings.lean}, ()
 
 
 def drawn(model):
@@ -35,7 +35,7 @@ def test_a_partial_law_is_told_by_its_arguments(bicycle, thrown):
         for law in (
             functools.partial(gain, K=1.0),
             functools.partial(gain, K=50.0),
-            lambda view, z: gain(view, z, K=50.0),
+            lambda readings, z: gain(readings, z, K=50.0),
         )
     ]
     assert not np.allclose(ends[0], ends[1])
@@ -67,7 +67,7 @@ def test_numbers_that_make_no_sense_are_refused(bicycle, thrown, bad):
 
 def test_a_law_says_how_many_states_it_has(bicycle, thrown):
     with pytest.raises(ModelError, match="1 rates for 0 states"):
-        draisine.simulate(bicycle, thrown, 0.1, law=lambda view, z: ({}, (1.0,)))
+        draisine.simulate(bicycle, thrown, 0.1, law=lambda readings, z: ({}, (1.0,)))
 
 
 def test_breakpoints_that_differ_by_round_off_are_one(bicycle, thrown):
@@ -118,7 +118,10 @@ def test_runs_survive_pickling(bicycle, thrown):
         ),
         ({"bodies": [Body("b", 1.0)], "base": "fixed"}, ModelError, "nothing can move"),
         (
-            {"bodies": [Body("b", 1.0)], "outputs": [Output("contact_force", lambda view: 1.0)]},
+            {
+                "bodies": [Body("b", 1.0)],
+                "outputs": [Output("contact_force", lambda readings: 1.0)],
+            },
             ModelError,
             "results use that name",
         ),

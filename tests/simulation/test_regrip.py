@@ -64,8 +64,8 @@ def test_an_impact_keeps_momenta(robot, joint):
     free = robot.machine().free(q=before.q, p=before.p, r=before.r, v=before.v)
     found = regrip(robot.model, free, before.v, SECOND, joint=joint)
     M, C = free["M"].reshape(4, 4), free["C"].reshape(-1, 4)
-    names = {"grip_2.x": 3, "grip_2.y": 4, "tail.law": 6}
-    assert set(found.impulses) == set(names) - (set() if joint == "held" else {"tail.law"})
+    names = {"grip_2.x": 3, "grip_2.y": 4, "tail.motion": 6}
+    assert set(found.impulses) == set(names) - (set() if joint == "held" else {"tail.motion"})
     pushed = sum(Lam * C[names[name]] for name, Lam in found.impulses.items())
     assert_allclose(M @ (found.struck - before.v), pushed, atol=1e-14)
     assert_allclose(C[3:5] @ found.v, 0.0, atol=1e-14)

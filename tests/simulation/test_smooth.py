@@ -124,8 +124,8 @@ class TestInputs:
         """A constant force from t = 0.37 on: x = f (t - 0.37)^2 / (2 m), exactly."""
         system = draisine.compile(slider)
 
-        def law(view, z):
-            return {"slide": where(view.t < 0.37, 0.0, 5.0)}, []
+        def law(readings, z):
+            return {"slide": where(readings.t < 0.37, 0.0, 5.0)}, []
 
         start = draisine.state(system)
         run = draisine.simulate(
@@ -155,17 +155,17 @@ class Damped:
 
     states = 1
 
-    def __call__(self, view, z):
-        torque = -0.1 * sin(view.rate("steer")) + z[0]
-        return {"steer": torque}, [view.joint("steer") - z[0]]
+    def __call__(self, readings, z):
+        torque = -0.1 * sin(readings.rate("steer")) + z[0]
+        return {"steer": torque}, [readings.joint("steer") - z[0]]
 
 
 class DampedInPython(Damped):
     """The same, by something that only floats can do."""
 
-    def __call__(self, view, z):
-        torque = -0.1 * np.sin(float(view.rate("steer"))) + z[0]
-        return {"steer": torque}, [view.joint("steer") - z[0]]
+    def __call__(self, readings, z):
+        torque = -0.1 * np.sin(float(readings.rate("steer"))) + z[0]
+        return {"steer": torque}, [readings.joint("steer") - z[0]]
 
 
 class TestLaws:
@@ -184,10 +184,10 @@ class TestLaws:
     def test_an_error_inside_a_law_comes_out_with_the_run_so_far(
         self, bicycle, thrown, integrator, kind
     ):
-        def law(view, z):
-            if float(view.t) >= 0.05:
+        def law(readings, z):
+            if float(readings.t) >= 0.05:
                 raise kind("out of battery")
-            return {"steer": float(view.t)}, []
+            return {"steer": float(readings.t)}, []
 
         with (
             pytest.warns(UserWarning, match="runs in Python"),
@@ -203,7 +203,7 @@ class TestLaws:
 
     def test_a_law_for_an_unknown_input_is_named(self, bicycle, thrown):
         with pytest.raises(ValueError, match="Did you mean 'steer'"):
-            draisine.simulate(bicycle, thrown, 0.2, law=lambda view, z: ({"ster": 1.0}, []))
+            draisine.simulate(bicycle, thrown, 0.2, law=lambda readings, z: ({"ster": 1.0}, []))
 
 
 class TestHardConfigurations:
@@ -353,8 +353,8 @@ class TestStored:
         assert_allclose(run.position, np.broadcast_to([1.0, 2.0, 3.0], (51, 3)), atol=1e-12)
 
     def test_a_law_that_branches_on_what_it_sees_runs_in_python(self, bicycle, thrown):
-        def law(view, z):
-            return {"steer": 0.2 if view.lean > 0.01 else 0.0}, []
+        def law(readings, z):
+            return {"steer": 0.2 if readings.lean > 0.01 else 0.0}, []
 
         with pytest.warns(UserWarning, match="neither true nor false"):
             run = draisine.simulate(bicycle, thrown, 0.1, law=law, dt=0.01, integrator="rk4")

@@ -22,7 +22,7 @@ def report(result: "Result", json: bool) -> None:
     console.print(f"[bold]{result.loaded.name}[/bold]: {result.loaded.scenario.title}")
     rows = table(result)
     if rows:
-        drawn = Table("quantity", "unit", *numeric_columns("start", "end", "least", "largest"))
+        drawn = Table("quantity", "unit", *numeric_columns("start", "end", "minimum", "maximum"))
         for name, unit, numbers in rows:
             drawn.add_row(name, unit, *(f"{x:.6g}" for x in numbers))
         console.print(drawn)

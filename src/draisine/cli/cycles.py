@@ -28,7 +28,7 @@ def cycles(
     :param phase: The parameter `phase`, in rad or as 270deg; short for --set phase=...
     :param scan: Follow families of cycles over values LOW:HIGH:COUNT of a parameter.
     :param over: The parameter that --scan changes.
-    :param joint: At an impact, free and then set back to their laws (as published), or held on them.
+    :param joint: At an impact, free and then set back to their motions (as published), or held on them.
     """
     from draisine.errors import ParameterError
     from draisine.experiment.tables.cycles import every_cycle, remarks, scan_cycles, summary, table

@@ -30,7 +30,7 @@ def eigenvalues(
     content = {
         "kind": "linear",
         "title": f"straight running of {vehicle}",
-        "vehicle": machine | ({"set": parameter_set} if parameter_set else {}),
+        "vehicle": machine | ({"parameter_set": parameter_set} if parameter_set else {}),
         "speeds": {"low": low, "high": high, "count": count},
     }
     result = carry_out(accept("eigenvalues", "eigenvalues", content))

@@ -23,7 +23,7 @@ def list(
     *,
     json: Json = False,
 ) -> None:
-    """List what there is: vehicles, scenarios, parameter sets, integrators, control laws, impact laws,
+    """List what there is: vehicles, scenarios, parameter sets, integrators, control laws, impact models,
     formulations, targets and figures.
 
     :param kind: List only this.

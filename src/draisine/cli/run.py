@@ -56,7 +56,7 @@ def run(
     asked = {"until": until, "dt": dt, "integrator": integrator, "formulation": formulation}
     changes |= {f"run.{name}": value for name, value in asked.items() if value is not None}
     if parameter_set is not None:
-        changes["vehicle.set"] = parameter_set
+        changes["vehicle.parameter_set"] = parameter_set
     loaded = load(scenario, changes)
     if animate is not None and loaded.scenario.kind not in ("run", "cycle"):
         kind = loaded.scenario.kind

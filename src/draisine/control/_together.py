@@ -34,13 +34,15 @@ class Together:
         ]
         return np.concatenate([np.zeros(0), *parts])
 
-    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[Scalar, ...]]:
+    def __call__(
+        self, readings: Readings, z: Array
+    ) -> tuple[dict[str, Scalar], tuple[Scalar, ...]]:
         """Return the sum of all inputs, and the rates of all states."""
         given: dict[str, Scalar] = {}
         rates: list[Scalar] = []
         for law in self.laws:
             count = int(getattr(law, "states", 0))
-            inputs, own = law(view, z[len(rates) : len(rates) + count])
+            inputs, own = law(readings, z[len(rates) : len(rates) + count])
             rates += list(own)
             for name, value in inputs.items():
                 given[name] = given[name] + value if name in given else value

@@ -51,10 +51,10 @@ class TurnP:
         up, down = smooth_step(t, *self.times[:2]), smooth_step(t, *self.times[2:])
         return self.steer_target * (up - down)
 
-    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+    def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
         """Return both torques; the law has no states."""
-        steer = -self.steer_gain * (self.reference(view.t) - view.joint(self.steer))
-        drive = self.drive_gain * (self.wheel_rate_target - view.rate(self.drive))
+        steer = -self.steer_gain * (self.reference(readings.t) - readings.joint(self.steer))
+        drive = self.drive_gain * (self.wheel_rate_target - readings.rate(self.drive))
         return {
             self.steer: saturate(steer, self.steer_limit),
             self.drive: saturate(drive, self.drive_limit),

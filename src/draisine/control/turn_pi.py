@@ -58,10 +58,12 @@ class TurnPI:
         """Return the angle that the steering is to follow."""
         return self.steer_target * smooth_step(t, *self.times)
 
-    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[Scalar, Scalar]]:
+    def __call__(
+        self, readings: Readings, z: Array
+    ) -> tuple[dict[str, Scalar], tuple[Scalar, Scalar]]:
         """Return both torques, and the errors as the rates of their integrals."""
-        e1 = self.reference(view.t) - view.joint(self.steer)
-        e3 = self.wheel_rate_target - view.rate(self.drive)
+        e1 = self.reference(readings.t) - readings.joint(self.steer)
+        e3 = self.wheel_rate_target - readings.rate(self.drive)
         steer, steer_rate = self._command(
             e1, z[0], -self.steer_gain, -self.steer_integral_gain, self.steer_limit
         )

@@ -51,18 +51,18 @@ class Wheelie:
         """The times at which torques may jump."""
         return (self.lift_at, self.spin_at) if self.spin_gain else (self.lift_at,)
 
-    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+    def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
         """Return the torques; the law has no states."""
-        target = where(view.t < self.lift_at, 0.0, self.pitch_target)
-        turning = self.pitch_damping * view.angular_velocity[1]
-        drive = saturate(self.pitch_gain * (target + view.pitch) + turning, self.drive_limit)
-        given = {self.rear: drive if self.held else where(view.t < self.lift_at, 0.0, drive)}
+        target = where(readings.t < self.lift_at, 0.0, self.pitch_target)
+        turning = self.pitch_damping * readings.angular_velocity[1]
+        drive = saturate(self.pitch_gain * (target + readings.pitch) + turning, self.drive_limit)
+        given = {self.rear: drive if self.held else where(readings.t < self.lift_at, 0.0, drive)}
         if self.spin_gain:
-            spin = self.spin_gain * (self.spin_target - view.rate(self.front))
-            given[self.front] = where(view.t < self.spin_at, 0.0, spin)
+            spin = self.spin_gain * (self.spin_target - readings.rate(self.front))
+            given[self.front] = where(readings.t < self.spin_at, 0.0, spin)
         if self.lean_gain or self.steer_damping:
-            given[self.steer] = -self.lean_gain * view.lean - self.steer_damping * view.rate(
-                self.steer
+            given[self.steer] = (
+                -self.lean_gain * readings.lean - self.steer_damping * readings.rate(self.steer)
             )
         return given, ()
 

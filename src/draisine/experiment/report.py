@@ -64,12 +64,12 @@ def _moved(result: Result) -> dict[str, Any]:
     energy = {
         "start": float(E[0]),
         "end": float(E[-1]),
-        "max_relative_drift": float(np.abs(E - E[0]).max()) / scale,
+        "maximum_relative_drift": float(np.abs(E - E[0]).max()) / scale,
     }
     return {
         "final": final(result),
         "energy": energy,
-        "max_gap": gap,
+        "maximum_gap": gap,
         "events": _events(result),
     }
 
@@ -107,7 +107,7 @@ def _plain(x: float) -> float | None:
 
 
 def table(result: Result) -> list[tuple[str, str, list[float]]]:
-    """Return rows of name, unit, and [start, end, least, largest]; angles in degrees."""
+    """Return rows of name, unit, and [start, end, minimum, maximum]; angles in degrees."""
     if result.loaded.scenario.kind in ("map", "linear", "sweep"):
         return []
     model, bodies = result.system.model, result.bodies
@@ -156,11 +156,11 @@ def remarks(result: Result) -> list[str]:
         return [*ranges, f"{points} configurations, {seconds}"]
     energy = found["energy"]
     lines = [
-        f"energy: {energy['start']:.9g} J to {energy['end']:.9g} J, largest relative change "
-        f"{energy['max_relative_drift']:.1e}"
+        f"energy: {energy['start']:.9g} J to {energy['end']:.9g} J, maximum relative change "
+        f"{energy['maximum_relative_drift']:.1e}"
     ]
-    if found["max_gap"] is not None:
-        lines.append(f"largest gap of a contact: {found['max_gap']:.1e} m")
+    if found["maximum_gap"] is not None:
+        lines.append(f"maximum gap of a contact: {found['maximum_gap']:.1e} m")
     lines += event_lines(found["events"])
     time = result.data["time"].values
     lines.append(f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, {seconds}")

@@ -117,7 +117,7 @@ def _run(
             system,
             start,
             how.until,
-            mode=how.contacts or None,
+            mode=how.mode or None,
             law=law,
             drift=how.drift,
             progress=progress,
@@ -164,7 +164,7 @@ def _ride(
             law=law,
             impact=touch.impact,
             restitution=touch.restitution,
-            mu=touch.friction,
+            mu=touch.mu,
             stops=touch.stops,
             resolution=touch.resolution,
             rest_speed=touch.rest_speed,
@@ -214,8 +214,8 @@ def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
         "draisine": draisine.__version__,
         **machine_attributes(system),
     }
-    if loaded.scenario.vehicle.laws:
-        data.attrs["laws"] = json.dumps(loaded.scenario.vehicle.laws)
+    if loaded.scenario.vehicle.motions:
+        data.attrs["motions"] = json.dumps(loaded.scenario.vehicle.motions)
     if ".py:" in name:
         path, _, function = name.rpartition(":")
         data.attrs["vehicle_path"] = f"{Path(path).resolve()}:{function}"

@@ -69,7 +69,7 @@ def locomotion(
 ) -> Locomotion:
     """Return the rows (1.12) for the base's rotation R and the shape r.
 
-    `driven` names the joints whose motion is given, all of them by default; joints with a law are
+    `driven` names the joints whose motion is given, all of them by default; joints with a motion are
     driven in any case.
     """
     model = tree.model
@@ -80,7 +80,7 @@ def locomotion(
     for name in chosen:
         if name not in joints:
             raise ModelError(f"driven: no joint {name!r}. {did_you_mean(name, joints)}")
-    chosen += [j.name for j in model.joints if j.law is not None and j.name not in chosen]
+    chosen += [j.name for j in model.joints if j.motion is not None and j.name not in chosen]
     inner = [6 + joints.index(name) for name in chosen]
     outer = [k for k in free_columns(tree) if k not in inner]
     geo = geometry(tree, r)

@@ -203,8 +203,8 @@ def matrix(
 
 
 def prescribed_joints(model: Model) -> list[int]:
-    """Return the joints whose motion is a law of time."""
-    return [k for k, joint in enumerate(model.joints) if joint.law is not None]
+    """Return the joints whose motion is prescribed."""
+    return [k for k, joint in enumerate(model.joints) if joint.motion is not None]
 
 
 def labels(model: Model, mode: Mode) -> list[str]:
@@ -212,13 +212,13 @@ def labels(model: Model, mode: Mode) -> list[str]:
     out = []
     for contact, (name, status) in zip(model.contacts, mode, strict=True):
         out += [f"{name}.{row}" for row in contact.rows[status]]
-    return out + [f"{model.joints[k].name}.law" for k in prescribed_joints(model)]
+    return out + [f"{model.joints[k].name}.motion" for k in prescribed_joints(model)]
 
 
 def velocity_targets(
     tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], p: Array, t: Scalar
 ) -> list[Scalar]:
-    """Return b of `C v = b`: the ground's velocity for contacts, the law's rate for prescribed
+    """Return b of `C v = b`: the ground's velocity for contacts, the motion's rate for prescribed
     joints; p is the base origin's position.
     """
     out: list[Scalar] = []
@@ -229,7 +229,7 @@ def velocity_targets(
         else:
             axes = contact_axes(tree, geo, world, a.contact, a.at)
             out += [axes[name] @ carried for name in a.names]
-    return out + [joint.law(t)[1] for joint in tree.model.joints if joint.law is not None]
+    return out + [joint.motion(t)[1] for joint in tree.model.joints if joint.motion is not None]
 
 
 def ground_velocity(model: Model, world: Ground, p: Array, at: Point, t: Scalar) -> Array:
@@ -287,7 +287,7 @@ def acceleration_targets(
         axes = contact_axes(tree, geo, world, a.contact, a.at)
         rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.at)
         out += [axes[name] @ wanted - rates[name] @ w for name in a.names]
-    return out + [joint.law(t)[2] for joint in tree.model.joints if joint.law is not None]
+    return out + [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
 
 
 def gaps(

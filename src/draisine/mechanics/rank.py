@@ -144,7 +144,7 @@ def drawn(model: Model, mode: Mode) -> Place:
     """Return the drawing of a model of numbers, with prescribed joints where they start."""
     tree = assemble(model, aligned=model.base == "SE(3)", evaluate=as_floats)
     base = tree.links[0]
-    r = [0.0 if joint.law is None else joint.law(0.0)[0] for joint in model.joints]
+    r = [0.0 if joint.motion is None else joint.motion(0.0)[0] for joint in model.joints]
     return Place(tree, mode, quaternion(base.R), np.asarray(base.o, float), np.array(r, float))
 
 

@@ -1,4 +1,4 @@
-"""What outputs and control laws see of a moving machine, in the user's terms, over any scalar."""
+"""What outputs and control laws can read of a moving machine, in the user's terms, over any scalar."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -20,7 +20,7 @@ class Joint:
     point `through` and slides by `slide r` along it. A hinge only turns, a slide only slides, a
     screw of pitch h (m per revolution) has the slide h / (2 pi). A torque (or force) input of the
     joint's name does work on r; `spring` and `damper` add `-spring (r - rest)
-    - damper rdot`. `law` returns (r, rdot, rddot) at time t; such a joint follows it whatever
+    - damper rdot`. `motion` returns (r, rdot, rddot) at time t; such a joint follows it whatever
     torque that needs.
     """
 
@@ -32,7 +32,7 @@ class Joint:
     spring: Scalar = 0.0
     damper: Scalar = 0.0
     rest: Scalar = 0.0
-    law: JointMotion | None = None
+    motion: JointMotion | None = None
     turn: float = field(default=1.0, kw_only=True)
     slide: Scalar = field(default=0.0, kw_only=True)
 

@@ -36,20 +36,20 @@ RESERVED = frozenset(
         "input",
         "contact",
         "direction",
-        "law",
+        "prescribed",
         "state",
     }
     | {"yaw", "lean", "pitch", "orientation", "position", "shape", "speeds", "accelerations"}
     | {"inputs", "energy", "kinetic_energy", "potential_energy", "momentum", "angular_momentum"}
     | {"gap", "contact_point", "contact_force", "contact_force_world", "contact_force_base"}
-    | {"friction_needed", "control_state", "law_torque", "x", "y", "z"}
+    | {"friction_needed", "control_state", "motion_torque", "x", "y", "z"}
 )
 """Names that results have uses of their own for."""
 
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """A named scalar of interest; `value(view)` computes it over any scalar from a
+    """A named scalar of interest; `value(readings)` computes it over any scalar from a
     `mechanics.kinematics.View`.
     """
 

@@ -13,23 +13,23 @@ from draisine.model import JointMotion
 def sine(
     amplitude: Scalar, frequency: Scalar, phase: Scalar = 0.0, centre: Scalar = 0.0
 ) -> JointMotion:
-    """Return the law `r = centre + amplitude sin(2 pi frequency t + phase)` with its two
+    """Return the motion `r = centre + amplitude sin(2 pi frequency t + phase)` with its two
     derivatives; frequency in Hz, phase in rad.
 
     >>> print(*sine(2.0, 0.5)(0.0))
     0.0 6.283185307179586 -0.0
     """
 
-    def law(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         turning = 2 * math.pi * frequency
         s, c = sin(turning * t + phase), cos(turning * t + phase)
         return centre + amplitude * s, amplitude * turning * c, -amplitude * turning * turning * s
 
-    return law
+    return motion
 
 
 def smooth_step(value: Scalar, start: float, end: float, begin: Scalar = 0.0) -> JointMotion:
-    """Return the law that goes from `begin` at the time `start` to `value` at `end`, by the smooth
+    """Return the motion that goes from `begin` at the time `start` to `value` at `end`, by the smooth
     step s - sin(2 pi s) / (2 pi) of the passed part s, and stays there; rates and accelerations are
     continuous.
 
@@ -42,7 +42,7 @@ def smooth_step(value: Scalar, start: float, end: float, begin: Scalar = 0.0) ->
     if not start < end:
         raise ParameterError(f"a smooth step that starts at {start} s cannot end at {end} s.")
 
-    def law(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
         way, duration, turn = value - begin, end - start, 2.0 * math.pi
         s = where(t < start, 0.0, where(t < end, (t - start) / duration, 1.0))
         return (
@@ -51,22 +51,22 @@ def smooth_step(value: Scalar, start: float, end: float, begin: Scalar = 0.0) ->
             way / duration**2 * turn * sin(turn * s),
         )
 
-    return law
+    return motion
 
 
 MOTIONS: dict[str, Callable[..., JointMotion]] = {"sine": sine, "smooth_step": smooth_step}
-"""The laws that scenario files can name."""
+"""The motions that scenario files can name."""
 
 
 def motion_of(entry: Mapping[str, Any]) -> JointMotion:
-    """Return the law that an entry tells by its name, `law`, and its numbers, or say what is wrong.
+    """Return the motion that an entry tells by its `name` and its numbers, or say what is wrong.
 
-    >>> motion_of({"law": "sine", "amplitude": 0.1, "frequency": 2.0, "centre": 0.5})(0.0)[0]
+    >>> motion_of({"name": "sine", "amplitude": 0.1, "frequency": 2.0, "centre": 0.5})(0.0)[0]
     0.5
     """
-    name, numbers = str(entry["law"]), {k: v for k, v in entry.items() if k != "law"}
+    name, numbers = str(entry["name"]), {k: v for k, v in entry.items() if k != "name"}
     if name not in MOTIONS:
-        raise UnknownNameError(f"no law {name!r} for a joint. {did_you_mean(name, MOTIONS)}")
+        raise UnknownNameError(f"no motion {name!r} for a joint. {did_you_mean(name, MOTIONS)}")
     known = inspect.signature(MOTIONS[name]).parameters
     for key in numbers:
         if key not in known:

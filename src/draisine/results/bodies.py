@@ -52,9 +52,9 @@ def restore_system(data: "Dataset") -> System:
     if name is None or parameters is None:
         raise DataError("the dataset does not say which vehicle made it (attribute 'vehicle').")
     arguments = json.loads(parameters) | json.loads(data.attrs.get("structure", "{}"))
-    laws = json.loads(data.attrs.get("laws", "{}"))
+    motions = json.loads(data.attrs.get("motions", "{}"))
     try:
-        arguments |= {key: motion_of(entry) for key, entry in laws.items()}
+        arguments |= {key: motion_of(entry) for key, entry in motions.items()}
         return compile(str(data.attrs.get("vehicle_path", name)), **arguments)
     except DraisineError as error:
         raise DataError(
@@ -64,8 +64,8 @@ def restore_system(data: "Dataset") -> System:
 
 
 def machine_attributes(system: System) -> dict[str, str]:
-    """Return what a dataset tells of its machine, so that `restore_system` can make it again; laws of
-    joints, which are functions, a scenario tells by their names.
+    """Return what a dataset tells of its machine, so that `restore_system` can make it again; motions
+    of joints, which are functions, a scenario tells by their names.
     """
     plain = {k: v for k, v in system.structure.items() if not callable(v)}
     return {"parameters": json.dumps(system.parameters), "structure": json.dumps(plain)}

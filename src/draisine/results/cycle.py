@@ -20,7 +20,7 @@ Quantity = tuple[tuple[str, ...], Callable[[Stride], Any], str, str]
 
 
 def _ends(side: int) -> Callable[[Stride], Floats]:
-    """Return what measures the least (0) or largest (1) forces of the wall along x and y."""
+    """Return what measures the minimum (0) or maximum (1) forces of the wall along x and y."""
     return lambda stride: np.array([stride.force_range(axis)[side] for axis in (0, 1)])
 
 
@@ -51,10 +51,10 @@ QUANTITIES: dict[str, Quantity] = {
     "displacement": (("way",), lambda s: s.displacement, "m", "how far one cycle leads"),
     "mean_speed": ((), lambda s: s.speed, "m/s", "mean speed upwards"),
     "swing": ((), lambda s: s.swing, "rad", "how far the body turns to and fro"),
-    "fastest": ((), lambda s: s.fastest, "rad/s", "largest turning rate of the body"),
-    "peak_torque": (("joint",), lambda s: s.torques, "N m", "largest torque between impacts"),
-    "least_force": (("way",), _ends(0), "N", "least force of the wall between impacts"),
-    "largest_force": (("way",), _ends(1), "N", "largest force of the wall between impacts"),
+    "fastest": ((), lambda s: s.fastest, "rad/s", "maximum turning rate of the body"),
+    "peak_torque": (("joint",), lambda s: s.torques, "N m", "maximum torque between impacts"),
+    "minimum_force": (("way",), _ends(0), "N", "minimum force of the wall between impacts"),
+    "maximum_force": (("way",), _ends(1), "N", "maximum force of the wall between impacts"),
     "grip_force": ((), lambda s: s.force, "N", "size of the largest force of the wall"),
     "force_over_weight": ((), lambda s: s.force / s.weight, "", "the same over the weight"),
     "impact_time": (("impact",), _impact("time"), "s", "time of the impact"),
@@ -72,11 +72,11 @@ QUANTITIES: dict[str, Quantity] = {
         "rad/s",
         "rates of the joints as the impact leaves them",
     ),
-    "impact_rates_law": (
+    "impact_rates_prescribed": (
         ("impact", "joint"),
-        _impact("rates_law"),
+        _impact("rates_prescribed"),
         "rad/s",
-        "rates of the joints by their laws",
+        "rates of the joints by their motions",
     ),
     "impact_gain": (("impact",), _impact("gain"), "J", "energy that the change of grips creates"),
 }

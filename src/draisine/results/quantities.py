@@ -172,7 +172,7 @@ DERIVED: dict[str, DerivedQuantity] = {
 def stored_series(model: Model) -> dict[str, Labels]:
     """Return the variables that every run of a model stores, with the labels that each takes."""
     contacts = tuple(c.name for c in model.contacts)
-    laws = tuple(j.name for j in model.joints if j.law is not None)
+    prescribed = tuple(j.name for j in model.joints if j.motion is not None)
     own = ("yaw", "lean", "pitch", *(o.name for o in model.outputs))
     found: dict[str, Labels] = {
         "time": (),
@@ -192,8 +192,8 @@ def stored_series(model: Model) -> dict[str, Labels]:
         found["contact_force"] = (contacts, ("normal", "along", "across"))
         found["contact_force_world"] = found["contact_force_base"] = (contacts, AXES)
         found["friction_needed"] = found["gap"] = (contacts,)
-    if laws:
-        found["law_torque"] = (laws,)
+    if prescribed:
+        found["motion_torque"] = (prescribed,)
     return found
 
 
@@ -294,17 +294,17 @@ def unit_of(text: str, model: Model) -> str:
 _REDUCERS: dict[str, Callable[[Floats, Floats], float]] = {
     "initial": lambda t, x: float(x[0]),
     "final": lambda t, x: float(x[-1]),
-    "max": lambda t, x: float(x.max()),
-    "min": lambda t, x: float(x.min()),
+    "maximum": lambda t, x: float(x.max()),
+    "minimum": lambda t, x: float(x.min()),
     "mean rate of": lambda t, x: float((x[-1] - x[0]) / (t[-1] - t[0])),
     "mean": lambda t, x: float(np.trapezoid(x, t) / (t[-1] - t[0])),
-    "largest": lambda t, x: float(np.abs(x).max()),
+    "peak": lambda t, x: float(np.abs(x).max()),
     "spread of": lambda t, x: float(x.max() - x.min()),
     "relative spread of": lambda t, x: float((x.max() - x.min()) / abs(x[0])),
-    "time of max": lambda t, x: float(t[np.argmax(x)]),
-    "time of min": lambda t, x: float(t[np.argmin(x)]),
+    "time of maximum": lambda t, x: float(t[np.argmax(x)]),
+    "time of minimum": lambda t, x: float(t[np.argmin(x)]),
 }
-"""How a series becomes a number; `largest` goes by absolute value."""
+"""How a series becomes a number; `peak` is the maximum of the absolute value."""
 
 _WHEN = re.compile(r"\s*time when\s+(.+?)\s*=\s*(\S+)\s*")
 
@@ -361,10 +361,10 @@ def parse_question(text: str, model: Model) -> Question | EventQuestion:
     if rest and "[" not in first:
         raise ParameterError(
             f"{text!r} asks for nothing known. {did_you_mean(first, _REDUCERS)} Examples: 'final "
-            "lean', 'max steer', 'time when lean = 45deg', 'collision 1 time'."
+            "lean', 'maximum steer', 'time when lean = 45deg', 'collision 1 time'."
         )
     parse_series(text, model)
-    raise ParameterError(f"{text!r} changes in time; ask for 'final {text}' or 'max {text}'.")
+    raise ParameterError(f"{text!r} changes in time; ask for 'final {text}' or 'maximum {text}'.")
 
 
 def first_crossing(t: Floats, x: Floats) -> float:

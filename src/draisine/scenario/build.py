@@ -7,7 +7,7 @@ from typing import Any, get_args, get_type_hints
 
 from draisine.control import SIGNALS, TimeInputs, Together
 from draisine.model import JointMotion, Model
-from draisine.model.motion import motion_of as joint_law
+from draisine.model.motion import motion_of
 from draisine.model.quantity import number
 from draisine.registry import find
 from draisine.scenario.schema import RunScenario, Vehicle
@@ -23,17 +23,19 @@ from draisine.vehicles import parameter_set
 def build_system(vehicle: Vehicle) -> System:
     """Return the machine that a scenario names."""
     name = vehicle.name
-    arguments: dict[str, Any] = dict(parameter_set(name, vehicle.set)) if vehicle.set else {}
+    arguments: dict[str, Any] = (
+        dict(parameter_set(name, vehicle.parameter_set)) if vehicle.parameter_set else {}
+    )
     function = getattr(find("vehicle", name), name.rpartition(":")[2])
     for key, value in vehicle.parameters.items():
         arguments[key] = number(value) if is_numeric(function, key) else value
-    arguments |= {key: joint_law(entry) for key, entry in vehicle.laws.items()}
+    arguments |= {key: motion_of(entry) for key, entry in vehicle.motions.items()}
     return compile(name, **arguments)
 
 
 def control_law(scenario: RunScenario) -> Any:
     """Return the control laws and inputs of a scenario as one law; None where there are none."""
-    laws = [make_law(entry) for entry in scenario.control]
+    laws = [make_law(entry) for entry in scenario.law]
     signals = []
     for signal in scenario.inputs:
         given = {k: v for k, v in signal.model_dump(exclude={"shape"}).items() if v is not None}
@@ -52,13 +54,13 @@ def build_state(
     """Return the initial state that a scenario asks for; on a terrain where it is placed."""
     units = state_units(system.model)
     asked = {k: number(v, units[k]) for k, v in initial.items() if k not in WORDS}
-    found = state(system, mode=initial.get("contacts"), **asked)
+    found = state(system, mode=initial.get("mode"), **asked)
     if terrain is None or "place" not in initial:
         return found
     return place_state(system.model, terrain, found, initial["place"])
 
 
-WORDS = ("contacts", "place")
+WORDS = ("mode", "place")
 """What an initial state may say beside names and numbers."""
 
 
@@ -69,7 +71,7 @@ def is_numeric(vehicle: Callable[..., Model], name: str) -> bool:
 
 
 def motion_arguments(vehicle: Callable[..., Model]) -> list[str]:
-    """Return the arguments of a vehicle that take laws of time for joints."""
+    """Return the arguments of a vehicle that take motions of joints."""
     hints = get_type_hints(vehicle)
     return [
         n for n, hint in hints.items() if n != "return" and JointMotion in (hint, *get_args(hint))
@@ -117,7 +119,7 @@ def law_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
 
 
 def make_law(entry: Mapping[str, Any]) -> Any:
-    """Return the law that an entry of `control` describes."""
-    law = find("law", str(entry["law"])).LAW
+    """Return the law that an entry of `law` describes."""
+    law = find("law", str(entry["name"])).LAW
     fields = {f.name: f for f in dataclasses.fields(law)}
-    return law(**{k: law_value(fields[k], v) for k, v in entry.items() if k != "law"})
+    return law(**{k: law_value(fields[k], v) for k, v in entry.items() if k != "name"})

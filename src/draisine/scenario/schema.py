@@ -122,21 +122,21 @@ DriftValue = Annotated[
 ]
 
 
-def law_entry(value: Any) -> dict[str, str | float]:
-    """Return the law of a joint as plain data: its name and its numbers."""
-    if not isinstance(value, dict) or not isinstance(value.get("law"), str):
-        raise ValueError(f"{value!r} is not a table with a `law` and its numbers")
-    return {k: v if k == "law" else number(v) for k, v in value.items()}
+def motion_entry(value: Any) -> dict[str, str | float]:
+    """Return the motion of a joint as plain data: its name and its numbers."""
+    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
+        raise ValueError(f"{value!r} is not a table with a `name` and its numbers")
+    return {k: v if k == "name" else number(v) for k, v in value.items()}
 
 
-JointLaw = Annotated[
+MotionEntry = Annotated[
     dict[str, str | float],
-    BeforeValidator(law_entry),
+    BeforeValidator(motion_entry),
     WithJsonSchema(
         {
             "type": "object",
-            "properties": {"law": {"type": "string"}},
-            "required": ["law"],
+            "properties": {"name": {"type": "string"}},
+            "required": ["name"],
             "additionalProperties": NUMBER_SCHEMA,
         }
     ),
@@ -160,12 +160,14 @@ class Vehicle(ScenarioTable):
     """The machine: a vehicle, a published set of its parameters, and changes to them."""
 
     name: Text = Field(description="A vehicle's name, or FILE.py:function.")
-    set: str | None = Field(None, description="A parameter set; without, the vehicle's defaults.")
+    parameter_set: str | None = Field(
+        None, description="A parameter set; without, the vehicle's defaults."
+    )
     parameters: dict[str, Any] = Field({}, description="Parameters that differ from the set.")
-    laws: dict[str, JointLaw] = Field(
+    motions: dict[str, MotionEntry] = Field(
         {},
-        description="Laws of time for arguments such as `steering`: `law` is a name, the other keys "
-        "are its numbers.",
+        description="Motions of joints for arguments such as `steering`: a `name`, the other keys are "
+        "its numbers.",
     )
 
 
@@ -227,7 +229,7 @@ class Numerics(ScenarioTable):
     drift: DriftValue = Field(
         "project", description="What keeps contacts closed: project, none, or an epsilon in s."
     )
-    contacts: dict[str, str] = Field({}, description="Statuses of contacts; closed if not named.")
+    mode: dict[str, str] = Field({}, description="Statuses of contacts; closed if not named.")
     formulation: Text = Field(
         "projected", description="Others are slow, for passive runs with all contacts closed."
     )
@@ -241,11 +243,11 @@ class Numerics(ScenarioTable):
 class ContactTable(ScenarioTable):
     """How wheels meet a terrain."""
 
-    impact: Text = Field("plastic", description="An impact law by name.")
-    restitution: dict[str, Number] = Field({}, description="The impact law's coefficients.")
-    friction: Friction = Field(
+    impact: Text = Field("plastic", description="An impact model by name.")
+    restitution: dict[str, Number] = Field({}, description="The impact model's coefficients.")
+    mu: Friction = Field(
         default_factory=lambda: math.inf,
-        description="Of all wheels, by wheel, or by 'wheel/feature'; ideal rolling where not given.",
+        description="Friction of all wheels, by wheel, or by 'wheel/feature'; ideal rolling where not given.",
     )
     stops: dict[str, Ends] = Field({}, description="Lower and upper end of joints.")
     rest_speed: NotNegative = Field(0.0, description="Slower bounces are plastic, in m/s.")
@@ -338,7 +340,7 @@ class MotionScenario(Common):
 
     initial: dict[str, Any] = Field(
         {},
-        description="Outputs, joints, speeds by name; `contacts` while the machine is placed; on a "
+        description="Outputs, joints, speeds by name; `mode` while the machine is placed; on a "
         "terrain `place`: wheel, centre, on.",
     )
     terrain: GroundPart | None = Field(
@@ -348,8 +350,8 @@ class MotionScenario(Common):
         default_factory=lambda: ContactTable.model_validate({}),
         description="How wheels meet the terrain.",
     )
-    control: list[dict[str, Any]] = Field(
-        [], description="Control laws: `law` is a name, the other keys are its numbers."
+    law: list[dict[str, Any]] = Field(
+        [], description="Control laws: a `name`, the other keys are its numbers."
     )
     inputs: list[SignalTable] = Field([], description="Inputs as functions of time.")
     run: Numerics
@@ -414,7 +416,7 @@ class CyclePart(ScenarioTable):
 
     near: Beginning = Field(description="Where Newton's method starts.")
     joint: Literal["free", "held"] = Field(
-        description="Joints at an impact: held on their laws, or free and then set back to them."
+        description="Joints at an impact: held on their motions, or free and then set back to them."
     )
     samples: int = Field(200, ge=2, le=100_000, description="Samples of the motion.")
 

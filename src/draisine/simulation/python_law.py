@@ -62,10 +62,10 @@ class PythonRate:
         R = base_rotation(model, at["q"])
         found = projected.rows(tree, machine.mode, R, at["r"], at["p"], choice.spare)
         moving = projected.motion(found, at["u"], t, choice.independent, choice.pivots)
-        view = Readings(
+        readings = Readings(
             tree, found.geo, found.world, at["p"], moving.vel, moving.speeds, found.ref, t
         )
-        given, rates = self.law(view, at["z"])
+        given, rates = self.law(readings, at["z"])
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
         return machine.system.inputs(given), np.asarray(rates, dtype=float)

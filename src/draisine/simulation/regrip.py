@@ -47,8 +47,8 @@ def regrip(
     """Return what a change to the contacts of `mode` does to the speeds v, by a plastic impact;
     `free` is what the program of that name tells of the configuration.
 
-    "held": prescribed joints keep to their laws, by an impulse of their motors, eq. [grip-held]. This
-    is the consistent law. "free": the joints yield to the impact, and are then set back to their laws
+    "held": prescribed joints keep to their motions, by an impulse of their motors, eq. [grip-held]. This
+    is consistent. "free": the joints yield to the impact, and are then set back to their motions
     while the base keeps its new speed, eq. [grip-free]. That is what the thesis prints, its (1.21),
     and not mechanics: what sets the joint back must push on the base too.
 
@@ -72,7 +72,7 @@ def regrip(
     M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
     struck, Lam, _ = resolve_complete(M, C, v, free["b"][rows])
     after = struck.copy()
-    after[[len(model.twist) + k for k in constraints.prescribed_joints(model)]] = free["b"][laws]
+    after[[len(model.twist) + k for k in constraints.prescribed_joints(model)]] = free["b"][driven]
     names = constraints.labels(model, whole)[: len(rows)]
     gain = float(after @ M @ after - v @ M @ v) / 2
     return Regrip(after, struck, dict(zip(names, Lam.tolist(), strict=True)), gain)

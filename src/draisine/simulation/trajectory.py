@@ -260,10 +260,10 @@ class Trajectory:
                 "",
                 "states of the control law",
             )
-        if seen["law_torques"].shape[1]:
-            data["law_torque"] = (
-                ("time", "law"),
-                seen["law_torques"],
+        if seen["motion_torques"].shape[1]:
+            data["motion_torque"] = (
+                ("time", "prescribed"),
+                seen["motion_torques"],
                 "N m or N",
                 "what prescribed joints need",
             )
@@ -287,7 +287,7 @@ class Trajectory:
             "input": list(model.inputs),
             "contact": contacts,
             "direction": ["normal", "along", "across"],
-            "law": [j.name for j in model.joints if j.law is not None],
+            "prescribed": [j.name for j in model.joints if j.motion is not None],
         }
         used = {dim for dims, *_ in data.values() for dim in dims}
         return xarray.Dataset(

@@ -138,7 +138,7 @@ class TerrainDerivation:
     def driven(self) -> Commanded:
         """What the given inputs and the law do; on a terrain a guide is always active."""
         try:
-            found = command(self.law, self._view(), self.symbols["z"], self.symbols["w"])
+            found = command(self.law, self._readings(), self.symbols["z"], self.symbols["w"])
         except UntraceableLawError as error:
             raise UntraceableLawError(
                 f"on a terrain control laws must be traceable, and this one is not: {error}. Write it "
@@ -152,7 +152,7 @@ class TerrainDerivation:
                 )
         return found
 
-    def _view(self) -> Readings:
+    def _readings(self) -> Readings:
         return Readings(
             self.tree,
             self.geo,
@@ -175,7 +175,7 @@ class TerrainDerivation:
         F = F - generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
         M = mass_matrix(self.tree, self.geo, zero)
         t = self.symbols["t"][0]
-        held = {k: law(t)[2] for k, joint in enumerate(self.model.joints) if (law := joint.law)}
+        held = {k: r(t)[2] for k, joint in enumerate(self.model.joints) if (r := joint.motion)}
         held |= {k: guide.acceleration for k, guide in self.driven.guides.items()}
         outputs: dict[str, Any] = {
             "flow": np.concatenate(self._flow()),
@@ -191,8 +191,13 @@ class TerrainDerivation:
         """Return what a user may ask of a state with the accelerations a."""
         s = self.symbols
         linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
-        view = self._view()
-        outputs = [view.yaw, view.lean, view.pitch, *(o.value(view) for o in self.model.outputs)]
+        readings = self._readings()
+        outputs = [
+            readings.yaw,
+            readings.lean,
+            readings.pitch,
+            *(o.value(readings) for o in self.model.outputs),
+        ]
         seed = self._along() | {f"v[{k}]": x for k, x in enumerate(s["a"])} | {"t[0]": 1.0}
         seed |= {f"z[{k}]": x for k, x in enumerate(self.driven.rates)}
         gravity = self.model.gravity

@@ -55,14 +55,14 @@ class Commanded:
     rates: Array
 
 
-def command(law: Law | None, view: Readings, z: Array, given: Array) -> Commanded:
+def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Commanded:
     """Return what a law with the states z adds to the given inputs."""
     if law is None:
         return Commanded(given, {}, array([0.0] * len(z)))
-    model = view.tree.model
+    model = readings.tree.model
     names, joints = list(model.inputs), len(model.joints)
     try:
-        wanted, rates = law(view, z)
+        wanted, rates = law(readings, z)
     except (TypeError, AttributeError, ValueError) as error:
         raise UntraceableLawError(str(error)) from error
     extra: list[Scalar] = [0.0] * len(names)
@@ -178,7 +178,7 @@ class Derivation:
     @cached_property
     def driven(self) -> Commanded:
         """What the given inputs and the law do at this state."""
-        return command(self.law, self.view(), self.symbols["z"], self.symbols["w"])
+        return command(self.law, self.readings(), self.symbols["z"], self.symbols["w"])
 
     @cached_property
     def reduced(self) -> projected.Reduced:
@@ -196,8 +196,8 @@ class Derivation:
         turning = [k for k in range(n) if columns[k] >= 3]
         return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
 
-    def view(self) -> Readings:
-        """Return what laws and outputs see."""
+    def readings(self) -> Readings:
+        """Return what laws and outputs can read."""
         found, moving = self.found, self.moving
         return Readings(
             self.tree,

@@ -89,7 +89,7 @@ class Generic:
         """The columns of v that belong to prescribed and guided joints."""
         model = self.system.model
         first = len(model.twist)
-        held = [first + k for k, j in enumerate(model.joints) if j.law or k in self.guided]
+        held = [first + k for k, j in enumerate(model.joints) if j.motion or k in self.guided]
         return np.array(held, dtype=np.int64)
 
     @cached_property

@@ -98,9 +98,9 @@ def observe(d: Derivation) -> Program:
     columns = projected.free_columns(tree)
     forces, pushes, torques = _contact_forces(d, found, reduced.multipliers)
     linear, angular = energy.momenta(tree, found.geo, moving.vel, world, p)
-    view = d.view()
-    outputs = [view.yaw, view.lean, view.pitch]
-    outputs += [o.value(view) for o in d.model.outputs]
+    readings = d.readings()
+    outputs = [readings.yaw, readings.lean, readings.pitch]
+    outputs += [o.value(readings) for o in d.model.outputs]
     seed = _seed(d)
     return _traced(
         "observe",
@@ -112,7 +112,7 @@ def observe(d: Derivation) -> Program:
             "forces": forces,
             "forces_world": [world.R @ push for push in pushes],
             "forces_base": [base.R @ push for push in pushes],
-            "law_torques": torques,
+            "motion_torques": torques,
             "points": [p + world.R @ at.c for at, _ in found.found],
             "gaps": constraints.gaps(tree, world, p, found.found),
             "kinetic": [energy.kinetic(tree, moving.vel)],
@@ -162,12 +162,12 @@ def initial(d: Derivation) -> Program:
     zero = np.zeros(3)
     vel = velocities(tree, found.geo, speeds[:3], speeds[3:6], speeds[6:], zero)
     t, p = d.symbols["t"][0], d.symbols["p"]
-    view = Readings(tree, found.geo, found.world, p, vel, speeds, zero, t)
+    readings = Readings(tree, found.geo, found.world, p, vel, speeds, zero, t)
     base = tree.links[0]
-    angles = [view.yaw, view.lean, view.pitch]
+    angles = [readings.yaw, readings.lean, readings.pitch]
     places = [*(p - found.world.R @ (base.R.T @ base.o)), *d.symbols["r"]]
     v = projected.user_map(tree, zero) @ speeds
-    own = [o.value(view) for o in d.model.outputs]
+    own = [o.value(readings) for o in d.model.outputs]
     values = [*angles, *places, *own]
     along = d.directions(R, speeds)
     rates = tangent([*angles, *own], along)
@@ -248,14 +248,14 @@ def free(d: Derivation) -> Program:
     R = base_rotation(model, s["q"])
     found = multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"], s["t"][0])
     driven = constraints.prescribed_joints(model)
-    laws = [law(s["t"][0]) for j in model.joints if (law := j.law) is not None]
+    motions = [r(s["t"][0]) for j in model.joints if (r := j.motion) is not None]
     eye = np.eye(6 + len(model.joints))
     C = np.vstack([found.C, *[eye[6 + k : 7 + k] for k in driven]])[:, columns]
-    c = [*found.c, *[law[2] for law in laws]]
+    c = [*found.c, *[motion[2] for motion in motions]]
     inputs: dict[str, Any] = {"parameters": list(d.parameters.values())}
     inputs |= {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"]}
     outputs = {"M": found.M[np.ix_(columns, columns)], "F": found.F[columns], "C": C, "c": c}
-    outputs |= {"b": [0.0] * len(found.c) + [law[1] for law in laws], "gaps": found.gaps}
+    outputs |= {"b": [0.0] * len(found.c) + [motion[1] for motion in motions], "gaps": found.gaps}
     return _traced("free", inputs, outputs)
 
 
@@ -272,10 +272,10 @@ def variation(d: Derivation) -> Program:
     mass = H.T @ M[np.ix_(columns, columns)] @ H
     V, W = moving.speeds[:3], moving.speeds[3:6]
     speeds = np.concatenate([V - cross(W, found.ref), moving.speeds[3:]])
-    view, base = d.view(), tree.links[0]
-    angles = [view.yaw, view.lean, view.pitch]
+    readings, base = d.readings(), tree.links[0]
+    angles = [readings.yaw, readings.lean, readings.pitch]
     placed = [*angles, *(s["p"] - found.world.R @ (base.R.T @ base.o))]
-    own = [o.value(view) for o in d.model.outputs]
+    own = [o.value(readings) for o in d.model.outputs]
     turns, turned = angle_rates(found.world.up[0], base.R[1], W, d.reduced.vdot[3:6])
     rates = [*turns, *tangent(placed[3:], d.directions(d.R, speeds))]
     T = projected.user_map(tree, found.ref)
@@ -354,7 +354,7 @@ def _contact_forces(
     d: Derivation, found: projected.Rows, lam: Array
 ) -> tuple[Array, list[Array], Array]:
     """Return the ground's force on each contact in its own axes and in the inner base's, and
-    the torques of laws.
+    the torques of prescribed joints.
     """
     forces: list[list[Scalar]] = []
     pushes: list[Array] = []

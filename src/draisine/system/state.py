@@ -89,7 +89,9 @@ class Configuration:
         self.names = state_names(model)
         self.columns = len(machine.columns)
         self.q, self.p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
-        self.r = np.array([joint.law(t)[0] if joint.law else 0.0 for joint in model.joints], float)
+        self.r = np.array(
+            [joint.motion(t)[0] if joint.motion else 0.0 for joint in model.joints], float
+        )
         tree = assemble(model)
         spinning = {rotor.joint for link in tree.links for rotor in link.rotors}
         order = sorted(range(len(model.joints)), key=lambda k: k in spinning)

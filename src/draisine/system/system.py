@@ -178,7 +178,7 @@ class System:
         formulation: str = "multiplier",
         tolerance: float = 1e-8,
     ) -> tuple[Floats, Floats]:
-        """Return vdot and the multipliers of the mode's rows (contact forces, torques of laws).
+        """Return vdot and the multipliers of the mode's rows (contact forces, torques of prescribed joints).
 
         "multiplier" solves the saddle-point system; "projected" takes the closed form and, where one
         of its pivots degenerates, an orthogonal basis of the kernel instead; the others are
@@ -193,7 +193,9 @@ class System:
             y = machine.enter(state, t, tolerance=tolerance)
             if machine.least_pivot(y, t) > PIVOT_FLOOR:
                 seen = machine.look(y, t, w)
-                return seen["vdot"], np.concatenate([seen["forces"][switched], seen["law_torques"]])
+                return seen["vdot"], np.concatenate(
+                    [seen["forces"][switched], seen["motion_torques"]]
+                )
         elif formulation != "multiplier":
             module: Any = find("formulation", formulation)
             known = inspect.signature(module.accelerations).parameters

@@ -53,7 +53,7 @@ def acrobot(
         outputs=[
             Output(
                 "toe_height",
-                lambda view: view.position("legs", toes)[2],
+                lambda readings: readings.position("legs", toes)[2],
                 "m",
                 "height of the toes over the bar",
             ),

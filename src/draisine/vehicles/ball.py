@@ -45,13 +45,13 @@ def ball(
         outputs=[
             Output(
                 "x_speed",
-                lambda view: view.velocity("ball", centre)[0],
+                lambda readings: readings.velocity("ball", centre)[0],
                 "m/s",
                 "velocity of the middle along the world's x",
             ),
             Output(
                 "y_speed",
-                lambda view: view.velocity("ball", centre)[1],
+                lambda readings: readings.velocity("ball", centre)[1],
                 "m/s",
                 "velocity of the middle along the world's y",
             ),

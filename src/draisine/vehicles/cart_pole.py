@@ -46,7 +46,7 @@ def cart_pole(
         outputs=[
             Output(
                 "height",
-                lambda view: view.position("pole", top)[2],
+                lambda readings: readings.position("pole", top)[2],
                 "m",
                 "height of the pole's mass centre over the hinge",
             ),

@@ -39,7 +39,7 @@ def chaplygin_sleigh(
         outputs=[
             Output(
                 "forward_speed",
-                lambda view: view.heading @ view.velocity("sleigh", runner),
+                lambda readings: readings.heading @ readings.velocity("sleigh", runner),
                 "m/s",
                 "velocity of the runner along its heading",
             ),

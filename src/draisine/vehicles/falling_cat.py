@@ -53,8 +53,8 @@ def falling_cat(
             Body("front", m, (length, 0.0, 0.0), spread),
         ],
         joints=[
-            Revolute("bend", "rear", "waist", (0.0, 1.0, 0.0), law=bend),
-            Revolute("sway", "waist", "front", (0.0, 0.0, 1.0), law=sway),
+            Revolute("bend", "rear", "waist", (0.0, 1.0, 0.0), motion=bend),
+            Revolute("sway", "waist", "front", (0.0, 0.0, 1.0), motion=sway),
         ],
         gravity=np.zeros(3),
         base=base,

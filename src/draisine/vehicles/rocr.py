@@ -55,7 +55,7 @@ def rocr(
 
     Drawn with the tail along x and the grips below and above the middle; it hangs with the tail
     down at a yaw of -90 degrees. Its tail follows `amplitude cos(2 pi frequency t + phase)`, eq.
-    [tail-law], or is free. It holds by `grip_1`, unless a mode says otherwise.
+    [tail-motion], or is free. It holds by `grip_1`, unless a mode says otherwise.
 
     >>> rocr().speeds
     ('Vx', 'Vy', 'Wz', 'tail_rate')
@@ -70,7 +70,7 @@ def rocr(
             Body("body", m0, (MS0 / m0, 0.0, 0.0), _flat(J0 - MS0 * MS0 / m0), drag=drag),
             Body("tail", m1, tip, _flat(J1 - MS1 * MS1 / m1)),
         ],
-        joints=[Revolute("tail", "body", "tail", normal, hinge, law=swing)],
+        joints=[Revolute("tail", "body", "tail", normal, hinge, motion=swing)],
         contacts=[
             Pin("grip_1", "body", (0.0, -a / 2, 0.0), axes="xy"),
             Pin("grip_2", "body", (0.0, a / 2, 0.0), axes="xy", grips=False),
@@ -80,8 +80,9 @@ def rocr(
         outputs=[
             Output(
                 "tail_height",
-                lambda view: (
-                    view.position("tail", tip)[1] - view.position("body", (0.0, 0.0, 0.0))[1]
+                lambda readings: (
+                    readings.position("tail", tip)[1]
+                    - readings.position("body", (0.0, 0.0, 0.0))[1]
                 ),
                 "m",
                 "height of the tail's mass centre over the middle of the grips",

@@ -39,7 +39,7 @@ def roller_racer(
     phase: float = 0.0,
     drive: Literal["free", "sine"] = "free",
 ) -> Model:
-    """Return the roller racer in the plane; its arm is free, or swings by a sine law. `MEANING`
+    """Return the roller racer in the plane; its arm is free, or swings by a sine. `MEANING`
     tells what each parameter is.
 
     >>> roller_racer().speeds
@@ -52,14 +52,14 @@ def roller_racer(
             Body("seat", m1, rear, inertia(I1 / 2, I1 / 2, I1)),
             Body("arm", m2, front, inertia(I2 / 2, I2 / 2, I2)),
         ],
-        joints=[Revolute("arm", "seat", "arm", (0.0, 0.0, 1.0), law=swing)],
+        joints=[Revolute("arm", "seat", "arm", (0.0, 0.0, 1.0), motion=swing)],
         contacts=[Blade("rear", "seat", rear, ahead), Blade("front", "arm", front, ahead)],
         gravity=np.zeros(3),
         base="SE(2)",
         outputs=[
             Output(
                 "forward_speed",
-                lambda view: view.heading @ view.velocity("seat", rear),
+                lambda readings: readings.heading @ readings.velocity("seat", rear),
                 "m/s",
                 "velocity of the seat's axle along its heading",
             ),

@@ -43,13 +43,13 @@ def rolling_disc(
         outputs=[
             Output(
                 "forward_speed",
-                lambda view: view.heading @ view.velocity("disc", centre),
+                lambda readings: readings.heading @ readings.velocity("disc", centre),
                 "m/s",
                 "velocity of the centre along the heading",
             ),
             Output(
                 "spin",
-                lambda view: view.angular_velocity[1],
+                lambda readings: readings.angular_velocity[1],
                 "rad/s",
                 "angular velocity about the axle, positive rolling forward",
             ),

@@ -47,10 +47,10 @@ def snakeboard(
     truck_phase: float = 0.0,
     drive: Literal["free", "sine"] = "free",
 ) -> Model:
-    """Return the snakeboard in the plane; its joints are free, or swing by sine laws. `MEANING`
+    """Return the snakeboard in the plane; its joints are free, or swing by sines. `MEANING`
     tells what each parameter is.
 
-    >>> [joint.name for joint in snakeboard(drive="sine").joints if joint.law]
+    >>> [joint.name for joint in snakeboard(drive="sine").joints if joint.motion]
     ['rotor', 'rear_truck', 'front_truck']
     """
     up, ahead, middle = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0), (0.0, 0.0, 0.0)
@@ -68,9 +68,9 @@ def snakeboard(
             Body("front_truck", mw, front, _flat(Jw)),
         ],
         joints=[
-            Revolute("rotor", "board", "rotor", up, middle, law=turn),
-            Revolute("rear_truck", "board", "rear_truck", up, rear, law=back),
-            Revolute("front_truck", "board", "front_truck", up, front, law=steer),
+            Revolute("rotor", "board", "rotor", up, middle, motion=turn),
+            Revolute("rear_truck", "board", "rear_truck", up, rear, motion=back),
+            Revolute("front_truck", "board", "front_truck", up, front, motion=steer),
         ],
         contacts=[
             Blade("rear", "rear_truck", rear, ahead),
@@ -81,7 +81,7 @@ def snakeboard(
         outputs=[
             Output(
                 "forward_speed",
-                lambda view: view.heading @ view.velocity("board", middle),
+                lambda readings: readings.heading @ readings.velocity("board", middle),
                 "m/s",
                 "velocity of the middle along the board",
             ),

@@ -70,15 +70,15 @@ def swimmer(
             for name, x in names.items()
         ],
         joints=[
-            Revolute("rear", "middle", "rear", up, (-length / 2, 0.0, 0.0), law=rear),
-            Revolute("front", "middle", "front", up, (length / 2, 0.0, 0.0), law=front),
+            Revolute("rear", "middle", "rear", up, (-length / 2, 0.0, 0.0), motion=rear),
+            Revolute("front", "middle", "front", up, (length / 2, 0.0, 0.0), motion=front),
         ],
         gravity=np.zeros(3),
         base="SE(2)",
         outputs=[
             Output(
                 "forward_speed",
-                lambda view: view.heading @ view.velocity("middle", (0.0, 0.0, 0.0)),
+                lambda readings: readings.heading @ readings.velocity("middle", (0.0, 0.0, 0.0)),
                 "m/s",
                 "velocity of the middle link along itself",
             ),

@@ -73,7 +73,7 @@ def unicycle(
         outputs=[
             Output(
                 "forward_speed",
-                lambda view: view.heading @ view.velocity("frame", hub),
+                lambda readings: readings.heading @ readings.velocity("frame", hub),
                 "m/s",
                 "velocity of the hub along the heading",
             ),

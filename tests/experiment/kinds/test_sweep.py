@@ -21,7 +21,7 @@ title = "pushes"
 
 [vehicle]
 name = "whipple"
-set = "benchmark"
+parameter_set = "benchmark"
 
 [initial]
 forward_speed = 4.6
@@ -31,7 +31,7 @@ until = 0.5
 dt = 0.05
 
 [sweep]
-outputs = ["max lean", "mean rate of steer", "time of max lean"]
+outputs = ["maximum lean", "mean rate of steer", "time of maximum lean"]
 [sweep.over]
 "initial.lean_rate" = [0.1, "10deg"]
 "vehicle.parameters.mB" = [80, 85, 90]
@@ -73,7 +73,7 @@ def test_every_run_is_like_one_of_its_own(mine):
         },
     )
     alone = run(one)
-    for text in ("max lean", "mean rate of steer", "time of max lean"):
+    for text in ("maximum lean", "mean rate of steer", "time of maximum lean"):
         ours = float(data[text].isel(lean_rate=1, mB=2, integrator=0))
         assert ours == parse_question(text, alone.system.model).answer(alone.bodies)
 
@@ -98,12 +98,12 @@ def test_sweeps_for_spreadsheets_and_programs(mine, tmp_path):
     result = run(load(mine()))
     store.write(result.data, tmp_path / "pushes.csv")
     lines = (tmp_path / "pushes.csv").read_text().splitlines()
-    assert lines[0].split(",")[:4] == ["lean_rate", "mB", "integrator", "max lean"]
+    assert lines[0].split(",")[:4] == ["lean_rate", "mB", "integrator", "maximum lean"]
     assert lines[1].startswith("0.10000000000000001,80,rk4,")
     assert len(lines) == 7
     runs = summary(result)["runs"]
     assert [one["mB"] for one in runs] == [80, 85, 90, 80, 85, 90]
-    assert runs[-1]["max lean"] == float(result.data["max lean"][1, 2, 0])
+    assert runs[-1]["maximum lean"] == float(result.data["maximum lean"][1, 2, 0])
     assert remarks(result)[0].startswith("6 runs")
     assert table(result) == []
 
@@ -111,12 +111,12 @@ def test_sweeps_for_spreadsheets_and_programs(mine, tmp_path):
 def test_a_run_that_stops_leaves_no_numbers_but_a_reason(mine):
     stiff = {"a": ('"run.integrator" = ["rk4"]', '"run.drift" = ["project", 0.01]')}
     result = run(load(mine(**stiff, b=("dt = 0.05", 'dt = 0.05\nintegrator = "rk4"'))))
-    outcome, lean = result.data["outcome"], result.data["max lean"]
+    outcome, lean = result.data["outcome"], result.data["maximum lean"]
     assert set(outcome.sel(drift="project").values.ravel()) == {"completed"}
     assert all("no longer a number" in text for text in outcome.sel(drift="0.01").values.ravel())
     assert np.isfinite(lean.sel(drift="project")).all()
     assert np.isnan(lean.sel(drift="0.01")).all()
-    assert summary(result)["runs"][1]["max lean"] is None
+    assert summary(result)["runs"][1]["maximum lean"] is None
     assert len(remarks(result)) == 7
 
 
@@ -129,12 +129,14 @@ at.lean_rate = [0.1, 0.1]
 at.mB = [80, 90]
 at.integrator = ["rk4", "rk4"]
 [expected.values]
-"max lean" = {values}
+"maximum lean" = {values}
 """
 
 
 def test_numbers_are_held_within_a_factor_and_with_their_sign(mine):
-    ours = run(load(mine())).data["max lean"].sel(lean_rate=0.1, integrator="rk4").values[[0, 2]]
+    ours = (
+        run(load(mine())).data["maximum lean"].sel(lean_rate=0.1, integrator="rk4").values[[0, 2]]
+    )
 
     def agrees(factor, values):
         text = EXPECTED.format(how=f"factor = {factor}", values=[float(x) for x in values])
@@ -156,7 +158,7 @@ def test_numbers_are_held_within_a_factor_and_with_their_sign(mine):
         ("[80, 85, 90]", '[80, "heavy"]', r"mB'\[1\]: 'heavy' is not a number"),
         ('["rk4"]', '["rk5"]', "Did you mean 'rk4'"),
         ('["rk4"]', "[]", "at least 1 item"),
-        ('"max lean"', '"max laen"', "Did you mean 'lean'"),
+        ('"maximum lean"', '"maximum laen"', "Did you mean 'lean'"),
         ('"run.integrator"', '"title.integrator"', "'title' is not a table"),
         ("[sweep.over]", "[sweep.ower]", "Did you mean 'over'"),
     ],
@@ -169,7 +171,7 @@ def test_mistakes_have_their_place(mine, old, new, said):
 def test_what_is_expected_must_be_asked_and_lie_on_the_grid(mine):
     text = EXPECTED.format(how="atol = 1.0", values=[0.0, 0.0])
     with pytest.raises(DataError, match=r"not in sweep\.outputs"):
-        load(mine(text.replace('"max lean"', '"final lean"')))
+        load(mine(text.replace('"maximum lean"', '"final lean"')))
     for old, new in (
         ("[80, 90]", "[80, 91]"),
         ('"rk4", "rk4"', '"rk4", "ab4"'),
@@ -191,5 +193,5 @@ def test_table_2_2_has_order_four_and_the_corrector_drifts_less():
 
 
 def test_sides_of_the_same_last_word_keep_their_paths():
-    over = {"initial.torso": [], "vehicle.laws.torso": [], "run.dt": []}
-    assert list(sides(over).values()) == ["initial.torso", "vehicle.laws.torso", "dt"]
+    over = {"initial.torso": [], "vehicle.motions.torso": [], "run.dt": []}
+    assert list(sides(over).values()) == ["initial.torso", "vehicle.motions.torso", "dt"]

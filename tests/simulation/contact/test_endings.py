@@ -95,8 +95,8 @@ def test_a_gap_that_is_positive_only_between_samples_is_seen():
 def test_prescribed_joints_need_the_same_torque_as_in_persistent_contact():
     guided = draisine.compile("whipple", steering=sine(math.radians(3), 0.5))
     state = draisine.state(guided, forward_speed=5.0)
-    rolled = draisine.simulate(guided, state, 0.5).to_xarray().law_torque
-    ridden = simulate_on(guided, plane(), state, 0.5).to_xarray().law_torque
+    rolled = draisine.simulate(guided, state, 0.5).to_xarray().motion_torque
+    ridden = simulate_on(guided, plane(), state, 0.5).to_xarray().motion_torque
     assert np.abs(rolled).max() > 1e-2
     assert_allclose(ridden.sel(time=rolled.time, method="nearest"), rolled, atol=1e-6)
 

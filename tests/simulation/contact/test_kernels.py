@@ -78,7 +78,7 @@ def test_rows_and_targets_are_derivatives(ground, feature, wheel):
         assert_allclose(row[look.row.c], -drift, atol=1e-6 * scale)
 
 
-def test_repeating_rows_get_the_least_forces():
+def test_repeating_rows_get_the_minimum_forces():
     rng = np.random.default_rng(3)
     B = rng.normal(size=(7, 5))
     K = B @ B.T

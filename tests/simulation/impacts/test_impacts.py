@@ -142,10 +142,10 @@ def test_unknown_wheels_and_times_are_errors():
 
 
 def test_laws_that_cannot_be_traced_say_so():
-    def reckless(view, z):
-        return {"steer": 1.0 if float(view.lean) > 0 else -1.0}, ()
+    def reckless(readings, z):
+        return {"steer": 1.0 if float(readings.lean) > 0 else -1.0}, ()
 
-    def mistaken(view, z):
+    def mistaken(readings, z):
         return {"stear": 1.0}, ()
 
     state = placed((0.0, 0.0, 1.0))

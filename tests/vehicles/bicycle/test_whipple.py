@@ -131,7 +131,7 @@ class TestRider:
         expected = [lean(float(t))[0] for t in run.time]
         assert_allclose(run["shape"].sel(joint="torso"), expected, atol=1e-12)
         assert float(np.abs(run["shape"].sel(joint="steer")).max()) > 0.01
-        power = run.law_torque.sel(law="torso") * run.speeds.sel(speed="torso_rate")
+        power = run.motion_torque.sel(prescribed="torso") * run.speeds.sel(speed="torso_rate")
         work = float(power.integrate("time"))
         assert float(run.energy[-1] - run.energy[0]) == pytest.approx(work, abs=1e-3)
 
@@ -147,14 +147,14 @@ class TestRider:
         run = draisine.simulate(guided, draisine.state(guided, forward_speed=5.0), 1.0).to_xarray()
         expected = 0.05 * np.sin(np.pi * run.time)
         assert_allclose(run["shape"].sel(joint="steer"), expected, atol=1e-12)
-        assert float(np.abs(run.law_torque).max()) > 0.1
+        assert float(np.abs(run.motion_torque).max()) > 0.1
 
 
 def test_a_short_torque_to_the_right_ends_in_a_turn_to_the_left(bicycle):
     """Counter-steering between weave (4.29 m/s) and capsize speed (6.02 m/s)."""
 
-    def push(view, z):
-        return {"steer": where(view.t < 0.3, -1.0, 0.0)}, []
+    def push(readings, z):
+        return {"steer": where(readings.t < 0.3, -1.0, 0.0)}, []
 
     start = draisine.state(bicycle, forward_speed=5.0)
     run = draisine.simulate(bicycle, start, 6.0, law=push, breakpoints=[0.3]).to_xarray()

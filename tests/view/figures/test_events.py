@@ -94,7 +94,7 @@ def test_many_events_and_other_machines_can_be_drawn():
             "restitution": {"normal": 0.8, "tangential": 0.8},
             "rest_speed": 0.05,
         },
-        "initial": {"z": 0.1, "contacts": {disc.model.contacts[0].name: "open"}},
+        "initial": {"z": 0.1, "mode": {disc.model.contacts[0].name: "open"}},
         "run": {"until": 2.0},
     }
     data = run(accept("disc", "disc", content)).data

@@ -119,7 +119,7 @@ def test_sweeps_are_curves_on_scales_that_fit():
     assert panels[0].get_ylabel() == "size of mean rate of gap, front (m/s)"
     assert panels[0].get_xlabel() == "dt (s)"
     assert [text.get_text() for text in panels[0].get_legend().get_texts()] == ["ab4", "abm4"]
-    assert_allclose(panels[1].lines[0].get_ydata(), data["largest gap[front]"][0])
+    assert_allclose(panels[1].lines[0].get_ydata(), data["peak gap[front]"][0])
     assert not panels[3].get_visible()
     given = sweep.draw(data, panels[:3])
     assert list(given) == list(panels[:3])

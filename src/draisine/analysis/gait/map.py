@@ -1,7 +1,7 @@
 """Gaits: machines in the plane that hang by one grip at a time, change it by the clock, and move
-their joints by periodic laws.
+their joints by periodic motions.
 
-All joints follow their laws, so a motion is told by the turning rate of the base and its angle: x =
+All joints are prescribed, so a motion is told by the turning rate of the base and its angle: x =
 (Omega, theta). Translations change nothing, so where the machine hangs is left out of x.
 """
 
@@ -76,9 +76,13 @@ class Hold:
         return Problem(Code(*code, 0, none, 0, 0, 0, tail, self.machine.floors), flow)
 
     def joints(self, t: float) -> tuple[Floats, Floats]:
-        """Return the joints and their rates by their laws."""
-        laws = [joint.law(t) for joint in self.system.model.joints if joint.law is not None]
-        return np.array([float(r) for r, *_ in laws]), np.array([float(x) for _, x, _ in laws])
+        """Return the joints and their rates by their motions."""
+        motions = [
+            joint.motion(t) for joint in self.system.model.joints if joint.motion is not None
+        ]
+        return np.array([float(r) for r, *_ in motions]), np.array(
+            [float(x) for _, x, _ in motions]
+        )
 
     def begin(self, x: Floats, place: Floats | None = None) -> Floats:
         """Return y at the beginning, the base's origin at `place`, and dy/dOmega, dy/dtheta."""
@@ -274,8 +278,8 @@ def gait_obstacle(model: Model) -> str:
     if model.base != "SE(2)" or len(pins) < 2 or len(pins) < len(model.contacts):
         return "it is no machine in the plane whose contacts are two grips (pins) or more"
     for joint in model.joints:
-        if joint.law is None:
-            return f"its joint {joint.name!r} follows no law"
+        if joint.motion is None:
+            return f"its joint {joint.name!r} follows no motion"
     return ""
 
 

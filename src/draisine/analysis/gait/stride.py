@@ -27,7 +27,7 @@ FINE = np.linspace(-1.0, 1.0, 401)
 @dataclass(frozen=True, slots=True)
 class Impact:
     """A change of grips: when, which grip takes hold, turning rate before and after, the rates of
-    the joints before, as the impact leaves them where they are free, and by their laws; impulses by
+    the joints before, as the impact leaves them where they are free, and by their motions; impulses by
     label in the base's own axes, N s or N m s, and the energy that it creates, J.
     """
 
@@ -37,7 +37,7 @@ class Impact:
     Omega_after: float
     rates_before: tuple[float, ...]
     rates_struck: tuple[float, ...]
-    rates_law: tuple[float, ...]
+    rates_prescribed: tuple[float, ...]
     impulses: dict[str, float]
     gain: float
 
@@ -95,15 +95,15 @@ class Stride:
         hold, after = self.gait.holds[k], self.gait.next(k)
         change = hold.change(Omega, after.mode, self.gait.joint)
         grip = next(name for name, status in after.mode.items() if status == "gripped")
-        law = tuple(hold.joints(hold.end)[1].tolist())
+        prescribed = tuple(hold.joints(hold.end)[1].tolist())
         return Impact(
             hold.end,
             grip,
             Omega,
             float(change.v[2]),
-            law,
+            prescribed,
             tuple(change.struck[3:].tolist()),
-            law,
+            prescribed,
             change.impulses,
             change.gain,
         )
@@ -195,6 +195,6 @@ def _look(hold: Hold, x: Floats, place: Floats) -> HoldRecord:
         t,
         np.array([states[-1], angle - angle[0] + x[1]]),
         seen["position"],
-        seen["law_torques"],
+        seen["motion_torques"],
         seen["forces_world"].reshape(-1, 3, len(t))[held],
     )

@@ -162,11 +162,11 @@ class TimeInputs:
         """All times at which a signal jumps or has a corner."""
         return tuple(sorted({t for signal in self.signals for t in signal.breakpoints}))
 
-    def __call__(self, view: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
-        """Return the inputs at the view's time."""
+    def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+        """Return the inputs at the time of the readings."""
         given: dict[str, Scalar] = {}
         for signal in self.signals:
-            value = signal.at(view.t)
+            value = signal.at(readings.t)
             given[signal.input] = given[signal.input] + value if signal.input in given else value
         return given, ()
 

@@ -69,7 +69,7 @@ def lines(data: "Dataset") -> list[str]:
     one = summary_of(data)
     period = float(data.attrs["period"])
     word = "stable" if one["stable"] else "unstable"
-    low, high = one["least_force"], one["largest_force"]
+    low, high = one["minimum_force"], one["maximum_force"]
     torques = ", ".join(f"{name} {x:.6g} N m" for name, x in one["peak_torque"].items())
     climbs = "climbs" if one["displacement"]["y"] > 0 else "descends"
     found = [
@@ -78,7 +78,7 @@ def lines(data: "Dataset") -> list[str]:
         f"multipliers {multipliers_of(one)}: {word}",
         f"{climbs} {abs(one['displacement']['y']):.6g} m in {period:.6g} s, "
         f"{one['mean_speed']:.6g} m/s",
-        f"largest torque: {torques}; largest grip force: {one['grip_force']:.6g} N, "
+        f"maximum torque: {torques}; maximum grip force: {one['grip_force']:.6g} N, "
         f"{one['force_over_weight']:.4g} times the weight",
         f"vertical force {low['y']:.6g} to {high['y']:.6g} N, horizontal {low['x']:.6g} to "
         f"{high['x']:.6g} N (between the impacts)",

@@ -59,7 +59,7 @@ def hands_free(
     content = {
         "kind": "linear",
         "title": "hands-free circles" + (", handlebar reversed" if reversed else ""),
-        "vehicle": machine | ({"set": parameter_set} if parameter_set else {}),
+        "vehicle": machine | ({"parameter_set": parameter_set} if parameter_set else {}),
         "speeds": {"low": 0.0, "high": 1.0, "count": 2},
     }
     system = build_system(accept("steady", "steady", content).scenario.vehicle)

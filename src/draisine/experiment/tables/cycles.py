@@ -124,7 +124,7 @@ def _walk(
     content = {
         "kind": "cycle",
         "title": "cycles",
-        "vehicle": machine | ({"set": parameter_set} if parameter_set else {}),
+        "vehicle": machine | ({"parameter_set": parameter_set} if parameter_set else {}),
         "cycle": {"near": {"Omega": 0.0, "theta": 0.0}, "joint": joint},
     }
     return gait(build_system(accept("cycles", "cycles", content).scenario.vehicle), joint=joint)
@@ -226,8 +226,8 @@ def _row(one: Mapping[str, Any]) -> list[str]:
 def remarks(data: "Dataset") -> list[str]:
     """Return lines about cycles or families."""
     seconds = f"computed in {data.attrs['seconds']:.3g} s"
-    law = {"free": "joints are free at an impact and set back after it (as published)"}
-    how = law.get(data.attrs["joint_at_impact"], "joints are held on their laws at an impact")
+    known = {"free": "joints are free at an impact and set back after it (as published)"}
+    how = known.get(data.attrs["joint_at_impact"], "joints are held on their motions at an impact")
     if "cycle" in data.dims:
         count = data.sizes["cycle"]
         told = []

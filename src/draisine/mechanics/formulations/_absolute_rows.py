@@ -177,10 +177,10 @@ def joint_rows(joint: Joint, i: int, j: int, bodies: list[Placed], t: Scalar) ->
         label = f"{joint.name}.point_{k}"
         rows.append(coincidence(label, i, j, bodies, joint.through, u))
     rows.append(replace(screw_row(joint, i, j, bodies), label=f"{joint.name}.screw"))
-    if joint.law is not None:
+    if joint.motion is not None:
         at = joint_coordinate(joint, i, j, bodies)
-        r, rate, rate_of_rate = joint.law(t)
-        label = f"{joint.name}.law"
+        r, rate, rate_of_rate = joint.motion(t)
+        label = f"{joint.name}.motion"
         rows.append(Row(label, at.parts, at.g, at.gap - r, at.angle, rate, rate_of_rate))
     return rows
 

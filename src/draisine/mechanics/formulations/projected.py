@@ -124,7 +124,7 @@ def conditions(
             values.append(heights[k])
     first = len(labels) - len(constraints.prescribed_joints(model))
     for i, k in enumerate(constraints.prescribed_joints(model)):
-        law = model.joints[k].law
+        law = model.joints[k].motion
         assert law is not None
         rows.append(np.eye(6 + n)[6 + k])
         values.append(r[k] - law(t)[0])

@@ -8,7 +8,7 @@ from typing import Any
 from draisine.analysis.gait.map import gait_obstacle
 from draisine.errors import DraisineError, did_you_mean
 from draisine.model import Model
-from draisine.model.motion import motion_of as joint_law
+from draisine.model.motion import motion_of
 from draisine.model.quantity import number
 from draisine.registry import find, names
 from draisine.results.quantities import parse_question, parse_series
@@ -21,7 +21,7 @@ from draisine.scenario.build import (
     state_units,
 )
 from draisine.scenario.overrides import single
-from draisine.scenario.schema import KINDS, law_entry
+from draisine.scenario.schema import KINDS, motion_entry
 from draisine.scenario.validate.expectations import expected_mistakes
 from draisine.scenario.validate.mistakes import Mistake, key_path, structure_mistakes
 from draisine.scenario.validate.terrain import footing_mistakes
@@ -54,7 +54,7 @@ class _Names:
         if model is None:
             return self.found
         self._initial(model)
-        self._statuses(model, self._table("run").get("contacts"), "run.contacts")
+        self._statuses(model, self._table("run").get("mode"), "run.mode")
         self._inputs(model)
         self._control(model)
         self._methods()
@@ -84,10 +84,10 @@ class _Names:
             text = str(error) if isinstance(error, DraisineError) else f"cannot be read: {error}."
             self._add("vehicle.name", text, name)
             return None
-        arguments = self._set(name, table.get("set"))
+        arguments = self._set(name, table.get("parameter_set"))
         count = len(self.found)
         arguments |= self._parameters(vehicle, module, table.get("parameters", {}))
-        arguments |= self._laws(vehicle, table.get("laws", {}))
+        arguments |= self._motions(vehicle, table.get("motions", {}))
         try:
             model: Model = vehicle(**arguments)
         except (DraisineError, TypeError) as error:
@@ -103,7 +103,7 @@ class _Names:
         try:
             return parameter_set(vehicle, wanted)
         except DraisineError as error:
-            self._add("vehicle.set", str(error), wanted)
+            self._add("vehicle.parameter_set", str(error), wanted)
             return {}
 
     def _parameters(self, vehicle: Callable[..., Model], module: Any, given: Any) -> dict[str, Any]:
@@ -127,18 +127,18 @@ class _Names:
                     self._add(path, f"{error}.")
         return out
 
-    def _laws(self, vehicle: Callable[..., Model], given: Any) -> dict[str, Any]:
+    def _motions(self, vehicle: Callable[..., Model], given: Any) -> dict[str, Any]:
         known = motion_arguments(vehicle)
         out: dict[str, Any] = {}
         for name, entry in given.items() if isinstance(given, dict) else ():
-            path = f"vehicle.laws.{name}"
+            path = f"vehicle.motions.{name}"
             if name not in known:
                 self._add(
                     path, f"{vehicle.__name__} guides nothing so. {did_you_mean(name, known)}"
                 )
                 continue
             try:
-                out[name] = joint_law(law_entry(entry))
+                out[name] = motion_of(motion_entry(entry))
             except DraisineError as error:
                 self._add(path, str(error))
             except ValueError:  # see structure
@@ -149,7 +149,7 @@ class _Names:
         units = state_units(model)
         for name, value in self._table("initial").items():
             path = f"initial.{name}"
-            if name == "contacts":
+            if name == "mode":
                 self._statuses(model, value, path)
             elif name == "place":
                 continue  # see footing
@@ -206,17 +206,17 @@ class _Names:
             self._add(f"inputs[{k}].times", "must ascend.", times)
 
     def _control(self, model: Model) -> None:
-        given = self.content.get("control", [])
+        given = self.content.get("law", [])
         for k, entry in enumerate(given if isinstance(given, list) else []):
             if not isinstance(entry, dict):
                 continue
-            path = f"control[{k}]"
-            name = entry.get("law")
+            path = f"law[{k}]"
+            name = entry.get("name")
             if name is None:
-                self._add(f"{path}.law", f"is missing. Take one of: {', '.join(names('law'))}.")
+                self._add(f"{path}.name", f"is missing. Take one of: {', '.join(names('law'))}.")
             elif name not in names("law"):
                 text = f"no such law. {did_you_mean(str(name), names('law'))}"
-                self._add(f"{path}.law", text, name)
+                self._add(f"{path}.name", text, name)
             else:
                 self._law(path, find("law", name).LAW, entry, model)
 
@@ -224,7 +224,7 @@ class _Names:
         fields = {f.name: f for f in dataclasses.fields(law)}
         found = len(self.found)
         for key, value in entry.items():
-            if key == "law":
+            if key == "name":
                 continue
             if key not in fields:
                 self._add(f"{path}.{key}", f"is unknown. {did_you_mean(key, fields)}", value)
@@ -258,11 +258,11 @@ class _Names:
                 self._add(f"run.{kind}", text, name)
         if run.get("formulation", "projected") == "projected":
             return
-        for table in ("control", "inputs"):
+        for table in ("law", "inputs"):
             if self.content.get(table):
                 self._add(table, "only the formulation 'projected' takes laws and inputs.")
-        if run.get("contacts"):
-            self._add("run.contacts", "only the formulation 'projected' takes open contacts.")
+        if run.get("mode"):
+            self._add("run.mode", "only the formulation 'projected' takes open contacts.")
 
     def _map(self, model: Model) -> None:
         grid = self._table("map")

@@ -20,8 +20,8 @@ ON_TERRAIN = ("fall", "events")
 """What of `run` goes with a terrain alone."""
 
 OFF_TERRAIN = {
-    "contacts": "on a terrain contacts open and close by themselves; say how it starts with "
-    "initial.contacts.",
+    "mode": "on a terrain contacts open and close by themselves; say how it starts with "
+    "initial.mode.",
     "integrator": "runs on a terrain have their own integrator; leave it out.",
     "drift": "runs on a terrain keep contacts closed themselves; leave it out.",
     "formulation": "runs on a terrain have their own; leave it out.",
@@ -29,7 +29,7 @@ OFF_TERRAIN = {
 """What of `run` does not go with a terrain, and why."""
 
 OWN = ("rest_speed", "resolution", "tolerance")
-"""What an impact law takes beside its coefficients."""
+"""What an impact model takes beside its coefficients."""
 
 
 def footing_mistakes(content: Mapping[str, Any], model: Model) -> list[Mistake]:
@@ -98,25 +98,25 @@ def _ground(given: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
 
 
 def _touch(given: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
-    law = given.get("impact", "plastic")
-    friction = given.get("friction", math.inf)
+    model_name = given.get("impact", "plastic")
+    friction = given.get("mu", math.inf)
     wheels = [c.name for c in model.contacts if isinstance(c, Wheel)]
     for name in friction if isinstance(friction, dict) else ():
         if name not in wheels:
             text = f"no such wheel. {did_you_mean(name, wheels)}"
-            yield Mistake(f"contact.friction.{name}", text, friction[name])
+            yield Mistake(f"contact.mu.{name}", text, friction[name])
     yield from _stops(given.get("stops"), model)
-    if not isinstance(law, str):
+    if not isinstance(model_name, str):
         return
-    if law not in names("impact"):
-        text = f"no such impact law. {did_you_mean(law, names('impact'))}"
-        yield Mistake("contact.impact", text, law)
+    if model_name not in names("impact"):
+        text = f"no such impact model. {did_you_mean(model_name, names('impact'))}"
+        yield Mistake("contact.impact", text, model_name)
         return
     values = friction.values() if isinstance(friction, dict) else [friction]
-    if law in ("plastic", "newton") and any(_grips_little(value) for value in values):
-        text = f"{law!r} knows ideal rolling alone; with friction take impact = 'moreau'."
+    if model_name in ("plastic", "newton") and any(_grips_little(value) for value in values):
+        text = f"{model_name!r} knows ideal rolling alone; with friction take impact = 'moreau'."
         yield Mistake("contact.impact", text)
-    yield from _restitution(law, given.get("restitution"))
+    yield from _restitution(model_name, given.get("restitution"))
 
 
 def _stops(given: Any, model: Model) -> Iterator[Mistake]:
@@ -133,15 +133,15 @@ def _grips_little(friction: Any) -> bool:
         return False
 
 
-def _restitution(law: str, given: Any) -> Iterator[Mistake]:
-    known = inspect.signature(find("impact", law).impact).parameters.values()
+def _restitution(model_name: str, given: Any) -> Iterator[Mistake]:
+    known = inspect.signature(find("impact", model_name).impact).parameters.values()
     allowed = [p.name for p in known if p.kind is p.KEYWORD_ONLY and p.name not in OWN]
     for name, value in given.items() if isinstance(given, dict) else ():
         path = f"contact.restitution.{name}"
         low = -1.0 if name == "tangential" else 0.0
         if name not in allowed:
             text = did_you_mean(name, allowed) if allowed else "It has none."
-            yield Mistake(path, f"{law!r} has no such coefficient. {text}", value)
+            yield Mistake(path, f"{model_name!r} has no such coefficient. {text}", value)
         elif isinstance(value, (int, float)) and not low <= value <= 1.0:
             yield Mistake(path, f"take it from {low:g} to 1.", value)
 

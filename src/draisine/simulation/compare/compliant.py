@@ -22,7 +22,7 @@ from draisine.terrain import Terrain
 
 
 class Compliance(Protocol):
-    """A law of normal force."""
+    """An element of normal force."""
 
     def force(self, depth: float, rate: float) -> float:
         """Return the force for an indentation in m and its rate in m/s."""
@@ -103,7 +103,7 @@ class Collision:
     force: Floats
 
 
-def collide(law: Compliance, mass: float, speed: float, samples: int = 400) -> Collision:
+def collide(element: Compliance, mass: float, speed: float, samples: int = 400) -> Collision:
     """Return the collision of a mass (or two, with the reduced mass) that arrives with a speed.
 
     >>> ball = collide(Hertz(1e6), 1.0, 0.5)
@@ -114,14 +114,14 @@ def collide(law: Compliance, mass: float, speed: float, samples: int = 400) -> C
         raise ParameterError(f"collide: mass = {mass} kg and speed = {speed} m/s must be positive.")
 
     def motion(t: float, y: Floats) -> list[float]:
-        return [y[1], -law.force(y[0], y[1]) / mass]
+        return [y[1], -element.force(y[0], y[1]) / mass]
 
     def over(t: float, y: Floats) -> float:
         return float(y[0]) if y[1] < 0 else 1.0
 
     ending: Any = over  # SciPy reads attributes of it
     ending.terminal, ending.direction = True, -1
-    stiff = max(law.force(1e-6, 0.0) / 1e-6, 1e-12)
+    stiff = max(element.force(1e-6, 0.0) / 1e-6, 1e-12)
     longest = 20.0 * math.sqrt(mass / stiff)
     found: Any = solve_ivp(
         motion, (0.0, longest), [0.0, speed], "DOP853", dense_output=True, events=ending,
@@ -130,7 +130,7 @@ def collide(law: Compliance, mass: float, speed: float, samples: int = 400) -> C
     ended = found.t_events[0][0] if len(found.t_events[0]) else found.t[-1]
     t = np.linspace(0.0, ended, samples)
     depth, rate = found.sol(t)
-    force = np.array([law.force(d, r) for d, r in zip(depth, rate, strict=True)])
+    force = np.array([element.force(d, r) for d, r in zip(depth, rate, strict=True)])
     return Collision(t, depth, rate, force)
 
 
@@ -178,7 +178,7 @@ def simulate_compliant(
     rtol: float = 1e-8,
     atol: float = 1e-10,
 ) -> Steps:
-    """Return the motion on ground that gives way: each wheel is pushed out by the law's force, and
+    """Return the motion on ground that gives way: each wheel is pushed out by the element's force, and
     dragged by `mu` times it against its slip, which is smoothed below the speed `creep`.
 
     It runs in Python: for comparisons, not for speed.

@@ -73,7 +73,7 @@ class TerrainArc:
                 "forces_base": base.reshape(-1, count),
                 "points": points.reshape(-1, count),
                 "gaps": gaps,
-                "law_torques": torques[prescribed_joints(machine.system.model)],
+                "motion_torques": torques[prescribed_joints(machine.system.model)],
             }
             | ({"stop_torques": stops} if self.stops else {})
         )

@@ -402,11 +402,11 @@ def simulate_on(
 ) -> Trajectory:
     """Return the motion on a terrain from a state until a time, with its events.
 
-    Wheels touch, roll, leave and hit; `impact` names the law, `restitution` its coefficients, `mu`
+    Wheels touch, roll, leave and hit; `impact` names the model, `restitution` its coefficients, `mu`
     the friction (infinite: ideal rolling) for all wheels, by wheel, or by pair as in
     `{"rear": 0.8, "rear/ice": 0.05}`. `resolution` is "complete" or
     "reduced". Bounces slower than `rest_speed` are plastic. `stops` are the ends of joints, (lower,
-    upper) by name, that the impact law holds for too. A lean beyond `fall` ends the run, and so does
+    upper) by name, that the impact model holds for too. A lean beyond `fall` ends the run, and so does
     a frame that turns over, forward or backward; infinite, nothing does. `progress`
     is told which fraction of the run is done, step by step.
 

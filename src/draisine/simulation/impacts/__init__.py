@@ -1,5 +1,5 @@
 """Laws of impact, one file each: from the speeds before to the speeds after, with impulses.
 
-A law is `impact(M, driven, contacts, v, **options) -> Choice`: contacts are those that touch, the
+A model is `impact(M, driven, contacts, v, **options) -> Choice`: contacts are those that touch, the
 chosen trial's `result` is v after, its `pushes` are the impulses.
 """

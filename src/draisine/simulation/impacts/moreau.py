@@ -1,5 +1,5 @@
-"""Moreau's law of impact: normal restitution and Coulomb friction between impulses and the weighted
-velocities v+ + e v-. With mu infinite and e = 0 it is the plastic law.
+"""Moreau's model of impact: normal restitution and Coulomb friction between impulses and the weighted
+velocities v+ + e v-. With mu infinite and e = 0 it is the plastic one.
 """
 
 from collections.abc import Sequence

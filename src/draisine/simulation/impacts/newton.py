@@ -1,4 +1,4 @@
-"""Newton's law of impact: contact velocities after are minus restitution times those before, normal
+"""Newton's model of impact: contact velocities after are minus restitution times those before, normal
 and tangential (3.12). Only equal coefficients are sure not to create energy.
 """
 
@@ -35,7 +35,7 @@ def impact(
             "take them from [0, 1] and [-1, 1]."
         )
     if any(not np.isinf(k.mu) and k.mu > 0 for k in contacts):
-        raise ParameterError("newton: wheels with a finite mu need the impact law 'moreau'.")
+        raise ParameterError("newton: wheels with a finite mu need the impact model 'moreau'.")
     E = np.array([normal, tangential, tangential])
 
     def restitution(contact: Candidate) -> Floats:

@@ -1,4 +1,4 @@
-"""Plastic impacts, the thesis's law: contacts that stay closed roll at once."""
+"""Plastic impacts, the thesis's model: contacts that stay closed roll at once."""
 
 from collections.abc import Sequence
 
@@ -22,6 +22,6 @@ def impact(
 ) -> Selection:
     """Return the speeds after an impact with `C v+ = 0` for the contacts that stay closed."""
     if any(not np.isinf(k.mu) and k.mu > 0 for k in contacts):
-        raise ParameterError("plastic: wheels with a finite mu need the impact law 'moreau'.")
+        raise ParameterError("plastic: wheels with a finite mu need the impact model 'moreau'.")
     solver = resolver(M, driven, v, lambda contact: np.zeros(3), resolution)
     return choose(contacts, solver, lambda k, after: float(k.relative(after)[0]), tolerance)

@@ -100,8 +100,8 @@ def whipple(
 
     The world's frame is that of the ground: on a slope, gravity is tilted. Wheels are knife-edged
     discs, or torus tyres where a crown radius is given. With a mass mU the rider's upper body leans
-    about a hinge along x, positive to the right: by a torque, or guided by the law `torso`. Held
-    upright it changes nothing. The law `steering` guides the steer angle.
+    about a hinge along x, positive to the right: by a torque, or guided by the motion `torso`. Held
+    upright it changes nothing. The motion `steering` guides the steer angle.
 
     >>> model = whipple(mB=90.0)
     >>> [joint.name for joint in model.joints]
@@ -123,7 +123,7 @@ def whipple(
         upper = Body("upper_body", mU, (xB, 0.0, -high), mU * wide * wide * np.eye(3))
         frame, riders = _without(frame, upper), [upper]
         ahead = (1.0, 0.0, 0.0)
-        hinges = [Revolute("torso", "frame", "upper_body", ahead, (0.0, 0.0, -hinge), law=torso)]
+        hinges = [Revolute("torso", "frame", "upper_body", ahead, (0.0, 0.0, -hinge), motion=torso)]
     elif any(x is not None for x in (zU, kU, zP, torso)):
         raise ParameterError("whipple: zU, kU, zP and torso need the mass mU of an upper body.")
     return Model(
@@ -135,7 +135,7 @@ def whipple(
             *riders,
         ],
         joints=[
-            Revolute("steer", "frame", "fork", up, (w + c, 0.0, 0.0), law=steering),
+            Revolute("steer", "frame", "fork", up, (w + c, 0.0, 0.0), motion=steering),
             Revolute("rear_wheel", "frame", "rear_wheel", left, rear),
             Revolute("front_wheel", "fork", "front_wheel", left, front),
             *hinges,
@@ -190,40 +190,40 @@ def _outputs(rear: Any, rR: Scalar, lam: Scalar) -> list[Output]:
     of jumps when upright.
     """
 
-    def front_axes(view: Any) -> tuple[Scalar, Scalar, Scalar]:
+    def front_axes(readings: Any) -> tuple[Scalar, Scalar, Scalar]:
         """The ground's normal along the fork's wheel-plane axes and along the front axle."""
-        x, y, z = view.rotation[2, :]
-        cr, sr = cos(view.joint("steer")), sin(view.joint("steer"))
+        x, y, z = readings.rotation[2, :]
+        cr, sr = cos(readings.joint("steer")), sin(readings.joint("steer"))
         ahead, along = z * sin(lam) + x * cos(lam), z * cos(lam) - x * sin(lam)
         return cr * ahead + sr * y, along, cr * y - sr * ahead
 
-    def front_contact(view: Any) -> Scalar:
-        ahead, along, _ = front_axes(view)
+    def front_contact(readings: Any) -> Scalar:
+        ahead, along, _ = front_axes(readings)
         turned = (ahead * cos(lam) - along * sin(lam), along * cos(lam) + ahead * sin(lam))
         return atan2(*turned)
 
-    def front_lean(view: Any) -> Scalar:
-        ahead, along, side = front_axes(view)
+    def front_lean(readings: Any) -> Scalar:
+        ahead, along, side = front_axes(readings)
         return atan2(side, sqrt(ahead * ahead + along * along))
 
-    def beta(view: Any) -> Scalar:
-        line, heading = view.contact("front") - view.contact("rear"), view.heading
+    def beta(readings: Any) -> Scalar:
+        line, heading = readings.contact("front") - readings.contact("rear"), readings.heading
         cross = heading[0] * line[1] - heading[1] * line[0]
         return atan2(cross, heading[0] * line[0] + heading[1] * line[1])
 
-    def rear_contact(view: Any) -> Scalar:
-        return atan2(view.rotation[2, 0], view.rotation[2, 2])
+    def rear_contact(readings: Any) -> Scalar:
+        return atan2(readings.rotation[2, 0], readings.rotation[2, 2])
 
     return [
         Output(
             "forward_speed",
-            lambda view: view.heading @ view.velocity("frame", rear),
+            lambda readings: readings.heading @ readings.velocity("frame", rear),
             "m/s",
             "velocity of the rear hub along the heading",
         ),
         Output(
             "rear_wheel_speed",
-            lambda view: rR * view.rate("rear_wheel"),
+            lambda readings: rR * readings.rate("rear_wheel"),
             "m/s",
             "rear radius times the rear wheel's rate",
         ),

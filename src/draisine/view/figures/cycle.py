@@ -72,11 +72,11 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
     strip, plane, torque, force = (plain(panel) for panel in panels)
     _strip(strip, data, bodies)
     _plane(plane, data)
-    names = [str(n) for n in data["law"].values] if "law" in data.coords else []
+    names = [str(n) for n in data["prescribed"].values] if "prescribed" in data.coords else []
     for k, name in enumerate(names):
         for j, part in _arcs(data):
             label = name if len(names) > 1 and not j else None
-            _curve(torque, part["time"], part["law_torque"].values[:, k], j, DASHES[k], label)
+            _curve(torque, part["time"], part["motion_torque"].values[:, k], j, DASHES[k], label)
     torque.set_ylabel("torque of the joint (N m)" if len(names) == 1 else "torques (N m)")
     for k, way in enumerate(("vertical", "horizontal")):
         for j, part in _arcs(data):

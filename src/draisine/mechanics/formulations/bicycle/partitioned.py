@@ -245,9 +245,9 @@ class Symbols:
             bdot.append(0.0)
         by_joint = self.by_coordinates(self.r)
         for k, joint in enumerate(self.model.joints):
-            if joint.law is not None:
+            if joint.motion is not None:
                 rows.append(by_joint[k])
-                _, rate, rate_of_rate = joint.law(self.t[0])
+                _, rate, rate_of_rate = joint.motion(self.t[0])
                 b.append(rate)
                 bdot.append(rate_of_rate)
         return array([list(row) for row in rows]), b, bdot, contact
@@ -304,7 +304,7 @@ class Partitioned:
         bike, joints = self.bike, self.model.joints
         place = {bike.steer: GAMMA, bike.rear: PSI, bike.front: PSI}
         place |= {joint: EXTRA + k for k, joint in enumerate(self.extra)}
-        driven = [place[k] for k, joint in enumerate(joints) if joint.law is not None]
+        driven = [place[k] for k, joint in enumerate(joints) if joint.motion is not None]
         driven += [PSI] if self.speed is not None else []
         if driven.count(PSI) > 1:
             raise RedundancyError(
@@ -319,7 +319,7 @@ class Partitioned:
         """A name for each row of D."""
         rows = ["front.normal", "front.tangent", "rear.x", "rear.y", "front.x", "front.y"]
         rows += ["driving"] if self.speed is not None else []
-        return rows + [f"{j.name}.law" for j in self.model.joints if j.law is not None]
+        return rows + [f"{j.name}.motion" for j in self.model.joints if j.motion is not None]
 
     def look(self, t: float, p: Floats, pdot: Floats, inputs: Floats) -> Any:
         """Return all terms of the equations in numbers, in their proper shapes."""

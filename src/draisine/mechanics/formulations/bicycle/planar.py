@@ -239,15 +239,17 @@ def equations(
     rear, rear_drift = _rear_rows(bike, carried[bike.axle[0].child], leaning, standing)
     fork, wheel = carried[bike.axle[1].parent], carried[bike.axle[1].child]
     front, front_drift = _front_rows(bike, fork, wheel, coordinates, speeds)
-    laws = [(k, joint.law(t)) for k, joint in enumerate(model.joints) if joint.law is not None]
-    held = [np.eye(len(speeds))[JOINTS + k] for k, _ in laws]
+    motions = [
+        (k, joint.motion(t)) for k, joint in enumerate(model.joints) if joint.motion is not None
+    ]
+    held = [np.eye(len(speeds))[JOINTS + k] for k, _ in motions]
     track = cross(fork.R @ LEFT, UP)
     return PlanarEquations(
         M,
         F,
         array([list(row) for row in [*rear[:2], *front, *held]]),
-        [-x for x in [*rear_drift[:2], *front_drift]] + [law[2] for _, law in laws],
-        [0.0] * 5 + [law[1] for _, law in laws],
+        [-x for x in [*rear_drift[:2], *front_drift]] + [motion[2] for _, motion in motions],
+        [0.0] * 5 + [motion[1] for _, motion in motions],
         lift,
         weight,
         track / norm(track),
@@ -372,7 +374,7 @@ class Planar:
         bike, joints = self.bike, self.model.joints
         extra = [k for k in range(len(joints)) if k not in (bike.steer, bike.rear, bike.front)]
         free = [bike.steer, bike.rear, *extra]
-        prescribed = [k for k, joint in enumerate(joints) if joint.law is not None]
+        prescribed = [k for k, joint in enumerate(joints) if joint.motion is not None]
         if bike.rear in prescribed and bike.front in prescribed:
             raise RedundancyError(
                 f"joints {joints[bike.rear].name!r} and {joints[bike.front].name!r} are both "
@@ -467,7 +469,7 @@ class Planar:
         off = abs(out["gap"][0]) > self.tolerance
         if off or abs(wrong[worst]) > self.tolerance * scale:
             names = ["rear.along", "rear.across", *(f"front.{k}" for k in "xyz")]
-            names += [f"{j.name}.law" for j in self.model.joints if j.law is not None]
+            names += [f"{j.name}.motion" for j in self.model.joints if j.motion is not None]
             raise ConfigurationError(
                 f"the front wheel is {out['gap'][0]:.3g} m over the ground, and the speeds break the "
                 f"constraint {names[worst]!r} by {abs(wrong[worst]):.3g}; both must vanish."
@@ -493,7 +495,7 @@ class Planar:
         return np.concatenate([moved, speeds[YAW:], vdot[self.independent]])
 
     def speeds(self, t: float, coordinates: Floats, u: Sequence[float] | Floats) -> Floats:
-        """Return all speeds for the independent ones, `v = H u` and what laws prescribe."""
+        """Return all speeds for the independent ones, `v = H u` and what motions prescribe."""
         n, inputs = len(coordinates), np.zeros(len(self.model.inputs))
         out = self.look(t, coordinates, np.zeros(n), inputs)
         return np.linalg.solve(self.stacked(out["C"]), np.concatenate([out["b"], u]))
