@@ -67,8 +67,8 @@ def regrip(
     if joint not in ("free", "held"):
         raise ParameterError(f"joint = {joint!r}: at an impact it is 'free' or 'held'.")
     n, whole = len(v), mode_of(model, mode)
-    laws = multiplier.motion_rows(model)
-    rows = multiplier.active_rows(model, whole) + (laws if joint == "held" else [])
+    driven = multiplier.motion_rows(model)
+    rows = multiplier.active_rows(model, whole) + (driven if joint == "held" else [])
     M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
     struck, Lam, _ = resolve_complete(M, C, v, free["b"][rows])
     after = struck.copy()
