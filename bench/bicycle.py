@@ -19,18 +19,19 @@ import time
 from pathlib import Path
 
 import numpy as np
-from numba import njit
 
 import draisine
 from draisine.algebra.lie import cross, quaternion_rate
+from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store
+from draisine.codegen.routine import Address, call, routine
 from draisine.codegen.targets import c as c_target
 from draisine.codegen.targets import javascript, python
+from draisine.codegen.targets.native import NativeRoutine
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.tree import assemble
 from draisine.simulation.integrators import abm4
-from draisine.simulation.integrators._native import call
 from draisine.simulation.many import simulate_many
 from draisine.system.derivation import base_rotation
 
@@ -46,10 +47,15 @@ def best(function, repeat=5, number=1):
     return min(times)
 
 
-@njit
-def loop(address, x, table, out, count, lanes):
+@routine
+def repeated(
+    address: Address, x: Floats, table: Floats, out: Floats, count: int, lanes: int
+) -> None:
     for _ in range(count):
         call(address, x, table, out, lanes)
+
+
+loop = NativeRoutine(repeated)
 
 
 def startup():
@@ -122,16 +128,16 @@ def targets(system):
     table = machine.rate.table
     rows = {}
     n = 20000
-    loop(native.call, x.ctypes.data, table.ctypes.data, out.ctypes.data, 10, 1)
+    loop(native.call, x, table, out, 10, 1)
     rows["native, one state"] = 1e6 * best(
-        lambda: loop(native.call, x.ctypes.data, table.ctypes.data, out.ctypes.data, n, 1), 9
+        lambda: loop(native.call, x, table, out, n, 1), 9
     ) / n  # fmt: skip
     lanes = native.lanes
     X, T = np.repeat(x[:, None], lanes, 1), np.repeat(table[:, None], lanes, 1)
     X, T = np.ascontiguousarray(X), np.ascontiguousarray(T)
     Y = np.zeros((native.size_out, lanes))
     rows[f"native, per lane of {lanes}"] = 1e6 * best(
-        lambda: loop(native.batch, X.ctypes.data, T.ctypes.data, Y.ctypes.data, n, lanes), 9
+        lambda: loop(native.batch, X, T, Y, n, lanes), 9
     ) / n / lanes  # fmt: skip
     rows["native, called from Python"] = 1e6 * best(lambda: machine.rate.flat(x), 9, 2000)
     parts = {k: np.ascontiguousarray(part) for k, part in machine.rate.inputs.split(x).items()}
@@ -314,7 +320,7 @@ def growth():
         x = np.zeros(native.size_in)
         x[1] = 1.0
         out, table = np.zeros(native.size_out), system.machine().rate.table
-        arguments = (native.call, x.ctypes.data, table.ctypes.data, out.ctypes.data)
+        arguments = (native.call, x, table, out)
         micro = 1e6 * best(lambda a=arguments: loop(*a, 500, 1), 5) / 500
         rows.append((links, program.operations, micro, derived - start, done - derived))
     table = np.array(rows)

@@ -8,6 +8,7 @@ DraisineError
 |-- RedundancyError      constraints repeat or contradict each other; it names the rows
 |-- SingularityError     a freedom without inertia, or a degenerate configuration
 |-- DataError            a file that is not what it should be
+|-- RoutineError         a routine goes beyond its subset of Python; it names file and line
 |-- TerrainError         a ground that is not one, or that a wheel's shape cannot meet
 `-- SimulationError      a run that had to stop; `partial` holds what was computed
 |-- ContactSetError  no set of contacts is admissible
@@ -50,6 +51,10 @@ class SingularityError(DraisineError, ArithmeticError):
 
 class DataError(DraisineError, ValueError):
     """A file that is not what it should be."""
+
+
+class RoutineError(DraisineError, ValueError):
+    """A routine goes beyond its subset of Python."""
 
 
 class SimulationError(DraisineError, RuntimeError):

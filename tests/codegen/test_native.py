@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from codegen.programs import Case, assert_close, long, wide
 from draisine.codegen import cache
 from draisine.codegen.cache import Store, default_folder
-from draisine.codegen.program import Program, run
-from draisine.codegen.targets import native
-from draisine.codegen.targets.native import Native, compile_native, prototype
+from draisine.codegen.program import Program, prototype, run
+from draisine.codegen.targets import _llvm, native
+from draisine.codegen.targets.native import Native, compile_native
 
 Floats = NDArray[np.float64]
 
@@ -208,7 +208,7 @@ class TestStore:
     ) -> None:
         store = Store(tmp_path)
         first = self.compiled(small, store)
-        monkeypatch.setattr(native, "_assemble", lambda *_: pytest.fail("compiled again"))
+        monkeypatch.setattr(_llvm, "assemble", lambda *_: pytest.fail("compiled again"))
         assert self.compiled(small, store).tobytes() == first.tobytes()
 
     @pytest.mark.parametrize(

@@ -4,9 +4,11 @@ Parameters are inputs like any other; the steps that depend on them alone form t
 runs once per parameter set and leaves its results in a table that the body reads.
 """
 
+import ctypes
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -122,3 +124,9 @@ def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np
         else np.zeros(0)
         for key, entries in program.outputs.items()
     }
+
+
+@cache
+def prototype() -> Any:
+    """Return the C type of a program as machine code: (x, table, out, count)."""
+    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)

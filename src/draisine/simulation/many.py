@@ -2,100 +2,28 @@
 threads.
 """
 
-import math
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, SimulationError
-from draisine.simulation.integrators._native import call, jit
-from draisine.simulation.smooth import simulate
+from draisine.errors import ParameterError, SimulationError, did_you_mean
+from draisine.registry import find
+from draisine.simulation.integrators import Problem, Span
+from draisine.simulation.smooth import anchors, edges_of, simulate
 from draisine.system.closed_form import ClosedForm, State
+from draisine.system.derivation import Law
 from draisine.system.system import System
 
-BLOCK = 8
+BLOCK = 4
 """How many registers' worth of states a thread advances together: enough to fill the pipes, few
 enough for the cache.
 """
-
-
-@jit
-def _run(
-    rate: int,
-    rate_table: Floats,
-    rate_size: int,
-    project: int,
-    project_table: Floats,
-    project_size: int,
-    wheels: int,
-    pose_size: int,
-    floors: Floats,
-    x: Floats,
-    n: int,
-    t0: float,
-    h: float,
-    steps: int,
-    wrong: Floats,
-) -> None:
-    """Advance all columns of x = (t, y, tail) by RK4 steps with projection, in place; mark those that
-    must go another way: pivots that degenerate, gaps that one step does not close, a wheel that
-    falls flat, values that are no numbers.
-    """
-    lanes = x.shape[1]
-    first = project_size - 2 * wheels
-    headings = np.full((2 * wheels, lanes), np.nan)
-    start = np.empty((n, lanes))
-    k1, k2 = np.empty((rate_size, lanes)), np.empty((rate_size, lanes))
-    k3, k4 = np.empty((rate_size, lanes)), np.empty((rate_size, lanes))
-    settled = np.empty((project_size, lanes))
-    for i in range(steps):
-        t = t0 + i * h
-        start[:] = x[1 : 1 + n]
-        x[0] = t
-        call(rate, x.ctypes.data, rate_table.ctypes.data, k1.ctypes.data, lanes)
-        for k in range(len(floors)):
-            for j in range(lanes):
-                if not abs(k1[n + k, j]) >= floors[k]:
-                    wrong[j] = True
-        x[0] = t + 0.5 * h
-        for k in range(n):
-            for j in range(lanes):
-                x[1 + k, j] = start[k, j] + 0.5 * h * k1[k, j]
-        call(rate, x.ctypes.data, rate_table.ctypes.data, k2.ctypes.data, lanes)
-        for k in range(n):
-            for j in range(lanes):
-                x[1 + k, j] = start[k, j] + 0.5 * h * k2[k, j]
-        call(rate, x.ctypes.data, rate_table.ctypes.data, k3.ctypes.data, lanes)
-        x[0] = t + h
-        for k in range(n):
-            for j in range(lanes):
-                x[1 + k, j] = start[k, j] + h * k3[k, j]
-        call(rate, x.ctypes.data, rate_table.ctypes.data, k4.ctypes.data, lanes)
-        for k in range(n):
-            for j in range(lanes):
-                total = k1[k, j] + 2.0 * (k2[k, j] + k3[k, j]) + k4[k, j]
-                x[1 + k, j] = start[k, j] + h * total / 6.0
-        call(project, x.ctypes.data, project_table.ctypes.data, settled.ctypes.data, lanes)
-        for k in range(pose_size):
-            for j in range(lanes):
-                x[1 + k, j] = settled[k, j]
-        for k in range(pose_size, first):
-            for j in range(lanes):
-                if abs(settled[k, j]) > 1e-8:
-                    wrong[j] = True
-        for k in range(0, 2 * wheels, 2):
-            for j in range(lanes):
-                ahead = headings[k, j] * settled[first + k, j]
-                if ahead + headings[k + 1, j] * settled[first + k + 1, j] < 0.0:
-                    wrong[j] = True
-        headings[:] = settled[first:]
-    for k in range(n):
-        for j in range(lanes):
-            if not abs(x[1 + k, j]) < np.inf:
-                wrong[j] = True
 
 
 def simulate_many(
@@ -104,17 +32,20 @@ def simulate_many(
     until: float,
     *,
     dt: float = 0.005,
+    integrator: str = "rk4",
     parameters: Mapping[str, Sequence[float]] | None = None,
+    inputs: Mapping[str, float | Sequence[float]] | None = None,
+    law: Law | None = None,
     mode: Mapping[str, str] | None = None,
     threads: int | None = None,
 ) -> dict[str, Floats]:
-    """Return what is seen of many machines at the end, by RK4 of equal steps no longer than dt.
+    """Return what is seen of many machines at the end, by equal steps no longer than dt.
 
-    `parameters` gives values per machine for those that differ. The result's arrays have one column
-    per machine: `q`, `p`, `r`, `v`, `outputs`, ... (the names of `Machine.look`). All numbers are
-    those of `simulate`, which takes over, one by one, the machines that need other pivots on their
-    way. `outcome` tells how each run ended and `time` when; of one that had to stop, the other
-    arrays hold no numbers.
+    `parameters` and `inputs` give values per machine where they differ. The result's arrays have
+    one column per machine: `q`, `p`, `r`, `v`, `outputs`, ... (the names of `ClosedForm.look`). All
+    numbers are those of `simulate` with the same method (dop853 takes equal steps here), which takes
+    over, one by one, the machines that need other pivots on their way. `outcome` tells how each run
+    ended and `time` when; of one that had to stop, the other arrays hold no numbers.
 
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
@@ -127,88 +58,87 @@ def simulate_many(
         raise ParameterError("simulate_many: no states given.")
     if not (dt > 0 and until > 0):
         raise ParameterError(f"simulate_many: until = {until} s and dt = {dt} s must be positive.")
-    machine = system.machine(mode)
-    values = _values(system, len(states), parameters or {})
-    width = machine.rate.lanes * BLOCK
-    count = -(-len(states) // width) * width
-    y = np.array([machine.enter(state) for state in states]).T
-    y = np.pad(y, ((0, 0), (0, count - len(states))), mode="edge")
-    at = machine.rate.inputs
-    x = at.pack(**machine.layout.split(y))
-    values = np.pad(values, ((0, 0), (0, count - len(states))), mode="edge")
-    wrong = _advance(machine, x, values, len(y), until, dt, threads)
-    seen = machine.observe.batch(x, machine.observe.tables(values))
-    q, p = machine.user_pose(x[at.q], x[at.p])
-    out = {"q": q, "p": p, "r": x[at.r]} | seen
-    out = {name: array[:, : len(states)] for name, array in out.items()}
-    ends = [("completed", until)] * len(states)
-    for k in np.flatnonzero(wrong[: len(states)]).tolist():
-        own = {name: float(column[k]) for name, column in (parameters or {}).items()}
-        ends[k] = _alone(system.with_parameters(**own), states[k], until, dt, mode, k, out)
+    count = len(states)
+    machine = system.machine(mode, law, int(getattr(law, "states", 0)))
+    given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
+    own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
+    z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
+    y = np.array([machine.enter(state, z=z) for state in states]).T
+    held = np.array([anchors(machine, state, 0.0) for state in states]).T
+    fleet = _Fleet(machine, np.vstack([given, held]), own)
+    stops = edges_of(0.0, until, getattr(law, "breakpoints", ()))
+    end, t, wrong = fleet.advance(find("integrator", integrator), y, stops, dt, threads)
+    out = fleet.look(end, t)
+    ends = [("completed", until)] * count
+    for k in np.flatnonzero(wrong).tolist():
+        alone = system.with_parameters(**{n: float(c[k]) for n, c in (parameters or {}).items()})
+        named = dict(zip(system.model.inputs, given[:, k].tolist(), strict=True))
+        task = {"dt": dt, "integrator": integrator, "mode": mode, "law": law, "inputs": named}
+        ends[k] = _alone(alone, states[k], until, task, k, out)
     outcome, time = zip(*ends, strict=True)
     return out | {"outcome": np.array(outcome), "time": np.array(time)}
 
 
-def _advance(
-    machine: ClosedForm,
-    x: Floats,
-    values: Floats,
-    n: int,
-    until: float,
-    dt: float,
-    threads: int | None,
-) -> Floats:
-    """Advance all columns of x in place, in blocks shared out over threads; return which must go
-    another way.
-    """
-    rate, project = machine.rate, machine.project
-    tables = [c.tables(values) for c in (rate, project)]
-    steps = max(1, math.ceil(until / dt - 1e-9))
-    pose = machine.layout.r.stop
-    floors = machine.floors
-    wheels = project.outputs.count("headings") // 2
-    width, wrong = rate.lanes * BLOCK, np.zeros(x.shape[1], dtype=bool)
+@dataclass(frozen=True, eq=False)
+class _Fleet:
+    """A machine many times over: what follows y, and the parameters, one column for each."""
 
-    def advance(first: int) -> None:
-        block = slice(first, first + width)
-        part, marks = np.ascontiguousarray(x[:, block]), np.zeros(width, dtype=bool)
-        rate_table, project_table = (np.ascontiguousarray(table[:, block]) for table in tables)
-        _run(
-            rate.wide_address,
-            rate_table,
-            rate.outputs.size,
-            project.wide_address,
-            project_table,
-            project.outputs.size,
-            wheels,
-            pose,
-            floors,
-            part,
-            n,
-            0.0,
-            until / steps,
-            steps,
-            marks,
-        )
-        x[:, block], wrong[block] = part, marks
+    machine: ClosedForm
+    tail: Floats
+    values: Floats
 
-    with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
-        list(pool.map(advance, range(0, x.shape[1], width)))
-    return wrong
+    def advance(
+        self, method: Any, y: Floats, stops: list[float], dt: float, threads: int | None
+    ) -> tuple[Floats, float, Floats]:
+        """Return the states at the end, the time there, and what is wrong with each, in blocks that
+        are shared out over threads.
+        """
+        rate, project = self.machine.rate, self.machine.project
+        width, count = rate.lanes * BLOCK, y.shape[1]
+        padded = -(-count // width) * width
+        tables = [_padded(c.tables(self.values), padded) for c in (rate, project)]
+        y, tail, wrong = _padded(y, padded), _padded(self.tail, padded), np.zeros(padded)
+        spans = [Span(t0, t1, dt, np.array([t1])) for t0, t1 in pairwise(stops)]
+
+        def go(first: int) -> None:
+            block = slice(first, first + width)
+            problem = Problem(
+                rate.wide_address,
+                tables[0][:, block],
+                rate.outputs.size,
+                tail[:, block],
+                self.machine.floors,
+                project,
+                tables[1][:, block],
+                self.machine.layout.r.stop,
+                width,
+            )
+            for span in spans:
+                y[:, block], status = method.equal.many(problem, y[:, block], span)
+                wrong[block] = np.where(wrong[block] == 0, status, wrong[block])
+
+        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+            list(pool.map(go, range(0, padded, width)))
+        final = spans[-1]
+        steps = method.equal.steps(final)
+        t = final.start + steps * ((final.end - final.start) / steps)
+        return y[:, :count], t, wrong[:count]
+
+    def look(self, y: Floats, t: float) -> dict[str, Floats]:
+        """Return what is seen of all machines at a time."""
+        machine, observe = self.machine, self.machine.observe
+        at, x = machine.layout, np.vstack([np.full((1, y.shape[1]), t), y, self.tail])
+        seen = observe.batch(x, observe.tables(self.values))
+        q, p = machine.user_pose(y[at.q], y[at.p])
+        return {"q": q, "p": p, "r": y[at.r]} | seen
 
 
 def _alone(
-    system: System,
-    state: State,
-    until: float,
-    dt: float,
-    mode: Mapping[str, str] | None,
-    k: int,
-    out: dict[str, Floats],
+    system: System, state: State, until: float, task: dict[str, Any], k: int, out: dict[str, Floats]
 ) -> tuple[str, float]:
     """Fill the k-th column by a run of its own; return how it ended, and when."""
     try:
-        run = simulate(system, state, until, dt=dt, integrator="rk4", mode=mode)
+        run = simulate(system, state, until, **task)
     except SimulationError as error:
         for array in out.values():
             array[:, k] = np.nan
@@ -220,13 +150,20 @@ def _alone(
     return run.outcome, until
 
 
-def _values(system: System, count: int, changes: Mapping[str, Sequence[float]]) -> Floats:
-    """Return the parameters, one column per machine."""
-    values = np.repeat(system.values[:, None], count, axis=1)
-    names = list(system.parameters)
+def _padded(columns: Floats, count: int) -> Floats:
+    """Return an array with so many columns, the last one repeated."""
+    return np.pad(columns, ((0, 0), (0, count - columns.shape[1])), mode="edge")
+
+
+def _columns(
+    kind: str, names: list[str], nominal: Floats, count: int, changes: Mapping[str, Any]
+) -> Floats:
+    """Return values by name, one column per machine."""
+    values = np.repeat(nominal[:, None], count, axis=1)
     for name, column in changes.items():
-        system.with_parameters(**{name: float(column[0])})
-        if len(column) != count:
-            raise ParameterError(f"parameter {name}: {len(column)} values for {count} machines.")
+        if name not in names:
+            raise ParameterError(f"no {kind} {name!r}. {did_you_mean(name, names)}")
+        if np.ndim(column) > 0 and len(column) != count:
+            raise ParameterError(f"{kind} {name}: {len(column)} values for {count} machines.")
         values[names.index(name)] = column
     return values

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.targets.native import prototype
+from draisine.codegen.program import prototype
 from draisine.errors import ModelError
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.readings import Readings

@@ -12,14 +12,15 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError
 from draisine.model import Pin
 from draisine.registry import find
-from draisine.simulation.integrators._native import (
+from draisine.simulation.integrators import (
     DEGENERATE,
     DONE,
     FLAT,
+    INTERRUPTED,
     NOT_FINITE,
     TOO_SMALL,
-    Code,
     Problem,
+    Span,
 )
 from draisine.simulation.python_law import PythonRate
 from draisine.simulation.trajectory import SmoothArc, Trajectory
@@ -32,16 +33,12 @@ REASONS = {
     DEGENERATE: "the configuration is degenerate: the constraints lose rank",
     TOO_SMALL: "no step is small enough for the tolerances",
     FLAT: "a wheel fell flat",
+    INTERRUPTED: "interrupted",
 }
 HINTS = {
     REASONS[NOT_FINITE]: " Smaller steps may help.",
     REASONS[FLAT]: " (Or it turned by over 90 degrees in one step, which was too long then.)",
 }
-
-PAUSE = 100_000
-"""After so many samples a run starts afresh from where it is: there it tells how far it got, and can
-be interrupted.
-"""
 
 
 def simulate(
@@ -85,24 +82,21 @@ def simulate(
     method: Any = find("integrator", integrator)
     run = _Run(system, mode, law, None if isinstance(drift, str) else float(drift), inputs, drift)
     run.begin(state, start)
-    stops = {float(b) for b in [*breakpoints, *getattr(law, "breakpoints", ())]}
-    stops |= {start + PAUSE * dt * k for k in range(1, math.ceil((until - start) / dt / PAUSE))}
-    apart = 1e-12 * max(1.0, abs(start), abs(until))
-    edges = [start]
-    for stop in sorted(b for b in stops if b < until - apart):
-        if stop > edges[-1] + apart:
-            edges.append(stop)
-    edges.append(until)
+    edges = edges_of(start, until, [*breakpoints, *getattr(law, "breakpoints", ())])
     made = {"integrator": integrator, "dt": dt, "drift": str(drift), "rtol": rtol, "atol": atol}
     reason = None
+
+    def tick(t: float) -> None:
+        if progress is not None:
+            progress((t - start) / (until - start))
+
     try:
         for t0, t1 in pairwise(edges):
-            status = run.go(method, t0, t1, start, dt, rtol, atol)
+            status = run.go(method, t0, t1, start, dt, rtol, atol, tick)
             if status != DONE:
                 reason = run.failure() or REASONS[status]
                 break
-            if progress is not None:
-                progress((t1 - start) / (until - start))
+            tick(t1)
     except KeyboardInterrupt:
         reason = "interrupted"
     if reason is None:
@@ -175,14 +169,13 @@ class _Run:
     def begin(self, state: State, t: float) -> None:
         """Take the state as the present one."""
         z = np.asarray(getattr(self.law, "start", np.zeros(self.states)), float)
-        anchors = _anchors(self.machine, state, t)
-        self.anchors = anchors
+        self.anchors = anchors(self.machine, state, t)
         if z.shape != (self.states,):
             raise ParameterError(
                 f"law: its start has shape {z.shape}, its states are {self.states}."
             )
         closed = 1e-6 if self.drift == "project" else np.inf  # projection would pull it down
-        self.y, self.last = self.machine.enter(state, t, z, anchors=anchors, gap=closed), t
+        self.y, self.last = self.machine.enter(state, t, z, anchors=self.anchors, gap=closed), t
         self.done.append((self.machine, [np.array([t])], [self.y[None, :]]))
         self._pose_problem()
 
@@ -191,19 +184,16 @@ class _Run:
         address = rate.address
         if self.slow is not None:
             address = self.slow.bind(self.machine)
-        code = Code(
+        self.problem = Problem(
             address,
             rate.table,
             rate.outputs.size,
-            project.address if self.drift == "project" else 0,
-            project.table,
-            project.outputs.size,
-            self.machine.layout.r.stop,
-            project.outputs.count("headings") // 2,
             np.concatenate([self.given, self.anchors]),
             self.machine.floors,
+            project if self.drift == "project" else None,
+            pose=self.machine.layout.r.stop,
+            keep=(rate, self.slow),
         )
-        self.problem = Problem(code, (rate, project, self.slow))
 
     def go(
         self,
@@ -214,20 +204,22 @@ class _Run:
         dt: float,
         rtol: float,
         atol: float,
+        tick: Callable[[float], None],
     ) -> int:
         """Go on until t1, with other pivots where the present ones degenerate; return how it ended."""
         t, stalled = t0, False
         while True:
             grid = _grid(start, t, t1, dt) if method.ADAPTIVE else np.array([t1])
-            times, samples, status = method.advance(
-                self.problem, self.y, t, t1, dt, grid, rtol, atol
-            )
+            span = Span(t, t1, dt, grid, rtol, atol)
+            times, samples, status = method.advance(self.problem, self.y, span, tick)
             if status == NOT_FINITE:
                 sound = np.isfinite(samples).all(axis=1)
                 times, samples = times[sound], samples[sound]
             extra = method.ADAPTIVE and status != DONE and not np.isin(times[-1:], grid).all()
             self.append(times, samples, extra)
             moved = len(times) > 0 and times[-1] > t
+            if status == DEGENERATE and moved and times[-1] >= t1 - 1e-12 * max(1.0, abs(t1)):
+                return DONE  # what comes next chooses other pivots
             if status != DEGENERATE or (stalled and not moved):
                 return int(status)
             t, stalled = float(times[-1]) if moved else t, not moved
@@ -300,6 +292,16 @@ def _joined(parts: list[Floats]) -> Floats:
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
+def edges_of(start: float, until: float, stops: Iterable[float]) -> list[float]:
+    """Return where smooth stretches begin and end: start, the stops between, and until."""
+    apart = 1e-12 * max(1.0, abs(start), abs(until))
+    edges = [start]
+    for stop in sorted({float(b) for b in stops if b < until - apart}):
+        if stop > edges[-1] + apart:
+            edges.append(stop)
+    return [*edges, until]
+
+
 def _grid(start: float, t0: float, t1: float, dt: float) -> Floats:
     """Return the sample times of a stretch: multiples of dt from the start of the run, and the
     stretch's end.
@@ -311,7 +313,7 @@ def _grid(start: float, t0: float, t1: float, dt: float) -> Floats:
     return grid
 
 
-def _anchors(machine: ClosedForm, state: State, t: float) -> Floats:
+def anchors(machine: ClosedForm, state: State, t: float) -> Floats:
     """Return where the pins hold their points: where they are at the start."""
     model = machine.system.model
     pins = [k for k, c in enumerate(model.contacts) if isinstance(c, Pin)]

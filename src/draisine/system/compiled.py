@@ -12,8 +12,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store
-from draisine.codegen.program import Program
-from draisine.codegen.targets.native import Native, compile_native, prototype
+from draisine.codegen.program import Program, prototype
+from draisine.codegen.targets.native import Native, compile_native
 from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.layout import inputs_of, outputs_of
 from draisine.system.mode_programs import PROGRAMS

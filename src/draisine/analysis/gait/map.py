@@ -16,8 +16,7 @@ from draisine.analysis.return_map import Cycle, fixed_point, fixed_points, wrap_
 from draisine.codegen.derivative import with_tangents
 from draisine.errors import ConfigurationError, ParameterError, SimulationError
 from draisine.model import Model, Pin
-from draisine.simulation.integrators import dop853
-from draisine.simulation.integrators._native import DONE, Code, Problem
+from draisine.simulation.integrators import DONE, Problem, Span, dop853
 from draisine.simulation.regrip import JointAtImpact, Regrip, regrip
 from draisine.system.closed_form import ClosedForm, State
 from draisine.system.compiled import Compiled
@@ -70,10 +69,10 @@ class Hold:
     @cached_property
     def _problem(self) -> Problem:
         """What the integrator advances: y and two seeds."""
-        flow, none = self.flow, np.zeros(0)
+        flow = self.flow
         tail = np.zeros(flow.inputs.count("w", "anchors"))
         code = (flow.address, self.table(flow), flow.outputs.size)
-        return Problem(Code(*code, 0, none, 0, 0, 0, tail, self.machine.floors), flow)
+        return Problem(*code, tail, self.machine.floors, keep=flow)
 
     def joints(self, t: float) -> tuple[Floats, Floats]:
         """Return the joints and their rates by their motions."""
@@ -99,8 +98,8 @@ class Hold:
 
     def advance(self, y: Floats, start: float, end: float) -> Floats:
         """Return y and its seeds at another time."""
-        grid = np.array([end])
-        _, samples, status = dop853.advance(self._problem, y, start, end, 1.0, grid, RTOL, ATOL)
+        span = Span(start, end, 1.0, np.array([end]), RTOL, ATOL)
+        _, samples, status = dop853.advance(self._problem, y, span)
         if status != DONE:
             raise SimulationError(f"the motion cannot be followed from {start:g} s to {end:g} s.")
         return samples[-1]

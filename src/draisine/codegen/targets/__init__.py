@@ -1,1 +1,4 @@
-"""Ways to write a program out, one file each with a function `emit`."""
+"""Ways to write a program out, one file each with a function `emit`.
+
+`_llvm`: LLVM text as machine code, kept. `_native_routine`: routines as LLVM text.
+"""

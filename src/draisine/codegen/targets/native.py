@@ -11,27 +11,21 @@ other:
 In `f_batch` entry k of state i stands at `k * count + i`; count is a multiple of the lanes.
 """
 
-import ctypes
-import hashlib
 import math
 import re
-import struct
-import threading
 from collections.abc import Sequence
-from functools import cache, cached_property
-from pathlib import Path
+from functools import cached_property
 from typing import Any
-
-import llvmlite
-import llvmlite.binding as llvm
 
 from draisine.codegen.cache import Store
 from draisine.codegen.program import Instruction, Program, arguments
+from draisine.codegen.targets._llvm import constant, lanes, load, source, suffix
+from draisine.codegen.targets._native_routine import NativeRoutine, Packed
+
+__all__ = ["Native", "NativeRoutine", "Packed", "compile_native", "emit", "lanes"]
 
 CHUNK = 1500
 """Longest stretch of steps in one function: code generation is superlinear beyond."""
-
-_lock = threading.Lock()
 
 
 class Native:
@@ -59,28 +53,6 @@ class Native:
         return int(self._wide.get_function_address(f"{_symbol(self._program)}_batch"))
 
 
-@cache
-def _host() -> tuple[str, str, int]:
-    """Return the CPU's name and features, and how many doubles fit in a register."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    lanes = 8 if features.get("avx512f") else 4 if features.get("avx2") else 2
-    return llvm.get_host_cpu_name(), features.flatten(), lanes
-
-
-def _machine() -> Any:
-    """Return a target machine; an engine takes it over, so each needs its own."""
-    cpu, features, _ = _host()
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
-
-
-def lanes() -> int:
-    """Return how many states the SIMD code advances at once on this CPU."""
-    return _host()[2]
-
-
 def compile_native(program: Program, store: Store | None = None) -> Native:
     """Return the program as machine code, from the store where it has it."""
     return Native(program, store)
@@ -88,36 +60,8 @@ def compile_native(program: Program, store: Store | None = None) -> Native:
 
 def _load(program: Program, width: int, store: Store | None) -> Any:
     """Return an engine with the program's code: for one state, or for SIMD lanes."""
-    task = (_host(), llvmlite.__version__, _source(), CHUNK, width, program, program.fixed)
-    key = hashlib.sha256(repr(task).encode()).hexdigest()
-    with _lock:
-        code = store.get(key) if store is not None else None
-        if code is None:
-            code = _assemble(emit(program, width))
-            if store is not None:
-                store.put(key, code)
-        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-        engine.finalize_object()
-    return engine
-
-
-@cache
-def _source() -> bytes:
-    """Return this file's text: machine code made by another version of it is not reused."""
-    return Path(__file__).read_bytes()
-
-
-def _assemble(text: str) -> bytes:
-    machine = _machine()
-    module = llvm.parse_assembly(text)
-    module.verify()
-    options = llvm.create_pipeline_tuning_options(speed_level=1)
-    options.slp_vectorization = False
-    options.loop_vectorization = False
-    builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
-    return bytes(machine.emit_object(module))
+    task = (source([__file__]), CHUNK, width, program, program.fixed)
+    return load(task, lambda: emit(program, width), store)
 
 
 def emit(program: Program, width: int = 1) -> str:
@@ -137,22 +81,6 @@ def emit(program: Program, width: int = 1) -> str:
 def _symbol(program: Program) -> str:
     """Return a name that no function of C can have: a program may well be called `free`."""
     return "draisine." + re.sub(r"\W", "_", program.name, flags=re.ASCII)
-
-
-def _hex(x: float) -> str:
-    """Return a double as LLVM writes it, exactly."""
-    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
-
-
-def _suffix(kind: str) -> str:
-    return "f64" if kind == "double" else f"v{kind[1:].split()[0]}f64"
-
-
-def _constant(kind: str, x: float) -> str:
-    if kind == "double":
-        return _hex(x)
-    count = int(kind[1:].split()[0])
-    return "<" + ", ".join([f"double {_hex(x)}"] * count) + ">"
 
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
@@ -258,7 +186,7 @@ class _Writer:
             return self.known[i]
         step = self.program.steps[i]
         if step[0] == "const":
-            return _constant(self.kind, step[1])
+            return constant(self.kind, step[1])
         if i in self.slot and not self.prologue:
             value = self._load("%table", self.slot[i], strided=True)
         elif step[0] == "input":
@@ -274,27 +202,27 @@ class _Writer:
         kind, tag = self.kind, f"%s{i}"
         args = [self._value(k) for k in step[1:]]
         op = step[0]
-        suffix = _suffix(kind)
+        kind_name = suffix(kind)
         typed = ", ".join(f"{kind} {a}" for a in args)
         if op in _BINARY:
             line = f"{_BINARY[op]} contract {kind} {args[0]}, {args[1]}"
         elif op == "neg":
             line = f"fneg {kind} {args[0]}"
         elif op == "inv":
-            line = f"fdiv {kind} {_constant(kind, 1.0)}, {args[0]}"
+            line = f"fdiv {kind} {constant(kind, 1.0)}, {args[0]}"
         elif op in ("sin", "cos"):
-            line = f"call {kind} @draisine_{op}.{suffix}({typed})"
+            line = f"call {kind} @draisine_{op}.{kind_name}({typed})"
         elif op in ("sqrt", "exp"):
-            line = f"call {kind} @llvm.{op}.{suffix}({typed})"
+            line = f"call {kind} @llvm.{op}.{kind_name}({typed})"
         elif op == "atan2":
-            line = f"call {kind} @draisine_atan2.{suffix}({typed})"
+            line = f"call {kind} @draisine_atan2.{kind_name}({typed})"
         elif op == "lt":
             flags = kind.replace("double", "i1") if self.simd else "i1"
             self.lines.append(f"  {tag}f = fcmp olt {kind} {args[0]}, {args[1]}")
             line = f"uitofp {flags} {tag}f to {kind}"
         elif op == "where":
             flags = kind.replace("double", "i1") if self.simd else "i1"
-            self.lines.append(f"  {tag}f = fcmp une {kind} {args[0]}, {_constant(kind, 0.0)}")
+            self.lines.append(f"  {tag}f = fcmp une {kind} {args[0]}, {constant(kind, 0.0)}")
             line = f"select {flags} {tag}f, {kind} {args[1]}, {kind} {args[2]}"
         else:
             raise AssertionError(op)
@@ -320,12 +248,12 @@ _COS = (
 
 def _elementary(kind: str) -> str:
     """Return sine, cosine and the angle function for one kind of operand."""
-    s = _suffix(kind)
+    s = suffix(kind)
     whole = kind.replace("double", "i64")
     flags = kind.replace("double", "i1")
 
     def c(x: float) -> str:
-        return _constant(kind, x)
+        return constant(kind, x)
 
     def i(n: int) -> str:
         if kind == "double":
@@ -428,8 +356,3 @@ done:
   ret void
 }}
 """
-
-
-def prototype() -> Any:
-    """Return the C type of the scalar functions: (x, table, out, unused stride)."""
-    return ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)

@@ -14,10 +14,10 @@ import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
-from draisine.codegen.targets.native import prototype
+from draisine.codegen.program import prototype
 from draisine.errors import ParameterError, SimulationError
 from draisine.registry import find
-from draisine.simulation.integrators._native import DONE, Code, Problem
+from draisine.simulation.integrators import DONE, Problem, Span
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import State
 from draisine.system.layout import Layout, state_sizes
@@ -73,14 +73,13 @@ def simulate_by(
 
     callback = prototype()(rate)
     address = int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
-    nothing = np.zeros(1)
-    code = Code(address, nothing, at.size, 0, nothing, 1, at.r.stop, 0, np.zeros(0), np.zeros(0))
-    problem = Problem(code, callback)
+    problem = Problem(address, np.zeros(1), at.size, np.zeros(0), keep=callback)
     steps = max(1, math.ceil(until / dt - 1e-9))
     grid = until / steps * np.arange(steps + 1)
     y = at.pack(q=state.q, p=state.p, r=state.r, v=state.v)
     method: Any = find("integrator", integrator)
-    times, samples, status = method.advance(problem, y, 0.0, until, dt, grid, rtol, atol)
+    span = Span(0.0, until, dt, grid, rtol, atol)
+    times, samples, status = method.advance(problem, y, span)
     if failed and not isinstance(failed[0], KeyboardInterrupt):
         raise failed[0]
     sound = np.isfinite(samples).all(axis=1)

@@ -8,9 +8,8 @@ from typing import NamedTuple
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.simulation.contact._numba import Tableau, call, dense, error_norm, jit, polynomial
 from draisine.simulation.contact.linear import least, share, solve
-from draisine.simulation.integrators._native import call, jit
-from draisine.simulation.integrators.dop853 import Tableau, dense, error_norm, polynomial
 from draisine.system.contact_programs import FEATURE, ObstacleMotion
 from draisine.system.generic import Generic
 

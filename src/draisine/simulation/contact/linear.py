@@ -3,7 +3,7 @@
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.integrators._native import jit
+from draisine.simulation.contact._numba import jit
 
 
 @jit

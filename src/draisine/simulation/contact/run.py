@@ -21,11 +21,11 @@ from draisine.errors import (
     did_you_mean,
 )
 from draisine.simulation.contact import guards
+from draisine.simulation.contact._numba import dense
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.events import Resolver
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.contact.step import OVER, ContactStep, Course, Options, lock_error
-from draisine.simulation.integrators.dop853 import dense
 from draisine.simulation.trajectory import Event, Trajectory
 from draisine.system.closed_form import State
 from draisine.system.derivation import Law

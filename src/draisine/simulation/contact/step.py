@@ -10,8 +10,8 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, SimulationError
 from draisine.simulation.contact import guards
 from draisine.simulation.contact import kernels as flow
+from draisine.simulation.contact._numba import TABLEAU, dense
 from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
-from draisine.simulation.integrators.dop853 import TABLEAU, dense
 from draisine.system.closed_form import State
 from draisine.system.mode import Key
 

@@ -1,8 +1,33 @@
-"""Integrators, one file each: `advance` takes y over one smooth stretch of time in compiled code.
+"""Integrators, one file each: `advance` takes y over one smooth stretch of time in machine code.
 
-All have one signature, so that a new method is a new file:
-    advance(problem, y, t0, t1, dt, grid, rtol, atol) -> (times, samples, status)
-`problem` is a `draisine.simulation.integrators._native.Problem`; fixed-step methods take equal steps
-no longer than dt and return each of them, adaptive ones return the times of `grid`. `status` is one
-of the constants in `_native`. `_adams`: what the multistep methods share.
+    advance(problem, y, span, tick=None) -> (times, samples, status)
+Methods of equal steps return each step; adaptive ones return the times of the span's grid. `status`
+says how it ended. `equal` is the method in equal steps, for many states side by side. A Runge-Kutta
+method is `explicit` and a tableau; other methods of equal steps are `EqualSteps` and a routine.
+`_drivers`: what all share, `_explicit`, `_adams`: methods of equal steps, `_dop853_tableau`: numbers.
 """
+
+from draisine.simulation.integrators._drivers import (
+    DEGENERATE,
+    DONE,
+    FLAT,
+    INTERRUPTED,
+    NOT_FINITE,
+    TOO_SMALL,
+    Problem,
+    Span,
+)
+from draisine.simulation.integrators._explicit import EqualSteps, explicit
+
+__all__ = [
+    "DEGENERATE",
+    "DONE",
+    "FLAT",
+    "INTERRUPTED",
+    "NOT_FINITE",
+    "TOO_SMALL",
+    "EqualSteps",
+    "Problem",
+    "Span",
+    "explicit",
+]

@@ -1,109 +1,88 @@
-"""Adams methods of fixed step, started by Runge-Kutta: a predictor alone, or predict, evaluate,
-correct, evaluate.
-"""
+"""Adams methods: a predictor alone, or predict, evaluate, correct, evaluate."""
 
-import math
-from collections.abc import Callable
+from collections.abc import Sequence
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Routine, each, routine
+from draisine.codegen.targets.native import Packed, lanes
 from draisine.simulation.integrators import rk4
-from draisine.simulation.integrators._native import Code, Problem, call, jit, settle, trouble
-
-AB4 = np.array([55.0, -59.0, 37.0, -9.0]) / 24.0
-"""Adams-Bashforth of fourth order: weights of f at steps n, n-1, n-2, n-3."""
+from draisine.simulation.integrators._drivers import (
+    Problem,
+    Span,
+    Workspace,
+    evaluate,
+    native,
+)
+from draisine.simulation.integrators._explicit import EqualSteps
 
 PARTS = 4
 """Runge-Kutta steps per step at the start."""
 
 
-@jit
-def _run(
-    code: Code,
-    t0: float,
-    t1: float,
-    steps: int,
-    samples: Floats,
-    predictor: Floats,
-    corrector: Floats,
-) -> tuple[int, int]:
-    n, h = samples.shape[1], (t1 - t0) / steps
-    last = np.nextafter(t1, t0)
-    x = np.empty(1 + n + len(code.tail))
-    for k in range(len(code.tail)):
-        x[1 + n + k] = code.tail[k]
-    past = np.empty((4, code.rate_size))  # the last four rates, in a ring that begins at `a`
-    out = np.empty(code.rate_size)
-    settled = np.empty(max(code.project_size, 1))
-    headings = np.empty(2 * code.wheels)
-    for k in range(len(headings)):
-        headings[k] = np.nan
-    x_at, table_at, out_at = x.ctypes.data, code.rate_table.ctypes.data, out.ctypes.data
-    past_at, row = past.ctypes.data, 8 * code.rate_size
-    a = 0
-    for i in range(4):
-        x[0] = t0 + i * h
-        for k in range(n):
-            x[1 + k] = samples[i, k]
-        a = (a + 3) % 4
-        call(code.rate, x_at, table_at, past_at + a * row, 1)
-    p0, p1, p2, p3 = h * predictor[0], h * predictor[1], h * predictor[2], h * predictor[3]
-    c = np.zeros(5)
-    for k in range(len(corrector)):
-        c[k] = h * corrector[k]
-    for i in range(3, steps):
-        wrong = trouble(past[a], n, code.floors)
-        if wrong:
-            return wrong, i
-        b, d, e = (a + 1) % 4, (a + 2) % 4, (a + 3) % 4
-        x[0] = min(t0 + (i + 1) * h, last)
-        for k in range(n):
-            step = p0 * past[a, k] + p1 * past[b, k] + p2 * past[d, k] + p3 * past[e, k]
-            x[1 + k] = samples[i, k] + step
-        if len(corrector):
-            call(code.rate, x_at, table_at, out_at, 1)
-            for k in range(n):
-                step = c[1] * past[a, k] + c[2] * past[b, k] + c[3] * past[d, k] + c[4] * past[e, k]
-                x[1 + k] = samples[i, k] + (c[0] * out[k] + step)
-        wrong = settle(code.project, code.project_table, x, settled, code.pose_size, headings)
-        if wrong:
-            return wrong, i
-        for k in range(n):
-            samples[i + 1, k] = x[1 + k]
-        a = e
-        call(code.rate, x_at, table_at, past_at + a * row, 1)
-    return 0, steps
+def _step(corrector: Sequence[float]) -> Routine:
+    """Return the step of the method with a corrector's weights of f at steps n + 1, n, ..., n - 3."""
+    corrects = len(corrector) > 0
+    b0, b1, b2, b3, b4 = [*corrector, *[0.0] * 5][:5]
+    a1, a2, a3, a4 = 55.0 / 24.0, -59.0 / 24.0, 37.0 / 24.0, -9.0 / 24.0
+
+    @routine
+    def step(p: Workspace, t0: float, h: float, last: float, i: int) -> None:
+        """Write y + h sum a_j f_j, where f_j is the rate j - 1 steps ago; then, where there is a
+        corrector, y + h sum b_j f_j with f_0 the rate there.
+        """
+        c, size, row, x, y = p.lanes, p.n * p.lanes, p.row, p.x, p.y
+        f0, f1, f2 = p.k[4 * row :], p.k[i % 4 * row :], p.k[(i + 3) % 4 * row :]
+        f3, f4 = p.k[(i + 2) % 4 * row :], p.k[(i + 1) % 4 * row :]
+        for k in each(size):
+            move = h * a1 * f1[k] + h * a2 * f2[k] + h * a3 * f3[k] + h * a4 * f4[k]
+            x[c + k] = y[k] + move
+        if corrects:
+            evaluate(p, min(t0 + (i + 1) * h, last), f0)
+            for k in each(size):
+                move = h * b1 * f1[k] + h * b2 * f2[k] + h * b3 * f3[k] + h * b4 * f4[k]
+                x[c + k] = y[k] + (h * b0 * f0[k] + move)
+
+    return step
 
 
-def adams(corrector: Floats) -> Callable[..., tuple[Floats, Floats, int]]:
-    """Return the Adams method with the given corrector (empty: the predictor alone).
+@routine
+def remember(p: Workspace, t: float, i: int, state: Floats) -> None:
+    """Keep the rates of an early state, that before step i."""
+    for k in each(p.n * p.lanes):
+        p.x[p.lanes + k] = state[k]
+    evaluate(p, t, p.k[i * p.row :])
+
+
+class Adams(EqualSteps):
+    """The Adams method with AB4 as its predictor and a corrector (empty: the predictor alone).
 
     The first three steps are Runge-Kutta's, each in four parts: at full length they would excite
     the stiff correction (2.41) a thousand times as much as all later steps.
     """
 
-    def advance(
-        problem: Problem,
-        y: Floats,
-        t0: float,
-        t1: float,
-        dt: float,
-        grid: Floats,
-        rtol: float,
-        atol: float,
-    ) -> tuple[Floats, Floats, int]:
-        """Return times, samples and status of equal steps no longer than dt."""
-        steps = max(4, math.ceil((t1 - t0) / dt - 1e-9))
-        h = (t1 - t0) / steps
-        times = t0 + np.arange(steps + 1) * h
-        samples = np.empty((steps + 1, len(y)))
-        _, start, status = rk4.advance(problem, y, t0, t0 + 3 * h, h / PARTS, times, 0.0, 0.0)
-        start = start[::PARTS]
-        done = len(start) - 1
-        samples[: done + 1] = start
-        if status == 0:
-            status, done = _run(problem.code, t0, t1, steps, samples, AB4, corrector)
-        return times[: done + 1], samples[: done + 1], status
+    def __init__(self, corrector: Sequence[float]) -> None:
+        super().__init__(_step(corrector), stages=5, ring=4)
 
-    return advance
+    def steps(self, span: Span) -> int:
+        """Return how many equal steps no longer than dt a stretch has: four at least."""
+        return max(4, super().steps(span))
+
+    def start(self, problem: Problem, p: Packed, span: Span, steps: int, samples: Floats) -> int:
+        """Take the first three steps; return with which step to go on."""
+        w, h = p.record, (span.end - span.start) / steps
+        early = Span(span.start, span.start + 3 * h, h / PARTS, span.grid)
+        first, width = problem.workspace(w.n, 4, np.zeros(1)), lanes() if w.lanes > 1 else 1
+        states = np.empty((3 * PARTS + 1, w.n * w.lanes))
+        states[0] = first.record.x[w.lanes :][: w.n * w.lanes] = samples[0].ravel()
+        part, end = (early.end - early.start) / (3 * PARTS), 3 * PARTS
+        march = native(rk4.equal.march, width)
+        done = march(first, early.start, part, early.last, 0, end, states) // PARTS
+        w.wrong[:] = first.record.wrong
+        if w.keep:
+            samples[: done + 1] = states[: done * PARTS + 1 : PARTS]
+        for i in range(3):
+            native(remember, width)(p, span.start + i * h, i, states[i * PARTS])
+        w.x[w.lanes :][: w.n * w.lanes] = states[done * PARTS]
+        return int(done)

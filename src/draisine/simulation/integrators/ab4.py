@@ -1,9 +1,6 @@
 """Adams-Bashforth: the predictor alone, fourth order."""
 
-import numpy as np
+from draisine.simulation.integrators._adams import Adams
 
-from draisine.simulation.integrators._adams import adams
-
-ORDER = 4
-ADAPTIVE = False
-advance = adams(np.array([]))
+ORDER, ADAPTIVE = 4, False
+advance = equal = Adams([])

@@ -1,9 +1,6 @@
 """Adams-Bashforth-Moulton: AB4 predictor, Adams-Moulton corrector of fourth order."""
 
-import numpy as np
+from draisine.simulation.integrators._adams import Adams
 
-from draisine.simulation.integrators._adams import adams
-
-ORDER = 4
-ADAPTIVE = False
-advance = adams(np.array([9.0, 19.0, -5.0, 1.0]) / 24.0)
+ORDER, ADAPTIVE = 4, False
+advance = equal = Adams([9 / 24, 19 / 24, -5 / 24, 1 / 24])

@@ -1,267 +1,299 @@
-"""Dormand and Prince's method of eighth order with adaptive steps and dense output of seventh
-order.
+"""Dormand and Prince's method of eighth order with adaptive steps and dense output of seventh order.
 
 Hairer, Norsett, Wanner, Solving Ordinary Differential Equations I, 2nd ed., section II.10,
-doi:10.1007/978-3-540-78862-1; the coefficients are SciPy's.
+doi:10.1007/978-3-540-78862-1.
 """
 
+from math import isfinite, sqrt
 from typing import NamedTuple
 
 import numpy as np
-from scipy.integrate import DOP853
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.integrators._native import (
+from draisine.codegen.routine import each, routine
+from draisine.codegen.targets.native import Packed, lanes
+from draisine.simulation.integrators import _dop853_tableau as tableau
+from draisine.simulation.integrators._drivers import (
+    CHUNK,
     DEGENERATE,
+    INTERRUPTED,
     TOO_SMALL,
-    Code,
     Problem,
+    Result,
+    Span,
+    Tick,
+    Workspace,
+    check,
     evaluate,
-    jit,
+    native,
+    project,
     settle,
-    trouble,
 )
+from draisine.simulation.integrators._explicit import explicit
 
-ORDER = 8
-ADAPTIVE = True
+ORDER, ADAPTIVE = 8, True
 
-STAGES = 12
+STAGES, DENSE = 16, 13
+"""All stages; the first of those that only the dense output needs."""
 
+NODES, E5, E3, D = 256, 272, 285, 298
+"""Where nodes, the error's and the dense output's weights stand behind the 16 by 16 of the stages."""
 
-class Tableau(NamedTuple):
-    """The method's coefficients, as compiled functions take them."""
-
-    A: Floats
-    C: Floats
-    E3: Floats
-    E5: Floats
-    D: Floats
-    A_extra: Floats
-    C_extra: Floats
+WIDTH = 4
+"""The vectors of one state's sums: two registers, or half a one."""
 
 
-TABLEAU = Tableau(
-    np.ascontiguousarray(np.vstack([DOP853.A, DOP853.B[None, :]])[:, :STAGES]),
-    np.append(DOP853.C, 1.0),
-    *(np.ascontiguousarray(x) for x in (DOP853.E3, DOP853.E5, DOP853.D)),
-    *(np.ascontiguousarray(x) for x in (DOP853.A_EXTRA, DOP853.C_EXTRA)),
-)
+def _coefficients() -> Floats:
+    """Return all coefficients one after the other."""
+    weights = np.zeros((STAGES, STAGES))
+    for row, given in zip(weights, [*tableau.A, *tableau.A_EXTRA], strict=True):
+        row[: len(given)] = given
+    return np.concatenate(
+        [weights.ravel(), tableau.C, tableau.C_EXTRA, tableau.E5, tableau.E3, np.ravel(tableau.D)]
+    )
 
 
-@jit
-def error_norm(
-    y: Floats, new: Floats, K: Floats, h: float, rtol: float, atol: float, method: Tableau
-) -> float:
-    """Return the error of a step against what the tolerances allow."""
-    n = len(y)
-    error5, error3 = 0.0, 0.0
-    for k in range(n):
-        scale = atol + rtol * max(abs(y[k]), abs(new[k]))
-        e5, e3 = 0.0, 0.0
-        for j in range(13):
-            e5 += method.E5[j] * K[j, k]
-            e3 += method.E3[j] * K[j, k]
-        error5 += (e5 / scale) * (e5 / scale)
-        error3 += (e3 / scale) * (e3 / scale)
-    both = error5 + 0.01 * error3
-    return 0.0 if both == 0.0 else h * error5 / np.sqrt(both * n)
+METHOD = _coefficients()
+
+equal = explicit(tableau.A[:-1], tableau.A[-1])
 
 
-@jit
-def polynomial(y: Floats, new: Floats, K: Floats, h: float, method: Tableau, F: Floats) -> None:
-    """Write the polynomial of the dense output of a step into F."""
-    for k in range(len(y)):
-        delta = new[k] - y[k]
-        F[0, k] = delta
-        F[1, k] = h * K[0, k] - delta
-        F[2, k] = 2.0 * delta - h * (K[12, k] + K[0, k])
-        for i in range(4):
-            step = 0.0
-            for j in range(16):
-                step += method.D[i, j] * K[j, k]
-            F[3 + i, k] = h * step
-
-
-@jit
-def dense(F: Floats, y: Floats, z: float, into: Floats) -> None:
-    """Write the state at the part z of a step that began with y."""
-    for k in range(len(y)):
-        value = 0.0
-        for i in range(7):
-            value += F[6 - i, k]
-            value *= z if i % 2 == 0 else 1.0 - z
-        into[k] = y[k] + value
-
-
-@jit
-def _run(
-    code: Code,
-    y0: Floats,
-    t0: float,
-    t1: float,
-    grid: Floats,
-    samples: Floats,
-    y: Floats,
-    rtol: float,
-    atol: float,
-    method: Tableau,
-) -> tuple[int, int, float]:
-    """Return status, number of samples and time of the end; y becomes what it is there."""
-    n = len(y0)
-    last = np.nextafter(t1, t0)
-    x = np.empty(1 + n + len(code.tail))
-    for k in range(len(code.tail)):
-        x[1 + n + k] = code.tail[k]
-    new = np.empty(n)
-    K = np.empty((16, n))
-    out = np.empty(code.rate_size)
-    settled = np.empty(max(code.project_size, 1))
-    headings, aside = np.empty(2 * code.wheels), np.empty(2 * code.wheels)
-    for k in range(len(headings)):
-        headings[k] = np.nan
-    t, h, at = t0, min(0.01, t1 - t0), 0
-    for k in range(n):
-        y[k] = y0[k]
-        x[1 + k] = y0[k]
-    while at < len(grid) and grid[at] <= t0:
-        for k in range(n):
-            samples[at, k] = y[k]
-        at += 1
-    x[0] = t
-    evaluate(code.rate, code.rate_table, x, out)
-    for k in range(n):
-        K[0, k] = out[k]
-    wrong = trouble(out, n, code.floors)
-    if wrong:
-        return wrong, at, t
-    while t < t1:
-        if h < 1e-14 * max(abs(t), 1.0):
-            return 3, at, t
-        final = t + h >= t1 - 1e-14 * max(abs(t1), 1.0)
-        if final:
-            h = t1 - t
-        for s in range(1, 13):
-            for k in range(n):
-                step = 0.0
-                for j in range(s):
-                    step += method.A[s, j] * K[j, k]
-                new[k] = y[k] + h * step
-                x[1 + k] = new[k]
-            x[0] = min(t + method.C[s] * h, last)
-            evaluate(code.rate, code.rate_table, x, out)
-            for k in range(n):
-                K[s, k] = out[k]
-        error = error_norm(y, new, K, h, rtol, atol, method)
-        if not (error < 1.0):
-            if not np.isfinite(error):
-                h *= 0.1
-            else:
-                h *= max(0.2, 0.9 * error ** (-1.0 / 8.0))
-            continue
-        end = t1 if final else t + h
-        if at < len(grid) and grid[at] < end:
-            before = at
-            for k in range(len(aside)):
-                aside[k] = np.nan
-            at = _sample(
-                code,
-                x,
-                out,
-                y,
-                new,
-                t,
-                h,
-                end,
-                last,
-                K,
-                method,
-                grid,
-                samples,
-                at,
-            )
-            for i in range(before, at):
-                x[0] = grid[i]
-                for k in range(n):
-                    x[1 + k] = samples[i, k]
-                settle(code.project, code.project_table, x, settled, code.pose_size, aside)
-                for k in range(n):
-                    samples[i, k] = x[1 + k]
-        t = end
-        x[0] = t
-        for k in range(n):
-            x[1 + k] = new[k]
-        wrong = settle(code.project, code.project_table, x, settled, code.pose_size, headings)
-        if wrong:
-            return wrong, at, t
-        write = final and at < len(grid)
-        for k in range(n):
-            y[k] = x[1 + k]
-            if write:
-                samples[at, k] = y[k]
-        at += write
-        x[0] = min(t, last)
-        evaluate(code.rate, code.rate_table, x, out)
-        for k in range(n):
-            K[0, k] = out[k]
-        wrong = trouble(out, n, code.floors)
-        if wrong:
-            return wrong, at, t
-        h *= 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
-    return 0, at, t
-
-
-@jit
-def _sample(
-    code: Code,
-    x: Floats,
-    out: Floats,
-    y: Floats,
-    new: Floats,
-    t: float,
-    h: float,
-    end: float,
-    last: float,
-    K: Floats,
-    method: Tableau,
-    grid: Floats,
-    samples: Floats,
-    at: int,
-) -> int:
-    """Write the samples of the grid that lie inside a step; return the first that does not."""
-    n = len(y)
-    for s in range(3):
-        for k in range(n):
-            step = 0.0
-            for j in range(13 + s):
-                step += method.A_extra[s, j] * K[j, k]
-            x[1 + k] = y[k] + h * step
-        x[0] = min(t + method.C_extra[s] * h, last)
-        evaluate(code.rate, code.rate_table, x, out)
-        for k in range(n):
-            K[13 + s, k] = out[k]
-    F = np.empty((7, n))
-    polynomial(y, new, K, h, method, F)
-    while at < len(grid) and grid[at] < end:
-        dense(F, y, (grid[at] - t) / h, samples[at])
-        at += 1
-    return at
-
-
-def advance(
-    problem: Problem,
-    y: Floats,
-    t0: float,
-    t1: float,
-    dt: float,
-    grid: Floats,
-    rtol: float,
-    atol: float,
-) -> tuple[Floats, Floats, int]:
-    """Return times, samples and status at the times of the grid, which ends with t1; steps are as
-    long as the tolerances allow. Where the run stops short, the last good step is one more sample.
+class Stages(NamedTuple):
+    """A step under way: from y to `new`, of n entries, with rates k that are `row` apart, what the
+    tolerances allow, and the polynomial of the dense output.
     """
-    samples, end = np.empty((len(grid), len(y))), np.empty(len(y))
-    status, done, t = _run(problem.code, y, t0, t1, grid, samples, end, rtol, atol, TABLEAU)
-    if status in (DEGENERATE, TOO_SMALL):
-        return np.append(grid[:done], t), np.vstack([samples[:done], end]), status
-    return grid[:done], samples[:done], status
+
+    method: Floats
+    n: int
+    row: int
+    rtol: float
+    atol: float
+    y: Floats
+    new: Floats
+    k: Floats
+    polynomial: Floats
+    errors: Floats
+
+
+class Sampling(NamedTuple):
+    """When a stretch ends, `last` being the time just before, and where its samples go.
+
+    `clock` holds what outlasts a pause: time, length of the next step, number of samples, and the
+    first and the end of those that are not projected yet.
+    """
+
+    end: float
+    last: float
+    points: int
+    grid: Floats
+    samples: Floats
+    clock: Floats
+
+
+def stages(y: Floats, k: Floats, row: int, rtol: float, atol: float) -> Packed:
+    """Return a step from y with rates k."""
+    n = len(y)
+    room = (np.zeros(n), k, np.zeros(7 * n), np.zeros(2 * n))
+    return Packed(Stages(METHOD, n, row, rtol, atol, y, *room))
+
+
+@routine
+def weigh(s: Stages, stage: int, h: float, into: Floats) -> None:
+    """Write the state of a stage: y + h sum a_j k_j."""
+    for i in each(s.n):
+        total = 0.0
+        for j in range(stage):
+            total += s.method[stage * STAGES + j] * s.k[j * s.row + i]
+        into[i] = s.y[i] + h * total
+
+
+@routine
+def error_norm(s: Stages, h: float) -> float:
+    """Return the error of a step against what the tolerances allow."""
+    n = s.n
+    for i in each(n):
+        scale = s.atol + s.rtol * max(abs(s.y[i]), abs(s.new[i]))
+        e5, e3 = 0.0, 0.0
+        for j in range(DENSE):
+            e5 += s.method[E5 + j] * s.k[j * s.row + i]
+            e3 += s.method[E3 + j] * s.k[j * s.row + i]
+        s.errors[i] = (e5 / scale) * (e5 / scale)
+        s.errors[n + i] = (e3 / scale) * (e3 / scale)
+    error5, error3 = 0.0, 0.0
+    for i in range(n):
+        error5 += s.errors[i]
+        error3 += s.errors[n + i]
+    both = error5 + 0.01 * error3
+    return 0.0 if both == 0.0 else h * error5 / sqrt(both * n)
+
+
+@routine
+def interpolate(s: Stages, h: float) -> None:
+    """Write the polynomial of the dense output of a step."""
+    n, F, k = s.n, s.polynomial, s.k
+    for i in each(n):
+        delta = s.new[i] - s.y[i]
+        F[i] = delta
+        F[n + i] = h * k[i] - delta
+        F[2 * n + i] = 2.0 * delta - h * (k[12 * s.row + i] + k[i])
+        for m in range(4):
+            total = 0.0
+            for j in range(STAGES):
+                total += s.method[D + m * STAGES + j] * k[j * s.row + i]
+            F[(3 + m) * n + i] = h * total
+
+
+@routine
+def dense(s: Stages, z: float, into: Floats) -> None:
+    """Write the state at the part z of a step."""
+    for i in each(s.n):
+        value = 0.0
+        for m in range(7):
+            value += s.polynomial[(6 - m) * s.n + i]
+            value *= z if m % 2 == 0 else 1.0 - z
+        into[i] = s.y[i] + value
+
+
+@routine
+def shrink(error: float) -> float:
+    """Return by how much to shorten a step with too large an error."""
+    return max(0.2, 0.9 * error ** (-1.0 / 8.0)) if isfinite(error) else 0.1
+
+
+@routine
+def grow(error: float) -> float:
+    """Return by how much to change the length of the next step."""
+    return 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
+
+
+@routine
+def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
+    """Write the state after a step of length h; return its error."""
+    for stage in range(1, DENSE):
+        weigh(s, stage, h, p.x[1:])
+        evaluate(p, min(t + s.method[NODES + stage] * h, last), s.k[stage * s.row :])
+    for i in each(s.n):
+        s.new[i] = p.x[1 + i]
+    return error_norm(s, h)
+
+
+@routine
+def sample(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end: float) -> None:
+    """Write the samples of the grid that lie inside a step."""
+    at = int(g.clock[2])
+    if at == g.points or not g.grid[at] < end:
+        return
+    for stage in range(DENSE, STAGES):
+        weigh(s, stage, h, p.x[1:])
+        evaluate(p, min(t + s.method[NODES + stage] * h, g.last), s.k[stage * s.row :])
+    interpolate(s, h)
+    while at < g.points and g.grid[at] < end:
+        dense(s, (g.grid[at] - t) / h, g.samples[at * s.n :])
+        at += 1
+    g.clock[2], g.clock[4] = at, at
+
+
+@routine
+def start(p: Workspace, g: Sampling) -> int:
+    """Write samples of the beginning and the first rates; return whether something is wrong."""
+    t, at = g.clock[0], int(g.clock[2])
+    while at < g.points and g.grid[at] <= t:
+        for i in each(p.n):
+            g.samples[at * p.n + i] = p.y[i]
+        at += 1
+    g.clock[2], g.clock[3], g.clock[4] = at, at, at
+    for i in each(p.n):
+        p.x[1 + i] = p.y[i]
+    evaluate(p, t, p.k)
+    return check(p, p.k)
+
+
+@routine
+def march(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
+    """Try up to so many steps; return 1 where the end is reached or something is wrong."""
+    if first == 1 and start(p, g) > 0:
+        return 1
+    for _ in range(limit):
+        t, h = g.clock[0], g.clock[1]
+        if not t < g.end:
+            return 1
+        if h < 1e-14 * max(abs(t), 1.0):
+            p.wrong[0] = TOO_SMALL
+            return 1
+        final = 1 if t + h >= g.end - 1e-14 * max(abs(g.end), 1.0) else 0
+        h = g.end - t if final == 1 else h
+        error = attempt(p, s, g.last, t, h)
+        if not error < 1.0:
+            g.clock[1] = h * shrink(error)
+            continue
+        end = g.end if final == 1 else t + h
+        sample(p, s, g, t, h, end)
+        for i in each(s.n):
+            p.x[1 + i] = s.new[i]
+        g.clock[0] = end
+        if settle(p, end) > 0:
+            return 1
+        for i in each(s.n):
+            s.y[i] = p.x[1 + i]
+        if final == 1 and g.clock[2] < g.points:
+            for i in each(s.n):
+                g.samples[int(g.clock[2]) * s.n + i] = s.y[i]
+            g.clock[2] += 1.0
+        evaluate(p, min(end, g.last), s.k)
+        if check(p, s.k) > 0:
+            return 1
+        g.clock[1] = h * grow(error)
+    return 0
+
+
+@routine
+def settle_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
+    """Replace samples by their projections, as many at once as there are lanes."""
+    c, n = p.lanes, p.n
+    at = first
+    while at < end:
+        for j in range(c):
+            one = min(at + j, end - 1)
+            p.x[j] = g.grid[one]
+            for i in range(n):
+                p.x[(1 + i) * c + j] = g.samples[one * n + i]
+        project(p)
+        for j in range(min(c, end - at)):
+            for i in range(p.pose):
+                g.samples[(at + j) * n + i] = p.x[(1 + i) * c + j]
+        at += c
+
+
+def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> Result:
+    """Return times, samples and status at the times of the grid; steps are as long as the tolerances
+    allow. Where the run stops short, the last good step is one more sample.
+    """
+    n, points = len(y), len(span.grid)
+    p = problem.workspace(n, STAGES, METHOD)
+    w: Workspace = p.record
+    w.y[:] = y
+    s = stages(w.y, w.k, w.row, span.rtol, span.atol)
+    samples, clock = np.empty((points, n)), np.zeros(5)
+    clock[0], clock[1] = span.start, min(0.01, span.end - span.start)
+    g = Packed(Sampling(span.end, span.last, points, span.grid, samples.ravel(), clock))
+    status = _go(p, s, g, tick)
+    done, raw = int(clock[2]), (int(clock[3]), int(clock[4]))
+    if problem.project is not None and raw[0] < raw[1]:
+        wide = problem.side_by_side.workspace(n, 1, METHOD)
+        native(settle_samples, lanes())(wide, g, *raw)
+    if status in (DEGENERATE, TOO_SMALL, INTERRUPTED):
+        return np.append(span.grid[:done], clock[0]), np.vstack([samples[:done], w.y]), status
+    return span.grid[:done], samples[:done], status
+
+
+def _go(p: Packed, s: Packed, g: Packed, tick: Tick | None) -> int:
+    """Take all steps; return how it ended."""
+    go, first = native(march, WIDTH), 1
+    try:
+        while not go(p, s, g, first, CHUNK):
+            first = 0
+            if tick is not None:
+                tick(float(g.record.clock[0]))
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return int(p.record.wrong[0])

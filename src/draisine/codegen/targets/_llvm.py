@@ -1,0 +1,102 @@
+"""LLVM text as machine code of this computer, kept in the store."""
+
+import hashlib
+import struct
+import threading
+from collections.abc import Callable, Iterable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+from draisine.codegen.cache import Store
+
+_lock = threading.Lock()
+
+
+@cache
+def host() -> tuple[str, str, int]:
+    """Return the CPU's name and features, and how many doubles fit in a register."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    features = llvm.get_host_cpu_features()
+    lanes = 8 if features.get("avx512f") else 4 if features.get("avx2") else 2
+    return llvm.get_host_cpu_name(), features.flatten(), lanes
+
+
+def lanes() -> int:
+    """Return how many states the SIMD code advances at once on this CPU."""
+    return host()[2]
+
+
+def load(task: Any, text: Callable[[], str], store: Store | None) -> Any:
+    """Return an engine with the machine code of a text, which is written and translated where the
+    store has nothing for the task; `task` tells all that the text is made from.
+    """
+    whole = (host(), llvmlite.__version__, source([__file__]), task)
+    key = hashlib.sha256(repr(whole).encode()).hexdigest()
+    with _lock:
+        code = store.get(key) if store is not None else None
+        if code is None:
+            code = assemble(text())
+            if store is not None:
+                store.put(key, code)
+        engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+    return engine
+
+
+@cache
+def _read(path: str) -> bytes:
+    return Path(path).read_bytes()
+
+
+def source(paths: Iterable[str]) -> str:
+    """Return a digest of files: machine code made by another version of them is not reused."""
+    return hashlib.sha256(b"\0".join(map(_read, paths))).hexdigest()
+
+
+def _machine() -> Any:
+    """Return a target machine; an engine takes it over, so each needs its own."""
+    cpu, features, _ = host()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
+
+
+def assemble(text: str) -> bytes:
+    """Return the object file of a text."""
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    module.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=1)
+    options.slp_vectorization = False
+    options.loop_vectorization = False
+    options.loop_unrolling = False
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return bytes(machine.emit_object(module))
+
+
+def number(x: float) -> str:
+    """Return a double as LLVM writes it, exactly."""
+    return f"0x{struct.unpack('<Q', struct.pack('<d', x))[0]:016X}"
+
+
+def constant(kind: str, x: float) -> str:
+    """Return a double of a kind: `double`, or a vector of them."""
+    if kind == "double":
+        return number(x)
+    return "<" + ", ".join([f"double {number(x)}"] * width(kind)) + ">"
+
+
+def width(kind: str) -> int:
+    """Return how many numbers a kind has."""
+    return int(kind[1:].split()[0]) if kind.startswith("<") else 1
+
+
+def suffix(kind: str) -> str:
+    """Return how LLVM's own functions are called for a kind of doubles."""
+    return "f64" if kind == "double" else f"v{width(kind)}f64"

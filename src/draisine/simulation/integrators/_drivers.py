@@ -1,0 +1,246 @@
+"""What all integrators share: what they solve, and the steps around a step, as routines.
+
+Several states stand side by side, one per lane: entry k of lane j is at `k * count + j`. One state
+is one lane; all lanes give the same bits as one. A lane in trouble keeps the state before it.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.cache import Store
+from draisine.codegen.routine import Address, Routine, call, each, routine
+from draisine.codegen.targets.native import NativeRoutine, Packed, lanes
+from draisine.system.compiled import Compiled
+
+DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT, INTERRUPTED = range(6)
+"""How a stretch ended: whole; a value that is no number; a pivot near zero; no step is small
+enough; a wheel fell flat; from the keyboard.
+"""
+
+CLOSED = 1e-8
+"""A gap whose square cannot be seen: one Newton step closes it."""
+
+CHUNK = 10_000
+"""After so many steps machine code comes up for air: there a run can be interrupted."""
+
+
+class Workspace(NamedTuple):
+    """Where a run is, as routines see it: programs and their tables, sizes, and shared arrays.
+
+    x = (t, y, tail) is what programs read; y holds the state at the beginning of a step, k its rates,
+    `row` apart; `wrong` says per lane how it ended, `method` are the coefficients of the method.
+    """
+
+    rate: Address
+    rate_table: Floats
+    project: Address
+    project_table: Floats
+    floors: Floats
+    n: int
+    lanes: int
+    row: int
+    pose: int
+    gaps: int
+    wheels: int
+    pivots: int
+    keep: int
+    x: Floats
+    y: Floats
+    k: Floats
+    settled: Floats
+    headings: Floats
+    gap: Floats
+    wrong: Floats
+    method: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What an integrator solves: a right-hand side by address, what follows y in its input, the
+    least sizes of its pivots, and a projection of the first `pose` entries of y, if there is one.
+
+    `count` states are advanced side by side; tables and tail then have one column for each. `keep`
+    holds what the addresses belong to.
+    """
+
+    rate: int
+    rate_table: Floats
+    rate_size: int
+    tail: Floats
+    floors: Floats = field(default_factory=lambda: np.zeros(0))
+    project: Compiled | None = None
+    project_table: Floats | None = None
+    pose: int = 0
+    count: int = 1
+    keep: Any = field(default=None, repr=False)
+
+    def workspace(self, n: int, stages: int, method: Floats, keep: bool = True) -> Packed:
+        """Return the workspace of a method with so many rates, for states of n entries."""
+        c, project = self.count, self.project
+        x, wheels, gaps = np.zeros((1 + n + len(self.tail), c)), 0, 0
+        x[1 + n :] = self.tail if self.tail.ndim == 2 else self.tail[:, None]
+        where, table, size = 0, np.zeros(1), 1
+        if project is not None:
+            where = project.address if c == 1 else project.wide_address
+            table = project.table if self.project_table is None else self.project_table
+            size = project.outputs.size
+            wheels = project.outputs.count("headings") // 2
+            gaps = size - self.pose - 2 * wheels
+        rates, headings = np.zeros(stages * self.rate_size * c), np.full(2 * wheels * c, np.nan)
+        return Packed(
+            Workspace(
+                Address(self.rate), _flat(self.rate_table), Address(where), _flat(table),
+                _flat(self.floors), n, c, self.rate_size * c, self.pose, gaps, wheels,
+                len(self.floors), int(keep), x.ravel(), np.zeros(n * c), rates,
+                np.zeros(size * c), headings, np.zeros(c), np.zeros(c), method,
+            )
+        )  # fmt: skip
+
+    @cached_property
+    def side_by_side(self) -> "Problem":
+        """The same problem for as many states as there are SIMD lanes, to project samples."""
+        assert self.project is not None
+        c = lanes()
+        table = np.repeat(self.project.table[:, None], c, axis=1)
+        return replace(self, project_table=table, count=c)
+
+
+def _flat(array: Floats) -> Floats:
+    return np.ascontiguousarray(array, dtype=float).ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class Span:
+    """A smooth stretch of time: from `start` to `end`, in equal steps no longer than dt, or in steps
+    that keep the tolerances, with samples at the times of `grid`, which ends with `end`.
+    """
+
+    start: float
+    end: float
+    dt: float
+    grid: Floats
+    rtol: float = 1e-10
+    atol: float = 1e-12
+
+    @property
+    def last(self) -> float:
+        """The last time before the end: what jumps there is taken from the left."""
+        return float(np.nextafter(self.end, self.start))
+
+
+Result = tuple[Floats, Floats, int]
+"""Times, samples and how it ended."""
+
+Tick = Callable[[float], None]
+"""What is told from time to time how far a run has come, as a time."""
+
+
+@cache
+def native(entry: Routine, width: int) -> NativeRoutine:
+    """Return a routine as machine code, its loops over `each` in vectors of a width."""
+    return NativeRoutine(entry, width, Store())
+
+
+@routine
+def evaluate(p: Workspace, t: float, out: Floats) -> None:
+    """Write the rates of the states in x at a time."""
+    for j in each(p.lanes):
+        p.x[j] = t
+    call(p.rate, p.x, p.rate_table, out, p.lanes)
+
+
+@routine
+def check(p: Workspace, rates: Floats) -> int:
+    """Mark lanes whose rates are no numbers or whose pivots are too small; return how many lanes
+    have ended.
+    """
+    c, n = p.lanes, p.n
+    for j in each(c):
+        total = 0.0
+        for k in range(n):
+            total += rates[k * c + j] * 0.0
+        status = NOT_FINITE if total != 0.0 else 0.0
+        for k in range(p.pivots):
+            size = abs(rates[(n + k) * c + j])
+            status = DEGENERATE if size < p.floors[k] and status == 0.0 else status
+        p.wrong[j] = p.wrong[j] if p.wrong[j] != 0.0 else status
+    return count_ended(p)
+
+
+@routine
+def count_ended(p: Workspace) -> int:
+    """Return how many lanes have ended."""
+    found = 0
+    for j in range(p.lanes):
+        found += 1 if p.wrong[j] != 0.0 else 0
+    return found
+
+
+@routine
+def settle(p: Workspace, t: float) -> int:
+    """Replace pose and shape of the states in x at a time by their projection."""
+    for j in each(p.lanes):
+        p.x[j] = t
+    return project(p)
+
+
+@routine
+def project(p: Workspace) -> int:
+    """Replace pose and shape in x by their projection: one Newton step, and more (four at most)
+    where it began with a gap whose square could be seen. Mark lanes where a wheel's heading turned
+    round: it fell flat on the way. Return how many lanes have ended.
+    """
+    if p.project == 0:
+        return count_ended(p)
+    c, x, out = p.lanes, p.x, p.settled
+    call(p.project, x, p.project_table, out, c)
+    for k in each(p.pose * c):
+        x[c + k] = out[k]
+    for j in each(c):
+        p.gap[j] = 2.0 * CLOSED
+    for _ in range(3):
+        if not widest_gap(p) > CLOSED:
+            break
+        call(p.project, x, p.project_table, out, c)
+        for k in range(p.pose):
+            for j in each(c):
+                x[(1 + k) * c + j] = out[k * c + j] if p.gap[j] > CLOSED else x[(1 + k) * c + j]
+    first = (p.pose + p.gaps) * c
+    for k in range(p.wheels):
+        at = 2 * k * c
+        for j in each(c):
+            ahead = p.headings[at + j] * out[first + at + j]
+            ahead += p.headings[at + c + j] * out[first + at + c + j]
+            p.wrong[j] = FLAT if ahead < 0.0 and p.wrong[j] == 0.0 else p.wrong[j]
+    for k in each(2 * p.wheels * c):
+        p.headings[k] = out[first + k]
+    return count_ended(p)
+
+
+@routine
+def widest_gap(p: Workspace) -> float:
+    """Return the widest gap that the projection found; `gap` keeps those of lanes that are closed."""
+    c = p.lanes
+    for j in each(c):
+        size = 0.0
+        for k in range(p.gaps):
+            size = max(size, abs(p.settled[(p.pose + k) * c + j]))
+        p.gap[j] = size if p.gap[j] > CLOSED else p.gap[j]
+    widest = 0.0
+    for j in range(c):
+        widest = max(widest, p.gap[j])
+    return widest
+
+
+@routine
+def keep_ended(p: Workspace) -> None:
+    """Give lanes that have ended their states back."""
+    c = p.lanes
+    for k in range(p.n):
+        for j in each(c):
+            p.x[(1 + k) * c + j] = p.y[k * c + j] if p.wrong[j] != 0.0 else p.x[(1 + k) * c + j]

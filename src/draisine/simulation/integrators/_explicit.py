@@ -1,0 +1,158 @@
+"""Methods of equal steps: the march from step to step, and Runge-Kutta methods as tableaux."""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Routine, each, routine
+from draisine.codegen.targets.native import Packed, lanes
+from draisine.simulation.integrators._drivers import (
+    CHUNK,
+    INTERRUPTED,
+    Problem,
+    Result,
+    Span,
+    Tick,
+    Workspace,
+    check,
+    evaluate,
+    keep_ended,
+    native,
+    settle,
+)
+
+
+def march_of(step: Routine, ring: int) -> Routine:
+    """Return the loop of a method over its steps: `step(p, t0, h, last, i)` writes the state after
+    step i into x; the rates of the last `ring` states are at hand in k.
+    """
+
+    @routine
+    def march(
+        p: Workspace, t0: float, h: float, last: float, first: int, end: int, samples: Floats
+    ) -> int:
+        """Take the steps from number `first` to `end`; return how many are done: fewer where all
+        lanes have ended. The state that is reached is checked, too.
+        """
+        c, size = p.lanes, p.n * p.lanes
+        for i in range(first, end):
+            t = t0 + i * h
+            rates = p.k[i % ring * p.row :]
+            evaluate(p, t, rates)
+            if check(p, rates) == c:
+                return i
+            for k in each(size):
+                p.y[k] = p.x[c + k]
+            step(p, t0, h, last, i)
+            over = settle(p, t0 + (i + 1) * h)
+            if over == c:
+                return i
+            if over > 0:
+                keep_ended(p)
+            if p.keep == 1:
+                for k in each(size):
+                    samples[(i + 1) * size + k] = p.x[c + k]
+        rates = p.k[end % ring * p.row :]
+        evaluate(p, min(t0 + end * h, last), rates)
+        check(p, rates)
+        return end
+
+    return march
+
+
+class EqualSteps:
+    """A method of equal steps: `step` as a routine, how many rates it needs room for (the last
+    `ring` states' among them), its coefficients.
+    """
+
+    def __init__(
+        self, step: Routine, stages: int, ring: int = 1, coefficients: Sequence[float] = ()
+    ) -> None:
+        self.march, self.stages = march_of(step, ring), stages
+        self.coefficients = np.array([*coefficients, 0.0])
+
+    def __call__(self, problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> Result:
+        """Return times, samples and status of equal steps no longer than dt."""
+        steps = self.steps(span)
+        p = problem.workspace(len(y), self.stages, self.coefficients)
+        samples = np.empty((steps + 1, len(y)))
+        samples[0] = y
+        done, status = self.go(problem, p, span, steps, samples, tick)
+        times = span.start + np.arange(steps + 1) * ((span.end - span.start) / steps)
+        return times[: done + 1], samples[: done + 1], status
+
+    def many(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats]:
+        """Return the states at the end, one per column, and what is wrong with each: those keep the
+        last state before.
+        """
+        p = problem.workspace(len(y), self.stages, self.coefficients, keep=False)
+        self.go(problem, p, span, self.steps(span), np.ascontiguousarray(y)[None], None)
+        c = problem.count
+        return p.record.x[c : c + y.size].reshape(y.shape).copy(), p.record.wrong
+
+    def steps(self, span: Span) -> int:
+        """Return how many equal steps no longer than dt a stretch has."""
+        return max(1, math.ceil((span.end - span.start) / span.dt - 1e-9))
+
+    def start(self, problem: Problem, p: Packed, span: Span, steps: int, samples: Floats) -> int:
+        """Put the state at the beginning, samples[0], in place; return with which step to go on."""
+        p.record.x[problem.count :][: samples[0].size] = samples[0].ravel()
+        return 0
+
+    def go(
+        self,
+        problem: Problem,
+        p: Packed,
+        span: Span,
+        steps: int,
+        samples: Floats,
+        tick: Tick | None,
+    ) -> tuple[int, int]:
+        """Take all steps; return how many are done, and how the first lane ended."""
+        h, last, w = (span.end - span.start) / steps, span.last, p.record
+        march = native(self.march, lanes() if w.lanes > 1 else 1)
+        done = 0
+        try:
+            done = self.start(problem, p, span, steps, samples)
+            while done < steps and not w.wrong.all():
+                end = min(done + CHUNK, steps)
+                done = march(p, span.start, h, last, done, end, samples)
+                if tick is not None:
+                    tick(span.start + done * h)
+        except KeyboardInterrupt:
+            return done, INTERRUPTED
+        return done, int(w.wrong[0])
+
+
+def explicit(A: Sequence[Sequence[float]], b: Sequence[float]) -> EqualSteps:
+    """Return the Runge-Kutta method with a tableau: row s of A are the weights of stage s, b those of
+    the step.
+
+    >>> ralston = explicit([[], [2 / 3]], [1 / 4, 3 / 4])
+    """
+    stages = len(b)
+    nodes = [sum(row) for row in A]
+    weights = [[*row, *[0.0] * (stages - len(row))] for row in [*A, b]]
+
+    @routine
+    def step(p: Workspace, t0: float, h: float, last: float, i: int) -> None:
+        """Write y + h sum b_j k_j, the k_j = f(t + c_j h, y + h sum a_jl k_l)."""
+        t, c, x, weight, node = (
+            t0 + i * h,
+            p.lanes,
+            p.x,
+            p.method,
+            p.method[(stages + 1) * stages :],
+        )
+        for s in range(1, stages + 1):
+            for k in each(p.n * c):
+                total = 0.0
+                for j in range(s):
+                    total += weight[s * stages + j] * p.k[j * p.row + k]
+                x[c + k] = p.y[k] + h * total
+            if s < stages:
+                evaluate(p, min(t + node[s] * h, last), p.k[s * p.row :])
+
+    return EqualSteps(step, stages, coefficients=[*np.ravel(weights), *nodes])

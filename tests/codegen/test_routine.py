@@ -1,0 +1,219 @@
+"""Routines: the same in Python and in machine code, at every width; what the subset lacks is told."""
+
+import shutil
+import subprocess
+from math import isfinite, sqrt
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers, each, routine
+from draisine.codegen.targets import _llvm
+from draisine.codegen.targets._native_routine import write
+from draisine.codegen.targets.native import NativeRoutine, Packed
+from draisine.errors import RoutineError
+
+
+class Task(NamedTuple):
+    """A record with a field of every kind."""
+
+    n: int
+    scale: float
+    a: Floats
+    order: Integers
+
+
+@routine
+def ordered(task: Task, least: float) -> int:
+    """Sort, count what is above `least` until something is not."""
+    n, a, order = task.n, task.a, task.order
+    for i in range(n):
+        order[i] = i
+    for i in range(n):
+        for j in range(n - 1, i, -1):
+            if a[order[j]] < a[order[j - 1]]:
+                order[j], order[j - 1] = order[j - 1], order[j]
+    at = n
+    while at > 0 and not a[order[at - 1]] <= least:
+        at -= 1
+        if at == 2:
+            break
+    return n - at
+
+
+@routine
+def mixed(task: Task, out: Floats, terms: int) -> float:
+    """Use everything that there is."""
+    n, h = task.n, task.scale
+    rest = out[n:]
+    for k in each(n):
+        s = 0.0
+        for j in range(terms):
+            s += h * task.a[k] + j / 3
+        rest[k] = max(s, 1.0) if task.a[k] > -0.5 and not task.a[k] > 0.5 else -abs(s)
+        out[k] = sqrt(abs(task.a[k])) + min(s, float(n))
+    count = ordered(task, 0.1)
+    total = 0.0
+    for i in range(0, n, 2):
+        if i % 4 == 0 or i // 4 > 1:
+            continue
+        total += out[i] if isfinite(out[i]) else 0.0
+    return total * 2.0 ** (-count)
+
+
+@pytest.fixture
+def task():
+    a = np.random.default_rng(3).uniform(-1.0, 1.0, 13)
+    return Task(13, 0.25, a, np.zeros(13, dtype=np.int64))
+
+
+@pytest.mark.parametrize("width", [1, 2, 4, 8])
+def test_machine_code_gives_the_bits_of_python(task, width):
+    ours, theirs = np.zeros(26), np.zeros(26)
+    expected = mixed(task, theirs, 5)
+    order = task.order.copy()
+    task.order[:] = 0
+    found = NativeRoutine(mixed, width)(Packed(task), ours, 5)
+    assert found == expected
+    assert np.array_equal(ours, theirs)
+    assert np.array_equal(order, task.order)
+    assert np.array_equal(task.a[order], np.sort(task.a))
+
+
+def scaled(factor):
+    @routine
+    def scale(a: Floats, n: int) -> None:
+        for k in each(n):
+            a[k] = factor * a[k]
+
+    return scale
+
+
+def test_a_template_is_compiled_for_its_constants():
+    a = np.arange(5.0)
+    assert scaled(2.0).text != scaled(3.0).text
+    NativeRoutine(scaled(2.0))(a, 5)
+    NativeRoutine(scaled(3.0))(a, 5)
+    assert np.array_equal(a, 6.0 * np.arange(5.0))
+
+
+def test_the_key_holds_the_callees():
+    def caller(inner):
+        @routine
+        def outer(a: Floats) -> None:
+            inner(a, 1)
+
+        return outer
+
+    assert caller(scaled(2.0)).text != caller(scaled(3.0)).text
+    assert caller(scaled(2.0)).text == caller(scaled(2.0)).text
+
+
+def test_two_instances_of_a_template_live_in_one_module():
+    twice, thrice = scaled(2.0), scaled(3.0)
+
+    @routine
+    def both(a: Floats) -> None:
+        twice(a, 1)
+        thrice(a, 1)
+
+    a = np.ones(1)
+    NativeRoutine(both)(a)
+    assert a[0] == 6.0
+
+
+@routine
+def unknown_word(a: Floats) -> None:
+    b = a[0]
+    print(b)
+
+
+@routine
+def two_kinds(n: int) -> float:
+    x = 0
+    x = 0.5 * n
+    return x
+
+
+@routine
+def list_inside(n: int) -> int:
+    x = [n]
+    return x
+
+
+@routine
+def no_return(n: int) -> int:
+    if n > 0:
+        return 1
+
+
+@routine
+def lane_as_number(a: Floats, n: int) -> None:
+    for k in each(n):
+        a[k] = a[k] + k
+
+
+@routine
+def strided(a: Floats, n: int) -> None:
+    for k in each(n):
+        a[2 * k] = 1.0
+
+
+@routine
+def branch_in_lane(a: Floats, n: int) -> None:
+    for k in each(n):
+        if a[k] > 0.0:
+            a[k] = 0.0
+
+
+@routine
+def lane_outside(a: Floats, n: int) -> float:
+    for k in each(n):
+        s = a[k]
+    return s
+
+
+@routine
+def after_loop(a: Floats, n: int) -> int:
+    for i in range(n):
+        a[i] = 1.0
+    return i
+
+
+@routine
+def no_kind(n) -> int:
+    return n
+
+
+@pytest.mark.parametrize(
+    ("bad", "line", "why"),
+    [
+        (unknown_word, 3, "does not know the name 'print'"),
+        (two_kinds, 3, "takes 'x' for int before and now float"),
+        (list_inside, 2, r"does not know `\[n\]`"),
+        (no_return, 1, "must end every way with return"),
+        (lane_as_number, 3, "as an index only"),
+        (strided, 3, "k must stand alone or in a sum"),
+        (branch_in_lane, 3, "cannot branch lane by lane"),
+        (lane_outside, 4, "belongs to single lanes"),
+        (after_loop, 4, "reads 'i' after its loop"),
+        (no_kind, 0, "say what 'n' is"),
+    ],
+    ids=lambda x: getattr(x, "__name__", None),
+)
+def test_what_the_subset_lacks_is_told_with_file_and_line(bad, line, why):
+    """The line counts from the `def`."""
+    first = bad.function.__code__.co_firstlineno + 1
+    with pytest.raises(RoutineError, match=why) as error:
+        write(bad)
+    assert f"test_routine.py:{first + line - 1}: " in str(error.value)
+
+
+@pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm")
+def test_objects_need_pow_and_copies_of_memory_alone(tmp_path):
+    path = tmp_path / "mixed.o"
+    path.write_bytes(_llvm.assemble(write(mixed, 4)))
+    listed = subprocess.run(["nm", "-u", path], capture_output=True, text=True, check=True)
+    assert set(listed.stdout.split()) - {"U"} <= {"pow", "memcpy", "memset", "memmove"}
