@@ -54,13 +54,14 @@ def build_state(
     """Return the initial state that a scenario asks for; on a terrain where it is placed."""
     units = state_units(system.model)
     asked = {k: number(v, units[k]) for k, v in initial.items() if k not in WORDS}
-    found = state(system, mode=initial.get("mode"), **asked)
+    rest = initial.get("at_rest")
+    found = state(system, mode=initial.get("mode"), at_rest=rest, **asked)
     if terrain is None or "place" not in initial:
         return found
     return place_state(system.model, terrain, found, initial["place"])
 
 
-WORDS = ("mode", "place")
+WORDS = ("mode", "place", "at_rest")
 """What an initial state may say beside names and numbers."""
 
 

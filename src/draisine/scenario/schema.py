@@ -340,8 +340,8 @@ class MotionScenario(Common):
 
     initial: dict[str, Any] = Field(
         {},
-        description="Outputs, joints, speeds by name; `mode` while the machine is placed; on a "
-        "terrain `place`: wheel, centre, on.",
+        description="Outputs, joints, speeds by name; `mode` while the machine is placed; "
+        "`at_rest` for the least kinetic energy; on a terrain `place`: wheel, centre, on.",
     )
     terrain: GroundPart | None = Field(
         None, description="The ground on which wheels touch, leave and hit; without, contacts stay."

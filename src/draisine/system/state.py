@@ -7,6 +7,7 @@ as in the drawing and at rest (joints first, then place and heading, then lean, 
 from collections.abc import Mapping
 
 import numpy as np
+import scipy.linalg
 
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
@@ -28,18 +29,26 @@ def state(
     *,
     mode: Mapping[str, str] | None = None,
     t: float = 0.0,
+    at_rest: bool | None = None,
     **asked: float,
 ) -> State:
     """Return the state in which everything asked for is so: outputs, joints, speeds by name.
+
+    `at_rest` takes, of all speeds that keep the contacts and the rates that are asked for or
+    prescribed, those of least kinetic energy: the machine has no momentum along what the contacts
+    leave free, as if its joints had just begun to move, eq. [rest]. It is the default where no
+    contact guides a machine with prescribed joints and no speed is asked for.
 
     >>> from draisine.system.system import compile
     >>> bicycle = compile("whipple")
     >>> leaning = state(bicycle, lean=0.2, steer=0.1, forward_speed=5.0)
     """
-    return consistent_state(system.machine(mode), asked, t)
+    return consistent_state(system.machine(mode), asked, t, at_rest)
 
 
-def consistent_state(machine: ClosedForm, asked: Mapping[str, float], t: float = 0.0) -> State:
+def consistent_state(
+    machine: ClosedForm, asked: Mapping[str, float], t: float = 0.0, at_rest: bool | None = None
+) -> State:
     """Return the state in which everything asked for is so, by Newton's method for the pose, then
     linearly for the speeds.
 
@@ -59,12 +68,21 @@ def consistent_state(machine: ClosedForm, asked: Mapping[str, float], t: float =
     steps = max(1, int(np.ceil(max(turned, default=0.0) / 0.1)))
     for k in range(1, min(steps, 200) + 1):
         pose.approach(k / min(steps, 200))
-    s = pose.speeds(asked)
+    if at_rest is None:
+        at_rest = _swims(machine) and not any(name in pose.fast for name in asked)
+    s = pose.speeds(asked, at_rest)
     q, p = machine.user_pose(pose.q, pose.p)
     flat = _flat_wheel(machine, q, pose.r)
     if flat is not None:
         raise ConfigurationError(f"the wheel {flat!r} would lie flat. Ask for less lean.")
     return State(q if q[0] >= 0 else -q, p, pose.r, _user_speeds(machine, s))
+
+
+def _swims(machine: ClosedForm) -> bool:
+    """Return whether prescribed joints alone move a machine that no contact guides."""
+    model = machine.system.model
+    rows = len(constraints.labels(model, machine.mode))
+    return 0 < rows == len(constraints.prescribed_joints(model))
 
 
 def _flat_wheel(machine: ClosedForm, q: Floats, r: Floats) -> str | None:
@@ -193,43 +211,68 @@ class Configuration:
         """Return all that is known of the configuration at rest, by name."""
         return dict(zip(self.names, map(float, self.look()["values"]), strict=True))
 
-    def speeds(self, asked: Mapping[str, float]) -> Floats:
+    def speeds(self, asked: Mapping[str, float], at_rest: bool = False) -> Floats:
         """Return the inner speeds (V at the base's origin, free ones only) in which all that is
-        asked of speeds is so.
+        asked of speeds is so; of the rest as many as possible are zero, or the kinetic energy is
+        least.
         """
-        machine = self.machine
-        model, columns = machine.system.model, machine.columns
-        found = machine.rows(t=[self.t], q=self.q, p=self.p, r=self.r)
-        C = found["C"].reshape(-1, 6 + len(model.joints))
-        shifted = C.copy()
-        ref = found["ref"]
-        for row in shifted:
-            row[3:6] += np.cross(ref, row[:3])
-        out = self.look()
-        rows = out["by_speed"].reshape(len(columns), -1).T
-        names = self.names
-        hard = [(-b, row[columns]) for b, row in zip(found["b"], shifted, strict=True)]
+        out, names, columns = self.look(), self.names, self.columns
+        rows = out["by_speed"].reshape(columns, -1).T
+        hard = self._demanded()
         for name, value in asked.items():
             if name in self.fast:
                 k = names.index(name)
                 hard.append((float(out["values"][k]) - value, rows[k]))
-        settled = [f"{name}_rate" for name in self.joints]
-        tree = assemble(model)
-        spinning = {model.joints[rotor.joint].name for link in tree.links for rotor in link.rotors}
-        firm = [n for n, j in zip(settled, self.joints, strict=True) if j not in spinning]
-        loose = [n for n, j in zip(settled, self.joints, strict=True) if j in spinning]
-        order = [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in names]
-        soft = [(0.0, rows[names.index(n)]) for n in order if n not in asked]
-        A, residual = _independent(hard, soft, len(columns))
-        s = -_solved(A, residual) if len(A) else np.zeros(len(columns))
+        soft = [(0.0, rows[names.index(n)]) for n in self._settled() if n not in asked]
+        A, residual = _independent(hard, [] if at_rest else soft, columns)
+        s = -_solved(A, residual) if len(A) else np.zeros(columns)
         wrong = np.abs(A[: len(hard)] @ s + residual[: len(hard)]).max(initial=0.0)
         if wrong > 1e-9 * max(1.0, float(np.abs(residual).max(initial=0.0))):
             wanted = ", ".join(f"{n} = {asked[n]:.6g}" for n in asked if n in self.fast)
             raise ConfigurationError(
-                f"no speeds have {wanted or 'the prescribed rates'} with the contacts {dict(machine.mode)}; "
-                "they contradict each other."
+                f"no speeds have {wanted or 'the prescribed rates'} with the contacts "
+                f"{dict(self.machine.mode)}; they contradict each other.{self._advice()}"
             )
-        return s
+        return self._calmed(A, s) if at_rest else s
+
+    def _demanded(self) -> list[tuple[float, Floats]]:
+        """Return the rows `C s = b` of contacts and prescribed joints, as (-b, row)."""
+        machine = self.machine
+        found = machine.rows(t=[self.t], q=self.q, p=self.p, r=self.r)
+        C = found["C"].reshape(-1, 6 + len(machine.system.model.joints)).copy()
+        C[:, 3:6] += np.cross(found["ref"], C[:, :3])
+        return [(-b, row) for b, row in zip(found["b"], C[:, machine.columns], strict=True)]
+
+    def _settled(self) -> list[str]:
+        """Return the speeds that stay zero if they can, in order."""
+        model = self.machine.system.model
+        links = assemble(model).links
+        spinning = {model.joints[rotor.joint].name for link in links for rotor in link.rotors}
+        firm = [f"{name}_rate" for name in self.joints if name not in spinning]
+        loose = [f"{name}_rate" for name in self.joints if name in spinning]
+        return [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in self.names]
+
+    def _calmed(self, A: Floats, s: Floats) -> Floats:
+        """Return the speeds of least kinetic energy that differ from s by what the rows A leave
+        free, eq. [rest].
+        """
+        machine, n = self.machine, len(s)
+        q, p = machine.user_pose(self.q, self.p)
+        M = machine.free(t=[self.t], q=q, p=p, r=self.r)["M"].reshape(n, n)
+        T = np.column_stack([_user_speeds(machine, e) for e in np.eye(n)])
+        M = T.T @ M @ T
+        Z = scipy.linalg.null_space(A, rcond=1e-9) if len(A) else np.eye(n)
+        return s - Z @ np.linalg.lstsq(Z.T @ M @ Z, Z.T @ M @ s, rcond=1e-13)[0]
+
+    def _advice(self) -> str:
+        """Return what may be missing where the drawing is a singular shape."""
+        lost = self.machine.system.survey(self.machine.mode).singular
+        if not lost:
+            return ""
+        return (
+            f" The rows {', '.join(lost)} agree in the drawing alone, not beside it: where wheels steer "
+            "by several joints, a coupling of these is missing."
+        )
 
     def _grips(self) -> list[int]:
         model = self.machine.system.model

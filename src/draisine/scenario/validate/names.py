@@ -153,6 +153,9 @@ class _Names:
                 self._statuses(model, value, path)
             elif name == "place":
                 continue  # see footing
+            elif name == "at_rest":
+                if not isinstance(value, bool):
+                    self._add(path, "must be true or false.", value)
             elif name not in units:
                 text = f"nothing of {self._table('vehicle')['name']} is called so. "
                 self._add(path, text + did_you_mean(name, units), value)

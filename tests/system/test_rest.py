@@ -1,0 +1,50 @@
+"""Starts from rest: no momentum along what the contacts leave free."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+
+
+def momenta(system, start):
+    machine = system.machine()
+    seen = machine.look(machine.enter(start))
+    return np.concatenate([seen["momentum"], seen["angular_momentum"]])
+
+
+@pytest.mark.parametrize("name", ["swimmer", "falling_cat"])
+def test_prescribed_joints_alone_give_no_momentum(name):
+    system = draisine.compile(name, drive="sine")
+    start = draisine.state(system)
+    assert np.abs(start.v[:3]).max() > 0.01
+    assert_allclose(momenta(system, start), 0.0, atol=1e-14)
+    assert np.abs(momenta(system, draisine.state(system, at_rest=False))).max() > 0.1
+    assert np.abs(momenta(system, draisine.state(system, Wz=1.0))).max() > 0.001
+
+
+def test_a_scallop_stays_where_it_is():
+    """Purcell: a motion that is its own reverse leads nowhere, in an ideal fluid too."""
+    system = draisine.compile("swimmer", drive="sine", lag=0.0)
+    run = draisine.simulate(system, draisine.state(system), 2.0).to_xarray()
+    assert np.abs(run.position.values).max() > 0.01
+    assert_allclose(run.position.values[-1], 0.0, atol=1e-9)
+
+
+def test_rest_on_blades_is_least_energy_on_the_rows():
+    """Of all motions of a roller racer whose arm swings, the one at rest has the least energy."""
+    system = draisine.compile("roller_racer", drive="sine", phase=0.7)
+    rest = draisine.state(system, at_rest=True)
+    seen = system.machine().free(q=rest.q, p=rest.p, r=rest.r, v=rest.v)
+    n = len(rest.v)
+    M, C = seen["M"].reshape(n, n), seen["C"].reshape(-1, n)
+    moved = draisine.state(system, Vx=rest.v[0] + 1.0).v - rest.v
+    assert_allclose(moved @ M @ rest.v, 0.0, atol=1e-13)
+    assert_allclose((C @ rest.v)[-1], seen["b"][-1], rtol=1e-14)
+
+
+def test_free_joints_keep_the_rates_that_are_asked_for():
+    system = draisine.compile("falling_cat")
+    start = draisine.state(system, sway=0.3, bend_rate=2.0, sway_rate=-1.0, at_rest=True)
+    assert_allclose(start.v[6:], [2.0, -1.0], rtol=1e-14)
+    assert_allclose(momenta(system, start), 0.0, atol=1e-14)
