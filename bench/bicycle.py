@@ -29,11 +29,11 @@ from draisine.codegen.targets import c as c_target
 from draisine.codegen.targets import javascript, python
 from draisine.codegen.targets.native import NativeRoutine
 from draisine.mechanics.applied import generalised
+from draisine.mechanics.base import base_rotation
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.tree import assemble
 from draisine.simulation.integrators import abm4
 from draisine.simulation.many import simulate_many
-from draisine.system.derivation import base_rotation
 
 
 def best(function, repeat=5, number=1):

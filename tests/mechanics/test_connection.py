@@ -13,6 +13,7 @@ from draisine.algebra import trace
 from draisine.algebra.lie import hat, rot_x, rot_z
 from draisine.algebra.scalar import array, casadi_symbols, cos, sin
 from draisine.errors import ConfigurationError, ModelError, SingularityError
+from draisine.mechanics.base import free_columns
 from draisine.mechanics.connection import (
     Kinematics,
     Locomotion,
@@ -28,7 +29,6 @@ from draisine.mechanics.connection import (
 )
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
-from draisine.mechanics.formulations.projected import free_columns
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import as_floats, assemble
 from draisine.model import Blade, Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
@@ -60,7 +60,7 @@ def forward(
     """Return vdot and the multipliers that torques give, by the saddle-point system; a row that
     repeats others can be left out.
     """
-    tree, columns = at.tree, free_columns(at.tree)
+    tree, columns = at.tree, free_columns(at.tree.model)
     inputs = np.zeros(len(tree.model.inputs))
     inputs[[k - 6 for k in at.inner]] = tau
     found = multiplier.free(tree, at.world.R, np.zeros(3), at.geo.r, v, inputs)
@@ -322,7 +322,7 @@ def test_snake_of_five_links_may_press_against_its_wheels() -> None:
     # compatible accelerations: any solution of the rows
     rows = multiplier.free(at.tree, np.eye(3), np.zeros(3), at.geo.r, v, np.zeros(4))
     across = multiplier.active_rows(at.tree.model, mode_of(at.tree.model))
-    columns = free_columns(at.tree)
+    columns = free_columns(at.tree.model)
     vdot = np.linalg.lstsq(rows.C[across][:, columns], rows.c[across], rcond=None)[0]
     out = torques(found, np.zeros(0), rdot, vdot[3:])
     assert_allclose(out.motion.vdot[columns], vdot, atol=1e-12)

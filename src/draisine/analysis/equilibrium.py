@@ -25,11 +25,11 @@ from draisine.analysis.variation import (
 )
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.system.closed_form import ClosedForm, State
-from draisine.system.derivation import Law
 from draisine.system.layout import Layout
 from draisine.system.mode_programs import observation_names
 from draisine.system.state import consistent_state
 from draisine.system.system import System
+from draisine.system.tracing import Law
 
 
 @dataclass(frozen=True, eq=False)

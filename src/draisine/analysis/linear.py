@@ -32,8 +32,8 @@ from draisine.analysis.variation import (
 from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
 from draisine.mechanics.constraints import Mode
 from draisine.system.closed_form import ClosedForm, State
-from draisine.system.derivation import Law
 from draisine.system.system import System
+from draisine.system.tracing import Law
 
 SHRUNK = 0.02
 """Where a pivot has shrunk to this part of what it was when chosen, others are chosen."""

@@ -9,6 +9,7 @@ import numpy as np
 from draisine.experiment.kinds import cycle
 from draisine.experiment.kinds.sweep import NOT_RUN
 from draisine.experiment.run import Result
+from draisine.mechanics.base import base_angles
 from draisine.model import Wheel
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
@@ -113,9 +114,7 @@ def table(result: Result) -> list[tuple[str, str, list[float]]]:
     model, bodies = result.system.model, result.bodies
     carried = {c.body for c in model.contacts if isinstance(c, Wheel)}
     joints = [j.name for j in model.joints if j.child not in carried]
-    angles = {"SE(3)": ["lean", "yaw", "pitch"], "SO(3)": ["lean", "yaw", "pitch"]}.get(
-        model.base, ["yaw"] if model.base == "SE(2)" else []
-    )
+    angles = base_angles(model)
     own = [o.name for o in model.outputs]
     names = [*angles, *joints, *own, *(f"{n}_rate" for n in (*angles[:1], *joints))]
     rows = []

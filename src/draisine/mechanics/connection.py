@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.errors import ConfigurationError, ModelError, SingularityError, did_you_mean
 from draisine.mechanics import constraints
+from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import Active, Ground, Mode
 from draisine.mechanics.formulations.multiplier import idle, weightless
-from draisine.mechanics.formulations.projected import free_columns
 from draisine.mechanics.kernel import Elimination, eliminate, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry, geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
@@ -82,7 +82,7 @@ def locomotion(
             raise ModelError(f"driven: no joint {name!r}. {did_you_mean(name, joints)}")
     chosen += [j.name for j in model.joints if j.motion is not None and j.name not in chosen]
     inner = [6 + joints.index(name) for name in chosen]
-    outer = [k for k in free_columns(tree) if k not in inner]
+    outer = [k for k in free_columns(tree.model) if k not in inner]
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
     found = [constraints.contact_point(tree, geo, world, c) for c in model.contacts]

@@ -14,6 +14,7 @@ import numpy as np
 from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Array, Scalar, array, norm
 from draisine.errors import ModelError, did_you_mean
+from draisine.mechanics.base import is_planar
 from draisine.mechanics.contact.plane import PlaneContact, touch, touch_rate
 from draisine.mechanics.kinematics import (
     Geometry,
@@ -126,7 +127,7 @@ def _holds_all(model: Model, contact: Contact, names: Sequence[str]) -> bool:
     """Return whether a contact leaves its point no direction in which the base's group could move
     it.
     """
-    in_plane = model.base == "SE(2)" and isinstance(contact, Pin) and {*names} == {"x", "y"}
+    in_plane = is_planar(model) and isinstance(contact, Pin) and {*names} == {"x", "y"}
     return len(names) == 3 or in_plane
 
 

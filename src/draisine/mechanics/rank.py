@@ -19,6 +19,7 @@ from draisine.algebra.lie import cross, quaternion, quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import DraisineError, RedundancyError
 from draisine.mechanics import constraints
+from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.tree import Tree, as_floats, assemble
@@ -83,7 +84,7 @@ class Place:
     @cached_property
     def C(self) -> Floats:
         """The rows in the directions of their labels, over the free columns, of unit length."""
-        found, columns = self.found, projected.free_columns(self.tree)
+        found, columns = self.found, free_columns(self.tree.model)
         with np.errstate(divide="ignore", invalid="ignore"):
             C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)
         C = np.asarray(C[:, columns], float)
@@ -96,7 +97,7 @@ class Place:
         found = self.found
         named = [replace(a, holds_all=False) for a in found.active]
         full = constraints.matrix(self.tree, found.geo, found.world, named)
-        sizes = np.linalg.norm(full[:, projected.free_columns(self.tree)].astype(float), axis=1)
+        sizes = np.linalg.norm(full[:, free_columns(self.tree.model)].astype(float), axis=1)
         b = constraints.velocity_targets(self.tree, found.geo, found.world, named, self.p, self.t)
         return np.array(b, float) / np.where(sizes > 1e-12, sizes, 1.0)
 
@@ -108,7 +109,7 @@ class Place:
         """Return the nearest configuration with closed contacts, prescribed joints where they
         should be, and what is left of the conditions.
         """
-        at, wrong, columns = self, np.inf, projected.free_columns(self.tree)
+        at, wrong, columns = self, np.inf, free_columns(self.tree.model)
         for _ in range(40):
             values, rows, _ = projected.conditions(at.found, at.r, at.t, anchors)
             before, wrong = wrong, float(np.abs(np.array(values, float)).max(initial=0.0))
@@ -122,7 +123,7 @@ class Place:
 
     def moved(self, step: Floats, t: float | None = None) -> "Place":
         """Return the configuration displaced by speeds (V at the reference point, W, rdot)."""
-        whole = np.asarray(projected.spread(self.tree, step), float)
+        whole = np.asarray(spread(self.tree.model, step), float)
         V = whole[:3] - cross(whole[3:6], np.asarray(self.found.ref, float))
         q = self.q + quaternion_rate(self.q, whole[3:6])
         p = self.p + rotation(self.q) @ V
@@ -142,7 +143,7 @@ class Place:
 
 def drawn(model: Model, mode: Mode) -> Place:
     """Return the drawing of a model of numbers, with prescribed joints where they start."""
-    tree = assemble(model, aligned=model.base == "SE(3)", evaluate=as_floats)
+    tree = assemble(model, aligned=is_free(model), evaluate=as_floats)
     base = tree.links[0]
     r = [0.0 if joint.motion is None else joint.motion(0.0)[0] for joint in model.joints]
     return Place(tree, mode, quaternion(base.R), np.asarray(base.o, float), np.array(r, float))
@@ -213,7 +214,7 @@ def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
 def _neighbours(here: Place, anchors: Floats) -> list[Place]:
     """Return configurations beside one, on the manifold, at other times."""
     rng = np.random.default_rng(2)
-    columns = len(projected.free_columns(here.tree))
+    columns = len(free_columns(here.tree.model))
     out = []
     for t in (0.0731, 0.2173, 0.4419):
         moved = here.moved(0.1 * rng.uniform(-1, 1, columns), here.t + t)
@@ -250,7 +251,7 @@ def _dependent(C: Floats, b: Floats | None = None) -> tuple[int, ...]:
 def _check_heights(at: Place, anchors: Floats, labels: Sequence[str], wrong: float) -> None:
     """Raise where conditions on the configuration contradict each other."""
     values, rows, where = projected.conditions(at.found, at.r, at.t, anchors)
-    J = np.array(rows, float)[:, projected.free_columns(at.tree)]
+    J = np.array(rows, float)[:, free_columns(at.tree.model)]
     if np.linalg.matrix_rank(J, tol=1e-6) == len(J):
         return
     names = [labels[where[k]] for k in _dependent(J, np.array(values, float))]
@@ -316,7 +317,7 @@ def _independent_at(
     """
     try:
         start = drawn(draw(parameters), like.mode)
-        beside = start.moved(np.zeros(len(projected.free_columns(start.tree))), like.t)
+        beside = start.moved(np.zeros(len(free_columns(start.tree.model))), like.t)
         beside = replace(beside, r=like.r)
         at, wrong = beside.closed(start.anchors())
     except (DraisineError, ZeroDivisionError, FloatingPointError):

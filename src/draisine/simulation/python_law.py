@@ -8,11 +8,11 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import prototype
 from draisine.errors import ModelError
+from draisine.mechanics.base import base_rotation, is_free
 from draisine.mechanics.formulations import projected
-from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.system.closed_form import ClosedForm
-from draisine.system.derivation import base_rotation
+from draisine.system.tracing import read
 
 
 class PythonRate:
@@ -44,7 +44,8 @@ class PythonRate:
             out[rate.outputs.rate][machine.layout.z] = zdot
 
         self._callback = prototype()(call)
-        self._tree = assemble(machine.system.model, aligned=machine.system.model.base == "SE(3)")
+        model = machine.system.model
+        self._tree = assemble(model, aligned=is_free(model))
         return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
 
     def inputs(self, machine: ClosedForm, t: float, y: Floats) -> Floats:
@@ -62,10 +63,7 @@ class PythonRate:
         R = base_rotation(model, at["q"])
         found = projected.rows(tree, machine.mode, R, at["r"], at["p"], choice.spare)
         moving = projected.motion(found, at["u"], t, choice.independent, choice.pivots)
-        readings = Readings(
-            tree, found.geo, found.world, at["p"], moving.vel, moving.speeds, found.ref, t
-        )
-        given, rates = self.law(readings, at["z"])
+        given, rates = self.law(read(moving, t), at["z"])
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
         return machine.system.inputs(given), np.asarray(rates, dtype=float)

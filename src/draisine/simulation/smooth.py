@@ -25,8 +25,8 @@ from draisine.simulation.integrators import (
 from draisine.simulation.python_law import PythonRate
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import PIVOT_FIRM, ClosedForm, State
-from draisine.system.derivation import Law, UntraceableLawError
 from draisine.system.system import System
+from draisine.system.tracing import Law, UntraceableLawError
 
 REASONS = {
     NOT_FINITE: "a value is no longer a number",

@@ -1,6 +1,7 @@
 """From a drawing to machine code; the one place that derives, keeps and compiles.
 
-`system`: a vehicle with its parameters. `mode`: names of contact modes. `derivation`: one mode
+`system`: a vehicle with its parameters. `mode`: names of contact modes. `layout`: where named
+numbers stand in rows. `tracing`: a vehicle drawn with symbols, and its law. `derivation`: one mode
 traced. `mode_programs`: its programs. `contact_programs`: programs for every mode on every terrain.
 `compiled`: a program as machine code, bound to parameters. `closed_form`: one mode compiled.
 `generic`: all modes on any terrain, compiled. `state`: initial states by what is asked of them.

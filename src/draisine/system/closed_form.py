@@ -10,6 +10,7 @@ from draisine.algebra.lie import quaternion, quaternion_product, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
 from draisine.mechanics import constraints
+from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.tree import assemble
@@ -159,8 +160,7 @@ class ClosedForm:
     @property
     def columns(self) -> list[int]:
         """Which of (V, W, rdot) the base's group leaves free."""
-        model = self.system.model
-        return [*model.twist, *range(6, 6 + len(model.joints))]
+        return free_columns(self.system.model)
 
     def inner_pose(self, q: Floats, p: Floats) -> tuple[Floats, Floats]:
         """Return the pose of the inner base frame for the user's pose; further axes of q, p come

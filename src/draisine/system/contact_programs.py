@@ -8,28 +8,21 @@ from typing import Any
 
 import numpy as np
 
-from draisine.algebra.lie import quaternion_rate
 from draisine.algebra.scalar import Array, Scalar, array, is_zero
-from draisine.algebra.trace import Expr, Graph, evaluate, tangent
-from draisine.codegen.program import Program, trace_program
+from draisine.algebra.trace import evaluate, tangent
+from draisine.codegen.program import Program
 from draisine.errors import ModelError
 from draisine.mechanics import constraints, energy
 from draisine.mechanics.applied import generalised
+from draisine.mechanics.base import base_rates, base_rotation, free_columns, spread
 from draisine.mechanics.contact.features import meet, place
-from draisine.mechanics.formulations.projected import free_columns, spread
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
-from draisine.model import Model, Wheel
-from draisine.system.derivation import (
-    Commanded,
-    Law,
-    UntraceableLawError,
-    base_rotation,
-    command,
-)
+from draisine.model import Wheel
 from draisine.system.layout import Layout, state_sizes
+from draisine.system.tracing import Commanded, Tracing, UntraceableLawError, rates_by_symbol
 
 ObstacleMotion = Callable[[Scalar], tuple[Array, Array]]
 """The prescribed motion of an obstacle: from time to its rotation and position, over any scalar."""
@@ -57,40 +50,24 @@ def kinds(wheel: Wheel) -> tuple[str, ...]:
 class TerrainDerivation:
     """The free machine and its wheels on features, traced step by step; y = (q, p, r, v, z)."""
 
-    def __init__(
-        self,
-        graph: Graph,
-        model: Model,
-        parameters: dict[str, Expr],
-        nominal: dict[str, float],
-        law: Law | None,
-        states: int,
-        motions: Sequence[ObstacleMotion] = (),
-    ) -> None:
+    def __init__(self, tracing: Tracing, motions: Sequence[ObstacleMotion] = ()) -> None:
+        self.tracing, self.motions, model = tracing, tuple(motions), tracing.model
         for contact in model.contacts:
             if not isinstance(contact, Wheel):
                 raise ModelError(
                     f"contact {contact.name!r}: only wheels meet a terrain; "
                     "blades and pins live on the ground plane."
                 )
-        self.model, self.parameters, self.law = model, parameters, law
-        self.motions = tuple(motions)
-        self.point = dict(nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
-        self.tree = assemble(
-            model, aligned=False, evaluate=lambda values: evaluate(values, self.point)
-        )
-        columns = free_columns(self.tree)
-        sizes = {"t": 1, **state_sizes(model, v=len(columns), z=states)}
-        sizes |= {"w": len(model.inputs), "f": FEATURE, "a": len(columns)}
-        self.symbols = {
-            name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
-            for name, size in sizes.items()
-        }
-        s = self.symbols
-        self.columns = columns
+        self.model = model
+        point = dict(tracing.nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
+        self.tree = assemble(model, aligned=False, evaluate=lambda values: evaluate(values, point))
+        self.columns = free_columns(model)
+        sizes = {"t": 1, **state_sizes(model, v=len(self.columns), z=tracing.states)}
+        sizes |= {"w": len(model.inputs), "f": FEATURE, "a": len(self.columns)}
+        self.symbols = s = tracing.symbols(sizes)
         self.R = base_rotation(model, s["q"])
         self.geo = geometry(self.tree, s["r"])
-        self.speeds = spread(self.tree, s["v"])
+        self.speeds = spread(model, s["v"])
         self.vel = velocities(
             self.tree, self.geo, self.speeds[:3], self.speeds[3:6], self.speeds[6:], np.zeros(3)
         )
@@ -112,33 +89,25 @@ class TerrainDerivation:
         return out
 
     def _program(self, name: str, outputs: dict[str, Any], more: tuple[str, ...] = ()) -> Program:
-        inputs: dict[str, Any] = {"parameters": list(self.parameters.values())}
         names = ("t", "q", "p", "r", "v", "z", "w", *more)
-        inputs |= {key: self.symbols[key] for key in names}
-        flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
-        return trace_program(name, inputs, flat)
+        return self.tracing.program(name, {key: self.symbols[key] for key in names}, outputs)
 
+    @cached_property
     def _flow(self) -> tuple[Array, Array, Array]:
-        """Return the rates of q, p and r, eq. [reconstruction]."""
-        q, W = self.symbols["q"], self.speeds[3:6]
-        qdot = quaternion_rate(q, W)
-        if self.model.base == "SE(2)":
-            half = W[2] / 2
-            qdot = array([-(q[3] * half), 0.0, 0.0, q[0] * half])
-        elif self.model.base in ("translations", "fixed"):
-            qdot = array([0.0] * 4)
-        return qdot, self.R @ self.speeds[:3], self.speeds[6:]
+        """The rates of q, p and r."""
+        return base_rates(self.model, self.R, self.symbols["q"], self.speeds, np.zeros(3))
 
+    @cached_property
     def _along(self) -> dict[str, Any]:
-        """Return the rates of the configuration's symbols, for derivatives along the motion."""
-        rates = zip("qpr", self._flow(), strict=True)
-        return {f"{name}[{k}]": x for name, xs in rates for k, x in enumerate(xs)}
+        """The rates of the configuration's symbols, for derivatives along the motion."""
+        qdot, pdot, rdot = self._flow
+        return rates_by_symbol(q=qdot, p=pdot, r=rdot)
 
     @cached_property
     def driven(self) -> Commanded:
         """What the given inputs and the law do; on a terrain a guide is always active."""
         try:
-            found = command(self.law, self._readings(), self.symbols["z"], self.symbols["w"])
+            found = self.tracing.command(self._readings, self.symbols["z"], self.symbols["w"])
         except UntraceableLawError as error:
             raise UntraceableLawError(
                 f"on a terrain control laws must be traceable, and this one is not: {error}. Write it "
@@ -152,7 +121,9 @@ class TerrainDerivation:
                 )
         return found
 
+    @cached_property
     def _readings(self) -> Readings:
+        """What laws and outputs read."""
         return Readings(
             self.tree,
             self.geo,
@@ -178,7 +149,7 @@ class TerrainDerivation:
         held = {k: r(t)[2] for k, joint in enumerate(self.model.joints) if (r := joint.motion)}
         held |= {k: guide.acceleration for k, guide in self.driven.guides.items()}
         outputs: dict[str, Any] = {
-            "flow": np.concatenate(self._flow()),
+            "flow": np.concatenate(self._flow),
             "M": M[np.ix_(self.columns, self.columns)],
             "F": F[self.columns],
             "zdot": self.driven.rates,
@@ -191,15 +162,9 @@ class TerrainDerivation:
         """Return what a user may ask of a state with the accelerations a."""
         s = self.symbols
         linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
-        readings = self._readings()
-        outputs = [
-            readings.yaw,
-            readings.lean,
-            readings.pitch,
-            *(o.value(readings) for o in self.model.outputs),
-        ]
-        seed = self._along() | {f"v[{k}]": x for k, x in enumerate(s["a"])} | {"t[0]": 1.0}
-        seed |= {f"z[{k}]": x for k, x in enumerate(self.driven.rates)}
+        readings = self._readings
+        outputs = [readings.yaw, readings.lean, readings.pitch, *(o.value(readings) for o in self.model.outputs)]
+        seed = self._along | rates_by_symbol(v=s["a"], t=[1.0], z=self.driven.rates)
         gravity = self.model.gravity
         seen = {
             "position": s["p"],
@@ -242,7 +207,7 @@ class TerrainDerivation:
         ground = pdot + Rdot @ at
         b = array([axis @ ground for axis in met.axes])
         relative = met.C @ self.speeds - b
-        along = self._along() | ({} if motion is None else {"t[0]": 1.0})
+        along = self._along | ({} if motion is None else {"t[0]": 1.0})
         outputs = {
             "c": [-x for x in tangent(list(relative), along, met.meeting.held)],
             "gap": [met.meeting.gap],

@@ -1,30 +1,26 @@
 """One mode of a model, traced: geometry, constraints, motion and reduced dynamics."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from draisine.algebra.lie import cross, quaternion, quaternion_rate, rotation
-from draisine.algebra.scalar import Array, Scalar, array
-from draisine.algebra.trace import Expr, Graph, evaluate
-from draisine.errors import DraisineError, ModelError, did_you_mean
+from draisine.algebra.lie import quaternion
+from draisine.algebra.scalar import Array, Scalar
+from draisine.algebra.trace import Expr, evaluate
 from draisine.mechanics import constraints
 from draisine.mechanics.applied import generalised
+from draisine.mechanics.base import base_rates, base_rotation, free_columns, is_free
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Pivot, eliminate
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
-from draisine.model import Guide, Model, Pin
+from draisine.model import Pin
 from draisine.system.layout import state_sizes
-
-Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
-"""A control law: from what it sees and its own states z to inputs by name (torques, forces, or the
-accelerations of guided joints) and the rates of z.
-"""
+from draisine.system.tracing import Commanded, Tracing, rates_by_symbol, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,89 +36,27 @@ class Pivoting:
     spare: list[str]
 
 
-class UntraceableLawError(DraisineError, TypeError):
-    """A control law that does something only numbers can do."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Commanded:
-    """What drives a machine at one state: all inputs, the joints that a law guides, and the rates of
-    the law's states.
-    """
-
-    inputs: Array
-    guides: dict[int, Guide]
-    rates: Array
-
-
-def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Commanded:
-    """Return what a law with the states z adds to the given inputs."""
-    if law is None:
-        return Commanded(given, {}, array([0.0] * len(z)))
-    model = readings.tree.model
-    names, joints = list(model.inputs), len(model.joints)
-    try:
-        wanted, rates = law(readings, z)
-    except (TypeError, AttributeError, ValueError) as error:
-        raise UntraceableLawError(str(error)) from error
-    extra: list[Scalar] = [0.0] * len(names)
-    guides: dict[int, Guide] = {}
-    for name, value in wanted.items():
-        if name not in names:
-            raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
-        k = names.index(name)
-        if isinstance(value, Guide):
-            if k >= joints:
-                raise ModelError(f"law: {name!r} is a force; only joints can be guided.")
-            guides[k], value = value, value.torque
-        extra[k] = value
-    if len(list(rates)) != len(z):
-        raise ModelError(
-            f"law: it returns {len(list(rates))} rates for {len(z)} states; say "
-            "how many it has by an attribute `states`."
-        )
-    return Commanded(given + array(extra), guides, array(list(rates)))
-
-
-def base_rotation(model: Model, q: Array) -> Array:
-    """Return the base's rotation, with the zeros that its group implies."""
-    if model.base == "SE(2)":
-        c, s = 1.0 - 2 * q[3] * q[3], 2 * q[0] * q[3]
-        return array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
-    if model.base in ("translations", "fixed"):
-        return np.eye(3)
-    return rotation(q)
-
-
 class Derivation:
     """One mode of one model, traced as far as its programs need."""
 
     def __init__(
         self,
-        graph: Graph,
-        model: Model,
-        parameters: dict[str, Expr],
-        nominal: dict[str, float],
+        tracing: Tracing,
         mode: Mode,
-        law: Law | None = None,
-        states: int = 0,
-        configuration: dict[str, float] | None = None,
+        configuration: Mapping[str, float] | None = None,
         correction: float | None = None,
         spare: Sequence[str] = (),
     ) -> None:
-        self.graph, self.model, self.mode = graph, model, mode
-        self.parameters, self.law, self.correction = parameters, law, correction
-        self.spare = spare
+        self.tracing, self.model, self.mode = tracing, tracing.model, mode
+        self.correction, self.spare = correction, spare
+        model = self.model
         pins = sum(isinstance(c, Pin) for c in model.contacts)
-        sizes = {"t": 1, **state_sizes(model, u=0, z=states)}
+        sizes = {"t": 1, **state_sizes(model, u=0, z=tracing.states)}
         sizes |= {"w": len(model.inputs), "anchors": 3 * pins}
-        self.symbols = {
-            name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
-            for name, size in sizes.items()
-        }
-        self.point = dict(nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
+        self.symbols = tracing.symbols(sizes)
+        self.point = dict(tracing.nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
         self.point |= {f"{name}[{k}]": 0.0 for name in ("t", "p", "r") for k in range(sizes[name])}
-        self.tree = assemble(model, aligned=model.base == "SE(3)", evaluate=self.evaluate)
+        self.tree = assemble(model, aligned=is_free(model), evaluate=self.evaluate)
         drawn = quaternion(self.evaluate(list(self.tree.links[0].R.ravel())).reshape(3, 3))
         self.point |= {f"q[{k}]": float(x) for k, x in enumerate(drawn)}  # the drawing's pose
         self.point |= configuration or {}
@@ -148,7 +82,7 @@ class Derivation:
     @cached_property
     def choice(self) -> Pivoting:
         """Independent speeds and pivots, chosen by rank at the nominal configuration."""
-        columns = projected.free_columns(self.tree)
+        columns = free_columns(self.model)
         found = self.found
         C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)
         values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
@@ -171,14 +105,13 @@ class Derivation:
     @cached_property
     def inputs(self) -> dict[str, Any]:
         """The input arrays of every program of this mode, in order: u is as long as chosen."""
-        u = [self.graph.symbol(f"u[{k}]") for k in range(len(self.choice.independent))]
-        self.symbols["u"] = array(u)
-        return {"parameters": list(self.parameters.values())} | self.symbols
+        self.symbols |= self.tracing.symbols({"u": len(self.choice.independent)})
+        return self.symbols
 
     @cached_property
     def driven(self) -> Commanded:
         """What the given inputs and the law do at this state."""
-        return command(self.law, self.readings(), self.symbols["z"], self.symbols["w"])
+        return self.tracing.command(self.readings, self.symbols["z"], self.symbols["w"])
 
     @cached_property
     def reduced(self) -> projected.Reduced:
@@ -196,30 +129,14 @@ class Derivation:
         turning = [k for k in range(n) if columns[k] >= 3]
         return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
 
+    @cached_property
     def readings(self) -> Readings:
-        """Return what laws and outputs can read."""
-        found, moving = self.found, self.moving
-        return Readings(
-            self.tree,
-            found.geo,
-            found.world,
-            self.symbols["p"],
-            moving.vel,
-            moving.speeds,
-            found.ref,
-            self.symbols["t"][0],
-        )
+        """What laws and outputs read."""
+        return read(self.moving, self.symbols["t"][0])
 
-    def reconstruct(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
+    def pose_rates(self, R: Array, q: Array, speeds: Array, ref: Array) -> tuple[Array, Array]:
         """Return qdot and pdot, eq. [reconstruction]."""
-        V, W = speeds[:3], speeds[3:6]
-        qdot = quaternion_rate(q, W)
-        if self.model.base == "SE(2)":
-            half = W[2] / 2
-            qdot = array([-(q[3] * half), 0.0, 0.0, q[0] * half])
-        elif self.model.base in ("translations", "fixed"):
-            qdot = array([0.0] * 4)
-        return qdot, R @ (V - cross(W, ref))
+        return base_rates(self.model, R, q, speeds, ref)[:2]
 
     def conditions(
         self, found: projected.Rows, every: bool = True
@@ -236,6 +153,5 @@ class Derivation:
         """Return the rates of the configuration's symbols for speeds (V at the base's origin, W,
         rdot).
         """
-        qdot, pdot = self.reconstruct(R, self.symbols["q"], speeds, np.zeros(3))
-        rates = {"q": qdot, "p": pdot, "r": speeds[6:]}
-        return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
+        qdot, pdot, rdot = base_rates(self.model, R, self.symbols["q"], speeds, np.zeros(3))
+        return rates_by_symbol(q=qdot, p=pdot, r=rdot)

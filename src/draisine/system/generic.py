@@ -9,9 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.algebra.trace import Graph
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
+from draisine.mechanics.base import is_free
 from draisine.model import Wheel
 from draisine.system.closed_form import State
 from draisine.system.compiled import Compiled
@@ -22,9 +22,9 @@ from draisine.system.contact_programs import (
     contact_row,
     kinds,
 )
-from draisine.system.derivation import Law
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.system import System, versions
+from draisine.system.tracing import Law, trace
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ class Generic:
         """Whether the base is a frame that can turn over, not a wheel that rolls."""
         model = self.system.model
         carriers = {wheel.body for wheel in self.wheels}
-        return model.base == "SE(3)" and model.bodies[0].name not in carriers
+        return is_free(model) and model.bodies[0].name not in carriers
 
     @cached_property
     def driven(self) -> Floats:
@@ -116,17 +116,15 @@ def generic(
 
 def _make(system: System, law: Law | None, motions: tuple[ObstacleMotion, ...]) -> Generic:
     states = int(getattr(law, "states", 0))
-    graph = Graph()
-    symbols = {name: graph.symbol(name, parameter=True) for name in system.parameters}
-    model = system.vehicle(**symbols, **system.structure)
+    tracing = trace(system.vehicle, system.parameters, system.structure, law, states)
     key, stored = None, None
     if system.store is not None:
-        key = fingerprint(("meetings", model, law, motions, states, system.parameters, versions()))
+        key = fingerprint(
+            ("meetings", tracing.model, law, motions, states, system.parameters, versions())
+        )
         stored = system.store.get(key) if key is not None else None
     if stored is None:
-        programs = TerrainDerivation(
-            graph, model, symbols, system.parameters, law, states, motions
-        ).derive()
+        programs = TerrainDerivation(tracing, motions).derive()
         if system.store is not None and key is not None:
             packed = [[p.name, p.inputs, p.steps, p.outputs, p.fixed] for p in programs.values()]
             system.store.put(key, json.dumps([list(programs), packed]).encode())

@@ -8,7 +8,7 @@ drawing. `free`: the saddle-point system of any mode. `variation`: the balance o
 derivatives along a seed.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,9 @@ import numpy as np
 from draisine.algebra.lie import cross, quaternion_product
 from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm
 from draisine.algebra.trace import Expr, tangent
-from draisine.codegen.program import Program, trace_program
+from draisine.codegen.program import Program
 from draisine.mechanics import constraints, energy
+from draisine.mechanics.base import base_rotation, free_columns, spread, square_length, unit
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kernel import solve_symmetric
 from draisine.mechanics.kinematics import velocities
@@ -25,7 +26,8 @@ from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.model import Model
-from draisine.system.derivation import Derivation, base_rotation
+from draisine.system.derivation import Derivation
+from draisine.system.tracing import rates_by_symbol
 
 
 def output_names(model: Model) -> list[str]:
@@ -81,10 +83,10 @@ def rate(d: Derivation) -> Program:
     speeds = moving.speeds
     if d.correction is not None:
         speeds = speeds + _stiff(d, d.correction)
-    qdot, pdot = d.reconstruct(d.R, d.symbols["q"], speeds, d.found.ref)
+    qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.found.ref)
     pivots = [x for x in moving.solver.pivot if isinstance(x, Expr) and not x.fixed]
     rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *d.driven.rates]
-    return _traced("rate", d.inputs, {"rate": rate, "pivots": pivots})
+    return d.tracing.program("rate", d.inputs, {"rate": rate, "pivots": pivots})
 
 
 def observe(d: Derivation) -> Program:
@@ -95,14 +97,14 @@ def observe(d: Derivation) -> Program:
     T = projected.user_map(tree, found.ref)
     moved = projected.map_rate(tree, moving.vel.W[0], moving.refdot)
     v, vdot = T @ moving.speeds, T @ reduced.vdot + moved
-    columns = projected.free_columns(tree)
+    columns = free_columns(d.model)
     forces, pushes, torques = _contact_forces(d, found, reduced.multipliers)
     linear, angular = energy.momenta(tree, found.geo, moving.vel, world, p)
-    readings = d.readings()
+    readings = d.readings
     outputs = [readings.yaw, readings.lean, readings.pitch]
     outputs += [o.value(readings) for o in d.model.outputs]
     seed = _seed(d)
-    return _traced(
+    return d.tracing.program(
         "observe",
         d.inputs,
         {
@@ -130,22 +132,22 @@ def project(d: Derivation) -> Program:
     """Return one Newton step of least norm towards closed contacts, and towards a unit
     quaternion, eq. [projection]; the residual tells how far it began from both.
     """
-    q, p, r = _unit(d, d.symbols["q"]), d.symbols["p"], d.symbols["r"]
+    q, p, r = unit(d.model, d.symbols["q"]), d.symbols["p"], d.symbols["r"]
     R = base_rotation(d.model, q)
     found = d.rows(R, r, p)
     values, rows = d.conditions(found, every=False)
     if rows:
-        columns = projected.free_columns(d.tree)
+        columns = free_columns(d.model)
         J = array([list(row[columns]) for row in rows])
         x = -(J.T @ solve_symmetric(J @ J.T, array(values)))
-        step = projected.spread(d.tree, x)
-        dq, dp = d.reconstruct(R, q, step, found.ref)
-        q, p, r = _unit(d, q + dq), p + dp, r + step[6:]
+        step = spread(d.model, x)
+        dq, dp = d.pose_rates(R, q, step, found.ref)
+        q, p, r = unit(d.model, q + dq), p + dp, r + step[6:]
     wheels = [a for a in found.active if a.touch is not None and not is_zero(a.touch.ring)]
     headings = [_heading(d, found, a) for a in wheels]  # a ball has none
-    length = [_length(d, d.symbols["q"]) - 1.0]
+    length = [square_length(d.model, d.symbols["q"]) - 1.0]
     settled = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
-    return _traced("project", d.inputs, settled)
+    return d.tracing.program("project", d.inputs, settled)
 
 
 def initial(d: Derivation) -> Program:
@@ -156,9 +158,9 @@ def initial(d: Derivation) -> Program:
     origin), constrained or not.
     """
     tree, found, R = d.tree, d.found, d.R
-    columns = projected.free_columns(tree)
-    s = array([d.graph.symbol(f"s[{k}]") for k in range(len(columns))])
-    speeds = projected.spread(tree, s)
+    columns = free_columns(d.model)
+    s = d.tracing.symbols({"s": len(columns)})["s"]
+    speeds = spread(d.model, s)
     zero = np.zeros(3)
     vel = velocities(tree, found.geo, speeds[:3], speeds[3:6], speeds[6:], zero)
     t, p = d.symbols["t"][0], d.symbols["p"]
@@ -174,14 +176,13 @@ def initial(d: Derivation) -> Program:
     values += [*rates, *v[columns]]
     conditions, _ = d.conditions(found)
     asked = [*values, *conditions]
-    by_pose = [tangent(asked, d.directions(R, projected.spread(tree, e))) for e in np.eye(len(s))]
+    by_pose = [tangent(asked, d.directions(R, spread(d.model, e))) for e in np.eye(len(s))]
     by_speed = [tangent(values, {f"s[{k}]": 1.0}) for k in range(len(s))]
-    inputs: dict[str, Any] = {"parameters": list(d.parameters.values())}
-    inputs |= {name: d.symbols[name] for name in ("t", "q", "p", "r", "anchors")} | {"s": s}
+    inputs = {name: d.symbols[name] for name in ("t", "q", "p", "r", "anchors")} | {"s": s}
     outputs = {"values": values, "conditions": conditions}
     outputs |= {"by_pose": [x for row in by_pose for x in row]}
     outputs |= {"by_speed": [x for row in by_speed for x in row]}
-    return _traced("initial", inputs, outputs)
+    return d.tracing.program("initial", inputs, outputs)
 
 
 def rows(d: Derivation) -> Program:
@@ -193,7 +194,7 @@ def rows(d: Derivation) -> Program:
     )
     heights = constraints.gaps(d.tree, found.world, d.symbols["p"], found.found)
     outputs = {"C": found.C, "b": b, "ref": found.ref, "conditions": values, "gaps": heights}
-    return _traced("rows", d.inputs, outputs)
+    return d.tracing.program("rows", d.inputs, outputs)
 
 
 def enter(d: Derivation) -> Program:
@@ -203,48 +204,41 @@ def enter(d: Derivation) -> Program:
     `turn` is the quaternion of the inner base frame in the drawing.
     """
     tree, base, t, r = d.tree, d.tree.links[0], d.symbols["t"], d.symbols["r"]
-    columns = projected.free_columns(tree)
-    sizes = {"q": 4, "p": 3, "v": len(columns), "turn": 4}
-    user = {
-        name: array([d.graph.symbol(f"user {name}[{k}]") for k in range(size)])
-        for name, size in sizes.items()
-    }
+    columns = free_columns(d.model)
+    user = _user(d, {"q": 4, "p": 3, "v": len(columns), "turn": 4})
     q = quaternion_product(user["q"], user["turn"])
     R = base_rotation(d.model, q)
     p = user["p"] + R @ (base.R.T @ base.o)
     found = d.rows(R, r, p)
-    whole = projected.spread(tree, user["v"])
+    whole = spread(d.model, user["v"])
     W = base.R.T @ whole[3:6]
     V = base.R.T @ (whole[:3] + cross(whole[3:6], base.o)) + cross(W, found.ref)
     speeds = np.concatenate([V, W, whole[6:]])
     b = constraints.velocity_targets(tree, found.geo, found.world, found.active, p, t[0])
-    inputs: dict[str, Any] = {"parameters": list(d.parameters.values()), "t": t}
-    inputs |= {"q": user["q"], "p": user["p"], "r": r, "v": user["v"], "turn": user["turn"]}
-    inputs |= {"anchors": d.symbols["anchors"]}
+    inputs = {"t": t, "q": user["q"], "p": user["p"], "r": r, "v": user["v"]}
+    inputs |= {"turn": user["turn"], "anchors": d.symbols["anchors"]}
     outputs: dict[str, Any] = {
         "y": [*q, *p, *r, *speeds[columns][d.choice.independent]],
         "speeds": speeds,
         "broken": found.C @ speeds - b,
         "conditions": d.conditions(found)[0],
     }
-    return _traced("enter", inputs, outputs)
+    return d.tracing.program("enter", inputs, outputs)
 
 
 def frame(d: Derivation) -> Program:
     """Return axes and origin of the inner base frame in the drawing."""
     base = d.tree.links[0]
-    return _traced("frame", d.inputs, {"R": base.R, "o": base.o})
+    return d.tracing.program("frame", d.inputs, {"R": base.R, "o": base.o})
 
 
 def free(d: Derivation) -> Program:
     """Return the saddle-point system of every mode, in the user's own speeds."""
-    model, s = d.model, dict(d.symbols)
-    for name in ("q", "p"):  # the user's pose, not the inner frame's
-        s[name] = array([d.graph.symbol(f"user {name}[{k}]") for k in range(len(s[name]))])
+    model, s = d.model, d.symbols | _user(d, {"q": 4, "p": 3})
     tree = assemble(model, aligned=False, evaluate=d.evaluate)
-    columns = projected.free_columns(tree)
-    v = array([d.graph.symbol(f"v[{k}]") for k in range(len(columns))])
-    speeds = projected.spread(tree, v)
+    columns = free_columns(d.model)
+    v = d.tracing.symbols({"v": len(columns)})["v"]
+    speeds = spread(d.model, v)
     R = base_rotation(model, s["q"])
     found = multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"], s["t"][0])
     driven = constraints.prescribed_joints(model)
@@ -252,11 +246,10 @@ def free(d: Derivation) -> Program:
     eye = np.eye(6 + len(model.joints))
     C = np.vstack([found.C, *[eye[6 + k : 7 + k] for k in driven]])[:, columns]
     c = [*found.c, *[motion[2] for motion in motions]]
-    inputs: dict[str, Any] = {"parameters": list(d.parameters.values())}
-    inputs |= {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"]}
+    inputs = {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"]}
     outputs = {"M": found.M[np.ix_(columns, columns)], "F": found.F[columns], "C": C, "c": c}
     outputs |= {"b": [0.0] * len(found.c) + [motion[1] for motion in motions], "gaps": found.gaps}
-    return _traced("free", inputs, outputs)
+    return d.tracing.program("free", inputs, outputs)
 
 
 def variation(d: Derivation) -> Program:
@@ -267,12 +260,12 @@ def variation(d: Derivation) -> Program:
     rdot, in the inner frame), and dt, du, dz, dw.
     """
     tree, s, found, moving = d.tree, d.symbols, d.found, d.moving
-    H, columns = moving.H, projected.free_columns(tree)
+    H, columns = moving.H, free_columns(d.model)
     M = mass_matrix(tree, found.geo, found.ref)
     mass = H.T @ M[np.ix_(columns, columns)] @ H
     V, W = moving.speeds[:3], moving.speeds[3:6]
     speeds = np.concatenate([V - cross(W, found.ref), moving.speeds[3:]])
-    readings, base = d.readings(), tree.links[0]
+    readings, base = d.readings, tree.links[0]
     angles = [readings.yaw, readings.lean, readings.pitch]
     placed = [*angles, *(s["p"] - found.world.R @ (base.R.T @ base.o))]
     own = [o.value(readings) for o in d.model.outputs]
@@ -289,17 +282,19 @@ def variation(d: Derivation) -> Program:
         "paced": [*turned, *vdot[columns]],
     }
     sizes = {"dt": 1, "dx": len(columns)} | {f"d{name}": len(s[name]) for name in "uzw"}
-    seeds = {
-        name: array([d.graph.symbol(f"{name}[{k}]") for k in range(size)])
-        for name, size in sizes.items()
-    }
-    seed = d.directions(d.R, projected.spread(tree, seeds["dx"]))
+    seeds = d.tracing.symbols(sizes)
+    seed = d.directions(d.R, spread(d.model, seeds["dx"]))
     seed |= {f"{n[1]}[{k}]": x for n in sizes if n != "dx" for k, x in enumerate(seeds[n])}
     changes = iter(tangent([x for xs in values.values() for x in xs], seed))
     outputs = {"mass": list(mass.ravel())} | values
     outputs |= {f"d{name}": [next(changes) for _ in xs] for name, xs in values.items()}
-    inputs: dict[str, Any] = {"parameters": list(d.parameters.values())} | dict(s) | seeds
-    return _traced("variation", inputs, outputs)
+    return d.tracing.program("variation", s | seeds, outputs)
+
+
+def _user(d: Derivation, sizes: Mapping[str, int]) -> dict[str, Array]:
+    """Return symbols for what a user gives, in the drawing's frame and not in the inner one."""
+    own = d.tracing.symbols({f"user {name}": size for name, size in sizes.items()})
+    return {name: own[f"user {name}"] for name in sizes}
 
 
 def _inputs(d: Derivation) -> Array:
@@ -314,18 +309,6 @@ def _heading(d: Derivation, found: projected.Rows, a: constraints.Active) -> Arr
     axle = found.geo.R0[a.at.link] @ a.touch.axle
     ahead = (found.world.R @ cross(axle, found.world.up[0]))[:2]
     return ahead if is_zero(a.touch.crown) else a.touch.ring * ahead  # a ball has none
-
-
-def _unit(d: Derivation, q: Array) -> Array:
-    """Return q by one Newton step nearer to unit length: near it, the error is squared."""
-    return q * (1.5 - 0.5 * _length(d, q))
-
-
-def _length(d: Derivation, q: Array) -> Scalar:
-    """Return the square of q's length, as far as the base can turn at all."""
-    if d.model.base == "SE(2)":
-        return q[0] * q[0] + q[3] * q[3]
-    return 1.0 if d.model.base in ("translations", "fixed") else q @ q
 
 
 def _stiff(d: Derivation, epsilon: float) -> Array:
@@ -344,10 +327,8 @@ def _stiff(d: Derivation, epsilon: float) -> Array:
 def _seed(d: Derivation) -> dict[str, Any]:
     """Return the rate of every state symbol, for derivatives along the motion."""
     moving, reduced = d.moving, d.reduced
-    qdot, pdot = d.reconstruct(d.R, d.symbols["q"], moving.speeds, d.found.ref)
-    rates: dict[str, Any] = {"q": qdot, "p": pdot, "r": moving.speeds[6:]}
-    rates |= {"u": reduced.udot, "t": [1.0]}
-    return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
+    qdot, pdot = d.pose_rates(d.R, d.symbols["q"], moving.speeds, d.found.ref)
+    return rates_by_symbol(q=qdot, p=pdot, r=moving.speeds[6:], u=reduced.udot, t=[1.0])
 
 
 def _contact_forces(
@@ -375,12 +356,6 @@ def _contact_forces(
         forces.append([axis @ push for axis in axes.values()])
         pushes.append(push)
     return array(forces), pushes, lam[at:]
-
-
-def _traced(name: str, inputs: dict[str, Any], outputs: dict[str, Any]) -> Program:
-    """Return the program from arrays of symbols to arrays of traced values."""
-    flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
-    return trace_program(name, inputs, flat)
 
 
 PROGRAMS: dict[str, Callable[[Derivation], Program]] = {

@@ -12,7 +12,6 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.algebra.trace import Expr, Graph
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ModelError, ParameterError, did_you_mean
@@ -24,8 +23,9 @@ from draisine.model import Model
 from draisine.registry import find
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, State
 from draisine.system.compiled import ModePrograms
-from draisine.system.derivation import Derivation, Law
+from draisine.system.derivation import Derivation
 from draisine.system.mode_programs import output_names
+from draisine.system.tracing import Law, Tracing, trace
 
 
 @dataclass(frozen=True)
@@ -120,10 +120,8 @@ class System:
         correction: float | None,
         at: tuple[Floats, Floats] | None,
     ) -> "ModePrograms":
-        def traced() -> tuple[Graph, dict[str, Expr], Model]:
-            graph = Graph()
-            symbols = {name: graph.symbol(name, parameter=True) for name in self.parameters}
-            return graph, symbols, self.vehicle(**symbols, **self.structure)
+        def traced() -> Tracing:
+            return trace(self.vehicle, self.parameters, self.structure, law, states)
 
         def derivation() -> Derivation:
             found = self.survey(mode)
@@ -134,23 +132,11 @@ class System:
             if place is not None:
                 configuration = {f"q[{k}]": float(x) for k, x in enumerate(place[0])}
                 configuration |= {f"r[{k}]": float(x) for k, x in enumerate(place[1])}
-            graph, symbols, model = traced()
-            return Derivation(
-                graph,
-                model,
-                symbols,
-                self.parameters,
-                mode,
-                law,
-                states,
-                configuration,
-                correction,
-                spare,
-            )
+            return Derivation(traced(), mode, configuration, correction, spare)
 
         around = None if at is None else [[float(x) for x in part] for part in at]
         task = (mode, law, states, correction, around, self.parameters, versions())
-        key = fingerprint((traced()[2], *task))
+        key = fingerprint((traced().model, *task))
         kept = self.store if key is not None else None
         return ModePrograms(derivation, self.parameters, kept, key or "")
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
+from draisine.mechanics.base import base_angles
 from draisine.model import Model, Wheel
 from draisine.results.bodies import Bodies, restore_model
 from draisine.results.events import events_of
@@ -92,8 +93,11 @@ def angles_of(model: Model) -> list[str]:
     carried = {c.body for c in model.contacts if isinstance(c, Wheel)}
     free = [j for j in model.joints if j.child not in carried]
     turning = [j.name for j in free if j.unit == "rad"]
-    base = {"SE(3)": ["lean"], "SO(3)": ["lean"], "SE(2)": ["yaw"]}.get(model.base, [])
-    return [*base, *turning] or [j.name for j in free] or [j.name for j in model.joints]
+    return (
+        [*base_angles(model)[:1], *turning]
+        or [j.name for j in free]
+        or [j.name for j in model.joints]
+    )
 
 
 def angles_to_draw(data: "Dataset", model: Model) -> list[str]:

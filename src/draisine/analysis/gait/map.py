@@ -15,6 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.return_map import Cycle, fixed_point, fixed_points, wrap_angles
 from draisine.codegen.derivative import with_tangents
 from draisine.errors import ConfigurationError, ParameterError, SimulationError
+from draisine.mechanics.base import is_planar
 from draisine.model import Model, Pin
 from draisine.simulation.integrators import DONE, Problem, Span, dop853
 from draisine.simulation.regrip import JointAtImpact, Regrip, regrip
@@ -274,7 +275,7 @@ def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
 def gait_obstacle(model: Model) -> str:
     """Return what a machine lacks to have a gait; nothing where it can have one."""
     pins = [contact for contact in model.contacts if isinstance(contact, Pin)]
-    if model.base != "SE(2)" or len(pins) < 2 or len(pins) < len(model.contacts):
+    if not is_planar(model) or len(pins) < 2 or len(pins) < len(model.contacts):
         return "it is no machine in the plane whose contacts are two grips (pins) or more"
     for joint in model.joints:
         if joint.motion is None:

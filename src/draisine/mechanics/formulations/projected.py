@@ -16,6 +16,7 @@ from draisine.algebra.scalar import Array, Scalar, array, is_zero, where
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints
 from draisine.mechanics.articulated import LONG, accelerations
+from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.contact.plane import PlaneContact, touch_rate
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, share, solve_symmetric
@@ -61,7 +62,7 @@ def reference_contact(tree: Tree, mode: Mode) -> int | None:
     """Return the rolling contact with the shortest path to the base; the base's velocity is taken
     there.
     """
-    if tree.model.base != "SE(3)":
+    if not is_free(tree.model):
         return None
     rolling = [
         k
@@ -146,11 +147,6 @@ def user_map(tree: Tree, ref: Array) -> Array:
     return array(T)
 
 
-def free_columns(tree: Tree) -> list[int]:
-    """Return the components of (V, W, rdot) that the base's group leaves free."""
-    return [*tree.model.twist, *range(6, 6 + len(tree.model.joints))]
-
-
 def check_rows(C: np.ndarray, labels: Sequence[str]) -> None:
     """Raise the error that names a row which does not exist in a configuration."""
     for label, row in zip(labels, C, strict=True):
@@ -204,7 +200,7 @@ def choose_speeds(
 
 def system_matrix(found: Rows, independent: Sequence[int]) -> Array:
     """Return the rows [C; S] over the free columns: constraints, then independent speeds."""
-    columns = free_columns(found.tree)
+    columns = free_columns(found.tree.model)
     return np.vstack(
         [found.C[np.ix_(found.keep, columns)], np.eye(len(columns))[list(independent)]]
     )
@@ -261,7 +257,7 @@ def motion(
     b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
     if not all(is_zero(x) for x in b):
         inner = inner + solver.solve([b[i] for i in found.keep] + [0.0] * k)
-    speeds = spread(tree, inner)
+    speeds = spread(tree.model, inner)
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], ref)
     refdot = np.zeros(3)
     if found.reference is not None:
@@ -271,13 +267,6 @@ def motion(
             rhodot = touch_rate(touched, found.world.up[at.link], vel.W[at.link])
         _, refdot = point_drift(tree, geo, vel, at, rhodot, np.zeros(3))
     return Reconstruction(found, solver, H, speeds, vel, refdot)
-
-
-def spread(tree: Tree, inner: Array) -> Array:
-    """Return speeds over the free columns as the whole (V, W, rdot)."""
-    out = np.zeros(6 + len(tree.model.joints), dtype=object)
-    out[free_columns(tree)] = inner
-    return array(out)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -302,17 +291,17 @@ def dynamics(
     """
     found, solver, H, vel = moving.rows, moving.solver, moving.H, moving.vel
     tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
-    columns = free_columns(tree)
+    columns = free_columns(tree.model)
     m, k = len(found.keep), H.shape[1]
     c = constraints.acceleration_targets(
         tree, geo, world, vel, found.active, moving.speeds, moving.refdot, found.p, t
     )
-    still = spread(tree, solver.solve([c[i] for i in found.keep] + [0.0] * k))
+    still = spread(tree.model, solver.solve([c[i] for i in found.keep] + [0.0] * k))
     needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
     free = array([0.0] * len(tree.model.joints))
     if not m and len(tree.links) > LONG and not guides:
         udot = accelerations(tree, geo, needed, force)
-        return Reduced(udot, spread(tree, udot), array([]), free)
+        return Reduced(udot, spread(tree.model, udot), array([]), free)
     unbalanced = (force - gather(tree, geo, needed, ref))[columns]
     MH = mass_matrix(tree, geo, ref)[np.ix_(columns, columns)] @ H
     udot = solve_symmetric(H.T @ MH, H.T @ unbalanced) if k else array([])
@@ -321,7 +310,7 @@ def dynamics(
         guiding, change = guide(H, MH, udot, still[columns], guides, len(tree.model.twist))
         unbalanced = unbalanced + np.concatenate([np.zeros(len(tree.model.twist)), guiding])
         udot = udot + change
-    vdot = still + spread(tree, H @ udot) if k else still
+    vdot = still + spread(tree.model, H @ udot) if k else still
     reaction = MH @ udot - unbalanced if k else -unbalanced
     lam = solver.solve_transposed(list(reaction))[:m]
     if found.spare:

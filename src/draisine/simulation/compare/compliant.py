@@ -15,9 +15,9 @@ from draisine.errors import ParameterError, SimulationError
 from draisine.simulation.compare.timestepping import Steps
 from draisine.simulation.contact.query import ContactQuery
 from draisine.system.closed_form import State
-from draisine.system.derivation import Law
 from draisine.system.generic import generic
 from draisine.system.system import System
+from draisine.system.tracing import Law
 from draisine.terrain import Terrain
 
 

@@ -15,9 +15,9 @@ from draisine.errors import ParameterError
 from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
 from draisine.simulation.impacts.moreau import contact_impulses, delassus
 from draisine.system.closed_form import State
-from draisine.system.derivation import Law
 from draisine.system.generic import Generic, generic
 from draisine.system.system import System
+from draisine.system.tracing import Law
 from draisine.terrain import Terrain
 
 

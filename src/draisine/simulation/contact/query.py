@@ -7,6 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
+from draisine.mechanics.base import turns_freely
 from draisine.simulation.contact import kernels as flow
 from draisine.simulation.contact.active_set import Candidate
 from draisine.system.generic import Generic
@@ -188,7 +189,7 @@ class ContactQuery:
         """Return the state with closed gaps and zero contact velocities that is next to y."""
         self.fill(t, y)
         seen = np.empty((len(closing.status), self.row.size))
-        base = int(self.machine.system.model.base in ("SE(3)", "SO(3)"))
+        base = int(turns_freely(self.machine.system.model))
         flow.settle(self.x, seen, self.motion, closing, base)
         return self.x[self.machine.inputs.span("q", "z")].copy()
 

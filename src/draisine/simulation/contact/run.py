@@ -28,10 +28,10 @@ from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, Whee
 from draisine.simulation.contact.step import OVER, ContactStep, Course, Options, lock_error
 from draisine.simulation.trajectory import Event, Trajectory
 from draisine.system.closed_form import State
-from draisine.system.derivation import Law
 from draisine.system.generic import generic
 from draisine.system.mode import STATUS, TerrainMode
 from draisine.system.system import System
+from draisine.system.tracing import Law
 from draisine.terrain import Terrain
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar, array, atan2, cos, norm, sin, vanishes
 from draisine.errors import ModelError
+from draisine.mechanics.base import is_free
 from draisine.model import Joint, Model, Wheel
 
 LEFT = np.array([0.0, 1.0, 0.0])
@@ -51,7 +52,7 @@ class Bicycle:
 
 def bicycle(model: Model) -> Bicycle:
     """Return the bicycle that a model is, or say why it is none."""
-    if model.base != "SE(3)":
+    if not is_free(model):
         raise _no(f"its base moves in {model.base}, not in SE(3)")
     if len(model.contacts) != 2 or not all(isinstance(c, Wheel) for c in model.contacts):
         kinds = ", ".join(type(c).__name__.lower() for c in model.contacts) or "none"

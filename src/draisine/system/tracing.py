@@ -1,0 +1,120 @@
+"""A vehicle drawn with symbols: its parameters, arrays of state and input, and the control law that is
+traced into its programs.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Array, Scalar, array
+from draisine.algebra.trace import Expr, Graph
+from draisine.codegen.program import Program, trace_program
+from draisine.errors import DraisineError, ModelError, did_you_mean
+from draisine.mechanics.formulations.projected import Reconstruction
+from draisine.mechanics.readings import Readings
+from draisine.model import Guide, Model
+
+Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
+"""A control law: from what it reads and its own states z to inputs by name (torques, forces, or the
+accelerations of guided joints) and the rates of z.
+"""
+
+
+class UntraceableLawError(DraisineError, TypeError):
+    """A control law that does something only numbers can do."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tracing:
+    """A model over symbols: the graph that they live in, one symbol per parameter, the values at
+    which decisions are taken, and the law with its number of states.
+    """
+
+    graph: Graph
+    model: Model
+    parameters: dict[str, Expr]
+    nominal: Mapping[str, float]
+    law: Law | None = None
+    states: int = 0
+
+    def symbols(self, sizes: Mapping[str, int]) -> dict[str, Array]:
+        """Return arrays of symbols by name."""
+        return {
+            name: array([self.graph.symbol(f"{name}[{k}]") for k in range(size)])
+            for name, size in sizes.items()
+        }
+
+    def program(self, name: str, arrays: Mapping[str, Any], outputs: Mapping[str, Any]) -> Program:
+        """Return the program from the parameters and arrays of symbols to traced values."""
+        flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
+        return trace_program(name, {"parameters": list(self.parameters.values()), **arrays}, flat)
+
+    def command(self, readings: Readings, z: Array, given: Array) -> "Commanded":
+        """Return what the law makes of a state, and of the given inputs."""
+        return command(self.law, readings, z, given)
+
+
+def trace(
+    vehicle: Callable[..., Model],
+    nominal: Mapping[str, float],
+    structure: Mapping[str, Any],
+    law: Law | None = None,
+    states: int = 0,
+) -> Tracing:
+    """Return a vehicle drawn with a symbol for each of its parameters."""
+    graph = Graph()
+    symbols = {name: graph.symbol(name, parameter=True) for name in nominal}
+    return Tracing(graph, vehicle(**symbols, **structure), symbols, nominal, law, states)
+
+
+def read(moving: Reconstruction, t: Scalar) -> Readings:
+    """Return what laws and outputs read of a state of one mode."""
+    at = moving.rows
+    return Readings(at.tree, at.geo, at.world, at.p, moving.vel, moving.speeds, at.ref, t)
+
+
+def rates_by_symbol(**rates: Any) -> dict[str, Any]:
+    """Return rates of arrays by the names of their symbols, for derivatives along a motion."""
+    return {f"{name}[{k}]": x for name, xs in rates.items() for k, x in enumerate(xs)}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Commanded:
+    """What drives a machine at one state: all inputs, the joints that a law guides, and the rates of
+    the law's states.
+    """
+
+    inputs: Array
+    guides: dict[int, Guide]
+    rates: Array
+
+
+def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Commanded:
+    """Return what a law with the states z adds to the given inputs."""
+    if law is None:
+        return Commanded(given, {}, array([0.0] * len(z)))
+    model = readings.tree.model
+    names, joints = list(model.inputs), len(model.joints)
+    try:
+        wanted, rates = law(readings, z)
+    except (TypeError, AttributeError, ValueError) as error:
+        raise UntraceableLawError(str(error)) from error
+    extra: list[Scalar] = [0.0] * len(names)
+    guides: dict[int, Guide] = {}
+    for name, value in wanted.items():
+        if name not in names:
+            raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
+        k = names.index(name)
+        if isinstance(value, Guide):
+            if k >= joints:
+                raise ModelError(f"law: {name!r} is a force; only joints can be guided.")
+            guides[k], value = value, value.torque
+        extra[k] = value
+    if len(list(rates)) != len(z):
+        raise ModelError(
+            f"law: it returns {len(list(rates))} rates for {len(z)} states; say "
+            "how many it has by an attribute `states`."
+        )
+    return Commanded(given + array(extra), guides, array(list(rates)))
