@@ -6,6 +6,7 @@
 articulated bodies. `energy`: energies and momenta.
 `applied`: joint torques and pushes as generalised forces. `contact`: where shapes touch.
 `constraints`: the rows of contacts and prescribed joints. `kernel`: the kernel of the rows by
-elimination. `formulations`: ways to the accelerations. `connection`: locomotion read as a
+elimination. `rank`: rows that repeat others. `formulations`: ways to the accelerations.
+`connection`: locomotion read as a
 connection.
 """

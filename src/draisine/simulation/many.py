@@ -17,8 +17,8 @@ from draisine.registry import find
 from draisine.simulation.integrators import Problem, Span
 from draisine.simulation.smooth import anchors, edges_of, simulate
 from draisine.system.closed_form import ClosedForm, State
-from draisine.system.derivation import Law
 from draisine.system.system import System
+from draisine.system.tracing import Law
 
 BLOCK = 4
 """How many registers' worth of states a thread advances together: enough to fill the pipes, few

@@ -163,7 +163,12 @@ class TerrainDerivation:
         s = self.symbols
         linear, angular = energy.momenta(self.tree, self.geo, self.vel, self.world, s["p"])
         readings = self._readings
-        outputs = [readings.yaw, readings.lean, readings.pitch, *(o.value(readings) for o in self.model.outputs)]
+        outputs = [
+            readings.yaw,
+            readings.lean,
+            readings.pitch,
+            *(o.value(readings) for o in self.model.outputs),
+        ]
         seed = self._along | rates_by_symbol(v=s["a"], t=[1.0], z=self.driven.rates)
         gravity = self.model.gravity
         seen = {
