@@ -18,12 +18,15 @@ from draisine.mechanics.tree import Link, Tree, Z
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrenches:
     """What each link by itself needs to move as it does (force and moment at its origin), and what
-    each joint needs beside that (spins of rotors, springs, dampers).
+    each joint needs beside that (spins of rotors, springs, dampers). `a` (gravity taken off) and
+    `alpha` are the accelerations of the links' frames.
     """
 
     force: list[Array]
     moment: list[Array]
     joint: Array
+    a: list[Array]
+    alpha: list[Array]
 
 
 def wrenches(
@@ -70,7 +73,7 @@ def wrenches(
             force[j], moment[j] = force[j] + extra[:3], moment[j] + extra[3:]
     for k, joint in enumerate(tree.model.joints):
         out[k] = out[k] + joint.spring * (geo.r[k] - joint.rest) + joint.damper * vel.rdot[k]
-    return Wrenches(force, moment, array(out))
+    return Wrenches(force, moment, array(out), a, alphas)
 
 
 def gather(tree: Tree, geo: Geometry, needed: Wrenches, ref: Array) -> Array:

@@ -141,13 +141,14 @@ def assemble(
     *,
     fold: bool = True,
     aligned: bool = False,
+    frame: Pose | None = None,
     evaluate: Evaluate = as_floats,
 ) -> Tree:
     """Return the tree of a model.
 
     `aligned` lets the base's frame follow its first joint and wheel instead of the drawing:
-    cheaper, but eta is then not the user's. `evaluate` gives numbers for symbolic entries, to
-    choose frames by.
+    cheaper, but eta is then not the user's; `frame` says where it stands in the drawing. `evaluate`
+    gives numbers for symbolic entries, to choose frames by.
     """
     folded = {b.name for b in model.bodies if fold and foldable(model, b)}
     order = [model.bodies[0].name]
@@ -160,6 +161,8 @@ def assemble(
         leaves = [joints[j.child] for j in model.joints if j.parent == name and j.child in folded]
         own = joints.get(name)
         R, o = _frame(model, name, folded, aligned, evaluate)
+        if own is None and frame is not None:
+            R, o = frame
         parent = 0 if own is None else order.index(own[1].parent)
         K, p = R, o
         if own is not None:

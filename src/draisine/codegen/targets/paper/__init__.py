@@ -1,0 +1,1 @@
+"""Printers of readable equations: each file writes a `codegen.formula.Page` in one language."""

@@ -1,0 +1,93 @@
+"""How the lines of a page are set: what goes beside each other, and where long lines break."""
+
+from collections.abc import Iterator, Sequence
+
+from draisine.codegen.formula import (
+    Expression,
+    Function,
+    Matrix,
+    Name,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Root,
+    Sum,
+    Symbol,
+    Transpose,
+)
+from draisine.codegen.width import LINE, symbol_width, width
+
+Line = tuple[Symbol, Expression]
+COLUMNS = (4, 3, 2, 1)
+"""How many lines stand beside each other, at most."""
+
+
+def names_in(x: Expression | None) -> Iterator[Symbol]:
+    """Give every symbol of an expression."""
+    match x:
+        case Name(symbol):
+            yield symbol
+        case Sum(parts) | Product(parts) | Function(_, parts):
+            for part in parts:
+                yield from names_in(part)
+        case Power(inside, _) | Root(inside) | Transpose(inside):
+            yield from names_in(inside)
+        case Quotient(above, below):
+            yield from names_in(above)
+            yield from names_in(below)
+        case Matrix(rows):
+            for row in rows:
+                for entry in row:
+                    yield from names_in(entry)
+        case Number() | None:
+            return
+
+
+def line_width(line: Line) -> float:
+    """Return the width of `symbol = expression`."""
+    return symbol_width(line[0]) + 3.0 + width(line[1])
+
+
+def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
+    """Return the lines in groups of one to four columns, each symbol still before its uses: what is
+    short comes together.
+    """
+    left = list(lines)
+    waiting = {symbol for symbol, _ in lines}
+    needs = {line[0]: set(names_in(line[1])) & waiting for line in lines}
+    out: list[tuple[int, list[Line]]] = []
+    while left:
+        ready = [x for x in left if not needs[x[0]] & waiting]
+        count = max(_columns(x) for x in ready)
+        chosen = [x for x in ready if _columns(x) == count]
+        if out and out[-1][0] == count:
+            out[-1][1].extend(chosen)
+        else:
+            out.append((count, chosen))
+        waiting -= {symbol for symbol, _ in chosen}
+        left = [x for x in left if x[0] in waiting]
+    return out
+
+
+def _columns(line: Line) -> int:
+    """Return how many such lines fit beside each other."""
+    return next((n for n in COLUMNS if (line_width(line) + 4.0) * n <= LINE + 4.0), 1)
+
+
+def broken(line: Line) -> list[list[Expression]]:
+    """Return the terms of a line's right side, cut where the line is full."""
+    right = line[1]
+    if line_width(line) <= LINE or not isinstance(right, Sum):
+        return [[right]]
+    room = LINE - symbol_width(line[0]) - 5.0
+    out: list[list[Expression]] = [[]]
+    used = 0.0
+    for term in right.terms:
+        size = width(term) + 2.4
+        if out[-1] and used + size > room:
+            out.append([])
+            used = 0.0
+        out[-1].append(term)
+        used += size
+    return out

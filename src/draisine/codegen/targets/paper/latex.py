@@ -1,0 +1,208 @@
+r"""LaTeX: a document of its own that any LaTeX compiles."""
+
+from fractions import Fraction
+
+from draisine.codegen.formula import (
+    GREEK,
+    Assignment,
+    Block,
+    Definitions,
+    Expression,
+    Function,
+    Heading,
+    Matrix,
+    Name,
+    Number,
+    Page,
+    Paragraph,
+    Power,
+    Product,
+    Quotient,
+    Relation,
+    Root,
+    Sum,
+    Symbol,
+    Transpose,
+    is_negative,
+    negated,
+)
+from draisine.codegen.targets.paper._layout import broken, groups
+
+SUFFIX = "tex"
+
+_HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
+\usepackage{amsmath}
+\usepackage[margin=18mm]{geometry}
+\setlength{\mathindent}{4pt}
+\setlength{\parindent}{0pt}
+\setlength{\parskip}{3pt}
+\setlength{\arraycolsep}{3.5pt}
+\allowdisplaybreaks
+\newcommand{\tight}{\abovedisplayskip=3pt plus 2pt \abovedisplayshortskip=3pt plus 2pt
+  \belowdisplayskip=3pt plus 2pt \belowdisplayshortskip=3pt plus 2pt}
+\begin{document}
+\tight"""
+
+_FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "exp": r"\exp"}
+
+
+def write(page: Page) -> str:
+    """Return the page as a LaTeX document."""
+    parts = [_HEAD, rf"\section*{{{escape(page.title)}}}"]
+    for block in page.blocks:
+        parts += _block(block)
+    return "\n".join([*parts, r"\end{document}", ""])
+
+
+def escape(text: str) -> str:
+    """Return words as LaTeX writes them."""
+    for mark in "&%$#_{}":
+        text = text.replace(mark, rf"\{mark}")
+    return text
+
+
+def _block(block: Block) -> list[str]:
+    match block:
+        case Heading(text):
+            return [rf"\subsection*{{{escape(text)}}}"]
+        case Paragraph(parts):
+            words = [escape(p) if isinstance(p, str) else f"${formula(p)}$" for p in parts]
+            return ["".join(words) + r"\par"]
+        case Relation(left, right, number):
+            return _display([rf"{formula(left)} &= {formula(right)}"], number)
+        case Definitions(lines, number):
+            return definitions(lines, number)
+        case Assignment(symbol, matrix, number):
+            return _display([rf"{formula(symbol)} &= {formula(matrix)}"], number)
+
+
+def _display(rows: list[str], number: int | None) -> list[str]:
+    tag = "" if number is None else rf" \tag{{{number}}}"
+    return [r"\begin{align*}", " \\\\\n".join(rows) + tag, r"\end{align*}"]
+
+
+def definitions(lines: tuple[tuple[Symbol, Expression], ...], number: int) -> list[str]:
+    """Return lines as displays, short ones beside each other."""
+    out: list[str] = []
+    found = groups(lines)
+    for k, (columns, group) in enumerate(found):
+        rows = []
+        for at in range(0, len(group), columns):
+            row = group[at : at + columns]
+            if columns > 1:
+                rows.append(" & ".join(f"{symbol(s)} &= {formula(x)}" for s, x in row))
+                continue
+            first, *rest = broken(row[0])
+            rows.append(f"{symbol(row[0][0])} &= {added(first)}")
+            rows += [rf"&\quad {added(terms, continued=True)}" for terms in rest]
+        out += _display(rows, number if k == len(found) - 1 else None)
+    return out
+
+
+def symbol(s: Symbol) -> str:
+    r"""Return a symbol.
+
+    >>> symbol(Symbol("phi", ("b",), dots=1)), symbol(Symbol("c", (Symbol("mu"),)))
+    ('\\dot{\\phi}_{b}', 'c_{\\mu}')
+    """
+    letter = rf"\{s.letter}" if s.letter in GREEK else s.letter
+    if len(s.letter) > 1 and s.letter not in GREEK:
+        letter = rf"\mathit{{{escape(s.letter)}}}"
+    if s.bar:
+        letter = rf"\bar{{{letter}}}"
+    if s.dots:
+        letter = rf"\{'d' * s.dots}ot{{{letter}}}"
+    below = "".join(symbol(b) if isinstance(b, Symbol) else b.replace(" ", r"\,") for b in s.below)
+    return letter + (f"_{{{below}}}" if below else "") + "'" * s.primes
+
+
+def added(terms: list[Expression], continued: bool = False) -> str:
+    """Return terms with their signs."""
+    text = ""
+    for t in terms:
+        if is_negative(t):
+            text += (" - " if text or continued else "-") + formula(negated(t))
+        else:
+            text += (" + " if text or continued else "") + formula(t)
+    return text.strip()
+
+
+def formula(x: Expression) -> str:
+    """Return an expression."""
+    match x:
+        case Number(value):
+            return _number(value)
+        case Name(s):
+            return symbol(s)
+        case Sum(terms):
+            return added(list(terms))
+        case Product((Number(value), *rest)) if value == -1:
+            return "-" + formula(Product(tuple(rest)))
+        case Product(factors):
+            return r"\,".join(_factor(f) for f in factors)
+        case Power(base, exponent):
+            inside = _factor(base) if not _raised(base) else rf"\left({formula(base)}\right)"
+            return f"{inside}^{{{exponent}}}"
+        case Quotient(above, below):
+            if is_negative(above) and not isinstance(above, Sum):
+                return "-" + formula(Quotient(negated(above), below))
+            return rf"\frac{{{formula(above)}}}{{{formula(below)}}}"
+        case Root(inside):
+            return rf"\sqrt{{{formula(inside)}}}"
+        case Function(name, arguments):
+            return _function(name, [formula(a) for a in arguments])
+        case Matrix():
+            return _matrix(x)
+        case Transpose(of):
+            return rf"{formula(of)}^{{\top}}"
+
+
+def _raised(x: Expression) -> bool:
+    return isinstance(x, (Quotient, Function, Power, Product)) or (
+        isinstance(x, Name) and x.symbol.primes > 0
+    )
+
+
+def _factor(x: Expression) -> str:
+    if not isinstance(x, Sum):
+        return formula(x)
+    text = formula(x)
+    tall = r"\frac" in text or r"\left" in text
+    return rf"\left({text}\right)" if tall else f"({text})"
+
+
+def _number(value: Fraction) -> str:
+    if value.denominator == 1:
+        return str(value.numerator)
+    sign = "-" if value < 0 else ""
+    if value.denominator <= 99:
+        return rf"{sign}\frac{{{abs(value.numerator)}}}{{{value.denominator}}}"
+    digits, _, power = repr(float(value)).partition("e")
+    return rf"{digits} \cdot 10^{{{int(power)}}}" if power else digits
+
+
+def _function(name: str, arguments: list[str]) -> str:
+    match name:
+        case "lt":
+            return f"[{arguments[0]} < {arguments[1]}]"
+        case "where":
+            test, yes, no = arguments
+            return (
+                rf"\begin{{cases}} {yes} & \text{{if }} {test} \\ {no} & \text{{otherwise}}"
+                r" \end{cases}"
+            )
+        case "atan2":
+            return rf"\operatorname{{atan2}}\left({', '.join(arguments)}\right)"
+    return rf"{_FUNCTIONS[name]}\left({arguments[0]}\right)"
+
+
+def _matrix(matrix: Matrix) -> str:
+    count = len(matrix.rows[0])
+    columns = "c" * count if matrix.bar is None else "c" * matrix.bar + "|" + "c" * (
+        count - matrix.bar
+    )
+    rows = [
+        " & ".join(r"\cdot" if x is None else formula(x) for x in row) for row in matrix.rows
+    ]
+    body = " \\\\\n".join(rows)
+    return rf"\left(\begin{{array}}{{{columns}}}" + f"\n{body}\n" + r"\end{array}\right)"

@@ -1,0 +1,86 @@
+"""How wide a formula is when it is set, in units of five points: half an em of the usual font."""
+
+from fractions import Fraction
+
+from draisine.codegen.formula import (
+    Expression,
+    Function,
+    Matrix,
+    Name,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Root,
+    Sum,
+    Symbol,
+    Transpose,
+    is_negative,
+)
+
+LINE = 88.0
+"""The width of a line of a page."""
+
+_WIDE = dict.fromkeys("mwMW", 1.75) | dict.fromkeys("ABCDEGHKNOQRUVXYZ", 1.5)
+_WIDE |= dict.fromkeys("iljtfrIJ", 0.8)
+_SIGN, _BRACKET, _SPACE, _SMALL = 2.4, 0.8, 0.35, 0.72
+
+
+def width(x: Expression) -> float:
+    """Return the width of an expression on one line."""
+    match x:
+        case Number(value):
+            return _number(value)
+        case Name(symbol):
+            return symbol_width(symbol)
+        case Sum(terms):
+            return sum(map(width, terms)) + _SIGN * (len(terms) - 1)
+        case Product(factors):
+            inside = sum(width(f) + 2 * _BRACKET * isinstance(f, Sum) for f in factors)
+            signed = factors[0] == Number(Fraction(-1))
+            return inside + _SPACE * (len(factors) - 1) - signed * (1.0 + _SPACE)
+        case Power(base, exponent):
+            return width(base) + len(str(exponent)) * _SMALL + 2 * _BRACKET * isinstance(base, Sum)
+        case Quotient(above, below):
+            signed = is_negative(above) and not isinstance(above, Sum)
+            return max(width(above) - 1.5 * signed, width(below)) + 0.5 + 1.5 * signed
+        case Root(inside):
+            return width(inside) + 1.7
+        case Function(name, arguments):
+            return len(name) + 2 * _BRACKET + sum(map(width, arguments)) + len(arguments) - 1
+        case Matrix():
+            return matrix_width(x)
+        case Transpose(of):
+            return width(of) + 1.2
+
+
+def _number(value: Fraction) -> float:
+    signed = 1.5 if value < 0 else 0.0
+    if value.denominator == 1:
+        return len(str(abs(value.numerator))) + signed
+    if value.denominator > 99:
+        return len(repr(float(abs(value)))) + signed
+    digits = max(len(str(abs(value.numerator))), len(str(value.denominator)))
+    return _SMALL * digits + 0.5 + signed
+
+
+def symbol_width(symbol: Symbol) -> float:
+    """Return the width of a symbol with all that belongs to it."""
+    letter = symbol.letter
+    size = _WIDE.get(letter, 1.1) if len(letter) == 1 else 1.15
+    below = 0.0
+    for piece in symbol.below:
+        below += symbol_width(piece) if isinstance(piece, Symbol) else 0.95 * len(piece)
+    return size + _SMALL * below + 0.5 * symbol.primes
+
+
+def matrix_width(matrix: Matrix) -> float:
+    """Return the width of a matrix with its brackets."""
+    columns = zip(*matrix.rows, strict=True)
+    widest = [max((width(x) for x in column if x is not None), default=1.0) for column in columns]
+    return sum(max(w, 1.0) for w in widest) + 2.0 * len(widest) + 2.0
+
+
+def widest_piece(x: Expression) -> float:
+    """Return the width of what cannot be broken: lines break at the signs of the outermost sum."""
+    return max(map(width, x.terms)) if isinstance(x, Sum) else width(x)

@@ -1,0 +1,189 @@
+"""From the traced graph to polynomials: a value that has a name is a leaf, whoever computed it.
+
+Value numbering makes this work from outside: a quantity computed with the same symbols is the same
+node, so naming it once names it everywhere, up to its sign.
+"""
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from draisine.trace import Expr, Graph, reachable
+from draisine.codegen.formula import Expression, Function, Root, Symbol
+from draisine.reading import polynomial as po
+from draisine.reading.names import ENTRY, Names
+from draisine.reading.polynomial import Polynomial
+
+SWELL = 600
+"""Most terms of a product before one of its factors gets a name."""
+
+Line = tuple[Symbol, Expression]
+
+
+class Cut:
+    """A graph cut at names; `lines` collects the definitions in the order of evaluation."""
+
+    def __init__(
+        self, graph: Graph, names: Names, arrange: Callable[[Polynomial], Expression]
+    ) -> None:
+        self.graph, self.names, self.arrange = graph, names, arrange
+        self.known: dict[int, Polynomial] = {}
+        self.lines: list[Line] = []
+        self.given: list[int] = []
+        self.letters = {"denominator": "D", "root": "sigma", "abbreviation": "k"}
+        self._atoms: dict[Any, int] = {}
+        self._memo: dict[int, Polynomial] = {}
+        self._counts: dict[str, int] = {}
+
+    def label(self, x: Any, polynomial: Polynomial) -> None:
+        """Write x as the polynomial from now on, and -x as its negative."""
+        if not isinstance(x, Expr):
+            return
+        op = self.graph.ops[x.index]
+        self.known[x.index] = polynomial
+        if op[0] == "neg":
+            self.known[op[1]] = po.scale(polynomial, -1)
+        self._memo.clear()
+
+    def name(self, x: Any, symbol: Symbol, kind: str = ENTRY) -> int:
+        """Return the number of a new name for x, which is not defined on the page."""
+        number = self.names.new(symbol, kind)
+        self.label(x, po.variable(number))
+        return number
+
+    def define(self, x: Any, symbol: Symbol, kind: str = ENTRY) -> int:
+        """Return the number of a new name for x, defined by a line."""
+        return self.define_polynomial(self.polynomial(x), symbol, kind, x)
+
+    def define_polynomial(
+        self, value: Polynomial, symbol: Symbol, kind: str = ENTRY, x: Any = None
+    ) -> int:
+        """Return the number of a new name for a polynomial, defined by a line; x, if given, is
+        written by it from then on.
+        """
+        right = self.arrange(value)
+        number = self.names.new(symbol, kind)
+        self.lines.append((self.names.symbols[number], right))
+        if x is not None:
+            self.label(x, po.variable(number))
+        return number
+
+    def define_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
+        """Name a cosine and a sine whose angle is known by them alone, each defined by a line."""
+        values = [self.polynomial(x) for x in (cosine, sine)]
+        written = [self.arrange(value) for value in values]
+        numbers = self.names.turn(angle)
+        for x, number, right in zip((cosine, sine), numbers, written, strict=True):
+            self.lines.append((self.names.symbols[number], right))
+            self.label(x, po.variable(number))
+
+    def polynomial(self, x: Any) -> Polynomial:
+        """Return a traced value (or a number) as a polynomial in names."""
+        if not isinstance(x, Expr):
+            return po.constant(fraction(float(x)))
+        memo, known = self._memo, self.known
+        for i in reachable(self.graph, [x.index], known):
+            if i not in memo or i in known:
+                memo[i] = known[i] if i in known else self._convert(i)
+        return memo[x.index]
+
+    def _convert(self, i: int) -> Polynomial:
+        op, *args = self.graph.ops[i]
+        memo = self._memo
+        match op:
+            case "const":
+                return po.constant(fraction(args[0]))
+            case "symbol":
+                raise KeyError(f"symbol {args[0]!r} has no name on the page.")
+            case "add":
+                return po.add(memo[args[0]], memo[args[1]])
+            case "sub":
+                return po.add(memo[args[0]], memo[args[1]], -1)
+            case "neg":
+                return po.scale(memo[args[0]], -1)
+            case "mul":
+                return self._product(memo[args[0]], memo[args[1]])
+            case "inv":
+                return self._inverse(memo[args[0]])
+            case "sqrt":
+                return self._root(memo[args[0]])
+        return self._function(op, [memo[k] for k in args])
+
+    def _product(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        if len(a) > 1 and len(b) > 1 and len(a) * len(b) > SWELL:
+            a, b = sorted((a, b), key=len)
+            b = po.variable(self._atom("abbreviation", b, self.arrange))
+        return po.multiply(a, b, self.names.pairs)
+
+    def _inverse(self, a: Polynomial) -> Polynomial:
+        number, common = po.content(a)
+        rest = po.divided(a, number, common)
+        out = {po.times((), common, -1): 1 / number}
+        if len(rest) == 1:
+            sign = next(iter(rest.values()))
+            return po.scale(out, sign)
+        if po.leading(rest) and rest[po.leading(rest)] < 0:
+            rest, out = po.scale(rest, -1), po.scale(out, -1)
+        name = self._atom("denominator", rest, self.arrange)
+        return po.multiply(out, po.variable(name, -1), self.names.pairs)
+
+    def _root(self, a: Polynomial) -> Polynomial:
+        return po.variable(self._atom("root", a, lambda x: Root(self.arrange(x))))
+
+    def _atom(
+        self, what: str, value: Polynomial, write: Callable[[Polynomial], Expression]
+    ) -> int:
+        """Return the name of a denominator, a root or an abbreviation, defined when first met."""
+        key = (what, frozenset(value.items()))
+        if key not in self._atoms:
+            self._counts[what] = self._counts.get(what, 0) + 1
+            symbol = Symbol(self.letters[what], (str(self._counts[what]),))
+            right = write(value)
+            self._atoms[key] = self.names.new(symbol, ENTRY)
+            self.lines.append((self.names.symbols[self._atoms[key]], right))
+        return self._atoms[key]
+
+    def _function(self, op: str, args: list[Polynomial]) -> Polynomial:
+        """Return a function's value: cosine and sine of a name get names, others stand as they are."""
+        key = (op, *(frozenset(a.items()) for a in args))
+        if key in self._atoms:
+            return po.variable(self._atoms[key])
+        angle = self._single(args[0])
+        if op in ("sin", "cos") and angle is not None:
+            cosine, sine = self.names.turn(angle)
+            argument = key[1]
+            self._atoms["cos", argument], self._atoms["sin", argument] = cosine, sine
+            self.given += [cosine, sine]
+        else:
+            written = Function(op, tuple(self.arrange(a) for a in args))
+            self._atoms[key] = self.names.function(written)
+        return po.variable(self._atoms[key])
+
+    def turns(self) -> tuple[tuple[Symbol, str, Symbol], ...]:
+        """Return (symbol, function, angle) of the cosines, sines and tangents of named angles."""
+        names = self.names
+        out = []
+        for sine, cosine in names.pairs.items():
+            angle = names.angles[sine]
+            out += [(names.symbols[cosine], "cos", angle), (names.symbols[sine], "sin", angle)]
+            if sine not in self.given:
+                out = out[:-2]
+            tangent = Symbol("t", (angle,))
+            if tangent in names.symbols:
+                out.append((tangent, "tan", angle))
+        return tuple(out)
+
+    def _single(self, a: Polynomial) -> Symbol | None:
+        """Return the symbol that a polynomial consists of, if it is one."""
+        if len(a) == 1:
+            ((m, x),) = a.items()
+            if x == 1 and len(m) == 1 and m[0][1] == 1 and m[0][0] not in self.names.inline:
+                return self.names.symbols[m[0][0]]
+        return None
+
+
+def fraction(x: float) -> Fraction:
+    """Return a number as people write it: 0.1 is a tenth."""
+    return Fraction(repr(x)) if x != int(x) else Fraction(int(x))
+
+

@@ -1,0 +1,235 @@
+"""The narrowest way to write a polynomial: plain, factored, collected, with one or the other square
+of an angle's cosine and sine, or with tangents.
+"""
+
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+
+from draisine.codegen.formula import (
+    ONE,
+    ZERO,
+    Expression,
+    Name,
+    Number,
+    Power,
+    Product,
+    Quotient,
+    Sum,
+    is_negative,
+    negated,
+    product,
+)
+from draisine.codegen.width import LINE, widest_piece, width
+from draisine.reading import polynomial as po
+from draisine.reading.names import INERTIA, ORDER, SPEED, Names
+from draisine.reading.polynomial import UNIT, Monomial, Polynomial
+
+TERMS = 40
+"""Most terms of a polynomial whose factors are looked for."""
+
+
+class Form:
+    """Writes polynomials in the names of one page."""
+
+    def __init__(self, names: Names) -> None:
+        self.names = names
+        self._memo: dict[frozenset[tuple[Monomial, Fraction]], Expression] = {}
+
+    def __call__(self, a: Polynomial) -> Expression:
+        """Return the narrowest expression of a polynomial that can be broken into lines."""
+        best = self._arrange(a)
+        for sine, cosine in self.names.pairs.items():
+            used = po.names_of(a)
+            if cosine not in used or len(a) == 1:
+                continue
+            others = [po.replace_square(a, cosine, sine, {})]
+            if any(dict(m).get(cosine, 0) < 0 for m in a):
+                others.append(self._with_tangents(a, sine, cosine))
+            for other in others:
+                written = self._arrange(other)
+                if _cost(written) < _cost(best):
+                    a, best = other, written
+        return best
+
+    def _with_tangents(self, a: Polynomial, sine: int, cosine: int) -> Polynomial:
+        """Return a polynomial with s / c as a tangent and 1 / c^2 as one plus its square."""
+        tangent = self.names.tangent(sine)
+        out: Polynomial = {}
+        for m, x in a.items():
+            powers = dict(m)
+            below, above = -powers.get(cosine, 0), powers.get(sine, 0)
+            term: Polynomial = {m: x}
+            if below > 0:
+                moved = min(below, above)
+                shift = ((cosine, moved), (sine, -moved), (tangent, moved))
+                halves = (below - moved) // 2
+                term = {po.times(po.times(m, shift), ((cosine, 2 * halves),)): x}
+                for _ in range(halves):
+                    square = {UNIT: Fraction(1), ((tangent, 2),): Fraction(1)}
+                    term = po.multiply(term, square, {})
+            out = po.add(out, term)
+        return out
+
+    def _arrange(self, a: Polynomial) -> Expression:
+        key = frozenset(a.items())
+        if key not in self._memo:
+            self._memo[key] = self._narrowest(a)
+        return self._memo[key]
+
+    def _narrowest(self, a: Polynomial) -> Expression:
+        if not a:
+            return ZERO
+        if len(a) == 1:
+            ((m, x),) = a.items()
+            return self._term(m, x)
+        found = [self._plain(a)]
+        number, common = po.content(a)
+        if sum(x > 0 for x in a.values()) == 0:
+            number = -number
+        if common or number != 1:
+            rest = po.divided(a, number, common)
+            found.append(self._multiplied(number, common, self._arrange(rest)))
+        if len(a) <= TERMS and all(k > 0 for m in a for _, k in m):
+            found += self._factored(a)
+        found += self._collected(a)
+        return min(found, key=_cost)
+
+    def _plain(self, a: Polynomial) -> Expression:
+        return _sum(self._term(m, a[m]) for m in sorted(a, key=self._rank))
+
+    def _rank(self, m: Monomial) -> tuple[object, ...]:
+        """Return what orders terms: by their heaviest factors, as they were named."""
+        weights = [(-ORDER[self.names.kinds[n]], n, -k) for n, k in m]
+        return (not m, sorted(weights))
+
+    def _factored(self, a: Polynomial) -> list[Expression]:
+        """Return squares and products of two sums, where the polynomial is one."""
+        root = po.square_root(a)
+        if root is not None:
+            return [Power(self._arrange(root), 2)]
+        for name in sorted(po.names_of(a)):
+            powers = [dict(m).get(name, 0) for m in a]
+            if max(powers) > 1:
+                continue
+            x = ((name, 1),)
+            slope = {po.times(m, x, -1): c for m, c in a.items() if name in dict(m)}
+            offset = {m: c for m, c in a.items() if name not in dict(m)}
+            if 1 < len(slope) <= len(offset):
+                other = po.quotient(offset, slope)
+                if other is not None:
+                    rest = po.add(other, {x: Fraction(1)})
+                    return [_multiply(self._arrange(slope), self._arrange(rest))]
+        return []
+
+    def _collected(self, a: Polynomial) -> list[Expression]:
+        """Return the polynomial collected by speeds, by masses, and by single names."""
+        kinds = self.names.kinds
+        used = po.names_of(a)
+        choices: list[set[int]] = []
+        for kind in (SPEED, INERTIA):
+            chosen = {name for name in used if kinds[name] == kind}
+            if chosen:
+                choices.append(chosen)
+        if len(a) <= TERMS:
+            counts = Counter(name for m in a for name, _ in m)
+            choices += [{name} for name, count in counts.most_common(4) if 1 < count]
+        found = []
+        for chosen in choices:
+            groups: dict[Monomial, Polynomial] = {}
+            for m, x in a.items():
+                key, rest = po.part(m, chosen)
+                groups.setdefault(key, {})[rest] = x
+            if len(groups) < len(a):
+                found.append(self._joined(groups))
+        return found
+
+    def _joined(self, groups: dict[Monomial, Polynomial]) -> Expression:
+        """Return the sum of groups, those with equal coefficients together."""
+        together: dict[frozenset[tuple[Monomial, Fraction]], Polynomial] = {}
+        for key, coefficient in groups.items():
+            number, common = po.content(coefficient)
+            if coefficient[po.leading(coefficient)] < 0:
+                number = -number
+            primitive = frozenset(po.divided(coefficient, number, common).items())
+            gathered = together.setdefault(primitive, {})
+            together[primitive] = po.add(gathered, {po.times(key, common): number})
+        terms = []
+        for primitive, factor in together.items():
+            inside = dict(primitive)
+            if inside == {UNIT: Fraction(1)}:
+                terms += [self._term(m, factor[m]) for m in sorted(factor, key=self._rank)]
+                continue
+            number, common = po.content(factor)
+            written = self._arrange(inside)
+            if len(factor) == 1:
+                ((common, number),) = factor.items()
+                terms.append(self._multiplied(number, common, written))
+            else:
+                rest = self._arrange(po.divided(factor, number, common))
+                terms.append(self._multiplied(number, common, written, rest))
+        return _sum(terms)
+
+    def _term(self, m: Monomial, x: Fraction) -> Expression:
+        return self._multiplied(x, m, ONE)
+
+    def _multiplied(self, x: Fraction, m: Monomial, *bodies: Expression) -> Expression:
+        """Return x m times expressions: speeds last, negative powers below."""
+        kinds, inline = self.names.kinds, self.names.inline
+        order = sorted(m, key=lambda f: (ORDER[kinds[f[0]]], f[0]))
+
+        def power(name: int, k: int) -> Expression:
+            base = inline.get(name) or Name(self.names.symbols[name])
+            return base if k == 1 else Power(base, k)
+
+        light = [power(n, k) for n, k in order if k > 0 and ORDER[kinds[n]] < ORDER[INERTIA]]
+        heavy = [power(n, k) for n, k in order if k > 0 and kinds[n] == INERTIA]
+        speeds = [power(n, k) for n, k in order if k > 0 and kinds[n] == SPEED]
+        below = [power(n, -k) for n, k in order if k < 0]
+        inner = [b for b in bodies if b != ONE]
+        factors = [*light, *inner, *heavy]
+        if any(is_negative(b) for b in inner) and len(inner) == 1 and not isinstance(inner[0], Sum):
+            x, factors = -x, [*light, *(negated(b) for b in inner), *heavy]
+        if not below:
+            first = [] if x == 1 else [Number(x)]
+            return _flat([*first, *factors, *speeds])
+        sign = Fraction(-1) if x < 0 else Fraction(1)
+        size = abs(x)
+        top = [] if size.numerator == 1 else [Number(Fraction(size.numerator))]
+        bottom = [] if size.denominator == 1 else [Number(Fraction(size.denominator))]
+        over = Quotient(_flat([*top, *factors]), _flat([*bottom, *below]))
+        return _flat([*([Number(sign)] if sign < 0 else []), over, *speeds])
+
+
+def _flat(factors: Iterable[Expression]) -> Expression:
+    """Return a product of factors, products among them opened, numbers in front."""
+    number, out = Fraction(1), list[Expression]()
+    for f in factors:
+        for g in f.factors if isinstance(f, Product) else (f,):
+            if isinstance(g, Number):
+                number *= g.value
+            else:
+                out.append(g)
+    if number != 1 or not out:
+        out.insert(0, Number(number))
+    return product(out)
+
+
+def _multiply(a: Expression, b: Expression) -> Expression:
+    return _flat([a, b])
+
+
+def _sum(terms: Iterable[Expression]) -> Expression:
+    """Return a sum that begins with a positive term if there is one."""
+    out: list[Expression] = []
+    for t in terms:
+        out += t.terms if isinstance(t, Sum) else [t]
+    if is_negative(out[0]):
+        first = next((k for k, t in enumerate(out) if not is_negative(t)), 0)
+        out.insert(0, out.pop(first))
+    return out[0] if len(out) == 1 else Sum(tuple(out))
+
+
+def _cost(x: Expression) -> float:
+    """Return the width, and much more for what does not fit on a line."""
+    return width(x) + 100.0 * max(0.0, widest_piece(x) - LINE)

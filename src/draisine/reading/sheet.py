@@ -1,0 +1,159 @@
+"""A page in the making: names, lines and numbered blocks, in the order of reading."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from draisine.codegen.formula import (
+    Assignment,
+    Block,
+    Definitions,
+    Expression,
+    Heading,
+    Matrix,
+    Name,
+    Page,
+    Paragraph,
+    Relation,
+    Symbol,
+    Transpose,
+    named,
+)
+from draisine.codegen.width import LINE, matrix_width, symbol_width, width
+from draisine.reading.cut import Cut
+from draisine.reading.form import Form
+from draisine.reading.names import ENTRY, Names
+from draisine.reading.polynomial import Polynomial
+from draisine.trace import Graph
+
+COLUMN = 10.0
+"""The widest entry of a matrix before it gets a name."""
+
+
+class Sheet:
+    """Blocks and the names in them.
+
+    `expand` writes everything in the given symbols, so that names stand only where a line would be
+    too long; else what has a name is written by it from then on.
+    """
+
+    def __init__(self, graph: Graph, expand: bool = False) -> None:
+        self.names = Names()
+        self.form = Form(self.names)
+        self.cut = Cut(graph, self.names, self.form)
+        self.expand = expand
+        self.blocks: list[Block] = []
+        self.longest = 0
+        self._number = 0
+
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
+
+    def heading(self, text: str) -> None:
+        """Begin a section."""
+        self.blocks.append(Heading(text))
+
+    def say(self, *parts: str | Expression) -> None:
+        """Add a paragraph of words and expressions."""
+        self.blocks.append(Paragraph(tuple(parts)))
+
+    def relate(self, left: Expression, right: Expression) -> None:
+        """Add an equation that defines nothing."""
+        self.blocks.append(Relation(left, right, self._next()))
+
+    def flush(self) -> None:
+        """Add the lines defined since the last block."""
+        if self.cut.lines:
+            self.blocks.append(Definitions(tuple(self.cut.lines), self._next()))
+            self.cut.lines.clear()
+
+    def polynomial(self, x: Any) -> Polynomial:
+        """Return a value in names, and remember the longest."""
+        found = self.cut.polynomial(x)
+        self.longest = max(self.longest, len(found))
+        return found
+
+    def turns(self) -> set[int]:
+        """Return the numbers of cosines and sines of given angles."""
+        return set(self.cut.given)
+
+    def known(self, value: Polynomial) -> bool:
+        """Return whether a value is a single name, up to its sign."""
+        return len(value) == 1 and all(len(m) == 1 and m[0][1] == 1 for m in value)
+
+    def define(self, x: Any, symbol: Symbol, kind: str = ENTRY, least: int = 4) -> None:
+        """Name a value that is a sum, or a product of at least so many factors."""
+        value = self.polynomial(x)
+        if len(value) > 1 or sum(abs(k) for m in value for _, k in m) >= least:
+            self.cut.define(x, symbol, kind)
+
+    def vector(
+        self, letter: str, xs: Sequence[Any], tails: Sequence[str], kind: str = ENTRY, least: int = 4
+    ) -> None:
+        """Name the entries of a vector that are sums; `tails` are their subscripts."""
+        for x, tail in zip(xs, tails, strict=True):
+            self.define(x, Symbol(letter, (tail,)), kind, least)
+
+    def matrix(
+        self,
+        symbol: str,
+        entries: Any,
+        symbols: Sequence[Sequence[Symbol]],
+        symmetric: bool = False,
+        bar: int | None = None,
+        kind: str = ENTRY,
+    ) -> None:
+        """Add a matrix; entries wider than their column get the names of their places, and the
+        widest of the others, until the matrix fits.
+        """
+        rows = [list(row) for row in entries]
+        places = [
+            (i, j) for i in range(len(rows)) for j in range(i if symmetric else 0, len(rows[i]))
+        ]
+        values = {place: self.polynomial(rows[place[0]][place[1]]) for place in places}
+        written: dict[tuple[int, int], Expression] = {}
+        short: dict[Any, Expression] = {}
+
+        def shorten(place: tuple[int, int]) -> None:
+            i, j = place
+            value = values[place] if self.expand else self.cut.polynomial(rows[i][j])
+            key = frozenset(value.items())
+            if key not in short:
+                x = None if self.expand else rows[i][j]
+                number = self.cut.define_polynomial(value, symbols[i][j], kind, x)
+                short[key] = Name(self.names.symbols[number])
+            written[place] = short[key]
+
+        for place in places:
+            value = self.cut.polynomial(rows[place[0]][place[1]])
+            written[place] = self.form(value)
+            if width(written[place]) > COLUMN and len(rows[place[0]]) > 1:
+                shorten(place)
+
+        def filled() -> Matrix:
+            whole = [[written.get((i, j)) for j in range(len(row))] for i, row in enumerate(rows)]
+            return Matrix(tuple(map(tuple, whole)), bar)
+
+        room = LINE - symbol_width(Symbol.parse(symbol)) - 10.0
+        while matrix_width(filled()) > room:
+            wide = max(places, key=lambda place: width(written[place]))
+            if isinstance(written[wide], Name) or width(written[wide]) < 3.0:
+                break
+            shorten(wide)
+        self.flush()
+        self.blocks.append(Assignment(named(symbol), filled(), self._next()))
+
+    def column(self, symbol: str, xs: Sequence[Any], letter: str) -> None:
+        """Add a column of values, written as a row."""
+        symbols = [Symbol(letter, (str(k + 1),)) for k in range(len(xs))]
+        self.matrix(symbol, [list(xs)], [symbols])
+        last = self.blocks.pop()
+        assert isinstance(last, Assignment)
+        self.blocks.append(Assignment(Transpose(last.symbol), last.matrix, last.number))
+
+    def page(self, title: str) -> Page:
+        """Return the page as it stands."""
+        self.flush()
+        return Page(title, tuple(self.blocks), self.cut.turns())
+
+

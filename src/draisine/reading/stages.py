@@ -1,0 +1,277 @@
+"""The stages of the method, each from the mechanics to lines on a sheet: eqs. (9)-(16) of the IFAC
+paper in order.
+
+Names are given by rules that know no vehicle, bottom-up: rotations and the ground's normal, bodies,
+links, the machine; then rows, kernel and reduced dynamics. What is a number or a short product keeps
+its own symbols.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from draisine.codegen.formula import (
+    ZERO,
+    Name,
+    Product,
+    Sum,
+    Symbol,
+    Transpose,
+    named,
+)
+from draisine.mechanics.kernel import Elimination
+from draisine.model import Wheel
+from draisine.reading import polynomial as po
+from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
+from draisine.reading.sheet import Sheet
+from draisine.reading.subject import Subject
+from draisine.scalar import is_zero, norm
+
+
+def places(letter: str, rows: int, columns: int) -> list[list[Symbol]]:
+    """Return the symbols of the entries of a matrix, counted from one."""
+    comma = "," if max(rows, columns) > 9 else ""
+    return [
+        [Symbol(letter, (f"{i + 1}{comma}{j + 1}",)) for j in range(columns)] for i in range(rows)
+    ]
+
+
+def ground(sheet: Sheet, subject: Subject) -> None:
+    """The ground's normal in the links' frames, and where the wheels touch."""
+    axes = subject.notation.axes
+    sheet.heading("Contact with the ground")
+    for k, (contact, (at, touch)) in enumerate(
+        zip(subject.model.contacts, subject.touching, strict=True)
+    ):
+        if not isinstance(contact, Wheel) or touch is None:
+            continue
+        up = subject.world.up[at.link]
+        tails = [f"{at.link}{x}" for x in axes]
+        if at.link:
+            sheet.vector("gamma", up, tails)
+        steep = up - (up @ touch.axle) * touch.axle
+        slope = norm(steep)
+        sheet.define(slope, Symbol("sigma", (str(k),)))
+        _contact_angle(sheet, subject, contact.name, k, touch.axle, steep / slope)
+    if subject.model.gravity[0] != 0.0 or subject.model.gravity[1] != 0.0:
+        fall = subject.world.R.T @ subject.model.gravity
+        sheet.vector("g", fall, list(axes))
+    if sheet.cut.lines:
+        sheet.flush()
+    else:
+        sheet.blocks.pop()
+
+
+def _contact_angle(
+    sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any
+) -> None:
+    """Name the direction from a wheel's hub to its contact point: the cosine and sine of an angle
+    about the axle where that is an axis of the link, else entry by entry.
+    """
+    along = [n for n in range(3) if not is_zero(axle[n])]
+    simple = all(len(sheet.polynomial(x)) == 1 for x in e if not is_zero(x))
+    flat = [sheet.polynomial(x) for x in e]
+    trivial = simple and all(po.names_of(p) <= sheet.turns() for p in flat)
+    if trivial:
+        return
+    if len(along) == 1:
+        n = along[0]
+        cosine, sine = -e[(n + 1) % 3], -e[(n + 2) % 3]
+        text = subject.notation.contact_angles.get(contact, rf"\alpha_{k}")
+        sheet.cut.define_turn(cosine, sine, Symbol.parse(text))
+    else:
+        sheet.vector("e", e, [f"{k}{x}" for x in subject.notation.axes], least=2)
+
+
+def constraints(sheet: Sheet, subject: Subject) -> None:
+    """The rows (A, B) v = 0, eq. (10)."""
+    m, n = subject.C.shape
+    if not m:
+        return
+    twist = len(subject.model.twist)
+    sheet.heading("Constraints")
+    symbols = [
+        [*a, *b] for a, b in zip(places("A", m, twist), places("B", m, n - twist), strict=True)
+    ]
+    right = named("b") if subject.moved else ZERO
+    sheet.relate(Product((Name(Symbol("C")), Name(Symbol("v")))), right)
+    sheet.say("with one row for each direction that a contact forbids: ", *rows_told(subject), ".")
+    sheet.matrix("C", subject.C, symbols, bar=twist if 0 < twist < n else None)
+    if subject.moved:
+        sheet.column("b", subject.b, "b")
+
+
+def rows_told(subject: Subject) -> list[str]:
+    """Return what the rows are, in words."""
+    told = []
+    for a in subject.active:
+        if a.holds_all:
+            axes = ", ".join(subject.notation.axes[: len(a.names)])
+            told.append(f"{a.contact.name} (along {axes})")
+        else:
+            told.append(f"{a.contact.name} ({', '.join(a.names)})")
+    told += [f"{j.name} (its motion)" for j in subject.model.joints if subject.guided(j)]
+    return ["; ".join(told)]
+
+
+def bodies(sheet: Sheet, subject: Subject) -> None:
+    """Mass centre and inertia of each body in its link's axes, then the lumps of each link."""
+    axes, tree = subject.notation.axes, subject.tree
+    names = sheet.cut
+    for b, body in enumerate(subject.model.bodies):
+        link = tree.links[tree.place[body.name][0]]
+        centre, J = link.R.T @ (body.com - link.o), link.R.T @ body.inertia @ link.R
+        for x, axis in zip(centre, axes, strict=True):
+            sheet.define(x, Symbol(axis, (str(b),)), LENGTH)
+        for i, j in _UPPER:
+            sheet.define(J[i, j], Symbol("I", (f"{b}{axes[i]}{axes[j]}",)), INERTIA)
+    for k, link in enumerate(tree.links):
+        sheet.define(link.mass, Symbol("m", (str(k),), bar=True), INERTIA)
+        for x, axis in zip(link.S, axes, strict=True):
+            sheet.define(x, Symbol("S", (f"{k}{axis}",)), INERTIA)
+        spread = link.G[0, 0] + link.G[1, 1] + link.G[2, 2]
+        J = spread * np.eye(3) - link.G
+        for i, j in _UPPER:
+            sheet.define(J[i, j], Symbol("J", (f"{k}{axes[i]}{axes[j]}",)), INERTIA)
+        moments = [sheet.polynomial(J[i, i]) for i in range(3)]
+        total = po.scale(po.add(po.add(moments[0], moments[1]), moments[2]), po.Fraction(1, 2))
+        for i, j in _UPPER:
+            value = sheet.polynomial(J[i, j])
+            names.label(link.G[i, j], po.add(total if i == j else {}, value, -1))
+    for k, link in enumerate(tree.links[1:], start=1):
+        sheet.vector("p", link.p, [f"{k}{x}" for x in axes], LENGTH)
+    sheet.flush()
+
+
+_UPPER = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+
+
+def free_dynamics(sheet: Sheet, subject: Subject) -> None:
+    """The mass matrix of the free machine, eq. (9)."""
+    v, n = named(r"\dot{v}"), len(subject.columns)
+    sheet.heading("Free dynamics")
+    pushed = [named("Q")]
+    if len(subject.C):
+        pushed.append(Product((Transpose(named("C")), named(r"\lambda"))))
+    sheet.relate(Sum((Product((named("M"), v)), named("F"))), Sum(tuple(pushed)))
+    if not sheet.expand:
+        bodies(sheet, subject)
+        if subject.model.base != "fixed":
+            sheet.define(subject.M[0, 0], Symbol("m"), INERTIA)
+    sheet.matrix("M", subject.M, places("M", n, n), symmetric=True, kind=INERTIA)
+
+
+def _back_substituted(
+    sheet: Sheet, solver: Elimination, letter: str, entries: Any, columns: Sequence[str]
+) -> None:
+    """Name the entries of a solution in the order in which they were found."""
+    for _, j in reversed(solver.order):
+        for k, tail in enumerate(columns):
+            x = entries[j, k] if entries.ndim == 2 else entries[j]
+            value = sheet.polynomial(x)
+            below = any(power < 0 for m in value for _, power in m)
+            comma = "," if len(entries) > 9 else ""
+            symbol = Symbol(letter, (f"{j + 1}{comma}{tail}" if tail else str(j + 1),))
+            if len(value) > 1 or (below and not sheet.known(value)):
+                sheet.cut.define(x, symbol)
+
+
+def kernel(sheet: Sheet, subject: Subject) -> None:
+    """The kernel of the rows, v = H u, eq. (11), by elimination along pivots that do not vanish in
+    the drawing.
+    """
+    if not len(subject.C):
+        return
+    H, solver = subject.H, subject.solver
+    sheet.heading("Kernel")
+    inside = Product((named("H"), named("u")))
+    sheet.relate(named("v"), Sum((inside, named(r"\nu"))) if subject.moved else inside)
+    tails = [str(k + 1) for k in subject.independent]
+    if not sheet.expand:
+        for k, pivot in enumerate(solver.pivot):
+            if len(sheet.polynomial(pivot)) > 1:
+                sheet.cut.define(pivot, Symbol("D", (str(k + 1),)))
+        _back_substituted(sheet, solver, "H", H, tails)
+    symbols = [[Symbol("H", (f"{i + 1}{tail}",)) for tail in tails] for i in range(len(H))]
+    if H.shape[1]:
+        sheet.matrix("H", H, symbols)
+    if subject.moved:
+        if not sheet.expand:
+            _back_substituted(sheet, solver, "nu", subject.drift, [""])
+        sheet.column(r"\nu", subject.drift, "nu")
+
+
+def kernel_rate(sheet: Sheet, subject: Subject) -> None:
+    """The rate of the kernel, eq. (12): kappa = Hdot u solves C kappa = d, d = -Cdot v."""
+    m = len(subject.C)
+    if not m:
+        return
+    sheet.heading("Rate of the kernel")
+    kappa = named(r"\kappa")
+    inner = Product((named("H"), named(r"\dot{u}")))
+    sheet.relate(named(r"\dot{v}"), Sum((inner, kappa)))
+    sheet.say("where ", Product((named("C"), kappa)), " makes up for the turning of the rows.")
+    if not sheet.expand:
+        sheet.vector("d", subject.c, [str(k + 1) for k in range(m)], least=3)
+        _back_substituted(sheet, subject.solver, "kappa", subject.kappa, [""])
+    sheet.column(r"\kappa", subject.kappa, "kappa")
+
+
+def forces(sheet: Sheet, subject: Subject) -> None:
+    """The forces F of free motion, by the recursion of appendix A where links have names."""
+    axes = subject.notation.axes
+    sheet.heading("Forces of free motion")
+    if not sheet.expand:
+        needed, vel = subject.needed, subject.vel
+        for j in range(len(subject.tree.links)):
+            tails = [f"{j}{x}" for x in axes]
+            if j:
+                sheet.vector("omega", vel.W[j], tails, SPEED)
+                sheet.vector("epsilon", needed.alpha[j], tails, SPEED, least=9)
+            sheet.vector("a", needed.a[j], tails, ENTRY, least=9)
+            if j:
+                sheet.vector("f", needed.force[j], tails, ENTRY, least=9)
+                sheet.vector("n", needed.moment[j], tails, ENTRY, least=9)
+        sheet.flush()
+    sheet.column("F", subject.F, "F")
+
+
+def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
+    """The reduced mass matrix and forces, eqs. (13), (15), (16)."""
+    if not len(subject.C) or not subject.independent:
+        return
+    n, k = subject.H.shape
+    H, M, F = Transpose(named("H")), named("M"), named("F")
+    sheet.heading("Reduced dynamics")
+    moved = Sum((Product((named("M_r"), named(r"\dot{u}"))), named("F_r")))
+    sheet.relate(moved, Product((H, named("Q"))))
+    sheet.relate(named("M_r"), Product((H, M, named("H"))))
+    sheet.relate(named("F_r"), Product((H, Sum((F, Product((M, named(r"\kappa"))))))))
+    if not sheet.expand:
+        tails = [str(c + 1) for c in subject.independent]
+        for i in range(n):
+            for j, tail in enumerate(tails):
+                sheet.define(subject.N[i, j], Symbol("N", (f"{i + 1}{tail}",)))
+    sheet.matrix("M_r", subject.M_r, places("m", k, k), symmetric=True)
+    sheet.column("F_r", subject.F_r, "f")
+
+
+def applied_forces(sheet: Sheet, subject: Subject) -> None:
+    """The generalised forces Q of the inputs."""
+    if not all(is_zero(x) for x in subject.Q):
+        sheet.heading("Inputs")
+        sheet.column("Q", subject.Q, "Q")
+
+
+STAGES = (
+    ground,
+    constraints,
+    free_dynamics,
+    forces,
+    applied_forces,
+    kernel,
+    kernel_rate,
+    reduced_dynamics,
+)
+"""In the order of reading."""

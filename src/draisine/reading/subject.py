@@ -1,0 +1,309 @@
+"""What a page is about: one mode of a model, traced over the symbols that people read.
+
+The base turns by yaw, lean and pitch instead of a quaternion, its velocity is taken at the origin of
+its frame, and all speeds v are symbols; `v = H u` holds among them.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from draisine.lie import Pose, rot_x, rot_y, rot_z
+from draisine.mechanics import constraints
+from draisine.mechanics.constraints import Ground, Mode
+from draisine.mechanics.contacts import Touch
+from draisine.mechanics.forces import generalised
+from draisine.mechanics.formulations import projected
+from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan
+from draisine.mechanics.kinematics import Geometry, Point, Velocities, geometry, velocities
+from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenches
+from draisine.mechanics.tree import Tree, assemble
+from draisine.model import Joint, Model, Wheel
+from draisine.scalar import Array, Scalar, array, is_zero
+from draisine.trace import Expr, Graph, evaluate
+
+ORIGIN = np.zeros(3)
+
+Rotation = Callable[[Graph], tuple[Array, dict[str, float]]]
+"""The base's rotation (of the drawing's frame) from symbols of its own, with their nominal values."""
+
+
+def yaw_lean_pitch_rotation(graph: Graph) -> tuple[Array, dict[str, float]]:
+    """Return `Rz(yaw) Rx(lean) Ry(pitch)`."""
+    yaw, lean, pitch = (graph.symbol(name) for name in ("yaw", "lean", "pitch"))
+    R = rot_z(yaw) @ rot_x(lean) @ rot_y(pitch)
+    return R, {"yaw": 0.0, "lean": 0.0, "pitch": 0.0}
+
+
+@dataclass(frozen=True)
+class Notation:
+    """How a vehicle is written: symbols of parameters, joints and inputs, their meanings, the
+    frame of the base in the drawing with the names of its axes, the base's angles, and the angle
+    by which each wheel's contact point stands.
+    """
+
+    symbols: Mapping[str, str] = field(default_factory=dict)
+    meanings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    frame: Callable[[Model], Pose] | None = None
+    place: str = ""
+    axes: tuple[str, str, str] = ("x", "y", "z")
+    rotation: Rotation = yaw_lean_pitch_rotation
+    contact_angles: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Subject:
+    """One mode of a model whose parameters are symbols of the graph; `nominal` are their values."""
+
+    graph: Graph
+    model: Model
+    parameters: Mapping[str, Expr]
+    nominal: Mapping[str, float]
+    mode: Mode
+    notation: Notation = field(default_factory=Notation)
+
+    def _symbols(self, name: str, count: int) -> Array:
+        return array([self.graph.symbol(f"{name}[{k}]") for k in range(count)])
+
+    @cached_property
+    def t(self) -> Expr:
+        """Time."""
+        return self.graph.symbol("t")
+
+    @cached_property
+    def p(self) -> Array:
+        """Where the base's frame stands."""
+        return self._symbols("p", 3)
+
+    @cached_property
+    def r(self) -> Array:
+        """The joints' coordinates."""
+        return self._symbols("r", len(self.model.joints))
+
+    @cached_property
+    def w(self) -> Array:
+        """The inputs: torques of joints, components of forces."""
+        return self._symbols("w", len(self.model.inputs))
+
+    @cached_property
+    def columns(self) -> list[int]:
+        """The components of (V, W, rdot) that the base's group leaves free."""
+        return projected.free_columns(self.tree)
+
+    @cached_property
+    def v(self) -> Array:
+        """The free speeds: twist of the base, rates of the joints."""
+        return self._symbols("v", len(self.columns))
+
+    @cached_property
+    def speeds(self) -> Array:
+        """The whole (V, W, rdot)."""
+        return projected.spread(self.tree, self.v)
+
+    @cached_property
+    def frame(self) -> Pose:
+        """The base's frame in the drawing: that of the notation, else drawing's axes at a hub."""
+        if self.notation.frame is not None:
+            return self.notation.frame(self.model)
+        return Pose(np.eye(3), hub(self.model))
+
+    @cached_property
+    def turned(self) -> tuple[Array, dict[str, float]]:
+        """The rotation of the base's frame, and the nominal values of its angles."""
+        if self.model.base in ("SE(3)", "SO(3)"):
+            R, values = self.notation.rotation(self.graph)
+            return R @ self.frame.R, values
+        if self.model.base == "SE(2)":
+            return rot_z(self.graph.symbol("yaw")) @ self.frame.R, {"yaw": 0.0}
+        return self.frame.R, {}
+
+    @cached_property
+    def point(self) -> dict[str, float]:
+        """The nominal value of every symbol: the drawing, at rest."""
+        values = dict(self.nominal) | self.turned[1] | {"t": 0.0}
+        for name, xs in (("r", self.r), ("p", self.p), ("w", self.w)):
+            values |= {f"{name}[{k}]": 0.0 for k in range(len(xs))}
+        return values
+
+    def evaluate(self, xs: Sequence[Scalar]) -> Any:
+        """Return traced values as floats in the drawing."""
+        return evaluate(xs, self.point)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The links, the base's frame as the notation has it."""
+        point = dict(self.nominal)
+        return assemble(
+            self.model, frame=self.frame, evaluate=lambda xs: evaluate(xs, point)
+        )
+
+    @cached_property
+    def geo(self) -> Geometry:
+        """Where the links are."""
+        return geometry(self.tree, self.r)
+
+    @cached_property
+    def world(self) -> Ground:
+        """The ground's normal in every link's frame."""
+        return constraints.ground(self.tree, self.geo, self.turned[0])
+
+    @cached_property
+    def touching(self) -> list[tuple[Point, Touch | None]]:
+        """Where each contact touches."""
+        return [
+            constraints.contact_point(self.tree, self.geo, self.world, c)
+            for c in self.model.contacts
+        ]
+
+    @cached_property
+    def active(self) -> list[constraints.Active]:
+        """The contacts at work."""
+        found = self.touching
+        return constraints.activate(self.tree, self.geo, self.world, self.mode, found, ORIGIN)
+
+    @cached_property
+    def C(self) -> Array:
+        """The constraint rows (A, B) over the free columns."""
+        rows = constraints.matrix(self.tree, self.geo, self.world, self.active)
+        return rows[:, self.columns]
+
+    @cached_property
+    def b(self) -> list[Scalar]:
+        """What the rows demand of the velocities: zero but for moving ground and prescribed joints."""
+        return constraints.velocity_targets(
+            self.tree, self.geo, self.world, self.active, self.p, self.t
+        )
+
+    @cached_property
+    def moved(self) -> bool:
+        """Whether time itself moves something: a joint, or the ground."""
+        return not all(is_zero(x) for x in self.b)
+
+    def guided(self, joint: Joint) -> bool:
+        """Return whether a joint follows a motion."""
+        return joint.law is not None
+
+    @cached_property
+    def vel(self) -> Velocities:
+        """How the links move."""
+        V, W, rdot = self.speeds[:3], self.speeds[3:6], self.speeds[6:]
+        return velocities(self.tree, self.geo, V, W, rdot, ORIGIN)
+
+    @cached_property
+    def c(self) -> list[Scalar]:
+        """What the rows demand of the accelerations."""
+        return constraints.acceleration_targets(
+            self.tree,
+            self.geo,
+            self.world,
+            self.vel,
+            self.active,
+            self.speeds,
+            ORIGIN,
+            self.p,
+            self.t,
+        )
+
+    @cached_property
+    def M(self) -> Array:
+        """The mass matrix of the free machine."""
+        return mass_matrix(self.tree, self.geo, ORIGIN)[np.ix_(self.columns, self.columns)]
+
+    @cached_property
+    def needed(self) -> Wrenches:
+        """What each link needs where no speed changes."""
+        still = np.zeros(len(self.speeds))
+        fall = self.world.R.T @ self.model.gravity
+        return wrenches(self.tree, self.geo, self.vel, still, ORIGIN, ORIGIN, fall)
+
+    @cached_property
+    def F(self) -> Array:
+        """The forces of free motion: gyroscopic, of gravity, springs, dampers and fluid."""
+        return gather(self.tree, self.geo, self.needed, ORIGIN)[self.columns]
+
+    @cached_property
+    def Q(self) -> Array:
+        """The generalised forces of the inputs."""
+        return generalised(self.tree, self.geo, self.world, self.w, ORIGIN)[self.columns]
+
+    @cached_property
+    def independent(self) -> list[int]:
+        """Which speeds are independent, by rank in the drawing: joints, angular, linear."""
+        rows = constraints.matrix(self.tree, self.geo, self.world, self.active, named=True)
+        C = rows[:, self.columns]
+        values = self.evaluate(list(C.ravel())).reshape(C.shape)
+        labels = constraints.labels(self.model, self.mode)
+        n = len(self.model.twist)
+        turning = [k for k in range(n) if self.columns[k] >= 3]
+        linear = [k for k in range(n) if self.columns[k] < 3]
+        order = [*range(n, len(self.columns)), *turning, *linear]
+        return projected.choose_speeds(len(self.columns), values, labels, order)
+
+    @cached_property
+    def solver(self) -> Elimination:
+        """The rows [C; S] taken apart along pivots that do not vanish in the drawing."""
+        A = np.vstack([self.C, np.eye(len(self.columns))[self.independent]])
+        return eliminate(A, self._pivots(A))
+
+    def _pivots(self, A: Array) -> list[Pivot]:
+        if not len(self.C):
+            return [(k, k) for k in range(len(A))]
+        values = self.evaluate(list(A.ravel())).reshape(A.shape)
+        pattern = np.array([[not is_zero(x) for x in row] for row in A], dtype=bool)
+        cost = np.array([[_cost(x) for x in row] for row in A])
+        return plan(values, pattern, cost)
+
+    @cached_property
+    def H(self) -> Array:
+        """The kernel of the rows: v = H u."""
+        m, k = self.C.shape[0], len(self.independent)
+        columns = [self.solver.solve([0.0] * m + list(e)) for e in np.eye(k)]
+        return np.column_stack(columns) if columns else np.zeros((m, 0))
+
+    @cached_property
+    def drift(self) -> Array:
+        """What the speeds are where u = 0: v = H u + drift."""
+        return self.solver.solve(list(self.b) + [0.0] * len(self.independent))
+
+    @cached_property
+    def kappa(self) -> Array:
+        """Hdot u (with the rate of the drift): the accelerations where udot = 0."""
+        return self.solver.solve(list(self.c) + [0.0] * len(self.independent))
+
+    @cached_property
+    def N(self) -> Array:
+        """M H."""
+        return self.M @ self.H
+
+    @cached_property
+    def M_r(self) -> Array:
+        """The reduced mass matrix H' M H."""
+        return self.H.T @ self.N
+
+    @cached_property
+    def F_r(self) -> Array:
+        """The reduced forces H' (F + M kappa)."""
+        return self.H.T @ self.F + self.N.T @ self.kappa
+
+
+def _cost(x: Scalar) -> float:
+    """Return what a pivot costs: numbers before parameters before what moves."""
+    if isinstance(x, (int, float)):
+        return 0.0 if abs(x) == 1 else 1.0
+    return 1.0 if getattr(x, "fixed", False) else 2.0
+
+
+def hub(model: Model) -> Array:
+    """Return where the base's frame stands in the drawing: at the hub of its first wheel, else at
+    the drawing's origin.
+    """
+    base = model.bodies[0].name
+    carried = {base} | {j.child for j in model.joints if j.parent == base}
+    if model.base == "SE(3)":
+        for contact in model.contacts:
+            if isinstance(contact, Wheel) and contact.body in carried:
+                return contact.centre
+    return ORIGIN
