@@ -231,12 +231,14 @@ Block = Heading | Paragraph | Relation | Definitions | Assignment
 @dataclass(frozen=True)
 class Page:
     """Blocks in the order of reading, under a title; `turns` are the short names of cosines, sines
-    and tangents: (symbol, function, angle).
+    and tangents: (symbol, function, angle); `given` are the symbols that nothing defines, by the
+    names that their owner knows them by.
     """
 
     title: str
     blocks: tuple[Block, ...] = field(repr=False)
     turns: tuple[tuple[Symbol, str, Symbol], ...] = field(default=(), repr=False)
+    given: tuple[tuple[str, Symbol], ...] = field(default=(), repr=False)
 
     def definitions(self) -> Iterator[tuple[Symbol, Expression]]:
         """Give each defined symbol with its expression, in order."""

@@ -8,28 +8,39 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from draisine.trace import Expr, Graph, reachable
+from draisine.algebra.trace import Expr, Graph, reachable
 from draisine.codegen.formula import Expression, Function, Root, Symbol
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, Names
 from draisine.reading.polynomial import Polynomial
 
-SWELL = 600
-"""Most terms of a product before one of its factors gets a name."""
+SWELL = 30
+"""Most terms of a value before it gets a name of its own."""
 
 Line = tuple[Symbol, Expression]
 
 
+class TooLong(Exception):
+    """A value that should be written out has too many terms for a person."""
+
+
 class Cut:
-    """A graph cut at names; `lines` collects the definitions in the order of evaluation."""
+    """A graph cut at names; `lines` collects the definitions in the order of evaluation. With
+    `expand` no value gets a name of its own accord; one that is too long is an error.
+    """
 
     def __init__(
-        self, graph: Graph, names: Names, arrange: Callable[[Polynomial], Expression]
+        self,
+        graph: Graph,
+        names: Names,
+        arrange: Callable[[Polynomial], Expression],
+        expand: bool = False,
     ) -> None:
-        self.graph, self.names, self.arrange = graph, names, arrange
+        self.graph, self.names, self.arrange, self.expand = graph, names, arrange, expand
         self.known: dict[int, Polynomial] = {}
         self.lines: list[Line] = []
         self.given: list[int] = []
+        self.given_symbols: list[tuple[str, Symbol]] = []
         self.letters = {"denominator": "D", "root": "sigma", "abbreviation": "k"}
         self._atoms: dict[Any, int] = {}
         self._memo: dict[int, Polynomial] = {}
@@ -45,10 +56,12 @@ class Cut:
             self.known[op[1]] = po.scale(polynomial, -1)
         self._memo.clear()
 
-    def name(self, x: Any, symbol: Symbol, kind: str = ENTRY) -> int:
-        """Return the number of a new name for x, which is not defined on the page."""
+    def name(self, x: Expr, symbol: Symbol, kind: str = ENTRY) -> int:
+        """Return the number of a new name for a symbol of the graph, which nothing defines."""
         number = self.names.new(symbol, kind)
         self.label(x, po.variable(number))
+        name = self.graph.ops[x.index][1]
+        self.given_symbols.append((name, self.names.symbols[number]))
         return number
 
     def define(self, x: Any, symbol: Symbol, kind: str = ENTRY) -> int:
@@ -83,9 +96,19 @@ class Cut:
             return po.constant(fraction(float(x)))
         memo, known = self._memo, self.known
         for i in reachable(self.graph, [x.index], known):
-            if i not in memo or i in known:
-                memo[i] = known[i] if i in known else self._convert(i)
+            if i in known:
+                memo[i] = known[i]
+            elif i not in memo:
+                memo[i] = self._short(self._convert(i), i == x.index)
         return memo[x.index]
+
+    def _short(self, value: Polynomial, last: bool) -> Polynomial:
+        """Return a value, by a name of its own where it is long and not what was asked for."""
+        if last or len(value) <= SWELL:
+            return value
+        if self.expand:
+            raise TooLong
+        return po.variable(self._atom("abbreviation", value, self.arrange))
 
     def _convert(self, i: int) -> Polynomial:
         op, *args = self.graph.ops[i]
@@ -102,18 +125,12 @@ class Cut:
             case "neg":
                 return po.scale(memo[args[0]], -1)
             case "mul":
-                return self._product(memo[args[0]], memo[args[1]])
+                return po.multiply(memo[args[0]], memo[args[1]], self.names.pairs)
             case "inv":
                 return self._inverse(memo[args[0]])
             case "sqrt":
                 return self._root(memo[args[0]])
         return self._function(op, [memo[k] for k in args])
-
-    def _product(self, a: Polynomial, b: Polynomial) -> Polynomial:
-        if len(a) > 1 and len(b) > 1 and len(a) * len(b) > SWELL:
-            a, b = sorted((a, b), key=len)
-            b = po.variable(self._atom("abbreviation", b, self.arrange))
-        return po.multiply(a, b, self.names.pairs)
 
     def _inverse(self, a: Polynomial) -> Polynomial:
         number, common = po.content(a)

@@ -1,94 +1,194 @@
 """The whole page: coordinates, speeds and parameters with their meanings, then the stages."""
 
-from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from draisine.codegen.formula import Expression, Name, Page, Symbol
+from draisine.algebra.trace import reachable
+from draisine.codegen.formula import Expression, Name, Page, Symbol, named
+from draisine.errors import UnknownNameError, did_you_mean
+from draisine.reading.cut import TooLong
 from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
 from draisine.reading.sheet import Sheet
-from draisine.reading.stages import STAGES
+from draisine.reading.stages import FURTHER, STAGES
 from draisine.reading.subject import Subject
-from draisine.trace import reachable
-
-LONG = 24
-"""Most terms of a line of a machine in the plane before its parts get names."""
+from draisine.registry import find, names
 
 TWIST = ("V", "V", "V", "Omega", "Omega", "Omega")
+ANGLES = {"yaw": r"\psi", "lean": r"\varphi", "pitch": r"\theta"}
 
 
-def write(subject: Subject, title: str) -> Page:
+@dataclass(frozen=True, eq=False)
+class Equations:
+    """The equations of one mode of a machine, to read: printed as LaTeX, shown as HTML in a
+    notebook, saved in the language of a file's ending.
+    """
+
+    page: Page
+    subject: Subject
+
+    def write(self, language: str = "tex") -> str:
+        """Return the equations in a language of `codegen.targets.paper`: tex, html, markdown, ..."""
+        return str(find("target", language).write(self.page))
+
+    def save(self, path: str | Path) -> None:
+        """Write a file whose ending chooses the language: .tex, .html, .md, ..."""
+        path = Path(path)
+        path.write_text(self.write(language_of(path.suffix)), encoding="utf-8")
+
+    def __str__(self) -> str:
+        return self.write()
+
+    def _repr_html_(self) -> str:
+        return self.write("html")
+
+
+def languages() -> dict[str, str]:
+    """Return the languages that pages are written in, with the endings of their files.
+
+    >>> languages()["tex"]
+    '.tex'
+    """
+    found = {name: find("target", name) for name in names("target")}
+    return {name: f".{m.SUFFIX}" for name, m in found.items() if hasattr(m, "SUFFIX")}
+
+
+def language_of(suffix: str) -> str:
+    """Return the language of files with an ending."""
+    known = {ending: name for name, ending in languages().items()}
+    if suffix not in known:
+        raise UnknownNameError(
+            f"no way to write equations to a file that ends in {suffix!r}. "
+            f"{did_you_mean(suffix, known)}"
+        )
+    return known[suffix]
+
+
+def write(subject: Subject, title: str, full: bool = False) -> Equations:
     """Return the equations of one mode of a machine: those of the plane fully expanded where no
-    line gets too long, others in named parts.
+    line gets too long, others in named parts. `full` adds what leads from there to accelerations,
+    multipliers and rates of the coordinates.
     """
     if subject.model.base in ("SE(2)", "fixed", "translations"):
-        sheet = _filled(subject, expand=True)
-        if sheet.longest <= LONG:
-            return sheet.page(title)
-    return _filled(subject, expand=False).page(title)
+        with suppress(TooLong):
+            return Equations(_filled(subject, full, expand=True).page(title), subject)
+    return Equations(_filled(subject, full, expand=False).page(title), subject)
 
 
-def _filled(subject: Subject, expand: bool) -> Sheet:
+def _filled(subject: Subject, full: bool, expand: bool) -> Sheet:
     sheet = Sheet(subject.graph, expand)
-    _given(sheet, subject)
-    for stage in STAGES:
+    given(sheet, subject)
+    for stage in (*STAGES, *(FURTHER if full else ())):
         stage(sheet, subject)
     return sheet
 
 
-def _given(sheet: Sheet, subject: Subject) -> None:
-    """Name what is given: parameters, angles, joints, speeds, inputs."""
-    notation, model, cut = subject.notation, subject.model, sheet.cut
-    symbols = notation.symbols
+def given(sheet: Sheet, subject: Subject) -> None:
+    """Name what is given, and say what it is: coordinates, speeds, inputs, parameters."""
     used = _used(subject)
-    listed: list[str | Expression] = []
+    listed = _parameters(sheet, subject, used)
+    coordinates = _coordinates(sheet, subject, used)
+    speeds = _speeds(sheet, subject)
+    form, model = subject.form, subject.model
+    if model.base != "fixed":
+        place = form.place or "of the drawing: x forward, y left, z up"
+        where = f"Frame of {model.bodies[0].name.replace('_', ' ')} {place}. "
+        sheet.say(where, *speeds)
+    else:
+        sheet.say(*speeds)
+    shorts = [named("c_x"), " = cos ", named("x"), ", ", named("s_x"), " = sin ", named("x")]
+    sheet.say(
+        "Coordinates: ", *coordinates, ". Written ", *shorts, ", ", named("t_x"), " = tan ",
+        named("x"), ". ", *_validity(subject),
+    )  # fmt: skip
+    sheet.say("Parameters: ", *listed, ".")
+
+
+def _parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
+    form = subject.form
+    out: list[str | Expression] = []
     for name, x in subject.parameters.items():
-        if x.index not in used:
-            continue
-        unit, meaning = notation.meanings.get(name, ("", name))
-        kind = INERTIA if unit.startswith("kg") else LENGTH
-        number = cut.name(x, symbol_of(name, symbols), kind)
-        listed += [Name(sheet.names.symbols[number]), f" {meaning}{f' ({unit})' if unit else ''}; "]
-    angles = {"yaw": r"\psi", "lean": r"\varphi", "pitch": r"\theta"}
-    turned = []
-    for name in subject.turned[1]:
+        if x.index in used:
+            unit, meaning = form.meanings.get(name, ("", name.replace("_", " ")))
+            kind = INERTIA if unit.startswith("kg") else LENGTH
+            sheet.cut.name(x, symbol_of(name, form.symbols), kind)
+            out += _item(sheet, meaning, "; ")
+    return out[:-1]
+
+
+def _item(sheet: Sheet, meaning: str, separator: str) -> list[str | Expression]:
+    """Return the last name with its meaning."""
+    return [Name(sheet.names.symbols[-1]), f" {meaning}", separator]
+
+
+def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
+    symbols, cut = subject.form.symbols, sheet.cut
+    out: list[str | Expression] = []
+    for name in subject.angles:
         x = subject.graph.symbol(name)
         if x.index in used:
-            cut.name(x, Symbol.parse(symbols.get(name, angles.get(name, name))))
-            turned += [Name(sheet.names.symbols[-1]), f" {name}, "]
-    joints = [
-        Symbol.parse(symbols[j.name]) if j.name in symbols else Symbol("r", (str(k + 1),))
-        for k, j in enumerate(model.joints)
-    ]
-    shape: list[str | Expression] = []
-    for x, symbol, joint in zip(subject.r, joints, model.joints, strict=True):
+            cut.name(x, Symbol.parse(symbols.get(name, ANGLES.get(name, name))))
+            out += _item(sheet, name, ", ")
+    for x, symbol, joint in zip(subject.r, _joints(subject), subject.model.joints, strict=True):
         cut.name(x, symbol)
-        shape += [Name(sheet.names.symbols[-1]), f" {joint.name.replace('_', ' ')}, "]
-    speeds = [
-        Symbol(TWIST[k], (notation.axes[k % 3],)) if k < 6 else joints[k - 6].with_dots()
-        for k in subject.columns
-    ]
-    for x, symbol in zip(subject.v, speeds, strict=True):
-        cut.name(x, symbol, SPEED)
-    for x, name in zip(subject.w, model.inputs, strict=True):
-        cut.name(x, _input_symbol(name, symbols, joints, model.inputs.index(name)), LENGTH)
+        out += _item(sheet, joint.name.replace("_", " "), ", ")
     for x, axis in zip(subject.p, "xyz", strict=True):
         if x.index in used:
             cut.name(x, Symbol(axis))
+            out += _item(sheet, "of the frame's origin", ", ")
     if subject.t.index in used:
         cut.name(subject.t, Symbol("t"))
-    sheet.say("Coordinates: ", *turned, *shape)
-    sheet.say("Parameters: ", *listed)
+        out += _item(sheet, "time", ", ")
+    return out[:-1]
 
 
-def _input_symbol(
-    name: str, symbols: Mapping[str, str], joints: list[Symbol], k: int
-) -> Symbol:
-    """Return tau with the joint's subscript, or a force's letter with its axis."""
-    if k < len(joints):
-        joint = joints[k]
-        return Symbol("tau", joint.below if joint.below else (joint,))
-    force, axis = name.rsplit(".", 1)
-    return Symbol("P", (f"{force} {axis}".replace("_", " "),))
+def _joints(subject: Subject) -> list[Symbol]:
+    """Return the joints' symbols: the vehicle's, else r with a number."""
+    symbols = subject.form.symbols
+    return [
+        Symbol.parse(symbols[j.name]) if j.name in symbols else Symbol("r", (str(k + 1),))
+        for k, j in enumerate(subject.model.joints)
+    ]
+
+
+def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
+    """Name the speeds and the inputs; return what v and u are."""
+    joints, model = _joints(subject), subject.model
+    free = subject.free_speeds
+    for k, x in zip(subject.columns, free, strict=True):
+        symbol = joints[k - 6].with_dots() if k > 5 else Symbol(TWIST[k], (subject.form.axes[k % 3],))
+        sheet.cut.name(x, symbol, SPEED)
+    v = [Name(s) for s in sheet.names.symbols[-len(free) :]]
+    for k, (x, name) in enumerate(zip(subject.w, model.inputs, strict=True)):
+        if k < len(joints):
+            symbol = Symbol("tau", joints[k].below or (joints[k],))
+        else:
+            symbol = Symbol("P", (name.replace("_", " ").replace(".", " "),))
+        sheet.cut.name(x, symbol)
+    twist = len(model.twist)
+    told: list[str | Expression] = ["Speeds ", named("v"), " = (", *_listed(v), ")"]
+    if twist and len(v) > twist:
+        told.append(": its twist, then the rates of the joints")
+    if len(subject.C) and subject.independent:
+        told += ["; independent ", named("u"), " = ("]
+        told += [*_listed([v[k] for k in subject.independent]), ")"]
+    return [*told, "."]
+
+
+def _listed(xs: list[Name]) -> list[str | Expression]:
+    return [y for x in xs for y in (x, ", ")][:-1]
+
+
+def _validity(subject: Subject) -> list[str | Expression]:
+    """Say where the page holds."""
+    out: list[str | Expression] = []
+    if subject.model.base in ("SE(3)", "SO(3)") and "lean" in subject.angles:
+        out = ["It holds while the lean stays below a quarter turn. "]
+    statuses = ", ".join(f"{name} {status}" for name, status in subject.mode)
+    if statuses:
+        out.append(f"Contacts: {statuses}.")
+    return out
 
 
 def _used(subject: Subject) -> set[int]:

@@ -25,11 +25,11 @@ from draisine.reading import polynomial as po
 from draisine.reading.names import INERTIA, ORDER, SPEED, Names
 from draisine.reading.polynomial import UNIT, Monomial, Polynomial
 
-TERMS = 40
+TERMS = 14
 """Most terms of a polynomial whose factors are looked for."""
 
 
-class Form:
+class Arranger:
     """Writes polynomials in the names of one page."""
 
     def __init__(self, names: Names) -> None:
@@ -133,7 +133,7 @@ class Form:
                 choices.append(chosen)
         if len(a) <= TERMS:
             counts = Counter(name for m in a for name, _ in m)
-            choices += [{name} for name, count in counts.most_common(4) if 1 < count]
+            choices += [{name} for name, count in counts.most_common(3) if 1 < count]
         found = []
         for chosen in choices:
             groups: dict[Monomial, Polynomial] = {}
@@ -210,6 +210,8 @@ def _flat(factors: Iterable[Expression]) -> Expression:
                 number *= g.value
             else:
                 out.append(g)
+    if number == -1 and len(out) == 1:
+        return negated(out[0])
     if number != 1 or not out:
         out.insert(0, Number(number))
     return product(out)

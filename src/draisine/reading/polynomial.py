@@ -14,6 +14,8 @@ Pairs = Mapping[int, int]
 """From each sine to its cosine."""
 
 UNIT: Monomial = ()
+SIMPLE = 99
+"""The largest denominator of a fraction; other numbers are decimals."""
 
 
 def constant(value: Fraction) -> Polynomial:
@@ -96,7 +98,8 @@ def replace_square(
 
 
 def content(a: Polynomial) -> tuple[Fraction, Monomial]:
-    """Return the number and the monomial that all terms have in common, sign of the first term.
+    """Return the number and the monomial that all terms have in common; decimals have no number in
+    common.
 
     >>> content({((1, 2),): Fraction(4), ((1, 1), (2, 1)): Fraction(-6)})
     (Fraction(2, 1), ((1, 1),))
@@ -105,6 +108,8 @@ def content(a: Polynomial) -> tuple[Fraction, Monomial]:
     for x in a.values():
         above = gcd(above, abs(x.numerator))
         below = below * x.denominator // gcd(below, x.denominator)
+    if below > SIMPLE:
+        above = below = 1
     names = {name for m in a for name, _ in m}
     powers = {name: min(dict(m).get(name, 0) for m in a) for name in names}
     common = tuple(sorted((name, k) for name, k in powers.items() if k))

@@ -19,11 +19,14 @@ from draisine.codegen.formula import (
     named,
 )
 from draisine.codegen.width import LINE, matrix_width, symbol_width, width
-from draisine.reading.cut import Cut
-from draisine.reading.form import Form
+from draisine.reading.cut import Cut, TooLong
+from draisine.reading.form import Arranger
 from draisine.reading.names import ENTRY, Names
 from draisine.reading.polynomial import Polynomial
-from draisine.trace import Graph
+from draisine.algebra.trace import Graph
+
+LONG = 24
+"""Most terms of a value that is written out."""
 
 COLUMN = 10.0
 """The widest entry of a matrix before it gets a name."""
@@ -38,11 +41,10 @@ class Sheet:
 
     def __init__(self, graph: Graph, expand: bool = False) -> None:
         self.names = Names()
-        self.form = Form(self.names)
-        self.cut = Cut(graph, self.names, self.form)
+        self.arrange = Arranger(self.names)
+        self.cut = Cut(graph, self.names, self.arrange, expand)
         self.expand = expand
         self.blocks: list[Block] = []
-        self.longest = 0
         self._number = 0
 
     def _next(self) -> int:
@@ -68,9 +70,10 @@ class Sheet:
             self.cut.lines.clear()
 
     def polynomial(self, x: Any) -> Polynomial:
-        """Return a value in names, and remember the longest."""
+        """Return a value in names."""
         found = self.cut.polynomial(x)
-        self.longest = max(self.longest, len(found))
+        if self.expand and len(found) > LONG:
+            raise TooLong
         return found
 
     def turns(self) -> set[int]:
@@ -126,7 +129,7 @@ class Sheet:
 
         for place in places:
             value = self.cut.polynomial(rows[place[0]][place[1]])
-            written[place] = self.form(value)
+            written[place] = self.arrange(value)
             if width(written[place]) > COLUMN and len(rows[place[0]]) > 1:
                 shorten(place)
 
@@ -154,6 +157,6 @@ class Sheet:
     def page(self, title: str) -> Page:
         """Return the page as it stands."""
         self.flush()
-        return Page(title, tuple(self.blocks), self.cut.turns())
+        return Page(title, tuple(self.blocks), self.cut.turns(), tuple(self.cut.given_symbols))
 
 

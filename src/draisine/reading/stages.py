@@ -7,18 +7,22 @@ its own symbols.
 """
 
 from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
+from draisine.algebra.lie import cross
 from draisine.codegen.formula import (
     ZERO,
     Name,
+    Number,
     Product,
     Sum,
     Symbol,
     Transpose,
     named,
+    negated,
 )
 from draisine.mechanics.kernel import Elimination
 from draisine.model import Wheel
@@ -26,7 +30,7 @@ from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
 from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
-from draisine.scalar import is_zero, norm
+from draisine.algebra.scalar import is_zero, norm
 
 
 def places(letter: str, rows: int, columns: int) -> list[list[Symbol]]:
@@ -39,7 +43,7 @@ def places(letter: str, rows: int, columns: int) -> list[list[Symbol]]:
 
 def ground(sheet: Sheet, subject: Subject) -> None:
     """The ground's normal in the links' frames, and where the wheels touch."""
-    axes = subject.notation.axes
+    axes = subject.form.axes
     sheet.heading("Contact with the ground")
     for k, (contact, (at, touch)) in enumerate(
         zip(subject.model.contacts, subject.touching, strict=True)
@@ -78,10 +82,10 @@ def _contact_angle(
     if len(along) == 1:
         n = along[0]
         cosine, sine = -e[(n + 1) % 3], -e[(n + 2) % 3]
-        text = subject.notation.contact_angles.get(contact, rf"\alpha_{k}")
+        text = subject.form.contact_angles.get(contact, rf"\alpha_{k}")
         sheet.cut.define_turn(cosine, sine, Symbol.parse(text))
     else:
-        sheet.vector("e", e, [f"{k}{x}" for x in subject.notation.axes], least=2)
+        sheet.vector("e", e, [f"{k}{x}" for x in subject.form.axes], least=2)
 
 
 def constraints(sheet: Sheet, subject: Subject) -> None:
@@ -107,24 +111,31 @@ def rows_told(subject: Subject) -> list[str]:
     told = []
     for a in subject.active:
         if a.holds_all:
-            axes = ", ".join(subject.notation.axes[: len(a.names)])
+            axes = ", ".join(subject.form.axes[: len(a.names)])
             told.append(f"{a.contact.name} (along {axes})")
         else:
             told.append(f"{a.contact.name} ({', '.join(a.names)})")
-    told += [f"{j.name} (its motion)" for j in subject.model.joints if subject.guided(j)]
+    told += [f"{name} (its motion)" for name in subject.guided]
     return ["; ".join(told)]
+
+
+def _moments(subject: Subject) -> list[tuple[int, int]]:
+    """Return the entries of an inertia tensor that matter: in the plane only the last."""
+    if subject.model.base == "SE(2)":
+        return [(2, 2)]
+    return [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
 
 
 def bodies(sheet: Sheet, subject: Subject) -> None:
     """Mass centre and inertia of each body in its link's axes, then the lumps of each link."""
-    axes, tree = subject.notation.axes, subject.tree
-    names = sheet.cut
+    axes, tree = subject.form.axes, subject.tree
+    names, upper = sheet.cut, _moments(subject)
     for b, body in enumerate(subject.model.bodies):
         link = tree.links[tree.place[body.name][0]]
         centre, J = link.R.T @ (body.com - link.o), link.R.T @ body.inertia @ link.R
         for x, axis in zip(centre, axes, strict=True):
             sheet.define(x, Symbol(axis, (str(b),)), LENGTH)
-        for i, j in _UPPER:
+        for i, j in upper:
             sheet.define(J[i, j], Symbol("I", (f"{b}{axes[i]}{axes[j]}",)), INERTIA)
     for k, link in enumerate(tree.links):
         sheet.define(link.mass, Symbol("m", (str(k),), bar=True), INERTIA)
@@ -132,19 +143,18 @@ def bodies(sheet: Sheet, subject: Subject) -> None:
             sheet.define(x, Symbol("S", (f"{k}{axis}",)), INERTIA)
         spread = link.G[0, 0] + link.G[1, 1] + link.G[2, 2]
         J = spread * np.eye(3) - link.G
-        for i, j in _UPPER:
+        for i, j in upper:
             sheet.define(J[i, j], Symbol("J", (f"{k}{axes[i]}{axes[j]}",)), INERTIA)
+        if len(upper) < 6:
+            continue
         moments = [sheet.polynomial(J[i, i]) for i in range(3)]
         total = po.scale(po.add(po.add(moments[0], moments[1]), moments[2]), po.Fraction(1, 2))
-        for i, j in _UPPER:
+        for i, j in upper:
             value = sheet.polynomial(J[i, j])
             names.label(link.G[i, j], po.add(total if i == j else {}, value, -1))
     for k, link in enumerate(tree.links[1:], start=1):
         sheet.vector("p", link.p, [f"{k}{x}" for x in axes], LENGTH)
     sheet.flush()
-
-
-_UPPER = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
 
 
 def free_dynamics(sheet: Sheet, subject: Subject) -> None:
@@ -211,16 +221,31 @@ def kernel_rate(sheet: Sheet, subject: Subject) -> None:
     kappa = named(r"\kappa")
     inner = Product((named("H"), named(r"\dot{u}")))
     sheet.relate(named(r"\dot{v}"), Sum((inner, kappa)))
-    sheet.say("where ", Product((named("C"), kappa)), " makes up for the turning of the rows.")
-    if not sheet.expand:
+    wanted = Product((Number(Fraction(-1)), named(r"\dot{C}"), named("v")))
+    sheet.say("where ", kappa, " solves ", Product((named("C"), kappa)), " = ", wanted, ".")
+    if sheet.expand:
+        subject = subject.reduced
+    else:
+        _wander(sheet, subject)
         sheet.vector("d", subject.c, [str(k + 1) for k in range(m)], least=3)
         _back_substituted(sheet, subject.solver, "kappa", subject.kappa, [""])
     sheet.column(r"\kappa", subject.kappa, "kappa")
 
 
+def _wander(sheet: Sheet, subject: Subject) -> None:
+    """Name the rates at which the contact points wander round the wheels."""
+    for k, a in enumerate(subject.active):
+        if a.touch is None:
+            continue
+        up, W = subject.world.up[a.at.link], subject.vel.W[a.at.link]
+        rate = (cross(up, W) @ a.touch.side) / a.touch.slope
+        text = subject.form.contact_angles.get(a.contact.name, rf"\alpha_{k}")
+        sheet.define(rate, Symbol.parse(text).with_dots(), SPEED)
+
+
 def forces(sheet: Sheet, subject: Subject) -> None:
     """The forces F of free motion, by the recursion of appendix A where links have names."""
-    axes = subject.notation.axes
+    axes = subject.form.axes
     sheet.heading("Forces of free motion")
     if not sheet.expand:
         needed, vel = subject.needed, subject.vel
@@ -254,6 +279,8 @@ def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
             for j, tail in enumerate(tails):
                 sheet.define(subject.N[i, j], Symbol("N", (f"{i + 1}{tail}",)))
     sheet.matrix("M_r", subject.M_r, places("m", k, k), symmetric=True)
+    if sheet.expand:
+        subject = subject.reduced
     sheet.column("F_r", subject.F_r, "f")
 
 
@@ -275,3 +302,26 @@ STAGES = (
     reduced_dynamics,
 )
 """In the order of reading."""
+
+
+def multipliers(sheet: Sheet, subject: Subject) -> None:
+    """The multipliers, eq. (14) of the paper: C' lambda = rho, the forces that the motion lacks."""
+    m = len(subject.C)
+    if not m:
+        return
+    sheet.heading("Multipliers")
+    rho = Sum((Product((named("M"), named(r"\dot{v}"))), named("F"), negated(named("Q"))))
+    sheet.relate(named(r"\rho"), rho)
+    lack = [subject.graph.symbol(f"rho[{k}]") for k in range(len(subject.columns))]
+    for k, x in enumerate(lack):
+        sheet.cut.name(x, Symbol("rho", (str(k + 1),)), SPEED)
+    found = subject.solver.solve_transposed(lack)
+    if not sheet.expand:
+        for i, _ in [*reversed(subject.solver.order)]:
+            if i < m:
+                sheet.define(found[i], Symbol("lambda", (str(i + 1),)), SPEED, least=9)
+    sheet.column(r"\lambda", found[:m], "lambda")
+
+
+FURTHER = (multipliers,)
+"""What a full page has beside."""

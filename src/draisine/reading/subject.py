@@ -4,66 +4,44 @@ The base turns by yaw, lean and pitch instead of a quaternion, its velocity is t
 its frame, and all speeds v are symbols; `v = H u` holds among them.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from draisine.lie import Pose, rot_x, rot_y, rot_z
+from draisine.algebra.lie import Pose, rot_x, rot_y, rot_z
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Ground, Mode
-from draisine.mechanics.contacts import Touch
-from draisine.mechanics.forces import generalised
+from draisine.mechanics.contact.plane import PlaneContact
+from draisine.mechanics.applied import generalised
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan
 from draisine.mechanics.kinematics import Geometry, Point, Velocities, geometry, velocities
 from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Tree, assemble
-from draisine.model import Joint, Model, Wheel
-from draisine.scalar import Array, Scalar, array, is_zero
-from draisine.trace import Expr, Graph, evaluate
+from draisine.model import Model, Wheel
+from draisine.model.form import Form
+from draisine.algebra.scalar import Array, Scalar, array, is_zero
+from draisine.algebra.trace import Expr, Graph, evaluate
 
 ORIGIN = np.zeros(3)
 
-Rotation = Callable[[Graph], tuple[Array, dict[str, float]]]
-"""The base's rotation (of the drawing's frame) from symbols of its own, with their nominal values."""
-
-
-def yaw_lean_pitch_rotation(graph: Graph) -> tuple[Array, dict[str, float]]:
-    """Return `Rz(yaw) Rx(lean) Ry(pitch)`."""
-    yaw, lean, pitch = (graph.symbol(name) for name in ("yaw", "lean", "pitch"))
-    R = rot_z(yaw) @ rot_x(lean) @ rot_y(pitch)
-    return R, {"yaw": 0.0, "lean": 0.0, "pitch": 0.0}
-
-
-@dataclass(frozen=True)
-class Notation:
-    """How a vehicle is written: symbols of parameters, joints and inputs, their meanings, the
-    frame of the base in the drawing with the names of its axes, the base's angles, and the angle
-    by which each wheel's contact point stands.
-    """
-
-    symbols: Mapping[str, str] = field(default_factory=dict)
-    meanings: Mapping[str, tuple[str, str]] = field(default_factory=dict)
-    frame: Callable[[Model], Pose] | None = None
-    place: str = ""
-    axes: tuple[str, str, str] = ("x", "y", "z")
-    rotation: Rotation = yaw_lean_pitch_rotation
-    contact_angles: Mapping[str, str] = field(default_factory=dict)
-
-
 @dataclass(frozen=True, eq=False)
 class Subject:
-    """One mode of a model whose parameters are symbols of the graph; `nominal` are their values."""
+    """One mode of a model whose parameters are symbols of the graph; `nominal` are their values.
+
+    With `on_kernel` the speeds v are those that the independent ones give, `v = H u`.
+    """
 
     graph: Graph
     model: Model
     parameters: Mapping[str, Expr]
     nominal: Mapping[str, float]
     mode: Mode
-    notation: Notation = field(default_factory=Notation)
+    form: Form = field(default_factory=Form)
+    on_kernel: bool = False
 
     def _symbols(self, name: str, count: int) -> Array:
         return array([self.graph.symbol(f"{name}[{k}]") for k in range(count)])
@@ -94,9 +72,17 @@ class Subject:
         return projected.free_columns(self.tree)
 
     @cached_property
+    def free_speeds(self) -> Array:
+        """The symbols of the speeds, independent of each other."""
+        return self._symbols("v", len(self.columns))
+
+    @cached_property
     def v(self) -> Array:
         """The free speeds: twist of the base, rates of the joints."""
-        return self._symbols("v", len(self.columns))
+        if not self.on_kernel:
+            return self.free_speeds
+        u = self.free_speeds[self.independent]
+        return self.H @ u + self.drift if len(u) else self.drift
 
     @cached_property
     def speeds(self) -> Array:
@@ -106,24 +92,34 @@ class Subject:
     @cached_property
     def frame(self) -> Pose:
         """The base's frame in the drawing: that of the notation, else drawing's axes at a hub."""
-        if self.notation.frame is not None:
-            return self.notation.frame(self.model)
+        if self.form.frame is not None:
+            return self.form.frame(self.model)
         return Pose(np.eye(3), hub(self.model))
 
     @cached_property
-    def turned(self) -> tuple[Array, dict[str, float]]:
-        """The rotation of the base's frame, and the nominal values of its angles."""
-        if self.model.base in ("SE(3)", "SO(3)"):
-            R, values = self.notation.rotation(self.graph)
-            return R @ self.frame.R, values
-        if self.model.base == "SE(2)":
-            return rot_z(self.graph.symbol("yaw")) @ self.frame.R, {"yaw": 0.0}
-        return self.frame.R, {}
+    def angles(self) -> dict[str, float]:
+        """The base's angles, with their values in the drawing."""
+        groups = {"SE(3)": ("yaw", "lean", "pitch"), "SO(3)": ("yaw", "lean", "pitch")}
+        usual = (groups | {"SE(2)": ("yaw",)}).get(self.model.base, ())
+        return dict(self.form.angles) or dict.fromkeys(usual, 0.0)
+
+    @cached_property
+    def R(self) -> Array:
+        """The rotation of the base's frame."""
+        angles = {name: self.graph.symbol(name) for name in self.angles}
+        R = np.eye(3)
+        if self.form.rotation is not None:
+            R = self.form.rotation(angles)
+        elif angles:
+            R = rot_z(angles["yaw"])
+            if "lean" in angles:
+                R = R @ rot_x(angles["lean"]) @ rot_y(angles["pitch"])
+        return R @ self.frame.R
 
     @cached_property
     def point(self) -> dict[str, float]:
         """The nominal value of every symbol: the drawing, at rest."""
-        values = dict(self.nominal) | self.turned[1] | {"t": 0.0}
+        values = dict(self.nominal) | self.angles | {"t": 0.0}
         for name, xs in (("r", self.r), ("p", self.p), ("w", self.w)):
             values |= {f"{name}[{k}]": 0.0 for k in range(len(xs))}
         return values
@@ -148,10 +144,10 @@ class Subject:
     @cached_property
     def world(self) -> Ground:
         """The ground's normal in every link's frame."""
-        return constraints.ground(self.tree, self.geo, self.turned[0])
+        return constraints.ground(self.tree, self.geo, self.R)
 
     @cached_property
-    def touching(self) -> list[tuple[Point, Touch | None]]:
+    def touching(self) -> list[tuple[Point, PlaneContact | None]]:
         """Where each contact touches."""
         return [
             constraints.contact_point(self.tree, self.geo, self.world, c)
@@ -182,9 +178,15 @@ class Subject:
         """Whether time itself moves something: a joint, or the ground."""
         return not all(is_zero(x) for x in self.b)
 
-    def guided(self, joint: Joint) -> bool:
-        """Return whether a joint follows a motion."""
-        return joint.law is not None
+    @cached_property
+    def guided(self) -> list[str]:
+        """The joints that follow a motion, by name."""
+        return [self.model.joints[k].name for k in constraints.prescribed(self.model)]
+
+    @cached_property
+    def reduced(self) -> "Subject":
+        """The same where v = H u holds."""
+        return replace(self, on_kernel=True)
 
     @cached_property
     def vel(self) -> Velocities:

@@ -20,6 +20,10 @@ from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.rank import Survey, spare_at, survey
 from draisine.model import Model
+from draisine.model.form import Form
+from draisine.reading.document import Equations
+from draisine.reading.document import write as write_page
+from draisine.reading.subject import Subject
 from draisine.registry import find
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, State
 from draisine.system.compiled import ModePrograms
@@ -204,6 +208,35 @@ class System:
             *given, rank, len(constraints.prescribed_joints(model))
         )
 
+    def equations(
+        self,
+        mode: Mapping[str, str] | Mode | None = None,
+        *,
+        form: str | None = None,
+        full: bool = False,
+    ) -> Equations:
+        """Return the equations of a mode to read: constraints, free dynamics, kernel, reduced
+        dynamics. `form` is another parametrisation of the vehicle (its `FORMS`); `full` adds
+        multipliers and accelerations.
+
+        >>> sleigh = compile("chaplygin_sleigh").equations()
+        >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
+        ['Constraints', 'Free dynamics']
+        """
+        about = self.vehicle.__globals__
+        statuses = self.mode(dict(mode) if mode is not None else None)
+        title = self.vehicle.__name__.replace("_", " ").capitalize()
+        return write_page(self._subject(_form(about, form), statuses), title, full)
+
+    def _subject(self, form: Form, mode: Mode) -> Subject:
+        """Return a mode traced over the symbols of a form."""
+        graph = Graph()
+        vehicle, values, structure = self.vehicle, self.parameters, self.structure
+        if form.vehicle is not None and form.convert is not None:
+            vehicle, values, structure = form.vehicle, form.convert(self.parameters), {}
+        symbols = {name: graph.symbol(name, parameter=True) for name in values}
+        return Subject(graph, vehicle(**symbols, **structure), symbols, values, mode, form)
+
     def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
         """Return inputs by name as a vector, zero where not named."""
         names = list(self.model.inputs)
@@ -218,6 +251,16 @@ class System:
     def outputs(self) -> list[str]:
         """The names of the outputs."""
         return output_names(self.model)
+
+
+def _form(about: Mapping[str, Any], name: str | None) -> Form:
+    """Return a form of the vehicle that a module describes; without a name, its own symbols."""
+    forms = about.get("FORMS", {})
+    if name is None or (name not in forms and name == "benchmark" and forms):
+        return Form(about.get("SYMBOLS", {}), about.get("MEANING", {}))
+    if name not in forms:
+        raise ParameterError(f"no form {name!r}. {did_you_mean(name, forms)}")
+    return cast(Form, forms[name])
 
 
 def _told(law: Law | None) -> Any:

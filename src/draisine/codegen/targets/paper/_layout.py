@@ -59,8 +59,8 @@ def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
     out: list[tuple[int, list[Line]]] = []
     while left:
         ready = [x for x in left if not needs[x[0]] & waiting]
-        count = max(_columns(x) for x in ready)
-        chosen = [x for x in ready if _columns(x) == count]
+        count = max(COLUMNS, key=lambda n: _fill(n, ready))
+        chosen = [x for x in ready if _columns(x) >= count]
         if out and out[-1][0] == count:
             out[-1][1].extend(chosen)
         else:
@@ -68,6 +68,12 @@ def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
         waiting -= {symbol for symbol, _ in chosen}
         left = [x for x in left if x[0] in waiting]
     return out
+
+
+def _fill(columns: int, ready: Sequence[Line]) -> tuple[float, int]:
+    """Return how full the rows get with the lines that fit, and how many those are."""
+    fitting = sum(_columns(x) >= columns for x in ready)
+    return (fitting / -(-fitting // columns) if fitting else 0.0, fitting)
 
 
 def _columns(line: Line) -> int:

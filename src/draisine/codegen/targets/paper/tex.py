@@ -40,6 +40,7 @@ _HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \allowdisplaybreaks
 \newcommand{\tight}{\abovedisplayskip=3pt plus 2pt \abovedisplayshortskip=3pt plus 2pt
   \belowdisplayskip=3pt plus 2pt \belowdisplayshortskip=3pt plus 2pt}
+\newcommand{\stage}[1]{\par\addvspace{8pt plus 3pt}\noindent\textbf{\large #1}\par\nobreak}
 \begin{document}
 \tight"""
 
@@ -58,13 +59,13 @@ def escape(text: str) -> str:
     """Return words as LaTeX writes them."""
     for mark in "&%$#_{}":
         text = text.replace(mark, rf"\{mark}")
-    return text
+    return text.replace("^", r"\textasciicircum{}")
 
 
 def _block(block: Block) -> list[str]:
     match block:
         case Heading(text):
-            return [rf"\subsection*{{{escape(text)}}}"]
+            return [rf"\stage{{{escape(text)}}}"]
         case Paragraph(parts):
             words = [escape(p) if isinstance(p, str) else f"${formula(p)}$" for p in parts]
             return ["".join(words) + r"\par"]
@@ -121,7 +122,7 @@ def added(terms: list[Expression], continued: bool = False) -> str:
     text = ""
     for t in terms:
         if is_negative(t):
-            text += (" - " if text or continued else "-") + formula(negated(t))
+            text += (" - " if text or continued else "-") + _factor(negated(t))
         else:
             text += (" + " if text or continued else "") + formula(t)
     return text.strip()
@@ -137,7 +138,7 @@ def formula(x: Expression) -> str:
         case Sum(terms):
             return added(list(terms))
         case Product((Number(value), *rest)) if value == -1:
-            return "-" + formula(Product(tuple(rest)))
+            return "-" + _factor(negated(x))
         case Product(factors):
             return r"\,".join(_factor(f) for f in factors)
         case Power(base, exponent):
