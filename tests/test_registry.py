@@ -16,6 +16,7 @@ ENTRY = {
     "impact": lambda module, name: module.impact,
     "formulation": lambda module, name: module.FORMULATION,
     "target": lambda module, name: module.emit,
+    "printer": lambda module, name: module.write,
     "law": lambda module, name: module.LAW,
     "figure": lambda module, name: module.draw,
 }

@@ -17,6 +17,7 @@ FOLDERS = {
     "impact": "draisine.simulation.impacts",
     "formulation": "draisine.mechanics.formulations",
     "target": "draisine.codegen.targets",
+    "printer": "draisine.codegen.paper",
     "law": "draisine.control",
     "figure": "draisine.view.figures",
     "command": "draisine.cli",

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from draisine import compile
 from draisine.algebra.lie import hat, quaternion
 from draisine.algebra.trace import evaluate
-from draisine.codegen.targets.paper import tex
+from draisine.codegen.paper import latex
 from draisine.errors import ModelError
 from draisine.mechanics.formulations import multiplier
 from draisine.registry import names
@@ -25,6 +25,7 @@ VARIANTS = {
     "snakeboard, driven": ("snakeboard", {"drive": "sine"}),
 }
 CASES = {name: (name, {}) for name in names("vehicle")} | VARIANTS
+CASES["chain"] = ("chain", {"links": 2})
 
 
 @pytest.fixture(scope="module", params=CASES)
@@ -54,7 +55,7 @@ def given(subject, parameters, rng):
 
 def test_text_gives_what_the_programs_give(machine):
     equations = machine.equations(full=True)
-    text = equations.write("tex")
+    text = equations.write("latex")
     rng = np.random.default_rng(7)
     for _ in range(3):
         check(machine, equations, text, rng)
@@ -109,7 +110,7 @@ def check(machine, equations, text, rng):
 
 def written(equations, point):
     """Return the point's values by the text that stands for them."""
-    return {key(tex.symbol(symbol)): point[name] for name, symbol in equations.page.given}
+    return {key(latex.symbol(symbol)): point[name] for name, symbol in equations.page.given}
 
 
 def user_speeds(subject, point):

@@ -19,22 +19,36 @@ def equations(
     set: Set = None,
     mode: Annotated[list[str] | None, Parameter(name="--mode")] = None,
     formulation: str = "projected",
+    form: str | None = None,
+    detail: Literal["short", "full"] = "short",
     out: Path | None = None,
 ) -> None:
-    """Write a vehicle's equations as source code: c, python, javascript, jax, latex or json.
+    """Write a vehicle's equations: as a paper to read, or one of its programs as source code.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
-    :param as_: The language.
+    :param as_: As source code: c, python, javascript, jax, latex or json. To read: paper, which is LaTeX
+        or what the ending of --out says; html, markdown, sympy, mathematica, maple or matlab.
     :param program: Which equations: rate is the right-hand side of the motion, observe all that can be seen.
     :param set: Choose structure or give a parameter: --set slope=10deg.
     :param mode: The status of a contact: --mode front=open.
     :param formulation: Another derivation, as it stands, all contacts closed; `draisine list formulations`.
+    :param form: Another parametrisation of the paper, with its frame and symbols: thesis, for the bicycle.
+    :param detail: How much the paper has: full adds multipliers and accelerations.
     :param out: Write to this file instead of the screen.
     """
-    from draisine.experiment.equations import write_equations
+    from draisine.experiment.equations import (
+        build_system,
+        page_languages,
+        write_equations,
+        write_page,
+    )
 
-    chosen, statuses = assignments("--set", set), assignments("--mode", mode)
-    text = write_equations(vehicle, as_, program, chosen, statuses, formulation)
+    system, statuses = build_system(vehicle, assignments("--set", set)), assignments("--mode", mode)
+    if as_ in page_languages():
+        suffix = "" if out is None else out.suffix
+        text = write_page(system, as_, statuses, form, detail == "full", suffix)
+    else:
+        text = write_equations(system, as_, program, statuses, formulation)
     if out is None:
         print(text, end="" if text.endswith("\n") else "\n")
         return

@@ -17,6 +17,7 @@ def list(
         "impacts",
         "formulations",
         "targets",
+        "printers",
         "figures",
     ] = "all",
     /,
@@ -24,7 +25,7 @@ def list(
     json: Json = False,
 ) -> None:
     """List what there is: vehicles, scenarios, parameter sets, integrators, control laws, impact models,
-    formulations, targets and figures.
+    formulations, targets, printers of equations and figures.
 
     :param kind: List only this.
     """

@@ -1,4 +1,4 @@
-"""Formulas as a tree, and the page that they stand on: what every printer of `targets/paper` prints.
+"""Formulas as a tree, and the page that they stand on: what every printer of `codegen/paper` prints.
 
 A `Symbol` is a letter with its dots, marks and subscripts, never a string of one language; an
 expression is made of sums, products, powers, quotients, roots, functions and matrices of names and
@@ -42,7 +42,9 @@ class Symbol:
             text,
         )
         if found is None:
-            raise ValueError(f"symbol {text!r}: write a letter, a Greek name, or one with _{{...}}.")
+            raise ValueError(
+                f"symbol {text!r}: write a letter, a Greek name, or one with _{{...}}."
+            )
         over, below = found["over"] or "", found["below"]
         under: tuple[str | Symbol, ...] = ()
         if below:
@@ -137,19 +139,17 @@ class Transpose:
     of: "Expression"
 
 
-Expression = (
-    Number | Name | Sum | Product | Power | Quotient | Root | Function | Matrix | Transpose
-)
+Expression = Number | Name | Sum | Product | Power | Quotient | Root | Function | Matrix | Transpose
 
 ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
 
 
-def named(text: str) -> Name:
+def name_of(text: str) -> Name:
     """Return the name that a piece of LaTeX writes."""
     return Name(Symbol.parse(text))
 
 
-def negated(x: Expression) -> Expression:
+def negative(x: Expression) -> Expression:
     """Return -x, the sign in front of everything."""
     match x:
         case Number(value):
@@ -161,9 +161,9 @@ def negated(x: Expression) -> Expression:
         case Product(factors):
             return Product((Number(Fraction(-1)), *factors))
         case Quotient(above, below) if not isinstance(above, Sum):
-            return Quotient(negated(above), below)
+            return Quotient(negative(above), below)
         case Sum(terms):
-            return Sum(tuple(negated(t) for t in terms))
+            return Sum(tuple(negative(t) for t in terms))
     return Product((Number(Fraction(-1)), x))
 
 

@@ -10,6 +10,7 @@ from draisine.codegen.program import Program, trace_program
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
 from draisine.mechanics.formulations._plug import Evaluator, interpret
 from draisine.model.quantity import number
+from draisine.reading.document import language_of
 from draisine.registry import find, names
 from draisine.scenario.build import is_numeric
 from draisine.system.system import System, compile
@@ -19,30 +20,23 @@ Outputs = Mapping[str, Sequence[Any]]
 
 
 def languages() -> tuple[str, ...]:
-    """Return what equations can be written as.
+    """Return what equations can be written as: a program's source code, or a page to read.
 
-    >>> "c" in languages()
-    True
+    >>> "c" in languages(), "paper" in languages()
+    (True, True)
     """
-    return (*(name for name in names("target") if name != "native"), "json")
+    return (*(name for name in names("target") if name != "native"), "json", *page_languages())
 
 
-def write_equations(
-    vehicle: str,
-    language: str,
-    program: str = "rate",
-    arguments: Mapping[str, Any] | None = None,
-    mode: Mapping[str, str] | None = None,
-    formulation: str = "projected",
-) -> str:
-    """Return one program of a vehicle as text in a language: of "projected" the one of that name, of
-    another formulation the equations that it solves.
-
-    >>> "def planar(" in write_equations("whipple", "python", formulation="planar")
-    True
+def page_languages() -> tuple[str, ...]:
+    """Return what pages to read can be written as: "paper", and each printer whose name is not
+    that of a target.
     """
-    if language not in languages():
-        raise UnknownNameError(f"no language {language!r}. {did_you_mean(language, languages())}")
+    return ("paper", *(name for name in names("printer") if name not in names("target")))
+
+
+def build_system(vehicle: str, arguments: Mapping[str, Any] | None = None) -> System:
+    """Return a vehicle with arguments as they are written on a command line."""
     module = find("vehicle", vehicle)
     function = getattr(module, vehicle.rpartition(":")[2])
     known = inspect.signature(function).parameters
@@ -57,7 +51,42 @@ def write_equations(
             chosen[name] = number(value, unit) if is_numeric(function, name) else value
         except ValueError as error:
             raise ParameterError(f"{name}: {error}.") from None
-    system = compile(vehicle, **chosen)
+    return compile(vehicle, **chosen)
+
+
+def write_page(
+    system: System,
+    language: str = "paper",
+    mode: Mapping[str, str] | None = None,
+    form: str | None = None,
+    full: bool = False,
+    suffix: str = "",
+) -> str:
+    r"""Return the equations of a mode to read, as a printer writes them; "paper" is the printer of a
+    file's ending, LaTeX without one.
+
+    >>> r"\dot{v}" in write_page(build_system("chaplygin_sleigh"))
+    True
+    """
+    printer = language_of(suffix or ".tex") if language == "paper" else language
+    return system.equations(mode, form=form, full=full).write(printer)
+
+
+def write_equations(
+    system: System,
+    language: str,
+    program: str = "rate",
+    mode: Mapping[str, str] | None = None,
+    formulation: str = "projected",
+) -> str:
+    """Return one program of a vehicle as text in a language: of "projected" the one of that name, of
+    another formulation the equations that it solves.
+
+    >>> "def planar(" in write_equations(build_system("whipple"), "python", formulation="planar")
+    True
+    """
+    if language not in languages():
+        raise UnknownNameError(f"no language {language!r}. {did_you_mean(language, languages())}")
     if formulation == "projected":
         found = system.machine(mode).programs[program]
     else:

@@ -1,8 +1,8 @@
 """What the machine is: frozen data, checked when built.
 
-`body`: mass, mass centre, inertia. `joint`: a screw between two bodies. `motion`: prescribed r(t).
-`contact`: wheels, blades, pins. `force`: pushes at points. `model`: the whole drawing. `quantity`:
-numbers as people write them, "18deg".
+`body`: mass, mass centre, inertia. `joint`: a screw between two bodies. `motion`: prescribed
+r(t). `contact`: wheels, blades, pins. `force`: pushes at points. `model`: the whole drawing.
+`form`: how it is written on paper. `quantity`: numbers as people write them, "18deg".
 """
 
 from draisine.model.body import Body, inertia

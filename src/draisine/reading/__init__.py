@@ -1,7 +1,9 @@
 """Equations for people: the traced graph cut at names, each line in its narrowest form.
 
-In the order of the data: `names` (symbols as people write them, no two alike), `polynomial` (what
-stands between names), `cut` (from the graph to polynomials), `form` (from a polynomial to the
-narrowest tree), `stages` (constraints, free dynamics, kernel, reduced dynamics), `linear` (about
-straight running), `document` (the page). Printers live in `codegen.targets.paper`.
+In the order of the data: `subject` (a mode, traced over the symbols that people read), `names`
+(symbols as people write them, no two alike), `polynomial` (what stands between names), `cut`
+(from the graph to polynomials), `form` (from a polynomial to the narrowest tree), `sheet` (lines
+and numbered blocks in the making), `stages` (constraints, free dynamics, kernel, reduced
+dynamics), `linear` (about straight running), `document` (the page). Printers live in
+`codegen.paper`.
 """

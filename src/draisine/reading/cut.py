@@ -134,12 +134,12 @@ class Cut:
 
     def _inverse(self, a: Polynomial) -> Polynomial:
         number, common = po.content(a)
-        rest = po.divided(a, number, common)
+        rest = po.divide(a, number, common)
         out = {po.times((), common, -1): 1 / number}
         if len(rest) == 1:
             sign = next(iter(rest.values()))
             return po.scale(out, sign)
-        if po.leading(rest) and rest[po.leading(rest)] < 0:
+        if po.leading_monomial(rest) and rest[po.leading_monomial(rest)] < 0:
             rest, out = po.scale(rest, -1), po.scale(out, -1)
         name = self._atom("denominator", rest, self.arrange)
         return po.multiply(out, po.variable(name, -1), self.names.pairs)
@@ -147,9 +147,7 @@ class Cut:
     def _root(self, a: Polynomial) -> Polynomial:
         return po.variable(self._atom("root", a, lambda x: Root(self.arrange(x))))
 
-    def _atom(
-        self, what: str, value: Polynomial, write: Callable[[Polynomial], Expression]
-    ) -> int:
+    def _atom(self, what: str, value: Polynomial, write: Callable[[Polynomial], Expression]) -> int:
         """Return the name of a denominator, a root or an abbreviation, defined when first met."""
         key = (what, frozenset(value.items()))
         if key not in self._atoms:
@@ -202,5 +200,3 @@ class Cut:
 def fraction(x: float) -> Fraction:
     """Return a number as people write it: 0.1 is a tenth."""
     return Fraction(repr(x)) if x != int(x) else Fraction(int(x))
-
-

@@ -6,8 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from draisine.algebra.trace import reachable
-from draisine.codegen.formula import Expression, Name, Page, Symbol, named
+from draisine.codegen.formula import Expression, Name, Page, Symbol, name_of
 from draisine.errors import UnknownNameError, did_you_mean
+from draisine.mechanics.base import turns_freely
 from draisine.reading.cut import TooLong
 from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
 from draisine.reading.sheet import Sheet
@@ -28,9 +29,9 @@ class Equations:
     page: Page
     subject: Subject
 
-    def write(self, language: str = "tex") -> str:
-        """Return the equations in a language of `codegen.targets.paper`: tex, html, markdown, ..."""
-        return str(find("target", language).write(self.page))
+    def write(self, language: str = "latex") -> str:
+        """Return the equations as a printer writes them: latex, html, markdown, ..."""
+        return str(find("printer", language).write(self.page))
 
     def save(self, path: str | Path) -> None:
         """Write a file whose ending chooses the language: .tex, .html, .md, ..."""
@@ -44,19 +45,13 @@ class Equations:
         return self.write("html")
 
 
-def languages() -> dict[str, str]:
-    """Return the languages that pages are written in, with the endings of their files.
-
-    >>> languages()["tex"]
-    '.tex'
-    """
-    found = {name: find("target", name) for name in names("target")}
-    return {name: f".{m.SUFFIX}" for name, m in found.items() if hasattr(m, "SUFFIX")}
-
-
 def language_of(suffix: str) -> str:
-    """Return the language of files with an ending."""
-    known = {ending: name for name, ending in languages().items()}
+    """Return the printer of files with an ending.
+
+    >>> language_of(".tex")
+    'latex'
+    """
+    known = {find("printer", name).SUFFIX: name for name in names("printer")}
     if suffix not in known:
         raise UnknownNameError(
             f"no way to write equations to a file that ends in {suffix!r}. "
@@ -70,7 +65,7 @@ def write(subject: Subject, title: str, full: bool = False) -> Equations:
     line gets too long, others in named parts. `full` adds what leads from there to accelerations,
     multipliers and rates of the coordinates.
     """
-    if subject.model.base in ("SE(2)", "fixed", "translations"):
+    if not turns_freely(subject.model):
         with suppress(TooLong):
             return Equations(_filled(subject, full, expand=True).page(title), subject)
     return Equations(_filled(subject, full, expand=False).page(title), subject)
@@ -78,30 +73,40 @@ def write(subject: Subject, title: str, full: bool = False) -> Equations:
 
 def _filled(subject: Subject, full: bool, expand: bool) -> Sheet:
     sheet = Sheet(subject.graph, expand)
-    given(sheet, subject)
+    name_given(sheet, subject)
     for stage in (*STAGES, *(FURTHER if full else ())):
         stage(sheet, subject)
     return sheet
 
 
-def given(sheet: Sheet, subject: Subject) -> None:
+def name_given(sheet: Sheet, subject: Subject) -> None:
     """Name what is given, and say what it is: coordinates, speeds, inputs, parameters."""
     used = _used(subject)
     listed = _parameters(sheet, subject, used)
     coordinates = _coordinates(sheet, subject, used)
     speeds = _speeds(sheet, subject)
     form, model = subject.form, subject.model
-    if model.base != "fixed":
+    if model.twist:
         place = form.place or "of the drawing: x forward, y left, z up"
         where = f"Frame of {model.bodies[0].name.replace('_', ' ')} {place}. "
         sheet.say(where, *speeds)
     else:
         sheet.say(*speeds)
-    shorts = [named("c_x"), " = cos ", named("x"), ", ", named("s_x"), " = sin ", named("x")]
+    x = name_of("x")
     sheet.say(
-        "Coordinates: ", *coordinates, ". Written ", *shorts, ", ", named("t_x"), " = tan ",
-        named("x"), ". ", *_validity(subject),
-    )  # fmt: skip
+        *("Coordinates: ", *coordinates, ". Written ", name_of("c_x"), " = cos ", x, ", "),
+        *(
+            name_of("s_x"),
+            " = sin ",
+            x,
+            ", ",
+            name_of("t_x"),
+            " = tan ",
+            x,
+            ". ",
+            *_validity(subject),
+        ),
+    )
     sheet.say("Parameters: ", *listed, ".")
 
 
@@ -157,7 +162,9 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
     joints, model = _joints(subject), subject.model
     free = subject.free_speeds
     for k, x in zip(subject.columns, free, strict=True):
-        symbol = joints[k - 6].with_dots() if k > 5 else Symbol(TWIST[k], (subject.form.axes[k % 3],))
+        symbol = (
+            joints[k - 6].with_dots() if k > 5 else Symbol(TWIST[k], (subject.form.axes[k % 3],))
+        )
         sheet.cut.name(x, symbol, SPEED)
     v = [Name(s) for s in sheet.names.symbols[-len(free) :]]
     for k, (x, name) in enumerate(zip(subject.w, model.inputs, strict=True)):
@@ -167,23 +174,26 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
             symbol = Symbol("P", (name.replace("_", " ").replace(".", " "),))
         sheet.cut.name(x, symbol)
     twist = len(model.twist)
-    told: list[str | Expression] = ["Speeds ", named("v"), " = (", *_listed(v), ")"]
+    told: list[str | Expression] = ["Speeds ", name_of("v"), " = (", *_listed(v), ")"]
     if twist and len(v) > twist:
         told.append(": its twist, then the rates of the joints")
     if len(subject.C) and subject.independent:
-        told += ["; independent ", named("u"), " = ("]
+        told += ["; independent ", name_of("u"), " = ("]
         told += [*_listed([v[k] for k in subject.independent]), ")"]
     return [*told, "."]
 
 
 def _listed(xs: list[Name]) -> list[str | Expression]:
-    return [y for x in xs for y in (x, ", ")][:-1]
+    out: list[str | Expression] = []
+    for x in xs:
+        out += [x, ", "]
+    return out[:-1]
 
 
 def _validity(subject: Subject) -> list[str | Expression]:
     """Say where the page holds."""
     out: list[str | Expression] = []
-    if subject.model.base in ("SE(3)", "SO(3)") and "lean" in subject.angles:
+    if "lean" in subject.angles:
         out = ["It holds while the lean stays below a quarter turn. "]
     statuses = ", ".join(f"{name} {status}" for name, status in subject.mode)
     if statuses:

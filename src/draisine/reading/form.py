@@ -17,7 +17,7 @@ from draisine.codegen.formula import (
     Quotient,
     Sum,
     is_negative,
-    negated,
+    negative,
     product,
 )
 from draisine.codegen.width import LINE, widest_piece, width
@@ -88,7 +88,7 @@ class Arranger:
         if sum(x > 0 for x in a.values()) == 0:
             number = -number
         if common or number != 1:
-            rest = po.divided(a, number, common)
+            rest = po.divide(a, number, common)
             found.append(self._multiplied(number, common, self._arrange(rest)))
         if len(a) <= TERMS and all(k > 0 for m in a for _, k in m):
             found += self._factored(a)
@@ -133,7 +133,7 @@ class Arranger:
                 choices.append(chosen)
         if len(a) <= TERMS:
             counts = Counter(name for m in a for name, _ in m)
-            choices += [{name} for name, count in counts.most_common(3) if 1 < count]
+            choices += [{name} for name, count in counts.most_common(3) if count > 1]
         found = []
         for chosen in choices:
             groups: dict[Monomial, Polynomial] = {}
@@ -149,9 +149,9 @@ class Arranger:
         together: dict[frozenset[tuple[Monomial, Fraction]], Polynomial] = {}
         for key, coefficient in groups.items():
             number, common = po.content(coefficient)
-            if coefficient[po.leading(coefficient)] < 0:
+            if coefficient[po.leading_monomial(coefficient)] < 0:
                 number = -number
-            primitive = frozenset(po.divided(coefficient, number, common).items())
+            primitive = frozenset(po.divide(coefficient, number, common).items())
             gathered = together.setdefault(primitive, {})
             together[primitive] = po.add(gathered, {po.times(key, common): number})
         terms = []
@@ -166,7 +166,7 @@ class Arranger:
                 ((common, number),) = factor.items()
                 terms.append(self._multiplied(number, common, written))
             else:
-                rest = self._arrange(po.divided(factor, number, common))
+                rest = self._arrange(po.divide(factor, number, common))
                 terms.append(self._multiplied(number, common, written, rest))
         return _sum(terms)
 
@@ -189,7 +189,7 @@ class Arranger:
         inner = [b for b in bodies if b != ONE]
         factors = [*light, *inner, *heavy]
         if any(is_negative(b) for b in inner) and len(inner) == 1 and not isinstance(inner[0], Sum):
-            x, factors = -x, [*light, *(negated(b) for b in inner), *heavy]
+            x, factors = -x, [*light, *(negative(b) for b in inner), *heavy]
         if not below:
             first = [] if x == 1 else [Number(x)]
             return _flat([*first, *factors, *speeds])
@@ -211,7 +211,7 @@ def _flat(factors: Iterable[Expression]) -> Expression:
             else:
                 out.append(g)
     if number == -1 and len(out) == 1:
-        return negated(out[0])
+        return negative(out[0])
     if number != 1 or not out:
         out.insert(0, Number(number))
     return product(out)

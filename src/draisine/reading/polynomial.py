@@ -116,12 +116,12 @@ def content(a: Polynomial) -> tuple[Fraction, Monomial]:
     return Fraction(above, below), common
 
 
-def divided(a: Polynomial, number: Fraction, monomial: Monomial) -> Polynomial:
+def divide(a: Polynomial, number: Fraction, monomial: Monomial) -> Polynomial:
     """Return a / (number monomial)."""
     return {times(m, monomial, -1): x / number for m, x in a.items()}
 
 
-def leading(a: Polynomial) -> Monomial:
+def leading_monomial(a: Polynomial) -> Monomial:
     """Return the monomial that comes first in the order of names."""
     return max(a, key=lambda m: _order(m))
 
@@ -138,13 +138,13 @@ def quotient(a: Polynomial, b: Polynomial) -> Polynomial | None:
     >>> quotient(a, {x: Fraction(1), y: Fraction(1)}) == {x: Fraction(1), y: Fraction(-1)}
     True
     """
-    first = leading(b)
+    first = leading_monomial(b)
     out: Polynomial = {}
     left = dict(a)
     for _ in range(4 * len(a)):
         if not left:
             return out
-        top = leading(left)
+        top = leading_monomial(left)
         step = times(top, first, -1)
         if any(power < 0 for _, power in step):
             return None
@@ -162,7 +162,7 @@ def square_root(a: Polynomial) -> Polynomial | None:
     >>> square_root(multiply(b, b, {})) == b
     True
     """
-    top = leading(a)
+    top = leading_monomial(a)
     x = a[top]
     whole = x > 0 and isqrt(x.numerator) ** 2 == x.numerator
     if not whole or isqrt(x.denominator) ** 2 != x.denominator or any(k % 2 for _, k in top):
@@ -173,7 +173,7 @@ def square_root(a: Polynomial) -> Polynomial | None:
     for _ in range(len(a)):
         if not left:
             return out
-        m = leading(left)
+        m = leading_monomial(left)
         step = times(m, first, -1)
         if any(power < 0 for _, power in step):
             return None

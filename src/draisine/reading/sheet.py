@@ -1,8 +1,9 @@
 """A page in the making: names, lines and numbered blocks, in the order of reading."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
+from draisine.algebra.trace import Graph
 from draisine.codegen.formula import (
     Assignment,
     Block,
@@ -16,14 +17,13 @@ from draisine.codegen.formula import (
     Relation,
     Symbol,
     Transpose,
-    named,
+    name_of,
 )
 from draisine.codegen.width import LINE, matrix_width, symbol_width, width
 from draisine.reading.cut import Cut, TooLong
 from draisine.reading.form import Arranger
 from draisine.reading.names import ENTRY, Names
 from draisine.reading.polynomial import Polynomial
-from draisine.algebra.trace import Graph
 
 LONG = 24
 """Most terms of a value that is written out."""
@@ -91,7 +91,12 @@ class Sheet:
             self.cut.define(x, symbol, kind)
 
     def vector(
-        self, letter: str, xs: Sequence[Any], tails: Sequence[str], kind: str = ENTRY, least: int = 4
+        self,
+        letter: str,
+        xs: Iterable[Any],
+        tails: Sequence[str],
+        kind: str = ENTRY,
+        least: int = 4,
     ) -> None:
         """Name the entries of a vector that are sums; `tails` are their subscripts."""
         for x, tail in zip(xs, tails, strict=True):
@@ -144,12 +149,13 @@ class Sheet:
                 break
             shorten(wide)
         self.flush()
-        self.blocks.append(Assignment(named(symbol), filled(), self._next()))
+        self.blocks.append(Assignment(name_of(symbol), filled(), self._next()))
 
-    def column(self, symbol: str, xs: Sequence[Any], letter: str) -> None:
+    def column(self, symbol: str, xs: Iterable[Any], letter: str) -> None:
         """Add a column of values, written as a row."""
-        symbols = [Symbol(letter, (str(k + 1),)) for k in range(len(xs))]
-        self.matrix(symbol, [list(xs)], [symbols])
+        row = list(xs)
+        symbols = [Symbol(letter, (str(k + 1),)) for k in range(len(row))]
+        self.matrix(symbol, [row], [symbols])
         last = self.blocks.pop()
         assert isinstance(last, Assignment)
         self.blocks.append(Assignment(Transpose(last.symbol), last.matrix, last.number))
@@ -158,5 +164,3 @@ class Sheet:
         """Return the page as it stands."""
         self.flush()
         return Page(title, tuple(self.blocks), self.cut.turns(), tuple(self.cut.given_symbols))
-
-

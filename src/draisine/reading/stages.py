@@ -13,24 +13,26 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.lie import cross
+from draisine.algebra.scalar import is_zero, norm
 from draisine.codegen.formula import (
     ZERO,
+    Expression,
     Name,
     Number,
     Product,
     Sum,
     Symbol,
     Transpose,
-    named,
-    negated,
+    name_of,
+    negative,
 )
+from draisine.mechanics.base import is_planar
 from draisine.mechanics.kernel import Elimination
 from draisine.model import Wheel
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
 from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
-from draisine.algebra.scalar import is_zero, norm
 
 
 def places(letter: str, rows: int, columns: int) -> list[list[Symbol]]:
@@ -67,9 +69,7 @@ def ground(sheet: Sheet, subject: Subject) -> None:
         sheet.blocks.pop()
 
 
-def _contact_angle(
-    sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any
-) -> None:
+def _contact_angle(sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any) -> None:
     """Name the direction from a wheel's hub to its contact point: the cosine and sine of an angle
     about the axle where that is an axis of the link, else entry by entry.
     """
@@ -98,7 +98,7 @@ def constraints(sheet: Sheet, subject: Subject) -> None:
     symbols = [
         [*a, *b] for a, b in zip(places("A", m, twist), places("B", m, n - twist), strict=True)
     ]
-    right = named("b") if subject.moved else ZERO
+    right = name_of("b") if subject.moved else ZERO
     sheet.relate(Product((Name(Symbol("C")), Name(Symbol("v")))), right)
     sheet.say("with one row for each direction that a contact forbids: ", *rows_told(subject), ".")
     sheet.matrix("C", subject.C, symbols, bar=twist if 0 < twist < n else None)
@@ -121,7 +121,7 @@ def rows_told(subject: Subject) -> list[str]:
 
 def _moments(subject: Subject) -> list[tuple[int, int]]:
     """Return the entries of an inertia tensor that matter: in the plane only the last."""
-    if subject.model.base == "SE(2)":
+    if is_planar(subject.model):
         return [(2, 2)]
     return [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
 
@@ -148,7 +148,7 @@ def bodies(sheet: Sheet, subject: Subject) -> None:
         if len(upper) < 6:
             continue
         moments = [sheet.polynomial(J[i, i]) for i in range(3)]
-        total = po.scale(po.add(po.add(moments[0], moments[1]), moments[2]), po.Fraction(1, 2))
+        total = po.scale(po.add(po.add(moments[0], moments[1]), moments[2]), Fraction(1, 2))
         for i, j in upper:
             value = sheet.polynomial(J[i, j])
             names.label(link.G[i, j], po.add(total if i == j else {}, value, -1))
@@ -159,15 +159,15 @@ def bodies(sheet: Sheet, subject: Subject) -> None:
 
 def free_dynamics(sheet: Sheet, subject: Subject) -> None:
     """The mass matrix of the free machine, eq. (9)."""
-    v, n = named(r"\dot{v}"), len(subject.columns)
+    v, n = name_of(r"\dot{v}"), len(subject.columns)
     sheet.heading("Free dynamics")
-    pushed = [named("Q")]
+    pushed: list[Expression] = [name_of("Q")]
     if len(subject.C):
-        pushed.append(Product((Transpose(named("C")), named(r"\lambda"))))
-    sheet.relate(Sum((Product((named("M"), v)), named("F"))), Sum(tuple(pushed)))
+        pushed.append(Product((Transpose(name_of("C")), name_of(r"\lambda"))))
+    sheet.relate(Sum((Product((name_of("M"), v)), name_of("F"))), Sum(tuple(pushed)))
     if not sheet.expand:
         bodies(sheet, subject)
-        if subject.model.base != "fixed":
+        if subject.model.twist:
             sheet.define(subject.M[0, 0], Symbol("m"), INERTIA)
     sheet.matrix("M", subject.M, places("M", n, n), symmetric=True, kind=INERTIA)
 
@@ -195,8 +195,8 @@ def kernel(sheet: Sheet, subject: Subject) -> None:
         return
     H, solver = subject.H, subject.solver
     sheet.heading("Kernel")
-    inside = Product((named("H"), named("u")))
-    sheet.relate(named("v"), Sum((inside, named(r"\nu"))) if subject.moved else inside)
+    inside = Product((name_of("H"), name_of("u")))
+    sheet.relate(name_of("v"), Sum((inside, name_of(r"\nu"))) if subject.moved else inside)
     tails = [str(k + 1) for k in subject.independent]
     if not sheet.expand:
         for k, pivot in enumerate(solver.pivot):
@@ -218,11 +218,11 @@ def kernel_rate(sheet: Sheet, subject: Subject) -> None:
     if not m:
         return
     sheet.heading("Rate of the kernel")
-    kappa = named(r"\kappa")
-    inner = Product((named("H"), named(r"\dot{u}")))
-    sheet.relate(named(r"\dot{v}"), Sum((inner, kappa)))
-    wanted = Product((Number(Fraction(-1)), named(r"\dot{C}"), named("v")))
-    sheet.say("where ", kappa, " solves ", Product((named("C"), kappa)), " = ", wanted, ".")
+    kappa = name_of(r"\kappa")
+    inner = Product((name_of("H"), name_of(r"\dot{u}")))
+    sheet.relate(name_of(r"\dot{v}"), Sum((inner, kappa)))
+    wanted = Product((Number(Fraction(-1)), name_of(r"\dot{C}"), name_of("v")))
+    sheet.say("where ", kappa, " solves ", Product((name_of("C"), kappa)), " = ", wanted, ".")
     if sheet.expand:
         subject = subject.reduced
     else:
@@ -267,12 +267,12 @@ def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
     if not len(subject.C) or not subject.independent:
         return
     n, k = subject.H.shape
-    H, M, F = Transpose(named("H")), named("M"), named("F")
+    H, M, F = Transpose(name_of("H")), name_of("M"), name_of("F")
     sheet.heading("Reduced dynamics")
-    moved = Sum((Product((named("M_r"), named(r"\dot{u}"))), named("F_r")))
-    sheet.relate(moved, Product((H, named("Q"))))
-    sheet.relate(named("M_r"), Product((H, M, named("H"))))
-    sheet.relate(named("F_r"), Product((H, Sum((F, Product((M, named(r"\kappa"))))))))
+    moved = Sum((Product((name_of("M_r"), name_of(r"\dot{u}"))), name_of("F_r")))
+    sheet.relate(moved, Product((H, name_of("Q"))))
+    sheet.relate(name_of("M_r"), Product((H, M, name_of("H"))))
+    sheet.relate(name_of("F_r"), Product((H, Sum((F, Product((M, name_of(r"\kappa"))))))))
     if not sheet.expand:
         tails = [str(c + 1) for c in subject.independent]
         for i in range(n):
@@ -310,8 +310,8 @@ def multipliers(sheet: Sheet, subject: Subject) -> None:
     if not m:
         return
     sheet.heading("Multipliers")
-    rho = Sum((Product((named("M"), named(r"\dot{v}"))), named("F"), negated(named("Q"))))
-    sheet.relate(named(r"\rho"), rho)
+    rho = Sum((Product((name_of("M"), name_of(r"\dot{v}"))), name_of("F"), negative(name_of("Q"))))
+    sheet.relate(name_of(r"\rho"), rho)
     lack = [subject.graph.symbol(f"rho[{k}]") for k in range(len(subject.columns))]
     for k, x in enumerate(lack):
         sheet.cut.name(x, Symbol("rho", (str(k + 1),)), SPEED)

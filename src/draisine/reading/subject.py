@@ -12,10 +12,13 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.lie import Pose, rot_x, rot_y, rot_z
+from draisine.algebra.scalar import Array, Scalar, array, is_zero
+from draisine.algebra.trace import Expr, Graph, evaluate
 from draisine.mechanics import constraints
+from draisine.mechanics.applied import generalised
+from draisine.mechanics.base import base_angles, free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.contact.plane import PlaneContact
-from draisine.mechanics.applied import generalised
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan
 from draisine.mechanics.kinematics import Geometry, Point, Velocities, geometry, velocities
@@ -23,10 +26,9 @@ from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenc
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Wheel
 from draisine.model.form import Form
-from draisine.algebra.scalar import Array, Scalar, array, is_zero
-from draisine.algebra.trace import Expr, Graph, evaluate
 
 ORIGIN = np.zeros(3)
+
 
 @dataclass(frozen=True, eq=False)
 class Subject:
@@ -69,7 +71,7 @@ class Subject:
     @cached_property
     def columns(self) -> list[int]:
         """The components of (V, W, rdot) that the base's group leaves free."""
-        return projected.free_columns(self.tree)
+        return free_columns(self.model)
 
     @cached_property
     def free_speeds(self) -> Array:
@@ -87,7 +89,7 @@ class Subject:
     @cached_property
     def speeds(self) -> Array:
         """The whole (V, W, rdot)."""
-        return projected.spread(self.tree, self.v)
+        return spread(self.model, self.v)
 
     @cached_property
     def frame(self) -> Pose:
@@ -99,9 +101,7 @@ class Subject:
     @cached_property
     def angles(self) -> dict[str, float]:
         """The base's angles, with their values in the drawing."""
-        groups = {"SE(3)": ("yaw", "lean", "pitch"), "SO(3)": ("yaw", "lean", "pitch")}
-        usual = (groups | {"SE(2)": ("yaw",)}).get(self.model.base, ())
-        return dict(self.form.angles) or dict.fromkeys(usual, 0.0)
+        return dict(self.form.angles) or dict.fromkeys(base_angles(self.model), 0.0)
 
     @cached_property
     def R(self) -> Array:
@@ -132,9 +132,7 @@ class Subject:
     def tree(self) -> Tree:
         """The links, the base's frame as the notation has it."""
         point = dict(self.nominal)
-        return assemble(
-            self.model, frame=self.frame, evaluate=lambda xs: evaluate(xs, point)
-        )
+        return assemble(self.model, frame=self.frame, evaluate=lambda xs: evaluate(xs, point))
 
     @cached_property
     def geo(self) -> Geometry:
@@ -181,7 +179,7 @@ class Subject:
     @cached_property
     def guided(self) -> list[str]:
         """The joints that follow a motion, by name."""
-        return [self.model.joints[k].name for k in constraints.prescribed(self.model)]
+        return [self.model.joints[k].name for k in constraints.prescribed_joints(self.model)]
 
     @cached_property
     def reduced(self) -> "Subject":
@@ -304,7 +302,7 @@ def hub(model: Model) -> Array:
     """
     base = model.bodies[0].name
     carried = {base} | {j.child for j in model.joints if j.parent == base}
-    if model.base == "SE(3)":
+    if is_free(model):
         for contact in model.contacts:
             if isinstance(contact, Wheel) and contact.body in carried:
                 return contact.centre

@@ -12,6 +12,7 @@ from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.algebra.trace import Graph
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ModelError, ParameterError, did_you_mean

@@ -18,6 +18,14 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
+SYMBOLS = {
+    "lc1": "c_1",
+    "lc2": "c_2",
+    "bar": r"\theta_1",
+    "hip": r"\theta_2",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def acrobot(
     *,

@@ -19,6 +19,16 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
+SYMBOLS = {
+    "mass": "m",
+    "radius": "R",
+    "xx": "k_x",
+    "yy": "k_y",
+    "zz": "k_z",
+    "offset": "h",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def ball(
     *,

@@ -13,6 +13,14 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
+SYMBOLS = {
+    "spring": "k",
+    "damper": "d",
+    "cart": "x",
+    "pole": r"\theta",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def cart_pole(
     *,

@@ -21,6 +21,17 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
+SYMBOLS = {
+    "mass": "m",
+    "length": "l",
+    "offset": "k_o",
+    "gyration": "k_g",
+    "slender": "k_s",
+    "skew": "k_x",
+    "damper": "d",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 GOLDEN = math.pi * (3 - math.sqrt(5))
 """The angle by which each hinge is turned about the chain against the one before."""
 

@@ -23,6 +23,17 @@ MEANING = {
 }
 """Unit and meaning of every parameter; the bend is that of `drive="sine"`."""
 
+SYMBOLS = {
+    "length": "l",
+    "axial": "I_a",
+    "across": "I_d",
+    "amplitude": "A",
+    "frequency": "f",
+    "bend": r"\beta",
+    "sway": r"\sigma",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def falling_cat(
     *,

@@ -32,6 +32,14 @@ MEANING = {
 }
 """Unit and meaning of every parameter; the swing is that of `drive="cosine"`."""
 
+SYMBOLS = {
+    "amplitude": "A",
+    "frequency": "f",
+    "phase": r"\phi",
+    "tail": "r_1",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def rocr(
     *,

@@ -25,6 +25,14 @@ MEANING = {
 }
 """Unit and meaning of every parameter; the swing is that of `drive="sine"`."""
 
+SYMBOLS = {
+    "amplitude": "A",
+    "frequency": "f",
+    "phase": r"\beta",
+    "arm": r"\phi",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def roller_racer(
     *,

@@ -17,6 +17,15 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
+SYMBOLS = {
+    "mass": "m",
+    "radius": "R",
+    "axial": "k_a",
+    "diametral": "k_d",
+    "crown": r"\rho",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def rolling_disc(
     *,

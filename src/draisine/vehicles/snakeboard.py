@@ -30,6 +30,22 @@ MEANING = {
 }
 """Unit and meaning of every parameter; the swings are those of `drive="sine"`."""
 
+SYMBOLS = {
+    "Jr": "J_r",
+    "mw": "m_w",
+    "Jw": "J_w",
+    "rotor_amplitude": "A_r",
+    "rotor_frequency": "f_r",
+    "rotor_phase": r"\beta_r",
+    "truck_amplitude": "A_t",
+    "truck_frequency": "f_t",
+    "truck_phase": r"\beta_t",
+    "rotor": r"\psi_r",
+    "rear_truck": r"\phi_b",
+    "front_truck": r"\phi_f",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def snakeboard(
     *,

@@ -29,6 +29,23 @@ MEANING = {
 }
 """Unit and meaning of every parameter; the swings are those of `drive="sine"`."""
 
+SYMBOLS = {
+    "length": "l",
+    "mass": "m",
+    "added_along": "m_a",
+    "added_across": "m_c",
+    "added_turning": "J_a",
+    "drag_along": "d_a",
+    "drag_across": "d_c",
+    "drag_turning": "d_t",
+    "amplitude": "A",
+    "frequency": "f",
+    "lag": r"\beta",
+    "rear": r"\phi_b",
+    "front": r"\phi_f",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def swimmer(
     *,

@@ -28,6 +28,13 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
+SYMBOLS = {
+    "crown": r"\rho",
+    "wheel": r"\chi",
+    "turntable": r"\delta",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def unicycle(
     *,

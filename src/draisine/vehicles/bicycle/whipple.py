@@ -55,6 +55,16 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
+SYMBOLS = {
+    "crown": r"\rho",
+    "slope": r"\alpha",
+    "steer": r"\delta",
+    "rear_wheel": r"\theta_R",
+    "front_wheel": r"\theta_F",
+    "torso": r"\beta",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 UPPER_BODY = (-1.05, 0.15, -0.75)
 """What zU, kU and zP are if only mU is given: round numbers for some 30 kg of the benchmark's rider."""
 

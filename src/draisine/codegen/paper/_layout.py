@@ -81,7 +81,7 @@ def _columns(line: Line) -> int:
     return next((n for n in COLUMNS if (line_width(line) + 4.0) * n <= LINE + 4.0), 1)
 
 
-def broken(line: Line) -> list[list[Expression]]:
+def break_line(line: Line) -> list[list[Expression]]:
     """Return the terms of a line's right side, cut where the line is full."""
     right = line[1]
     if line_width(line) <= LINE or not isinstance(right, Sum):

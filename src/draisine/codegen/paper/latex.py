@@ -24,11 +24,11 @@ from draisine.codegen.formula import (
     Symbol,
     Transpose,
     is_negative,
-    negated,
+    negative,
 )
-from draisine.codegen.targets.paper._layout import broken, groups
+from draisine.codegen.paper._layout import break_line, groups
 
-SUFFIX = "tex"
+SUFFIX = ".tex"
 
 _HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \usepackage{amsmath}
@@ -93,9 +93,9 @@ def definitions(lines: tuple[tuple[Symbol, Expression], ...], number: int) -> li
             if columns > 1:
                 rows.append(" & ".join(f"{symbol(s)} &= {formula(x)}" for s, x in row))
                 continue
-            first, *rest = broken(row[0])
-            rows.append(f"{symbol(row[0][0])} &= {added(first)}")
-            rows += [rf"&\quad {added(terms, continued=True)}" for terms in rest]
+            first, *rest = break_line(row[0])
+            rows.append(f"{symbol(row[0][0])} &= {join_terms(first)}")
+            rows += [rf"&\quad {join_terms(terms, continued=True)}" for terms in rest]
         out += _display(rows, number if k == len(found) - 1 else None)
     return out
 
@@ -117,12 +117,12 @@ def symbol(s: Symbol) -> str:
     return letter + (f"_{{{below}}}" if below else "") + "'" * s.primes
 
 
-def added(terms: list[Expression], continued: bool = False) -> str:
+def join_terms(terms: list[Expression], continued: bool = False) -> str:
     """Return terms with their signs."""
     text = ""
     for t in terms:
         if is_negative(t):
-            text += (" - " if text or continued else "-") + _factor(negated(t))
+            text += (" - " if text or continued else "-") + _factor(negative(t))
         else:
             text += (" + " if text or continued else "") + formula(t)
     return text.strip()
@@ -136,9 +136,9 @@ def formula(x: Expression) -> str:
         case Name(s):
             return symbol(s)
         case Sum(terms):
-            return added(list(terms))
-        case Product((Number(value), *rest)) if value == -1:
-            return "-" + _factor(negated(x))
+            return join_terms(list(terms))
+        case Product((Number(value), *_)) if value == -1:
+            return "-" + _factor(negative(x))
         case Product(factors):
             return r"\,".join(_factor(f) for f in factors)
         case Power(base, exponent):
@@ -146,7 +146,7 @@ def formula(x: Expression) -> str:
             return f"{inside}^{{{exponent}}}"
         case Quotient(above, below):
             if is_negative(above) and not isinstance(above, Sum):
-                return "-" + formula(Quotient(negated(above), below))
+                return "-" + formula(Quotient(negative(above), below))
             return rf"\frac{{{formula(above)}}}{{{formula(below)}}}"
         case Root(inside):
             return rf"\sqrt{{{formula(inside)}}}"
@@ -199,11 +199,9 @@ def _function(name: str, arguments: list[str]) -> str:
 
 def _matrix(matrix: Matrix) -> str:
     count = len(matrix.rows[0])
-    columns = "c" * count if matrix.bar is None else "c" * matrix.bar + "|" + "c" * (
-        count - matrix.bar
+    columns = (
+        "c" * count if matrix.bar is None else "c" * matrix.bar + "|" + "c" * (count - matrix.bar)
     )
-    rows = [
-        " & ".join(r"\cdot" if x is None else formula(x) for x in row) for row in matrix.rows
-    ]
+    rows = [" & ".join(r"\cdot" if x is None else formula(x) for x in row) for row in matrix.rows]
     body = " \\\\\n".join(rows)
     return rf"\left(\begin{{array}}{{{columns}}}" + f"\n{body}\n" + r"\end{array}\right)"

@@ -1,1 +1,0 @@
-"""Printers of readable equations: each file writes a `codegen.formula.Page` in one language."""
