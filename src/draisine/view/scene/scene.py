@@ -3,7 +3,7 @@ machine, its tracks, and where a camera that follows looks.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -95,10 +95,15 @@ class Scene:
         ]
 
     def colour(self, part: Outline | Ball) -> str:
-        """Return the colour of a part: wheels are dark, every other body has its own."""
-        kind = part.kind if isinstance(part, Outline) else "ball"
-        fixed = {"rim": "#222222", "spokes": "#8a8a8a", "valve": COLOURS[1]}
-        return fixed.get(kind) or COLOURS[self.bodies.index(part.body) % 6]
+        """Return the colour of a part."""
+        return colour_of(part, self.bodies)
+
+
+def colour_of(part: Outline | Ball, bodies: Sequence[str]) -> str:
+    """Return the colour of a part: wheels are dark, every other body has its own."""
+    kind = part.kind if isinstance(part, Outline) else "ball"
+    fixed = {"rim": "#222222", "spokes": "#8a8a8a", "valve": COLOURS[1]}
+    return fixed.get(kind) or COLOURS[bodies.index(part.body) % 6]
 
 
 def scene(
@@ -140,7 +145,7 @@ def scene(
         focus=focus,
         size=size,
         ground=ground,
-        up=_up(model),
+        up=up_of(model),
         heading=float(data["yaw"].values[0]) if "yaw" in data else 0.0,
         elevation=float(np.radians(FROM_ABOVE if _flat(low, high) else FROM_ASIDE)),
         cell=cell,
@@ -240,7 +245,7 @@ def _posts(tracks: dict[str, Floats], ground: float, spacing: float) -> Floats:
     return np.concatenate(found)
 
 
-def _up(model: Model) -> Floats:
+def up_of(model: Model) -> Floats:
     """Return the direction against gravity: on a slope the ground is tilted, not the machine."""
     pull = np.asarray(model.gravity, float)
     strength = np.linalg.norm(pull)

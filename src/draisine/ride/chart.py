@@ -1,0 +1,21 @@
+"""The stability of straight running against speed, made beforehand, to be shown beside a ride."""
+
+from typing import Any
+
+import numpy as np
+
+from draisine.analysis.bicycle.eigenvalues import eigenvalues
+from draisine.errors import DraisineError
+from draisine.system.system import System
+
+SPEEDS = np.linspace(0.0, 10.0, 101)
+
+
+def stability_chart(system: System) -> dict[str, Any] | None:
+    """Return the real parts of the eigenmodes over speeds, or nothing for what is no bicycle."""
+    try:
+        modes = eigenvalues(system, SPEEDS)
+    except DraisineError:
+        return None
+    real = {name: np.round(modes.mode(name).real, 4) for name in dict.fromkeys(modes.names)}
+    return {"speed": SPEEDS.tolist()} | {name: values.tolist() for name, values in real.items()}

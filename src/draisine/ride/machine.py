@@ -1,0 +1,62 @@
+"""What is ridden: a vehicle that can be pushed, and on a bicycle a rider."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from draisine.control.rider import Rider
+from draisine.model import Force, Model
+from draisine.registry import find
+from draisine.ride.presets import Preset
+from draisine.system.closed_form import State
+from draisine.system.state import state
+from draisine.system.system import System, compile
+from draisine.vehicles._sets import parameter_set
+
+UPPER_BODY = 30.0
+"""The mass of the upper body that leans, kg, on bicycles whose rider is heavier than twice that."""
+
+PUSH = "push"
+"""The force by which a ride is disturbed: three inputs at the mass centre of the base."""
+
+
+def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:
+    """Return a vehicle with a force at the mass centre of its base."""
+
+    @wraps(vehicle)
+    def pushed(**arguments: Any) -> Model:
+        model = vehicle(**arguments)
+        base = model.bodies[0]
+        return replace(model, forces=[*model.forces, Force(PUSH, base.name, base.com)])
+
+    return pushed
+
+
+def ridden(preset: Preset) -> System:
+    """Return the machine of a ride."""
+    own = preset.vehicle.rpartition(":")[2]
+    vehicle = getattr(find("vehicle", preset.vehicle), own)
+    values: dict[str, Any] = dict(preset.parameters)
+    if preset.parameter_set is not None:
+        values = parameter_set(preset.vehicle, preset.parameter_set) | values
+    bicycle = compile(vehicle, **values)
+    if bicycle.parameters.get("mB", 0.0) > 2.0 * UPPER_BODY:
+        values["mU"] = UPPER_BODY
+    return compile(pushable(vehicle), **values)
+
+
+def rider_of(system: System, bar_guided: bool = True) -> Rider | None:
+    """Return the rider of a machine that has what a rider needs."""
+    joints = {joint.name for joint in system.model.joints}
+    if not {"steer", "rear_wheel", "front_wheel"} <= joints:
+        return None
+    return Rider(body_guided="torso" in joints, bar_guided=bar_guided)
+
+
+def starting_state(system: System, preset: Preset) -> State:
+    """Return where a ride starts."""
+    start = state(system, **preset.start)
+    return start if not np.any(np.isnan(start.v)) else state(system)

@@ -1,0 +1,60 @@
+// From hands to the commands of the rider's law.
+export const FEEL = {
+  torque: "You push, the bar answers. A push to the right starts a turn to the left.",
+  angle: "The bar goes where you point. It no longer turns into a fall by itself; the help does that for it.",
+  lean: "Hands off. Lean, and the bar follows; the frame goes the other way first.",
+};
+const KEY = { torque: 1, helped: 2, angle: (4 * Math.PI) / 180, body: 0.1 };
+const DRIVE = 60, BRAKE = 60, FRONT = 180, PACE = 1.5;
+
+export class Controls {
+  constructor() {
+    this.way = "torque";
+    this.help = "none";
+    this.hold = false;
+    this.demo = false;
+    this.speed = 5;
+    this.push = 0;
+  }
+
+  begin({ way, commands }) {
+    this.way = way;
+    this.help = commands.balance_help ? "balance" : commands.lean_help || commands.angle_help ? "lean" : "none";
+    this.hold = Boolean(commands.hold);
+    this.lean_help = commands.lean_help || 5;
+    this.speed = commands.speed ?? 5;
+    this.demo = false;
+  }
+
+  // The commands for what hands do now, dt seconds after the last.
+  commands(hands, dt, frame) {
+    const { way, help } = this, steer = this.demo && !hands.steer ? demonstration(frame) : hands.steer;
+    const braking = hands.brake || hands.front;
+    if (braking && frame) this.speed = Math.max(0, frame.output("forward_speed"));
+    else if (this.hold) this.speed = Math.max(0, this.speed + PACE * dt * (hands.faster - hands.slower));
+    const helped = help === "none" ? KEY.torque : help === "balance" ? 3 : KEY.helped;
+    return {
+      steer_torque: way === "torque" ? steer * helped : 0,
+      steer_angle: way === "angle" ? steer * KEY.angle : 0,
+      torso: way === "lean" ? -steer * KEY.body : 0,
+      by_angle: way === "angle" ? 1 : 0,
+      lean_help: way === "torque" && help === "lean" ? this.lean_help : 0,
+      balance_help: way === "torque" && help === "balance" ? 8 : 0,
+      angle_help: way === "angle" && help !== "none" ? 1 : 0,
+      drive: this.hold ? 0 : DRIVE * (hands.faster - 0.5 * hands.slower),
+      rear_brake: BRAKE * hands.brake,
+      front_brake: FRONT * hands.front,
+      hold: this.hold && !braking ? 1 : 0,
+      speed: this.speed,
+    };
+  }
+}
+
+// A rider who weaves along the line y = 0: leans towards it, and steers out of the lean that is too much.
+function demonstration(frame) {
+  if (!frame) return 0;
+  const [, y] = frame.part("p"), yaw = frame.output("yaw"), lean = frame.output("lean");
+  const aim = -0.12 * (y - 1.5 * Math.sin(0.35 * frame.time)) - 0.9 * Math.atan2(Math.sin(yaw), Math.cos(yaw));
+  const wanted = -Math.max(-0.15, Math.min(0.15, 0.5 * aim));
+  return Math.max(-1, Math.min(1, 6 * (wanted - lean) - 1.5 * frame.outputRate("lean")));
+}

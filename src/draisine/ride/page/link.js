@@ -1,0 +1,39 @@
+// The ride on the server: one socket, one frame asked for at a time.
+export class Link {
+  constructor(address) {
+    this.address = address;
+    this.waiting = false;
+    this.serial = 0;
+    this.told = () => {};
+    this.framed = () => {};
+    this.closed = () => {};
+    this.open();
+  }
+
+  open() {
+    this.waiting = false;
+    this.socket = new WebSocket(this.address);
+    this.socket.binaryType = "arraybuffer";
+    this.socket.onmessage = ({ data }) => {
+      if (typeof data === "string") return this.told(JSON.parse(data));
+      this.waiting = false;
+      const numbers = new Float64Array(data);
+      this.latency = performance.now() - this.asked;
+      if (numbers[0] === this.serial) this.framed(numbers.subarray(1));
+    };
+    this.socket.onclose = ({ code, reason }) => this.closed(code, reason);
+  }
+
+  get ready() { return this.socket.readyState === WebSocket.OPEN; }
+
+  say(words) {
+    if (this.ready) this.socket.send(JSON.stringify(words));
+  }
+
+  ask(commands, push) {
+    if (!this.ready || this.waiting) return;
+    this.waiting = true;
+    this.asked = performance.now();
+    this.socket.send(new Float64Array([++this.serial, push, ...commands]));
+  }
+}

@@ -1,0 +1,38 @@
+// Lean, steer, speed and torque over the last seconds.
+import { degrees } from "./vectors.js";
+
+const SPAN = 10;
+const PLOTS = [
+  ["lean right, steer left (deg)", [["lean", "#0072B2", []], ["steer", "#D55E00", [6, 3]]], (f) => [degrees(f.output("lean")), degrees(f.joint("steer"))]],
+  ["speed (m/s)", [["speed", "#009E73", []]], (f) => [f.output("forward_speed")]],
+  ["steer torque, drive (N m)", [["steer", "#D55E00", []], ["drive", "#000000", [6, 3]]], (f) => [f.input("steer"), f.input("rear_wheel")]],
+];
+
+export class Plots {
+  constructor(home) {
+    this.home = home;
+    this.clear();
+    const uPlot = globalThis.draisineVendor?.uPlot;
+    this.plots = uPlot ? PLOTS.map((plot) => this.make(uPlot, plot)) : [];
+    if (!uPlot) home.textContent = "Plots need the bundle that comes with the wheel of draisine.";
+  }
+
+  make(uPlot, [title, curves]) {
+    const series = curves.map(([label, stroke, dash]) => ({ label, stroke, dash, width: 1.5 }));
+    const axes = [{ size: 26, font: "10px sans-serif" }, { size: 38, font: "10px sans-serif" }];
+    const options = { title, width: 280, height: 130, legend: { show: false }, cursor: { show: false }, scales: { x: { time: false } }, axes, series: [{}, ...series] };
+    return new uPlot(options, [[], ...curves.map(() => [])], this.home);
+  }
+
+  clear() { this.data = PLOTS.map(([, curves]) => [[], ...curves.map(() => [])]); }
+
+  add(frame) {
+    PLOTS.forEach(([, , values], k) => {
+      const data = this.data[k];
+      [frame.time, ...values(frame)].forEach((x, i) => data[i].push(x));
+      while (data[0].length && data[0][0] < frame.time - SPAN) data.forEach((column) => column.shift());
+    });
+  }
+
+  draw() { this.plots.forEach((plot, k) => plot.setData(this.data[k])); }
+}

@@ -1,0 +1,27 @@
+// What happens, in words.
+import { degrees } from "./vectors.js";
+
+export const ENDINGS = [
+  "",
+  "It fell: the lean passed 45 degrees.",
+  "The bar flipped round: the steer angle passed 75 degrees.",
+  "A wheel would lift off: the ground would have to pull it down.",
+  "A wheel slips: the ground holds no more.",
+  "The ride cannot go on.",
+];
+
+const side = (x) => (x > 0 ? "left" : "right");
+
+// The sentence of the moment.
+export function moment(frame, commands) {
+  const lean = -degrees(frame.output("lean")), steer = degrees(frame.joint("steer"));
+  const leaning = -degrees(frame.outputRate("lean"));
+  const push = commands.steer_torque || commands.steer_angle || -commands.torso || 0;
+  if (commands.torso && Math.abs(lean) > 0.4 && lean * push < 0) return `you lean ${side(push)}, the frame goes ${side(lean)} first`;
+  if (push && Math.abs(leaning) > 2 && leaning * push < 0) return `counter-steering: you pushed ${side(push)}, it leans ${side(leaning)}`;
+  if (push && Math.abs(steer) > 0.6 && steer * push < 0) return `you push ${side(push)}, yet the bar turns ${side(steer)}, into the lean`;
+  if (Math.abs(lean) > 20) return `leaning far ${side(lean)}: steer ${side(lean)} to come up`;
+  if (Math.abs(lean) > 3) return `a turn to the ${side(lean)}: the bar turns into the lean`;
+  if (Math.abs(leaning) > 3) return `it swings to the ${side(leaning)}`;
+  return "straight ahead";
+}

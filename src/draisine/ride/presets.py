@@ -1,0 +1,183 @@
+"""Rides to choose from, each with a lesson: what is ridden, how it starts and what helps."""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from draisine.errors import UnknownNameError, did_you_mean
+from draisine.terrain import Terrain, kerb, plane, ramp
+
+Way = Literal["torque", "angle", "lean"]
+"""How the rider steers: by a torque on the bar, by its angle, or by leaning the upper body."""
+
+
+@dataclass(frozen=True)
+class Preset:
+    """A ride: its vehicle and parameter set, its start (values of outputs), the commands of its
+    rider, its ground, how fast time passes, whether the ground holds wheels that would lift, and
+    what there is to learn.
+    """
+
+    title: str
+    lesson: str
+    question: str
+    answer: str
+    start: Mapping[str, float]
+    way: Way = "torque"
+    commands: Mapping[str, float] = field(default_factory=dict)
+    vehicle: str = "whipple"
+    parameter_set: str | None = None
+    parameters: Mapping[str, float] = field(default_factory=dict)
+    ground: Callable[[], Terrain] | None = None
+    place: tuple[float, str] | None = None
+    mu: float = math.inf
+    pace: float = 1.0
+    sticks: bool = False
+
+
+HELD = {"hold": 1.0, "lean_help": 5.0}
+"""Speed hold, and steering into the fall: what makes the first ride easy."""
+
+PRESETS: dict[str, Preset] = {
+    "steer-torque": Preset(
+        "Steer by torque",
+        "Tap right: the bar turns right, and the bicycle leans left. To turn left, first push right.",
+        "Why does a short push to the right start a turn to the left?",
+        "The wheels roll out to the right from under the mass centre, and so the bicycle leans left; "
+        "then the front wheel turns into the lean by itself.",
+        {"forward_speed": 5.0},
+        commands={"speed": 5.0} | HELD,
+    ),
+    "steer-angle": Preset(
+        "Steer by angle",
+        "The bar goes to the angle you ask for, whatever torque that needs. Switch the help off: "
+        "nobody rides that by keys.",
+        "Why is a bicycle with a guided bar harder to ride than one with a free bar?",
+        "A guided bar cannot turn into the fall by itself: what keeps a bicycle up is taken away.",
+        {"forward_speed": 5.0},
+        way="angle",
+        commands={"hold": 1.0, "speed": 5.0, "angle_help": 1.0},
+    ),
+    "steer-lean": Preset(
+        "Steer by leaning",
+        "Hands off: lean the upper body left, and the frame goes right at first. The bar follows.",
+        "Where does the frame go when the rider leans left, and why?",
+        "To the right at first: nothing pushes from outside, so the rest moves against the body. "
+        "Then the bar turns into the lean and the turn begins.",
+        {"forward_speed": 5.0},
+        way="lean",
+        commands={"hold": 1.0, "speed": 5.0},
+    ),
+    "self-stable": Preset(
+        "It rides by itself",
+        "Hands off at 5 m/s: push it (P) and watch it steady itself.",
+        "Which speeds keep this bicycle up without a rider?",
+        "From 4.292 to 6.024 m/s all eigenvalues have negative real parts: weave is damped, and "
+        "capsize does not grow yet.",
+        {"forward_speed": 5.0, "lean_rate": 0.3},
+        commands={"hold": 1.0, "speed": 5.0},
+    ),
+    "weave": Preset(
+        "Weave",
+        "A little slower, 3.5 m/s: after a push it wobbles from side to side.",
+        "What do lean and steer do in the weave, and which comes first?",
+        "They swing with one frequency, the steer after the lean; below 4.292 m/s the swing grows.",
+        {"forward_speed": 3.5, "lean_rate": 0.15},
+        commands={"hold": 1.0, "speed": 3.5},
+    ),
+    "fall": Preset(
+        "Too slow",
+        "At 2.5 m/s it falls within two seconds. Can you keep it up? The balance assist can.",
+        "Why does the balance assist steer into the fall?",
+        "Steering into the fall rolls the wheels back below the mass centre; it needs more of it the "
+        "slower it rolls.",
+        {"forward_speed": 2.5, "lean_rate": 0.1},
+        commands={"hold": 1.0, "speed": 2.5},
+    ),
+    "capsize": Preset(
+        "Capsize",
+        "At 8 m/s it leans over slowly, in an ever tighter spiral; time runs four times as fast.",
+        "How fast does the lean grow?",
+        "By some 14 % in each second: the capsize eigenvalue at 8 m/s is 0.14 1/s.",
+        {"forward_speed": 8.0, "lean": math.radians(10.0)},
+        commands={"hold": 1.0, "speed": 8.0},
+        pace=4.0,
+    ),
+    "skate": Preset(
+        "No gyroscopes, no trail",
+        "Two point masses on massless wheels: no gyroscopic effect, no trail, and it steadies itself. "
+        "(Its mass is so far in front that the ground has to hold the rear wheel down.)",
+        "What keeps it up, if neither gyroscopes nor trail do?",
+        "The front mass is low and ahead of the steer axis: when the frame falls, it falls faster, "
+        "and so the bar turns into the fall (Kooijman and others 2011).",
+        {"forward_speed": 5.0, "lean_rate": 0.1},
+        parameter_set="two_mass_skate",
+        sticks=True,
+    ),
+    "slope": Preset(
+        "Down a slope",
+        "Five degrees down without brakes: it passes through all its speeds, from weave to capsize.",
+        "How fast does it get in ten seconds?",
+        "The slope pulls with g sin 5 deg = 0.855 m/s2; the wheels' inertia takes 4 % of it.",
+        {"forward_speed": 4.0},
+        commands={"lean_help": 5.0},
+        parameters={"slope": math.radians(-5.0)},
+    ),
+    "ramp": Preset(
+        "Ramp jump",
+        "Up a ramp of ten degrees and half a metre down. Keep straight, fly, land.",
+        "Which wheel lands first, and what could change that in flight?",
+        "The front wheel: the frame turns while the rear wheel is still on the ramp. Braking a wheel "
+        "in flight turns the frame the other way.",
+        {"forward_speed": 8.0},
+        commands={"hold": 0.0, "speed": 8.0, "lean_help": 5.0},
+        ground=lambda: ramp(math.radians(10.0), 0.5),
+        place=(-16.0, "ramp"),
+    ),
+    "kerb": Preset(
+        "Kerb",
+        "Five centimetres up at 4 m/s: each wheel loses energy at the edge.",
+        "How much speed does the kerb take?",
+        "Compare the energy before and after: each plastic impact takes the part of the motion that "
+        "points into the edge.",
+        {"forward_speed": 4.0},
+        commands={"lean_help": 8.0},
+        ground=lambda: kerb(8.0, 0.05),
+        place=(0.0, "before"),
+    ),
+    "wheelie": Preset(
+        "Wheelie with help",
+        "Drive hard (up): the front wheel lifts when the torque passes the weight's.",
+        "Which torque lifts the front wheel?",
+        "The one whose acceleration is g times the distance of the mass centre from the rear contact, "
+        "by its height: some 112 N m for this bicycle.",
+        {"forward_speed": 5.0},
+        commands={"lean_help": 8.0},
+        ground=plane,
+        place=(0.0, "ground"),
+    ),
+    "brake": Preset(
+        "Braking until the rear wheel lifts",
+        "Brake in front, harder and harder: at some point the rear wheel comes up.",
+        "At which deceleration does it lift?",
+        "At g times (distance from the mass centre to the front contact) / (height of the mass "
+        "centre), whatever the mass.",
+        {"forward_speed": 8.0},
+        commands={"lean_help": 8.0},
+        ground=plane,
+        place=(0.0, "ground"),
+    ),
+}
+"""The rides by name; the first is the one to begin with."""
+
+
+def preset(name: str) -> Preset:
+    """Return a ride by its name.
+
+    >>> preset("weave").start["forward_speed"]
+    3.5
+    """
+    if name not in PRESETS:
+        raise UnknownNameError(f"no ride {name!r}. {did_you_mean(name, PRESETS)}")
+    return PRESETS[name]

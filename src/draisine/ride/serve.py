@@ -1,0 +1,35 @@
+"""Serving a ride until the rider has had enough."""
+
+import socket
+import webbrowser
+
+import uvicorn
+
+from draisine.ride.presets import preset
+from draisine.ride.server import RideServer
+
+LARGEST = 4096
+"""The longest message that a page may send, in bytes."""
+
+
+def serve(name: str, port: int, browser: bool) -> None:
+    """Print where a ride is, open it in the browser, and serve it until interrupted."""
+    preset(name)
+    listening = socket.create_server(("127.0.0.1", port))
+    ride = RideServer(name, listening.getsockname()[1])
+    print(f"ride at {ride.address}\nCtrl+C ends it.", flush=True)
+    if browser:
+        webbrowser.open(ride.address)
+    configuration(ride).run(sockets=[listening])
+
+
+def configuration(ride: RideServer) -> uvicorn.Server:
+    """Return the server of a ride, quiet, with short messages only."""
+    config = uvicorn.Config(
+        ride.app(),
+        log_level="error",
+        ws="websockets-sansio",
+        ws_max_size=LARGEST,
+        timeout_graceful_shutdown=1,
+    )
+    return uvicorn.Server(config)

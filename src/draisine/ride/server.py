@@ -1,0 +1,227 @@
+"""The ride's own server: one page and one socket, on this computer only.
+
+The page asks for a frame by sending its commands (binary, float64: a serial number, the push, the
+commands in order); the answer is the serial number and the frame. Words (JSON) change what is
+ridden: {"preset": name}, {"reset": true}, {"parameters": {...}}, {"pace": x}, {"record": true}.
+"""
+
+import asyncio
+import json
+import math
+import secrets
+import sys
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+from starlette.applications import Starlette
+from starlette.requests import HTTPConnection, Request
+from starlette.responses import PlainTextResponse, Response
+from starlette.routing import Route, WebSocketRoute
+from starlette.websockets import WebSocket, WebSocketDisconnect
+
+from draisine.errors import DraisineError
+from draisine.ride.presets import PRESETS
+from draisine.ride.session import RATE, Session
+
+CATCH_UP = 100
+"""The most steps that are made up for at once; a slower page sees time pass more slowly."""
+
+SILENCE = 0.3
+"""A page that asks for nothing so long, s, has paused."""
+
+UNREADABLE, TAKEN = 1003, 4001
+"""Why a socket is closed: what came could not be read; somebody rides already."""
+
+KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
+
+
+class RideServer:
+    """A session, who may ride it, and how its time passes."""
+
+    def __init__(self, name: str, port: int) -> None:
+        self.name, self.port, self.token = name, port, secrets.token_urlsafe(16)
+        self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+        self.session: Session | None = None
+        self.taken = False
+        self.pace, self.late, self.clock, self.owed = 1.0, 0, -math.inf, 0.0
+
+    @property
+    def address(self) -> str:
+        """Where the page is."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    def app(self) -> Starlette:
+        """Return what answers requests."""
+        return Starlette(
+            routes=[
+                Route("/", self.index),
+                Route("/{name}", self.module),
+                WebSocketRoute("/ride", self.ride),
+            ]
+        )
+
+    # --- pages
+
+    def admits(self, asking: HTTPConnection, token: bool = True) -> bool:
+        """Return whether a request comes from this computer, to this address, with the token."""
+        known = asking.headers.get("host") in self.hosts
+        given = asking.query_params.get("token", "")
+        return known and (not token or secrets.compare_digest(given, self.token))
+
+    async def index(self, request: Request) -> Response:
+        """Answer with the page."""
+        return self.file("index.html") if self.admits(request) else forbidden()
+
+    async def module(self, request: Request) -> Response:
+        """Answer with a part of the page; these hold no secret and need no token."""
+        if not self.admits(request, token=False):
+            return forbidden()
+        return self.file(request.path_params["name"])
+
+    def file(self, name: str) -> Response:
+        """Return a file of the page."""
+        page = files("draisine.ride") / "page"
+        known = {each.name for each in page.iterdir()}
+        if name not in known:
+            return PlainTextResponse(f"no page {name!r}", 404)
+        kind = KINDS.get(name[name.rfind(".") :], "application/octet-stream")
+        policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'"
+        text = (page / name).read_bytes()
+        headers = {"content-security-policy": policy, "cache-control": "no-store"}
+        return Response(text, media_type=kind, headers=headers)
+
+    # --- the socket
+
+    async def ride(self, socket: WebSocket) -> None:
+        """Serve one rider until they leave."""
+        origins = {f"http://{host}" for host in self.hosts}
+        if not self.admits(socket) or socket.headers.get("origin") not in origins:
+            await socket.close(1008)
+            return
+        await socket.accept()
+        if self.taken:
+            await socket.close(TAKEN, "somebody rides already, in another tab")
+            return
+        self.taken = True
+        try:
+            await self.change(socket, {"preset": self.name})
+            while True:
+                await self.answer(socket, await socket.receive())
+        except (WebSocketDisconnect, RuntimeError):
+            pass
+        finally:
+            self.taken = False
+
+    async def answer(self, socket: WebSocket, message: Mapping[str, Any]) -> None:
+        """Answer one message."""
+        if message["type"] == "websocket.disconnect":
+            raise WebSocketDisconnect(message.get("code", 1000))
+        if message.get("bytes") is not None:
+            frame = self.step(message["bytes"])
+            if frame is None:
+                await self.refuse(socket)
+            else:
+                await socket.send_bytes(frame)
+            return
+        try:
+            wanted = json.loads(message["text"])
+            assert isinstance(wanted, dict)
+        except (ValueError, AssertionError):
+            await self.refuse(socket)
+            return
+        await self.change(socket, wanted)
+
+    async def refuse(self, socket: WebSocket) -> None:
+        """Close a socket that says what cannot be read."""
+        await socket.close(UNREADABLE, "unreadable")
+        raise WebSocketDisconnect(UNREADABLE)
+
+    def step(self, raw: bytes) -> bytes | None:
+        """Return the frame of now for the commands of a page, or nothing if they are malformed."""
+        session = self.session
+        if session is None or len(raw) % 8:
+            return None
+        values = np.frombuffer(raw)
+        names = () if session.law is None else session.law.commands
+        if len(values) != 2 + len(names) or not np.isfinite(values).all():
+            return None
+        commands = dict(zip(names, values[2:].tolist(), strict=True))
+        session.advance(self.due(), commands, float(values[1]))
+        return np.concatenate([values[:1], session.frame()]).tobytes()
+
+    def due(self) -> int:
+        """Return how many steps lie between the last frame and now."""
+        now = time.monotonic()
+        passed, self.clock = now - self.clock, now
+        if passed > SILENCE:
+            self.owed = 0.0
+            return 0
+        self.owed += passed * self.pace * RATE
+        count = min(int(self.owed), CATCH_UP)
+        self.late += int(self.owed) - count
+        self.owed -= int(self.owed)
+        return count
+
+    async def change(self, socket: WebSocket, wanted: Mapping[str, Any]) -> None:
+        """Do what the page asks for in words, and tell it what came of it."""
+        known = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
+        known |= {"pace": self.set_pace}
+        try:
+            for key, value in wanted.items():
+                if key not in known:
+                    await self.refuse(socket)
+                await known[key](socket, value)
+        except (DraisineError, TypeError, ValueError) as error:
+            await socket.send_text(json.dumps({"refused": str(error)}))
+
+    async def choose(self, socket: WebSocket, name: Any) -> None:
+        """Take up a preset; what is not yet compiled is prepared by another process meanwhile."""
+        if name not in PRESETS:
+            raise ValueError(f"no ride {name!r}.")
+        told = f"preparing {PRESETS[name].title!r}: deriving and compiling its equations of motion"
+        await socket.send_text(json.dumps({"preparing": told}))
+        await prepare(name)
+        self.session, self.name = Session(name), name
+        self.pace = self.session.preset.pace
+        await self.describe(socket)
+
+    async def reset(self, socket: WebSocket, value: Any) -> None:
+        """Begin anew."""
+        if self.session is not None:
+            self.session.reset()
+            self.clock = -math.inf
+
+    async def parameters(self, socket: WebSocket, values: Any) -> None:
+        """Ride on with other parameters."""
+        if self.session is not None:
+            self.session.change({str(k): float(v) for k, v in dict(values).items()})
+            self.clock = -math.inf
+            await self.describe(socket)
+
+    async def set_pace(self, socket: WebSocket, value: Any) -> None:
+        """Let time pass faster or slower."""
+        pace = float(value)
+        if not 0.0 <= pace <= 10.0:
+            raise ValueError(f"pace {pace}: take 0 to 10.")
+        self.pace = pace
+
+    async def describe(self, socket: WebSocket) -> None:
+        """Tell the page what it is about to see."""
+        assert self.session is not None
+        self.clock = -math.inf
+        await socket.send_text(json.dumps({"scene": self.session.description()}))
+
+
+def forbidden() -> Response:
+    """Return the answer to whoever may not see the page."""
+    return PlainTextResponse("Forbidden: open the address that `draisine ride` printed.", 403)
+
+
+async def prepare(name: str) -> None:
+    """Let another process derive and compile a preset, so that this one can go on."""
+    command = f"from draisine.ride.session import Session; Session({name!r}).description()"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", command)
+    await process.wait()

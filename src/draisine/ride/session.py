@@ -1,0 +1,185 @@
+"""A ride under way: commands in, frames out, step by step of 1/1024 s."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.control.rider import COMMANDS
+from draisine.errors import DraisineError
+from draisine.ride.chart import stability_chart
+from draisine.ride.machine import PUSH, ridden, rider_of
+from draisine.ride.presets import PRESETS, Preset, preset
+from draisine.ride.stepping import Steps
+from draisine.system.state import state
+from draisine.view.scene.description import describe_ground, describe_machine
+
+RATE = 1024
+"""Steps in a second: a power of two, so that any slicing of time gives the same bits."""
+
+LEAN_LIMIT, STEER_LIMIT = math.radians(45.0), math.radians(75.0)
+"""Beyond these a ride has ended: it fell, or the bar flipped."""
+
+RIDING, FELL, FLIPPED, LIFTED, SLIPPED, STOPPED = range(6)
+"""How a ride stands, as frames tell it."""
+
+KEPT = ("x", "y", "yaw", "lean", "steer", "forward_speed", "lean_rate", "steer_rate")
+"""What a change of parameters leaves as it is."""
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A parameter that can be changed while riding, and how far."""
+
+    low: float
+    high: float
+    meaning: str
+
+
+SLIDERS = {
+    "c": Slider(-0.05, 0.2, "trail, m"),
+    "lam": Slider(0.0, 0.6, "tilt of the steer axis, rad"),
+    "w": Slider(0.8, 1.4, "wheelbase, m"),
+    "IFyy": Slider(0.0, 1.0, "spin inertia of the front wheel, kg m2"),
+    "IRyy": Slider(0.0, 1.0, "spin inertia of the rear wheel, kg m2"),
+    "zB": Slider(-1.3, -0.6, "height of frame and rider (down), m"),
+    "mB": Slider(65.0, 130.0, "mass of frame and rider, kg"),
+    "g": Slider(1.0, 20.0, "gravity, m/s2"),
+}
+
+
+class Session:
+    """One rider's ride."""
+
+    def __init__(self, name: str) -> None:
+        self.choose(name)
+
+    def choose(self, name: str) -> None:
+        """Take up a preset from its start."""
+        self.name, self.preset = name, preset(name)
+        self.system = ridden(self.preset)
+        self.law = rider_of(self.system)
+        self.reset()
+
+    def reset(self) -> None:
+        """Begin the ride anew, with the present parameters."""
+        start = state(self.system, **self.preset.start)
+        self.steps = Steps(self.system, start, self.law)
+        self.steps.command(self.preset.commands)
+        self.status, self.reason = RIDING, ""
+
+    def advance(self, count: int, commands: Mapping[str, float], push: float = 0.0) -> None:
+        """Go on by so many steps, unless the ride has ended."""
+        if self.status != RIDING:
+            return
+        self.steps.command(commands)
+        try:
+            self.steps.go(count, {f"{PUSH}.y": push})
+        except DraisineError as error:
+            self.status, self.reason = STOPPED, str(error)
+            return
+        self._judge()
+
+    def _judge(self) -> None:
+        """See whether the ride has ended."""
+        seen = self.steps.observe()
+        outputs = dict(zip(self.system.outputs, seen["outputs"], strict=True))
+        normal = seen["forces"].reshape(-1, 3)[:, 0]
+        names = [joint.name for joint in self.system.model.joints]
+        steer = self.steps.r[names.index("steer")] if "steer" in names else 0.0
+        if abs(outputs["lean"]) > LEAN_LIMIT:
+            self.status = FELL
+        elif abs(steer) > STEER_LIMIT:
+            self.status = FLIPPED
+        elif np.any(normal < 0.0) and not self.preset.sticks:
+            self.status = LIFTED
+        elif np.any(np.hypot(*seen["forces"].reshape(-1, 3)[:, 1:].T) > self.preset.mu * np.abs(normal)):
+            self.status = SLIPPED
+
+    def change(self, parameters: Mapping[str, float]) -> None:
+        """Ride on with other parameters, at the same place, speed, lean and steer; what cannot be is
+        an error, and the old ones ride on.
+        """
+        before = self.steps
+        changed = self.system.with_parameters(**parameters)
+        kept = before.values(KEPT)
+        now = state(changed, **kept)
+        steps = Steps(changed, now, self.law, before.time)
+        steps.z[:] = before.z
+        self.system, self.steps = changed, steps
+
+    # --- what the page is told
+
+    def parts(self) -> dict[str, Floats]:
+        """Return what a frame is made of, by name."""
+        seen, steps = self.steps.observe(), self.steps
+        return {
+            "time": np.array([steps.time]),
+            "status": np.array([float(self.status)]),
+            "q": steps.q,
+            "p": seen["position"],
+            "r": steps.r,
+            "outputs": seen["outputs"],
+            "output_rates": seen["output_rates"],
+            "forces": seen["forces_world"],
+            "points": seen["points"],
+            "gaps": seen["gaps"],
+            "energy": np.concatenate([seen["kinetic"], seen["potential"]]),
+            "inputs": seen["inputs"],
+            "rider": steps.z,
+        }
+
+    def frame(self) -> Floats:
+        """Return the present frame: all parts one after the other."""
+        return np.concatenate(list(self.parts().values()))
+
+    def description(self) -> dict[str, Any]:
+        """Return all that the page needs to know of this ride before its frames."""
+        model, parts = self.system.model, self.parts()
+        ends = np.cumsum([len(part) for part in parts.values()]).tolist()
+        units = {o.name: o.unit for o in model.outputs}
+        machine = describe_machine(model)
+        ground = None if self.preset.ground is None else self.preset.ground()
+        return {
+            "preset": _told(self.name, self.preset),
+            "presets": {name: each.title for name, each in PRESETS.items()},
+            "layout": {
+                name: [end - len(part), end]
+                for (name, part), end in zip(parts.items(), ends, strict=True)
+            },
+            "outputs": {name: units.get(name, "rad") for name in self.system.outputs},
+            "inputs": list(model.inputs),
+            "joints": [joint.name for joint in model.joints],
+            "commands": {} if self.law is None else {n: list(x) for n, x in COMMANDS.items()},
+            "machine": machine,
+            "ground": describe_ground(ground, parts["p"], machine["size"]),
+            "chart": stability_chart(self.system),
+            "sliders": {
+                name: {
+                    "low": slider.low,
+                    "high": slider.high,
+                    "meaning": slider.meaning,
+                    "value": self.system.parameters[name],
+                }
+                for name, slider in SLIDERS.items()
+                if name in self.system.parameters
+            },
+            "rate": RATE,
+        }
+
+
+def _told(name: str, preset: Preset) -> dict[str, Any]:
+    """Return what the page tells of a preset."""
+    return {
+        "name": name,
+        "title": preset.title,
+        "lesson": preset.lesson,
+        "question": preset.question,
+        "answer": preset.answer,
+        "way": preset.way,
+        "commands": dict(preset.commands),
+        "pace": preset.pace,
+    }
