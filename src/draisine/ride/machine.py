@@ -5,14 +5,10 @@ from dataclasses import replace
 from functools import wraps
 from typing import Any
 
-import numpy as np
-
 from draisine.control.rider import Rider
 from draisine.model import Force, Model
 from draisine.registry import find
 from draisine.ride.presets import Preset
-from draisine.system.closed_form import State
-from draisine.system.state import state
 from draisine.system.system import System, compile
 from draisine.vehicles._sets import parameter_set
 
@@ -35,7 +31,7 @@ def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:
     return pushed
 
 
-def ridden(preset: Preset) -> System:
+def ride_system(preset: Preset) -> System:
     """Return the machine of a ride."""
     own = preset.vehicle.rpartition(":")[2]
     vehicle = getattr(find("vehicle", preset.vehicle), own)
@@ -54,9 +50,3 @@ def rider_of(system: System, bar_guided: bool = True) -> Rider | None:
     if not {"steer", "rear_wheel", "front_wheel"} <= joints:
         return None
     return Rider(body_guided="torso" in joints, bar_guided=bar_guided)
-
-
-def starting_state(system: System, preset: Preset) -> State:
-    """Return where a ride starts."""
-    start = state(system, **preset.start)
-    return start if not np.any(np.isnan(start.v)) else state(system)

@@ -11,7 +11,7 @@ import math
 import secrets
 import sys
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from importlib.resources import files
 from typing import Any
 
@@ -35,6 +35,9 @@ SILENCE = 0.3
 UNREADABLE, TAKEN = 1003, 4001
 """Why a socket is closed: what came could not be read; somebody rides already."""
 
+BUNDLE = "vendor.js"
+"""What the page takes from others; not there where the package was installed without it."""
+
 KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 
 
@@ -45,7 +48,7 @@ class RideServer:
         self.name, self.port, self.token = name, port, secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.session: Session | None = None
-        self.taken = False
+        self.taken, self.prepared = False, set[str]()
         self.pace, self.late, self.clock, self.owed = 1.0, 0, -math.inf, 0.0
 
     @property
@@ -85,10 +88,13 @@ class RideServer:
         """Return a file of the page."""
         page = files("draisine.ride") / "page"
         known = {each.name for each in page.iterdir()}
+        if name == BUNDLE and name not in known:
+            return Response("", media_type=KINDS[".js"])  # the page then draws by its own means
         if name not in known:
             return PlainTextResponse(f"no page {name!r}", 404)
         kind = KINDS.get(name[name.rfind(".") :], "application/octet-stream")
-        policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'"
+        policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+        policy += "img-src 'self' data:"
         text = (page / name).read_bytes()
         headers = {"content-security-policy": policy, "cache-control": "no-store"}
         return Response(text, media_type=kind, headers=headers)
@@ -182,8 +188,10 @@ class RideServer:
         if name not in PRESETS:
             raise ValueError(f"no ride {name!r}.")
         told = f"preparing {PRESETS[name].title!r}: deriving and compiling its equations of motion"
-        await socket.send_text(json.dumps({"preparing": told}))
-        await prepare(name)
+        if name not in self.prepared:
+            await socket.send_text(json.dumps({"preparing": told}))
+            await prepare(name)
+            self.prepared.add(name)
         self.session, self.name = Session(name), name
         self.pace = self.session.preset.pace
         await self.describe(socket)

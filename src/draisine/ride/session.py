@@ -11,7 +11,7 @@ from draisine.algebra.scalar import Floats
 from draisine.control.rider import COMMANDS
 from draisine.errors import DraisineError
 from draisine.ride.chart import stability_chart
-from draisine.ride.machine import PUSH, ridden, rider_of
+from draisine.ride.machine import PUSH, ride_system, rider_of
 from draisine.ride.presets import PRESETS, Preset, preset
 from draisine.ride.stepping import Steps
 from draisine.system.state import state
@@ -60,15 +60,15 @@ class Session:
     def choose(self, name: str) -> None:
         """Take up a preset from its start."""
         self.name, self.preset = name, preset(name)
-        self.system = ridden(self.preset)
+        self.system = ride_system(self.preset)
         self.law = rider_of(self.system)
         self.reset()
 
     def reset(self) -> None:
         """Begin the ride anew, with the present parameters."""
-        start = state(self.system, **self.preset.start)
-        self.steps = Steps(self.system, start, self.law)
-        self.steps.command(self.preset.commands)
+        asked: dict[str, Any] = dict(self.preset.start)
+        self.steps = Steps(self.system, state(self.system, **asked), self.law)
+        self.steps.command(self.preset.commands | {"by_angle": float(self.preset.way == "angle")})
         self.status, self.reason = RIDING, ""
 
     def advance(self, count: int, commands: Mapping[str, float], push: float = 0.0) -> None:
@@ -96,7 +96,9 @@ class Session:
             self.status = FLIPPED
         elif np.any(normal < 0.0) and not self.preset.sticks:
             self.status = LIFTED
-        elif np.any(np.hypot(*seen["forces"].reshape(-1, 3)[:, 1:].T) > self.preset.mu * np.abs(normal)):
+        elif np.any(
+            np.hypot(*seen["forces"].reshape(-1, 3)[:, 1:].T) > self.preset.mu * np.abs(normal)
+        ):
             self.status = SLIPPED
 
     def change(self, parameters: Mapping[str, float]) -> None:
@@ -105,7 +107,7 @@ class Session:
         """
         before = self.steps
         changed = self.system.with_parameters(**parameters)
-        kept = before.values(KEPT)
+        kept: dict[str, Any] = before.values(KEPT)
         now = state(changed, **kept)
         steps = Steps(changed, now, self.law, before.time)
         steps.z[:] = before.z

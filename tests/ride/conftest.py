@@ -1,0 +1,27 @@
+"""Rides that tests share."""
+
+import socket
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("uvicorn", reason="the extra `ride` is not installed")
+
+from draisine.ride.serve import configuration
+from draisine.ride.server import RideServer
+
+
+@pytest.fixture(scope="session")
+def served():
+    """A ride that is being served."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    ride = RideServer("steer-torque", listening.getsockname()[1])
+    server = configuration(ride)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    while not server.started:
+        time.sleep(0.01)
+    yield ride
+    server.should_exit = True
+    thread.join(timeout=10.0)

@@ -1,0 +1,136 @@
+"""Who may ride, and what is answered to those who may not or who talk nonsense."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+
+import numpy as np
+import pytest
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect
+
+from draisine.control.rider import COMMANDS
+
+
+def fetch(ride, path, host=None):
+    request = urllib.request.Request(f"http://127.0.0.1:{ride.port}{path}")
+    if host is not None:
+        request.add_header("Host", host)
+    try:
+        with urllib.request.urlopen(request, timeout=10) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def enter(ride, token=None, **options):
+    origin = options.pop("origin", f"http://127.0.0.1:{ride.port}")
+    address = f"ws://127.0.0.1:{ride.port}/ride?token={token or ride.token}"
+    return connect(address, origin=origin, open_timeout=10, **options)
+
+
+def until_scene(socket):
+    while True:
+        words = json.loads(socket.recv(timeout=120))
+        if "scene" in words:
+            return words["scene"]
+
+
+def commands(serial, push=0.0, **given):
+    usual = {name: value for name, (_, value, _) in COMMANDS.items()}
+    return np.array([serial, push, *(usual | given).values()]).tobytes()
+
+
+def close_code(socket, message):
+    socket.send(message)
+    with pytest.raises(ConnectionClosed) as closed:
+        socket.recv(timeout=10)
+    return closed.value.rcvd.code
+
+
+def test_the_page_needs_the_token_and_its_own_host(served):
+    assert fetch(served, f"/?token={served.token}")[0] == 200
+    for path, host in [
+        ("/", None),
+        ("/?token=wrong", None),
+        (f"/?token={served.token}", "evil.example"),
+        ("/main.js", "evil.example"),
+    ]:
+        assert fetch(served, path, host)[0] == 403
+    assert fetch(served, "/main.js")[0] == 200
+    assert fetch(served, "/server.py")[0] == 404
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"token": "wrong"}, {"origin": "http://evil.example"}, {"origin": None}],
+    ids=["token", "origin", "no origin"],
+)
+def test_strangers_get_no_socket(served, options):
+    with pytest.raises(InvalidStatus, match="403"):
+        enter(served, **options)
+
+
+def test_a_ride_answers_frames_and_a_second_rider_waits(served):
+    with enter(served) as socket:
+        scene = until_scene(socket)
+        width = max(end for _, end in scene["layout"].values())
+        times = []
+        for serial in range(1, 4):
+            socket.send(commands(serial))
+            frame = np.frombuffer(socket.recv(timeout=10))
+            assert frame[0] == serial
+            assert len(frame) == 1 + width
+            times.append(frame[1 + scene["layout"]["time"][0]])
+            time.sleep(0.03)
+        assert times[0] == 0.0
+        assert times == sorted(times)
+        assert times[-1] > 0.0
+        with enter(served) as other, pytest.raises(ConnectionClosed) as closed:
+            other.recv(timeout=10)
+        assert closed.value.rcvd.code == 4001
+        assert "somebody rides" in closed.value.rcvd.reason
+
+
+def test_silence_pauses_the_ride(served):
+    with enter(served) as socket:
+        scene = until_scene(socket)
+        at = 1 + scene["layout"]["time"][0]
+        socket.send(commands(1))
+        before = np.frombuffer(socket.recv(timeout=10))[at]
+        time.sleep(0.4)
+        socket.send(commands(2))
+        assert np.frombuffer(socket.recv(timeout=10))[at] == before
+
+
+@pytest.mark.parametrize(
+    ("message", "code"),
+    [
+        (b"short", 1003),
+        (np.zeros(3).tobytes(), 1003),
+        (commands(1, np.nan), 1003),
+        ("no words", 1003),
+        ("[1]", 1003),
+        ('{"sell": 1}', 1003),
+        (b"x" * 5000, 1009),
+    ],
+    ids=["short", "few", "not a number", "no JSON", "a list", "unknown", "oversized"],
+)
+def test_nonsense_closes_the_socket(served, message, code):
+    with enter(served) as socket:
+        until_scene(socket)
+        assert close_code(socket, message) == code
+
+
+def test_impossible_parameters_are_refused_in_words_and_the_ride_goes_on(served):
+    with enter(served) as socket:
+        until_scene(socket)
+        socket.send(json.dumps({"parameters": {"w": -1.0}}))
+        assert "must be positive" in json.loads(socket.recv(timeout=30))["refused"]
+        socket.send(json.dumps({"preset": "nowhere"}))
+        assert "nowhere" in json.loads(socket.recv(timeout=30))["refused"]
+        socket.send(json.dumps({"parameters": {"c": 0.1}}))
+        assert until_scene(socket)["sliders"]["c"]["value"] == 0.1
+        socket.send(commands(1))
+        assert np.isfinite(np.frombuffer(socket.recv(timeout=10))).all()

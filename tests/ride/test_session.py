@@ -1,0 +1,135 @@
+"""Rides by hand: a scripted rider at the keys, the three ways to steer, slices of time."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine.ride.presets import PRESETS
+from draisine.ride.session import FELL, RATE, RIDING, Session
+
+FRAME = 16
+"""Steps between two looks of the rider, 1/64 s."""
+
+
+class Rider:
+    """A rider at two keys, who acts on what was so a reaction time ago and presses a key for 70 ms
+    at least: left, right or none.
+    """
+
+    def __init__(self, session, way, key, reaction):
+        self.session, self.way, self.key = session, way, key
+        self.delay = round(reaction * RATE / FRAME)
+        self.seen, self.pressed, self.since = [], 0, 0
+
+    def look(self):
+        parts = self.session.parts()
+        names = list(self.session.system.outputs)
+        lean, yaw = (parts["outputs"][names.index(name)] for name in ("lean", "yaw"))
+        rate = parts["output_rates"][names.index("lean")]
+        self.seen.append((lean, rate, yaw, parts["p"][1]))
+        return self.seen[max(0, len(self.seen) - 1 - self.delay)]
+
+    def press(self, lean_wanted):
+        """Press what takes the lean (right positive) to the one wanted: to lean left, push right."""
+        lean, rate, _, _ = self.look()
+        error = lean_wanted - lean - 0.4 * rate
+        key = 0 if abs(error) < math.radians(1.5) else int(np.sign(error))
+        self.since += 1
+        if key != self.pressed and self.since * FRAME >= 0.07 * RATE:
+            self.pressed, self.since = key, 0
+        self.session.advance(FRAME, {self.way: self.key * self.pressed})
+
+
+WAYS = {
+    "torque": ("steer-torque", "steer_torque", 2.0),
+    "leaning body": ("steer-lean", "torso", 0.1),
+}
+
+
+@pytest.fixture(scope="module", params=list(WAYS))
+def rider(request):
+    name, way, key = WAYS[request.param]
+    return lambda reaction: Rider(Session(name), way, key, reaction)
+
+
+@pytest.mark.parametrize("reaction", [0.15, 0.35])
+def test_a_left_turn_by_keys(rider, reaction):
+    rider = rider(reaction)
+    while rider.session.status == RIDING and rider.session.steps.time < 12.0:
+        yaw = rider.seen[-1][2] if rider.seen else 0.0
+        rider.press(-math.radians(10.0) if yaw < math.radians(70.0) else 0.0)
+    assert rider.session.status == RIDING
+    yaw = np.unwrap([seen[2] for seen in rider.seen])
+    assert abs(math.degrees(yaw[-1]) - 90.0) < 25.0
+    assert math.degrees(max(abs(seen[0]) for seen in rider.seen)) < 35.0
+
+
+def test_a_slalom_by_keys(rider):
+    rider = rider(0.2)
+    while rider.session.status == RIDING and rider.session.steps.time < 10.0:
+        side = 1.0 if math.sin(2.0 * math.pi * rider.session.steps.time / 4.0) > 0 else -1.0
+        rider.press(side * math.radians(7.0))
+    assert rider.session.status == RIDING
+    lean = np.array([seen[0] for seen in rider.seen])
+    signs = np.sign(lean[np.abs(lean) > math.radians(2.0)])
+    assert np.count_nonzero(np.diff(signs)) >= 4
+
+
+def test_a_push_to_the_right_starts_a_turn_to_the_left():
+    session = Session("steer-torque")
+    session.advance(200, {"steer_torque": -2.0})
+    assert session.steps.values(["steer"])["steer"] < 0.0
+    session.advance(400, {"steer_torque": 0.0})
+    found = session.steps.values(["lean", "steer", "yaw_rate"])
+    assert found["lean"] < 0.0 < found["steer"]
+    assert found["yaw_rate"] > 0.0
+
+
+def test_a_switch_between_the_ways_to_steer_changes_no_bit_of_the_state():
+    session = Session("steer-torque")
+    session.advance(300, {"steer_torque": -1.0})
+    before = session.steps.y.copy()
+    for commands in ({"by_angle": 1.0, "steer_torque": 0.0}, {"by_angle": 0.0, "torso": 0.05}):
+        session.advance(0, commands)
+        assert np.array_equal(
+            session.steps.y[: -len(session.steps.z)], before[: -len(session.steps.z)]
+        )
+
+
+def test_any_slicing_of_time_gives_the_same_bits():
+    ends = []
+    for slices in ([1000], [16] * 62 + [8], [1] * 1000):
+        session = Session("self-stable")
+        for count in slices:
+            session.advance(count, {})
+        ends.append(session.frame())
+    assert np.array_equal(ends[0], ends[1])
+    assert np.array_equal(ends[0], ends[2])
+
+
+def test_a_change_of_parameters_keeps_speed_lean_and_steer():
+    session = Session("self-stable")
+    session.advance(300, {})
+    names = ("forward_speed", "lean", "steer", "lean_rate", "steer_rate", "yaw", "x", "y")
+    before = session.steps.values(names)
+    session.change({"lam": 0.35, "rR": 0.32})
+    after = session.steps.values(names)
+    assert_allclose([after[n] for n in names], [before[n] for n in names], atol=1e-11)
+
+
+def test_a_guided_angle_without_help_falls_and_says_so():
+    session = Session("steer-angle")
+    for _ in range(400):
+        session.advance(FRAME, {"angle_help": 0.0, "steer_angle": 0.02})
+    assert session.status == FELL
+
+
+@pytest.mark.parametrize("name", [name for name in PRESETS if PRESETS[name].ground is None])
+def test_every_smooth_preset_rides_for_a_while(name):
+    session = Session(name)
+    for _ in range(48):
+        session.advance(FRAME, {})
+    assert session.status == RIDING
+    assert np.isfinite(session.frame()).all()
