@@ -106,6 +106,9 @@ def _algebra(*xs: Scalar) -> str:
 
 def _apply(function: str, *xs: Scalar) -> Scalar:
     """Return a function of scalars in their own algebra."""
+    for x in xs:
+        if hasattr(x, "apply"):  # a jet of any algebra
+            return x.apply(function, *xs)
     match _algebra(*xs):
         case "float":
             return getattr(math, function)(*xs)

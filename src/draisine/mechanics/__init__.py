@@ -5,8 +5,7 @@
 `newton_euler`: wrenches, inverse dynamics and the mass matrix; `articulated`: the same by
 articulated bodies. `energy`: energies and momenta.
 `applied`: joint torques and pushes as generalised forces. `contact`: where shapes touch.
-`constraints`: the rows of contacts and prescribed joints. `kernel`: the kernel of the rows by
-elimination. `rank`: rows that repeat others. `formulations`: ways to the accelerations.
-`connection`: locomotion read as a
-connection.
+`constraints`: the rows of contacts and prescribed joints; `couplings`: those of gears and closed
+loops; `rank`: which of them repeat others. `kernel`: the kernel of the rows by elimination.
+`formulations`: ways to the accelerations. `connection`: locomotion read as a connection.
 """

@@ -3,7 +3,7 @@ directions.
 
 A contact that holds its point in every direction (a rolling wheel, a grip) gives three rows along
 the base's axes, in the plane a grip gives two; the others give one row per forbidden direction. A
-prescribed joint is a row too: its multiplier is the joint's torque.
+prescribed joint is a row too, and so is a coupling of joints: its multiplier is a torque.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -14,6 +14,7 @@ import numpy as np
 from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Array, Scalar, array, norm
 from draisine.errors import ModelError, did_you_mean
+from draisine.mechanics import couplings
 from draisine.mechanics.base import is_planar
 from draisine.mechanics.contact.plane import PlaneContact, touch, touch_rate
 from draisine.mechanics.kinematics import (
@@ -185,8 +186,8 @@ def _unit_rate(x: Array, xdot: Array) -> tuple[Array, Array]:
 def matrix(
     tree: Tree, geo: Geometry, world: Ground, active: Sequence[Active], named: bool = False
 ) -> Array:
-    """Return C: the rows of the active contacts, then those of the prescribed joints, eq.
-    [constraint-rows].
+    """Return C: the rows of the active contacts, then those of the prescribed joints and of the
+    couplings, eq. [constraint-rows].
 
     `named` turns the rows of contacts that hold in every direction to the directions of their
     labels.
@@ -200,6 +201,7 @@ def matrix(
             axes = contact_axes(tree, geo, world, a.contact, a.at)
             rows += [axes[name] @ a.P for name in a.names]
     rows += [np.eye(n)[6 + k] for k in prescribed_joints(tree.model)]
+    rows += couplings.rows(tree, geo)
     return array([list(row) for row in rows]).reshape(len(rows), n)
 
 
@@ -213,7 +215,17 @@ def labels(model: Model, mode: Mode) -> list[str]:
     out = []
     for contact, (name, status) in zip(model.contacts, mode, strict=True):
         out += [f"{name}.{row}" for row in contact.rows[status]]
-    return out + [f"{model.joints[k].name}.motion" for k in prescribed_joints(model)]
+    out += [f"{model.joints[k].name}.motion" for k in prescribed_joints(model)]
+    return out + couplings.labels(model)
+
+
+def are_forces(model: Model, mode: Mode) -> list[bool]:
+    """Return which rows of C have forces as multipliers; the others have torques."""
+    contacts = sum(
+        len(contact.rows[status]) for contact, (_, status) in zip(model.contacts, mode, strict=True)
+    )
+    motions = len(prescribed_joints(model))
+    return [True] * contacts + [False] * motions + couplings.are_forces(model)
 
 
 def velocity_targets(
@@ -230,7 +242,8 @@ def velocity_targets(
         else:
             axes = contact_axes(tree, geo, world, a.contact, a.at)
             out += [axes[name] @ carried for name in a.names]
-    return out + [joint.motion(t)[1] for joint in tree.model.joints if joint.motion is not None]
+    out += [joint.motion(t)[1] for joint in tree.model.joints if joint.motion is not None]
+    return out + [0.0] * len(couplings.labels(tree.model))
 
 
 def ground_velocity(model: Model, world: Ground, p: Array, at: Point, t: Scalar) -> Array:
@@ -288,7 +301,8 @@ def acceleration_targets(
         axes = contact_axes(tree, geo, world, a.contact, a.at)
         rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.at)
         out += [axes[name] @ wanted - rates[name] @ w for name in a.names]
-    return out + [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
+    out += [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
+    return out + [-x for x in couplings.drifts(tree, geo, speeds[6:])]
 
 
 def gaps(
@@ -315,4 +329,5 @@ def holonomic(model: Model, mode: Mode) -> list[bool]:
         for contact, (_, status) in zip(model.contacts, mode, strict=True)
         for name in contact.rows[status]
     ]
-    return [name in HOLONOMIC for name in names] + [True] * len(prescribed_joints(model))
+    rest = len(prescribed_joints(model)) + len(couplings.labels(model))
+    return [name in HOLONOMIC for name in names] + [True] * rest

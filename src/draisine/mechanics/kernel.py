@@ -174,20 +174,22 @@ def solve_symmetric(A: Array, b: Array) -> Array:
     return array(x)
 
 
-def share(solver: Elimination, lam: Array, C: Array, keep: Sequence[int], forces: int) -> Array:
+def share(
+    solver: Elimination, lam: Array, C: Array, keep: Sequence[int], forces: Sequence[bool]
+) -> Array:
     """Return the multipliers of all rows C, of least norm, from those of the rows that are kept, eq.
     [shared-forces].
 
-    Forces and torques have no common measure: the first rows, `forces`, count; torques only where a
-    column of static multipliers has no force.
+    Forces and torques have no common measure: `forces` count; torques only where a column of static
+    multipliers has no force.
     """
     N = static_multipliers(solver, C, keep)
     full = np.zeros(len(C), dtype=object)
     full[keep] = lam
     full, weigh = array(full), N.copy()
     for column in weigh.T:
-        if not all(is_zero(x) for x in column[:forces]):
-            column[forces:] = 0.0
+        if any(yes and not is_zero(x) for x, yes in zip(column, forces, strict=True)):
+            column[[not yes for yes in forces]] = 0.0
     return full - N @ solve_symmetric(weigh.T @ weigh, weigh.T @ full)
 
 

@@ -1,12 +1,14 @@
 """What the machine is: frozen data, checked when built.
 
 `body`: mass, mass centre, inertia. `joint`: a screw between two bodies. `motion`: prescribed
-r(t). `contact`: wheels, blades, pins. `force`: pushes at points. `model`: the whole drawing.
-`form`: how it is written on paper. `quantity`: numbers as people write them, "18deg".
+r(t). `coupling`: gears and closed loops. `contact`: wheels, blades, pins. `force`: pushes at
+points. `model`: the whole drawing. `form`: how it is written on paper. `quantity`: numbers as
+people write them, "18deg".
 """
 
 from draisine.model.body import Body, inertia
 from draisine.model.contact import HOLONOMIC, Blade, Contact, Pin, Wheel
+from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force
 from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
 from draisine.model.model import GROUPS, TWIST, Model, Output
@@ -18,10 +20,12 @@ __all__ = [
     "Blade",
     "Body",
     "Contact",
+    "Coupling",
     "Force",
     "Guide",
     "Joint",
     "JointMotion",
+    "Loop",
     "Model",
     "Output",
     "Pin",

@@ -10,6 +10,7 @@ from draisine.algebra.scalar import Scalar, Vector
 from draisine.errors import ModelError, did_you_mean
 from draisine.model.body import Body, vector
 from draisine.model.contact import Contact
+from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force
 from draisine.model.joint import Joint
 
@@ -42,7 +43,16 @@ RESERVED = frozenset(
     | {"yaw", "lean", "pitch", "orientation", "position", "shape", "speeds", "accelerations"}
     | {"inputs", "energy", "kinetic_energy", "potential_energy", "momentum", "angular_momentum"}
     | {"gap", "contact_point", "contact_force", "contact_force_world", "contact_force_base"}
-    | {"friction_needed", "control_state", "motion_torque", "x", "y", "z"}
+    | {
+        "friction_needed",
+        "control_state",
+        "motion_torque",
+        "coupling",
+        "coupling_force",
+        "x",
+        "y",
+        "z",
+    }
 )
 """Names that results have uses of their own for."""
 
@@ -65,8 +75,8 @@ Drift = Callable[[Scalar], tuple[Sequence[Scalar], Sequence[Scalar]]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Model:
-    """A machine: bodies, joints, contacts, forces, gravity, the group of its base, and named
-    outputs.
+    """A machine: bodies, joints, contacts, forces, gravity, the group of its base, named outputs, and
+    couplings of its joints.
 
     The first body is the base. The pose g of the base is that of the drawing's frame, fixed to the
     base body; the ground is the plane z = 0 of the world; `gravity` is an acceleration in world
@@ -82,9 +92,10 @@ class Model:
     base: str = "SE(3)"
     outputs: Sequence[Output] = ()
     ground: Drift | None = None
+    couplings: Sequence[Coupling | Loop] = ()
 
     def __post_init__(self) -> None:
-        for name in ("bodies", "joints", "contacts", "forces", "outputs"):
+        for name in ("bodies", "joints", "contacts", "forces", "outputs", "couplings"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "gravity", vector(self.gravity, "gravity"))
         if self.base not in GROUPS:
@@ -98,6 +109,11 @@ class Model:
     def twist(self) -> tuple[int, ...]:
         """Which of the six twist components of the base are free."""
         return GROUPS[self.base]
+
+    @property
+    def loops(self) -> tuple[Loop, ...]:
+        """The pins that close loops."""
+        return tuple(c for c in self.couplings if isinstance(c, Loop))
 
     @property
     def speeds(self) -> tuple[str, ...]:
@@ -124,6 +140,7 @@ class Model:
             ("contact", self.contacts),
             ("force", self.forces),
             ("output", self.outputs),
+            ("coupling", self.couplings),
         ):
             seen: set[str] = set()
             for thing in things:
@@ -141,11 +158,19 @@ class Model:
             ("joint", [(j.name, b) for j in self.joints for b in (j.parent, j.child)]),
             ("contact", [(c.name, c.body) for c in self.contacts]),
             ("force", [(f.name, f.body) for f in self.forces]),
+            ("loop", [(c.name, b) for c in self.loops for b in (c.body, c.other)]),
         ):
             for name, body in pairs:
                 if body not in known:
                     raise ModelError(
                         f"{kind} {name!r}: no body {body!r}. {did_you_mean(body, known)}"
+                    )
+        joints = [j.name for j in self.joints]
+        for coupling in self.couplings:
+            for name in coupling.joints if isinstance(coupling, Coupling) else ():
+                if name not in joints:
+                    raise ModelError(
+                        f"coupling {coupling.name!r}: no joint {name!r}. {did_you_mean(name, joints)}"
                     )
 
     def _check_tree(self) -> None:
@@ -155,7 +180,7 @@ class Model:
             if joint.child in parents:
                 raise ModelError(
                     f"body {joint.child!r} has two parents: joints {parents[joint.child].name!r} and "
-                    f"{joint.name!r}. A tree allows one; close loops by contacts."
+                    f"{joint.name!r}. A tree allows one; close the loop by a `Loop` among the couplings."
                 )
             if joint.child == base:
                 raise ModelError(

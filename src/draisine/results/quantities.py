@@ -194,6 +194,8 @@ def stored_series(model: Model) -> dict[str, Labels]:
         found["friction_needed"] = found["gap"] = (contacts,)
     if prescribed:
         found["motion_torque"] = (prescribed,)
+    if model.couplings:
+        found["coupling_force"] = (tuple(row for c in model.couplings for row in c.rows),)
     return found
 
 

@@ -68,12 +68,18 @@ def regrip(
         raise ParameterError(f"joint = {joint!r}: at an impact it is 'free' or 'held'.")
     n, whole = len(v), mode_of(model, mode)
     driven = multiplier.motion_rows(model)
-    rows = multiplier.active_rows(model, whole) + (driven if joint == "held" else [])
+    gripped, labels = multiplier.active_rows(model, whole), constraints.labels(model, whole)
+    held = [
+        i
+        for i, row in enumerate(multiplier.joint_rows(model))
+        if joint == "held" or row not in driven
+    ]
+    rows = gripped + [multiplier.joint_rows(model)[i] for i in held]
     M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
     struck, Lam, _ = resolve_complete(M, C, v, free["b"][rows])
     after = struck.copy()
     after[[len(model.twist) + k for k in constraints.prescribed_joints(model)]] = free["b"][driven]
-    names = constraints.labels(model, whole)[: len(rows)]
+    names = labels[: len(gripped)] + [labels[len(gripped) + i] for i in held]
     gain = float(after @ M @ after - v @ M @ v) / 2
     return Regrip(after, struck, dict(zip(names, Lam.tolist(), strict=True)), gain)
 

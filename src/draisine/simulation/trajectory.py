@@ -267,6 +267,13 @@ class Trajectory:
                 "N m or N",
                 "what prescribed joints need",
             )
+        if seen["coupling_forces"].shape[1]:
+            data["coupling_force"] = (
+                ("time", "coupling"),
+                seen["coupling_forces"],
+                "N m or N",
+                "what couplings of joints and pins of loops hold with",
+            )
         if "stop_torques" in seen:
             data["stop_torque"] = (
                 ("time", "joint"),
@@ -288,6 +295,7 @@ class Trajectory:
             "contact": contacts,
             "direction": ["normal", "along", "across"],
             "prescribed": [j.name for j in model.joints if j.motion is not None],
+            "coupling": [row for c in model.couplings for row in c.rows],
         }
         used = {dim for dims, *_ in data.values() for dim in dims}
         return xarray.Dataset(

@@ -9,10 +9,11 @@ import numpy as np
 from draisine.algebra.lie import quaternion, quaternion_product, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
-from draisine.mechanics import constraints
+from draisine.mechanics import constraints, couplings
 from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import multiplier
+from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
 from draisine.system.compiled import Compiled, ModePrograms
 from draisine.system.derivation import Pivoting
@@ -93,7 +94,8 @@ class ClosedForm:
         idle: Floats | None = None
         for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
             out = multiplier.free(tree, np.eye(3), np.zeros(3), r, still, inputs)
-            C = np.vstack([out.C[switched], np.eye(6 + n)[driven]])[:, columns]
+            joints = [*np.eye(6 + n)[driven], *couplings.rows(tree, geometry(tree, r))]
+            C = np.vstack([out.C[switched], *(row[None, :] for row in joints)])[:, columns]
             idle = multiplier.idle(out.M[np.ix_(columns, columns)], C)
             if idle is None:
                 return

@@ -58,6 +58,11 @@ class TerrainDerivation:
                     f"contact {contact.name!r}: only wheels meet a terrain; "
                     "blades and pins live on the ground plane."
                 )
+        if model.couplings:
+            raise ModelError(
+                f"coupling {model.couplings[0].name!r}: couplings do not reach terrains; run on the "
+                "ground plane, or prescribe the joints."
+            )
         self.model = model
         point = dict(tracing.nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
         self.tree = assemble(model, aligned=False, evaluate=lambda values: evaluate(values, point))

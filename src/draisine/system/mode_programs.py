@@ -17,11 +17,11 @@ from draisine.algebra.lie import cross, quaternion_product
 from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm
 from draisine.algebra.trace import Expr, tangent
 from draisine.codegen.program import Program
-from draisine.mechanics import constraints, energy
+from draisine.mechanics import constraints, couplings, energy
 from draisine.mechanics.base import base_rotation, free_columns, spread, square_length, unit
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kernel import solve_symmetric
-from draisine.mechanics.kinematics import velocities
+from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
@@ -98,7 +98,8 @@ def observe(d: Derivation) -> Program:
     moved = projected.map_rate(tree, moving.vel.W[0], moving.refdot)
     v, vdot = T @ moving.speeds, T @ reduced.vdot + moved
     columns = free_columns(d.model)
-    forces, pushes, torques = _contact_forces(d, found, reduced.multipliers)
+    forces, pushes, held = _contact_forces(d, found, reduced.multipliers)
+    motions = len(constraints.prescribed_joints(d.model))
     linear, angular = energy.momenta(tree, found.geo, moving.vel, world, p)
     readings = d.readings
     outputs = [readings.yaw, readings.lean, readings.pitch]
@@ -114,7 +115,8 @@ def observe(d: Derivation) -> Program:
             "forces": forces,
             "forces_world": [world.R @ push for push in pushes],
             "forces_base": [base.R @ push for push in pushes],
-            "motion_torques": torques,
+            "motion_torques": held[:motions],
+            "coupling_forces": held[motions:],
             "points": [p + world.R @ at.c for at, _ in found.found],
             "gaps": constraints.gaps(tree, world, p, found.found),
             "kinetic": [energy.kinetic(tree, moving.vel)],
@@ -244,11 +246,15 @@ def free(d: Derivation) -> Program:
     driven = constraints.prescribed_joints(model)
     motions = [r(s["t"][0]) for j in model.joints if (r := j.motion) is not None]
     eye = np.eye(6 + len(model.joints))
-    C = np.vstack([found.C, *[eye[6 + k : 7 + k] for k in driven]])[:, columns]
-    c = [*found.c, *[motion[2] for motion in motions]]
+    geo = geometry(tree, s["r"])
+    joints = [*(eye[6 + k] for k in driven), *couplings.rows(tree, geo)]
+    C = np.vstack([found.C, *(row[None, :] for row in joints)])[:, columns]
+    drifts = couplings.drifts(tree, geo, speeds[6:])
+    c = [*found.c, *[motion[2] for motion in motions], *[-x for x in drifts]]
     inputs = {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"]}
     outputs = {"M": found.M[np.ix_(columns, columns)], "F": found.F[columns], "C": C, "c": c}
-    outputs |= {"b": [0.0] * len(found.c) + [motion[1] for motion in motions], "gaps": found.gaps}
+    b = [0.0] * len(found.c) + [motion[1] for motion in motions] + [0.0] * len(drifts)
+    outputs |= {"b": b, "gaps": found.gaps}
     return d.tracing.program("free", inputs, outputs)
 
 
@@ -335,7 +341,7 @@ def _contact_forces(
     d: Derivation, found: projected.Rows, lam: Array
 ) -> tuple[Array, list[Array], Array]:
     """Return the ground's force on each contact in its own axes and in the inner base's, and
-    the torques of prescribed joints.
+    what holds the joints: prescribed motions, then couplings.
     """
     forces: list[list[Scalar]] = []
     pushes: list[Array] = []

@@ -184,9 +184,9 @@ class System:
             y = machine.enter(state, t, tolerance=tolerance)
             if machine.least_pivot(y, t) > PIVOT_FLOOR:
                 seen = machine.look(y, t, w)
-                return seen["vdot"], np.concatenate(
-                    [seen["forces"][switched], seen["motion_torques"]]
-                )
+                names = ("motion_torques", "coupling_forces")
+                held = np.concatenate([seen["forces"][switched], *(seen[n] for n in names)])
+                return seen["vdot"], held
         elif formulation != "multiplier":
             module: Any = find("formulation", formulation)
             known = inspect.signature(module.accelerations).parameters
@@ -196,7 +196,7 @@ class System:
             vdot, forces = other(t, state, w)
             return vdot, np.ravel(forces)[switched]
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
-        rows = [*switched, *multiplier.motion_rows(model)]
+        rows = [*switched, *multiplier.joint_rows(model)]
         M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
         if formulation == "projected" and not machine.choice.spare:
             return multiplier.nullspace(M, out["F"], C, out["c"][rows])
@@ -205,9 +205,8 @@ class System:
         if not machine.choice.spare:
             return multiplier.saddle_point(*given)
         rank = len(labels) - len(machine.choice.spare)
-        return multiplier.shared_saddle_point(
-            *given, rank, len(constraints.prescribed_joints(model))
-        )
+        forces = constraints.are_forces(model, machine.mode)
+        return multiplier.shared_saddle_point(*given, rank, forces)
 
     def equations(
         self,

@@ -35,7 +35,7 @@ from draisine.algebra.lie import (
 )
 from draisine.algebra.scalar import Array, Floats, array, cos, norm, sin
 from draisine.algebra.trace import Expr, Graph
-from draisine.errors import ParameterError, SingularityError
+from draisine.errors import ModelError, ParameterError, SingularityError
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations._absolute_rows import (
     AbsoluteEquations,
@@ -127,6 +127,11 @@ class Absolute:
     ) -> None:
         if orientation not in ("euler", "quaternion"):
             raise ParameterError(f"orientation = {orientation!r}: take 'euler' or 'quaternion'.")
+        if model.couplings:
+            raise ModelError(
+                f"coupling {model.couplings[0].name!r}: absolute coordinates take no couplings; compare "
+                "with the formulation 'multiplier'."
+            )
         self.model, self.mode = in_numbers(model), mode_of(model, mode)
         self.euler = orientation == "euler"
         self.axes = [self._own_axes(body) for body in model.bodies]

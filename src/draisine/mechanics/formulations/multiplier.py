@@ -12,7 +12,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.errors import RedundancyError, SingularityError
-from draisine.mechanics import constraints
+from draisine.mechanics import constraints, couplings
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.contact.plane import touch_rate
 from draisine.mechanics.kinematics import geometry, point_drift, point_matrix, velocities
@@ -83,6 +83,15 @@ def active_rows(model: Model, mode: constraints.Mode) -> list[int]:
     return out
 
 
+def joint_rows(model: Model) -> list[int]:
+    """Return which rows belong to prescribed joints and couplings; they stand after those of
+    contacts.
+    """
+    first = 3 * len(model.contacts)
+    count = len(constraints.prescribed_joints(model)) + len(couplings.labels(model))
+    return list(range(first, first + count))
+
+
 def motion_rows(model: Model) -> list[int]:
     """Return which rows belong to prescribed joints, where theirs stand after those of contacts."""
     first = 3 * len(model.contacts)
@@ -116,19 +125,18 @@ def shared_saddle_point(
     labels: Sequence[str],
     freedoms: Sequence[str],
     rank: int,
-    torques: int,
+    forces: Sequence[bool],
 ) -> tuple[Floats, Floats]:
     """Return vdot and lam where `rank` rows of C are independent in general: an orthogonal basis of
-    the rows takes their place, and lam has the least forces, eq. [shared-forces]; the last rows are
-    `torques`.
+    the rows takes their place, and lam has the least `forces`, eq. [shared-forces].
     """
     U, s, Vt = np.linalg.svd(C)
     if s[rank - 1] < 1e-9 * s[0]:
         _explain(M, C, labels, freedoms)
     N, U, s = U[:, rank:], U[:, :rank], s[:rank]
     vdot, y = saddle_point(M, F, Vt[:rank], (U.T @ c) / s, labels, freedoms)
-    lam, forces = U @ (y / s), len(labels) - torques
-    return vdot, lam - N @ np.linalg.lstsq(N[:forces], lam[:forces], rcond=None)[0]
+    lam, pushes = U @ (y / s), np.array(forces, dtype=bool)
+    return vdot, lam - N @ np.linalg.lstsq(N[pushes], lam[pushes], rcond=None)[0]
 
 
 def _explain(M: Floats, C: Floats, labels: Sequence[str], freedoms: Sequence[str]) -> None:

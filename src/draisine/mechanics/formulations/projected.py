@@ -14,7 +14,7 @@ import numpy as np
 from draisine.algebra.lie import cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, is_zero, where
 from draisine.errors import RedundancyError, SingularityError
-from draisine.mechanics import constraints
+from draisine.mechanics import constraints, couplings
 from draisine.mechanics.articulated import LONG, accelerations
 from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
@@ -123,13 +123,15 @@ def conditions(
             values.append(p[axis] + found.world.R[axis, :] @ a.at.c - anchor)
         else:
             values.append(heights[k])
-    first = len(labels) - len(constraints.prescribed_joints(model))
-    for i, k in enumerate(constraints.prescribed_joints(model)):
-        law = model.joints[k].motion
-        assert law is not None
+    first = sum(len(a.names) for a in found.active)
+    for k in constraints.prescribed_joints(model):
+        motion = model.joints[k].motion
+        assert motion is not None
         rows.append(np.eye(6 + n)[6 + k])
-        values.append(r[k] - law(t)[0])
-        where.append(first + i)
+        values.append(r[k] - motion(t)[0])
+    values += couplings.values(tree, found.geo)
+    rows += couplings.rows(tree, found.geo)
+    where += range(first, len(labels))
     return values, rows, where
 
 
@@ -314,7 +316,7 @@ def dynamics(
     reaction = MH @ udot - unbalanced if k else -unbalanced
     lam = solver.solve_transposed(list(reaction))[:m]
     if found.spare:
-        forces = len(found.C) - len(constraints.prescribed_joints(tree.model))
+        forces = constraints.are_forces(tree.model, found.mode)
         lam = share(solver, lam, found.C[:, columns], found.keep, forces)
     return Reduced(udot, vdot, lam, guiding)
 

@@ -74,6 +74,7 @@ class TerrainArc:
                 "points": points.reshape(-1, count),
                 "gaps": gaps,
                 "motion_torques": torques[prescribed_joints(machine.system.model)],
+                "coupling_forces": np.zeros((0, count)),
             }
             | ({"stop_torques": stops} if self.stops else {})
         )

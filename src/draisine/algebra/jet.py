@@ -1,0 +1,143 @@
+"""Functions over any scalar with their first and second derivative along a direction."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from draisine.algebra import scalar
+from draisine.algebra.scalar import Scalar, is_zero
+
+
+class Jet:
+    """A value that changes with a parameter e: x + x1 e + x2 e^2 / 2."""
+
+    __slots__ = ("x", "x1", "x2")
+
+    def __init__(self, x: Scalar, x1: Scalar = 0.0, x2: Scalar = 0.0) -> None:
+        self.x, self.x1, self.x2 = x, x1, x2
+
+    def __add__(self, other: Any) -> "Jet":
+        o = _jet(other)
+        return Jet(self.x + o.x, self.x1 + o.x1, self.x2 + o.x2)
+
+    __radd__ = __add__
+
+    def __neg__(self) -> "Jet":
+        return Jet(-self.x, -self.x1, -self.x2)
+
+    def __sub__(self, other: Any) -> "Jet":
+        return self + -_jet(other)
+
+    def __rsub__(self, other: Any) -> "Jet":
+        return -self + other
+
+    def __mul__(self, other: Any) -> "Jet":
+        o = _jet(other)
+        x1 = _times(self.x1, o.x) + _times(self.x, o.x1)
+        x2 = _times(self.x2, o.x) + 2.0 * _times(self.x1, o.x1) + _times(self.x, o.x2)
+        return Jet(self.x * o.x, x1, x2)
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Any) -> "Jet":
+        return self * _jet(other).inverse()
+
+    def __rtruediv__(self, other: Any) -> "Jet":
+        return self.inverse() * other
+
+    def __pow__(self, power: int) -> "Jet":
+        out = self if power > 0 else Jet(1.0)
+        for _ in range(power - 1):
+            out = out * self
+        return out
+
+    def __lt__(self, other: Any) -> Any:
+        return self.x < _jet(other).x
+
+    def __gt__(self, other: Any) -> Any:
+        return self.x > _jet(other).x
+
+    def inverse(self) -> "Jet":
+        """Return 1 / x."""
+        y = 1.0 / self.x
+        return self.through(y, -(y * y), 2.0 * y * y * y)
+
+    def through(self, f: Scalar, f1: Scalar, f2: Scalar) -> "Jet":
+        """Return a function of this value, from its value and derivatives here."""
+        return Jet(f, _times(f1, self.x1), _times(f1, self.x2) + _times(f2, self.x1 * self.x1))
+
+    @staticmethod
+    def apply(function: str, *xs: Any) -> "Jet":
+        """Return a function of `draisine.algebra.scalar` by its name."""
+        return _FUNCTIONS[function](*(_jet(x) for x in xs))
+
+
+def _jet(x: Any) -> Jet:
+    return x if isinstance(x, Jet) else Jet(x)
+
+
+def _times(a: Scalar, b: Scalar) -> Scalar:
+    """Return a product that vanishes where a factor does, whatever the other is."""
+    return 0.0 if is_zero(a) or is_zero(b) else a * b
+
+
+def _sin(x: Jet) -> Jet:
+    s, c = scalar.sin(x.x), scalar.cos(x.x)
+    return x.through(s, c, -s)
+
+
+def _cos(x: Jet) -> Jet:
+    s, c = scalar.sin(x.x), scalar.cos(x.x)
+    return x.through(c, -s, -c)
+
+
+def _sqrt(x: Jet) -> Jet:
+    y = scalar.sqrt(x.x)
+    return x.through(y, 0.5 / y, -0.25 / (y * x.x))
+
+
+def _exp(x: Jet) -> Jet:
+    y = scalar.exp(x.x)
+    return x.through(y, y, y)
+
+
+def _atan2(y: Jet, x: Jet) -> Jet:
+    """The rate of the angle is (x y1 - y x1) / (x^2 + y^2); its own rate follows by the quotient."""
+    square = x * x + y * y
+    turn = _times(x.x, y.x1) - _times(y.x, x.x1)
+    turned = _times(x.x, y.x2) - _times(y.x, x.x2)
+    return Jet(
+        scalar.atan2(y.x, x.x),
+        turn / square.x,
+        turned / square.x - _times(turn, square.x1) / (square.x * square.x),
+    )
+
+
+_FUNCTIONS: dict[str, Callable[..., Jet]] = {
+    "sin": _sin,
+    "cos": _cos,
+    "sqrt": _sqrt,
+    "exp": _exp,
+    "atan2": _atan2,
+}
+
+
+def gradient(value: Callable[..., Scalar], x: Sequence[Scalar]) -> list[Scalar]:
+    """Return the derivatives of a function by each of its arguments.
+
+    >>> gradient(lambda a, b: a * a * b, [3.0, 2.0])
+    [12.0, 9.0]
+    """
+    return [
+        _jet(value(*(Jet(y, float(i == k)) for i, y in enumerate(x)))).x1 for k in range(len(x))
+    ]
+
+
+def second_rate(
+    value: Callable[..., Scalar], x: Sequence[Scalar], xdot: Sequence[Scalar]
+) -> Scalar:
+    """Return the second derivative of a function along a constant rate of its arguments.
+
+    >>> second_rate(lambda a, b: a * a * b, [3.0, 2.0], [1.0, 1.0])
+    16.0
+    """
+    return _jet(value(*(Jet(y, rate) for y, rate in zip(x, xdot, strict=True)))).x2

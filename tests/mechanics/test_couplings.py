@@ -1,0 +1,186 @@
+"""Gears, steering linkages and closed loops, against closed forms."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine import compile, simulate, state
+from draisine.algebra.scalar import atan2, cos, sin, sqrt
+from draisine.analysis.linear import linearise
+from draisine.errors import ModelError
+from draisine.mechanics.formulations import absolute
+from draisine.model import Body, Coupling, Loop, Model, Revolute
+
+Z = (0.0, 0.0, 1.0)
+CRANK, COUPLER, ROCKER, GROUND = 0.2, 0.5, 0.4, 0.6
+
+
+def gear(*, n: float = 3.0, pinion: float = 0.2, wheel: float = 0.5) -> Model:
+    """Two wheels in mesh: b turns n times slower than a, the other way."""
+    return Model(
+        bodies=[
+            Body("frame", 1.0),
+            Body("pinion", 1.0, inertia=np.diag([1.0, 1.0, pinion])),
+            Body("wheel", 1.0, (1.0, 0.0, 0.0), np.diag([1.0, 1.0, wheel])),
+        ],
+        joints=[
+            Revolute("a", "frame", "pinion", Z),
+            Revolute("b", "frame", "wheel", Z, (1.0, 0.0, 0.0)),
+        ],
+        base="fixed",
+        couplings=[Coupling("mesh", ("a", "b"), lambda a, b: a + n * b)],
+    )
+
+
+@pytest.mark.parametrize("formulation", ["multiplier", "projected"])
+def test_a_gear_carries_inertia_by_the_square_of_its_ratio(formulation):
+    system = compile(gear)
+    vdot, lam = system.accelerate(state(system, a_rate=3.0), {"a": 2.0}, formulation=formulation)
+    assert_allclose(vdot[0], 2.0 / (0.2 + 0.5 / 9), rtol=1e-14)
+    assert_allclose(vdot[1], -vdot[0] / 3, rtol=1e-14)
+    assert_allclose(lam, 0.2 * vdot[0] - 2.0, rtol=1e-13)  # what the mesh gives the pinion
+
+
+def rod(name: str, p, q, mass: float) -> Body:
+    """A thin rod between two points."""
+    square = sum((y - x) * (y - x) for x, y in zip(p, q, strict=True))
+    J = mass * square / 12
+    middle = ((p[0] + q[0]) / 2, (p[1] + q[1]) / 2, 0.0)
+    return Body(name, mass, middle, [[J / 2, 0, 0], [0, J / 2, 0], [0, 0, J]])
+
+
+def joint_of_four_bar(a, b, c, d, angle):
+    """Return crank pin and joint of coupler and rocker, by the triangle over the diagonal."""
+    x, y = a * cos(angle), a * sin(angle)
+    diagonal = sqrt((d - x) * (d - x) + y * y)
+    along = (b * b - c * c + diagonal * diagonal) / (2.0 * diagonal)
+    up = sqrt(b * b - along * along)
+    ex, ey = (d - x) / diagonal, -y / diagonal
+    return (x, y), (x + along * ex - up * ey, y + along * ey + up * ex)
+
+
+def four_bar(
+    *, a: float = CRANK, b: float = COUPLER, c: float = ROCKER, d: float = GROUND
+) -> Model:
+    """A crank and rocker, drawn with the crank upright."""
+    pin, top = joint_of_four_bar(a, b, c, d, math.pi / 2)
+    top = (*top, 0.0)
+    return Model(
+        bodies=[
+            Body("ground", 1.0),
+            rod("crank", (0.0, 0.0), pin, 1.0),
+            rod("coupler", pin, top[:2], 2.0),
+            rod("rocker", (d, 0.0), top[:2], 1.5),
+        ],
+        joints=[
+            Revolute("crank", "ground", "crank", Z),
+            Revolute("coupler", "crank", "coupler", Z, (*pin, 0.0)),
+            Revolute("rocker", "ground", "rocker", Z, (d, 0.0, 0.0)),
+        ],
+        gravity=(0.0, -9.81, 0.0),
+        base="fixed",
+        couplings=[Loop("pin", "coupler", "rocker", top)],
+    )
+
+
+def crank_acceleration(angle, rate, torque):
+    """Return the acceleration by one-freedom Lagrange, `m q'' + m' q'^2 / 2 + V' = torque`, from
+    the closed form of the linkage with 40 digits.
+    """
+    lengths = [mpmath.mpf(x) for x in (CRANK, COUPLER, ROCKER, GROUND)]
+
+    def parts(q):
+        (x, y), (u, v) = joint_of_four_bar(*lengths, q)
+        d = lengths[3]
+        rods = [(1.0, 0, 0, x, y), (2.0, x, y, u, v), (1.5, d, 0, u, v)]
+        return [
+            (
+                m,
+                (x0 + x1) / 2,
+                (y0 + y1) / 2,
+                atan2(y1 - y0, x1 - x0),
+                (x1 - x0) ** 2 + (y1 - y0) ** 2,
+            )
+            for m, x0, y0, x1, y1 in rods
+        ]
+
+    def inertia(q):
+        total = 0
+        for k, (m, *_, square) in enumerate(parts(q)):
+            dx, dy, turn = (mpmath.diff(lambda s, i=i, k=k: parts(s)[k][i], q) for i in (1, 2, 3))
+            total += m * (dx**2 + dy**2) + m * square / 12 * turn**2
+        return total
+
+    def potential(q):
+        return sum(m * mpmath.mpf("9.81") * y for m, _, y, *_ in parts(q))
+
+    q = mpmath.mpf(angle)
+    slope = mpmath.diff(inertia, q)
+    push = torque - slope * rate**2 / 2 - mpmath.diff(potential, q)
+    return float(push / inertia(q))
+
+
+def test_a_four_bar_moves_as_its_one_freedom_says():
+    system = compile(four_bar)
+    assert [row.label for row in system.survey().spare] == ["pin.z"]
+    start = state(system, crank=0.3, crank_rate=8.0)
+    with mpmath.workdps(40):
+        expected = crank_acceleration(math.pi / 2 + 0.3, 8.0, 2.0)
+    by_rows, lam = system.accelerate(start, {"crank": 2.0})
+    closed, pushes = system.accelerate(start, {"crank": 2.0}, formulation="projected")
+    assert_allclose(by_rows[0], expected, rtol=1e-12)
+    assert_allclose(closed, by_rows, rtol=1e-12)
+    assert_allclose(pushes, lam, rtol=1e-11, atol=1e-12)
+    run = simulate(system, start, 1.0).to_xarray()
+    turned = float(run["shape"].sel(joint="crank")[-1])
+    assert turned > 2 * math.pi
+    _, top = joint_of_four_bar(CRANK, COUPLER, ROCKER, GROUND, math.pi / 2 + turned)
+    _, drawn = joint_of_four_bar(CRANK, COUPLER, ROCKER, GROUND, math.pi / 2)
+    rocker = [math.atan2(y, x - GROUND) for x, y in (top, drawn)]
+    assert_allclose(run["shape"].sel(joint="rocker")[-1], rocker[0] - rocker[1], atol=1e-12)
+    energy = run.energy.values
+    assert_allclose(energy, energy[0], rtol=1e-8)
+    assert run.coupling_force.sel(coupling="pin.y").shape == run.time.shape
+
+
+def test_linearisation_of_coupled_joints_has_one_freedom():
+    """A hanging crank with a gear: a pendulum with the inertia of both wheels."""
+
+    def pendulum(*, n: float = 2.0) -> Model:
+        return Model(
+            bodies=[
+                Body("frame", 1.0),
+                Body("arm", 1.0, (0.0, -0.5, 0.0), np.diag([0.1, 0.1, 0.1])),
+                Body("disc", 1.0, (1.0, 0.0, 0.0), np.diag([0.1, 0.1, 0.2])),
+            ],
+            joints=[
+                Revolute("arm", "frame", "arm", Z),
+                Revolute("disc", "frame", "disc", Z, (1.0, 0.0, 0.0)),
+            ],
+            gravity=(0.0, -9.81, 0.0),
+            base="fixed",
+            couplings=[Coupling("chain", ("arm", "disc"), lambda a, b: n * a - b)],
+        )
+
+    system = compile(pendulum)
+    found = linearise(system, state(system))
+    omega = math.sqrt(9.81 * 0.5 / (0.1 + 0.25 + 4 * 0.2))
+    assert_allclose(sorted(found.eigenvalues().imag), [-omega, omega], rtol=1e-12)
+
+
+def test_what_is_wrong_with_couplings_is_named():
+    base, arm = Body("base", 1.0), Body("arm", 1.0, inertia=np.eye(3))
+    joints = [Revolute("hinge", "base", "arm", Z)]
+    with pytest.raises(ModelError, match=r"no joint 'hing'.*Did you mean 'hinge'"):
+        Model([base, arm], joints, couplings=[Coupling("c", ("hing",), lambda a: a)])
+    with pytest.raises(ModelError, match=r"loop 'l': no body 'leg'"):
+        Model([base, arm], joints, couplings=[Loop("l", "arm", "leg", (0, 0, 0))])
+    with pytest.raises(ModelError, match="pinned to itself"):
+        Loop("l", "arm", "arm", (0, 0, 0))
+    with pytest.raises(ModelError, match="names no joint"):
+        Coupling("c", (), lambda: 0.0)
+    with pytest.raises(ModelError, match="absolute coordinates take no couplings"):
+        absolute.accelerations(compile(gear).model)
