@@ -1,15 +1,24 @@
-"""The folder is the registry: a file at any depth is found by its name, or as FILE.py:name.
+"""Plugs by name, by file, by object: the folder is the registry, and other packages may add to it.
 
-Files and folders whose names begin with an underscore are helpers.
+A plug is one file with one thing in it (`THINGS`). It is found
+
+- by its name, where it lies in the folder of its kind at any depth; files and folders whose names
+  begin with an underscore are helpers;
+- by its name, where another installed package tells it as an entry point: group
+  `draisine.vehicle`, `draisine.law` ..., value `package.module` or `package.module:object`;
+- as `FILE.py` (the one thing of its kind) or `FILE.py:name` (the thing of that name);
+- as the thing itself.
 """
 
 import importlib
 import importlib.util
 from functools import cache
+from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
-from draisine.errors import UnknownNameError, did_you_mean
+from draisine.errors import DataError, DraisineError, UnknownNameError, did_you_mean
 
 FOLDERS = {
     "vehicle": "draisine.vehicles",
@@ -22,14 +31,27 @@ FOLDERS = {
     "figure": "draisine.view.figures",
     "command": "draisine.cli",
 }
-"""What can be found by name, and where it lives."""
+"""The kinds of plugs, and where those that ship live."""
+
+THINGS = {
+    "impact": "impact",
+    "target": "emit",
+    "law": "LAW",
+    "figure": "draw",
+}
+"""The one thing in a file of a kind. Vehicles and commands are functions of their file's name;
+integrators, formulations and printers have several parts, so that the file itself is the thing.
+"""
+
+WHOLE = ("integrator", "formulation", "printer")
+"""The kinds of which the file itself is the thing."""
 
 
 @cache
-def homes(kind: str) -> dict[str, str]:
-    """Return the module of every plug of a kind, by its name.
+def own_plugs(kind: str) -> dict[str, str]:
+    """Return the module of every plug of a kind that ships with draisine, by its name.
 
-    >>> homes("vehicle")["whipple"]
+    >>> own_plugs("vehicle")["whipple"]
     'draisine.vehicles.bicycle.whipple'
     """
     package = importlib.util.find_spec(FOLDERS[kind])
@@ -43,25 +65,101 @@ def homes(kind: str) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+@cache
+def foreign_plugs(kind: str) -> dict[str, str]:
+    """Return where the plugs of a kind are that other packages add, by name: `module` or
+    `module:object`. What ships cannot be replaced.
+    """
+    found: dict[str, str] = {}
+    for point in entry_points(group=f"draisine.{kind}"):
+        if found.get(point.name, point.value) != point.value:
+            raise UnknownNameError(
+                f"{kind} {point.name!r} stands in two packages: {found[point.name]} and "
+                f"{point.value}. Remove one, or name the file that you mean, FILE.py:name."
+            )
+        found[point.name] = point.value
+    return {name: home for name, home in sorted(found.items()) if name not in own_plugs(kind)}
+
+
 def names(kind: str) -> tuple[str, ...]:
     """Return what there is of a kind.
 
     >>> "whipple" in names("vehicle"), "rk4" in names("integrator"), "turn_pi" in names("law")
     (True, True, True)
     """
-    return tuple(homes(kind))
+    return tuple(sorted(own_plugs(kind) | foreign_plugs(kind)))
 
 
-def find(kind: str, name: str) -> ModuleType:
-    """Return the module of that kind and name, or say what was meant."""
-    if kind == "vehicle" and ".py:" in name:
-        path = Path(name.rpartition(":")[0])
-        spec = importlib.util.spec_from_file_location(path.stem, path)
-        if spec is None or spec.loader is None or not path.exists():
-            raise UnknownNameError(f"vehicle {name!r}: no file {str(path)!r}.")
-        module = importlib.util.module_from_spec(spec)
+def find(kind: str, which: Any) -> Any:
+    """Return the plug of a kind that a name, a file or the thing itself stands for, or say what was
+    meant.
+
+    >>> find("vehicle", "whipple").__name__, find("impact", "plastic").__name__
+    ('whipple', 'impact')
+    >>> from draisine.control.wheelie import Wheelie
+    >>> find("law", "wheelie") is Wheelie, find("law", Wheelie) is Wheelie
+    (True, True)
+    """
+    if isinstance(which, ModuleType):
+        return _thing(kind, which, which.__name__.rpartition(".")[2], which.__name__)
+    if not isinstance(which, str):
+        return which
+    if is_file(which):
+        return _from_file(kind, which)
+    home = own_plugs(kind).get(which) or foreign_plugs(kind).get(which)
+    if home is None:
+        raise UnknownNameError(f"no {kind} {which!r}. {did_you_mean(which, names(kind))}")
+    place, _, wanted = home.partition(":")
+    return _thing(kind, importlib.import_module(place), which, place, wanted)
+
+
+def is_file(which: str) -> bool:
+    """Return whether a plug is told by its file.
+
+    >>> is_file("whipple"), is_file("mine.py"), is_file("folder/mine.py:tricycle")
+    (False, True, True)
+    """
+    return which.endswith(".py") or ".py:" in which
+
+
+def label(which: Any) -> str:
+    """Return what a result tells of a plug: the name or file that was given, or the thing's own name.
+
+    >>> from draisine.simulation.integrators import rk4
+    >>> label("dop853"), label(rk4)
+    ('dop853', 'draisine.simulation.integrators.rk4')
+    """
+    return (
+        which if isinstance(which, str) else str(getattr(which, "__name__", type(which).__name__))
+    )
+
+
+def _from_file(kind: str, which: str) -> Any:
+    file, _, wanted = (which, "", "") if which.endswith(".py") else which.rpartition(":")
+    path = Path(file)
+    if not path.is_file():
+        raise UnknownNameError(f"{kind} {which!r}: no file {file!r}.")
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    try:
         spec.loader.exec_module(module)
+    except DraisineError:
+        raise
+    except Exception as error:
+        raise DataError(f"{file}: cannot be read: {type(error).__name__}: {error}.") from error
+    return _thing(kind, module, wanted or path.stem, file, wanted)
+
+
+def _thing(kind: str, module: ModuleType, name: str, where: str, wanted: str = "") -> Any:
+    """Return the thing that a module has to give: the one `wanted`, or the one of its kind."""
+    if kind in WHOLE and not wanted:
         return module
-    if name not in homes(kind):
-        raise UnknownNameError(f"no {kind} {name!r}. {did_you_mean(name, names(kind))}")
-    return importlib.import_module(homes(kind)[name])
+    attribute = wanted or THINGS.get(kind, name)
+    if not hasattr(module, attribute):
+        own = [n for n in vars(module) if not n.startswith("_")]
+        raise UnknownNameError(
+            f"{where}: has no {attribute!r}, which a {kind} must have. "
+            f"{did_you_mean(attribute, own)}"
+        )
+    return getattr(module, attribute)

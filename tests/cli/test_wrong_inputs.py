@@ -127,7 +127,7 @@ FILES = [
     (GOOD + "mode.front = 'gone'", "run.mode.front = 'gone': no such status"),
     (GOOD + "mode.left = 'open'", "run.mode.left = 'open': no such contact"),
     (GOOD + "drift = 'a lot'", "take 'project', 'none', or an epsilon"),
-    (GOOD + "[[law]]\nname = 'turn'", "law[0].name = 'turn': no such law. Did you mean"),
+    (GOOD + "[[law]]\nname = 'turn'", "law[0].name: no law 'turn'. Did you mean"),
     (GOOD + "[[law]]\nname = 'turn_p'", "law[0].steer_gain: is missing"),
     (GOOD + "[[law]]\ngain = 3.0", "law[0].name: is missing"),
     (GOOD + "[[inputs]]\nshape = 'step'\ninput = 'brake'\nvalue = 1.0", "no such input"),

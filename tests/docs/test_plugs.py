@@ -1,64 +1,198 @@
-"""The files that the how-to pages show as plugs do what they say."""
+"""The files that the how-to pages show as plugs do what they say, from wherever they are: as files,
+as objects, and by the names that an installed package gives them.
+"""
 
-import importlib.util
+import re
+import shutil
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import draisine
-from draisine.codegen.program import Program
-from draisine.simulation import smooth as loop
-from draisine.simulation.contact import events as resolve
+from draisine import registry
+from draisine.cli import main
+from draisine.errors import DataError, UnknownNameError
+from draisine.registry import find, names
+from draisine.scenario.library import load
 from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
 
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"
+FILES = {
+    **{"vehicle": "pendulum", "integrator": "heun", "impact": "smooth", "law": "cruise"},
+    **{"formulation": "unconstrained", "target": "listing", "figure": "turns"},
+    "command": "energy",
+}
 
 
-def load(name):
-    spec = importlib.util.spec_from_file_location(name, HOWTO / f"{name}.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+@pytest.fixture
+def by_file():
+    """The plugs of the pages as files."""
+    return {kind: str(HOWTO / f"{name}.py") for kind, name in FILES.items()}
 
 
-def test_integrator_has_its_order(monkeypatch):
-    heun = load("heun")
+@pytest.fixture
+def by_name(tmp_path, monkeypatch):
+    """The plugs of the pages by name, from the package that the page on packages describes."""
+    page = (HOWTO / "package.md").read_text()
+    project = tomllib.loads(re.search(r"```toml\n(.*?)```", page, re.S).group(1))["project"]
+    site = tmp_path / "site"
+    shutil.copytree(HOWTO, site / project["name"], ignore=shutil.ignore_patterns("*.md"))
+    information = site / f"{project['name']}-{project['version']}.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text(
+        f"Metadata-Version: 2.1\nName: {project['name']}\nVersion: {project['version']}\n"
+    )
+    groups = [
+        f"[{group}]\n" + "".join(f"{name} = {value}\n" for name, value in entries.items())
+        for group, entries in project["entry-points"].items()
+    ]
+    (information / "entry_points.txt").write_text("\n".join(groups))
+    monkeypatch.syspath_prepend(site)
+    registry.foreign_plugs.cache_clear()
+    yield FILES
+    registry.foreign_plugs.cache_clear()
+
+
+@pytest.fixture(params=["by_file", "by_name"])
+def plugs(request):
+    return request.getfixturevalue(request.param)
+
+
+def test_every_kind_can_be_plugged_in():
+    assert set(FILES) | {"printer"} == set(registry.FOLDERS)
+
+
+def test_a_package_stands_beside_what_ships(by_name, capsys):
+    for kind, name in by_name.items():
+        assert name in names(kind)
+    assert main(["list", "vehicles"]) == 0
+    assert re.search(r"pendulum +A mathematical pendulum", capsys.readouterr().out)
+    assert main(["--help"]) == 0
+    assert "energy" in capsys.readouterr().out
+
+
+def test_vehicle(plugs):
+    pendulum = draisine.compile(plugs["vehicle"], length=2.0)
+    (growth,), _ = pendulum.accelerate(draisine.state(pendulum, hinge=np.pi / 6))
+    assert growth == pytest.approx(-9.81 / 2.0 * 0.5, abs=1e-12)
+
+
+def test_integrator_has_its_order(plugs):
     disc = draisine.compile("rolling_disc")
     start = draisine.state(disc, lean=0.2, forward_speed=2.0, yaw_rate=0.5)
     best = draisine.simulate(disc, start, until=0.5, rtol=1e-12, atol=1e-12).final().v
-    monkeypatch.setattr(loop, "find", lambda kind, name: heun)
     errors, gaps = [], []
     for dt in (0.01, 0.005):
-        run = draisine.simulate(disc, start, until=0.5, integrator="heun", dt=dt)
+        run = draisine.simulate(disc, start, until=0.5, integrator=plugs["integrator"], dt=dt)
         errors.append(np.abs(run.final().v - best).max())
         gaps.append(float(np.abs(run.to_xarray().gap).max()))
     # one Newton step of the projection leaves the square of what a step of the method drifts
     assert gaps[0] < 1e-13
     assert gaps[1] < 1e-15
     assert errors[0] < 1e-2
-    assert abs(np.log2(errors[0] / errors[1]) - heun.ORDER) < 0.3
+    assert abs(np.log2(errors[0] / errors[1]) - find("integrator", plugs["integrator"]).ORDER) < 0.3
 
 
-def test_target_writes_every_step():
-    program = Program(
-        "square", {"x": 1}, [("input", "x", 0), ("mul", 0, 0)], {"y": [1]}, [False, False]
-    )
-    assert load("listing").emit(program) == "0: input x 0\n1: mul 0 0\ny = [1]"
+def test_an_integrator_as_an_object_is_told_by_its_name(by_file):
+    heun = find("integrator", by_file["integrator"])
+    disc = draisine.compile("rolling_disc")
+    run = draisine.simulate(disc, draisine.state(disc, forward_speed=2.0), 0.1, integrator=heun)
+    assert run.to_xarray().attrs["integrator"] == "heun"
 
 
-def test_impact_law_without_friction(monkeypatch):
+def test_impact_model_without_friction(plugs):
     """A bicycle dropped from 0.2 m bounces by its restitution, and nothing brakes it."""
-    smooth = load("smooth")
-    monkeypatch.setattr(resolve, "find", lambda kind, name: smooth)
     bicycle = draisine.compile("whipple")
     open_wheels = {"rear": "open", "front": "open"}
     start = draisine.state(bicycle, mode=open_wheels, z=0.2, forward_speed=3.0)
-    run = simulate_on(
-        bicycle, plane(), start, until=0.25, mu=0.0, impact="smooth", restitution={"normal": 0.4}
-    )
+    how = {"mu": 0.0, "impact": plugs["impact"], "restitution": {"normal": 0.4}}
+    run = simulate_on(bicycle, plane(), start, until=0.25, **how)
     event = run.events[0]
     assert event.t == pytest.approx(np.sqrt(2 * 0.2 / 9.81), abs=1e-9)
     assert event.gain == pytest.approx(-(1 - 0.4**2) * 94.0 * 9.81 * 0.2, rel=1e-9)
     assert run.final().v[0] == pytest.approx(3.0, abs=1e-9)
+
+
+def test_law_in_a_scenario(plugs, tmp_path):
+    file = tmp_path / "cruise.toml"
+    file.write_text(
+        "kind = 'run'\ntitle = 'cruise'\nvehicle.name = 'whipple'\ninitial.forward_speed = 4.5\n"
+        f"run.until = 20.0\n[[law]]\nname = {plugs['law']!r}\nrate = 18.0\n"
+    )
+    from draisine.experiment.run import run
+
+    speed = run(load(str(file))).data["rear_wheel_speed"].values
+    assert speed[-1] == pytest.approx(18.0 * 0.3, abs=5e-3)
+
+
+def test_a_law_beside_its_scenario(tmp_path, monkeypatch):
+    (tmp_path / "mine").mkdir()
+    shutil.copy(HOWTO / "cruise.py", tmp_path / "mine")
+    text = "kind = 'run'\ntitle = 'x'\nvehicle.name = 'whipple'\nrun.until = 1.0\n[[law]]\n"
+    (tmp_path / "mine" / "a.toml").write_text(text + "name = 'cruise.py'\nrate = 18.0\n")
+    (tmp_path / "mine" / "b.toml").write_text(text + "name = 'cruise.py'\nspeed = 18.0\n")
+    monkeypatch.chdir(tmp_path)
+    assert load("mine/a.toml").scenario.law[0]["rate"] == 18.0
+    with pytest.raises(DataError, match=r"law\[0\]\.speed = 18.0: is unknown"):
+        load("mine/b.toml")
+
+
+def test_formulation(plugs):
+    chain = draisine.compile("chain")
+    state = draisine.state(chain, hinge1=0.3)
+    vdot, _ = chain.accelerate(state, formulation=plugs["formulation"])
+    assert_allclose(vdot, chain.accelerate(state)[0], atol=1e-12)
+
+
+def test_target(plugs, capsys):
+    assert main(["equations", "chain", "--as", plugs["target"], "--program", "frame"]) == 0
+    first, *_, last = capsys.readouterr().out.splitlines()
+    assert re.match(r"0: (input|const) ", first)
+    assert re.fullmatch(r"\w+ = \[[\d, ]+\]", last)
+
+
+@pytest.fixture(scope="module")
+def stored(tmp_path_factory):
+    """A run of half a second in a file."""
+    path = tmp_path_factory.mktemp("stored") / "run.nc"
+    scenario = "mauny2018/passive-stabilisation"
+    assert main(["run", scenario, "--until", "0.5", "--out", str(path)]) == 0
+    return path
+
+
+def test_figure(plugs, stored, tmp_path):
+    out = tmp_path / "turns.svg"
+    assert main(["plot", str(stored), "--figure", plugs["figure"], "--out", str(out)]) == 0
+    assert "<svg" in out.read_text()
+
+
+def test_command(plugs, stored, capsys):
+    capsys.readouterr()
+    assert main([plugs["command"], str(stored)]) == 0
+    assert re.match(r"1837\.\d+ J at the start, [-+]\d.\de-\d\d J since", capsys.readouterr().out)
+
+
+def test_wrong_files_are_told(tmp_path):
+    with pytest.raises(UnknownNameError, match=r"no file \'gone\.py\'"):
+        find("law", "gone.py")
+    (tmp_path / "empty.py").write_text("")
+    with pytest.raises(UnknownNameError, match="has no 'LAW', which a law must have"):
+        find("law", str(tmp_path / "empty.py"))
+    (tmp_path / "broken.py").write_text("1 / 0")
+    with pytest.raises(DataError, match="cannot be read: ZeroDivisionError: division by zero"):
+        find("figure", str(tmp_path / "broken.py"))
+
+
+def test_two_packages_with_one_name_are_told(by_name, tmp_path, monkeypatch):
+    other = tmp_path / "other" / "other-1.0.dist-info"
+    other.mkdir(parents=True)
+    (other / "METADATA").write_text("Metadata-Version: 2.1\nName: other\nVersion: 1.0\n")
+    (other / "entry_points.txt").write_text("[draisine.law]\ncruise = other.cruise\n")
+    monkeypatch.syspath_prepend(other.parent)
+    registry.foreign_plugs.cache_clear()
+    with pytest.raises(UnknownNameError, match="stands in two packages"):
+        find("law", "cruise")

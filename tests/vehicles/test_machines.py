@@ -21,6 +21,7 @@ from draisine.mechanics.formulations import multiplier
 from draisine.model import Blade, Body, Force, Model, Pin, Prismatic, Revolute, Wheel, inertia
 from draisine.registry import find, names
 from draisine.system.closed_form import State
+from draisine.vehicles import meanings
 
 VEHICLES = {
     "acrobot": {"bar": 0.5},
@@ -50,14 +51,13 @@ def saddle(machine, state):
 @pytest.mark.parametrize("name", VEHICLES)
 def test_every_vehicle_is_found_explained_and_runs(name):
     assert name in names("vehicle")
-    module = find("vehicle", name)
-    vehicle = getattr(module, name)
+    vehicle = find("vehicle", name)
     assert vehicle.__doc__
     hints = get_type_hints(vehicle)
     numbers = {
         p for p in inspect.signature(vehicle).parameters if float in (hints[p], *_in(hints[p]))
     }
-    assert set(module.MEANING) == numbers
+    assert set(meanings(vehicle)) == numbers
     system = compile(name)
     for output in system.model.outputs:
         assert output.unit

@@ -7,8 +7,8 @@ from cyclopts import App, CycloptsError, Parameter
 
 from draisine import __version__
 from draisine.cli._screen import fail
-from draisine.errors import did_you_mean
-from draisine.registry import find, names
+from draisine.errors import DraisineError, SimulationError, UnknownNameError, did_you_mean
+from draisine.registry import find, foreign_plugs, is_file, own_plugs
 
 app = App(
     name="draisine",
@@ -19,8 +19,8 @@ app = App(
     default_parameter=Parameter(negative=()),
     suppress_keyboard_interrupt=False,
 )
-for name in names("command"):
-    app.command(getattr(find("command", name), name), name=name)
+for name in own_plugs("command"):
+    app.command(find("command", name), name=name)
 app.register_install_completion_command()
 
 
@@ -49,10 +49,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     debug = "--debug" in given
     given = [x for x in given if x != "--debug"]
-    commands = [name for name in app if not name.startswith("-")]
-    if given and not given[0].startswith("-") and given[0] not in commands:
-        return fail(f"no command {given[0]!r}. {did_you_mean(given[0], commands)}", 2)
     try:
+        _add_own(given)
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         if debug:
@@ -70,10 +68,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code if isinstance(code, int) else 0
 
 
+def _add_own(given: Sequence[str]) -> None:
+    """Add the command that is asked for where it does not ship: one of another package, or a file;
+    help shows those of other packages, too.
+    """
+    first = given[0] if given else "--help"
+    if first in app and first not in ("-h", "--help"):
+        return
+    own = (
+        [first]
+        if is_file(first)
+        else [name for name in foreign_plugs("command") if name not in app]
+    )
+    for name in own:
+        app.command(find("command", name), name=name)
+    if first not in app and not first.startswith("-"):
+        commands = [name for name in app if not name.startswith("-")]
+        raise UnknownNameError(f"no command {first!r}. {did_you_mean(first, commands)}")
+
+
 def _tell(error: Exception) -> int:
     """Return the exit code of an error, after telling it."""
-    from draisine.errors import DraisineError, SimulationError
-
     if isinstance(error, SimulationError):
         return fail(str(error), 1)
     if isinstance(error, DraisineError):

@@ -42,7 +42,7 @@ def keep(data: Any, out: Path | None, plot: Path | None, quiet: bool) -> None:
         from draisine.registry import find
         from draisine.view.save import save
 
-        save(find("figure", figure_for(data)).draw(data), plot)
+        save(find("figure", figure_for(data))(data), plot)
         if not quiet:
             print(f"figure: {plot}")
 

@@ -77,10 +77,12 @@ def _headline(vehicle: str) -> str:
     from importlib.util import find_spec
     from pathlib import Path
 
-    from draisine.registry import homes
+    from draisine.registry import foreign_plugs, own_plugs
 
-    spec = find_spec(homes("vehicle")[vehicle])
-    assert spec is not None and spec.origin is not None
+    home = own_plugs("vehicle").get(vehicle) or foreign_plugs("vehicle")[vehicle]
+    spec = find_spec(home.partition(":")[0])
+    if spec is None or spec.origin is None:
+        return ""
     source = Path(spec.origin).read_text(encoding="utf-8")
     text = ast.get_docstring(ast.parse(source)) or ""
     return " ".join(text.split("\n\n")[0].split())

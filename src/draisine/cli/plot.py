@@ -35,7 +35,7 @@ def plot(
     check_single(data, figure)
     if series and figure not in ("histories", "phase"):
         raise ParameterError(f"--series goes with histories and phase, not with {figure}.")
-    draw = find("figure", figure).draw
+    draw = find("figure", figure)
     from draisine.view.save import save
 
     save(draw(data, names=series) if series else draw(data), target)

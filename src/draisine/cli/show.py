@@ -16,14 +16,13 @@ def show(vehicle: str, /, *, plot: Path | None = None) -> None:
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param plot: Write a side view of its drawing to this file (.png, .svg, .pdf).
     """
-    from draisine.registry import find
     from draisine.system.system import compile
+    from draisine.vehicles import meanings
 
     if plot is not None:
         check_figure(plot)
     system = compile(vehicle)
-    meanings = getattr(find("vehicle", vehicle), "MEANING", {})
-    _show(system, meanings)
+    _show(system, meanings(system.vehicle))
     if plot is not None:
         from draisine.view.figures.side import drawing
         from draisine.view.save import save

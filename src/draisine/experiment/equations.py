@@ -11,9 +11,10 @@ from draisine.errors import ParameterError, UnknownNameError, did_you_mean
 from draisine.mechanics.formulations._plug import Evaluator, interpret
 from draisine.model.quantity import number
 from draisine.reading.document import language_of
-from draisine.registry import find, names
+from draisine.registry import find, is_file, names
 from draisine.scenario.build import is_numeric
 from draisine.system.system import System, compile
+from draisine.vehicles import meanings
 
 Inputs = Mapping[str, Sequence[Expr]]
 Outputs = Mapping[str, Sequence[Any]]
@@ -37,8 +38,7 @@ def page_languages() -> tuple[str, ...]:
 
 def build_system(vehicle: str, arguments: Mapping[str, Any] | None = None) -> System:
     """Return a vehicle with arguments as they are written on a command line."""
-    module = find("vehicle", vehicle)
-    function = getattr(module, vehicle.rpartition(":")[2])
+    function = find("vehicle", vehicle)
     known = inspect.signature(function).parameters
     chosen: dict[str, Any] = {}
     for name, value in (arguments or {}).items():
@@ -46,7 +46,7 @@ def build_system(vehicle: str, arguments: Mapping[str, Any] | None = None) -> Sy
             raise ParameterError(
                 f"{vehicle} has no parameter {name!r}. {did_you_mean(name, known)}"
             )
-        unit = getattr(module, "MEANING", {}).get(name, (None, ""))[0]
+        unit = meanings(function).get(name, (None, ""))[0]
         try:
             chosen[name] = number(value, unit) if is_numeric(function, name) else value
         except ValueError as error:
@@ -85,7 +85,7 @@ def write_equations(
     >>> "def planar(" in write_equations(build_system("whipple"), "python", formulation="planar")
     True
     """
-    if language not in languages():
+    if not is_file(language) and language not in languages():
         raise UnknownNameError(f"no language {language!r}. {did_you_mean(language, languages())}")
     if formulation == "projected":
         found = system.machine(mode).programs[program]
@@ -96,7 +96,7 @@ def write_equations(
     inputs = list(system.parameters) if "parameters" in found.inputs else []
     if language == "json":
         return as_json(found, inputs)
-    emit = find("target", language).emit
+    emit = find("target", language)
     if language == "latex":
         return str(emit(found, {"parameters": inputs}))
     return str(emit(found))

@@ -33,8 +33,7 @@ def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 
 def ride_system(preset: Preset) -> System:
     """Return the machine of a ride."""
-    own = preset.vehicle.rpartition(":")[2]
-    vehicle = getattr(find("vehicle", preset.vehicle), own)
+    vehicle = find("vehicle", preset.vehicle)
     values: dict[str, Any] = dict(preset.parameters)
     if preset.parameter_set is not None:
         values = parameter_set(preset.vehicle, preset.parameter_set) | values

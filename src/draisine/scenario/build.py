@@ -26,7 +26,7 @@ def build_system(vehicle: Vehicle) -> System:
     arguments: dict[str, Any] = (
         dict(parameter_set(name, vehicle.parameter_set)) if vehicle.parameter_set else {}
     )
-    function = getattr(find("vehicle", name), name.rpartition(":")[2])
+    function = find("vehicle", name)
     for key, value in vehicle.parameters.items():
         arguments[key] = number(value) if is_numeric(function, key) else value
     arguments |= {key: motion_of(entry) for key, entry in vehicle.motions.items()}
@@ -121,6 +121,6 @@ def law_value(field: "dataclasses.Field[Any]", value: Any) -> Any:
 
 def make_law(entry: Mapping[str, Any]) -> Any:
     """Return the law that an entry of `law` describes."""
-    law = find("law", str(entry["name"])).LAW
+    law = find("law", str(entry["name"]))
     fields = {f.name: f for f in dataclasses.fields(law)}
     return law(**{k: law_value(fields[k], v) for k, v in entry.items() if k != "name"})

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, cast
 
 from draisine.errors import DataError, UnknownNameError, did_you_mean
+from draisine.registry import is_file
 from draisine.scenario.overrides import override
 from draisine.scenario.schema import KINDS, Scenario
 from draisine.scenario.validate.names import find_mistakes
@@ -109,12 +110,16 @@ def _parsed(file: str, text: str) -> dict[str, Any]:
 
 
 def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return a scenario whose terrain is found from anywhere: its file stands beside the
-    scenario's.
+    """Return a scenario whose files (of its terrain and of its plugs) are found from anywhere: they
+    stand beside the scenario's.
     """
-    terrain = content.get("terrain")
-    if isinstance(terrain, dict) and isinstance(terrain.get("file"), str):
-        terrain["file"] = str((folder / terrain["file"]).resolve())
+    tables = [content.get(name) for name in ("terrain", "vehicle", "contact", "run")]
+    laws = content.get("law")
+    for table in [*tables, *(laws if isinstance(laws, list) else [])]:
+        for key in ("file", "name", "impact", "integrator", "formulation"):
+            told = table.get(key) if isinstance(table, dict) else None
+            if isinstance(told, str) and (key == "file" or is_file(told)):
+                table[key] = str((folder / told).resolve())
     return content
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.registry import label
 from draisine.system.closed_form import ClosedForm, State
 from draisine.system.mode import Key, TerrainMode
 
@@ -309,7 +310,11 @@ class Trajectory:
                 "mode": json.dumps(self.arcs[0].mode),
                 "outcome": self.outcome,
             }
-            | {k: v for k, v in self.made.items() if v is not None}
+            | {
+                k: v if isinstance(v, float | int) else label(v)
+                for k, v in self.made.items()
+                if v is not None
+            }
             | ({"events": json.dumps([str(e) for e in self.events])} if self.events else {}),
         )
 

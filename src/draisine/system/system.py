@@ -287,15 +287,13 @@ def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str
 def compile(
     vehicle: str | Callable[..., Model], *, store: Store | None = None, **arguments: Any
 ) -> System:
-    """Return a vehicle (a function, or the name of one) as a system: `float` arguments become
+    """Return a vehicle (a function, its name, or FILE.py:name) as a system: `float` arguments become
     parameters that can change, others decide the structure.
 
     An argument annotated `float | None` decides the structure while it is None, and is a parameter
     once it has a value.
     """
-    if isinstance(vehicle, str):
-        own = vehicle.rpartition(":")[2]
-        vehicle = cast(Callable[..., Model], getattr(find("vehicle", vehicle), own))
+    vehicle = cast(Callable[..., Model], find("vehicle", vehicle))
     signature = inspect.signature(vehicle)
     hints = get_type_hints(vehicle)
     for name in arguments:

@@ -1,5 +1,8 @@
 """Machines, one file and one function each; published parameters in `_sets`."""
 
+from collections.abc import Callable
+from typing import Any
+
 from draisine.vehicles._sets import (
     ParameterSource,
     parameter_set,
@@ -10,8 +13,20 @@ from draisine.vehicles._sets import (
 
 __all__ = [
     "ParameterSource",
+    "meanings",
     "parameter_set",
     "parameter_sets",
     "parameter_source",
     "read_parameter_set",
 ]
+
+
+def meanings(vehicle: Callable[..., Any]) -> dict[str, tuple[str, str]]:
+    """Return unit and meaning of a vehicle's parameters, as the table `MEANING` of its file has them.
+
+    >>> from draisine.vehicles.bicycle.whipple import whipple
+    >>> meanings(whipple)["w"][0]
+    'm'
+    """
+    found: dict[str, tuple[str, str]] = getattr(vehicle, "__globals__", {}).get("MEANING", {})
+    return found

@@ -166,7 +166,7 @@ def test_the_drawing_of_a_bicycle():
 
 def test_every_figure_is_found_by_name():
     assert {"energies", "forces", "histories", "maps", "overview", "top"} <= set(names("figure"))
-    assert all(callable(find("figure", name).draw) for name in names("figure"))
+    assert all(callable(find("figure", name)) for name in names("figure"))
 
 
 def test_figures_are_saved_whole_or_not_at_all(passive, tmp_path, monkeypatch):
@@ -197,7 +197,7 @@ def test_colours_are_distinct():
 def test_what_is_no_run_is_told(name):
     data = run(load("meijaard2007/matrices")).data
     with pytest.raises(ParameterError, match=r"no run over time|no contact angles"):
-        find("figure", name).draw(data)
+        find("figure", name)(data)
 
 
 def test_round_off_is_no_curve(passive):
@@ -242,7 +242,7 @@ def pendulum(*, length: float = 1.0) -> Model:
 
 @pytest.mark.parametrize("name", names("figure"))
 def test_every_figure_asks_for_data_only(name):
-    first, *others = inspect.signature(find("figure", name).draw).parameters.values()
+    first, *others = inspect.signature(find("figure", name)).parameters.values()
     assert first.name == "data"
     assert others[0].name == "axes"
     assert all(other.default is not inspect.Parameter.empty for other in others)

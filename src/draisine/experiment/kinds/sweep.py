@@ -14,6 +14,7 @@ from draisine.scenario.build import state_units
 from draisine.scenario.library import Loaded, accept
 from draisine.scenario.overrides import sides, single
 from draisine.scenario.schema import SweepScenario
+from draisine.vehicles import meanings
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -78,7 +79,7 @@ def _unit(path: str, vehicle: str, model: Model) -> str:
     """Return the unit of what stands at a key path."""
     table, _, name = path.rpartition(".")
     if table == "vehicle.parameters":
-        return str(getattr(find("vehicle", vehicle), "MEANING", {}).get(name, ("", ""))[0])
+        return meanings(find("vehicle", vehicle)).get(name, ("", ""))[0]
     if table == "initial":
         return state_units(model).get(name, "")
     return "s" if path in ("run.dt", "run.until") else ""

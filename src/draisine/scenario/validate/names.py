@@ -25,7 +25,7 @@ from draisine.scenario.schema import KINDS, motion_entry
 from draisine.scenario.validate.expectations import expected_mistakes
 from draisine.scenario.validate.mistakes import Mistake, key_path, structure_mistakes
 from draisine.scenario.validate.terrain import footing_mistakes
-from draisine.vehicles import parameter_set
+from draisine.vehicles import meanings, parameter_set
 
 
 def find_mistakes(content: Mapping[str, Any]) -> list[Mistake]:
@@ -78,15 +78,13 @@ class _Names:
         if not isinstance(name, str):
             return None
         try:
-            module = find("vehicle", name)
-            vehicle = getattr(module, name.rpartition(":")[2])
-        except (DraisineError, AttributeError, OSError, SyntaxError) as error:
-            text = str(error) if isinstance(error, DraisineError) else f"cannot be read: {error}."
-            self._add("vehicle.name", text, name)
+            vehicle = find("vehicle", name)
+        except DraisineError as error:
+            self._add("vehicle.name", str(error), name)
             return None
         arguments = self._set(name, table.get("parameter_set"))
         count = len(self.found)
-        arguments |= self._parameters(vehicle, module, table.get("parameters", {}))
+        arguments |= self._parameters(vehicle, table.get("parameters", {}))
         arguments |= self._motions(vehicle, table.get("motions", {}))
         try:
             model: Model = vehicle(**arguments)
@@ -106,11 +104,10 @@ class _Names:
             self._add("vehicle.parameter_set", str(error), wanted)
             return {}
 
-    def _parameters(self, vehicle: Callable[..., Model], module: Any, given: Any) -> dict[str, Any]:
+    def _parameters(self, vehicle: Callable[..., Model], given: Any) -> dict[str, Any]:
         if not isinstance(given, dict):
             return {}
         known = inspect.signature(vehicle).parameters
-        meanings = getattr(module, "MEANING", {})
         out: dict[str, Any] = {}
         for name, value in given.items():
             path = f"vehicle.parameters.{name}"
@@ -120,7 +117,7 @@ class _Names:
             elif not is_numeric(vehicle, name):
                 out[name] = value
             else:
-                unit = meanings.get(name, (None, ""))[0]
+                unit = meanings(vehicle).get(name, (None, ""))[0]
                 try:
                     out[name] = number(value, unit)
                 except ValueError as error:
@@ -217,11 +214,13 @@ class _Names:
             name = entry.get("name")
             if name is None:
                 self._add(f"{path}.name", f"is missing. Take one of: {', '.join(names('law'))}.")
-            elif name not in names("law"):
-                text = f"no such law. {did_you_mean(str(name), names('law'))}"
-                self._add(f"{path}.name", text, name)
-            else:
-                self._law(path, find("law", name).LAW, entry, model)
+                continue
+            try:
+                law = find("law", name)
+            except DraisineError as error:
+                self._add(f"{path}.name", str(error))
+                continue
+            self._law(path, law, entry, model)
 
     def _law(self, path: str, law: type, entry: Mapping[str, Any], model: Model) -> None:
         fields = {f.name: f for f in dataclasses.fields(law)}
@@ -256,9 +255,11 @@ class _Names:
         run = self._table("run")
         for kind in ("integrator", "formulation"):
             name = run.get(kind)
-            if isinstance(name, str) and name not in names(kind):
-                text = f"no such {kind}. {did_you_mean(name, names(kind))}"
-                self._add(f"run.{kind}", text, name)
+            if isinstance(name, str):
+                try:
+                    find(kind, name)
+                except DraisineError as error:
+                    self._add(f"run.{kind}", str(error))
         if run.get("formulation", "projected") == "projected":
             return
         for table in ("law", "inputs"):

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from draisine.errors import DraisineError, did_you_mean
 from draisine.model import Model, Wheel
-from draisine.registry import find, names
+from draisine.registry import find
 from draisine.scenario.part import limit
 from draisine.scenario.terrain import GROUNDS, Place, faces_of
 from draisine.scenario.validate.mistakes import Mistake, structure_mistakes
@@ -108,9 +108,10 @@ def _touch(given: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
     yield from _stops(given.get("stops"), model)
     if not isinstance(model_name, str):
         return
-    if model_name not in names("impact"):
-        text = f"no such impact model. {did_you_mean(model_name, names('impact'))}"
-        yield Mistake("contact.impact", text, model_name)
+    try:
+        find("impact", model_name)
+    except DraisineError as error:
+        yield Mistake("contact.impact", str(error))
         return
     values = friction.values() if isinstance(friction, dict) else [friction]
     if model_name in ("plastic", "newton") and any(_grips_little(value) for value in values):
@@ -134,7 +135,7 @@ def _grips_little(friction: Any) -> bool:
 
 
 def _restitution(model_name: str, given: Any) -> Iterator[Mistake]:
-    known = inspect.signature(find("impact", model_name).impact).parameters.values()
+    known = inspect.signature(find("impact", model_name)).parameters.values()
     allowed = [p.name for p in known if p.kind is p.KEYWORD_ONLY and p.name not in OWN]
     for name, value in given.items() if isinstance(given, dict) else ():
         path = f"contact.restitution.{name}"

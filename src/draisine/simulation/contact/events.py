@@ -56,7 +56,7 @@ class Resolver:
 
     def __init__(self, look: ContactQuery, options: Options) -> None:
         self.look, self.options = look, options
-        self.model = find("impact", options.impact)
+        self.impact = find("impact", options.impact)
 
     def touching(
         self,
@@ -147,7 +147,7 @@ class Resolver:
             y, kept = self._carry(t, y, touching, avoid, slipping)
             return Outcome(y, kept, False)
         options = self.options
-        blow: Selection = self.model.impact(
+        blow: Selection = self.impact(
             M,
             look.machine.driven,
             hits,
