@@ -27,7 +27,7 @@ from draisine.codegen.cache import Store
 from draisine.codegen.routine import Address, call, routine
 from draisine.codegen.targets import c as c_target
 from draisine.codegen.targets import javascript, python
-from draisine.codegen.targets.native import NativeRoutine
+from draisine.codegen.targets.native import compile_routines
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.base import base_rotation
 from draisine.mechanics.formulations import projected
@@ -55,7 +55,7 @@ def repeated(
         call(address, x, table, out, lanes)
 
 
-loop = NativeRoutine(repeated)
+(loop,) = compile_routines(repeated)
 
 
 def startup():

@@ -12,7 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, each, routine
 from draisine.codegen.targets import _llvm
 from draisine.codegen.targets._native_routine import write
-from draisine.codegen.targets.native import NativeRoutine, Packed
+from draisine.codegen.targets.native import Packed, compile_routines
 from draisine.errors import RoutineError
 
 
@@ -75,7 +75,7 @@ def test_machine_code_gives_the_bits_of_python(task, width):
     expected = mixed(task, theirs, 5)
     order = task.order.copy()
     task.order[:] = 0
-    found = NativeRoutine(mixed, width)(Packed(task), ours, 5)
+    found = compile_routines(mixed, width=width)[0](Packed(task), ours, 5)
     assert found == expected
     assert np.array_equal(ours, theirs)
     assert np.array_equal(order, task.order)
@@ -94,8 +94,8 @@ def scaled(factor):
 def test_a_template_is_compiled_for_its_constants():
     a = np.arange(5.0)
     assert scaled(2.0).text != scaled(3.0).text
-    NativeRoutine(scaled(2.0))(a, 5)
-    NativeRoutine(scaled(3.0))(a, 5)
+    compile_routines(scaled(2.0))[0](a, 5)
+    compile_routines(scaled(3.0))[0](a, 5)
     assert np.array_equal(a, 6.0 * np.arange(5.0))
 
 
@@ -120,7 +120,7 @@ def test_two_instances_of_a_template_live_in_one_module():
         thrice(a, 1)
 
     a = np.ones(1)
-    NativeRoutine(both)(a)
+    compile_routines(both)[0](a)
     assert a[0] == 6.0
 
 
@@ -207,13 +207,13 @@ def test_what_the_subset_lacks_is_told_with_file_and_line(bad, line, why):
     """The line counts from the `def`."""
     first = bad.function.__code__.co_firstlineno + 1
     with pytest.raises(RoutineError, match=why) as error:
-        write(bad)
+        write([bad])
     assert f"test_routine.py:{first + line - 1}: " in str(error.value)
 
 
 @pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm")
 def test_objects_need_pow_and_copies_of_memory_alone(tmp_path):
     path = tmp_path / "mixed.o"
-    path.write_bytes(_llvm.assemble(write(mixed, 4)))
+    path.write_bytes(_llvm.assemble(write([mixed], 4)))
     listed = subprocess.run(["nm", "-u", path], capture_output=True, text=True, check=True)
     assert set(listed.stdout.split()) - {"U"} <= {"pow", "memcpy", "memset", "memmove"}

@@ -4,7 +4,7 @@ A routine runs as it stands, which is its reference and its debugger; its text, 
 printed as LLVM, C99 and JavaScript by the writers in `targets`. It knows
     numbers      int, float; names keep the kind of their first value
     arrays       `Floats` of doubles, `Integers`: an element a[i], the rest a[i:] (a view, no copy)
-    records      named tuples of the above, read only; programs by their `Address`
+    records      named tuples of all these, read only; programs by their `Address`
     statements   = += -= *= /=, if, while, for in range or each, break, continue, return, calls
     expressions  + - * / // % ** < <= > >= == != and or not, `a if c else b`, routines, and
                  abs min max sqrt isfinite float int; // and % take no negative numbers
@@ -61,7 +61,7 @@ def call(address: Any, x: Floats, table: Floats, out: Floats, count: int) -> Non
 
 FUNCTIONS: dict[Any, str] = {
     abs: "abs", min: "min", max: "max", float: "float", int: "int", call: "call",
-    math.sqrt: "sqrt", math.isfinite: "isfinite",
+    math.sqrt: "sqrt", math.isfinite: "isfinite", Address: "address",
 }  # fmt: skip
 """What a routine may call besides routines."""
 
@@ -147,15 +147,13 @@ class Routine:
         return self._kind(get_type_hints(self.function).get("return", type(None)))
 
     def _kind(self, hint: Any) -> Kind:
-        for known, kind in _KINDS:
-            if hint is known or hint == known:
-                return kind
-        if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
-            return hint
-        raise RoutineError(
-            f"{self._place()}: {hint} is not something that a routine takes or returns; "
-            "take int, float, Floats, Integers, Address or a record (a NamedTuple of these)."
-        )
+        try:
+            return kind_of(hint)
+        except TypeError:
+            raise RoutineError(
+                f"{self._place()}: {hint} is not something that a routine takes or returns; "
+                "take int, float, Floats, Integers, Address or a record (a NamedTuple of these)."
+            ) from None
 
     def _place(self, line: int = 1) -> str:
         code = self.function.__code__
@@ -185,8 +183,17 @@ def routine(function: Callable[..., Any]) -> Routine:
 @cache
 def fields(record: type) -> dict[str, Kind]:
     """Return the fields of a record and their kinds."""
-    kinds: dict[Any, Kind] = dict(_KINDS)
-    return {name: kinds[hint] for name, hint in get_type_hints(record).items()}
+    return {name: kind_of(hint) for name, hint in get_type_hints(record).items()}
+
+
+def kind_of(hint: Any) -> Kind:
+    """Return the kind of an annotation, or raise TypeError."""
+    for known, kind in _KINDS:
+        if hint is known or hint == known:
+            return kind
+    if isinstance(hint, type) and issubclass(hint, tuple) and hasattr(hint, "_fields"):
+        return hint
+    raise TypeError
 
 
 @dataclass(frozen=True, eq=False)
@@ -461,6 +468,8 @@ class _Reader:
         match self.meaning[name], kinds:
             case "call", [_, *_] if kinds == [ADDRESS, DOUBLES, DOUBLES, DOUBLES, INT]:
                 return NONE
+            case "address", [kind] if kind == INT:
+                return ADDRESS
             case "abs" | "sqrt" | "float" | "int" | "isfinite", [kind] if kind in (INT, FLOAT):
                 how = {"int": INT, "isfinite": BOOL, "abs": kind}
                 return how.get(self.meaning[name], FLOAT)

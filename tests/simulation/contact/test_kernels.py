@@ -84,8 +84,8 @@ def test_repeating_rows_get_the_minimum_forces():
     K = B @ B.T
     b = K @ rng.normal(size=7)
     x = np.zeros(7)
-    spare = solve(K.copy(), b.copy(), x, np.zeros(7, dtype=np.int64))
+    spare = solve(K.copy().ravel(), b.copy(), x, np.zeros(7, dtype=np.int64), 7)
     assert spare == 2
     assert_allclose(x, np.linalg.lstsq(K, b, rcond=1e-10)[0], atol=1e-8)
     wrong = b + np.linalg.svd(K)[0][:, -1] * 10 * np.abs(K).max()
-    assert solve(K.copy(), wrong, x, np.zeros(7, dtype=np.int64)) == -1
+    assert solve(K.copy().ravel(), wrong, x, np.zeros(7, dtype=np.int64), 7) == -1

@@ -9,6 +9,7 @@ so every width gives the same bits. Only a program's address, `pow`, and what LL
 import ast
 import ctypes
 import re
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,12 +64,16 @@ class Packed:
         kinds = fields(owner)
         self.record, self.slots = record, np.zeros(len(kinds), dtype=np.int64)
         doubles = self.slots.view(np.float64)
+        self._inner = inner = list[Packed]()
         for k, (name, kind) in enumerate(kinds.items()):
             value = getattr(record, name)
             if kind in (DOUBLES, INTEGERS):
                 self.slots[k] = _where(value, kind)
             elif kind == FLOAT:
                 doubles[k] = value
+            elif isinstance(kind, type):
+                inner.append(Packed(value))
+                self.slots[k] = inner[-1].address
             else:
                 self.slots[k] = value
         self.address: int = self.slots.ctypes.data
@@ -85,11 +90,9 @@ def _where(array: Any, kind: Kind) -> int:
 class NativeRoutine:
     """A routine as machine code, called like the routine itself; records are given `Packed`."""
 
-    def __init__(self, routine: Routine, width: int = 1, store: Store | None = None) -> None:
-        files = source([__file__, front.__file__])
-        task = (files, width, routine.text)
-        self._engine = load(task, lambda: write(routine, width), store)
-        self.address: int = self._engine.get_function_address(_symbol(routine))
+    def __init__(self, routine: Routine, engine: Any) -> None:
+        self.routine, self._engine = routine, engine
+        self.address: int = engine.get_function_address(_symbol(routine))
         self._kinds = list(routine.parameters.values())
         types = [_C[_type(kind)] for kind in self._kinds]
         self._call = ctypes.CFUNCTYPE(_C[_type(routine.returns)], *types)(self.address)
@@ -99,14 +102,23 @@ class NativeRoutine:
         return self._call(*map(_argument, arguments, self._kinds))
 
 
+def compile_routines(
+    *routines: Routine, width: int = 1, store: Store | None = None
+) -> list[NativeRoutine]:
+    """Return routines as machine code, together in one piece, from the store where it has it."""
+    task = (source([__file__, front.__file__]), width, tuple(one.text for one in routines))
+    engine = load(task, lambda: write(routines, width), store)
+    return [NativeRoutine(one, engine) for one in routines]
+
+
 def _argument(value: Any, kind: Kind) -> Any:
     if isinstance(value, Packed):
         return value.address
     return _where(value, kind) if kind in (DOUBLES, INTEGERS) else value
 
 
-def write(routine: Routine, width: int = 1) -> str:
-    """Return a routine and its callees as LLVM text, loops over `each` in vectors of a width."""
+def write(routines: Sequence[Routine], width: int = 1) -> str:
+    """Return routines and their callees as LLVM text, loops over `each` in vectors of a width."""
     parts = [
         "declare double @pow(double, double)",
         "!0 = !{}",
@@ -114,9 +126,10 @@ def write(routine: Routine, width: int = 1) -> str:
     for kind in {"double", _vector(width)}:
         s = suffix(kind)
         parts += [f"declare {kind} @llvm.{f}.{s}({kind})" for f in ("fabs", "sqrt")]
-    names = {one: f"{_symbol(one)}.{k}" for k, one in enumerate(routine.family)}
-    names[routine] = _symbol(routine)
-    parts += [_Writer(one.definition, width, names).function() for one in routine.family]
+    family = list(dict.fromkeys(one for routine in routines for one in routine.family))
+    names = {one: f"{_symbol(one)}.{k}" for k, one in enumerate(family)}
+    names |= {one: _symbol(one) for one in routines}
+    parts += [_Writer(one.definition, width, names).function() for one in family]
     return "\n".join(parts)
 
 
@@ -517,6 +530,8 @@ class _Writer:
             op = ast.Lt() if word == "min" else ast.Gt()
             return self.select(self.comparison(op, b, a), b, a)
         (x,) = args
+        if word == "address":
+            return x
         if word == "int":
             return x if x.type == "i64" else self.emit("i64", f"fptosi double {x.text} to i64")
         if word == "abs" and x.type == "i64":

@@ -14,15 +14,25 @@ In `f_batch` entry k of state i stands at `k * count + i`; count is a multiple o
 import math
 import re
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from draisine.codegen.cache import Store
 from draisine.codegen.program import Instruction, Program, arguments
+from draisine.codegen.routine import Routine
 from draisine.codegen.targets._llvm import constant, lanes, load, source, suffix
-from draisine.codegen.targets._native_routine import NativeRoutine, Packed
+from draisine.codegen.targets._native_routine import NativeRoutine, Packed, compile_routines
 
-__all__ = ["Native", "NativeRoutine", "Packed", "compile_native", "emit", "lanes"]
+__all__ = [
+    "Native",
+    "NativeRoutine",
+    "Packed",
+    "compile_native",
+    "compile_routines",
+    "emit",
+    "lanes",
+    "routine_code",
+]
 
 CHUNK = 1500
 """Longest stretch of steps in one function: code generation is superlinear beyond."""
@@ -56,6 +66,12 @@ class Native:
 def compile_native(program: Program, store: Store | None = None) -> Native:
     """Return the program as machine code, from the store where it has it."""
     return Native(program, store)
+
+
+@cache
+def routine_code(*routines: Routine, width: int = 1) -> list[NativeRoutine]:
+    """Return routines as machine code in vectors of a width, made once and kept."""
+    return compile_routines(*routines, width=width, store=Store())
 
 
 def _load(program: Program, width: int, store: Store | None) -> Any:

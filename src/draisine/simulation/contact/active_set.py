@@ -12,6 +12,7 @@ from itertools import combinations
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.targets.native import routine_code
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
 from draisine.simulation.contact.linear import share
@@ -157,7 +158,8 @@ def spread_push(C: Floats, normals: Sequence[int], lam: Floats) -> Floats:
     U, s, _ = np.linalg.svd(C)
     rank = int((s > REPEATS * s[0]).sum())
     out = lam.copy()
-    share(out, np.ascontiguousarray(U[:, rank:]), np.array(normals, dtype=np.int64))
+    null, pushed = np.ascontiguousarray(U[:, rank:]), np.array(normals, dtype=np.int64)
+    routine_code(share)[0](out, len(out), null, null.shape[1], pushed, len(pushed))
     return out
 
 

@@ -1,49 +1,63 @@
-"""Continuous motion in one mode on any features: the saddle-point system in compiled code, one
-adaptive step at a time with dense output (Dormand and Prince, order 8), and a projection that keeps
-closed contacts closed.
+"""Continuous motion in one mode on any features, as routines: the saddle-point system, one adaptive
+step at a time with dense output (Dormand and Prince, order 8), and a projection that keeps closed
+contacts closed.
 """
 
-from typing import NamedTuple
+from collections.abc import Sequence
+from functools import cache
+from math import sqrt
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.contact._numba import Tableau, call, dense, error_norm, jit, polynomial
+from draisine.codegen.routine import Address, Integers, call, routine
+from draisine.codegen.targets.native import routine_code
+from draisine.mechanics.base import turns_freely
 from draisine.simulation.contact.linear import least, share, solve
+from draisine.simulation.integrators.dop853 import (
+    DENSE,
+    NODES,
+    STAGES,
+    WIDTH,
+    Stages,
+    dense,
+    error_norm,
+    grow,
+    interpolate,
+    shrink,
+    weigh,
+)
 from draisine.system.contact_programs import FEATURE, ObstacleMotion
 from draisine.system.generic import Generic
 
 
 class Bundle(NamedTuple):
-    """Contacts (wheel, feature numbers) as compiled code takes them: addresses, tables, features, and
-    where in x a feature's numbers begin.
+    """Contacts (wheel, feature numbers): addresses of their programs, tables one after the other and
+    where each begins, features row by row, and where in x a feature's numbers begin.
     """
 
-    calls: Floats
+    size: int
+    calls: Integers
     tables: Floats
-    starts: Floats
+    starts: Integers
     features: Floats
     x_f: int
 
-    def only(self, k: int) -> "Bundle":
-        """Return contact k alone."""
-        one = slice(k, k + 1)
-        return self._replace(
-            calls=self.calls[one], starts=self.starts[one], features=self.features[one]
-        )
-
 
 class Dynamics(NamedTuple):
-    """A free machine as compiled code takes it: its program, its speeds and the law's states, and
-    where things begin: in x the pose and the speeds, in y the speeds and the law's states, in what
-    the program tells (flow, M, F, zdot, driven), in the row of a contact (C, c, gap, stretch, b).
+    """A free machine: its program, its speeds and the law's states, whether its quaternion is kept to
+    unit length, and where things begin: in x the pose and the speeds, in y the speeds and the law's
+    states, in what the program tells (flow, M, F, zdot, driven), in the row of a contact (C, c, gap,
+    stretch, b), which is `row` long.
     """
 
-    call: int
+    call: Address
     table: Floats
-    out_size: int
     speeds: int
     states: int
+    turns: int
     x_q: int
     x_v: int
     y_v: int
@@ -58,360 +72,369 @@ class Dynamics(NamedTuple):
     gap: int
     stretch: int
     b: int
+    row: int
 
 
-class Closing(NamedTuple):
-    """What is held: driven joints, and closed contacts with their rows and friction."""
-
-    driven: Floats
-    contacts: Bundle
-    status: Floats
-    mu: Floats
-
-
-@jit
-def meet(x: Floats, contacts: Bundle, seen: Floats) -> None:
-    """Write what the programs of the given contacts tell of the state in x; `seen` has one row
-    each.
+class Saddle(NamedTuple):
+    """A mode on features: the free machine, driven joints, closed contacts with their rows and
+    friction, the input x of all programs, and room to work.
     """
-    first, step = contacts.x_f, seen.shape[1]
-    for k in range(len(contacts.calls)):
-        for j in range(contacts.features.shape[1]):
-            x[first + j] = contacts.features[k, j]
-        table = contacts.tables.ctypes.data + 8 * contacts.starts[k]
-        call(contacts.calls[k], x.ctypes.data, table, seen.ctypes.data + 8 * step * k, 1)
+
+    motion: Dynamics
+    contacts: Bundle
+    status: Integers
+    mu: Floats
+    drives: int
+    driven: Integers
+    x: Floats
+    out: Floats
+    lam: Floats
+    seen: Floats
+    work: Floats
+    order: Integers
 
 
-@jit
-def rate(
-    x: Floats,
-    ydot: Floats,
-    lam: Floats,
-    seen: Floats,
-    motion: Dynamics,
-    closing: Closing,
-) -> int:
+@routine
+def meet(motion: Dynamics, x: Floats, contacts: Bundle, seen: Floats) -> None:
+    """Write what the programs of contacts tell of the state in x, one row each."""
+    for k in range(contacts.size):
+        for j in range(FEATURE):
+            x[contacts.x_f + j] = contacts.features[k * FEATURE + j]
+        table = contacts.tables[contacts.starts[k] :]
+        call(Address(contacts.calls[k]), x, table, seen[k * motion.row :], 1)
+
+
+@routine
+def slip(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
+    """Return how fast a contact slips along its axis 1 (along) or 2 (across)."""
+    n = motion.speeds
+    speed = -row[motion.b + axis]
+    for j in range(n):
+        speed += row[motion.C + axis * n + j] * x[motion.x_v + j]
+    return speed
+
+
+@routine
+def assemble(s: Saddle, seen: Floats, K: Floats, b: Floats, size: int) -> None:
+    """Write the saddle-point system K (vdot, lam) = b, eq. [saddle-point]."""
+    m, n, out = s.motion, s.motion.speeds, s.out
+    for i in range(size * size):
+        K[i] = 0.0
+    for i in range(n):
+        for j in range(n):
+            K[i * size + j] = out[m.M + i * n + j]
+        b[i] = -out[m.F + i]
+    at = n
+    for k in range(s.contacts.size):
+        row = seen[k * m.row :]
+        for i in range(s.status[k]):
+            for j in range(n):
+                K[(at + i) * size + j] = row[m.C + i * n + j]
+                K[j * size + at + i] = -row[m.C + i * n + j]
+            b[at + i] = row[m.c + i]
+        if s.status[k] == 1 and s.mu[k] > 0.0:
+            s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
+            speed = sqrt(s1 * s1 + s2 * s2)
+            s1 = s1 / speed if speed > 0.0 else 0.0
+            s2 = s2 / speed if speed > 0.0 else 0.0
+            for j in range(n):
+                push = s1 * row[m.C + n + j] + s2 * row[m.C + 2 * n + j]
+                K[j * size + at] += s.mu[k] * push
+        at += s.status[k]
+    for i in range(s.drives):
+        K[(at + i) * size + s.driven[i]] = 1.0
+        K[s.driven[i] * size + at + i] = -1.0
+        b[at + i] = out[m.driven + i]
+
+
+@routine
+def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
     """Write ydot and the contact forces lam (normal, along, across) for the state in x, eq.
     [saddle-point]; return 1 if the system is singular.
 
     A sliding contact pushes with mu times its normal force against its slip. Redundant rows are
     solved by the least forces.
     """
-    pose, n, nz = motion.y_v, motion.speeds, motion.states
-    driven, status, mu = closing.driven, closing.status, closing.mu
-    out = np.empty(motion.out_size)
-    call(motion.call, x.ctypes.data, motion.table.ctypes.data, out.ctypes.data, 1)
-    meet(x, closing.contacts, seen)
-    m = len(driven)
-    for k in range(len(status)):
-        m += status[k]
-    K, b, answer = np.zeros((n + m, n + m)), np.zeros(n + m), np.zeros(n + m)
-    order = np.zeros(n + m, dtype=np.int64)
-    for i in range(n):
-        for j in range(n):
-            K[i, j] = out[motion.M + i * n + j]
-        b[i] = -out[motion.F + i]
-    at = n
-    for k in range(len(status)):
-        for i in range(status[k]):
-            for j in range(n):
-                K[at + i, j] = seen[k, motion.C + i * n + j]
-                K[j, at + i] = -seen[k, motion.C + i * n + j]
-            b[at + i] = seen[k, motion.c + i]
-        if status[k] == 1 and mu[k] > 0.0:
-            s1, s2 = slip(x, seen, k, motion)
-            along, across = motion.C + n, motion.C + 2 * n
-            for j in range(n):
-                K[j, at] += mu[k] * (s1 * seen[k, along + j] + s2 * seen[k, across + j])
-        at += status[k]
-    for i in range(len(driven)):
-        K[at + i, driven[i]] = 1.0
-        K[driven[i], at + i] = -1.0
-        b[at + i] = out[motion.driven + i]
-    repeating = solve(K, b, answer, order)
+    m, n = s.motion, s.motion.speeds
+    call(m.call, s.x, m.table, s.out, 1)
+    meet(m, s.x, s.contacts, seen)
+    size = n + s.drives
+    for k in range(s.contacts.size):
+        size += s.status[k]
+    K, b, answer = s.work[0:], s.work[size * size :], s.work[size * (size + 1) :]
+    assemble(s, seen, K, b, size)
+    repeating = solve(K, b, answer, s.order, size)
     if repeating < 0:
         return 1
     if repeating > 0:
-        _push(K, answer, order, repeating, n, status)
-    for k in range(pose):
-        ydot[k] = out[motion.flow + k]
+        push_all(s, K, answer, size, repeating)
+    for k in range(m.y_v):
+        ydot[k] = s.out[m.flow + k]
     for k in range(n):
-        ydot[pose + k] = answer[k]
-    for k in range(nz):
-        ydot[motion.y_z + k] = out[motion.zdot + k]
-    at = n
-    for k in range(len(status)):
-        for i in range(3):
-            lam[k, i] = answer[at + i] if i < status[k] else 0.0
-        if status[k] == 1 and mu[k] > 0.0:
-            s1, s2 = slip(x, seen, k, motion)
-            lam[k, 1], lam[k, 2] = -mu[k] * s1 * answer[at], -mu[k] * s2 * answer[at]
-        at += status[k]
+        ydot[m.y_v + k] = answer[k]
+    for k in range(m.states):
+        ydot[m.y_z + k] = s.out[m.zdot + k]
+    take_forces(s, seen, answer, lam)
     return 0
 
 
-@jit
-def _push(K: Floats, answer: Floats, order: Floats, repeating: int, n: int, status: Floats) -> None:
+@routine
+def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
+    """Write the forces of all contacts, friction included."""
+    m, at = s.motion, s.motion.speeds
+    for k in range(s.contacts.size):
+        for i in range(3):
+            lam[3 * k + i] = answer[at + i] if i < s.status[k] else 0.0
+        if s.status[k] == 1 and s.mu[k] > 0.0:
+            row = seen[k * m.row :]
+            s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
+            speed = sqrt(s1 * s1 + s2 * s2)
+            s1 = s1 / speed if speed > 0.0 else 0.0
+            s2 = s2 / speed if speed > 0.0 else 0.0
+            lam[3 * k + 1] = -s.mu[k] * s1 * answer[at]
+            lam[3 * k + 2] = -s.mu[k] * s2 * answer[at]
+        at += s.status[k]
+
+
+@routine
+def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) -> None:
     """Share out the multipliers of repeating rows, whose null vectors `solve` leaves in K."""
-    size = len(answer)
-    null = np.zeros((size, repeating))
+    null, normals = s.work[size * (size + 2) :], s.order[size:]
     for c in range(repeating):
         length = 0.0
         for i in range(size):
-            length += K[i, size - repeating + c] ** 2
+            entry = K[i * size + size - repeating + c]
+            length += entry * entry
         for i in range(size):
-            null[order[i], c] = K[i, size - repeating + c] / np.sqrt(length)
-    normals, at = np.zeros(len(status), dtype=np.int64), n
-    for k in range(len(status)):
+            entry = K[i * size + size - repeating + c]
+            null[s.order[i] * repeating + c] = entry / sqrt(length)
+    at = s.motion.speeds
+    for k in range(s.contacts.size):
         normals[k] = at
-        at += status[k]
-    share(answer, null, normals)
+        at += s.status[k]
+    share(answer, size, null, repeating, normals, s.contacts.size)
 
 
-@jit
-def slip(x: Floats, seen: Floats, k: int, motion: Dynamics) -> tuple[float, float]:
-    """Return the direction in which contact k slips, (along, across); zero where it does not."""
-    n = motion.speeds
-    along, across = motion.C + n, motion.C + 2 * n
-    s1, s2 = -seen[k, motion.b + 1], -seen[k, motion.b + 2]
-    for j in range(n):
-        s1 += seen[k, along + j] * x[motion.x_v + j]
-        s2 += seen[k, across + j] * x[motion.x_v + j]
-    size = np.sqrt(s1 * s1 + s2 * s2)
-    return (s1 / size, s2 / size) if size > 0.0 else (0.0, 0.0)
-
-
-@jit
-def settle(
-    x: Floats,
-    seen: Floats,
-    motion: Dynamics,
-    closing: Closing,
-    base: int,
-) -> None:
+@routine
+def settle(s: Saddle) -> None:
     """Bring the state in x to closed gaps and the ground's velocities by one least step each, eq.
     [projection]; the quaternion to unit length.
     """
-    pose, n, status = motion.y_v, motion.speeds, closing.status
-    q, speed = motion.x_q, motion.x_v
-    if base == 1:
-        size = np.sqrt(
-            x[q] * x[q] + x[q + 1] * x[q + 1] + x[q + 2] * x[q + 2] + x[q + 3] * x[q + 3]
-        )
+    m, n, x, seen = s.motion, s.motion.speeds, s.x, s.seen
+    if m.turns == 1:
+        q = x[m.x_q :]
+        size = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
         for k in range(4):
-            x[q + k] /= size
-    closed, m = 0, 0
-    for k in range(len(status)):
-        closed += 1 if status[k] > 0 else 0
-        m += status[k]
+            q[k] /= size
+    closed, rows = 0, 0
+    for k in range(s.contacts.size):
+        closed += 1 if s.status[k] > 0 else 0
+        rows += s.status[k]
     if closed == 0:
         return
-    meet(x, closing.contacts, seen)
-    J, g = np.zeros((closed, n)), np.zeros(closed)
-    step, v, out = np.zeros(n), np.zeros(n), np.empty(motion.out_size)
+    step, v, J, g = s.work[0:], s.work[n:], s.work[2 * n :], s.work[(2 + rows) * n :]
+    room = s.work[(2 + rows) * n + rows :]
+    meet(m, x, s.contacts, seen)
     at = 0
-    for k in range(len(status)):
-        if status[k] > 0:
+    for k in range(s.contacts.size):
+        if s.status[k] > 0:
+            row = seen[k * m.row :]
             for j in range(n):
-                J[at, j] = seen[k, motion.C + j]
-            g[at] = seen[k, motion.gap] / seen[k, motion.stretch]
+                J[at * n + j] = row[m.C + j]
+            g[at] = row[m.gap] / row[m.stretch]
             at += 1
-    least(J, g, step)
+    least(J, g, step, closed, n, room, s.order)
     for j in range(n):
-        v[j] = x[speed + j]
-        x[speed + j] = -step[j]
-    call(motion.call, x.ctypes.data, motion.table.ctypes.data, out.ctypes.data, 1)
-    for k in range(pose):
-        x[q + k] += out[motion.flow + k]
+        v[j] = x[m.x_v + j]
+        x[m.x_v + j] = -step[j]
+    call(m.call, x, m.table, s.out, 1)
+    for k in range(m.y_v):
+        x[m.x_q + k] += s.out[m.flow + k]
     for j in range(n):
-        x[speed + j] = v[j]
-    meet(x, closing.contacts, seen)
-    C, speeds = np.zeros((m, n)), np.zeros(m)
+        x[m.x_v + j] = v[j]
+    meet(m, x, s.contacts, seen)
     at = 0
-    for k in range(len(status)):
-        for i in range(status[k]):
-            speeds[at] = -seen[k, motion.b + i]
+    for k in range(s.contacts.size):
+        row = seen[k * m.row :]
+        for i in range(s.status[k]):
+            g[at] = -row[m.b + i]
             for j in range(n):
-                C[at, j] = seen[k, motion.C + i * n + j]
-                speeds[at] += C[at, j] * v[j]
+                J[at * n + j] = row[m.C + i * n + j]
+                g[at] += J[at * n + j] * v[j]
             at += 1
-    least(C, speeds, step)
+    least(J, g, step, rows, n, room, s.order)
     for j in range(n):
-        x[speed + j] = v[j] - step[j]
+        x[m.x_v + j] = v[j] - step[j]
 
 
-@jit
-def leap(
-    t: float,
-    h: float,
-    last: float,
-    y: Floats,
-    new: Floats,
-    K: Floats,
-    x: Floats,
-    lam: Floats,
-    seen: Floats,
-    motion: Dynamics,
-    closing: Closing,
-    method: Tableau,
-) -> int:
-    """Write the state after one step of length h, whatever its error; K[0] holds the rate at its
-    start.
+@routine
+def leap(s: Saddle, g: Stages, t: float, h: float, last: float, into: Floats) -> int:
+    """Write the state after one step of length h, whatever its error; k holds the rate at its start.
+    Return what is wrong.
     """
-    n = len(y)
-    for s in range(1, 13):
-        for k in range(n):
-            step = 0.0
-            for j in range(s):
-                step += method.A[s, j] * K[j, k]
-            new[k] = y[k] + h * step
-            x[1 + k] = new[k]
-        x[0] = min(t + method.C[s] * h, last)
-        wrong = rate(x, K[s], lam, seen, motion, closing)
-        if wrong:
+    for stage in range(1, DENSE):
+        weigh(g, stage, h, s.x[1:])
+        for k in range(g.n):
+            into[k] = s.x[1 + k]
+        s.x[0] = min(t + g.method[NODES + stage] * h, last)
+        wrong = rate(s, g.k[stage * g.n :], s.lam, s.seen)
+        if wrong != 0:
             return wrong
     return 0
 
 
-@jit
-def advance(
-    t: float,
-    h: float,
-    end: float,
-    longest: float,
-    y: Floats,
-    new: Floats,
-    K: Floats,
-    F: Floats,
-    x: Floats,
-    lam: Floats,
-    seen: Floats,
-    rtol: float,
-    atol: float,
-    motion: Dynamics,
-    closing: Closing,
-    method: Tableau,
-) -> tuple[int, float, float]:
-    """Take one step that keeps the tolerances, no further than `end`; return what is wrong, the
-    step's length and a proposal for the next.
+@routine
+def advance(s: Saddle, g: Stages, clock: Floats, end: float, longest: float) -> int:
+    """Take one step that keeps the tolerances, no further than `end`; return what is wrong.
 
-    It leaves the new state in `new` and the polynomial of the dense output in F.
+    `clock` holds the time, the length of the step (a proposal first), the last time before the end,
+    and gets a proposal for the next. The new state and the polynomial of the dense output are left.
     """
-    n = len(y)
-    last = np.nextafter(end, t)
-    x[0] = t
-    for k in range(n):
-        x[1 + k] = y[k]
-    wrong = rate(x, K[0], lam, seen, motion, closing)
-    if wrong:
-        return wrong, 0.0, h
-    h = min(h, longest)
-    while True:
+    t, last = clock[0], clock[2]
+    s.x[0] = t
+    for k in range(g.n):
+        s.x[1 + k] = g.y[k]
+    if rate(s, g.k, s.lam, s.seen) != 0:
+        return 1
+    h = min(clock[1], longest)
+    error = 2.0
+    while not error < 1.0:
         if h < 1e-14 * max(abs(t), 1.0):
-            return 3, 0.0, h
+            return 3
         if t + 1.01 * h >= end:
             h = end - t
-        wrong = leap(t, h, last, y, new, K, x, lam, seen, motion, closing, method)
-        error = error_norm(y, new, K, h, rtol, atol, method)
-        if wrong == 0 and error < 1.0:
-            break
-        if wrong or not np.isfinite(error):
+        wrong = leap(s, g, t, h, last, g.new)
+        error = error_norm(g, h) if wrong == 0 else 1.0
+        if wrong != 0:
             h *= 0.1
-        else:
-            h *= max(0.2, 0.9 * error ** (-1.0 / 8.0))
-    for s in range(3):
-        for k in range(n):
-            step = 0.0
-            for j in range(13 + s):
-                step += method.A_extra[s, j] * K[j, k]
-            x[1 + k] = y[k] + h * step
-        x[0] = min(t + method.C_extra[s] * h, last)
-        rate(x, K[13 + s], lam, seen, motion, closing)
-    polynomial(y, new, K, h, method, F)
-    factor = 10.0 if error == 0.0 else min(10.0, max(0.2, 0.9 * error ** (-1.0 / 8.0)))
-    return 0, h, h * factor
+        elif not error < 1.0:
+            h *= shrink(error)
+    for stage in range(DENSE, STAGES):
+        weigh(g, stage, h, s.x[1:])
+        s.x[0] = min(t + g.method[NODES + stage] * h, last)
+        rate(s, g.k[stage * g.n :], s.lam, s.seen)
+    interpolate(g, h)
+    clock[1], clock[3] = h, h * grow(error)
+    return 0
 
 
-@jit
+@routine
 def survey(
-    t: float,
-    h: float,
-    last: float,
-    y: Floats,
-    F: Floats,
-    parts: Floats,
-    states: Floats,
-    x: Floats,
+    s: Saddle,
+    g: Stages,
+    clock: Floats,
     contacts: Bundle,
+    parts: Floats,
+    count: int,
+    states: Floats,
     seen: Floats,
 ) -> None:
     """Write the states at parts of a step, and what contacts look like there; `seen` has the axes
     part, contact, entry.
     """
-    n = len(y)
-    for i in range(len(parts)):
-        x[0] = min(t + parts[i] * h, last)
-        dense(F, y, parts[i], states[i])
-        for k in range(n):
-            x[1 + k] = states[i, k]
-        meet(x, contacts, seen[i])
+    for i in range(count):
+        place(s, g, clock, parts[i], states[i * g.n :])
+        meet(s.motion, s.x, contacts, seen[i * contacts.size * s.motion.row :])
 
 
-@jit
+@routine
 def forces(
-    t: float,
-    h: float,
-    last: float,
-    y: Floats,
-    F: Floats,
+    s: Saddle,
+    g: Stages,
+    clock: Floats,
     parts: Floats,
+    count: int,
     states: Floats,
-    x: Floats,
-    ydot: Floats,
     lams: Floats,
     seen: Floats,
-    motion: Dynamics,
-    closing: Closing,
 ) -> None:
     """Write the states, the contact forces and what the contacts look like at parts of a step."""
-    n = len(y)
-    for i in range(len(parts)):
-        x[0] = min(t + parts[i] * h, last)
-        dense(F, y, parts[i], states[i])
-        for k in range(n):
-            x[1 + k] = states[i, k]
-        rate(x, ydot, lams[i], seen[i], motion, closing)
+    size = s.contacts.size
+    for i in range(count):
+        place(s, g, clock, parts[i], states[i * g.n :])
+        rate(s, g.errors, lams[i * 3 * size :], seen[i * size * s.motion.row :])
+
+
+@routine
+def place(s: Saddle, g: Stages, clock: Floats, part: float, state: Floats) -> None:
+    """Write the state at a part of a step, also into x."""
+    s.x[0] = min(clock[0] + part * clock[1], clock[2])
+    dense(g, part, state)
+    for k in range(g.n):
+        s.x[1 + k] = state[k]
+
+
+@cache
+def kernel_code() -> Any:
+    """Return the routines that Python calls, as machine code."""
+    entries = (meet, rate, settle, leap, advance, survey, forces, dense)
+    made = routine_code(*entries, width=WIDTH)
+    return SimpleNamespace(
+        **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
+    )
 
 
 def dynamics(free: Generic) -> Dynamics:
-    """Return a free machine for compiled code."""
+    """Return a free machine for routines."""
     x, y, out, row = free.inputs, free.layout, free.motion.outputs, free.row
     return Dynamics(
-        call=free.motion.address,
+        call=Address(free.motion.address),
         table=free.motion.table,
-        out_size=out.size,
         speeds=free.speeds,
         states=free.states,
+        turns=int(turns_freely(free.system.model)),
         x_q=x.q.start,
         x_v=x.v.start,
         y_v=y.v.start,
         y_z=y.z.start,
         **{name: getattr(out, name).start for name in ("flow", "M", "F", "zdot", "driven")},
         **{name: getattr(row, name).start for name in ("C", "c", "gap", "stretch", "b")},
+        row=row.size,
     )
 
 
 def bundle(
-    free: Generic, contacts: list[tuple[int, str, ObstacleMotion | None, Floats, int]]
+    free: Generic, contacts: Sequence[tuple[int, str, ObstacleMotion | None, Floats, int]]
 ) -> Bundle:
-    """Return contacts, given as (wheel, kind, motion, numbers, side), for compiled code."""
+    """Return contacts, given as (wheel, kind, motion, numbers, side), for routines."""
     made = [free.meetings[wheel, kind, motion] for wheel, kind, motion, *_ in contacts]
-    sizes = [len(m.table) for m in made]
-    starts = np.cumsum([0, *sizes])[: len(made)].astype(np.int64)
+    starts = np.cumsum([0, *(len(m.table) for m in made)])[: len(made)].astype(np.int64)
+    features = np.empty((len(made), FEATURE))
+    for row, (*_, numbers, side) in zip(features, contacts, strict=True):
+        row[:-1], row[-1] = numbers, side
     return Bundle(
+        len(made),
         np.array([m.address for m in made], dtype=np.int64),
         np.concatenate([*(m.table for m in made), np.zeros(1)]),
         starts,
-        np.array([[*f, side] for *_, f, side in contacts], dtype=float).reshape(-1, FEATURE),
+        features.ravel(),
         free.inputs.f.start,
+    )
+
+
+def saddle(
+    free: Generic,
+    motion: Dynamics,
+    contacts: Bundle,
+    rows: Sequence[int],
+    mu: Sequence[float],
+    x: Floats,
+) -> Saddle:
+    """Return a mode for routines: contacts that hold so many rows each, with their friction; x is
+    the input that its programs read.
+    """
+    size = motion.speeds + sum(rows) + len(free.driven)
+    return Saddle(
+        motion,
+        contacts,
+        np.array(rows, dtype=np.int64),
+        np.array([m if np.isfinite(m) else 0.0 for m in mu], dtype=float),
+        len(free.driven),
+        free.driven,
+        x,
+        np.zeros(free.motion.outputs.size),
+        np.zeros(3 * len(rows)),
+        np.zeros(len(rows) * motion.row),
+        np.zeros(2 * size * (size + 2)),
+        np.zeros(size + len(rows), dtype=np.int64),
     )

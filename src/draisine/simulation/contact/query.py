@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
-from draisine.mechanics.base import turns_freely
-from draisine.simulation.contact import kernels as flow
+from draisine.simulation.contact import kernels
 from draisine.simulation.contact.active_set import Candidate
 from draisine.system.generic import Generic
 from draisine.system.mode import Key
@@ -19,6 +20,10 @@ BORDER = 1e-7
 
 SLACK = 1e-6
 """By how many metres more than a wheel reaches features are looked for: what just touches is near."""
+
+
+KEPT = 256
+"""How many sets of contacts are at hand for routines."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -54,11 +59,15 @@ class ContactQuery:
         self.n, self.y, self.row = machine.speeds, machine.layout, machine.row
         self.pose = self.y.span("q", "r")
         self.x = machine.inputs.pack()
-        self.motion = flow.dynamics(machine)
+        self.code, motion = kernels.kernel_code(), kernels.dynamics(machine)
+        self.motion = Packed(motion)
+        self._alone: dict[WheelOnFeature, Packed] = {}
+        self._saddles: dict[tuple[Closed, ...], Packed] = {}
         self.longest = [float(wheel.radius) for wheel in machine.wheels]
         level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         count = len(machine.wheels)
-        self._level = flow.bundle(machine, [(w, "face", None, level, 0) for w in range(count)])
+        below = [(w, "face", None, level, 0) for w in range(count)]
+        self._level = Packed(kernels.bundle(machine, below))
         for wheel in machine.wheels:
             self._check(wheel.name, float(wheel.crown))
 
@@ -138,13 +147,29 @@ class ContactQuery:
         sign = {0: "", 1: "+", -1: "-"}[contact.side]
         return self.machine.wheels[contact.wheel].name, self.feature(contact).name + sign
 
-    def bundle(self, contacts: Iterable[WheelOnFeature]) -> flow.Bundle:
-        """Return contacts for compiled code."""
+    def bundle(self, contacts: Iterable[WheelOnFeature]) -> Packed:
+        """Return contacts for routines."""
         made = []
         for contact in contacts:
             it = self.feature(contact)
             made.append((contact.wheel, it.kind, it.motion, it.numbers, contact.side))
-        return flow.bundle(self.machine, made)
+        return Packed(kernels.bundle(self.machine, made))
+
+    def alone(self, contact: WheelOnFeature) -> Packed:
+        """Return one contact for routines; those asked for lately are at hand."""
+        if contact not in self._alone:
+            _remember(self._alone, contact, self.bundle([contact]))
+        return self._alone[contact]
+
+    def saddle(self, closed: Sequence[Closed]) -> Packed:
+        """Return a mode for routines: driven joints and closed contacts."""
+        wanted = tuple(closed)
+        if wanted not in self._saddles:
+            contacts = self.bundle([contact for contact, *_ in wanted]).record
+            rows, mu = [rows for _, rows, _ in wanted], [mu for *_, mu in wanted]
+            made = kernels.saddle(self.machine, self.motion.record, contacts, rows, mu, self.x)
+            _remember(self._saddles, wanted, Packed(made))
+        return self._saddles[wanted]
 
     def fill(self, t: float, y: Floats) -> None:
         """Put a state in place for compiled code."""
@@ -157,7 +182,8 @@ class ContactQuery:
         """Return what contacts look like at a state, one row each."""
         self.fill(t, y)
         seen = np.empty((len(contacts), self.row.size))
-        flow.meet(self.x, self.bundle(contacts), seen)
+        bundle = self.alone(contacts[0]) if len(contacts) == 1 else self.bundle(contacts)
+        self.code.meet(self.motion, self.x, bundle, seen)
         return seen
 
     def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
@@ -173,31 +199,21 @@ class ContactQuery:
         self.fill(t, y)
         k = len(closed)
         ydot, lam, seen = np.empty(len(y)), np.zeros((k, 3)), np.empty((k, self.row.size))
-        wrong = flow.rate(self.x, ydot, lam, seen, self.motion, self.closing(closed))
-        if wrong:
+        if self.code.rate(self.saddle(closed), ydot, lam, seen):
             raise ConfigurationError("the contacts contradict each other in this configuration.")
         return ydot[self.y.v], lam, seen
 
-    def closing(self, closed: Sequence[Closed]) -> flow.Closing:
-        """Return driven joints and closed contacts for compiled code."""
-        rows = np.array([rows for _, rows, _ in closed], dtype=np.int64)
-        mu = np.array([mu if np.isfinite(mu) else 0.0 for *_, mu in closed], dtype=float)
-        made = self.bundle([contact for contact, *_ in closed])
-        return flow.Closing(self.machine.driven, made, rows, mu)
-
-    def settle(self, t: float, y: Floats, closing: flow.Closing) -> Floats:
+    def settle(self, t: float, y: Floats, closed: Sequence[Closed]) -> Floats:
         """Return the state with closed gaps and zero contact velocities that is next to y."""
         self.fill(t, y)
-        seen = np.empty((len(closing.status), self.row.size))
-        base = int(turns_freely(self.machine.system.model))
-        flow.settle(self.x, seen, self.motion, closing, base)
+        self.code.settle(self.saddle(closed))
         return self.x[self.machine.inputs.span("q", "z")].copy()
 
     def centres(self, t: float, y: Floats) -> Floats:
         """Return the wheels' centres."""
         self.fill(t, y)
         seen = np.empty((len(self.machine.wheels), self.row.size))
-        flow.meet(self.x, self._level, seen)
+        self.code.meet(self.motion, self.x, self._level, seen)
         return seen[:, self.row.centre]
 
     def whereabouts(self, t: float, y: Floats) -> Floats:
@@ -321,3 +337,10 @@ class ContactQuery:
             if contact in shut or (gap > -1e-6 and self.excess(contact, row) <= BORDER):
                 out[contact.wheel] = (gap, row[self.row.point].copy())
         return out
+
+
+def _remember(known: dict[Any, Packed], key: Any, made: Packed) -> None:
+    """Keep what was made, and forget the oldest where there is too much."""
+    if len(known) >= KEPT:
+        del known[next(iter(known))]
+    known[key] = made

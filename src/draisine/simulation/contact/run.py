@@ -21,7 +21,6 @@ from draisine.errors import (
     did_you_mean,
 )
 from draisine.simulation.contact import guards
-from draisine.simulation.contact._numba import dense
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.events import Resolver
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, WheelOnFeature
@@ -132,7 +131,7 @@ class TerrainRun:
             error.partial = self.partial("no admissible contact set")
             raise
         self.closed = outcome.closed
-        self.y = look.settle(t, outcome.y, look.closing(self.closed))
+        self.y = look.settle(t, outcome.y, self.closed)
         if start and not outcome.struck:
             self._open_arc()
             return
@@ -244,8 +243,8 @@ class TerrainRun:
         look = self.look
         near = look.near(self.t, self.y, self.options.margin)
         watch = [c for c in near if not any(self._same(c, shut) for shut, *_ in self.closed)]
-        closing, watched = look.closing(self.closed), look.bundle(watch)
-        return Course(look, self.options, stop, self.closed, closing, watch, watched, self.valid)
+        watched = look.bundle(watch)
+        return Course(look, self.options, stop, self.closed, watch, watched, self.valid)
 
     def _same(self, a: WheelOnFeature, b: WheelOnFeature) -> bool:
         """Return whether two contacts are one, or of one wheel on coplanar faces."""
@@ -369,10 +368,8 @@ class TerrainRun:
         k = int(np.floor((step.t - self.start) / dt + 1e-9)) + 1
         while self.start + k * dt < end - 1e-9 * dt:
             t = self.start + k * dt
-            y = np.empty(len(step.y))
-            dense(step.F, step.y, (t - step.t) / step.h, y)
             self.times.append(t)
-            self.samples.append(y)
+            self.samples.append(step.at((t - step.t) / step.h))
             k += 1
 
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.targets.native import Packed
 from draisine.errors import ContactSetError, SimulationError
 from draisine.simulation.contact import guards
-from draisine.simulation.contact import kernels as flow
-from draisine.simulation.contact._numba import TABLEAU, dense
 from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
+from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.system.closed_form import State
 from draisine.system.mode import Key
 
@@ -68,9 +68,8 @@ class Course:
     options: Options
     stop: float
     closed: Sequence[Closed]
-    closing: flow.Closing
     watch: Sequence[WheelOnFeature]
-    watched: flow.Bundle
+    watched: Packed
     valid: Callable[[WheelOnFeature, Floats], bool]
 
 
@@ -90,19 +89,16 @@ class ContactStep:
 
     def __init__(self, course: Course, t: float, y: Floats, h: float, first: bool) -> None:
         look, options = course.look, course.options
-        self.course, self.look, self.closing = course, look, course.closing
+        self.course, self.look, self.saddle = course, look, look.saddle(course.closed)
         self.t, self.y, self.first = t, y, first
-        n, k = len(y), len(course.closed)
-        self.new, self.K, self.F = np.empty(n), np.empty((16, n)), np.empty((7, n))
-        self.lam, self.seen = np.zeros((k, 3)), np.empty((k, look.row.size))
+        self.stages = stages(y, np.empty(STAGES * len(y)), len(y), options.rtol, options.atol)
         look.fill(t, y)
         speed = float(np.abs(look.speeds(y)[:6]).max(initial=0.0)) + look.ground_speed(t, y)
         longest = options.margin / (2.0 * max(speed, 1e-9))
-        wrong, self.h, self.proposal = flow.advance(
-            t, h, course.stop, longest, y, self.new, self.K, self.F, look.x, self.lam, self.seen,
-            options.rtol, options.atol, look.motion, self.closing, TABLEAU,
-        )  # fmt: skip
         self.last = float(np.nextafter(course.stop, t))
+        self.clock = np.array([t, h, self.last, 0.0])
+        wrong = look.code.advance(self.saddle, self.stages, self.clock, course.stop, longest)
+        _, self.h, _, self.proposal = self.clock.tolist()
         if wrong:
             self._fail(wrong)
 
@@ -124,23 +120,26 @@ class ContactStep:
 
     def end(self, h: float) -> Floats:
         """Return the state after a step of length h from the same start, contacts settled."""
-        look, new = self.look, self.new
+        look, new = self.look, self.stages.record.new
         if h != self.h:
             new = np.empty(len(self.y))
-            flow.leap(
-                self.t, h, self.last, self.y, new, self.K, look.x, self.lam, self.seen,
-                look.motion, self.closing, TABLEAU,
-            )  # fmt: skip
-        return look.settle(self.t + h, new, self.closing)
+            look.code.leap(self.saddle, self.stages, self.t, h, self.last, new)
+        return look.settle(self.t + h, new, self.course.closed)
+
+    def at(self, part: float) -> Floats:
+        """Return the state at a part of the step."""
+        y = np.empty(len(self.y))
+        self.look.code.dense(self.stages, part, y)
+        return y
 
     # --- guards, over the part of the step
 
-    def _survey(self, parts: Floats, watched: flow.Bundle) -> tuple[Floats, Floats]:
+    def _survey(self, parts: Floats, watched: Packed) -> tuple[Floats, Floats]:
         """Return states and what contacts look like at parts of the step."""
         states = np.empty((len(parts), len(self.y)))
-        seen = np.empty((len(parts), len(watched.calls), self.look.row.size))
-        dense = (self.t, self.h, self.last, self.y, self.F, parts, states, self.look.x)
-        flow.survey(*dense, watched, seen)
+        seen = np.empty((len(parts), watched.record.size, self.look.row.size))
+        step = (self.saddle, self.stages, self.clock)
+        self.look.code.survey(*step, watched, parts, len(parts), states, seen)
         return states, seen
 
     def _forces(self, parts: Floats) -> tuple[Floats, Floats, Floats]:
@@ -148,9 +147,8 @@ class ContactStep:
         k = len(self.course.closed)
         states = np.empty((len(parts), len(self.y)))
         lams, seen = np.zeros((len(parts), k, 3)), np.empty((len(parts), k, self.look.row.size))
-        dense = (self.t, self.h, self.last, self.y, self.F, parts, states, self.look.x)
-        room = (np.empty(len(self.y)), lams, seen)
-        flow.forces(*dense, *room, self.look.motion, self.closing)
+        step = (self.saddle, self.stages, self.clock)
+        self.look.code.forces(*step, parts, len(parts), states, lams, seen)
         return states, lams, seen
 
     def first_event(self) -> guards.Crossing | None:
@@ -185,7 +183,8 @@ class ContactStep:
 
     def _collisions(self, k: int, gaps: Floats, rates: Floats) -> list[guards.Crossing]:
         """Return where a watched contact closes, the first time that its feature is there."""
-        look, contact, alone = self.look, self.course.watch[k], self.course.watched.only(k)
+        look, contact = self.look, self.course.watch[k]
+        alone = look.alone(contact)
 
         def at(part: float) -> tuple[Floats, Floats]:
             states, seen = self._survey(np.array([part]), alone)
@@ -263,9 +262,7 @@ class ContactStep:
         for which, measure in checks:
 
             def guard(part: float, measure: Callable[[Floats], Any] = measure) -> float:
-                y = np.empty(len(self.y))
-                dense(self.F, self.y, part, y)
-                return float(measure(y))
+                return float(measure(self.at(part)))
 
             for part in guards.drop(PARTS, measure(states), guard, 0.0):
                 found.append(guards.Crossing(part, "fall", which, guard))

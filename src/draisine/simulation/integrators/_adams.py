@@ -6,14 +6,13 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Routine, each, routine
-from draisine.codegen.targets.native import Packed, lanes
+from draisine.codegen.targets.native import Packed, lanes, routine_code
 from draisine.simulation.integrators import rk4
 from draisine.simulation.integrators._drivers import (
     Problem,
     Span,
     Workspace,
     evaluate,
-    native,
 )
 from draisine.simulation.integrators._explicit import EqualSteps
 
@@ -77,12 +76,12 @@ class Adams(EqualSteps):
         states = np.empty((3 * PARTS + 1, w.n * w.lanes))
         states[0] = first.record.x[w.lanes :][: w.n * w.lanes] = samples[0].ravel()
         part, end = (early.end - early.start) / (3 * PARTS), 3 * PARTS
-        march = native(rk4.equal.march, width)
+        march, keep = (routine_code(r, width=width)[0] for r in (rk4.equal.march, remember))
         done = march(first, early.start, part, early.last, 0, end, states) // PARTS
         w.wrong[:] = first.record.wrong
         if w.keep:
             samples[: done + 1] = states[: done * PARTS + 1 : PARTS]
         for i in range(3):
-            native(remember, width)(p, span.start + i * h, i, states[i * PARTS])
+            keep(p, span.start + i * h, i, states[i * PARTS])
         w.x[w.lanes :][: w.n * w.lanes] = states[done * PARTS]
         return int(done)

@@ -6,15 +6,14 @@ is one lane; all lanes give the same bits as one. A lane in trouble keeps the st
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.cache import Store
-from draisine.codegen.routine import Address, Routine, call, each, routine
-from draisine.codegen.targets.native import NativeRoutine, Packed, lanes
+from draisine.codegen.routine import Address, call, each, routine
+from draisine.codegen.targets.native import Packed, lanes
 from draisine.system.compiled import Compiled
 
 DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT, INTERRUPTED = range(6)
@@ -138,12 +137,6 @@ Result = tuple[Floats, Floats, int]
 
 Tick = Callable[[float], None]
 """What is told from time to time how far a run has come, as a time."""
-
-
-@cache
-def native(entry: Routine, width: int) -> NativeRoutine:
-    """Return a routine as machine code, its loops over `each` in vectors of a width."""
-    return NativeRoutine(entry, width, Store())
 
 
 @routine

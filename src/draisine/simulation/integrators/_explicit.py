@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Routine, each, routine
-from draisine.codegen.targets.native import Packed, lanes
+from draisine.codegen.targets.native import Packed, lanes, routine_code
 from draisine.simulation.integrators._drivers import (
     CHUNK,
     INTERRUPTED,
@@ -19,7 +19,6 @@ from draisine.simulation.integrators._drivers import (
     check,
     evaluate,
     keep_ended,
-    native,
     settle,
 )
 
@@ -112,7 +111,7 @@ class EqualSteps:
     ) -> tuple[int, int]:
         """Take all steps; return how many are done, and how the first lane ended."""
         h, last, w = (span.end - span.start) / steps, span.last, p.record
-        march = native(self.march, lanes() if w.lanes > 1 else 1)
+        (march,) = routine_code(self.march, width=lanes() if w.lanes > 1 else 1)
         done = 0
         try:
             done = self.start(problem, p, span, steps, samples)

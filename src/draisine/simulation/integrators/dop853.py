@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import each, routine
-from draisine.codegen.targets.native import Packed, lanes
+from draisine.codegen.targets.native import Packed, lanes, routine_code
 from draisine.simulation.integrators import _dop853_tableau as tableau
 from draisine.simulation.integrators._drivers import (
     CHUNK,
@@ -25,7 +25,6 @@ from draisine.simulation.integrators._drivers import (
     Workspace,
     check,
     evaluate,
-    native,
     project,
     settle,
 )
@@ -280,7 +279,7 @@ def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -
     done, raw = int(clock[2]), (int(clock[3]), int(clock[4]))
     if problem.project is not None and raw[0] < raw[1]:
         wide = problem.side_by_side.workspace(n, 1, METHOD)
-        native(settle_samples, lanes())(wide, g, *raw)
+        routine_code(settle_samples, width=lanes())[0](wide, g, *raw)
     if status in (DEGENERATE, TOO_SMALL, INTERRUPTED):
         return np.append(span.grid[:done], clock[0]), np.vstack([samples[:done], w.y]), status
     return span.grid[:done], samples[:done], status
@@ -288,7 +287,7 @@ def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -
 
 def _go(p: Packed, s: Packed, g: Packed, tick: Tick | None) -> int:
     """Take all steps; return how it ended."""
-    go, first = native(march, WIDTH), 1
+    (go,), first = routine_code(march, width=WIDTH), 1
     try:
         while not go(p, s, g, first, CHUNK):
             first = 0
