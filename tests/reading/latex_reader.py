@@ -139,7 +139,7 @@ def key(text: str) -> str:
 
 def displays(text: str) -> Iterator[str]:
     """Give the bodies of all displays, in order."""
-    for found in re.finditer(r"\\begin\{align\*\}(.*?)\\end\{align\*\}", text, re.S):
+    for found in re.finditer(r"\\begin\{align(?:\*|ed)\}(.*?)\\end\{align(?:\*|ed)\}", text, re.S):
         yield re.sub(r"\\tag\{\d+\}", "", found[1])
 
 

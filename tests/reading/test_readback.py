@@ -3,6 +3,7 @@ what the compiled programs give.
 """
 
 from contextlib import suppress
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -11,11 +12,15 @@ from numpy.testing import assert_allclose
 from draisine import compile
 from draisine.algebra.lie import hat, quaternion
 from draisine.algebra.trace import evaluate
-from draisine.codegen.paper import latex
+from draisine.codegen.formula import Symbol
+from draisine.codegen.paper import html, latex
 from draisine.errors import ModelError
 from draisine.mechanics.formulations import multiplier
 from draisine.registry import names
-from reading.latex_reader import Document, key
+from reading import mathml_reader
+from reading.latex_reader import Document
+from reading.latex_reader import key as latex_key
+from reading.mathml_reader import MathmlDocument
 
 TOLERANCE = 1e-11
 VARIANTS = {
@@ -53,32 +58,78 @@ def given(subject, parameters, rng):
     return point
 
 
-def test_text_gives_what_the_programs_give(machine):
-    equations = machine.equations(full=True)
-    text = equations.write("latex")
+@pytest.fixture(scope="module")
+def equations(machine):
+    return machine.equations(full=True)
+
+
+LANGUAGES = {
+    "latex": lambda text, given: Latex(text, spell(given, latex.symbol, latex_key)),
+    "markdown": lambda text, given: Latex(text, spell(given, latex.symbol, latex_key)),
+    "html": lambda text, given: Mathml(text, spell(given, html.symbol, mathml_key)),
+}
+"""What reads the text of each printer, from the values of the symbols that are given."""
+
+
+def spell(given, symbol, key):
+    """Return values by the way a printer writes their symbols."""
+    return {key(symbol(s)): x for s, x in given.items()}
+
+
+def mathml_key(text):
+    return mathml_reader.key(ElementTree.fromstring(text))
+
+
+class Latex(Document):
+    def matrix_of(self, name):
+        """Return a matrix by its plain name, a column standing up; None where there is none."""
+        text = {
+            "M_r": "M_{r}",
+            "F_r": "F_{r}",
+            "kappa": r"\kappa",
+            "nu": r"\nu",
+            "lambda": r"\lambda",
+        }
+        own = text.get(name, name)
+        found = self.matrices.get(own)
+        return found if found is not None else self.matrices.get(rf"{own}^{{\top}}")
+
+
+class Mathml(MathmlDocument):
+    def matrix_of(self, name):
+        own = mathml_key(html.symbol(Symbol.parse(name)))
+        found = self.matrices.get(own)
+        return found if found is not None else self.matrices.get(f"msup({own} \u22a4)")
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_text_gives_what_the_programs_give(machine, equations, language):
+    text = equations.write(language)
     rng = np.random.default_rng(7)
-    for _ in range(3):
-        check(machine, equations, text, rng)
+    for _ in range(2):
+        check(machine, equations, lambda given: LANGUAGES[language](text, given), rng)
 
 
-def check(machine, equations, text, rng):
+def check(machine, equations, read_text, rng):
     subject, system = equations.subject, another(machine, rng)
     point = given(subject, system.parameters, rng)
     n, chosen = len(subject.columns), subject.independent
-    read = Document(text, written(equations, point))
-    H = np.array(read.matrices.get("H", np.eye(n)), dtype=float).reshape(n, -1)
-    nu = np.ravel(read.matrices.get(r"\nu^{\top}", np.zeros(n)))
+    read = read_text(written(equations, point))
+
+    def matrix(name, default):
+        found = read.matrix_of(name)
+        return np.array(default if found is None else found, dtype=float)
+
+    H, nu = matrix("H", np.eye(n)).reshape(n, -1), np.ravel(matrix("nu", np.zeros(n)))
     if len(subject.C) and not chosen:
         H = np.zeros((n, 0))
     v = H @ [point[f"v[{k}]"] for k in chosen] + nu if len(subject.C) else None
     if v is not None:
         point |= {f"v[{k}]": x for k, x in enumerate(v)}
-        read = Document(text, written(equations, point))
+        read = read_text(written(equations, point))
     v = np.array([point[f"v[{k}]"] for k in range(n)])
-    M = np.array(read.matrices["M"])
-    F = np.ravel(read.matrices[r"F^{\top}"])
-    Q = np.ravel(read.matrices.get(r"Q^{\top}", np.zeros(n)))
-    kappa = np.ravel(read.matrices.get(r"\kappa^{\top}", np.zeros(n)))
+    M, F = matrix("M", None), np.ravel(matrix("F", None))
+    Q, kappa = np.ravel(matrix("Q", np.zeros(n))), np.ravel(matrix("kappa", np.zeros(n)))
 
     X, R = user_speeds(subject, point)
     free = system.machine().free(
@@ -98,8 +149,7 @@ def check(machine, equations, text, rng):
         close(C @ kappa, c, scale=1 + np.abs(c).max() + np.abs(C).max() * np.abs(kappa).max())
     vdot = kappa
     if H.shape[1]:
-        M_r = np.array(read.matrices.get("M_{r}", M)).reshape(H.shape[1], -1)
-        F_r = np.ravel(read.matrices.get(r"F_{r}^{\top}", F))
+        M_r, F_r = matrix("M_r", M).reshape(H.shape[1], -1), np.ravel(matrix("F_r", F))
         vdot = H @ np.linalg.solve(M_r, H.T @ Q - F_r) + kappa
         exact, _ = multiplier.saddle_point(
             whole, free["F"], free["C"].reshape(-1, n)[rows], c, [""] * len(rows), [""] * n
@@ -109,8 +159,8 @@ def check(machine, equations, text, rng):
 
 
 def written(equations, point):
-    """Return the point's values by the text that stands for them."""
-    return {key(latex.symbol(symbol)): point[name] for name, symbol in equations.page.given}
+    """Return the point's values by the symbols that stand for them."""
+    return {symbol: point[name] for name, symbol in equations.page.given}
 
 
 def user_speeds(subject, point):

@@ -185,6 +185,27 @@ def product(factors: Sequence[Expression]) -> Expression:
     return kept[0] if len(kept) == 1 else Product(tuple(kept))
 
 
+def symbols_in(x: Expression | None) -> Iterator[Symbol]:
+    """Give every symbol of an expression."""
+    match x:
+        case Name(symbol):
+            yield symbol
+        case Sum(parts) | Product(parts) | Function(_, parts):
+            for part in parts:
+                yield from symbols_in(part)
+        case Power(inside, _) | Root(inside) | Transpose(inside):
+            yield from symbols_in(inside)
+        case Quotient(above, below):
+            yield from symbols_in(above)
+            yield from symbols_in(below)
+        case Matrix(rows):
+            for row in rows:
+                for entry in row:
+                    yield from symbols_in(entry)
+        case Number() | None:
+            return
+
+
 @dataclass(frozen=True, slots=True)
 class Heading:
     """The title of a section."""

@@ -18,6 +18,7 @@ from draisine.codegen.formula import (
     Symbol,
     Transpose,
     name_of,
+    symbols_in,
 )
 from draisine.codegen.width import LINE, matrix_width, symbol_width, width
 from draisine.reading.cut import Cut, TooLong
@@ -163,4 +164,28 @@ class Sheet:
     def page(self, title: str) -> Page:
         """Return the page as it stands."""
         self.flush()
-        return Page(title, tuple(self.blocks), self.cut.turns(), tuple(self.cut.given_symbols))
+        blocks, used = _without_unused(self.blocks)
+        turns = [turn for turn in self.cut.turns() if turn[0] in used]
+        used |= {angle for _, _, angle in turns}
+        given = [(name, symbol) for name, symbol in self.cut.given_symbols if symbol in used]
+        return Page(title, tuple(blocks), tuple(turns), tuple(given))
+
+
+def _without_unused(blocks: Sequence[Block]) -> tuple[list[Block], set[Symbol]]:
+    """Return the blocks without the lines that nothing needs, and all symbols in use."""
+    used: set[Symbol] = set()
+    out: list[Block] = []
+    for block in reversed(blocks):
+        if isinstance(block, Assignment):
+            used |= set(symbols_in(block.matrix))
+        elif isinstance(block, Definitions):
+            kept = []
+            for line in reversed(block.lines):
+                if line[0] in used:
+                    used |= set(symbols_in(line[1]))
+                    kept.append(line)
+            if not kept:
+                continue
+            block = Definitions(tuple(reversed(kept)), block.number)
+        out.append(block)
+    return out[::-1], used

@@ -1,47 +1,13 @@
 """How the lines of a page are set: what goes beside each other, and where long lines break."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
-from draisine.codegen.formula import (
-    Expression,
-    Function,
-    Matrix,
-    Name,
-    Number,
-    Power,
-    Product,
-    Quotient,
-    Root,
-    Sum,
-    Symbol,
-    Transpose,
-)
+from draisine.codegen.formula import Expression, Sum, Symbol, symbols_in
 from draisine.codegen.width import LINE, symbol_width, width
 
 Line = tuple[Symbol, Expression]
 COLUMNS = (4, 3, 2, 1)
 """How many lines stand beside each other, at most."""
-
-
-def names_in(x: Expression | None) -> Iterator[Symbol]:
-    """Give every symbol of an expression."""
-    match x:
-        case Name(symbol):
-            yield symbol
-        case Sum(parts) | Product(parts) | Function(_, parts):
-            for part in parts:
-                yield from names_in(part)
-        case Power(inside, _) | Root(inside) | Transpose(inside):
-            yield from names_in(inside)
-        case Quotient(above, below):
-            yield from names_in(above)
-            yield from names_in(below)
-        case Matrix(rows):
-            for row in rows:
-                for entry in row:
-                    yield from names_in(entry)
-        case Number() | None:
-            return
 
 
 def line_width(line: Line) -> float:
@@ -55,7 +21,7 @@ def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
     """
     left = list(lines)
     waiting = {symbol for symbol, _ in lines}
-    needs = {line[0]: set(names_in(line[1])) & waiting for line in lines}
+    needs = {line[0]: set(symbols_in(line[1])) & waiting for line in lines}
     out: list[tuple[int, list[Line]]] = []
     while left:
         ready = [x for x in left if not needs[x[0]] & waiting]

@@ -1,5 +1,6 @@
 r"""LaTeX: a document of its own that any LaTeX compiles."""
 
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from draisine.codegen.formula import (
@@ -82,22 +83,28 @@ def _display(rows: list[str], number: int | None) -> list[str]:
     return [r"\begin{align*}", " \\\\\n".join(rows) + tag, r"\end{align*}"]
 
 
-def definitions(lines: tuple[tuple[Symbol, Expression], ...], number: int) -> list[str]:
+def definitions(lines: Sequence[tuple[Symbol, Expression]], number: int) -> list[str]:
     """Return lines as displays, short ones beside each other."""
+    found = [group for _, group in rows(lines)]
     out: list[str] = []
-    found = groups(lines)
-    for k, (columns, group) in enumerate(found):
-        rows = []
+    for k, group in enumerate(found):
+        out += _display(group, number if k == len(found) - 1 else None)
+    return out
+
+
+def rows(lines: Sequence[tuple[Symbol, Expression]]) -> Iterator[tuple[int, list[str]]]:
+    """Give the rows of each group of lines with as many columns."""
+    for columns, group in groups(lines):
+        out = []
         for at in range(0, len(group), columns):
             row = group[at : at + columns]
             if columns > 1:
-                rows.append(" & ".join(f"{symbol(s)} &= {formula(x)}" for s, x in row))
+                out.append(" & ".join(f"{symbol(s)} &= {formula(x)}" for s, x in row))
                 continue
             first, *rest = break_line(row[0])
-            rows.append(f"{symbol(row[0][0])} &= {join_terms(first)}")
-            rows += [rf"&\quad {join_terms(terms, continued=True)}" for terms in rest]
-        out += _display(rows, number if k == len(found) - 1 else None)
-    return out
+            out.append(f"{symbol(row[0][0])} &= {join_terms(first)}")
+            out += [rf"&\quad {join_terms(terms, continued=True)}" for terms in rest]
+        yield columns, out
 
 
 def symbol(s: Symbol) -> str:
@@ -117,7 +124,7 @@ def symbol(s: Symbol) -> str:
     return letter + (f"_{{{below}}}" if below else "") + "'" * s.primes
 
 
-def join_terms(terms: list[Expression], continued: bool = False) -> str:
+def join_terms(terms: Sequence[Expression], continued: bool = False) -> str:
     """Return terms with their signs."""
     text = ""
     for t in terms:
@@ -136,7 +143,7 @@ def formula(x: Expression) -> str:
         case Name(s):
             return symbol(s)
         case Sum(terms):
-            return join_terms(list(terms))
+            return join_terms(terms)
         case Product((Number(value), *_)) if value == -1:
             return "-" + _factor(negative(x))
         case Product(factors):

@@ -1,0 +1,112 @@
+"""Formulas on one line, as languages for computing write them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from draisine.codegen.formula import (
+    Assignment,
+    Definitions,
+    Expression,
+    Function,
+    Heading,
+    Name,
+    Number,
+    Page,
+    Power,
+    Product,
+    Quotient,
+    Root,
+    Sum,
+    Symbol,
+    Transpose,
+    is_negative,
+    negative,
+)
+
+_ATOM, _PRODUCT, _SUM = 2, 1, 0
+
+
+def _fraction(value: Fraction) -> str:
+    return str(value) if value.denominator > 1 else str(value.numerator)
+
+
+@dataclass(frozen=True, slots=True)
+class Infix:
+    """How a language writes symbols, numbers, powers and functions."""
+
+    symbol: Callable[[Symbol], str] = lambda s: s.plain
+    number: Callable[[Fraction], str] = _fraction
+    power: str = "{0}^{1}"
+    call: str = "{0}({1})"
+    functions: dict[str, str] = field(default_factory=dict)
+
+    def formula(self, x: Expression, level: int = _SUM) -> str:
+        """Return an expression, in brackets where its surroundings bind more tightly."""
+        text, own = self._write(x)
+        return f"({text})" if own < level else text
+
+    def _write(self, x: Expression) -> tuple[str, int]:
+        match x:
+            case Number(value):
+                plain = value.denominator == 1 and value >= 0
+                return self.number(value), _ATOM if plain else _SUM
+            case Name(s):
+                return self.symbol(s), _ATOM
+            case Sum(terms):
+                text = self.formula(terms[0], _SUM)
+                for t in terms[1:]:
+                    sign, size = ("-", negative(t)) if is_negative(t) else ("+", t)
+                    text += f" {sign} {self.formula(size, _PRODUCT)}"
+                return text, _SUM
+            case Product((Number(value), *_)) if value < 0:
+                return f"-{self.formula(negative(x), _PRODUCT)}", _SUM
+            case Product(factors):
+                return "*".join(self.formula(f, _ATOM) for f in factors), _PRODUCT
+            case Power(base, exponent):
+                return self.power.format(self.formula(base, _ATOM), exponent), _ATOM
+            case Quotient(above, below):
+                if is_negative(above) and not isinstance(above, Sum):
+                    return f"-{self.formula(Quotient(negative(above), below), _PRODUCT)}", _SUM
+                return f"{self.formula(above, _ATOM)}/{self.formula(below, _ATOM)}", _PRODUCT
+            case Root(inside):
+                return self._call("sqrt", [inside]), _ATOM
+            case Function(name, arguments):
+                return self._call(name, list(arguments)), _ATOM
+        raise TypeError(f"{type(x).__name__} has no place in a line")
+
+    def _call(self, name: str, arguments: list[Expression]) -> str:
+        written = [self.formula(a) for a in arguments]
+        own = self.functions.get(name, name)
+        if "{" in own:
+            return own.format(*written)
+        return self.call.format(own, ", ".join(written))
+
+
+def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
+    """Return the symbol and the whole of a matrix; a column that was written as a row stands up."""
+    rows = [list(row) for row in block.matrix.rows]
+    whole = [
+        [x if x is not None else rows[j][i] for j, x in enumerate(row)]
+        for i, row in enumerate(rows)
+    ]
+    filled = [[x for x in row if x is not None] for row in whole]
+    if isinstance(block.symbol, Transpose) and isinstance(block.symbol.of, Name):
+        return block.symbol.of.symbol, [[x] for x in filled[0]]
+    assert isinstance(block.symbol, Name)
+    return block.symbol.symbol, filled
+
+
+def steps(page: Page) -> Iterator[str | tuple[Symbol, Expression] | Assignment]:
+    """Give headings, definitions (cosines and sines first) and matrices in order."""
+    yield "Cosines, sines, tangents"
+    for symbol, function, angle in page.turns:
+        yield symbol, Function(function, (Name(angle),))
+    for block in page.blocks:
+        match block:
+            case Heading(text):
+                yield text
+            case Definitions(lines):
+                yield from lines
+            case Assignment():
+                yield block

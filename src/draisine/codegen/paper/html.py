@@ -1,0 +1,203 @@
+"""HTML with MathML: one file, nothing from the network."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from html import escape
+
+from draisine.codegen.formula import (
+    GREEK,
+    Assignment,
+    Block,
+    Definitions,
+    Expression,
+    Function,
+    Heading,
+    Matrix,
+    Name,
+    Number,
+    Page,
+    Paragraph,
+    Power,
+    Product,
+    Quotient,
+    Relation,
+    Root,
+    Sum,
+    Symbol,
+    Transpose,
+    is_negative,
+    negative,
+)
+from draisine.codegen.paper._layout import break_line, groups
+
+SUFFIX = ".html"
+
+_HEAD = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8"/>
+<title>{title}</title>
+<style>
+body {{ font-family: serif; max-width: 62em; margin: 2em auto; padding: 0 1em; }}
+div.equation {{ display: flex; justify-content: space-between; overflow-x: auto; margin: .6em 0; }}
+div.equation span {{ padding-left: 2em; align-self: center; }}
+mtd {{ padding: .15em .35em; }}
+table.lines td {{ padding-right: 2.5em; vertical-align: middle; }}
+</style>
+</head>
+<body>
+<h1>{title}</h1>
+"""
+
+_LETTERS = dict(zip(GREEK, "αβγδεζηθκλμνξπρστϕφχψωΓΔΘΛΞΠΣΦΨΩ", strict=True))
+_DOTS = {1: "˙", 2: "¨"}
+_TIMES = "<mo>&#x2062;</mo>"
+
+
+def write(page: Page) -> str:
+    """Return the page as an HTML document."""
+    parts = [_HEAD.format(title=escape(page.title))]
+    parts += [_block(block) for block in page.blocks]
+    return "\n".join([*parts, "</body>", "</html>", ""])
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return f"<h2>{escape(text)}</h2>"
+        case Paragraph(parts):
+            words = [escape(p) if isinstance(p, str) else _math(formula(p)) for p in parts]
+            return f"<p>{''.join(words)}</p>"
+        case Relation(left, right, number):
+            return _display(_math(_equation(formula(left), formula(right))), number)
+        case Assignment(symbol, matrix, number):
+            return _display(_math(_equation(formula(symbol), formula(matrix))), number)
+        case Definitions(lines, number):
+            return _display(_table(lines), number)
+
+
+def _math(inside: str) -> str:
+    return f"<math>{inside}</math>"
+
+
+def _equation(left: str, right: str) -> str:
+    return f"{left}<mo>=</mo>{right}"
+
+
+def _display(inside: str, number: int) -> str:
+    return f'<div class="equation"><div>{inside}</div><span>({number})</span></div>'
+
+
+def _table(lines: Sequence[tuple[Symbol, Expression]]) -> str:
+    """Return lines as a table, short ones beside each other."""
+    rows = []
+    for columns, group in groups(lines):
+        for at in range(0, len(group), columns):
+            cells = [_math(_broken(line)) for line in group[at : at + columns]]
+            span = f' colspan="{12 // columns}"'
+            rows.append("<tr>" + "".join(f"<td{span}>{cell}</td>" for cell in cells) + "</tr>")
+    return f'<table class="lines">{"".join(rows)}</table>'
+
+
+def _broken(line: tuple[Symbol, Expression]) -> str:
+    """Return a line, broken where it is long."""
+    parts = break_line(line)
+    first = _equation(symbol(line[0]), _terms(parts[0]))
+    if len(parts) == 1:
+        return first
+    rest = [f"<mspace width='2em'/>{_terms(terms, continued=True)}" for terms in parts[1:]]
+    cells = "".join(f"<mtr><mtd><mrow>{row}</mrow></mtd></mtr>" for row in (first, *rest))
+    return f'<mtable columnalign="left">{cells}</mtable>'
+
+
+def symbol(s: Symbol) -> str:
+    """Return a symbol."""
+    letter = f"<mi>{escape(_LETTERS.get(s.letter, s.letter))}</mi>"
+    if s.bar:
+        letter = f"<mover>{letter}<mo>¯</mo></mover>"
+    if s.dots:
+        letter = f"<mover>{letter}<mo>{_DOTS[s.dots]}</mo></mover>"
+    if s.below:
+        below = "".join(
+            symbol(b) if isinstance(b, Symbol) else f"<mtext>{escape(b)}</mtext>" for b in s.below
+        )
+        letter = f"<msub>{letter}<mrow>{below}</mrow></msub>"
+    if s.primes:
+        letter = f"<msup>{letter}<mo>{'&#x2032;' * s.primes}</mo></msup>"
+    return letter
+
+
+def _terms(terms: Sequence[Expression], continued: bool = False) -> str:
+    text = ""
+    for t in terms:
+        minus = is_negative(t)
+        if minus or text or continued:
+            text += "<mo>&#x2212;</mo>" if minus else "<mo>+</mo>"
+        text += _factor(negative(t)) if minus else formula(t)
+    return text
+
+
+def formula(x: Expression) -> str:
+    """Return an expression."""
+    match x:
+        case Number(value):
+            return _number(value)
+        case Name(s):
+            return symbol(s)
+        case Sum(terms):
+            return _row(_terms(terms))
+        case Product((Number(value), *_)) if value == -1:
+            return _row("<mo>&#x2212;</mo>" + _factor(negative(x)))
+        case Product(factors):
+            return _row(_TIMES.join(_factor(f) for f in factors))
+        case Power(base, exponent):
+            inside = formula(base) if isinstance(base, Name) else _bracketed(formula(base))
+            return f"<msup>{inside}<mn>{exponent}</mn></msup>"
+        case Quotient(above, below):
+            if is_negative(above) and not isinstance(above, Sum):
+                return _row("<mo>&#x2212;</mo>" + formula(Quotient(negative(above), below)))
+            return f"<mfrac>{_row(formula(above))}{_row(formula(below))}</mfrac>"
+        case Root(inside):
+            return f"<msqrt>{formula(inside)}</msqrt>"
+        case Function(name, arguments):
+            listed = "<mo>,</mo>".join(formula(a) for a in arguments)
+            return _row(f"<mi>{name}</mi><mo>&#x2061;</mo>{_bracketed(listed)}")
+        case Matrix():
+            return _matrix(x)
+        case Transpose(of):
+            return f"<msup>{formula(of)}<mi>&#x22a4;</mi></msup>"
+
+
+def _row(inside: str) -> str:
+    return f"<mrow>{inside}</mrow>"
+
+
+def _bracketed(inside: str) -> str:
+    return _row(f"<mo>(</mo>{inside}<mo>)</mo>")
+
+
+def _factor(x: Expression) -> str:
+    return _bracketed(formula(x)) if isinstance(x, Sum) else formula(x)
+
+
+def _number(value: Fraction) -> str:
+    minus, value = "<mo>&#x2212;</mo>" if value < 0 else "", abs(value)
+    if value.denominator == 1:
+        inside = f"<mn>{value.numerator}</mn>"
+    elif value.denominator <= 99:
+        inside = f"<mfrac><mn>{value.numerator}</mn><mn>{value.denominator}</mn></mfrac>"
+    else:
+        inside = f"<mn>{float(value)!r}</mn>"
+    return _row(minus + inside) if minus else inside
+
+
+def _matrix(matrix: Matrix) -> str:
+    lines = ""
+    if matrix.bar is not None:
+        kinds = ["solid" if k == matrix.bar - 1 else "none" for k in range(len(matrix.rows[0]) - 1)]
+        lines = f' columnlines="{" ".join(kinds)}"'
+    rows = []
+    for row in matrix.rows:
+        cells = ["<mo>·</mo>" if x is None else formula(x) for x in row]
+        rows.append("<mtr>" + "".join(f"<mtd>{cell}</mtd>" for cell in cells) + "</mtr>")
+    return _bracketed(f"<mtable{lines}>{''.join(rows)}</mtable>")

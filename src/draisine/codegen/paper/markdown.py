@@ -1,0 +1,42 @@
+"""Markdown with LaTeX between dollars, as notebooks, MyST and code hosts show it."""
+
+from draisine.codegen.formula import (
+    Assignment,
+    Block,
+    Definitions,
+    Heading,
+    Page,
+    Paragraph,
+    Relation,
+)
+from draisine.codegen.paper import latex
+
+SUFFIX = ".md"
+
+
+def write(page: Page) -> str:
+    """Return the page as Markdown."""
+    parts = [f"# {page.title}"]
+    for block in page.blocks:
+        parts.append(_block(block))
+    return "\n\n".join(parts) + "\n"
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Heading(text):
+            return f"## {text}"
+        case Paragraph(parts):
+            return "".join(p if isinstance(p, str) else f"${latex.formula(p)}$" for p in parts)
+        case Relation(left, right, number):
+            return _display([f"{latex.formula(left)} &= {latex.formula(right)}"], number)
+        case Assignment(symbol, matrix, number):
+            return _display([f"{latex.formula(symbol)} &= {latex.formula(matrix)}"], number)
+        case Definitions(lines, number):
+            rows = [row for _, group in latex.rows(lines) for row in group]
+            return _display(rows, number)
+
+
+def _display(rows: list[str], number: int) -> str:
+    body = " \\\\\n".join(rows)
+    return f"$$\n\\begin{{aligned}}\n{body}\n\\end{{aligned}}\n\\tag{{{number}}}\n$$"

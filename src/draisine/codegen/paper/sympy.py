@@ -1,0 +1,107 @@
+"""SymPy: a Python script that builds every symbol and matrix of a page, and the objects themselves."""
+
+from types import SimpleNamespace
+from typing import Any
+
+from draisine.codegen.formula import (
+    Assignment,
+    Expression,
+    Function,
+    Name,
+    Number,
+    Page,
+    Power,
+    Product,
+    Quotient,
+    Root,
+    Sum,
+    Symbol,
+)
+from draisine.codegen.paper._infix import Infix, entries, steps
+from draisine.errors import UnknownNameError
+
+SUFFIX = ".py"
+
+_PYTHON = Infix(
+    symbol=lambda s: s.plain + ("_" if s.plain in ("lambda", "is", "in", "as", "or") else ""),
+    number=lambda x: (
+        str(x.numerator) if x.denominator == 1 else f"Rational({x.numerator}, {x.denominator})"
+    ),
+    power="{0}**{1}",
+    functions={
+        "lt": "Piecewise((1, {0} < {1}), (0, True))",
+        "where": "Piecewise(({1}, Ne({0}, 0)), ({2}, True))",
+    },
+)
+
+
+def write(page: Page) -> str:
+    """Return the page as a script for SymPy."""
+    word = _PYTHON.symbol
+    lines = [f'"""{page.title}."""', "", "from sympy import *", ""]
+    lines += [f'{word(s)} = Symbol("{s.plain}", real=True)' for _, s in page.given]
+    for step in steps(page):
+        if isinstance(step, str):
+            lines += ["", f"# {step}"]
+        elif isinstance(step, Assignment):
+            symbol, rows = entries(step)
+            inside = ",\n    ".join(f"[{', '.join(map(_PYTHON.formula, row))}]" for row in rows)
+            lines.append(f"{word(symbol)} = Matrix([\n    {inside},\n])")
+        else:
+            lines.append(f"{word(step[0])} = {_PYTHON.formula(step[1])}")
+    return "\n".join(lines) + "\n"
+
+
+def build(page: Page) -> SimpleNamespace:
+    """Return the page's symbols and matrices as SymPy objects, by their plain names; each
+    definition is written out in the symbols that are given.
+    """
+    try:
+        import sympy
+    except ImportError:
+        raise UnknownNameError(
+            "SymPy objects need the package sympy: pip install 'draisine[symbolic]'."
+        ) from None
+    values = {s: sympy.Symbol(s.plain, real=True) for _, s in page.given}
+    found = {_PYTHON.symbol(s): x for s, x in values.items()}
+    for step in steps(page):
+        if isinstance(step, Assignment):
+            symbol, rows = entries(step)
+            made = sympy.Matrix([[_object(x, values, sympy) for x in row] for row in rows])
+        elif isinstance(step, str):
+            continue
+        else:
+            symbol, made = step[0], _object(step[1], values, sympy)
+            values[symbol] = made
+        found[_PYTHON.symbol(symbol)] = made
+    return SimpleNamespace(**found)
+
+
+def _object(x: Expression, values: dict[Symbol, Any], sympy: Any) -> Any:
+    """Return an expression as a SymPy object."""
+
+    def convert(y: Expression) -> Any:
+        return _object(y, values, sympy)
+
+    match x:
+        case Number(value):
+            return sympy.Rational(value.numerator, value.denominator)
+        case Name(s):
+            return values[s]
+        case Sum(terms):
+            return sympy.Add(*map(convert, terms))
+        case Product(factors):
+            return sympy.Mul(*map(convert, factors))
+        case Power(base, exponent):
+            return convert(base) ** exponent
+        case Quotient(above, below):
+            return convert(above) / convert(below)
+        case Root(inside):
+            return sympy.sqrt(convert(inside))
+        case Function("lt", (a, b)):
+            return sympy.Piecewise((1, convert(a) < convert(b)), (0, True))
+        case Function("where", (test, yes, no)):
+            return sympy.Piecewise((convert(yes), sympy.Ne(convert(test), 0)), (convert(no), True))
+        case Function(name, arguments):
+            return getattr(sympy, name)(*map(convert, arguments))
+    raise TypeError(f"{type(x).__name__} has no place in a line")
