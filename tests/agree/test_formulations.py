@@ -49,6 +49,7 @@ from draisine.model import (
     Pin,
     Prismatic,
     Revolute,
+    Torus,
     Wheel,
     inertia,
 )
@@ -317,7 +318,7 @@ def trike(*, crown: float = 0.04) -> Model:
             Revolute("wheel", "slide", "wheel", axle, hub, damper=0.1),
         ],
         contacts=[
-            Wheel("wheel", "wheel", hub, axle, 0.2, crown),
+            Wheel("wheel", "wheel", hub, axle, Torus(0.2, crown)),
             Blade("skate", "carrier", (-0.3, 0.0, 0.0), (1.0, 0.2, 0.1), lifts=True),
             Pin("grip", "slide", (0.5, 0.0, 0.5), axes="xz"),
         ],
@@ -612,8 +613,14 @@ def ridden(*, crown: float = 0.02, guided: str = "") -> Model:
             *hinges,
         ],
         contacts=[
-            Wheel("front", front.body, front.centre, front.axle, front.radius, crown / 2),
-            Wheel("rear", rear.body, rear.centre, rear.axle, rear.radius, crown),
+            Wheel(
+                "front",
+                front.body,
+                front.centre,
+                front.axle,
+                Torus(front.surface.radius, crown / 2),
+            ),
+            Wheel("rear", rear.body, rear.centre, rear.axle, Torus(rear.surface.radius, crown)),
         ],
         forces=[
             Force("wind", "torso", (0.3, 0.0, 1.5)),

@@ -24,8 +24,10 @@ from draisine.model import (
     Pin,
     Prismatic,
     Revolute,
+    Torus,
     Wheel,
     inertia,
+    round_surface,
 )
 from draisine.system.closed_form import State
 from draisine.system.system import compile
@@ -54,7 +56,7 @@ def oddity(*, m: float = 2.0, stiffness: float = 30.0, crown: float = 0.04) -> M
             Revolute("wheel", "arm", "wheel", axle, hub, damper=0.1),
         ],
         contacts=[
-            Wheel("wheel", "wheel", hub, axle, 0.2, crown),
+            Wheel("wheel", "wheel", hub, axle, round_surface(0.2, crown)),
             Blade("skate", "carrier", (-0.3, 0.0, 0.0), (1.0, 0.2, 0.1), lifts=True),
         ],
         forces=[
@@ -291,7 +293,7 @@ def wheeled(*, g: float = 9.81) -> Model:
         spring = 4.0 if radius is None else 0.0
         joints.append(Revolute(name, carrier, name, axis, hub, spring=spring))
         if radius is not None:
-            contacts.append(Wheel(name, name, hub, axis, radius, 0.05))
+            contacts.append(Wheel(name, name, hub, axis, Torus(radius, 0.05)))
     return Model(bodies=bodies, joints=joints, contacts=contacts, gravity=(0.0, 0.0, -g))
 
 

@@ -27,7 +27,18 @@ from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import assemble
-from draisine.model import Blade, Body, Force, Model, Pin, Prismatic, Revolute, Wheel, inertia
+from draisine.model import (
+    Blade,
+    Body,
+    Force,
+    Model,
+    Pin,
+    Prismatic,
+    Revolute,
+    Torus,
+    Wheel,
+    inertia,
+)
 from draisine.vehicles.bicycle.whipple import whipple
 
 DIGITS = 50
@@ -205,7 +216,7 @@ def oblique(m: Any, tilt: Any, ring: Any) -> Model:
             Revolute("wheel", "arm", "wheel", axle, hub),
         ],
         contacts=[
-            Wheel("wheel", "wheel", hub, axle, 0.75, ring),
+            Wheel("wheel", "wheel", hub, axle, Torus(0.75, ring)),
             Blade("blade", "hull", (0.0, 0.25, 0.0), (1.0, 0.5, tilt)),
             Pin("pin", "slide", (0.0, 0.0, 1.0)),
         ],

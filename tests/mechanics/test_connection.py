@@ -31,7 +31,7 @@ from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import as_floats, assemble
-from draisine.model import Blade, Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
+from draisine.model import Ball, Blade, Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
 from draisine.vehicles.falling_cat import falling_cat
 from draisine.vehicles.roller_racer import roller_racer
 from draisine.vehicles.snakeboard import snakeboard
@@ -109,7 +109,7 @@ def platform(base: str = "SE(2)", *, rho: float = 0.1, w: float = 0.25) -> Model
         joints=[Revolute(side, "hull", side, LEFT, hub) for side, hub in hubs.items()],
         contacts=[
             *[Wheel(side, side, hub, LEFT, rho) for side, hub in hubs.items()],
-            Wheel("castor", "hull", castor, LEFT, 0.05, 0.05),
+            Wheel("castor", "hull", castor, LEFT, Ball(0.05)),
         ],
         base=base,
     )

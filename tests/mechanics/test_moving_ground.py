@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.model import Body, Model, Output, Wheel, inertia
+from draisine.model import Ball, Body, Model, Output, Wheel, inertia
 
 
 def ball_on_ground(
@@ -26,7 +26,7 @@ def ball_on_ground(
     centre = (0.0, 0.0, radius)
     return Model(
         bodies=[Body("ball", mass, centre, inertia(*[0.4 * mass * radius * radius] * 3))],
-        contacts=[Wheel("ground", "ball", centre, (0.0, 1.0, 0.0), radius, radius)],
+        contacts=[Wheel("ground", "ball", centre, (0.0, 1.0, 0.0), Ball(radius))],
         outputs=[
             Output(
                 f"centre_{axis}", lambda readings, k=k: readings.position("ball", centre)[k], "m"

@@ -39,7 +39,20 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix, wrenches
 from draisine.mechanics.tree import assemble
-from draisine.model import GROUPS, Blade, Body, Joint, Model, Pin, Prismatic, Revolute, Wheel
+from draisine.model import (
+    GROUPS,
+    Ball,
+    Blade,
+    Body,
+    Disc,
+    Joint,
+    Model,
+    Pin,
+    Prismatic,
+    Revolute,
+    Torus,
+    Wheel,
+)
 from draisine.vehicles.bicycle.whipple import whipple
 
 few = settings(
@@ -103,7 +116,11 @@ def machine(seed: int, most: int, groups: Sequence[str], fluid: bool) -> Moving:
         mass, across, along = rng.uniform(0.5, 2), rng.uniform(0.5, 1), rng.uniform(0.2, 1)
         tensor = across * np.eye(3) + (along - across) * np.outer(a, a)
         bodies.append(Body(str(k), mass, hub, tensor))
-        contacts.append(Wheel(f"w{k}", str(k), hub, axis, 0.7, rng.choice([0.0, 0.2])))
+        contacts.append(
+            Wheel(
+                f"w{k}", str(k), hub, axis, (Disc(0.7), Torus(0.7, 0.2), Ball(0.7))[rng.integers(3)]
+            )
+        )
     last = max(k for k, kind in enumerate(["body", *kinds]) if kind != "wheel")
     contacts.append(Blade("blade", str(last), *rng.normal(size=(2, 3)), lifts=True))
     contacts.append(Pin("pin", str(last), rng.normal(size=3)))

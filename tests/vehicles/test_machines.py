@@ -18,7 +18,18 @@ from draisine.errors import (
     UnknownNameError,
 )
 from draisine.mechanics.formulations import multiplier
-from draisine.model import Blade, Body, Force, Model, Pin, Prismatic, Revolute, Wheel, inertia
+from draisine.model import (
+    Blade,
+    Body,
+    Force,
+    Model,
+    Pin,
+    Prismatic,
+    Revolute,
+    Torus,
+    Wheel,
+    inertia,
+)
 from draisine.registry import find, names
 from draisine.system.closed_form import State
 from draisine.vehicles import meanings
@@ -294,7 +305,7 @@ MISTAKES = {
         r"wheel 'rear': radius nan m is not a length",
     ),
     "a tyre thicker than its wheel": (
-        lambda: Wheel("rear", "a", (0, 0, 0), (0, 1, 0), 0.3, 0.4),
+        lambda: Wheel("rear", "a", (0, 0, 0), (0, 1, 0), Torus(0.3, 0.4)),
         r"wheel 'rear': crown 0.4 m exceeds radius 0.3 m",
     ),
     "a skate without heading": (

@@ -13,7 +13,6 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
 from draisine.mechanics.tree import assemble
-from draisine.model import Pin
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import Layout
 from draisine.system.mode_programs import observation_names, paced_speed_names
@@ -147,7 +146,7 @@ def drawing_configuration(machine: ClosedForm, count: int) -> Floats:
 def anchors_of(machine: ClosedForm, y: Floats) -> Floats:
     """Return where the pins hold their points: where they are in the state y."""
     contacts = machine.system.model.contacts
-    pins = [k for k, contact in enumerate(contacts) if isinstance(contact, Pin)]
+    pins = [k for k, contact in enumerate(contacts) if contact.anchored]
     if not pins:
         return np.zeros(0)
     return machine.look(y)["points"].reshape(-1, 3)[pins].ravel()

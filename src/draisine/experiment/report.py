@@ -10,7 +10,6 @@ from draisine.experiment.kinds import cycle
 from draisine.experiment.kinds.sweep import NOT_RUN
 from draisine.experiment.run import Result
 from draisine.mechanics.base import base_angles
-from draisine.model import Wheel
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
 from draisine.results.quantities import series, unit_of
@@ -112,7 +111,7 @@ def table(result: Result) -> list[tuple[str, str, list[float]]]:
     if result.loaded.scenario.kind in ("map", "linear", "sweep"):
         return []
     model, bodies = result.system.model, result.bodies
-    carried = {c.body for c in model.contacts if isinstance(c, Wheel)}
+    carried = {c.body for c in model.wheels}
     joints = [j.name for j in model.joints if j.child not in carried]
     angles = base_angles(model)
     own = [o.name for o in model.outputs]

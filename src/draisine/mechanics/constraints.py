@@ -12,11 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.lie import cross
-from draisine.algebra.scalar import Array, Scalar, array, norm
+from draisine.algebra.scalar import Array, Scalar, array
 from draisine.errors import ModelError, did_you_mean
 from draisine.mechanics import couplings
 from draisine.mechanics.base import is_planar
-from draisine.mechanics.contact.plane import PlaneContact, touch, touch_rate
 from draisine.mechanics.kinematics import (
     Geometry,
     Point,
@@ -26,7 +25,7 @@ from draisine.mechanics.kinematics import (
     point_matrix,
 )
 from draisine.mechanics.tree import Tree
-from draisine.model import HOLONOMIC, Contact, Model, Pin, Wheel
+from draisine.model import HOLONOMIC, Contact, Model, Surface
 
 Mode = tuple[tuple[str, str], ...]
 """The status of every contact, in the model's order: (("rear", "rolling"), ("front", "open"))."""
@@ -54,14 +53,14 @@ def mode_of(model: Model, statuses: Mapping[str, str] | None = None) -> Mode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Active:
-    """A contact at work: its point, its matrix P, and the directions (in the base's axes) that it
-    forbids.
+    """A contact at work: its point, its surface (in the link's frame), its matrix P, and the names
+    of the directions that it forbids.
     """
 
     contact: Contact
     names: tuple[str, ...]
     at: Point
-    touch: PlaneContact | None
+    surface: Surface
     P: Array
     holds_all: bool
 
@@ -86,19 +85,20 @@ def ground(tree: Tree, geo: Geometry, R: Array) -> Ground:
 
 def contact_point(
     tree: Tree, geo: Geometry, world: Ground, contact: Contact
-) -> tuple[Point, PlaneContact | None]:
-    """Return where a contact touches the ground (a wheel) or where it sits on its body (a blade, a
-    pin).
-    """
+) -> tuple[Point, Surface]:
+    """Return where a contact touches the ground, and its surface in the frame of its link."""
     link, rotor = tree.place[contact.body]
-    if not isinstance(contact, Wheel):
-        return point(geo, link, None, tree.local(contact.body, contact.point)), None
-    axle = tree.direction(contact.body, contact.axle)
-    found = touch(world.up[link], axle, contact.radius, contact.crown)
+    surface = contact.surface.turned(tree.axes(contact.body))
+    rho = surface.support(world.up[link])
     if rotor is not None:
-        return point(geo, link, rotor, found.rho), found
-    centre = tree.local(contact.body, contact.centre)
-    return point(geo, link, None, centre + found.rho), found
+        return point(geo, link, rotor, rho), surface
+    return point(geo, link, None, tree.local(contact.body, contact.centre) + rho), surface
+
+
+def support_rate(surface: Surface, at: Point, world: Ground, vel: Velocities) -> Array:
+    """Return how fast a contact's point wanders over its body, in the link's frame."""
+    up = world.up[at.link]
+    return surface.support_rate(up, cross(up, vel.W[at.link]))
 
 
 def activate(
@@ -106,7 +106,7 @@ def activate(
     geo: Geometry,
     world: Ground,
     mode: Mode,
-    found: Sequence[tuple[Point, PlaneContact | None]],
+    found: Sequence[tuple[Point, Surface]],
     ref: Array,
     spare: Collection[str] = (),
 ) -> list[Active]:
@@ -114,22 +114,21 @@ def activate(
     the directions of their labels.
     """
     out = []
-    for contact, (_, status), (at, touched) in zip(tree.model.contacts, mode, found, strict=True):
+    for contact, (_, status), (at, surface) in zip(tree.model.contacts, mode, found, strict=True):
         names = contact.rows[status]
         if names:
             P = point_matrix(tree, geo, at, ref)
-            whole = _holds_all(tree.model, contact, names)
+            whole = _holds_all(tree.model, names)
             whole = whole and not any(f"{contact.name}.{name}" in spare for name in names)
-            out.append(Active(contact, names, at, touched, P, whole))
+            out.append(Active(contact, names, at, surface, P, whole))
     return out
 
 
-def _holds_all(model: Model, contact: Contact, names: Sequence[str]) -> bool:
+def _holds_all(model: Model, names: Sequence[str]) -> bool:
     """Return whether a contact leaves its point no direction in which the base's group could move
     it.
     """
-    in_plane = is_planar(model) and isinstance(contact, Pin) and {*names} == {"x", "y"}
-    return len(names) == 3 or in_plane
+    return len(names) == 3 or (is_planar(model) and {*names} == {"x", "y"})
 
 
 def contact_axes(
@@ -138,49 +137,15 @@ def contact_axes(
     """Return the named directions of a contact in the base's axes: normal, along, across; or the
     world's x, y, z.
     """
-    if isinstance(contact, Pin):
-        return {axis: world.R[k, :] for k, axis in enumerate("xyz")}
-    N = world.up[0]
-    if isinstance(contact, Wheel):
-        axle = geo.R0[at.link] @ tree.direction(contact.body, contact.axle)
-        x = cross(axle, N)
-        along = x / norm(x)
-        return {"normal": N, "along": along, "across": cross(N, along)}
-    heading = geo.R0[at.link] @ tree.direction(contact.body, contact.heading)
-    x = cross(N, heading)
-    across = x / norm(x)
-    return {"normal": N, "along": cross(across, N), "across": across}
+    return contact.frame(world.R, geo.R0[at.link] @ (tree.axes(contact.body) @ contact.guide))
 
 
 def contact_axes_rates(
     tree: Tree, geo: Geometry, world: Ground, vel: Velocities, contact: Contact, at: Point
 ) -> dict[str, Array]:
     """Return how fast the named directions of a contact turn in the base's axes."""
-    W = vel.W[0]
-    if isinstance(contact, Pin):
-        return {axis: cross(world.R[k, :], W) for k, axis in enumerate("xyz")}
-    N, w0 = world.up[0], vel.w0[at.link]
-    Ndot = cross(N, W)
-    if isinstance(contact, Wheel):
-        axle = geo.R0[at.link] @ tree.direction(contact.body, contact.axle)
-        along, alongdot = _unit_rate(cross(axle, N), cross(cross(w0, axle), N) + cross(axle, Ndot))
-        return {
-            "normal": Ndot,
-            "along": alongdot,
-            "across": cross(Ndot, along) + cross(N, alongdot),
-        }
-    heading = geo.R0[at.link] @ tree.direction(contact.body, contact.heading)
-    across, acrossdot = _unit_rate(
-        cross(N, heading), cross(Ndot, heading) + cross(N, cross(w0, heading))
-    )
-    return {"normal": Ndot, "along": cross(acrossdot, N) + cross(across, Ndot), "across": acrossdot}
-
-
-def _unit_rate(x: Array, xdot: Array) -> tuple[Array, Array]:
-    """Return the unit vector along x and its rate."""
-    size = norm(x)
-    unit = x / size
-    return unit, (xdot - unit * (unit @ xdot)) / size
+    guide = geo.R0[at.link] @ (tree.axes(contact.body) @ contact.guide)
+    return contact.frame_rate(world.R, vel.W[0], guide, cross(vel.w0[at.link], guide))
 
 
 def matrix(
@@ -289,9 +254,7 @@ def acceleration_targets(
     """Return c of `C vdot = c`, eq. [acceleration-rows]."""
     out: list[Scalar] = []
     for a in active:
-        rhodot = np.zeros(3)
-        if a.touch is not None:
-            rhodot = touch_rate(a.touch, world.up[a.at.link], vel.W[a.at.link])
+        rhodot = support_rate(a.surface, a.at, world, vel)
         drift, cdot = point_drift(tree, geo, vel, a.at, rhodot, refdot)
         wanted = ground_rate(tree.model, world, vel, p, a.at, cdot, t) - drift
         if a.holds_all:
@@ -306,7 +269,7 @@ def acceleration_targets(
 
 
 def gaps(
-    tree: Tree, world: Ground, p: Array, found: Sequence[tuple[Point, PlaneContact | None]]
+    tree: Tree, world: Ground, p: Array, found: Sequence[tuple[Point, Surface]]
 ) -> list[Scalar]:
     """Return the height of each contact's point above the ground, eq. [gap]; p is the base origin's
     position.

@@ -23,7 +23,7 @@ from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.tree import Tree, as_floats, assemble
-from draisine.model import Model, Pin
+from draisine.model import Model
 
 REPEATS = 1e-9
 """Rows of unit length that are nearer than this to what others demand repeat them."""
@@ -135,7 +135,7 @@ class Place:
         pins = [
             at.c
             for c, (at, _) in zip(self.tree.model.contacts, self.found.found, strict=True)
-            if isinstance(c, Pin)
+            if c.anchored
         ]
         world = [self.p + rotation(self.q) @ np.asarray(c, float) for c in pins]
         return np.concatenate(world) if world else np.zeros(0)

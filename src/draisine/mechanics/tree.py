@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from draisine.algebra.lie import Ad, Pose, cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, norm, vanishes
-from draisine.model import Body, Model, Wheel
+from draisine.model import Body, Model
 
 Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
 Z = np.array([0.0, 0.0, 1.0])
@@ -81,9 +81,11 @@ class Tree:
         link = self.links[self.place[body][0]]
         return link.R.T @ (point - link.o)
 
-    def direction(self, body: str, vector: Array) -> Array:
-        """Return a unit vector of the drawing in the frame of the link that carries the body."""
-        return self.links[self.place[body][0]].R.T @ (vector / norm(vector))
+    def axes(self, body: str) -> Array:
+        """Return what takes directions of the drawing to the frame of the link that carries the
+        body.
+        """
+        return self.links[self.place[body][0]].R.T
 
 
 def foldable(model: Model, body: Body) -> bool:
@@ -106,9 +108,7 @@ def foldable(model: Model, body: Body) -> bool:
     defects += list((body.inertia @ hat(a) - hat(a) @ body.inertia).ravel())
     for contact in model.contacts:
         if contact.body == body.name:
-            if not isinstance(contact, Wheel):
-                return False
-            defects += [*cross(contact.axle, a), *cross(contact.centre - joint.through, a)]
+            defects += contact.asymmetry(a, joint.through)
     return vanishes(defects)
 
 
@@ -179,9 +179,7 @@ def assemble(
             mass, S, G = mass + wheel.mass, S + S_wheel, G + G_wheel
             a = joint.axis / norm(joint.axis)
             axial = a @ wheel.inertia @ a
-            hubs = [
-                c.centre for c in model.contacts if isinstance(c, Wheel) and c.body == joint.child
-            ]
+            hubs = [c.centre for c in model.wheels if c.body == joint.child]
             centre = hubs[0] if hubs else joint.through
             rotor = Rotor(i, R.T @ a, R.T @ (centre - o), axial)
             rotors.append(rotor)
@@ -219,7 +217,7 @@ def _frame(
     axles = [j for j in model.joints if j.parent == name and j.child in folded]
     children = [j for j in model.joints if j.parent == name and j.child not in folded]
     own = next((j for j in model.joints if j.child == name), None)
-    contacts = [c for c in model.contacts if c.body == name and isinstance(c, Wheel)]
+    contacts = [c for c in model.wheels if c.body == name]
     directions = [j.axis / norm(j.axis) for j in axles] + [c.axle / norm(c.axle) for c in contacts]
     directions += [j.axis / norm(j.axis) for j in children]
     if own is None:

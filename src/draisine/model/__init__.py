@@ -12,15 +12,19 @@ from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force
 from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
 from draisine.model.model import GROUPS, TWIST, Model, Output
+from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Torus, round_surface
 
 __all__ = [
     "GROUPS",
     "HOLONOMIC",
     "TWIST",
+    "Ball",
     "Blade",
     "Body",
     "Contact",
     "Coupling",
+    "Disc",
+    "Ellipsoid",
     "Force",
     "Guide",
     "Joint",
@@ -31,6 +35,9 @@ __all__ = [
     "Pin",
     "Prismatic",
     "Revolute",
+    "Surface",
+    "Torus",
     "Wheel",
     "inertia",
+    "round_surface",
 ]

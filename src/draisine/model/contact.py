@@ -1,24 +1,31 @@
 """Contacts with the ground, drawn on the machine.
 
 Each contact declares, per status, which directions of the contact point's velocity it forbids:
-`normal` (out of the ground), `along` (the way a wheel or blade heads, in the ground) and `across`.
+`normal` (out of the ground), `along` (the way a wheel or blade heads, in the ground) and `across`,
+or the world's axes. Its `surface` stands at its `centre` on the body; its `guide` is the unit
+vector of the drawing, fixed to the body, that tells its directions.
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
-from draisine.algebra.scalar import Scalar, Vector
+from draisine.algebra.lie import cross
+from draisine.algebra.scalar import Array, Vector, norm
 from draisine.errors import ModelError
 from draisine.model.body import vector
+from draisine.model.surface import Disc, Surface, Tip
+
+NamedDirections = dict[str, Array]
+"""Directions, or their rates, by name."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wheel:
-    """A wheel that rolls on the ground: a knife-edge disc, or a torus tyre with a crown radius.
+    """A surface that rolls on the ground: a `Disc`, `Torus`, `Ball` or `Ellipsoid` around a centre;
+    a number is the radius of a knife-edge disc.
 
-    `radius` is the outer radius; `crown`, the radius of the tyre's cross section, is part of it.
     `lifts` tells whether the ground carries it; set it to False for machines that live in the plane.
     """
 
@@ -26,33 +33,50 @@ class Wheel:
     body: str
     centre: Vector
     axle: Vector
-    radius: Scalar
-    crown: Scalar = 0.0
-
+    surface: Any
+    _: KW_ONLY
     lifts: bool = True
 
     closed: ClassVar[str] = "rolling"
+    directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
+    anchored: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         where = f"wheel {self.name!r}"
         object.__setattr__(self, "centre", vector(self.centre, f"{where}, centre"))
-        object.__setattr__(self, "axle", vector(self.axle, f"{where}, axle"))
-        if self.axle.dtype != object and not np.any(self.axle):
-            raise ModelError(f"{where}: the axle is zero; give it a direction.")
-        for what, value in (("radius", self.radius), ("crown", self.crown)):
-            if isinstance(value, (int, float)) and not (np.isfinite(value) and value >= 0):
-                raise ModelError(f"{where}: {what} {value} m is not a length.")
-        if isinstance(self.radius, (int, float)) and isinstance(self.crown, (int, float)):
-            if self.radius == 0:
-                raise ModelError(f"{where}: the radius is zero.")
-            if self.crown > self.radius:
-                raise ModelError(f"{where}: crown {self.crown} m exceeds radius {self.radius} m.")
+        object.__setattr__(self, "axle", _direction(self.axle, f"{where}: the axle"))
+        surface = self.surface if isinstance(self.surface, Surface) else Disc(self.surface)
+        surface.check(where)
+        object.__setattr__(self, "surface", surface.about(self.guide))
+
+    @property
+    def guide(self) -> Array:
+        """The unit vector along the axle."""
+        return self.axle / norm(self.axle)
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
         """The forbidden directions per status."""
         normal = ("normal",) if self.lifts else ()
         return {"open": (), "sliding": normal, "rolling": (*normal, "along", "across")}
+
+    def frame(self, R: Array, axle: Array) -> NamedDirections:
+        """Return the directions of the wheel in the axes that R takes to the world's."""
+        N = R[2, :]
+        x = cross(axle, N)
+        along = x / norm(x)
+        return {"normal": N, "along": along, "across": cross(N, along)}
+
+    def frame_rate(self, R: Array, W: Array, axle: Array, axledot: Array) -> NamedDirections:
+        """Return how fast its directions turn in axes that turn with W."""
+        N, Ndot = R[2, :], cross(R[2, :], W)
+        along, alongdot = _unit_rate(cross(axle, N), cross(axledot, N) + cross(axle, Ndot))
+        across = cross(Ndot, along) + cross(N, alongdot)
+        return {"normal": Ndot, "along": alongdot, "across": across}
+
+    def asymmetry(self, axis: Array, through: Array) -> list[Any]:
+        """Return numbers that vanish where it looks the same however far it turns about an axis."""
+        return [*self.surface.asymmetry(axis), *cross(self.centre - through, axis)]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,18 +95,49 @@ class Blade:
     lifts: bool = False
 
     closed: ClassVar[str] = "gliding"
+    directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
+    anchored: ClassVar[bool] = False
+    surface: ClassVar[Surface] = Tip()
 
     def __post_init__(self) -> None:
         where = f"blade {self.name!r}"
         object.__setattr__(self, "point", vector(self.point, f"{where}, point"))
-        object.__setattr__(self, "heading", vector(self.heading, f"{where}, heading"))
-        if self.heading.dtype != object and not np.any(self.heading):
-            raise ModelError(f"{where}: the heading is zero; give it a direction.")
+        object.__setattr__(self, "heading", _direction(self.heading, f"{where}: the heading"))
+
+    @property
+    def centre(self) -> Array:
+        """Where it sits."""
+        return self.point
+
+    @property
+    def guide(self) -> Array:
+        """The unit vector along the heading."""
+        return self.heading / norm(self.heading)
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:
         """The forbidden directions per status."""
         return {"open": (), "gliding": ("normal", "across") if self.lifts else ("across",)}
+
+    def frame(self, R: Array, heading: Array) -> NamedDirections:
+        """Return the directions of the blade in the axes that R takes to the world's."""
+        N = R[2, :]
+        x = cross(N, heading)
+        across = x / norm(x)
+        return {"normal": N, "along": cross(across, N), "across": across}
+
+    def frame_rate(self, R: Array, W: Array, heading: Array, headingdot: Array) -> NamedDirections:
+        """Return how fast its directions turn in axes that turn with W."""
+        N, Ndot = R[2, :], cross(R[2, :], W)
+        across, acrossdot = _unit_rate(
+            cross(N, heading), cross(Ndot, heading) + cross(N, headingdot)
+        )
+        along = cross(acrossdot, N) + cross(across, Ndot)
+        return {"normal": Ndot, "along": along, "across": acrossdot}
+
+    def asymmetry(self, axis: Array, through: Array) -> list[Any]:
+        """Return that every turn changes it."""
+        return [1.0]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,11 +154,22 @@ class Pin:
     axes: str = "xyz"
     grips: bool = True
 
+    directions: ClassVar[tuple[str, ...]] = ("x", "y", "z")
+    anchored: ClassVar[bool] = True
+    lifts: ClassVar[bool] = False
+    surface: ClassVar[Surface] = Tip()
+    guide: ClassVar[Array] = np.zeros(3)
+
     def __post_init__(self) -> None:
         where = f"pin {self.name!r}"
         object.__setattr__(self, "point", vector(self.point, f"{where}, point"))
         if not self.axes or set(self.axes) - set("xyz") or len(set(self.axes)) < len(self.axes):
             raise ModelError(f"{where}: axes {self.axes!r}; take some of the letters x, y, z.")
+
+    @property
+    def centre(self) -> Array:
+        """Where it sits."""
+        return self.point
 
     @property
     def closed(self) -> str:
@@ -115,8 +181,35 @@ class Pin:
         """The forbidden directions per status."""
         return {"open": (), "gripped": tuple(self.axes)}
 
+    def frame(self, R: Array, guide: Array) -> NamedDirections:
+        """Return the world's axes in those that R takes to the world's."""
+        return {axis: R[k, :] for k, axis in enumerate("xyz")}
+
+    def frame_rate(self, R: Array, W: Array, guide: Array, guidedot: Array) -> NamedDirections:
+        """Return how fast the world's axes turn in axes that turn with W."""
+        return {axis: cross(R[k, :], W) for k, axis in enumerate("xyz")}
+
+    def asymmetry(self, axis: Array, through: Array) -> list[Any]:
+        """Return that every turn changes it."""
+        return [1.0]
+
 
 Contact = Wheel | Blade | Pin
 
 HOLONOMIC = frozenset({"normal", "x", "y", "z"})
 """The rows that come from a condition on the configuration: a gap that stays zero."""
+
+
+def _direction(values: object, what: str) -> Array:
+    """Return three scalars as a direction, or say that there is none."""
+    out = vector(values, what)
+    if out.dtype != object and not np.any(out):
+        raise ModelError(f"{what} is zero; give it a direction.")
+    return out
+
+
+def _unit_rate(x: Array, xdot: Array) -> tuple[Array, Array]:
+    """Return the unit vector along x and its rate."""
+    size = norm(x)
+    unit = x / size
+    return unit, (xdot - unit * (unit @ xdot)) / size

@@ -9,7 +9,7 @@ import numpy as np
 from draisine.algebra.scalar import Scalar, Vector
 from draisine.errors import ModelError, did_you_mean
 from draisine.model.body import Body, vector
-from draisine.model.contact import Contact
+from draisine.model.contact import Contact, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force
 from draisine.model.joint import Joint
@@ -125,6 +125,16 @@ class Model:
         """The names of the inputs: joint torques, then the components of the forces."""
         pushes = tuple(f"{f.name}.{axis}" for f in self.forces for axis in "xyz")
         return tuple(j.name for j in self.joints) + pushes
+
+    @property
+    def wheels(self) -> tuple[Wheel, ...]:
+        """The contacts that roll."""
+        return tuple(c for c in self.contacts if isinstance(c, Wheel))
+
+    @property
+    def pins(self) -> tuple[Pin, ...]:
+        """The contacts that are held where they are."""
+        return tuple(c for c in self.contacts if isinstance(c, Pin))
 
     def body(self, name: str) -> Body:
         """Return the body of that name."""

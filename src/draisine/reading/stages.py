@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.lie import cross
-from draisine.algebra.scalar import is_zero, norm
+from draisine.algebra.scalar import is_zero
 from draisine.codegen.formula import (
     ZERO,
     Expression,
@@ -28,7 +28,6 @@ from draisine.codegen.formula import (
 )
 from draisine.mechanics.base import is_planar
 from draisine.mechanics.kernel import Elimination
-from draisine.model import Wheel
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
 from draisine.reading.sheet import Sheet
@@ -47,19 +46,17 @@ def ground(sheet: Sheet, subject: Subject) -> None:
     """The ground's normal in the links' frames, and where the wheels touch."""
     axes = subject.form.axes
     sheet.heading("Contact with the ground")
-    for k, (contact, (at, touch)) in enumerate(
+    for k, (contact, (at, surface)) in enumerate(
         zip(subject.model.contacts, subject.touching, strict=True)
     ):
-        if not isinstance(contact, Wheel) or touch is None:
+        if is_zero(surface.ring):
             continue
         up = subject.world.up[at.link]
         tails = [f"{at.link}{x}" for x in axes]
         if at.link:
             sheet.vector("gamma", up, tails)
-        steep = up - (up @ touch.axle) * touch.axle
-        slope = norm(steep)
-        sheet.define(slope, Symbol("sigma", (str(k),)))
-        _contact_angle(sheet, subject, contact.name, k, touch.axle, steep / slope)
+        sheet.define(surface.slope(up), Symbol("sigma", (str(k),)))
+        _contact_angle(sheet, subject, contact.name, k, surface.axle, surface.steepest(up))
     if subject.model.gravity[0] != 0.0 or subject.model.gravity[1] != 0.0:
         fall = subject.world.R.T @ subject.model.gravity
         sheet.vector("g", fall, list(axes))
@@ -235,10 +232,11 @@ def kernel_rate(sheet: Sheet, subject: Subject) -> None:
 def _wander(sheet: Sheet, subject: Subject) -> None:
     """Name the rates at which the contact points wander round the wheels."""
     for k, a in enumerate(subject.active):
-        if a.touch is None:
+        if is_zero(a.surface.ring):
             continue
         up, W = subject.world.up[a.at.link], subject.vel.W[a.at.link]
-        rate = (cross(up, W) @ a.touch.side) / a.touch.slope
+        side = cross(a.surface.axle, a.surface.steepest(up))
+        rate = (cross(up, W) @ side) / a.surface.slope(up)
         text = subject.form.contact_angles.get(a.contact.name, rf"\alpha_{k}")
         sheet.define(rate, Symbol.parse(text).with_dots(), SPEED)
 

@@ -18,13 +18,12 @@ from draisine.mechanics import constraints
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.base import base_angles, free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
-from draisine.mechanics.contact.plane import PlaneContact
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan
 from draisine.mechanics.kinematics import Geometry, Point, Velocities, geometry, velocities
 from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Tree, assemble
-from draisine.model import Model, Wheel
+from draisine.model import Model, Surface
 from draisine.model.form import Form
 
 ORIGIN = np.zeros(3)
@@ -145,7 +144,7 @@ class Subject:
         return constraints.ground(self.tree, self.geo, self.R)
 
     @cached_property
-    def touching(self) -> list[tuple[Point, PlaneContact | None]]:
+    def touching(self) -> list[tuple[Point, Surface]]:
         """Where each contact touches."""
         return [
             constraints.contact_point(self.tree, self.geo, self.world, c)
@@ -303,7 +302,7 @@ def hub(model: Model) -> Array:
     base = model.bodies[0].name
     carried = {base} | {j.child for j in model.joints if j.parent == base}
     if is_free(model):
-        for contact in model.contacts:
-            if isinstance(contact, Wheel) and contact.body in carried:
-                return contact.centre
+        for wheel in model.wheels:
+            if wheel.body in carried:
+                return wheel.centre
     return ORIGIN

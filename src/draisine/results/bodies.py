@@ -149,7 +149,7 @@ class Bodies:
     @cached_property
     def wheels(self) -> dict[str, Wheel]:
         """The wheels among the contacts, by name."""
-        return {c.name: c for c in self.model.contacts if isinstance(c, Wheel)}
+        return {c.name: c for c in self.model.wheels}
 
     def carrier(self, wheel: Wheel) -> BodyMotion:
         """Return the motion of the body that a wheel turns in; of its own, if it turns in none."""

@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.stride import Stride
-from draisine.model import Model, Pin
+from draisine.model import Model
 from draisine.results.quantities import Labels, parse_labels
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def cycle_labels(model: Model) -> dict[str, Labels]:
         "multiplier": MULTIPLIERS,
         "way": AXES,
         "joint": tuple(joint.name for joint in model.joints),
-        "impact": tuple(c.name for c in model.contacts if isinstance(c, Pin)),
+        "impact": tuple(c.name for c in model.pins),
     }
     found = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in QUANTITIES.items()}
     return found | {"number_of_cycles": ()}

@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, did_you_mean
-from draisine.model import Model, Wheel
+from draisine.model import Model
 from draisine.model.quantity import number
 from draisine.results.bodies import Bodies, restore_system
 from draisine.results.events import EventQuestion, parse_event
@@ -77,7 +77,7 @@ def _track_curvature(bodies: Bodies, name: str) -> Floats:
     flat = np.sqrt(1.0 - a[:, 2:] ** 2)
     down = a[:, 2:] * a - np.array([0.0, 0.0, 1.0])
     sinking = rate[:, 2:] * a + a[:, 2:] * rate + down * a[:, 2:] * rate[:, 2:] / flat**2
-    v = _centre_velocity(bodies, name) + (float(wheel.radius) - float(wheel.crown)) * sinking / flat
+    v = _centre_velocity(bodies, name) + float(wheel.surface.ring) * sinking / flat
     ahead = np.stack([a[:, 1], -a[:, 0]], axis=1) / flat
     speed = np.einsum("ti,ti->t", ahead, v[:, :2])
     return cast(Floats, turning / np.where(speed != 0.0, speed, np.nan))
@@ -205,7 +205,7 @@ def known_series(model: Model) -> dict[str, Labels]:
     found = stored_series(model) | {"control_state": (tuple(str(k) for k in range(100)),)}
     found |= dict.fromkeys((*joints, *model.speeds), ())
     found |= {f"{name}_acceleration": () for name in joints}
-    wheels = tuple(c.name for c in model.contacts if isinstance(c, Wheel))
+    wheels = tuple(c.name for c in model.wheels)
     for name, derived in DERIVED.items():
         if wheels or not derived.per_wheel:
             labels: Labels = (wheels,) if derived.per_wheel else ()

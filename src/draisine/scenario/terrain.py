@@ -286,7 +286,7 @@ def faces_of(terrain: Terrain) -> dict[str, Feature]:
 def place_state(model: Model, terrain: Terrain, state: State, given: Mapping[str, Any]) -> State:
     """Return a state with the machine moved, as a whole, to where a scenario wants it."""
     place = Place.model_validate(given)
-    wheels = {c.name: c for c in model.contacts if isinstance(c, Wheel)}
+    wheels = {c.name: c for c in model.wheels}
     if place.wheel not in wheels:
         raise ParameterError(f"no wheel {place.wheel!r}. {did_you_mean(place.wheel, wheels)}")
     if place.on is None:

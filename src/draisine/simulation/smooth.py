@@ -10,7 +10,6 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError
-from draisine.model import Pin
 from draisine.registry import find
 from draisine.simulation.integrators import (
     DEGENERATE,
@@ -316,7 +315,7 @@ def _grid(start: float, t0: float, t1: float, dt: float) -> Floats:
 def anchors(machine: ClosedForm, state: State, t: float) -> Floats:
     """Return where the pins hold their points: where they are at the start."""
     model = machine.system.model
-    pins = [k for k, c in enumerate(model.contacts) if isinstance(c, Pin)]
+    pins = [k for k, c in enumerate(model.contacts) if c.anchored]
     if not pins:
         return np.zeros(0)
     points = machine.look(machine.enter(state, t), t)["points"].reshape(-1, 3)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from draisine.algebra.scalar import Array, Scalar, array, is_zero
+from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import evaluate, tangent
 from draisine.codegen.program import Program
 from draisine.errors import ModelError
@@ -42,18 +42,13 @@ def contact_row(speeds: int) -> Layout:
     return Layout({"C": 3 * speeds} | _ROW)
 
 
-def kinds(wheel: Wheel) -> tuple[str, ...]:
-    """Return the kinds of features that a wheel can meet: a disc no vertices."""
-    return ("face", "edge") if is_zero(wheel.crown) else ("face", "edge", "vertex")
-
-
 class TerrainDerivation:
     """The free machine and its wheels on features, traced step by step; y = (q, p, r, v, z)."""
 
     def __init__(self, tracing: Tracing, motions: Sequence[ObstacleMotion] = ()) -> None:
         self.tracing, self.motions, model = tracing, tuple(motions), tracing.model
         for contact in model.contacts:
-            if not isinstance(contact, Wheel):
+            if contact not in model.wheels:
                 raise ModelError(
                     f"contact {contact.name!r}: only wheels meet a terrain; "
                     "blades and pins live on the ground plane."
@@ -85,12 +80,11 @@ class TerrainDerivation:
         out = {"motion": self._motion(), "sight": self._sight()}
         for k, joint in enumerate(self.model.joints):
             out[f"{joint.name}.stop"] = self._stop(k)
-        for contact in self.model.contacts:
-            assert isinstance(contact, Wheel)
-            for kind in kinds(contact):
-                out[f"{contact.name}.{kind}"] = self._wheel(contact, kind, None)
+        for wheel in self.model.wheels:
+            for kind in wheel.surface.kinds:
+                out[f"{wheel.name}.{kind}"] = self._wheel(wheel, kind, None)
                 for k, motion in enumerate(self.motions):
-                    out[f"{contact.name}.{kind}.{k}"] = self._wheel(contact, kind, motion)
+                    out[f"{wheel.name}.{kind}.{k}"] = self._wheel(wheel, kind, motion)
         return out
 
     def _program(self, name: str, outputs: dict[str, Any], more: tuple[str, ...] = ()) -> Program:

@@ -18,7 +18,6 @@ from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Pivot, eliminate
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
-from draisine.model import Pin
 from draisine.system.layout import state_sizes
 from draisine.system.tracing import Commanded, Tracing, rates_by_symbol, read
 
@@ -50,7 +49,7 @@ class Derivation:
         self.tracing, self.model, self.mode = tracing, tracing.model, mode
         self.correction, self.spare = correction, spare
         model = self.model
-        pins = sum(isinstance(c, Pin) for c in model.contacts)
+        pins = len(model.pins)
         sizes = {"t": 1, **state_sizes(model, u=0, z=tracing.states)}
         sizes |= {"w": len(model.inputs), "anchors": 3 * pins}
         self.symbols = tracing.symbols(sizes)

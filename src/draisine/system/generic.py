@@ -20,7 +20,6 @@ from draisine.system.contact_programs import (
     ObstacleMotion,
     TerrainDerivation,
     contact_row,
-    kinds,
 )
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.system import System, versions
@@ -75,7 +74,7 @@ class Generic:
     @cached_property
     def wheels(self) -> tuple[Wheel, ...]:
         """The wheels in the model's order."""
-        return tuple(c for c in self.system.model.contacts if isinstance(c, Wheel))
+        return self.system.model.wheels
 
     @cached_property
     def framed(self) -> bool:
@@ -140,9 +139,8 @@ def _make(system: System, law: Law | None, motions: tuple[ObstacleMotion, ...]) 
         (k, kind, motion): Compiled(
             programs[f"{wheel.name}.{kind}{suffix}"], system.values, system.store
         )
-        for k, wheel in enumerate(system.model.contacts)
-        if isinstance(wheel, Wheel)
-        for kind in kinds(wheel)
+        for k, wheel in enumerate(system.model.wheels)
+        for kind in wheel.surface.kinds
         for motion, suffix in named
     }
     first = len(system.model.contacts)

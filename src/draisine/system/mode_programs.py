@@ -145,7 +145,7 @@ def project(d: Derivation) -> Program:
         step = spread(d.model, x)
         dq, dp = d.pose_rates(R, q, step, found.ref)
         q, p, r = unit(d.model, q + dq), p + dp, r + step[6:]
-    wheels = [a for a in found.active if a.touch is not None and not is_zero(a.touch.ring)]
+    wheels = [a for a in found.active if not is_zero(a.surface.ring)]
     headings = [_heading(d, found, a) for a in wheels]  # a ball has none
     length = [square_length(d.model, d.symbols["q"]) - 1.0]
     settled = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
@@ -311,10 +311,10 @@ def _inputs(d: Derivation) -> Array:
 
 def _heading(d: Derivation, found: projected.Rows, a: constraints.Active) -> Array:
     """Return where a wheel heads in the ground, before projection; of any length."""
-    assert a.touch is not None
-    axle = found.geo.R0[a.at.link] @ a.touch.axle
+    surface = a.surface
+    axle = found.geo.R0[a.at.link] @ surface.axle
     ahead = (found.world.R @ cross(axle, found.world.up[0]))[:2]
-    return ahead if is_zero(a.touch.crown) else a.touch.ring * ahead  # a ball has none
+    return ahead if is_zero(surface.thickness) else surface.ring * ahead  # a ball has none
 
 
 def _stiff(d: Derivation, epsilon: float) -> Array:

@@ -15,7 +15,6 @@ from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
-from draisine.model import Wheel
 from draisine.system.closed_form import ClosedForm, State
 from draisine.system.mode_programs import state_names
 from draisine.system.system import System
@@ -91,10 +90,10 @@ def _flat_wheel(machine: ClosedForm, q: Floats, r: Floats) -> str | None:
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, rotation(q))
     for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
-        if isinstance(contact, Wheel) and status != "open" and contact.crown != contact.radius:
-            up = world.up[tree.place[contact.body][0]]
-            if abs(up @ tree.direction(contact.body, contact.axle)) > 1 - 1e-9:
-                return name
+        surface = contact.surface.turned(tree.axes(contact.body))
+        up = world.up[tree.place[contact.body][0]]
+        if status != "open" and surface.slope(up) < 4e-5:
+            return name
     return None
 
 

@@ -1,4 +1,4 @@
-"""A ball that rolls on the ground without slipping: a torus whose crown is its whole radius.
+"""A ball that rolls on the ground without slipping.
 
 With three different moments of inertia it is Chaplygin's ball, whose angular momentum about the
 contact stays fixed in space; with its mass centre off the middle it rocks like a tumbler. Contact
@@ -6,7 +6,7 @@ forces are reported along the heading of the drawing's y axis, which has none wh
 upright; the motion itself knows no such place.
 """
 
-from draisine.model import Body, Model, Output, Wheel, inertia
+from draisine.model import Ball, Body, Model, Output, Wheel, inertia
 
 MEANING = {
     "mass": ("kg", "mass"),
@@ -50,7 +50,7 @@ def ball(
     spread = inertia(xx * square, yy * square, zz * square)
     return Model(
         bodies=[Body("ball", mass, (0.0, 0.0, radius - offset), spread)],
-        contacts=[Wheel("ground", "ball", centre, left, radius, crown=radius)],
+        contacts=[Wheel("ground", "ball", centre, left, Ball(radius))],
         gravity=(0.0, 0.0, -g),
         outputs=[
             Output(

@@ -5,7 +5,7 @@ are known in closed form, with the total spin n about the axle and the yaw rate 
 `(axial + 1) W n cos L + (g / radius) sin L - diametral W^2 sin L cos L = 0` for the knife edge.
 """
 
-from draisine.model import Body, Model, Output, Wheel, inertia
+from draisine.model import Body, Model, Output, Wheel, inertia, round_surface
 
 MEANING = {
     "mass": ("kg", "mass"),
@@ -47,7 +47,7 @@ def rolling_disc(
     across = diametral * square
     return Model(
         bodies=[Body("disc", mass, centre, inertia(across, axial * square, across))],
-        contacts=[Wheel("ground", "disc", centre, left, radius, 0.0 if crown is None else crown)],
+        contacts=[Wheel("ground", "disc", centre, left, round_surface(radius, crown))],
         gravity=(0.0, 0.0, -g),
         outputs=[
             Output(

@@ -5,7 +5,7 @@ The hub's torque balances it fore and aft; the turntable's torque yaws it into t
 which it falls. Upright it is unstable both ways.
 """
 
-from draisine.model import Body, Force, Model, Output, Revolute, Wheel, inertia
+from draisine.model import Body, Force, Model, Output, Revolute, Wheel, inertia, round_surface
 
 MEANING = {
     "rW": ("m", "radius of the wheel"),
@@ -74,7 +74,7 @@ def unicycle(
             Revolute("wheel", "frame", "wheel", left, hub),
             Revolute("turntable", "frame", "turntable", up, table),
         ],
-        contacts=[Wheel("ground", "wheel", hub, left, rW, 0.0 if crown is None else crown)],
+        contacts=[Wheel("ground", "wheel", hub, left, round_surface(rW, crown))],
         forces=[Force("push", "frame", saddle)],
         gravity=(0.0, 0.0, -g),
         outputs=[

@@ -10,7 +10,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.mechanics.base import base_angles
-from draisine.model import Model, Wheel
+from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
 from draisine.results.events import events_of
 from draisine.results.quantities import series, unit_of
@@ -90,7 +90,7 @@ def angles_of(model: Model) -> list[str]:
     """Return the angles that tell most of a motion: lean or yaw, and joints that are no wheels;
     where joints only slide, these.
     """
-    carried = {c.body for c in model.contacts if isinstance(c, Wheel)}
+    carried = {c.body for c in model.wheels}
     free = [j for j in model.joints if j.child not in carried]
     turning = [j.name for j in free if j.unit == "rad"]
     return (

@@ -14,7 +14,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.algebra.lie import quaternion, rot_x, rot_y, rot_z, rotation
 from draisine.errors import TerrainError
-from draisine.mechanics.contact.features import meet_edge_by_ring
+from draisine.model import Torus
 from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
 from draisine.simulation.contact.run import simulate_on
 from draisine.system.generic import generic
@@ -119,10 +119,11 @@ def test_nearest_points_are_stationary_to_forty_digits():
             for k in (1, 3):
                 exact[k] = exact[k] / mpmath.sqrt(exact[k] @ exact[k])
             line = np.array([*exact[2], *exact[3], mpmath.mpf(side)], dtype=object)
-            met = meet_edge_by_ring(exact[0], exact[1], mpmath.mpf("0.5"), mpmath.mpf("0.05"), line)
+            tyre = Torus(mpmath.mpf("0.5"), mpmath.mpf("0.05")).about(exact[1])
+            met = tyre.meet_edge(exact[0], line)
             assert abs(met.normal @ exact[3]) < mpmath.mpf(10) ** -40
             assert abs(met.normal @ met.along) < mpmath.mpf(10) ** -40
-            plain = meet_edge_by_ring(hub, a, 0.5, 0.05, np.array([*Q, *e, float(side)]))
+            plain = Torus(0.5, 0.05).about(a).meet_edge(hub, np.array([*Q, *e, float(side)]))
             assert_allclose(plain.point, [float(x) for x in met.point], atol=1e-13)
             assert plain.gap == pytest.approx(float(met.gap), abs=1e-14)
 

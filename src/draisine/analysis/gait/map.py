@@ -16,7 +16,7 @@ from draisine.analysis.return_map import Cycle, fixed_point, fixed_points, wrap_
 from draisine.codegen.derivative import with_tangents
 from draisine.errors import ConfigurationError, ParameterError, SimulationError
 from draisine.mechanics.base import is_planar
-from draisine.model import Model, Pin
+from draisine.model import Model
 from draisine.simulation.integrators import DONE, Problem, Span, dop853
 from draisine.simulation.regrip import JointAtImpact, Regrip, regrip
 from draisine.system.closed_form import ClosedForm, State
@@ -274,7 +274,7 @@ def turns_of(system: System) -> tuple[list[dict[str, str]], float]:
 
 def gait_obstacle(model: Model) -> str:
     """Return what a machine lacks to have a gait; nothing where it can have one."""
-    pins = [contact for contact in model.contacts if isinstance(contact, Pin)]
+    pins = model.pins
     if not is_planar(model) or len(pins) < 2 or len(pins) < len(model.contacts):
         return "it is no machine in the plane whose contacts are two grips (pins) or more"
     for joint in model.joints:

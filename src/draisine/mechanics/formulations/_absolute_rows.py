@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.lie import ad, cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, atan2, norm
 from draisine.mechanics.constraints import Mode
-from draisine.model import Blade, Body, Contact, Joint, Model, Pin
+from draisine.model import HOLONOMIC, Body, Contact, Joint, Model
 
 UP = np.array([0.0, 0.0, 1.0])
 AXES = np.eye(3)
@@ -103,13 +103,6 @@ def point_velocity(
     return Row(label, {i: (n, cross(arm, n))}, g, gap, size=size)
 
 
-def unit_rate(x: Array, xdot: Array) -> tuple[Array, Array, Scalar]:
-    """Return the unit vector along x, its rate, and the length of x."""
-    size = norm(x)
-    unit = x / size
-    return unit, (xdot - unit * (unit @ xdot)) / size, size
-
-
 def across_axis(axis: Array) -> tuple[Array, Array, Array]:
     """Return a right-handed triad (a, b, c) with a along an axis, whose entries are numbers."""
     a = axis / norm(axis)
@@ -189,38 +182,27 @@ def contact_rows(
     contact: Contact, names: tuple[str, ...], i: int, bodies: list[Placed], anchor: Array
 ) -> list[Row]:
     """Return the rows by which the ground holds a contact; `anchor` is where a pin holds."""
-    body, size = bodies[i], 1.0
-    if isinstance(contact, Pin):
-        arm = body.arm(contact.point)
-        armdot = body.turning(arm)
-        place = body.x + arm - anchor
-        axes = {k: (AXES["xyz".index(k)], NONE, place["xyz".index(k)]) for k in names}
-    elif isinstance(contact, Blade):
-        arm = body.arm(contact.point)
-        armdot = body.turning(arm)
-        heading = body.R @ (contact.heading / norm(contact.heading))
-        across, acrossdot, size = unit_rate(cross(UP, heading), cross(UP, body.turning(heading)))
-        height = body.x[2] + arm[2]
-        axes = {"normal": (UP, NONE, height), "across": (across, acrossdot, None)}
-    else:
-        axle = body.R @ (contact.axle / norm(contact.axle))
-        axledot = body.turning(axle)
-        steep = UP - axle[2] * axle
-        e, edot, size = unit_rate(steep, -(axledot[2] * axle + axle[2] * axledot))
-        along, alongdot, _ = unit_rate(cross(axle, UP), cross(axledot, UP))
-        hub = body.arm(contact.centre)
-        ring = contact.radius - contact.crown
-        arm = hub - ring * e - contact.crown * UP
-        armdot = body.turning(hub) - ring * edot
-        height = body.x[2] + arm[2]
-        axes = {
-            "normal": (UP, NONE, height),
-            "along": (along, alongdot, None),
-            "across": (cross(UP, along), cross(UP, alongdot), None),
-        }
+    body, world = bodies[i], np.eye(3)
+    surface, guide = contact.surface.turned(body.R), body.R @ contact.guide
+    arm = body.arm(contact.centre) + surface.support(UP)
+    armdot = body.turning(arm) + surface.support_rate(UP, cross(UP, body.w))
+    axes = contact.frame(world, guide)
+    rates = contact.frame_rate(world, NONE, guide, body.turning(guide))
+    place = body.x + arm - (anchor if contact.anchored else NONE)
+    size = 1.0 if contact.anchored else norm(cross(UP, guide))
     return [
-        point_velocity(f"{contact.name}.{k}", i, bodies, arm, armdot, n, ndot, gap, size)
-        for k, (n, ndot, gap) in axes.items()
+        point_velocity(
+            f"{contact.name}.{k}",
+            i,
+            bodies,
+            arm,
+            armdot,
+            axes[k],
+            rates[k],
+            axes[k] @ place if k in HOLONOMIC else None,
+            size,
+        )
+        for k in contact.directions
         if k in names
     ]
 
@@ -324,7 +306,7 @@ def equations(
         i, j = place[joint.parent], place[joint.child]
         rows += joint_rows(joint, i, j, bodies, t)
         user.append(joint_coordinate(joint, i, j, bodies))
-    pins = [c.name for c in model.contacts if isinstance(c, Pin)]
+    pins = [c.name for c in model.pins]
     for contact, (_, status) in zip(model.contacts, mode, strict=True):
         at = 3 * pins.index(contact.name) if contact.name in pins else 0
         anchor = anchors[at : at + 3]

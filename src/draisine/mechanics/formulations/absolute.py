@@ -54,7 +54,7 @@ from draisine.mechanics.formulations._plug import (
     interpret,
 )
 from draisine.mechanics.formulations.multiplier import saddle_point
-from draisine.model import Body, Model, Pin, Wheel
+from draisine.model import Body, Model
 
 FORMULATION = "every body with six coordinates, joints as constraints, after Schwab"
 
@@ -137,7 +137,7 @@ class Absolute:
         self.axes = [self._own_axes(body) for body in model.bodies]
         self.units = [joint.axis / norm(joint.axis) for joint in model.joints]
         self.order = self._outward()
-        n, pins = len(model.bodies), sum(isinstance(c, Pin) for c in model.contacts)
+        n, pins = len(model.bodies), len(model.pins)
         width = 3 if self.euler else 4
         sizes = {"t": 1, "x": 3 * n, "e": width * n, "v": 3 * n, "w": 3 * n}
         sizes |= {"push": 3 * len(model.forces), "anchors": 3 * pins, "home": 3}
@@ -156,9 +156,9 @@ class Absolute:
         """Return the axes of w' in the drawing: a wheel's second axis is its axle, so that Euler's
         last angle is its rolling; others have the drawing's.
         """
-        for contact in self.model.contacts:
-            if isinstance(contact, Wheel) and contact.body == body.name:
-                y, z, x = across_axis(contact.axle)
+        for wheel in self.model.wheels:
+            if wheel.body == body.name:
+                y, z, x = across_axis(wheel.axle)
                 if abs(y[1]) > 1.0 - 1e-12:
                     break
                 return np.column_stack([x, y, z])
@@ -302,8 +302,7 @@ class Absolute:
     def _forces(self, lam: Floats) -> Floats:
         forces = np.zeros((len(self.model.contacts), 3))
         for k, contact in enumerate(self.model.contacts):
-            names = ("x", "y", "z") if isinstance(contact, Pin) else ("normal", "along", "across")
-            for j, name in enumerate(names):
+            for j, name in enumerate(contact.directions):
                 label = f"{contact.name}.{name}"
                 if label in self.labels:
                     forces[k, j] = lam[self.labels.index(label)]
@@ -312,8 +311,7 @@ class Absolute:
     def held(self, at: Coordinates) -> tuple[Floats, Floats]:
         """Return where the pins hold, all one after the other, and the base's home: where they are."""
         names = [body.name for body in self.model.bodies]
-        pins = [c for c in self.model.contacts if isinstance(c, Pin)]
-        points = [self._point(at, names.index(c.body), c.point) for c in pins]
+        points = [self._point(at, names.index(c.body), c.point) for c in self.model.pins]
         return np.array(points, float).ravel(), self._point(at, 0, np.zeros(3))
 
     def _point(self, at: Coordinates, i: int, point: Floats) -> Floats:

@@ -14,11 +14,10 @@ from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints, couplings
 from draisine.mechanics.applied import generalised
-from draisine.mechanics.contact.plane import touch_rate
 from draisine.mechanics.kinematics import geometry, point_drift, point_matrix, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Tree
-from draisine.model import Model, Pin
+from draisine.model import Model
 
 FORMULATION = "the saddle-point system of accelerations and multipliers"
 
@@ -54,12 +53,10 @@ def free(
     F = F - generalised(tree, geo, world, inputs, zero)
     rows, targets, found = [], [], []
     for contact in tree.model.contacts:
-        at, touched = constraints.contact_point(tree, geo, world, contact)
-        found.append((at, touched))
+        at, surface = constraints.contact_point(tree, geo, world, contact)
+        found.append((at, surface))
         P = point_matrix(tree, geo, at, zero)
-        rhodot = zero
-        if touched is not None:
-            rhodot = touch_rate(touched, world.up[at.link], vel.W[at.link])
+        rhodot = constraints.support_rate(surface, at, world, vel)
         drift, cdot = point_drift(tree, geo, vel, at, rhodot, zero)
         carried = constraints.ground_velocity(tree.model, world, p, at, t)
         wanted = constraints.ground_rate(tree.model, world, vel, p, at, cdot, t) - drift
@@ -78,8 +75,7 @@ def active_rows(model: Model, mode: constraints.Mode) -> list[int]:
     """Return which rows of `Free.C` a mode switches on."""
     out = []
     for k, (contact, (_, status)) in enumerate(zip(model.contacts, mode, strict=True)):
-        order = ("x", "y", "z") if isinstance(contact, Pin) else ("normal", "along", "across")
-        out += [3 * k + order.index(name) for name in contact.rows[status]]
+        out += [3 * k + contact.directions.index(name) for name in contact.rows[status]]
     return out
 
 

@@ -18,7 +18,6 @@ from draisine.mechanics import constraints, couplings
 from draisine.mechanics.articulated import LONG, accelerations
 from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
-from draisine.mechanics.contact.plane import PlaneContact, touch_rate
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, share, solve_symmetric
 from draisine.mechanics.kinematics import (
     Geometry,
@@ -30,7 +29,7 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.newton_euler import gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
-from draisine.model import Guide, Pin
+from draisine.model import Guide, Surface
 
 FORMULATION = "the free dynamics projected on the kernel of the constraints, in closed form"
 
@@ -48,7 +47,7 @@ class Rows:
     mode: Mode
     geo: Geometry
     world: Ground
-    found: list[tuple[Point, PlaneContact | None]]
+    found: list[tuple[Point, Surface]]
     active: list[constraints.Active]
     reference: int | None
     ref: Array
@@ -103,7 +102,7 @@ def conditions(
     tree, p = found.tree, found.p
     model, n = tree.model, len(tree.model.joints)
     heights = constraints.gaps(tree, found.world, p, found.found)
-    pins = [c for c in model.contacts if isinstance(c, Pin)]
+    pins = [c.name for c in model.pins]
     active = {a.contact.name: a for a in found.active}
     labels = constraints.labels(model, found.mode)
     values: list[Scalar] = []
@@ -111,15 +110,15 @@ def conditions(
     where: list[int] = []
     for k, name in constraints.holonomic_rows(found.mode, model):
         contact = model.contacts[k]
-        if isinstance(contact, Pin) and model.ground is not None:
+        if contact.anchored and model.ground is not None:
             continue
         a = active[contact.name]
         axes = constraints.contact_axes(tree, found.geo, found.world, contact, a.at)
         rows.append(axes[name] @ a.P)
         where.append(labels.index(f"{contact.name}.{name}"))
-        if isinstance(contact, Pin):
+        if contact.anchored:
             axis = "xyz".index(name)
-            anchor = anchors[3 * pins.index(contact) + axis]
+            anchor = anchors[3 * pins.index(contact.name) + axis]
             values.append(p[axis] + found.world.R[axis, :] @ a.at.c - anchor)
         else:
             values.append(heights[k])
@@ -263,10 +262,8 @@ def motion(
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], ref)
     refdot = np.zeros(3)
     if found.reference is not None:
-        at, touched = found.found[found.reference]
-        rhodot = np.zeros(3)
-        if touched is not None:
-            rhodot = touch_rate(touched, found.world.up[at.link], vel.W[at.link])
+        at, surface = found.found[found.reference]
+        rhodot = constraints.support_rate(surface, at, found.world, vel)
         _, refdot = point_drift(tree, geo, vel, at, rhodot, np.zeros(3))
     return Reconstruction(found, solver, H, speeds, vel, refdot)
 

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from draisine.errors import DraisineError, did_you_mean
-from draisine.model import Model, Wheel
+from draisine.model import Model
 from draisine.registry import find
 from draisine.scenario.part import limit
 from draisine.scenario.terrain import GROUNDS, Place, faces_of
@@ -80,7 +80,7 @@ def _made(given: Mapping[str, Any]) -> Terrain | None:
 
 def _ground(given: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
     for contact in model.contacts:
-        if not isinstance(contact, Wheel):
+        if contact not in model.wheels:
             kind = type(contact).__name__.lower()
             text = f"only wheels meet a terrain, and {contact.name!r} is a {kind}; leave it out."
             yield Mistake("terrain", text)
@@ -100,7 +100,7 @@ def _ground(given: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
 def _touch(given: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
     model_name = given.get("impact", "plastic")
     friction = given.get("mu", math.inf)
-    wheels = [c.name for c in model.contacts if isinstance(c, Wheel)]
+    wheels = [c.name for c in model.wheels]
     for name in friction if isinstance(friction, dict) else ():
         if name not in wheels:
             text = f"no such wheel. {did_you_mean(name, wheels)}"
@@ -157,7 +157,7 @@ def _place(content: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
     for mistake in structure_mistakes(Place, given):
         path = f"initial.place.{mistake.path}" if mistake.path else "initial.place"
         yield Mistake(path, mistake.text, mistake.value)
-    wheels = [c.name for c in model.contacts if isinstance(c, Wheel)]
+    wheels = [c.name for c in model.wheels]
     wheel, on = given.get("wheel"), given.get("on")
     if isinstance(wheel, str) and wheel not in wheels:
         yield Mistake("initial.place.wheel", f"no such wheel. {did_you_mean(wheel, wheels)}", wheel)

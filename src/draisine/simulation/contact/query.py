@@ -63,13 +63,12 @@ class ContactQuery:
         self.motion = Packed(motion)
         self._alone: dict[WheelOnFeature, Packed] = {}
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
-        self.longest = [float(wheel.radius) for wheel in machine.wheels]
+        self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
         level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         count = len(machine.wheels)
         below = [(w, "face", None, level, 0) for w in range(count)]
         self._level = Packed(kernels.bundle(machine, below))
-        for wheel in machine.wheels:
-            self._check(wheel.name, float(wheel.crown))
+        self._check()
 
     def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
         """Return both ends of every joint with stops, as contacts after those of the wheels."""
@@ -93,13 +92,14 @@ class ContactQuery:
         """Return what a contact touches: a feature of the terrain, or a joint's stop."""
         return self._ends[contact] if contact in self._ends else self.terrain[contact.feature]
 
-    def _check(self, name: str, crown: float) -> None:
+    def _check(self) -> None:
         """Raise where a torus has no thickness to meet edges and vertices with."""
-        if crown == 0 and f"{name}.vertex" in self.machine.programs:
-            raise TerrainError(
-                f"wheel {name!r}: a torus of crown 0 meets no edges; leave the crown out for a disc, "
-                "or give it a thickness."
-            )
+        for wheel in self.machine.wheels:
+            if "edge" not in wheel.surface.kinds:
+                raise TerrainError(
+                    f"wheel {wheel.name!r}: a torus of crown 0 meets no edges; leave the crown out "
+                    "for a disc, or give it a thickness."
+                )
 
     def check_plane(self, t: float, contact: WheelOnFeature, row: Floats) -> None:
         """Raise where an edge lies almost in the plane of a disc."""
@@ -132,8 +132,8 @@ class ContactQuery:
                 )
 
     def _is_disc(self, wheel: int) -> bool:
-        """Return whether a wheel has no crown."""
-        return float(self.machine.wheels[wheel].crown) == 0.0
+        """Return whether a wheel is a knife edge, which no vertex meets."""
+        return "vertex" not in self.machine.wheels[wheel].surface.kinds
 
     def speeds(self, y: Floats) -> Floats:
         """Return v of y."""
@@ -256,8 +256,8 @@ class ContactQuery:
 
     def _sides(self, wheel: int, kind: str) -> tuple[int, ...]:
         """Return which points of a feature a wheel may touch."""
-        ring = self.machine.wheels[wheel].crown not in (0.0, self.longest[wheel])
-        return (0, 1, -1) if kind == "edge" and ring else (0,)
+        surface = self.machine.wheels[wheel].surface
+        return (0, 1, -1) if kind == "edge" and surface.ring and surface.thickness else (0,)
 
     def gap(self, row: Floats) -> float:
         """Return the gap in what a contact looks like."""

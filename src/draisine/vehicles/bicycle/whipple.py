@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar, atan2, cos, sin, sqrt
 from draisine.errors import ParameterError
-from draisine.model import Body, JointMotion, Model, Output, Revolute, Wheel, inertia
+from draisine.model import Body, JointMotion, Model, Output, Revolute, Wheel, inertia, round_surface
 
 MEANING = {
     "w": ("m", "wheelbase"),
@@ -121,7 +121,6 @@ def whipple(
     up = (-sin(lam), 0.0, cos(lam))
     left = (0.0, 1.0, 0.0)
     rear, front = (0.0, 0.0, rR), (w, 0.0, rF)
-    tyre = 0.0 if crown is None else crown
     fall = (0.0, 0.0, -g) if slope is None else (-g * sin(slope), 0.0, -g * cos(slope))
     frame = Body("frame", mB, (xB, 0.0, -zB), inertia(IBxx, IByy, IBzz, xz=-IBxz))
     riders, hinges = [], []
@@ -151,8 +150,8 @@ def whipple(
             *hinges,
         ],
         contacts=[
-            Wheel("rear", "rear_wheel", rear, left, rR, tyre),
-            Wheel("front", "front_wheel", front, left, rF, tyre),
+            Wheel("rear", "rear_wheel", rear, left, round_surface(rR, crown)),
+            Wheel("front", "front_wheel", front, left, round_surface(rF, crown)),
         ],
         gravity=fall,
         outputs=_outputs(rear, rR, lam),

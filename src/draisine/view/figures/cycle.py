@@ -11,7 +11,6 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.model import Pin
 from draisine.results.bodies import Bodies
 from draisine.view.style import (
     COLOURS,
@@ -189,7 +188,7 @@ def _piece(axes: "Axes", kind: str, points: Floats, colour: str) -> None:
 
 def _grips(bodies: Bodies, k: int) -> list[Floats]:
     """Return where the grips are at the k-th time."""
-    pins = [c for c in bodies.model.contacts if isinstance(c, Pin)]
+    pins = bodies.model.pins
     return [_at(bodies, pin.body, pin.point, k) for pin in pins]
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draisine.model import Model, Wheel
+from draisine.model import Model
 from draisine.view.figures import _snapshots as snapshots
-from draisine.view.scene.skeleton import links, rim
+from draisine.view.scene.skeleton import links, sections
 from draisine.view.style import COLOURS, given_or_new, legend, plain, words
 
 if TYPE_CHECKING:
@@ -46,10 +46,9 @@ def drawing(model: Model, axes: "Axes | None" = None) -> "Axes":
         axes.plot(
             com[0], com[2], "o", color=colour, ms=8, label=f"{words(body.name)}, {body.mass:g} kg"
         )
-    for contact in model.contacts:
-        if isinstance(contact, Wheel):
-            around = rim(contact)
-            axes.plot(around[:, 0], around[:, 2], color="black", lw=1.4)
+    for wheel in model.wheels:
+        for curve in sections(wheel):
+            axes.plot(curve[:, 0], curve[:, 2], color="black", lw=1.4)
     low, high = axes.get_ylim()
     for joint in model.joints:
         through, axis = np.asarray(joint.through, float), np.asarray(joint.axis, float)

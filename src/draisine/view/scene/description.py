@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.model import Model, Wheel
+from draisine.model import Model
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches
 from draisine.view.scene.scene import cell_of, colour_of, up_of
@@ -56,9 +56,7 @@ def describe_machine(model: Model) -> dict[str, Any]:
             for ball in balls(model)
         ],
         "contacts": [
-            {"name": contact.name, "radius": float(contact.radius)}
-            if isinstance(contact, Wheel)
-            else {"name": contact.name, "radius": 0.0}
+            {"name": contact.name, "radius": float(contact.surface.reach)}
             for contact in model.contacts
         ],
         "size": reach(model) / 2.0,

@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.model import Model, Pin
+from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
@@ -217,7 +217,7 @@ def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
     """Return the ways of the contacts on the ground, with gaps where they fly."""
     found = {}
     for contact in model.contacts:
-        if isinstance(contact, Pin):
+        if contact.anchored:
             continue
         way = data["contact_point"].sel(contact=contact.name).values.copy()
         if contact.lifts:

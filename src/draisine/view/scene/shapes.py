@@ -8,8 +8,8 @@ from typing import Literal
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.model import Blade, Body, Model, Wheel
-from draisine.view.scene.skeleton import places, rim
+from draisine.model import Body, Model, Wheel
+from draisine.view.scene.skeleton import places, rim, sections
 
 SPOKES = 10
 OutlineKind = Literal["link", "rim", "spokes", "valve", "blade", "box"]
@@ -38,7 +38,7 @@ def parts(model: Model) -> list[Outline]:
     size, standing = reach(model), places(model)
     found: list[Outline] = []
     for body in model.bodies:
-        rolling = [c for c in model.contacts if isinstance(c, Wheel) and c.body == body.name]
+        rolling = [c for c in model.wheels if c.body == body.name]
         corners = standing[body.name] + [np.asarray(wheel.centre, float) for wheel in rolling]
         free = not rolling and len(_distinct(corners)) < 2
         if float(body.mass) > 0:
@@ -54,16 +54,16 @@ def parts(model: Model) -> list[Outline]:
         for wheel in rolling:
             found += _wheel(wheel)
     for contact in model.contacts:
-        if isinstance(contact, Blade):
-            point, heading = np.asarray(contact.point, float), np.asarray(contact.heading, float)
-            along = 0.12 * size * heading / np.linalg.norm(heading)
+        if not contact.surface.sections and np.any(contact.guide):
+            point, along = np.asarray(contact.centre, float), np.asarray(contact.guide, float)
+            along = 0.12 * size * along
             found.append(Outline(contact.body, "blade", np.array([point - along, point + along])))
     return found
 
 
 def balls(model: Model) -> list[Ball]:
     """Return the mass centres of all bodies with mass, but for wheels, whose hub it is."""
-    hubs = {c.body: np.asarray(c.centre, float) for c in model.contacts if isinstance(c, Wheel)}
+    hubs = {c.body: np.asarray(c.centre, float) for c in model.wheels}
     heaviest = max(float(body.mass) for body in model.bodies)
     found = []
     for body in model.bodies:
@@ -79,8 +79,7 @@ def reach(model: Model) -> float:
     """Return how large a machine is: the diagonal of all that its model places, in m."""
     points = [np.asarray(body.com, float) for body in model.bodies]
     points += [point for each in places(model).values() for point in each]
-    for contact in model.contacts:
-        points += list(rim(contact, 13)) if isinstance(contact, Wheel) else []
+    points += [x for wheel in model.wheels for curve in sections(wheel, 13) for x in curve]
     diagonal = float(np.linalg.norm(np.ptp(np.array(points), axis=0)))
     if diagonal > 1e-9:
         return diagonal
@@ -107,19 +106,16 @@ def _around(points: list[Floats]) -> Floats:
 
 
 def _wheel(wheel: Wheel) -> list[Outline]:
-    """Return rim, spokes and valve of a wheel; of a ball three great circles."""
-    around, centre = rim(wheel), np.asarray(wheel.centre, float)
-    if float(wheel.crown) > 0.99 * float(wheel.radius):
-        axle = np.asarray(wheel.axle, float)
-        ahead, up = around[0] - centre, around[15] - centre
-        turned = [Wheel(wheel.name, wheel.body, centre, a, wheel.radius) for a in (axle, ahead, up)]
-        return [Outline(wheel.body, "rim", rim(one)) for one in turned]
+    """Return rim, spokes and valve of a wheel; of a ball or an ellipsoid its three sections."""
+    around, centre = sections(wheel), np.asarray(wheel.centre, float)
+    if len(around) > 1:
+        return [Outline(wheel.body, "rim", curve) for curve in around]
     ends = rim(wheel, SPOKES + 1)[:-1]
     star = np.stack([np.broadcast_to(centre, ends.shape), ends], axis=1).reshape(-1, 3)
     valve = centre + np.array([[0.78], [0.97]]) * (ends[0] - centre)
     return [
         Outline(wheel.body, "spokes", star),
-        Outline(wheel.body, "rim", around),
+        Outline(wheel.body, "rim", around[0]),
         Outline(wheel.body, "valve", valve),
     ]
 

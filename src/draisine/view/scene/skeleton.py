@@ -23,8 +23,8 @@ def places(model: Model) -> dict[str, list[Floats]]:
         found[joint.parent].append(place)
         found[joint.child].append(place)
     for contact in model.contacts:
-        if not isinstance(contact, Wheel):
-            found[contact.body].append(np.asarray(contact.point, float))
+        if not contact.surface.sections:
+            found[contact.body].append(np.asarray(contact.centre, float))
     return found
 
 
@@ -33,17 +33,19 @@ def links(model: Model) -> dict[str, list[Floats]]:
     return {name: points for name, points in places(model).items() if len(points) > 1}
 
 
+def sections(wheel: Wheel, count: int = 61) -> list[Floats]:
+    """Return points on the curves that show a wheel's surface, in the drawing."""
+    angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
+    centre = np.asarray(wheel.centre, float)
+    return [
+        centre + np.cos(angle) * np.asarray(u, float) + np.sin(angle) * np.asarray(v, float)
+        for u, v in wheel.surface.sections
+    ]
+
+
 def rim(wheel: Wheel, count: int = 61) -> Floats:
     """Return points on a wheel's rim, in the drawing."""
-    axle = np.asarray(wheel.axle, float)
-    axle = axle / np.linalg.norm(axle)
-    ahead = np.cross(axle, [0.0, 0.0, 1.0])
-    if np.linalg.norm(ahead) < 1e-9:
-        ahead = np.array([1.0, 0.0, 0.0])
-    ahead = ahead / np.linalg.norm(ahead)
-    angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
-    around = np.cos(angle) * ahead + np.sin(angle) * np.cross(axle, ahead)
-    return np.asarray(wheel.centre, float) + float(wheel.radius) * around
+    return sections(wheel, count)[0]
 
 
 def lines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:

@@ -54,12 +54,12 @@ def bicycle(model: Model) -> Bicycle:
     """Return the bicycle that a model is, or say why it is none."""
     if not is_free(model):
         raise _no(f"its base moves in {model.base}, not in SE(3)")
-    if len(model.contacts) != 2 or not all(isinstance(c, Wheel) for c in model.contacts):
+    wheels = model.wheels
+    if len(model.contacts) != 2 or len(wheels) != 2:
         kinds = ", ".join(type(c).__name__.lower() for c in model.contacts) or "none"
         raise _no(f"it needs two wheels as contacts and nothing else; there are: {kinds}")
     base = model.bodies[0].name
     hinges = {j.child: k for k, j in enumerate(model.joints)}
-    wheels = [c for c in model.contacts if isinstance(c, Wheel)]
     for wheel in wheels:
         if wheel.body not in hinges:
             raise _no(f"wheel {wheel.name!r} sits on the base itself; give it a body and a hinge")
@@ -92,6 +92,9 @@ def _measured(
             unit = axis / norm(axis)
             if not vanishes([hinge.turn - 1.0, hinge.slide, *(unit - LEFT)]):
                 raise _no(f"{what}: the axle must be a hinge that points to the left, (0, 1, 0)")
+        surface = wheel.surface
+        if not vanishes([surface.reach - surface.ring - surface.thickness]):
+            raise _no(f"wheel {wheel.name!r} is no disc, torus or ball")
         offset = wheel.centre - hinge.through
         if not vanishes([offset[0], offset[2]]):
             raise _no(f"joint {hinge.name!r} does not pass through the centre of {wheel.name!r}")
@@ -119,10 +122,10 @@ def _measured(
         l1,
         between[0] - l1,
         between[2],
-        front.radius,
-        rear.radius,
-        front.crown,
-        rear.crown,
+        front.surface.reach,
+        rear.surface.reach,
+        front.surface.thickness,
+        rear.surface.thickness,
     )
 
 
