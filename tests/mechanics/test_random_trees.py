@@ -116,11 +116,8 @@ def machine(seed: int, most: int, groups: Sequence[str], fluid: bool) -> Moving:
         mass, across, along = rng.uniform(0.5, 2), rng.uniform(0.5, 1), rng.uniform(0.2, 1)
         tensor = across * np.eye(3) + (along - across) * np.outer(a, a)
         bodies.append(Body(str(k), mass, hub, tensor))
-        contacts.append(
-            Wheel(
-                f"w{k}", str(k), hub, axis, (Disc(0.7), Torus(0.7, 0.2), Ball(0.7))[rng.integers(3)]
-            )
-        )
+        surface = (Disc(0.7), Torus(0.7, 0.2), Ball(0.7))[rng.integers(3)]
+        contacts.append(Wheel(f"w{k}", str(k), hub, axis, surface))
     last = max(k for k, kind in enumerate(["body", *kinds]) if kind != "wheel")
     contacts.append(Blade("blade", str(last), *rng.normal(size=(2, 3)), lifts=True))
     contacts.append(Pin("pin", str(last), rng.normal(size=3)))

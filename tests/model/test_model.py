@@ -89,9 +89,9 @@ def test_inertia_is_a_symmetric_tensor():
 
 def test_a_wheel_has_a_positive_radius_and_an_axle():
     with pytest.raises(ModelError, match="rear"):
-        Wheel("rear", "frame", centre=(0, 0, 0), axle=(0, 0, 0), radius=0.3)
+        Wheel("rear", "frame", centre=(0, 0, 0), axle=(0, 0, 0), surface=0.3)
     with pytest.raises(ModelError, match="rear"):
-        Wheel("rear", "frame", centre=(0, 0, 0), axle=(0, 1, 0), radius=-0.3)
+        Wheel("rear", "frame", centre=(0, 0, 0), axle=(0, 1, 0), surface=-0.3)
 
 
 def test_a_drawing_cannot_change():

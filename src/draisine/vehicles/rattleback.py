@@ -1,0 +1,59 @@
+"""The rattleback or celt: half an ellipsoid whose mass is skewed against its shape. Spun one way it
+begins to rattle, stops, and turns back.
+
+The defaults are those of Kane and Levinson, Realistic mathematical modeling of the rattleback,
+International Journal of Non-Linear Mechanics 17 (1982) 175-186, doi:10.1016/0020-7462(82)90017-8:
+semi-axes 20, 3 and 2 cm, the mass centre 1 cm below the ellipsoid's, central moments over mass 2, 16
+and 17 cm^2 with the product -0.2 cm^2. The ground holds the contact point; nothing brakes.
+"""
+
+from draisine.model import Body, Ellipsoid, Model, Output, Wheel, inertia
+
+MEANING = {
+    "mass": ("kg", "mass"),
+    "a": ("m", "semi-axis along x, the long one"),
+    "b": ("m", "semi-axis along y"),
+    "c": ("m", "semi-axis along z, upright in the drawing"),
+    "h": ("m", "how far the mass centre lies below the ellipsoid's"),
+    "xx": ("m2", "central moment of inertia about x over mass"),
+    "yy": ("m2", "central moment of inertia about y over mass"),
+    "zz": ("m2", "central moment of inertia about z over mass"),
+    "xy": ("m2", "entry xy of the inertia tensor over mass: the skew that makes it turn back"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+
+def rattleback(
+    *,
+    mass: float = 1.0,
+    a: float = 0.2,
+    b: float = 0.03,
+    c: float = 0.02,
+    h: float = 0.01,
+    xx: float = 2e-4,
+    yy: float = 16e-4,
+    zz: float = 17e-4,
+    xy: float = -0.2e-4,
+    g: float = 9.81,
+) -> Model:
+    """Return the rattleback, drawn at rest on the ground; `MEANING` tells what each parameter is.
+
+    >>> rattleback().contacts[0].surface.reach
+    0.2
+    """
+    centre, left = (0.0, 0.0, c), (0.0, 1.0, 0.0)
+    spread = inertia(mass * xx, mass * yy, mass * zz, xy=mass * xy)
+    return Model(
+        bodies=[Body("stone", mass, (0.0, 0.0, c - h), spread)],
+        contacts=[Wheel("ground", "stone", centre, left, Ellipsoid((a, b, c)))],
+        gravity=(0.0, 0.0, -g),
+        outputs=[
+            Output(
+                "spin",
+                lambda view: (view.rotation @ view.angular_velocity)[2],
+                "rad/s",
+                "angular velocity about the vertical, positive to the left",
+            ),
+        ],
+    )
