@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Context, Decimal
 from typing import Any
 
-import mpmath
 import numpy as np
 from numpy.typing import NDArray
 
@@ -216,15 +215,27 @@ def _sample(
     return values
 
 
-def _function(name: str) -> Callable[[Decimal], Decimal]:
-    def apply(x: Decimal) -> Decimal:
-        with mpmath.workdps(_DIGITS):
-            return Decimal(mpmath.nstr(getattr(mpmath, name)(mpmath.mpf(str(x))), _DIGITS))
+_WIDE = Context(prec=100)
+_PI = Decimal(
+    "3.141592653589793238462643383279502884197169399375105820974944592307816406286208998628034825"
+    "3421170679821480865132823066470938446"
+)
 
-    return apply
 
+def _sine(x: Decimal, quarters: int) -> Decimal | None:
+    """Return sin(x + quarters pi / 2) by its series."""
+    if x.adjusted() > 30:
+        return None
+    x = _WIDE.add(x, _WIDE.multiply(_PI, Decimal(quarters) / 2))
+    turn = _WIDE.add(_PI, _PI)
+    r = _WIDE.subtract(x, _WIDE.multiply(turn, _WIDE.divide(x, turn).to_integral_value()))
+    minus, term, total, n = _WIDE.minus(_WIDE.multiply(r, r)), r, r, 1
+    while abs(term) > Decimal("1e-75"):
+        n += 2
+        term = _WIDE.divide(_WIDE.multiply(term, minus), Decimal(n * (n - 1)))
+        total = _WIDE.add(total, term)
+    return _EXACT.plus(total)
 
-_EXP = _function("exp")
 
 _SAMPLED: dict[str, Callable[..., Decimal | None]] = {
     "add": _EXACT.add,
@@ -233,9 +244,9 @@ _SAMPLED: dict[str, Callable[..., Decimal | None]] = {
     "neg": _EXACT.minus,
     "inv": lambda x: _EXACT.divide(_ONE, x) if x else None,
     "sqrt": lambda x: _EXACT.sqrt(x) if x >= 0 else None,
-    "sin": _function("sin"),
-    "cos": _function("cos"),
-    "exp": lambda x: _EXP(x) if abs(x) < 700 else None,
+    "sin": lambda x: _sine(x, 0),
+    "cos": lambda x: _sine(x, 1),
+    "exp": lambda x: _EXACT.exp(x) if abs(x) < 700 else None,
 }
 """How an operation acts on sampled values; None where it has no value at that point."""
 

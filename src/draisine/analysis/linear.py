@@ -16,7 +16,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.variation import (
@@ -146,8 +145,10 @@ def _transfer(A: Floats, b: Floats, c: Floats, d: float) -> Transfer:
     degree = next((k for k, x in enumerate(sizes) if x > 1e-12 * sizes.max()), None)
     if degree is None:
         return Transfer(np.zeros(0, complex), np.zeros(0, complex), 0.0)
+    from scipy.linalg import eigvals
+
     pencil = np.block([[A, b], [c, np.array([[d]])]])
-    found = scipy.linalg.eigvals(pencil, np.diag([1.0] * n + [0.0]))
+    found = eigvals(pencil, np.diag([1.0] * n + [0.0]))
     order = np.argsort(np.where(np.isfinite(found), np.abs(found), np.inf))
     return Transfer(found[order[: n - degree]], np.linalg.eigvals(A) + 0j, markov[degree])
 

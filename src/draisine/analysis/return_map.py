@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
@@ -242,6 +241,8 @@ class CycleFamily:
         low: tuple[float, Cycle],
         high: tuple[float, Cycle],
     ) -> tuple[float, Cycle]:
+        from scipy.optimize import brentq
+
         known = [low, high]
 
         def tested(value: float) -> float:

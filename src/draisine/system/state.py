@@ -7,7 +7,6 @@ as in the drawing and at rest (joints first, then place and heading, then lean, 
 from collections.abc import Mapping
 
 import numpy as np
-import scipy.linalg
 
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
@@ -260,7 +259,8 @@ class Configuration:
         M = machine.free(t=[self.t], q=q, p=p, r=self.r)["M"].reshape(n, n)
         T = np.column_stack([_user_speeds(machine, e) for e in np.eye(n)])
         M = T.T @ M @ T
-        Z = scipy.linalg.null_space(A, rcond=1e-9) if len(A) else np.eye(n)
+        _, sizes, directions = np.linalg.svd(A)
+        Z = directions[np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)) :].T
         return s - Z @ np.linalg.lstsq(Z.T @ M @ Z, Z.T @ M @ s, rcond=1e-13)[0]
 
     def _advice(self) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from types import UnionType
-from typing import Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -22,15 +22,16 @@ from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.rank import Survey, spare_at, survey
 from draisine.model import Model
 from draisine.model.form import Form
-from draisine.reading.document import Equations
-from draisine.reading.document import write as write_page
-from draisine.reading.subject import Subject
 from draisine.registry import find
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, State
 from draisine.system.compiled import ModePrograms
 from draisine.system.derivation import Derivation
 from draisine.system.mode_programs import output_names
 from draisine.system.tracing import Law, Tracing, trace
+
+if TYPE_CHECKING:
+    from draisine.reading.document import Equations
+    from draisine.reading.subject import Subject
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,7 @@ class System:
         *,
         form: str | None = None,
         full: bool = False,
-    ) -> Equations:
+    ) -> "Equations":
         """Return the equations of a mode to read: constraints, free dynamics, kernel, reduced
         dynamics. `form` is another parametrisation of the vehicle (its `FORMS`); `full` adds
         multipliers and accelerations.
@@ -223,13 +224,17 @@ class System:
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
         ['Constraints', 'Free dynamics']
         """
+        from draisine.reading.document import write as write_page
+
         about = self.vehicle.__globals__
         statuses = self.mode(dict(mode) if mode is not None else None)
         title = self.vehicle.__name__.replace("_", " ").capitalize()
         return write_page(self._subject(_form(about, form), statuses), title, full)
 
-    def _subject(self, form: Form, mode: Mode) -> Subject:
+    def _subject(self, form: Form, mode: Mode) -> "Subject":
         """Return a mode traced over the symbols of a form."""
+        from draisine.reading.subject import Subject
+
         graph = Graph()
         vehicle, values, structure = self.vehicle, self.parameters, self.structure
         if form.vehicle is not None and form.convert is not None:

@@ -9,8 +9,6 @@ from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
@@ -74,6 +72,9 @@ class Mesh(Terrain):
         coplanar = shared & (bend <= flat) & (np.einsum("ij,ij->i", N1, N2) > 0)
         convex = shared & ~coplanar & (np.einsum("ij,ij->i", N1, along) < 0)
         self.convex = np.flatnonzero(convex | ~shared)
+        from scipy.sparse import coo_array
+        from scipy.sparse.csgraph import connected_components
+
         pairs = coo_array(
             (np.ones(coplanar.sum()), (self.left[coplanar], self.right[coplanar])), shape=(m, m)
         )

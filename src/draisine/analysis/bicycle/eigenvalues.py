@@ -6,7 +6,6 @@ from itertools import permutations
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
@@ -109,6 +108,8 @@ def track(values: Floats) -> Floats:
         totals = cost[:, np.arange(n), arrangements].sum(axis=2)
         moves = arrangements[np.argmin(totals, axis=1)]
     else:
+        from scipy.optimize import linear_sum_assignment
+
         moves = np.array([linear_sum_assignment(each)[1] for each in cost]).reshape(-1, n)
     order = np.tile(np.arange(n), (steps, 1))
     for k, move in enumerate(moves, start=1):

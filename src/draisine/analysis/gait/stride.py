@@ -11,7 +11,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial import Chebyshev
-from scipy.fft import dct
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.map import Gait, Hold
@@ -57,6 +56,8 @@ class HoldRecord:
 
     def extremes(self, values: Floats) -> tuple[float, float]:
         """Return the least and the largest value of a function of time given at the points."""
+        from scipy.fft import dct
+
         c = dct(values[::-1], type=1) / (len(values) - 1)
         c[[0, -1]] /= 2
         curve = Chebyshev(c)

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 
@@ -62,6 +61,8 @@ def solve_single_friction(W: Floats, b: Floats, mu: float, broken: bool = False)
     def outside(ratio: float) -> float:
         lam = friction(ratio)
         return float(np.hypot(lam[1], lam[2]) - mu * lam[0])
+
+    from scipy.optimize import brentq
 
     held = friction(0.0)
     if np.isinf(mu):

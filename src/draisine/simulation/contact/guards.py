@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 
@@ -39,6 +38,8 @@ def root(guard: Guard, a: float, b: float) -> float:
     at_a, at_b = guard(a), guard(b)
     if at_a * at_b >= 0:
         return a if abs(at_a) <= abs(at_b) else b
+    from scipy.optimize import brentq
+
     return float(brentq(guard, a, b, xtol=1e-15, rtol=1e-14))
 
 

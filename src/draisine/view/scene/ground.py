@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 
 from draisine.algebra.scalar import Floats
 from draisine.terrain import Feature, Terrain
@@ -192,5 +191,7 @@ def _near(pieces: Floats, way: Floats, reach: float) -> Floats:
     """Return the pieces within `reach` of a way."""
     if not len(pieces):
         return pieces
+    from scipy.spatial import cKDTree
+
     away, _ = cKDTree(way).query(pieces.mean(axis=1))
     return pieces[away <= reach]
