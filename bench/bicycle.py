@@ -248,7 +248,9 @@ def motion(system):
     start = draisine.state(system, forward_speed=4.6, lean_rate=0.5)
 
     def run(name):
-        return draisine.simulate(system, start, 5.0, dt=0.005, integrator=name)
+        return draisine.simulate(
+            system, start, 5.0, numerics=draisine.Numerics(dt=0.005, integrator=name)
+        )
 
     rows = {}
     for name in ("rk4", "ab4", "abm4", "abm5", "dop853"):
@@ -289,7 +291,9 @@ def native_call(system, start):
     abm4.advance = timed
     try:
         for _ in range(50):
-            draisine.simulate(system, start, 5.0, dt=0.005, integrator="abm4")
+            draisine.simulate(
+                system, start, 5.0, numerics=draisine.Numerics(dt=0.005, integrator="abm4")
+            )
     finally:
         abm4.advance = advance
     return min(taken)
@@ -300,9 +304,10 @@ def batch(system):
     start = draisine.state(system, forward_speed=4.6, lean_rate=0.5)
     rows = {}
     for threads in (1, 2):
-        simulate_many(system, [start] * 64, 0.1, threads=threads)
+        many = draisine.Numerics(integrator="rk4", dt=0.005, threads=threads)
+        simulate_many(system, [start] * 64, 0.1, numerics=many)
         rows[threads] = 1024 / best(
-            lambda n=threads: simulate_many(system, [start] * 1024, 5.0, threads=n), 2
+            lambda many=many: simulate_many(system, [start] * 1024, 5.0, numerics=many), 2
         )
     return rows
 

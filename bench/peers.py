@@ -186,7 +186,7 @@ def manoeuvre(system):
     start = draisine.state(system, forward_speed=SPEED, lean_rate=LEAN_RATE)
 
     def run(choice):
-        return draisine.simulate(system, start, UNTIL, **choice)
+        return draisine.simulate(system, start, UNTIL, numerics=draisine.Numerics(**choice))
 
     def watch(choice):
         data = run(choice).to_xarray()

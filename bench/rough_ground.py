@@ -16,7 +16,6 @@ import numpy as np
 import draisine
 from draisine.errors import DraisineError
 from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
-from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import height_field
 
 BOUNDS = {"gap (m)": -1e-9, "rim (m)": -1e-9, "force (N)": -1e-6, "loss (1)": -1e-9}
@@ -45,10 +44,11 @@ def ride(bicycle, seed):
     rng = np.random.default_rng(seed)
     z, state = heights(rng), start(bicycle, rng)
     friction = float(rng.choice([np.inf, 0.9]))
-    law = {"impact": "plastic"} if np.isinf(friction) else {"impact": "moreau"}
+    impact = "plastic" if np.isinf(friction) else "moreau"
+    contact = draisine.ContactOptions(mu=friction, impact=impact, fall=np.radians(60))
     ground = height_field(X, Y, z)
     try:
-        run = simulate_on(bicycle, ground, state, 2.0, mu=friction, fall=np.radians(60), **law)
+        run = draisine.simulate(bicycle, state, 2.0, terrain=ground, contact=contact)
         return friction, run.outcome.split(":")[0], run, z
     except DraisineError as error:
         return friction, type(error).__name__, getattr(error, "partial", None), z

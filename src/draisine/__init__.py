@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from draisine.errors import DraisineError
-    from draisine.simulation.contact.run import simulate_on
-    from draisine.simulation.smooth import simulate
+    from draisine.simulation.many import simulate_many
+    from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
+    from draisine.simulation.simulate import simulate
     from draisine.simulation.trajectory import Trajectory
     from draisine.system.closed_form import State
     from draisine.system.state import state
@@ -23,24 +24,30 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "ContactOptions",
     "DraisineError",
+    "GripSchedule",
+    "Numerics",
     "State",
     "System",
     "Trajectory",
     "compile",
     "simulate",
-    "simulate_on",
+    "simulate_many",
     "state",
 ]
 
 _HOMES = {
+    "ContactOptions": "simulation.options",
     "DraisineError": "errors",
+    "GripSchedule": "simulation.options",
+    "Numerics": "simulation.options",
     "State": "system.closed_form",
     "System": "system.system",
     "Trajectory": "simulation.trajectory",
     "compile": "system.system",
-    "simulate": "simulation.smooth",
-    "simulate_on": "simulation.contact.run",
+    "simulate": "simulation.simulate",
+    "simulate_many": "simulation.many",
     "state": "system.state",
 }
 

@@ -166,7 +166,9 @@ def passive():
     """The benchmark run: 4.6 m/s, pushed to lean at 0.5 rad/s, hands off. Start, and the engine's
     state and contact forces after each second."""
     start = draisine.state(bike(), forward_speed=4.6, lean_rate=0.5)
-    run = draisine.simulate(bike(), start, 5.0, dt=1.0, rtol=1e-13, atol=1e-14).to_xarray()
+    run = draisine.simulate(
+        bike(), start, 5.0, numerics=draisine.Numerics(dt=1.0, rtol=1e-13, atol=1e-14)
+    ).to_xarray()
     names = ("orientation", "position", "shape", "speeds")
     states = [State(*[run[name].sel(time=t).values for name in names]) for t in TIMES]
     return start, states, [run.contact_force.sel(time=t).values for t in TIMES]
@@ -535,7 +537,9 @@ def test_a_tree_with_prescribed_joints_follows_its_motions():
     system = compile(crane)
     model = system.model
     start = random_motion(model, np.random.default_rng(4), 0.0)
-    end = draisine.simulate(system, start, 0.5, dt=0.1, rtol=1e-12, atol=1e-13).final()
+    end = draisine.simulate(
+        system, start, 0.5, numerics=draisine.Numerics(dt=0.1, rtol=1e-12, atol=1e-13)
+    ).final()
     for orientation in ("euler", "quaternion"):
         run = absolute.Absolute(model, orientation).run(start, 0.5, 0.01)
         last = run.states[-1]

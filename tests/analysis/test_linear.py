@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import draisine
 from draisine import compile, simulate, state
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.equilibrium import steady
@@ -214,7 +215,12 @@ def test_a_small_deviation_runs_as_the_linear_system_says() -> None:
     upright = linearise(BICYCLE, state(BICYCLE, forward_speed=5.0))
     x0 = 1e-5 * np.array([1.0, -0.5, 0.3, 2.0, 0.0])
     names = dict(zip(upright.states, x0, strict=True)) | {"rear_wheel_rate": 5.0 / 0.3}
-    run = simulate(BICYCLE, state(BICYCLE, **names), until=1.0, rtol=1e-12, atol=1e-15)  # type: ignore[arg-type]
+    run = draisine.simulate(
+        BICYCLE,
+        state(BICYCLE, **names),
+        until=1.0,
+        numerics=draisine.Numerics(rtol=1e-12, atol=1e-15),
+    )  # type: ignore[arg-type]
     data, exact = run.to_xarray(), expm(upright.A * 1.0) @ x0
     assert_allclose(float(data.lean[-1]), exact[0], rtol=1e-6)
     assert_allclose(float(data.sel(joint="steer")["shape"][-1]), exact[1], rtol=1e-6)

@@ -53,7 +53,9 @@ def test_a_law_that_changed_is_traced_anew(monkeypatch, kind):
     used = law if kind == "global" else Keeper(1.0)
 
     def torque():
-        run = draisine.simulate(system, start, 0.2, law=used, integrator="rk4").to_xarray()
+        run = draisine.simulate(
+            system, start, 0.2, law=used, numerics=draisine.Numerics(integrator="rk4")
+        ).to_xarray()
         rate = float(run.speeds.sel(speed="steer_rate")[-1])
         return float(run.inputs.sel(input="steer")[-1]), rate
 

@@ -12,8 +12,6 @@ from draisine.control.rider import COMMANDS, Rider, brake_torque
 from draisine.errors import ModelError
 from draisine.model import Guide
 from draisine.model.motion import smooth_step
-from draisine.simulation.contact.run import simulate_on
-from draisine.simulation.smooth import simulate
 from draisine.terrain import plane
 
 TURN = smooth_step(0.05, 0.0, 1.0)
@@ -42,9 +40,9 @@ def bicycle():
 
 def test_a_guided_joint_moves_as_a_prescribed_one(bicycle):
     led = draisine.compile("whipple", steering=TURN)
-    fine = {"rtol": 1e-12, "atol": 1e-13}
-    prescribed = simulate(led, draisine.state(led, **START), 1.0, **fine)
-    guided = simulate(
+    fine = {"numerics": draisine.Numerics(rtol=1e-12, atol=1e-13)}
+    prescribed = draisine.simulate(led, draisine.state(led, **START), 1.0, **fine)
+    guided = draisine.simulate(
         bicycle, draisine.state(bicycle, **START), 1.0, law=Guided("steer", TURN), **fine
     )
     for name in ("q", "p", "r", "v"):
@@ -56,8 +54,8 @@ def test_a_guided_joint_moves_as_a_prescribed_one(bicycle):
 
 def test_a_guided_joint_on_a_terrain_moves_as_on_the_plane(bicycle):
     law, start = Guided("steer", TURN), draisine.state(bicycle, **START)
-    smooth = simulate(bicycle, start, 0.5, law=law)
-    rough = simulate_on(bicycle, plane(), start, 0.5, law=law)
+    smooth = draisine.simulate(bicycle, start, 0.5, law=law)
+    rough = draisine.simulate(bicycle, start, 0.5, terrain=plane(), law=law)
     assert_allclose(rough.final().v, smooth.final().v, atol=1e-7)
     here, there = (run.to_xarray()["inputs"].sel(input="steer").values for run in (rough, smooth))
     assert_allclose(here[-2], there[-2], rtol=1e-3)
@@ -65,15 +63,22 @@ def test_a_guided_joint_on_a_terrain_moves_as_on_the_plane(bicycle):
 
 def test_a_guide_that_is_not_active_leaves_the_joint_free(bicycle):
     start = draisine.state(bicycle, **START)
-    free = simulate(bicycle, start, 0.5)
-    idle = simulate(bicycle, start, 0.5, law=Guided("steer", TURN, active=0.0))
+    free = draisine.simulate(bicycle, start, 0.5)
+    idle = draisine.simulate(bicycle, start, 0.5, law=Guided("steer", TURN, active=0.0))
     assert_allclose(idle.final().v, free.final().v, atol=1e-12)
 
 
 def test_a_body_held_upright_changes_nothing(bicycle, leaning):
-    plain = simulate(bicycle, draisine.state(bicycle, **START), 1.0, integrator="rk4", dt=2**-10)
+    plain = draisine.simulate(
+        bicycle,
+        draisine.state(bicycle, **START),
+        1.0,
+        numerics=draisine.Numerics(integrator="rk4", dt=2**-10),
+    )
     start = draisine.state(leaning, **START)
-    held = simulate(leaning, start, 1.0, law=Rider(), integrator="rk4", dt=2**-10)
+    held = draisine.simulate(
+        leaning, start, 1.0, law=Rider(), numerics=draisine.Numerics(integrator="rk4", dt=2**-10)
+    )
     whole = held.final().v
     assert_allclose(np.delete(whole, -1), plain.final().v, atol=1e-12)
     assert abs(whole[-1]) < 1e-14
@@ -88,7 +93,7 @@ def test_only_joints_are_guided(bicycle):
     pushed = draisine.compile(lambda: replace(whipple(), forces=[Force("push", "frame")]))
     law = Guided("push.y", TURN)
     with pytest.raises(ModelError, match="only joints can be guided"):
-        simulate(pushed, draisine.state(pushed, **START), 0.1, law=law)
+        draisine.simulate(pushed, draisine.state(pushed, **START), 0.1, law=law)
 
 
 def test_a_brake_stops_the_bicycle_and_never_turns_it_back(leaning):
@@ -99,7 +104,7 @@ def test_a_brake_stops_the_bicycle_and_never_turns_it_back(leaning):
             z[1 + list(COMMANDS).index("rear_brake")] = 200.0
             return z
 
-    run = simulate(leaning, draisine.state(leaning, forward_speed=5.0), 3.0, law=Brakes())
+    run = draisine.simulate(leaning, draisine.state(leaning, forward_speed=5.0), 3.0, law=Brakes())
     speed = run.to_xarray()["forward_speed"].values
     assert np.all(np.diff(speed) <= 1e-9)
     assert -1e-9 <= speed[-1] < 0.05
@@ -108,8 +113,8 @@ def test_a_brake_stops_the_bicycle_and_never_turns_it_back(leaning):
 
 def test_the_balance_assist_keeps_a_slow_bicycle_upright(bicycle):
     start = draisine.state(bicycle, forward_speed=3.0, lean_rate=0.1)
-    lean = simulate(bicycle, start, 4.0, law=BalanceAssist()).to_xarray()["lean"].values
+    lean = draisine.simulate(bicycle, start, 4.0, law=BalanceAssist()).to_xarray()["lean"].values
     assert np.abs(lean).max() < math.radians(5.0)
     assert abs(lean[-1]) < 0.2 * np.abs(lean).max()
-    alone = simulate(bicycle, start, 4.0).to_xarray()["lean"].values
+    alone = draisine.simulate(bicycle, start, 4.0).to_xarray()["lean"].values
     assert np.abs(alone).max() > math.radians(15.0)

@@ -17,7 +17,6 @@ from draisine.cli import main
 from draisine.errors import DataError, UnknownNameError
 from draisine.registry import find, names
 from draisine.scenario.library import load
-from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
 
 HOWTO = Path(__file__).parents[2] / "docs" / "howto"
@@ -84,10 +83,12 @@ def test_vehicle(plugs):
 def test_integrator_has_its_order(plugs):
     disc = draisine.compile("rolling_disc")
     start = draisine.state(disc, lean=0.2, forward_speed=2.0, yaw_rate=0.5)
-    best = draisine.simulate(disc, start, until=0.5, rtol=1e-12, atol=1e-12).final().v
+    fine = draisine.Numerics(rtol=1e-12, atol=1e-12)
+    best = draisine.simulate(disc, start, until=0.5, numerics=fine).final().v
     errors, gaps = [], []
     for dt in (0.01, 0.005):
-        run = draisine.simulate(disc, start, until=0.5, integrator=plugs["integrator"], dt=dt)
+        numerics = draisine.Numerics(integrator=plugs["integrator"], dt=dt)
+        run = draisine.simulate(disc, start, until=0.5, numerics=numerics)
         errors.append(np.abs(run.final().v - best).max())
         gaps.append(float(np.abs(run.to_xarray().gap).max()))
     # one Newton step of the projection leaves the square of what a step of the method drifts
@@ -100,7 +101,12 @@ def test_integrator_has_its_order(plugs):
 def test_an_integrator_as_an_object_is_told_by_its_name(by_file):
     heun = find("integrator", by_file["integrator"])
     disc = draisine.compile("rolling_disc")
-    run = draisine.simulate(disc, draisine.state(disc, forward_speed=2.0), 0.1, integrator=heun)
+    run = draisine.simulate(
+        disc,
+        draisine.state(disc, forward_speed=2.0),
+        0.1,
+        numerics=draisine.Numerics(integrator=heun),
+    )
     assert run.to_xarray().attrs["integrator"] == "heun"
 
 
@@ -109,8 +115,8 @@ def test_impact_model_without_friction(plugs):
     bicycle = draisine.compile("whipple")
     open_wheels = {"rear": "open", "front": "open"}
     start = draisine.state(bicycle, mode=open_wheels, z=0.2, forward_speed=3.0)
-    how = {"mu": 0.0, "impact": plugs["impact"], "restitution": {"normal": 0.4}}
-    run = simulate_on(bicycle, plane(), start, until=0.25, **how)
+    contact = draisine.ContactOptions(mu=0.0, impact=plugs["impact"], restitution={"normal": 0.4})
+    run = draisine.simulate(bicycle, start, 0.25, terrain=plane(), contact=contact)
     event = run.events[0]
     assert event.t == pytest.approx(np.sqrt(2 * 0.2 / 9.81), abs=1e-9)
     assert event.gain == pytest.approx(-(1 - 0.4**2) * 94.0 * 9.81 * 0.2, rel=1e-9)

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import simpson, solve_ivp
 from scipy.special import ellipj, ellipk
 
-from draisine import compile, simulate, state
+import draisine
+from draisine import ContactOptions, Numerics, compile, simulate, state
 from draisine.algebra.lie import rotation
 from draisine.errors import SimulationError
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, inertia
@@ -24,9 +25,11 @@ def machine_of(vehicle, **arguments):
     return compile(vehicle, **arguments)
 
 
-def ride(system, start, until=10.0, dt=0.1, **options):
+def ride(system, start, until=10.0, dt=0.1, integrator="dop853", mode=None):
     """Return a run at tight tolerance as data."""
-    return simulate(system, start, until, dt=dt, **(TIGHT | options)).to_xarray()
+    numerics = Numerics(dt=dt, integrator=integrator, **TIGHT)
+    contact = ContactOptions(mode=mode)
+    return simulate(system, start, until, contact=contact, numerics=numerics).to_xarray()
 
 
 def energy_defect(run):
@@ -543,7 +546,9 @@ def passive_bicycle(integrator, dt, drift):
     """Return the passive bicycle's run."""
     system = machine_of("whipple")
     start = state(system, forward_speed=4.6, lean_rate=0.5)
-    return simulate(system, start, 5.0, dt=dt, integrator=integrator, drift=drift).to_xarray()
+    return draisine.simulate(
+        system, start, 5.0, numerics=draisine.Numerics(dt=dt, integrator=integrator, drift=drift)
+    ).to_xarray()
 
 
 @pytest.mark.parametrize("integrator", DRIFT)

@@ -43,7 +43,7 @@ def test_a_ball_on_a_turntable_circles_at_two_sevenths_of_its_rate():
     start = draisine.state(system, x=0.5)
     period = 2 * math.pi / (2.0 * 2 / 7)
     run = draisine.simulate(
-        system, start, period, dt=period / 50, rtol=1e-13, atol=1e-14
+        system, start, period, numerics=draisine.Numerics(dt=period / 50, rtol=1e-13, atol=1e-14)
     ).to_xarray()
     assert_allclose([run.centre_x[-1], run.centre_y[-1]], [0.5, 0.0], atol=2e-10)
     speed, turn = 2.0 * 0.5, 2.0 * 2 / 7
@@ -54,7 +54,9 @@ def test_a_ball_on_a_turntable_circles_at_two_sevenths_of_its_rate():
 
 def test_a_treadmill_that_speeds_up_drags_the_ball_with_two_sevenths_of_its_acceleration():
     system = draisine.compile(ball_on_ground, turning=0.0, pull=0.7)
-    run = draisine.simulate(system, draisine.state(system), 2.0, dt=0.1, rtol=1e-12).to_xarray()
+    run = draisine.simulate(
+        system, draisine.state(system), 2.0, numerics=draisine.Numerics(dt=0.1, rtol=1e-12)
+    ).to_xarray()
     assert_allclose(run.centre_x_rate, 2 / 7 * 0.7 * run.time, atol=1e-11)
     assert_allclose(run.contact_force.sel(direction="across"), 0.0, atol=1e-11)
     pushed = run.contact_force_world.sel(axis="x")

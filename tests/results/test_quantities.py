@@ -27,7 +27,9 @@ MODEL = whipple()
 def bodies():
     bicycle = draisine.compile("whipple")
     start = draisine.state(bicycle, lean=0.15, steer=-0.1, forward_speed=5.0, lean_rate=0.2)
-    data = draisine.simulate(bicycle, start, until=0.5, dt=0.001, rtol=1e-12).to_xarray()
+    data = draisine.simulate(
+        bicycle, start, until=0.5, numerics=draisine.Numerics(dt=0.001, rtol=1e-12)
+    ).to_xarray()
     return Bodies(data, restore_model(data))
 
 

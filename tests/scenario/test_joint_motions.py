@@ -47,7 +47,7 @@ def test_motions_do_in_a_file_what_they_do_in_python(guided):
     sine = motion_of({"name": "sine", "amplitude": math.radians(3.0), "frequency": 0.5})
     bicycle = draisine.compile("whipple", mU=30.0, steering=sine, torso=smooth_step(0.1, 0.1, 0.4))
     start = draisine.state(bicycle, forward_speed=5.0)
-    python = draisine.simulate(bicycle, start, 0.5, dt=0.05).to_xarray()
+    python = draisine.simulate(bicycle, start, 0.5, numerics=draisine.Numerics(dt=0.05)).to_xarray()
     assert np.array_equal(data["speeds"].values, python["speeds"].values)
     t = data["time"].values
     steer = data["shape"].sel(joint="steer").values

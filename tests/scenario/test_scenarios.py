@@ -55,7 +55,9 @@ def test_a_scenario_does_what_the_library_does(mine):
     result = run(load(mine()))
     bicycle = draisine.compile("whipple")
     start = draisine.state(bicycle, forward_speed=5.0, lean=math.radians(5.0))
-    data = draisine.simulate(bicycle, start, until=0.5, dt=0.1).to_xarray()
+    data = draisine.simulate(
+        bicycle, start, until=0.5, numerics=draisine.Numerics(dt=0.1)
+    ).to_xarray()
     for name in data.data_vars:
         assert np.array_equal(result.data[name].values, data[name].values), name
     assert result.outcome == "completed"

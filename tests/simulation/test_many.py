@@ -17,14 +17,16 @@ def pushed(bicycle):
 
 @pytest.fixture(scope="module")
 def ends(bicycle, pushed):
-    return simulate_many(bicycle, pushed, 3.0, dt=0.005)
+    return simulate_many(bicycle, pushed, 3.0)
 
 
 @pytest.mark.parametrize("k", range(7))
 def test_each_ends_bit_for_bit_as_alone(bicycle, pushed, ends, k):
     """Also those that need other pivots on their way (3.04 m/s), and those that must stop."""
     try:
-        alone = draisine.simulate(bicycle, pushed[k], 3.0, dt=0.005, integrator="rk4")
+        alone = draisine.simulate(
+            bicycle, pushed[k], 3.0, numerics=draisine.Numerics(dt=0.005, integrator="rk4")
+        )
     except SimulationError as error:
         alone = error.partial
     assert (ends["outcome"][k], ends["time"][k]) == (alone.outcome, alone.t[-1])
@@ -43,7 +45,13 @@ def test_some_fall_and_some_do_not(ends):
 def test_a_disc_that_falls_flat_says_so():
     disc = draisine.compile("rolling_disc")
     starts = [draisine.state(disc, lean=lean) for lean in (0.0, 0.5, 1.0)]
-    found = simulate_many(disc, starts, 2.0, dt=0.01, parameters={"radius": [0.5, 0.5, 1.0]})
+    found = simulate_many(
+        disc,
+        starts,
+        2.0,
+        parameters={"radius": [0.5, 0.5, 1.0]},
+        numerics=draisine.Numerics(integrator="rk4", dt=0.01),
+    )
     assert list(found["outcome"]) == ["completed", "a wheel fell flat", "a wheel fell flat"]
     assert np.all(found["time"][1:] < 1.0)
     assert np.isfinite(found["v"][:, 0]).all()

@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import draisine
 from draisine import compile, simulate, state
 from draisine.algebra.lie import rotation
 from draisine.analysis.gait.map import gait, turns_of
 from draisine.errors import ModelError, ParameterError
-from draisine.simulation.regrip import regrip, simulate_grips
+from draisine.simulation.regrip import regrip
 
 FIRST, SECOND = {"grip_1": "gripped", "grip_2": "open"}, {"grip_1": "open", "grip_2": "gripped"}
 
@@ -30,7 +31,9 @@ def test_both_grips_hold_the_body_still_while_its_arm_moves(robot):
     both = {"grip_1": "gripped", "grip_2": "gripped"}
     (spare,) = robot.survey(both).spare
     assert spare.label == "grip_2.x" or spare.label == "grip_2.y"
-    run = simulate(robot, state(robot, mode=both), until=0.5, mode=both).to_xarray()
+    run = draisine.simulate(
+        robot, state(robot, mode=both), until=0.5, contact=draisine.ContactOptions(mode=both)
+    ).to_xarray()
     assert np.ptp(run.contact_point.values, axis=0).max() < 1e-14
     assert np.ptp(run["shape"].values) > 1.0
 
@@ -81,7 +84,13 @@ def test_a_cycle_run_again_and_again_stays_a_cycle(robot):
     cycle = walk.cycle([6.8, 3.1])
     modes, pause = turns_of(robot)
     start = walk.holds[0].state(cycle.x)
-    run = simulate_grips(robot, start, modes, pause, 5 * walk.period, joint="free")
+    run = draisine.simulate(
+        robot,
+        start,
+        5 * walk.period,
+        contact=draisine.ContactOptions(mode=draisine.GripSchedule(modes, pause, "free")),
+        numerics=draisine.Numerics(rtol=1e-12, atol=1e-13),
+    )
     data = run.to_xarray()
     rise = data.position.values[-1] - data.position.values[0]
     assert_allclose(rise, [0.0, -5 * 0.2 * np.cos(cycle.x[1]), 0.0], atol=1e-9)
@@ -96,11 +105,33 @@ def test_a_cycle_run_again_and_again_stays_a_cycle(robot):
 
 def test_a_run_of_its_own_length_and_start(robot):
     start = state(robot, yaw=-1.5)
-    run = simulate_grips(robot, start, [FIRST, SECOND], 1 / 3, 0.5, joint="held", dt=0.05)
+    run = draisine.simulate(
+        robot,
+        start,
+        0.5,
+        contact=draisine.ContactOptions(mode=draisine.GripSchedule([FIRST, SECOND], 1 / 3, "held")),
+        numerics=draisine.Numerics(dt=0.05, rtol=1e-12, atol=1e-13),
+    )
     assert run.t[-1] == 0.5
     assert len(run.arcs) == 2
     assert len(run.events) == 1
     with pytest.raises(ParameterError, match="pause"):
-        simulate_grips(robot, start, [FIRST, SECOND], 0.0, 0.5, joint="held")
+        draisine.simulate(
+            robot,
+            start,
+            0.5,
+            contact=draisine.ContactOptions(
+                mode=draisine.GripSchedule([FIRST, SECOND], 0.0, "held")
+            ),
+            numerics=draisine.Numerics(rtol=1e-12, atol=1e-13),
+        )
     with pytest.raises(ParameterError, match="'free' or 'held'"):
-        simulate_grips(robot, start, [FIRST, SECOND], 0.2, 0.5, joint="loose")
+        draisine.simulate(
+            robot,
+            start,
+            0.5,
+            contact=draisine.ContactOptions(
+                mode=draisine.GripSchedule([FIRST, SECOND], 0.2, "loose")
+            ),
+            numerics=draisine.Numerics(rtol=1e-12, atol=1e-13),
+        )

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+import draisine
 from draisine import compile, simulate, state
 from draisine.errors import (
     ConfigurationError,
@@ -74,7 +75,7 @@ def test_every_vehicle_is_found_explained_and_runs(name):
         assert output.unit
         assert output.meaning
     start = state(system, **VEHICLES[name])
-    run = simulate(system, start, 0.3, dt=0.05).to_xarray()
+    run = draisine.simulate(system, start, 0.3, numerics=draisine.Numerics(dt=0.05)).to_xarray()
     for key, values in run.data_vars.items():
         assert key == "friction_needed" or np.all(np.isfinite(values.values)), key
     for asked, value in VEHICLES[name].items():
@@ -385,9 +386,16 @@ def test_massless_bodies_are_allowed():
     closed, forces = system.accelerate(start, formulation="projected")
     assert_allclose(closed, vdot, rtol=0, atol=1e-11 * np.linalg.norm(vdot))
     assert_allclose(forces, lam, rtol=0, atol=1e-11 * np.linalg.norm(lam))
-    run = simulate(system, start, 0.5, rtol=1e-13, atol=1e-14).to_xarray()
+    run = draisine.simulate(
+        system, start, 0.5, numerics=draisine.Numerics(rtol=1e-13, atol=1e-14)
+    ).to_xarray()
     assert np.ptp(run.energy.values) < 1e-12 * run.energy.values[0]
-    for fly in (system.accelerate, lambda s, _, mode: simulate(system, s, 0.1, mode=mode)):
+    for fly in (
+        system.accelerate,
+        lambda s, _, mode: draisine.simulate(
+            system, s, 0.1, contact=draisine.ContactOptions(mode=mode)
+        ),
+    ):
         with pytest.raises(SingularityError, match="'wheel_rate'"):
             fly(start, None, {"ground": "open"})
 
@@ -451,7 +459,12 @@ def test_runners_that_repeat_each_other_share_their_force():
     assert_allclose(lam[0], lam[1], rtol=1e-12)
     assert_allclose(closed, lam, rtol=1e-12)
     single = {"right": "open"}
-    alone = simulate(system, state(system, mode=single, Vx=1.0, Wz=0.5), 1.0, mode=single)
+    alone = draisine.simulate(
+        system,
+        state(system, mode=single, Vx=1.0, Wz=0.5),
+        1.0,
+        contact=draisine.ContactOptions(mode=single),
+    )
     assert_allclose(simulate(system, start, 1.0).to_xarray().yaw, alone.to_xarray().yaw, atol=1e-11)
     apart = system.with_parameters(right=0.3)
     assert not apart.survey().spare

@@ -33,7 +33,7 @@ def test_one_wheel_and_its_closed_form():
     system = draisine.compile(one_wheel)
     start = draisine.state(system, wheel_rate=3.0, Wz=0.5)
     assert_allclose(start.v[:2], [0.3, 0.0], atol=1e-12)
-    run = draisine.simulate(system, start, 2.0, rtol=1e-12).to_xarray()
+    run = draisine.simulate(system, start, 2.0, numerics=draisine.Numerics(rtol=1e-12)).to_xarray()
     # the hull's mass centre is at the wheel: it circles with constant speed and rate
     assert_allclose(run.yaw, 0.5 * run.time, atol=1e-10)
     assert_allclose(run.position.sel(axis="x"), 0.6 * np.sin(0.5 * run.time), atol=1e-10)

@@ -7,7 +7,6 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.mechanics.formulations import absolute
 from draisine.model import Body, Ellipsoid, Model, Wheel, inertia
-from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
 from draisine.vehicles.ball import ball
 from draisine.view.scene.shapes import parts, reach
@@ -22,7 +21,9 @@ def stone():
 
 def run(system, until=6.0, **start):
     found = draisine.state(system, **(start or SPIN))
-    return draisine.simulate(system, found, until, rtol=1e-12, atol=1e-13).to_xarray()
+    return draisine.simulate(
+        system, found, until, numerics=draisine.Numerics(rtol=1e-12, atol=1e-13)
+    ).to_xarray()
 
 
 def test_it_turns_back_and_keeps_its_energy(stone):
@@ -66,8 +67,10 @@ def test_other_formulations_agree(stone):
 
 def test_a_face_is_as_good_as_the_plane(stone):
     start = draisine.state(stone, **SPIN)
-    wanted = draisine.simulate(stone, start, 0.5, rtol=1e-12, atol=1e-13).final()
-    found = simulate_on(stone, plane(), start, 0.5).final()
+    wanted = draisine.simulate(
+        stone, start, 0.5, numerics=draisine.Numerics(rtol=1e-12, atol=1e-13)
+    ).final()
+    found = draisine.simulate(stone, start, 0.5, terrain=plane()).final()
     assert_allclose(found.v, wanted.v, atol=1e-7)
     assert_allclose(found.q, wanted.q, atol=1e-8)
 

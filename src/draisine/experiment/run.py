@@ -4,9 +4,9 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,13 +28,12 @@ from draisine.scenario.schema import (
     StateScenario,
     SweepScenario,
 )
-from draisine.simulation.compare.by_formulation import simulate_by
-from draisine.simulation.contact.run import EnergyWarning, simulate_on
-from draisine.simulation.smooth import simulate
+from draisine.simulation.contact.run import EnergyWarning
+from draisine.simulation.options import ContactOptions, Numerics
+from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
 from draisine.system.closed_form import State
 from draisine.system.system import System
-from draisine.terrain import Terrain
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -100,29 +99,19 @@ def _run(
         scenario.run,
     )
     begun = time.perf_counter()
-    steps: dict[str, Any] = {
-        "dt": how.dt,
-        "integrator": how.integrator,
-        "rtol": how.rtol,
-        "atol": how.atol,
-    }
     try:
-        if terrain is not None:
-            ridden = _ride(scenario, system, terrain, start, law, progress)
-            return _result(loaded, system, ridden, time.perf_counter() - begun)
-        if how.formulation != "projected":
-            other = simulate_by(how.formulation, system, start, how.until, **steps)
-            return _result(loaded, system, other, time.perf_counter() - begun)
-        trajectory = simulate(
-            system,
-            start,
-            how.until,
-            mode=how.mode or None,
-            law=law,
-            drift=how.drift,
-            progress=progress,
-            **steps,
-        )
+        with warnings.catch_warnings():  # events tell of energy that an impact creates
+            warnings.simplefilter("ignore", EnergyWarning)
+            trajectory = simulate(
+                system,
+                start,
+                how.until,
+                terrain=terrain,
+                law=law,
+                contact=_contact(scenario),
+                numerics=_numerics(scenario),
+                progress=progress,
+            )
     except SimulationError as error:
         if error.partial is None:
             raise
@@ -143,37 +132,28 @@ def _swept(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> R
     return result
 
 
-def _ride(
-    scenario: RunScenario,
-    system: System,
-    terrain: Terrain,
-    start: State,
-    law: Any,
-    progress: Callable[[float], None] | None,
-) -> Trajectory:
-    """Return a run on a terrain; events tell of energy that an impact creates, so no warning does."""
+def _contact(scenario: RunScenario) -> ContactOptions:
     how, touch = scenario.run, scenario.contact
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", EnergyWarning)
-        return simulate_on(
-            system,
-            terrain,
-            start,
-            how.until,
-            dt=how.dt,
-            law=law,
-            impact=touch.impact,
-            restitution=touch.restitution,
-            mu=touch.mu,
-            stops=touch.stops,
-            resolution=touch.resolution,
-            rest_speed=touch.rest_speed,
-            fall=how.fall,
-            rtol=how.rtol,
-            atol=how.atol,
-            events=how.events,
-            progress=progress,
-        )
+    if scenario.terrain is None:
+        return ContactOptions(mode=how.mode or None)
+    return ContactOptions(
+        impact=touch.impact,
+        restitution=touch.restitution,
+        mu=touch.mu,
+        stops=touch.stops,
+        resolution=touch.resolution,
+        rest_speed=touch.rest_speed,
+        fall=how.fall,
+        events=how.events,
+    )
+
+
+def _numerics(scenario: RunScenario) -> Numerics:
+    how = scenario.run
+    steps = Numerics(dt=how.dt, rtol=how.rtol, atol=how.atol)
+    if scenario.terrain is not None:
+        return steps
+    return replace(steps, integrator=how.integrator, formulation=how.formulation, drift=how.drift)
 
 
 def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory:

@@ -9,6 +9,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import SimulationError
 from draisine.simulation.integrators import rk4
 from draisine.simulation.integrators._drivers import Span
+from draisine.simulation.options import CONTACT, Numerics, Task
 from draisine.simulation.smooth import REASONS, _Run
 from draisine.system.closed_form import State
 from draisine.system.system import System
@@ -22,8 +23,8 @@ class Steps:
 
     def __init__(self, system: System, start: State, law: Any, time: float = 0.0) -> None:
         self.system, self.law = system, law
-        self.run = _Run(system, None, law, None, None, "project")
-        self.run.begin(start, time)
+        numerics = Numerics(integrator="rk4", dt=STEP, start=time)
+        self.run = _Run(Task(system, start, time + STEP, None, law, None, CONTACT, numerics, None))
         self.y, self.first, self.count = self.run.y.copy(), time, 0
         self.z = self.y[len(self.y) - self.run.states :]
         self.inputs = self.run.given

@@ -5,7 +5,7 @@ threads.
 import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -13,9 +13,9 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError, did_you_mean
-from draisine.registry import find
 from draisine.simulation.integrators import Problem, Span
-from draisine.simulation.smooth import anchors, edges_of, simulate
+from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
+from draisine.simulation.smooth import anchors, run_smooth
 from draisine.system.closed_form import ClosedForm, State
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -26,26 +26,28 @@ enough for the cache.
 """
 
 
+MANY = Numerics(integrator="rk4", dt=0.005)
+
+
 def simulate_many(
     system: System,
     states: Sequence[State],
     until: float,
     *,
-    dt: float = 0.005,
-    integrator: str = "rk4",
     parameters: Mapping[str, Sequence[float]] | None = None,
     inputs: Mapping[str, float | Sequence[float]] | None = None,
     law: Law | None = None,
-    mode: Mapping[str, str] | None = None,
-    threads: int | None = None,
+    contact: ContactOptions = CONTACT,
+    numerics: Numerics = MANY,
 ) -> dict[str, Floats]:
-    """Return what is seen of many machines at the end, by equal steps no longer than dt.
+    """Return what is seen of many machines at the end, by equal steps no longer than `numerics.dt`.
 
-    `parameters` and `inputs` give values per machine where they differ. The result's arrays have
-    one column per machine: `q`, `p`, `r`, `v`, `outputs`, ... (the names of `ClosedForm.look`). All
-    numbers are those of `simulate` with the same method (dop853 takes equal steps here), which takes
-    over, one by one, the machines that need other pivots on their way. `outcome` tells how each run
-    ended and `time` when; of one that had to stop, the other arrays hold no numbers.
+    `parameters` and `inputs` give values per machine where they differ; `contact.mode` says which
+    contacts hold. The result's arrays have one column per machine: `q`, `p`, `r`, `v`, `outputs`, ...
+    (the names of `ClosedForm.look`). All numbers are those of `simulate` with the same method
+    (dop853 takes equal steps here), which takes over, one by one, the machines that need other
+    pivots on their way. `outcome` tells how each run ended and `time` when; of one that had to stop,
+    the other arrays hold no numbers.
 
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
@@ -56,25 +58,23 @@ def simulate_many(
     """
     if not states:
         raise ParameterError("simulate_many: no states given.")
-    if not (dt > 0 and until > 0):
-        raise ParameterError(f"simulate_many: until = {until} s and dt = {dt} s must be positive.")
-    count = len(states)
-    machine = system.machine(mode, law, int(getattr(law, "states", 0)))
+    tasks = [
+        Task(system, state, until, None, law, None, contact, numerics, None) for state in states
+    ]
+    machine = system.machine(tasks[0].mode, law, int(getattr(law, "states", 0)))
+    count, z = len(states), tasks[0].law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
     own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
-    z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
     y = np.array([machine.enter(state, z=z) for state in states]).T
     held = np.array([anchors(machine, state, 0.0) for state in states]).T
     fleet = _Fleet(machine, np.vstack([given, held]), own)
-    stops = edges_of(0.0, until, getattr(law, "breakpoints", ()))
-    end, t, wrong = fleet.advance(find("integrator", integrator), y, stops, dt, threads)
+    end, t, wrong = fleet.advance(y, tasks[0].edges, numerics)
     out = fleet.look(end, t)
     ends = [("completed", until)] * count
     for k in np.flatnonzero(wrong).tolist():
         alone = system.with_parameters(**{n: float(c[k]) for n, c in (parameters or {}).items()})
         named = dict(zip(system.model.inputs, given[:, k].tolist(), strict=True))
-        task = {"dt": dt, "integrator": integrator, "mode": mode, "law": law, "inputs": named}
-        ends[k] = _alone(alone, states[k], until, task, k, out)
+        ends[k] = _alone(replace(tasks[k], system=alone, inputs=named), k, out)
     outcome, time = zip(*ends, strict=True)
     return out | {"outcome": np.array(outcome), "time": np.array(time)}
 
@@ -88,17 +88,17 @@ class _Fleet:
     values: Floats
 
     def advance(
-        self, method: Any, y: Floats, stops: list[float], dt: float, threads: int | None
+        self, y: Floats, stops: list[float], numerics: Numerics
     ) -> tuple[Floats, float, Floats]:
         """Return the states at the end, the time there, and what is wrong with each, in blocks that
         are shared out over threads.
         """
-        rate, project = self.machine.rate, self.machine.project
+        rate, project, method = self.machine.rate, self.machine.project, numerics.method
         width, count = rate.lanes * BLOCK, y.shape[1]
         padded = -(-count // width) * width
         tables = [_padded(c.tables(self.values), padded) for c in (rate, project)]
         y, tail, wrong = _padded(y, padded), _padded(self.tail, padded), np.zeros(padded)
-        spans = [Span(t0, t1, dt, np.array([t1])) for t0, t1 in pairwise(stops)]
+        spans = [Span(t0, t1, numerics.dt, np.array([t1])) for t0, t1 in pairwise(stops)]
 
         def go(first: int) -> None:
             block = slice(first, first + width)
@@ -117,7 +117,7 @@ class _Fleet:
                 y[:, block], status = method.equal.many(problem, y[:, block], span)
                 wrong[block] = np.where(wrong[block] == 0, status, wrong[block])
 
-        with ThreadPoolExecutor(threads or os.cpu_count() or 1) as pool:
+        with ThreadPoolExecutor(numerics.threads or os.cpu_count() or 1) as pool:
             list(pool.map(go, range(0, padded, width)))
         final = spans[-1]
         steps = method.equal.steps(final)
@@ -133,12 +133,10 @@ class _Fleet:
         return {"q": q, "p": p, "r": y[at.r]} | seen
 
 
-def _alone(
-    system: System, state: State, until: float, task: dict[str, Any], k: int, out: dict[str, Floats]
-) -> tuple[str, float]:
+def _alone(task: Task, k: int, out: dict[str, Floats]) -> tuple[str, float]:
     """Fill the k-th column by a run of its own; return how it ended, and when."""
     try:
-        run = simulate(system, state, until, **task)
+        run = run_smooth(task)
     except SimulationError as error:
         for array in out.values():
             array[:, k] = np.nan
@@ -147,7 +145,7 @@ def _alone(
     found = dict(arc.seen) | {"q": end.q[:, None], "p": end.p[:, None], "r": end.r[:, None]}
     for name, array in out.items():
         array[:, k] = found[name][:, -1]
-    return run.outcome, until
+    return run.outcome, task.until
 
 
 def _padded(columns: Floats, count: int) -> Floats:

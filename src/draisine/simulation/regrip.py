@@ -2,26 +2,22 @@
 next one.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
 from draisine.simulation.contact.resolution import resolve_complete
-from draisine.simulation.smooth import simulate
+from draisine.simulation.options import GripSchedule, JointAtImpact, Task, check_joint
+from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Arc, Event, Trajectory
 from draisine.system.closed_form import State
 from draisine.system.system import System
-
-JointAtImpact = Literal["free", "held"]
-"""What a prescribed joint does during an impact; see `regrip`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,8 +60,7 @@ def regrip(
     held: 1.7311 rad/s
     free: -1.4074 rad/s
     """
-    if joint not in ("free", "held"):
-        raise ParameterError(f"joint = {joint!r}: at an impact it is 'free' or 'held'.")
+    check_joint(joint)
     n, whole = len(v), mode_of(model, mode)
     driven = multiplier.motion_rows(model)
     gripped, labels = multiplier.active_rows(model, whole), constraints.labels(model, whole)
@@ -84,46 +79,46 @@ def regrip(
     return Regrip(after, struck, dict(zip(names, Lam.tolist(), strict=True)), gain)
 
 
-def simulate_grips(
-    system: System,
-    state: State,
-    turns: Sequence[Mapping[str, str]],
-    pause: float,
-    until: float,
-    *,
-    joint: JointAtImpact,
-    dt: float = 0.01,
-    rtol: float = 1e-12,
-    atol: float = 1e-13,
-) -> Trajectory:
-    """Return the motion of a machine whose contacts follow the modes of `turns` one after the other,
-    over and over, each for `pause` seconds; `joint` tells what prescribed joints do at a change, see
-    `regrip`.
+def run_grips(task: Task) -> Trajectory:
+    """Return the motion of a machine whose contacts follow a `GripSchedule`.
 
-    >>> from draisine.system.state import state
-    >>> from draisine.system.system import compile
-    >>> robot = compile("rocr")
+    >>> import draisine
+    >>> robot = draisine.compile("rocr")
     >>> turns = [{"grip_1": "gripped", "grip_2": "open"}, {"grip_1": "open", "grip_2": "gripped"}]
-    >>> run = simulate_grips(robot, state(robot, yaw=-1.5), turns, 1 / 3, until=1.0, joint="held")
+    >>> grips = draisine.ContactOptions(mode=GripSchedule(turns, 1 / 3, joint="held"))
+    >>> run = draisine.simulate(robot, draisine.state(robot, yaw=-1.5), 1.0, contact=grips)
     >>> [str(event) for event in run.events]
     ['0.333333333 s grip grip_2:wall', '0.666666667 s grip grip_1:wall']
     """
-    if not (np.isfinite(pause) and pause > 0):
-        raise ParameterError(f"pause = {pause} s is not a positive time.")
+    system, state, until, schedule = task.system, task.state, task.until, task.contact.mode
+    assert isinstance(schedule, GripSchedule)
+    turns, pause = schedule.turns, schedule.pause
     arcs: list[Arc] = []
     events: list[Event] = []
     count = max(1, int(np.ceil(until / pause - 1e-9)))
     for k in range(count):
         mode, start = turns[k % len(turns)], k * pause
         if k:
-            event = _change(system, state, turns[(k - 1) % len(turns)], mode, start, joint)
+            event = _change(system, state, turns[(k - 1) % len(turns)], mode, start, schedule.joint)
             events.append(event)
             state = event.after
         end = until if k == count - 1 else (k + 1) * pause
-        run = simulate(system, state, end, mode=mode, start=start, dt=dt, rtol=rtol, atol=atol)
+        run = run_smooth(
+            replace(
+                task,
+                state=state,
+                until=end,
+                contact=replace(task.contact, mode=mode),
+                numerics=replace(task.numerics, start=start),
+                progress=None,
+            )
+        )
         arcs += run.arcs
         state = run.final()
-    made = {"integrator": "dop853", "dt": dt, "rtol": rtol, "atol": atol, "joint": joint}
+        if task.progress is not None:
+            task.progress(end / until)
+    made = {name: getattr(task.numerics, name) for name in ("integrator", "dt", "rtol", "atol")}
+    made["joint"] = schedule.joint
     return Trajectory(tuple(arcs), "completed", made, tuple(events))
 
 

@@ -2,15 +2,13 @@
 
 import math
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, SimulationError
-from draisine.registry import find
+from draisine.errors import SimulationError
 from draisine.simulation.integrators import (
     DEGENERATE,
     DONE,
@@ -21,11 +19,11 @@ from draisine.simulation.integrators import (
     Problem,
     Span,
 )
+from draisine.simulation.options import Task
 from draisine.simulation.python_law import PythonRate
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import PIVOT_FIRM, ClosedForm, State
-from draisine.system.system import System
-from draisine.system.tracing import Law, UntraceableLawError
+from draisine.system.tracing import UntraceableLawError
 
 REASONS = {
     NOT_FINITE: "a value is no longer a number",
@@ -40,64 +38,27 @@ HINTS = {
 }
 
 
-def simulate(
-    system: System,
-    state: State,
-    until: float,
-    *,
-    dt: float = 0.01,
-    integrator: str = "dop853",
-    mode: Mapping[str, str] | None = None,
-    law: Law | None = None,
-    inputs: Mapping[str, float] | None = None,
-    breakpoints: Iterable[float] = (),
-    start: float = 0.0,
-    drift: str | float = "project",
-    rtol: float = 1e-10,
-    atol: float = 1e-12,
-    progress: Callable[[float], None] | None = None,
-) -> Trajectory:
-    """Return the motion from a state until a time.
-
-    `dt` is the step of fixed-step integrators and the spacing of samples of adaptive ones. `law` is
-    a control law, traced into the compiled code where it can be; `inputs` are constant inputs. The
-    integrator stops and starts afresh at `breakpoints`, where laws may jump (they are taken as
-    continuous from the right). `drift` says what keeps the contacts closed: "project" (one Newton
-    step per step), "none", or the epsilon of the thesis's correction (2.41), in seconds: stiff, so
-    that explicit methods need steps below about epsilon / 8. `progress` is told from time to time
-    which fraction of the run is done.
-
-    A run that cannot go on, or that is interrupted from the keyboard, raises `SimulationError`, with
-    the motion until then in its `partial`.
-
-    >>> import draisine
-    >>> bicycle = draisine.compile("whipple")
-    >>> start = draisine.state(bicycle, forward_speed=4.6, lean_rate=0.5)
-    >>> simulate(bicycle, start, until=1.0, integrator="rk4", dt=0.005).outcome
-    'completed'
-    """
-    breakpoints = [float(b) for b in breakpoints]
-    _check(until, start, dt, drift, rtol, atol, breakpoints)
-    method: Any = find("integrator", integrator)
-    run = _Run(system, mode, law, None if isinstance(drift, str) else float(drift), inputs, drift)
-    run.begin(state, start)
-    edges = edges_of(start, until, [*breakpoints, *getattr(law, "breakpoints", ())])
-    made = {"integrator": integrator, "dt": dt, "drift": str(drift), "rtol": rtol, "atol": atol}
+def run_smooth(task: Task) -> Trajectory:
+    """Return the motion in one mode, whose contacts hold whatever the force."""
+    numerics, until, start = task.numerics, task.until, task.numerics.start
+    run = _Run(task)
     reason = None
 
     def tick(t: float) -> None:
-        if progress is not None:
-            progress((t - start) / (until - start))
+        if task.progress is not None:
+            task.progress((t - start) / (until - start))
 
     try:
-        for t0, t1 in pairwise(edges):
-            status = run.go(method, t0, t1, start, dt, rtol, atol, tick)
+        for t0, t1 in pairwise(task.edges):
+            status = run.go(t0, t1, tick)
             if status != DONE:
                 reason = run.failure() or REASONS[status]
                 break
             tick(t1)
     except KeyboardInterrupt:
         reason = "interrupted"
+    made = {name: getattr(numerics, name) for name in ("integrator", "dt", "drift", "rtol", "atol")}
+    made["drift"] = str(numerics.drift)
     if reason is None:
         return Trajectory(run.arcs(), "completed", made)
     told = f"after {run.last:.6g} s of {until:.6g} s"
@@ -108,50 +69,16 @@ def simulate(
     ) from run.cause
 
 
-def _check(
-    until: Any, start: Any, dt: Any, drift: Any, rtol: Any, atol: Any, breakpoints: Any
-) -> None:
-    for name, value in {
-        "until": until,
-        "start": start,
-        "dt": dt,
-        "rtol": rtol,
-        "atol": atol,
-    }.items():
-        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
-            raise ParameterError(f"{name} = {value!r} is not a number.")
-    if not (math.isfinite(until) and until > start):
-        raise ParameterError(f"until = {until} s does not lie after the start at {start} s.")
-    if not (math.isfinite(dt) and dt > 0):
-        raise ParameterError(f"dt = {dt} s is not a positive time.")
-    if (until - start) / dt > 1e8:
-        raise ParameterError(f"dt = {dt} s makes more than 1e8 samples; take a larger one.")
-    if not (rtol >= 0 and atol >= 0 and rtol + atol > 0):
-        raise ParameterError(f"rtol = {rtol} and atol = {atol}: tolerances are positive.")
-    if not all(map(math.isfinite, breakpoints)):
-        raise ParameterError(f"breakpoints {breakpoints} must be finite times.")
-    if isinstance(drift, str):
-        if drift not in ("project", "none"):
-            raise ParameterError(f"drift = {drift!r}: take 'project', 'none', or an epsilon in s.")
-    elif isinstance(drift, bool) or not (math.isfinite(drift) and drift > 0):
-        raise ParameterError(f"drift = {drift}: epsilon must be a positive time.")
-
-
 class _Run:
     """A run under way: the machine in its present chart, the present y, and the samples so far."""
 
-    def __init__(
-        self,
-        system: System,
-        mode: Mapping[str, str] | None,
-        law: Law | None,
-        correction: float | None,
-        inputs: Mapping[str, float] | None,
-        drift: str | float,
-    ) -> None:
-        self.system, self.mode, self.law, self.drift = system, mode, law, drift
-        self.states, self.correction = int(getattr(law, "states", 0)), correction
-        self.given = system.inputs(inputs)
+    def __init__(self, task: Task) -> None:
+        system, law, mode = task.system, task.law, task.mode
+        self.system, self.law, self.numerics = system, law, task.numerics
+        self.states, drift = int(getattr(law, "states", 0)), task.numerics.drift
+        self.projects = drift == "project"
+        correction = None if isinstance(drift, str) else float(drift)
+        self.given = system.inputs(task.inputs)
         self.slow: PythonRate | None = None
         try:
             self.machine = system.machine(mode, law, self.states, correction)
@@ -159,21 +86,20 @@ class _Run:
         except UntraceableLawError as error:
             warnings.warn(
                 f"the control law cannot be compiled ({error}); it runs in Python, slowly.",
-                stacklevel=3,
+                stacklevel=4,
             )
             self.machine = system.machine(mode, None, self.states, correction)
             self.slow = PythonRate(law, self.states)
+        self.way = (mode, None if self.slow else law, self.states, correction)
         self.done: list[tuple[ClosedForm, list[Floats], list[Floats]]] = []
+        self._begin(task)
 
-    def begin(self, state: State, t: float) -> None:
+    def _begin(self, task: Task) -> None:
         """Take the state as the present one."""
-        z = np.asarray(getattr(self.law, "start", np.zeros(self.states)), float)
+        t, state = task.numerics.start, task.state
         self.anchors = anchors(self.machine, state, t)
-        if z.shape != (self.states,):
-            raise ParameterError(
-                f"law: its start has shape {z.shape}, its states are {self.states}."
-            )
-        closed = 1e-6 if self.drift == "project" else np.inf  # projection would pull it down
+        z = task.law_start(self.states)
+        closed = 1e-6 if self.projects else np.inf  # projection would pull it down
         self.y, self.last = self.machine.enter(state, t, z, anchors=self.anchors, gap=closed), t
         self.done.append((self.machine, [np.array([t])], [self.y[None, :]]))
         self._pose_problem()
@@ -189,27 +115,19 @@ class _Run:
             rate.outputs.size,
             np.concatenate([self.given, self.anchors]),
             self.machine.floors,
-            project if self.drift == "project" else None,
+            project if self.projects else None,
             pose=self.machine.layout.r.stop,
             keep=(rate, self.slow),
         )
 
-    def go(
-        self,
-        method: Any,
-        t0: float,
-        t1: float,
-        start: float,
-        dt: float,
-        rtol: float,
-        atol: float,
-        tick: Callable[[float], None],
-    ) -> int:
+    def go(self, t0: float, t1: float, tick: Callable[[float], None]) -> int:
         """Go on until t1, with other pivots where the present ones degenerate; return how it ended."""
+        numerics, method = self.numerics, self.numerics.method
+        start, dt = numerics.start, numerics.dt
         t, stalled = t0, False
         while True:
             grid = _grid(start, t, t1, dt) if method.ADAPTIVE else np.array([t1])
-            span = Span(t, t1, dt, grid, rtol, atol)
+            span = Span(t, t1, dt, grid, numerics.rtol, numerics.atol)
             times, samples, status = method.advance(self.problem, self.y, span, tick)
             if status == NOT_FINITE:
                 sound = np.isfinite(samples).all(axis=1)
@@ -244,15 +162,14 @@ class _Run:
         seen = self.machine.look(self.y, t, self.given)
         parts = self.machine.layout.split(self.y)
         q, r, z = parts["q"], parts["r"], parts["z"]
-        task = (self.mode, None if self.slow else self.law, self.states, self.correction)
         user, place = self.machine.user_pose(q, parts["p"])
         state = State(user, place, r, seen["v"])
-        for machine in self.system.charts(*task):
+        for machine in self.system.charts(*self.way):
             y = machine.enter(state, t, z, tolerance=1e-6)
             if machine.least_pivot(y, t) > PIVOT_FIRM:
                 break
         else:
-            machine = self.system.machine(*task, (q, r))
+            machine = self.system.machine(*self.way, (q, r))
             y = machine.enter(state, t, z, tolerance=1e-6)
         self.machine, self.y = machine, y
         self.done.append((self.machine, [], []))
@@ -289,16 +206,6 @@ class _Run:
 def _joined(parts: list[Floats]) -> Floats:
     """Return parts one after the other; one alone is not copied."""
     return parts[0] if len(parts) == 1 else np.concatenate(parts)
-
-
-def edges_of(start: float, until: float, stops: Iterable[float]) -> list[float]:
-    """Return where smooth stretches begin and end: start, the stops between, and until."""
-    apart = 1e-12 * max(1.0, abs(start), abs(until))
-    edges = [start]
-    for stop in sorted({float(b) for b in stops if b < until - apart}):
-        if stop > edges[-1] + apart:
-            edges.append(stop)
-    return [*edges, until]
 
 
 def _grid(start: float, t0: float, t1: float, dt: float) -> Floats:

@@ -206,7 +206,7 @@ class ClosedForm:
             raise ConfigurationError(
                 f"the state is {_largest(found['conditions']):.3g} m off its closed contacts "
                 f"{dict(self.mode)}; build it with draisine.state(), open the contact, or run on a "
-                "terrain with simulate_on()."
+                "terrain (simulate(..., terrain=...))."
             )
         if not self.states:
             return found["y"]

@@ -10,6 +10,7 @@ from scipy.integrate import trapezoid
 import draisine
 from draisine.errors import ParameterError
 from draisine.simulation.compare.compliant import (
+    Compliant,
     Hertz,
     HuntCrossley,
     KelvinVoigt,
@@ -17,7 +18,6 @@ from draisine.simulation.compare.compliant import (
     collide,
     collide_with_dent,
     hertz_stiffness,
-    simulate_compliant,
 )
 from draisine.terrain import Terrain, edge, plane
 from simulation.contact.test_disc import G, disc, dropped
@@ -71,36 +71,60 @@ def test_damper_of_kelvin_and_voigt_jumps_at_first_touch():
 
 
 def test_disc_bounces_back_to_its_height_on_hertz_ground():
-    made = simulate_compliant(disc(), plane(), dropped(0.1), 0.6, Hertz(2e6), dt=0.001)
-    height = made.y[:, 6]
+    made = draisine.simulate(
+        disc(),
+        dropped(0.1),
+        0.6,
+        terrain=plane(),
+        contact=draisine.ContactOptions(solver=Compliant(Hertz(2e6)), mu=0.8),
+        numerics=draisine.Numerics(dt=0.001, rtol=1e-8, atol=1e-10),
+    )
+    height = made.arcs[0].y[:, 6]
     assert height[made.t > 0.2].max() == pytest.approx(0.1, abs=1e-4)
     lowest = (2.5 * G * 0.1 / 2e6) ** 0.4
     assert height.min() == pytest.approx(-lowest, rel=0.02)
 
 
 def test_disc_comes_to_rest_where_the_ground_carries_it():
-    made = simulate_compliant(
-        disc(), plane(), dropped(0.001), 1.0, KelvinVoigt(1e4, 200.0), dt=0.01
+    made = draisine.simulate(
+        disc(),
+        dropped(0.001),
+        1.0,
+        terrain=plane(),
+        contact=draisine.ContactOptions(solver=Compliant(KelvinVoigt(1e4, 200.0)), mu=0.8),
+        numerics=draisine.Numerics(dt=0.01, rtol=1e-8, atol=1e-10),
     )
-    assert_allclose(made.y[-1, 6], -G / 1e4, rtol=1e-5)
-    assert made.impulses[-1, 0, 0] == pytest.approx(G, rel=1e-5)
+    assert_allclose(made.arcs[0].y[-1, 6], -G / 1e4, rtol=1e-5)
+    assert made.arcs[0].forces[-1, 0, 0] == pytest.approx(G, rel=1e-5)
 
 
 def test_a_tyre_sinks_into_a_soft_rail_as_into_soft_ground():
     rail = edge("rail", (0, 0, 0), (1, 0, 0), (0, -1, 0.1), (0, 1, 0.1))
     wheel = draisine.compile("rolling_disc", crown=0.05)
-    made = simulate_compliant(
-        wheel, Terrain([rail]), dropped(0.001), 1.0, KelvinVoigt(1e4, 200.0), dt=0.01
+    made = draisine.simulate(
+        wheel,
+        dropped(0.001),
+        1.0,
+        terrain=Terrain([rail]),
+        contact=draisine.ContactOptions(solver=Compliant(KelvinVoigt(1e4, 200.0)), mu=0.8),
+        numerics=draisine.Numerics(dt=0.01, rtol=1e-8, atol=1e-10),
     )
-    assert_allclose(made.y[-1, 6], -G / 1e4, rtol=1e-5)
-    assert made.impulses[-1, 0, 0] == pytest.approx(G, rel=1e-5)
+    assert_allclose(made.arcs[0].y[-1, 6], -G / 1e4, rtol=1e-5)
+    assert made.arcs[0].forces[-1, 0, 0] == pytest.approx(G, rel=1e-5)
 
 
 def test_thrown_disc_begins_to_roll_on_soft_ground_too():
     """It ends at two thirds of its speed, whatever carries it."""
     state = thrown(1.5, height=-G / 1e4)
-    made = simulate_compliant(disc(), plane(), state, 0.6, KelvinVoigt(1e4, 200.0), mu=0.4, dt=0.01)
-    assert made.y[-1, 11] * 0.5 == pytest.approx(1.0, abs=1e-3)
+    made = draisine.simulate(
+        disc(),
+        state,
+        0.6,
+        terrain=plane(),
+        contact=draisine.ContactOptions(solver=Compliant(KelvinVoigt(1e4, 200.0)), mu=0.4),
+        numerics=draisine.Numerics(dt=0.01, rtol=1e-8, atol=1e-10),
+    )
+    assert made.arcs[0].y[-1, 11] * 0.5 == pytest.approx(1.0, abs=1e-3)
 
 
 def test_wrong_collisions_say_so():

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.simulation.compare.kinematic import drive
+from draisine.simulation.compare.kinematic import SpeedLaw
 
 
 def test_remark_2_15_leads_to_the_configuration_that_newton_finds(bicycle):
@@ -19,7 +19,13 @@ def test_remark_2_15_leads_to_the_configuration_that_newton_finds(bicycle):
             "rear_wheel_rate": 0.0,
         }
 
-    run = drive(bicycle, draisine.state(bicycle), 8.0, rates).to_xarray()
+    run = draisine.simulate(
+        bicycle,
+        draisine.state(bicycle),
+        8.0,
+        law=SpeedLaw(rates),
+        numerics=draisine.Numerics(integrator="rk4", dt=0.02),
+    ).to_xarray()
     end = run.isel(time=-1)
     # independent computation: point D of figure 2.5, alpha0 and alpha1 in degrees
     assert_allclose(np.degrees(end.rear_contact_angle) + 180, 182.26319768299055, atol=1e-6)
@@ -29,7 +35,13 @@ def test_remark_2_15_leads_to_the_configuration_that_newton_finds(bicycle):
 
 
 def test_speeds_keep_the_wheels_rolling(bicycle):
-    run = drive(bicycle, draisine.state(bicycle), 0.5, lambda seen: {"rear_wheel_rate": 2.0})
+    run = draisine.simulate(
+        bicycle,
+        draisine.state(bicycle),
+        0.5,
+        law=SpeedLaw(lambda seen: {"rear_wheel_rate": 2.0}),
+        numerics=draisine.Numerics(integrator="rk4", dt=0.02),
+    )
     data = run.to_xarray()
     assert_allclose(data.forward_speed, 0.6, atol=1e-12)
     assert_allclose(data.position.sel(axis="x")[-1], 0.3, atol=1e-12)
@@ -37,4 +49,10 @@ def test_speeds_keep_the_wheels_rolling(bicycle):
 
 def test_impossible_times_are_refused(bicycle):
     with pytest.raises(ParameterError):
-        drive(bicycle, draisine.state(bicycle), -1.0, lambda seen: {})
+        draisine.simulate(
+            bicycle,
+            draisine.state(bicycle),
+            -1.0,
+            law=SpeedLaw(lambda seen: {}),
+            numerics=draisine.Numerics(integrator="rk4", dt=0.02),
+        )

@@ -1,6 +1,7 @@
 """The thesis's bicycle, and its tests as runs that are made once."""
 
 import math
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -10,7 +11,6 @@ import draisine
 from draisine.algebra.lie import quaternion, rot_x, rot_y, rot_z
 from draisine.control import Step, TimeInputs, Together
 from draisine.control.wheelie import Wheelie
-from draisine.simulation.contact.run import simulate_on
 from draisine.system.closed_form import State
 from draisine.terrain import kerb, plane, ramp
 from draisine.vehicles import parameter_set
@@ -55,7 +55,7 @@ def on_the_flat(speed, **more):
 KICK = Step("steer", 50.0, 2.0, 2.02)
 SPINNING = {"spin_gain": 1.0}
 STEERED = {"lean_gain": 400.0, "steer_damping": 1.0}
-ELASTIC = {"impact": "newton", "fall": math.inf}
+ELASTIC = {"contact": draisine.ContactOptions(impact="newton", fall=math.inf)}
 
 
 def _wheelie(kick, **law):
@@ -110,7 +110,10 @@ RUNS = {
         plane(),
         on_the_flat(1.0),
         8.0,
-        {"law": _wheelie(KICK, **SPINNING), "fall": math.radians(45)},
+        {
+            "law": _wheelie(KICK, **SPINNING),
+            "contact": draisine.ContactOptions(fall=math.radians(45)),
+        },
     ),
     "wheelie_stabilised_50": lambda: (
         plane(),
@@ -131,7 +134,9 @@ RUNS = {
 @cache
 def ride(name, **more):
     terrain, state, until, options = RUNS[name]()
-    return simulate_on(bicycle(), terrain, state, until, **(options | more))
+    contact = replace(options.get("contact", draisine.ContactOptions()), **more)
+    options = options | {"contact": contact}
+    return draisine.simulate(bicycle(), state, until, terrain=terrain, **options)
 
 
 @pytest.fixture

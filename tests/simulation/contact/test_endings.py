@@ -1,6 +1,7 @@
 """How runs end before their time, and what is kept of them."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,6 @@ from draisine.errors import ContactSetError, DeadEndError, SimulationError, Terr
 from draisine.model.motion import sine
 from draisine.simulation.contact import guards
 from draisine.simulation.contact import run as hybrid
-from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
 from simulation.contact.conftest import bicycle, placed
 from simulation.contact.test_disc import disc, dropped
@@ -27,10 +27,10 @@ def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
             raise KeyboardInterrupt
         return look_ahead(step)
 
-    whole = simulate_on(bicycle(), plane(), placed((0.0, 0.0, 0.5)), 1.0)
+    whole = draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
     monkeypatch.setattr(hybrid.ContactStep, "first_event", interrupted)
     with pytest.raises(SimulationError, match="interrupted") as caught:
-        simulate_on(bicycle(), plane(), placed((0.0, 0.0, 0.5)), 1.0)
+        draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
     kept = caught.value.partial
     assert kept.outcome == "interrupted"
     assert len(kept.arcs) == len(kept.events) + 1
@@ -41,13 +41,16 @@ def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
 
 def test_accumulating_bounces_come_to_rest_or_say_what_to_do():
     """All bounces are over after t (1 + e) / (1 - e); too many of them name the way out."""
-    options = {"impact": "newton", "restitution": {"normal": 0.5, "tangential": 0.5}}
-    made = simulate_on(disc(), plane(), dropped(0.05), 0.5, **options)
+    bounces = draisine.ContactOptions(
+        impact="newton", restitution={"normal": 0.5, "tangential": 0.5}
+    )
+    made = draisine.simulate(disc(), dropped(0.05), 0.5, terrain=plane(), contact=bounces)
     assert made.arcs[-1].mode == ((("ground", "ground"), "rolling"),)
     over = math.sqrt(2 * 0.05 / G) * (1 + 0.5) / (1 - 0.5)
     assert made.arcs[-1].t[0] == pytest.approx(over, abs=1e-6)
+    few = replace(bounces, events=10)
     with pytest.raises(ZenoError, match="rest_speed") as caught:
-        simulate_on(disc(), plane(), dropped(0.05), 0.5, events=10, **options)
+        draisine.simulate(disc(), dropped(0.05), 0.5, terrain=plane(), contact=few)
     assert len(caught.value.partial.arcs) == len(caught.value.partial.events) + 1
 
 
@@ -56,7 +59,7 @@ def test_what_is_kept_of_a_run_without_an_admissible_set_pushes_everywhere():
     and nothing is told of lift-offs that did not happen.
     """
     with pytest.raises(ContactSetError) as caught:
-        simulate_on(disc(), plane(), draisine.state(disc(), lean=0.5), 5.0)
+        draisine.simulate(disc(), draisine.state(disc(), lean=0.5), 5.0, terrain=plane())
     kept = caught.value.partial
     assert not kept.events
     assert kept.arcs[-1].seen["forces"][0].min() > -1e-6
@@ -72,7 +75,7 @@ def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
     )
     monkeypatch.setattr(hybrid.TerrainRun, "_look_closer", closer)
     with pytest.raises(DeadEndError, match="cannot meet") as caught:
-        simulate_on(disc(), plane(), dropped(0.5), 0.5)
+        draisine.simulate(disc(), dropped(0.5), 0.5, terrain=plane())
     assert isinstance(caught.value, TerrainError)
     assert caught.value.partial.t[-1] >= 0.1
 
@@ -96,7 +99,7 @@ def test_prescribed_joints_need_the_same_torque_as_in_persistent_contact():
     guided = draisine.compile("whipple", steering=sine(math.radians(3), 0.5))
     state = draisine.state(guided, forward_speed=5.0)
     rolled = draisine.simulate(guided, state, 0.5).to_xarray().motion_torque
-    ridden = simulate_on(guided, plane(), state, 0.5).to_xarray().motion_torque
+    ridden = draisine.simulate(guided, state, 0.5, terrain=plane()).to_xarray().motion_torque
     assert np.abs(rolled).max() > 1e-2
     assert_allclose(ridden.sel(time=rolled.time, method="nearest"), rolled, atol=1e-6)
 
@@ -104,8 +107,13 @@ def test_prescribed_joints_need_the_same_torque_as_in_persistent_contact():
 def test_stops_push_the_handlebar_back():
     """In the air, a torque on the steering is held by the stop, up to what turns the rest along."""
     state = placed((0.0, 0.0, 2.0), rates=(4.0, 0.0, 0.0))
-    made = simulate_on(
-        bicycle(), plane(), state, 0.3, stops={"steer": (-0.5, 0.5)}, inputs={"steer": 1.0}
+    made = draisine.simulate(
+        bicycle(),
+        state,
+        0.3,
+        terrain=plane(),
+        inputs={"steer": 1.0},
+        contact=draisine.ContactOptions(stops={"steer": (-0.5, 0.5)}),
     )
     torque = made.to_xarray().stop_torque.sel(joint="steer").values
     before = len(made.arcs[0].t)
@@ -122,17 +130,27 @@ def test_stops_that_ideal_wheels_cannot_take_friction_can(speed, rate, limit):
     state = draisine.state(bicycle(), forward_speed=speed, lean_rate=rate)
     stops = {"steer": (-limit, limit)}
     with pytest.raises(ContactSetError, match="riction") as caught:
-        simulate_on(bicycle(), plane(), state, 3.0, stops=stops)
+        draisine.simulate(
+            bicycle(), state, 3.0, terrain=plane(), contact=draisine.ContactOptions(stops=stops)
+        )
     for trial in caught.value.trials:
         least = min((push[0] for push in trial.pushes.values()), default=0.0)
         assert least < -1e-9 or min(trial.separations.values(), default=0.0) < -1e-9
-    made = simulate_on(bicycle(), plane(), state, 3.0, stops=stops, mu=0.9, impact="moreau")
+    made = draisine.simulate(
+        bicycle(),
+        state,
+        3.0,
+        terrain=plane(),
+        contact=draisine.ContactOptions(stops=stops, mu=0.9, impact="moreau"),
+    )
     assert made.outcome.startswith("fell")
 
 
 def test_a_run_tells_how_far_it_is():
     told = []
-    simulate_on(bicycle(), plane(), placed((0.0, 0.0, 0.4)), 0.3, progress=told.append)
+    draisine.simulate(
+        bicycle(), placed((0.0, 0.0, 0.4)), 0.3, terrain=plane(), progress=told.append
+    )
     assert told == sorted(told)
     assert 0.0 < told[0] < 0.5
     assert told[-1] == 1.0
@@ -141,7 +159,12 @@ def test_a_run_tells_how_far_it_is():
 def test_a_bicycle_that_turns_over_has_fallen():
     """Thrown up and spun backwards at 6 rad/s without gravity's torque: level after pi / 12 s."""
     spun = placed((0.0, 0.0, 5.0), V=(0.0, 0.0, 0.0), W=(0.0, -6.0, 0.0))
-    made = simulate_on(bicycle(), plane(), spun, 1.0)
+    made = draisine.simulate(bicycle(), spun, 1.0, terrain=plane())
     assert made.outcome == "fell: it turned over"
     assert made.arcs[-1].t[-1] == pytest.approx(math.pi / 12, abs=1e-9)
-    assert simulate_on(bicycle(), plane(), spun, 0.5, fall=math.inf).outcome == "completed"
+    assert (
+        draisine.simulate(
+            bicycle(), spun, 0.5, terrain=plane(), contact=draisine.ContactOptions(fall=math.inf)
+        ).outcome
+        == "completed"
+    )

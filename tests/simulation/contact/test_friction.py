@@ -10,7 +10,6 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import ContactSetError, ParameterError
 from draisine.simulation.contact.active_set import Candidate
-from draisine.simulation.contact.run import simulate_on
 from draisine.simulation.impacts import moreau, plastic
 from draisine.terrain import Terrain, face, plane
 
@@ -33,8 +32,12 @@ def thrown(speed, spin=0.0, height=0.0, down=0.0):
 @pytest.mark.parametrize("mu", [0.1, 0.4])
 def test_sliding_disc_begins_to_roll(mu):
     """It slides for v / (3 mu g) and keeps two thirds of its speed."""
-    made = simulate_on(
-        disc(), plane(), thrown(3.0), 3.0 / (3 * mu * G) + 0.2, mu=mu, impact="moreau"
+    made = draisine.simulate(
+        disc(),
+        thrown(3.0),
+        3.0 / (3 * mu * G) + 0.2,
+        terrain=plane(),
+        contact=draisine.ContactOptions(mu=mu, impact="moreau"),
     )
     (event,) = made.events
     assert event.kind == "stick"
@@ -52,7 +55,13 @@ def test_disc_on_a_slope(mu, rolls):
     q = np.array([math.cos(-slope / 2), 0.0, math.sin(-slope / 2), 0.0])
     # the disc is round: turned with the slope it touches at its drawing's origin
     state = draisine.State(q, start.p, start.r, start.v)
-    made = simulate_on(disc(), plane(slope), state, 0.5, mu=mu, impact="moreau")
+    made = draisine.simulate(
+        disc(),
+        state,
+        0.5,
+        terrain=plane(slope),
+        contact=draisine.ContactOptions(mu=mu, impact="moreau"),
+    )
     spin = made.final().v[4]
     if rolls:
         assert mu > math.tan(slope) / 3
@@ -65,9 +74,15 @@ def test_friction_lets_a_disc_fall_where_ideal_rolling_would_need_a_pull():
     """Hinged at its contact the disc would be pulled down: 1 < (1 + 2 c0 c - 3 c^2) / 1.25."""
     state = draisine.state(disc(), lean=0.5)
     with pytest.raises(ContactSetError, match="pulled") as caught:
-        simulate_on(disc(), plane(), state, 5.0)
+        draisine.simulate(disc(), state, 5.0, terrain=plane())
     assert caught.value.state is not None
-    made = simulate_on(disc(), plane(), state, 5.0, mu=0.8, impact="moreau")
+    made = draisine.simulate(
+        disc(),
+        state,
+        5.0,
+        terrain=plane(),
+        contact=draisine.ContactOptions(mu=0.8, impact="moreau"),
+    )
     assert made.outcome.startswith("fell")
     assert [event.kind for event in made.events][:1] == ["slip"]
     for arc in made.arcs:
@@ -79,8 +94,13 @@ def test_friction_lets_a_disc_fall_where_ideal_rolling_would_need_a_pull():
 def test_forces_stay_in_the_cone_when_a_bicycle_brakes_hard():
     bicycle = draisine.compile("whipple")
     state = draisine.state(bicycle, forward_speed=5.0)
-    made = simulate_on(
-        bicycle, plane(), state, 0.5, mu=0.5, impact="moreau", inputs={"rear_wheel": -150.0}
+    made = draisine.simulate(
+        bicycle,
+        state,
+        0.5,
+        terrain=plane(),
+        inputs={"rear_wheel": -150.0},
+        contact=draisine.ContactOptions(mu=0.5, impact="moreau"),
     )
     rows = made.arcs[0].seen["forces"].reshape(2, 3, -1)
     assert dict(made.arcs[0].mode)["rear", "ground"] == "sliding"
@@ -140,7 +160,13 @@ def test_moreau_without_limit_of_friction_is_the_plastic_law():
 
 def test_finite_friction_needs_the_law_that_knows_it():
     with pytest.raises(ParameterError, match="moreau"):
-        simulate_on(disc(), plane(), thrown(1.0, height=0.1), 0.5, mu=0.5)
+        draisine.simulate(
+            disc(),
+            thrown(1.0, height=0.1),
+            0.5,
+            terrain=plane(),
+            contact=draisine.ContactOptions(mu=0.5),
+        )
 
 
 def test_friction_may_differ_from_feature_to_feature():
@@ -151,7 +177,13 @@ def test_friction_may_differ_from_feature_to_feature():
         np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(0), np.array([3.0, 0, 0, 0, 0, 0])
     )
     mu = {"ground": 0.4, "ground/ice": 0.0}
-    made = simulate_on(draisine.compile("rolling_disc"), Terrain([road, ice]), slid, 0.4, mu=mu)
+    made = draisine.simulate(
+        draisine.compile("rolling_disc"),
+        slid,
+        0.4,
+        terrain=Terrain([road, ice]),
+        contact=draisine.ContactOptions(mu=mu),
+    )
     data = made.to_xarray()
     rate = data.energy.values - 9.81 * 0.5
     speed = math.sqrt(3.0**2 - 2 * 0.4 * 9.81 * 0.3)
@@ -169,4 +201,6 @@ def test_friction_of_pairs_that_do_not_exist_is_an_error():
     state = draisine.state(disc, forward_speed=1.0)
     for mu, wrong in (({"ground/mud": 0.1}, "no feature"), ({"rear/plane": 0.1}, "no wheel")):
         with pytest.raises(ParameterError, match=wrong):
-            simulate_on(disc, plane(), state, 0.1, mu=mu)
+            draisine.simulate(
+                disc, state, 0.1, terrain=plane(), contact=draisine.ContactOptions(mu=mu)
+            )

@@ -9,7 +9,6 @@ import draisine
 from draisine.control import Step, TimeInputs
 from draisine.errors import TerrainError
 from draisine.simulation.contact.query import ContactQuery
-from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import Joined, Mesh, Terrain, height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake, Slide, Turn
 from simulation.contact.conftest import bicycle, on_the_flat
@@ -30,12 +29,12 @@ def test_a_treadmill_is_a_road_seen_from_the_bicycle():
     law = TimeInputs((Step("front_wheel", -500.0, 0.1, 0.13),))
     for ground in (plane(), kerb(2.2, -0.05)):
         state = on_the_flat(4.6, Vy=0.15, W=(-0.5, 0.0, 0.0))
-        fixed = simulate_on(bicycle(), ground, state, 0.8, law=law)
+        fixed = draisine.simulate(bicycle(), state, 0.8, terrain=ground, law=law)
         shift = np.zeros(9)
         shift[0] = 4.6
         seen = draisine.State(state.q, state.p, state.r, state.v - shift)
         belt = carried(ground, Slide((-4.6, 0.0, 0.0)))
-        moved = simulate_on(bicycle(), belt, seen, 0.8, law=law)
+        moved = draisine.simulate(bicycle(), seen, 0.8, terrain=belt, law=law)
         assert [str(e) for e in moved.events] == [str(e) for e in fixed.events]
         for a, b in zip(moved.events, fixed.events, strict=True):
             assert a.t == pytest.approx(b.t, abs=1e-10)
@@ -49,7 +48,7 @@ def test_a_shaking_floor_throws_a_disc_off():
     """It lifts off softly when the floor falls faster than g: sin(w t) = g / (A w^2)."""
     A, w = 0.02, 40.0
     floor = carried(plane(), Shake((0.0, 0.0, A), w))
-    made = simulate_on(disc(), floor, dropped(0.0, Vz=A * w), 0.06)
+    made = draisine.simulate(disc(), dropped(0.0, Vz=A * w), 0.06, terrain=floor)
     off = made.events[0]
     assert off.kind == "lift-off" and off.soft
     assert off.t == pytest.approx(math.asin(G / (A * w * w)) / w, abs=1e-10)
@@ -61,10 +60,15 @@ def test_a_shaking_floor_throws_a_disc_off():
 def test_a_rising_floor_hits_with_its_own_speed():
     """Newton's law holds for the relative velocity: v+ = u + e (u - v-)."""
     floor = carried(plane(), Slide((0.0, 0.0, 0.5)))
-    made = simulate_on(
-        disc(), floor, dropped(0.2), 0.2, impact="newton",
-        restitution={"normal": 0.6, "tangential": 0.6},
-    )  # fmt: skip
+    made = draisine.simulate(
+        disc(),
+        dropped(0.2),
+        0.2,
+        terrain=floor,
+        contact=draisine.ContactOptions(
+            impact="newton", restitution={"normal": 0.6, "tangential": 0.6}
+        ),
+    )
     hit = made.events[0]
     # 0.2 - g t^2 / 2 = 0.5 t
     assert hit.t == pytest.approx((math.sqrt(0.25 + 2 * G * 0.2) - 0.5) / G, abs=1e-11)
@@ -77,7 +81,9 @@ def test_a_disc_on_a_turntable_is_carried_by_it():
     start = draisine.State(state.q, np.array([0.8, 0.0, 0.0]), state.r, state.v)
     # the table's point under the disc moves to the left at 1.2 m/s
     speeds = np.array([0.0, 1.2, 0.0, 0.0, 0.0, 0.0])
-    made = simulate_on(disc(), table, draisine.State(start.q, start.p, start.r, speeds), 0.3)
+    made = draisine.simulate(
+        disc(), draisine.State(start.q, start.p, start.r, speeds), 0.3, terrain=table
+    )
     look = ContactQuery(made.arcs[0].machine, table, np.zeros(0))
     for t, y in zip(made.arcs[0].t, made.arcs[0].y, strict=True):
         ((contact, *_),) = made.arcs[0].closed
@@ -93,10 +99,10 @@ def test_a_disc_on_a_turntable_is_carried_by_it():
 def test_a_shaking_mesh_throws_a_disc_off_as_a_plane_does():
     A, w = 0.02, 40.0
     floor = move_ground(plate(), Shake((0.0, 0.0, A), w))
-    made = simulate_on(disc(), floor, dropped(0.0, Vz=A * w), 0.2)
+    made = draisine.simulate(disc(), dropped(0.0, Vz=A * w), 0.2, terrain=floor)
     assert made.events[0].t == pytest.approx(math.asin(G / (A * w * w)) / w, abs=1e-10)
-    same = simulate_on(
-        disc(), carried(plane(), Shake((0.0, 0.0, A), w)), dropped(0.0, Vz=A * w), 0.2
+    same = draisine.simulate(
+        disc(), dropped(0.0, Vz=A * w), 0.2, terrain=carried(plane(), Shake((0.0, 0.0, A), w))
     )
     assert [e.t for e in made.events] == pytest.approx([e.t for e in same.events], abs=1e-10)
     assert made.final().v == pytest.approx(same.final().v, abs=1e-9)
@@ -111,7 +117,9 @@ def test_an_accelerating_belt_drags_a_disc_at_a_third_of_its_acceleration():
     v = start.v.copy()
     v[4] = -A * w / H
     v[0] = A * w
-    made = simulate_on(disc(), belt, draisine.State(start.q, start.p, start.r, v), 1.2)
+    made = draisine.simulate(
+        disc(), draisine.State(start.q, start.p, start.r, v), 1.2, terrain=belt
+    )
     end = made.final()
     centre = end.p + np.array(draisine.algebra.lie.rotation(end.q)) @ [0.0, 0.0, H]
     # u = A w cos w t, the centre starts at rest: x = (A sin w t - A w t) / 3
@@ -131,12 +139,12 @@ def test_a_mesh_that_comes_from_afar_is_met_in_time():
     rolling = draisine.State(
         state.q, np.array([-3.0, 0.0, 0.0]), state.r, np.array([0, 0, 0, 0, 5.0 / H, 0.0])
     )
-    fixed = simulate_on(disc(), here, rolling, 0.9)
+    fixed = draisine.simulate(disc(), rolling, 0.9, terrain=here)
     belt = Slide((-5.0, 0.0, 0.0))
     seen = draisine.State(rolling.q, rolling.p, rolling.r, rolling.v - np.array([5.0, *5 * [0.0]]))
-    moved = simulate_on(disc(), move_ground(Joined(plane(), bump), belt), seen, 0.9)
-    also = simulate_on(
-        disc(), Joined(move_ground(plane(), belt), move_ground(bump, belt)), seen, 0.9
+    moved = draisine.simulate(disc(), seen, 0.9, terrain=move_ground(Joined(plane(), bump), belt))
+    also = draisine.simulate(
+        disc(), seen, 0.9, terrain=Joined(move_ground(plane(), belt), move_ground(bump, belt))
     )
     assert fixed.events
     for made in (moved, also):

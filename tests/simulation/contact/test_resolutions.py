@@ -5,9 +5,9 @@ import math
 import numpy as np
 import pytest
 
+import draisine
 from draisine.errors import DraisineError
 from draisine.simulation.contact import resolution
-from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import corner, height_field
 from simulation.contact.conftest import RUNS, bicycle, on_the_flat
 from simulation.contact.test_disc import disc, rolling
@@ -45,7 +45,7 @@ def test_complete_and_reduced_resolution_agree_in_every_trial_of_every_impact(mo
     of single contacts, where two of one wheel all but repeat each other, as far as their rows tell
     them apart (the least singular value).
     """
-    complete, seen = resolution.RESOLUTIONS["complete"], []
+    complete, seen = resolution.WAYS["complete"], []
 
     def both(M, C, v, wanted):
         a, b = complete(M, C, v, wanted), resolution.resolve_reduced(M, C, v, wanted)
@@ -60,10 +60,10 @@ def test_complete_and_reduced_resolution_agree_in_every_trial_of_every_impact(mo
         seen.append(len(C))
         return a
 
-    monkeypatch.setitem(resolution.RESOLUTIONS, "complete", both)
+    monkeypatch.setitem(resolution.WAYS, "complete", both)
     system, terrain, state, until, options = CASES[name]()
     try:
-        simulate_on(system, terrain, state, until, **options)
+        draisine.simulate(system, state, until, terrain=terrain, **options)
     except DraisineError:
         assert name.startswith("rough")  # ideal wheels may need adhesion there
     assert len(seen) >= 2

@@ -10,7 +10,6 @@ import pytest
 
 import draisine
 from draisine.errors import DraisineError
-from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import Mesh, height_field, plane
 from simulation.contact.conftest import PARAMETERS, bicycle, on_the_flat, on_the_ramp
 from simulation.contact.references import EVENTS
@@ -28,7 +27,7 @@ def _strip(profile):
 def test_ramp_as_a_mesh_gives_the_events_of_the_ramp():
     slope = math.tan(math.radians(10))
     ground = _strip([(-20.0, -20.0 * slope), (0.0, 0.0), (0.0, -0.5), (30.0, -0.5)])
-    made = simulate_on(bicycle(), ground, on_the_ramp(), 1.5)
+    made = draisine.simulate(bicycle(), on_the_ramp(), 1.5, terrain=ground)
     wanted = EVENTS["test2_ramp"]
     assert [event.kind for event in made.events] == [kind for _, kind, _, _ in wanted]
     for event, (t, _, impulses, energy) in zip(made.events, wanted, strict=True):
@@ -43,8 +42,8 @@ def test_flat_mesh_has_no_ghost_contacts():
     x, y = np.linspace(-2.0, 30.0, 65), np.linspace(-4.0, 4.0, 17)
     ground = height_field(x, y, np.zeros((65, 17)))
     state = on_the_flat(4.6, Vy=0.15, W=(-0.5, 0.0, 0.0))
-    on_mesh = simulate_on(bicycle(), ground, state, 2.0)
-    on_plane = simulate_on(bicycle(), plane(), state, 2.0)
+    on_mesh = draisine.simulate(bicycle(), state, 2.0, terrain=ground)
+    on_plane = draisine.simulate(bicycle(), state, 2.0, terrain=plane())
     assert not on_mesh.events
     assert on_mesh.final().v == pytest.approx(on_plane.final().v, abs=1e-10)
 
@@ -55,16 +54,16 @@ def test_triangles_of_a_hollow_flat_patch_hand_over_without_a_jump():
     z[7, 4] = 1.0  # a hill far aside makes the flat part hollow
     ground = height_field(x, y, z)
     state = on_the_flat(4.6, Vy=0.15, W=(-0.5, 0.0, 0.0))
-    made = simulate_on(bicycle(), ground, state, 1.0)
+    made = draisine.simulate(bicycle(), state, 1.0, terrain=ground)
     assert {event.kind for event in made.events} == {"hand-over"}
     assert all(event.soft and abs(event.gain) < 1e-9 for event in made.events)
-    smooth = simulate_on(bicycle(), plane(), state, 1.0)
+    smooth = draisine.simulate(bicycle(), state, 1.0, terrain=plane())
     assert made.final().v == pytest.approx(smooth.final().v, abs=1e-9)
 
 
 def test_kerb_up_stops_nothing_that_is_fast_enough():
     ground = _strip([(-5.0, 0.0), (3.0, 0.0), (3.0, 0.05), (30.0, 0.05)])
-    made = simulate_on(bicycle(), ground, on_the_flat(4.0), 1.5)
+    made = draisine.simulate(bicycle(), on_the_flat(4.0), 1.5, terrain=ground)
     assert made.outcome == "completed"
     hits = [event for event in made.events if event.kind == "collision"]
     assert hits[0].contacts[0][0] == "front" and hits[0].contacts[0][1].startswith("edge")
@@ -87,8 +86,12 @@ def test_rough_ground_keeps_the_laws(seed, wheels):
     z = rng.uniform(0.005, 0.03) * rng.normal(size=(29, 17))
     ground = height_field(x, y, np.where(x[:, None] < 2.0, 0.0, z))
     try:
-        made = simulate_on(
-            wheels(), ground, on_the_flat(rng.uniform(2, 6)), 1.0, mu=0.9, impact="moreau"
+        made = draisine.simulate(
+            wheels(),
+            on_the_flat(rng.uniform(2, 6)),
+            1.0,
+            terrain=ground,
+            contact=draisine.ContactOptions(mu=0.9, impact="moreau"),
         )
     except DraisineError as error:
         made = error.partial
@@ -108,8 +111,10 @@ def torus():
 
 def test_a_torus_rolls_on_a_mesh_as_on_a_plane():
     start = draisine.state(torus(), lean=0.1, spin=6.0)
-    made = simulate_on(torus(), plane(), start, 0.5)
-    mesh = simulate_on(torus(), _strip([(-1.0, 0.0), (8.0, 0.0), (9.0, -1.0)]), start, 0.5)
+    made = draisine.simulate(torus(), start, 0.5, terrain=plane())
+    mesh = draisine.simulate(
+        torus(), start, 0.5, terrain=_strip([(-1.0, 0.0), (8.0, 0.0), (9.0, -1.0)])
+    )
     assert not made.events and not mesh.events
     assert mesh.final().v == pytest.approx(made.final().v, abs=1e-10)
 

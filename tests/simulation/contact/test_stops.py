@@ -5,7 +5,6 @@ import pytest
 
 import draisine
 from draisine.errors import ParameterError
-from draisine.simulation.contact.run import simulate_on
 from draisine.terrain import plane
 from simulation.contact.conftest import bicycle, placed
 
@@ -15,7 +14,9 @@ LIMIT = {"steer": (-0.5, 0.6)}
 def test_handlebar_stops_in_flight_and_momentum_stays():
     """A plastic hit in the air: an inner impulse keeps linear and angular momentum."""
     state = placed((0.0, 0.0, 2.0), rates=(4.0, 20.0, 20.0))
-    made = simulate_on(bicycle(), plane(), state, 0.3, stops=LIMIT)
+    made = draisine.simulate(
+        bicycle(), state, 0.3, terrain=plane(), contact=draisine.ContactOptions(stops=LIMIT)
+    )
     hit = made.events[0]
     assert hit.kind == "collision" and hit.contacts == (("steer", "upper stop"),)
     assert hit.before.r[0] == pytest.approx(0.6, abs=1e-12)
@@ -30,7 +31,13 @@ def test_handlebar_stops_in_flight_and_momentum_stays():
 
 def test_handlebar_rebounds_elastically():
     state = placed((0.0, 0.0, 2.0), rates=(-4.0, 0.0, 0.0))
-    made = simulate_on(bicycle(), plane(), state, 0.3, stops=LIMIT, impact="newton")
+    made = draisine.simulate(
+        bicycle(),
+        state,
+        0.3,
+        terrain=plane(),
+        contact=draisine.ContactOptions(stops=LIMIT, impact="newton"),
+    )
     hit = made.events[0]
     assert hit.contacts == (("steer", "lower stop"),)
     assert hit.after.v[6] == pytest.approx(-hit.before.v[6], rel=1e-12)
@@ -40,16 +47,13 @@ def test_handlebar_rebounds_elastically():
 def test_torque_holds_the_handlebar_against_its_stop_and_lets_it_go():
     state = draisine.state(bicycle(), forward_speed=5.0)
     near = {"steer": (-0.02, 0.02)}
-    made = simulate_on(
+    made = draisine.simulate(
         bicycle(),
-        plane(),
         state,
         1.0,
-        stops=near,
+        terrain=plane(),
         inputs={"steer": 1.0},
-        fall=0.3,
-        mu=0.9,
-        impact="moreau",
+        contact=draisine.ContactOptions(stops=near, fall=0.3, mu=0.9, impact="moreau"),
     )
     kinds = [(event.kind, event.contacts) for event in made.events]
     assert ("collision", (("steer", "upper stop"),)) in kinds
@@ -59,6 +63,18 @@ def test_torque_holds_the_handlebar_against_its_stop_and_lets_it_go():
 def test_wrong_stops_say_so():
     state = placed((0.0, 0.0, 1.0))
     with pytest.raises(ParameterError, match="no joint"):
-        simulate_on(bicycle(), plane(), state, 0.1, stops={"stear": (-1, 1)})
-    with pytest.raises(ParameterError, match="not below"):
-        simulate_on(bicycle(), plane(), state, 0.1, stops={"steer": (1, -1)})
+        draisine.simulate(
+            bicycle(),
+            state,
+            0.1,
+            terrain=plane(),
+            contact=draisine.ContactOptions(stops={"stear": (-1, 1)}),
+        )
+    with pytest.raises(ParameterError, match=r"no \(lower, upper\)"):
+        draisine.simulate(
+            bicycle(),
+            state,
+            0.1,
+            terrain=plane(),
+            contact=draisine.ContactOptions(stops={"steer": (1, -1)}),
+        )

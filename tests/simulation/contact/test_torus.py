@@ -16,7 +16,6 @@ from draisine.algebra.lie import quaternion, rot_x, rot_y, rot_z, rotation
 from draisine.errors import TerrainError
 from draisine.model import Torus
 from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
-from draisine.simulation.contact.run import simulate_on
 from draisine.system.generic import generic
 from draisine.terrain import Mesh, Terrain, edge, face, kerb, move_ground, vertex
 from draisine.terrain.motions import Shake, Turn
@@ -203,7 +202,7 @@ def test_a_thin_torus_meets_a_crossing_edge_as_the_disc_does():
 @pytest.mark.parametrize("k", [0.02, 0.2])
 def test_step(crown, k):
     """Upright onto a step the crown does not matter: w+ = w (1 - 2 k / (3 h))."""
-    made = simulate_on(torus(crown), kerb(1.0, k), rolling(4.0), 0.6)
+    made = draisine.simulate(torus(crown), rolling(4.0), 0.6, terrain=kerb(1.0, k))
     hit = made.events[0]
     reach = math.sqrt(H * H - (H - k) ** 2)
     assert hit.t == pytest.approx((1.0 - reach) / 4.0, abs=1e-11)
@@ -214,7 +213,13 @@ def test_step(crown, k):
 @pytest.mark.parametrize("crown", CROWNS)
 def test_slow_torus_rolls_round_a_ledge_and_leaves_it(crown):
     """As the disc does: cos a = (4 + 3 v^2 / (g h)) / 7."""
-    made = simulate_on(torus(crown), kerb(0.1, -2.0), rolling(0.5), 4.0, rtol=1e-11)
+    made = draisine.simulate(
+        torus(crown),
+        rolling(0.5),
+        4.0,
+        terrain=kerb(0.1, -2.0),
+        numerics=draisine.Numerics(rtol=1e-11),
+    )
     over, off = made.events[:2]
     assert over.kind == "hand-over" and over.mode_after == ((("ground", "edge"), "rolling"),)
     centre = off.after.p + np.array(rotation(off.after.q)) @ [0.0, 0.0, H]
@@ -229,7 +234,14 @@ def test_a_ball_rolls_off_where_it_must(top, speed):
     start = draisine.State(
         np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(0), np.array([0, 0, 0, 0, speed / R, 0])
     )
-    made = simulate_on(ball(), Terrain([top]), start, 2.0, fall=math.inf, rtol=1e-11)
+    made = draisine.simulate(
+        ball(),
+        start,
+        2.0,
+        terrain=Terrain([top]),
+        contact=draisine.ContactOptions(fall=math.inf),
+        numerics=draisine.Numerics(rtol=1e-11),
+    )
     off = made.events[0]
     assert off.kind == "lift-off" and off.soft
     centre = off.after.p + np.array(rotation(off.after.q)) @ [0.0, 0.0, R]
@@ -250,7 +262,13 @@ def test_a_ball_on_its_axle_is_like_any_other():
     arm = rotation(turned).T @ [0.0, R, 0.0]
     v = rotation(turned).T @ [0.3, 0.0, 0.0] + np.cross(spin, arm)
     start = draisine.State(turned, start.p, start.r, np.concatenate([v, spin]))
-    made = simulate_on(ball(), Terrain([face("floor", (0, 0, 1), 0.0)]), start, 1.0, fall=math.inf)
+    made = draisine.simulate(
+        ball(),
+        start,
+        1.0,
+        terrain=Terrain([face("floor", (0, 0, 1), 0.0)]),
+        contact=draisine.ContactOptions(fall=math.inf),
+    )
     assert not made.events
     end = made.final()
     middle = end.p + rotation(end.q) @ [0.0, 0.0, R]
@@ -266,7 +284,14 @@ def test_a_torus_falls_sideways_off_a_rail_or_a_tip(crown, top):
     lean = 0.2
     q = quaternion(rot_x(lean))
     start = draisine.State(q, np.zeros(3), np.zeros(0), np.zeros(6))
-    made = simulate_on(torus(crown), Terrain([top]), start, 3.0, fall=math.inf, rtol=1e-11)
+    made = draisine.simulate(
+        torus(crown),
+        start,
+        3.0,
+        terrain=Terrain([top]),
+        contact=draisine.ContactOptions(fall=math.inf),
+        numerics=draisine.Numerics(rtol=1e-11),
+    )
     off = made.events[0]
     assert off.kind == "lift-off" and off.soft
     up = rotation(off.after.q)[2, 2]
@@ -277,7 +302,7 @@ def test_a_torus_falls_sideways_off_a_rail_or_a_tip(crown, top):
 @pytest.mark.parametrize("top", [RAIL, TIP, FIN])
 def test_a_dropped_torus_hits_what_is_under_it(crown, top):
     """Straight below its middle: plastic, all of the fall's energy is lost."""
-    made = simulate_on(torus(crown), Terrain([top]), dropped(0.2), 0.25)
+    made = draisine.simulate(torus(crown), dropped(0.2), 0.25, terrain=Terrain([top]))
     hit = made.events[0]
     assert hit.kind == "collision" and hit.contacts == (("ground", top.name),)
     assert hit.t == pytest.approx(math.sqrt(0.4 / G), abs=1e-11)
@@ -287,7 +312,7 @@ def test_a_dropped_torus_hits_what_is_under_it(crown, top):
 
 
 def test_a_torus_rolls_along_a_rail_as_on_a_road():
-    made = simulate_on(torus(0.05), Terrain([RAIL]), rolling(2.0), 1.0)
+    made = draisine.simulate(torus(0.05), rolling(2.0), 1.0, terrain=Terrain([RAIL]))
     assert not made.events
     end = made.final()
     centre = end.p + rotation(end.q) @ [0.0, 0.0, H]
@@ -307,7 +332,13 @@ def test_rolling_over_a_pyramid_keeps_energy_between_impacts(crown):
     system = torus(crown)
     start = dropped(0.35, Vx=0.6, Wx=0.3, Wy=1.0, Wz=0.4)
     start = draisine.State(start.q, np.array([-0.2, 0.01, 0.35]), start.r, start.v)
-    made = simulate_on(system, ground, start, 0.9, fall=math.radians(70), mu=0.9, impact="moreau")
+    made = draisine.simulate(
+        system,
+        start,
+        0.9,
+        terrain=ground,
+        contact=draisine.ContactOptions(fall=math.radians(70), mu=0.9, impact="moreau"),
+    )
     kinds = {key[1].split()[0] for arc in made.arcs for key, _ in arc.mode}
     assert kinds == ({"face", "edge"} if crown < 0.1 else {"face", "edge", "vertex"})
     for arc in made.arcs:
@@ -324,7 +355,13 @@ def test_a_torus_leans_on_an_edge_at_two_points():
     rail = edge("rail", (0, 0.2, 0.2), (1, 0, 0), (0, -1, 0.1), (0, 1, 0.1))
     ground = Terrain([face("floor", (0, 0, 1), 0.0), rail])
     start = draisine.state(torus(0.05), lean=-0.1)
-    made = simulate_on(torus(0.05), ground, start, 0.72, mu=0.3, impact="moreau")
+    made = draisine.simulate(
+        torus(0.05),
+        start,
+        0.72,
+        terrain=ground,
+        contact=draisine.ContactOptions(mu=0.3, impact="moreau"),
+    )
     hit = next(event for event in made.events if event.kind == "collision")
     assert sorted(hit.impulses) == [("ground", "rail+"), ("ground", "rail-")]
     ahead, behind = (hit.impulses["ground", name] for name in ("rail+", "rail-"))
@@ -353,7 +390,7 @@ def test_a_torus_rolls_along_a_bent_ridge():
     """Edge, vertex, edge; energy stays, and the speed at the end follows from it: 3 v^2 / 4 gains g
     times the drop of the centre.
     """
-    made = simulate_on(torus(0.05), _roof(0.3, 0.05), rolling(1.0), 2.5)
+    made = draisine.simulate(torus(0.05), rolling(1.0), 2.5, terrain=_roof(0.3, 0.05))
     assert {event.kind for event in made.events} == {"hand-over"}
     kinds = [mode[0][0][1].split()[0] for mode in (arc.mode for arc in made.arcs)]
     assert kinds == ["edge", "vertex", "edge"]
@@ -365,7 +402,7 @@ def test_a_torus_rolls_along_a_bent_ridge():
 
 def test_a_torus_rolls_along_the_seam_of_a_flat_face_to_its_end():
     """Its contact is on the face's border all the way; where the sheet ends, it flies off."""
-    made = simulate_on(torus(0.05), _roof(0.0, 0.0), rolling(3.0), 1.5)
+    made = draisine.simulate(torus(0.05), rolling(3.0), 1.5, terrain=_roof(0.0, 0.0))
     off = next(event for event in made.events if event.kind == "lift-off")
     assert off.t == pytest.approx(4.0 / 3.0, abs=1e-9)
     assert all(event.soft and abs(event.gain) < 1e-9 for event in made.events if event.t < off.t)
@@ -374,8 +411,11 @@ def test_a_torus_rolls_along_the_seam_of_a_flat_face_to_its_end():
 def test_a_shaking_tip_throws_a_torus_off():
     """As a shaking floor does: sin(w t) = g / (A w^2)."""
     A, w = 0.02, 40.0
-    made = simulate_on(
-        torus(0.05), Terrain([move_ground(TIP, Shake((0, 0, A), w))]), dropped(0.0, Vz=A * w), 0.06
+    made = draisine.simulate(
+        torus(0.05),
+        dropped(0.0, Vz=A * w),
+        0.06,
+        terrain=Terrain([move_ground(TIP, Shake((0, 0, A), w))]),
     )
     assert made.events[0].t == pytest.approx(math.asin(G / (A * w * w)) / w, abs=1e-10)
 
@@ -391,16 +431,28 @@ def test_a_disc_that_comes_onto_a_tip_says_that_it_needs_a_crown():
         ]
     )
     with pytest.raises(TerrainError, match="comes onto 'tip'"):
-        simulate_on(disc(), ground, dropped(0.0, Vy=1.0), 0.2, mu=0.0)
+        draisine.simulate(
+            disc(),
+            dropped(0.0, Vy=1.0),
+            0.2,
+            terrain=ground,
+            contact=draisine.ContactOptions(mu=0.0),
+        )
     limit = math.sqrt(G * 0.05)
     for speed, what in (
         (0.99 * limit, "hand-over ground:tip"),
         (1.01 * limit, "lift-off ground:fin"),
     ):
-        made = simulate_on(torus(0.05), ground, dropped(0.0, Vy=speed), 0.101 / speed, mu=0.0)
+        made = draisine.simulate(
+            torus(0.05),
+            dropped(0.0, Vy=speed),
+            0.101 / speed,
+            terrain=ground,
+            contact=draisine.ContactOptions(mu=0.0),
+        )
         assert str(made.events[0]) == f"{0.1 / speed:.9f} s {what}"
 
 
 def test_a_crown_of_zero_is_refused():
     with pytest.raises(TerrainError, match="leave the crown out"):
-        simulate_on(torus(0.0), kerb(1.0, 0.1), rolling(1.0), 0.1)
+        draisine.simulate(torus(0.0), rolling(1.0), 0.1, terrain=kerb(1.0, 0.1))

@@ -11,7 +11,7 @@ from draisine.errors import ContactSetError, DraisineError, ModelError, Paramete
 from draisine.registry import names
 from draisine.simulation.contact.active_set import Candidate
 from draisine.simulation.contact.resolution import resolve_complete, resolve_reduced
-from draisine.simulation.contact.run import EnergyWarning, simulate_on
+from draisine.simulation.contact.run import EnergyWarning
 from draisine.simulation.impacts import newton, plastic
 from draisine.terrain import plane
 from simulation.contact.conftest import PARAMETERS, bicycle, placed
@@ -74,10 +74,15 @@ def test_energy_that_an_impact_creates_is_warned_of_and_reported():
         spun = draisine.State(state.q, state.p, state.r, np.concatenate([state.v[:6], spin]))
         with warnings.catch_warnings(record=True) as warned:
             warnings.simplefilter("always")
-            made = simulate_on(
-                bicycle(), plane(), spun, 0.15, impact="newton",
-                restitution={"normal": 1.0, "tangential": -1.0},
-            )  # fmt: skip
+            made = draisine.simulate(
+                bicycle(),
+                spun,
+                0.15,
+                terrain=plane(),
+                contact=draisine.ContactOptions(
+                    impact="newton", restitution={"normal": 1.0, "tangential": -1.0}
+                ),
+            )
         gains = [event.gain for event in made.events if event.gain > 1e-9 * event.energy_before]
         assert len(gains) == len([w for w in warned if issubclass(w.category, EnergyWarning)])
         if gains:
@@ -88,12 +93,16 @@ def test_energy_that_an_impact_creates_is_warned_of_and_reported():
 def test_friction_with_restitution_can_create_energy_and_says_how_much():
     """Moreau's law with e > 0: a wheel that sticks while it bounces may gain (Kane's paradox)."""
     state = placed(
-        (0.0, 0.0, PARAMETERS["rR"] + 0.35), lean=-0.4, pitch=0.1,
-        V=(1.5, 3.2, -2.3), W=(0.8, -3.3, 1.8), rates=(-6.6, -2.5, 1.0),
-    )  # fmt: skip
-    options = {"impact": "moreau", "restitution": {"normal": 0.9}, "mu": 1.0}
+        (0.0, 0.0, PARAMETERS["rR"] + 0.35),
+        lean=-0.4,
+        pitch=0.1,
+        V=(1.5, 3.2, -2.3),
+        W=(0.8, -3.3, 1.8),
+        rates=(-6.6, -2.5, 1.0),
+    )
+    contact = draisine.ContactOptions(impact="moreau", restitution={"normal": 0.9}, mu=1.0)
     with pytest.warns(EnergyWarning, match="creates"):
-        made = simulate_on(bicycle(), plane(), state, 0.15, **options)
+        made = draisine.simulate(bicycle(), state, 0.15, terrain=plane(), contact=contact)
     hit = max((event for event in made.events if event.impulses), key=lambda event: event.gain)
     at = hit.before
     M = bicycle().machine().free(q=at.q, p=at.p, r=at.r, v=at.v)["M"].reshape(9, 9)
@@ -129,16 +138,30 @@ def test_prescribed_joints_keep_their_speed_through_an_impact():
 @pytest.mark.parametrize("e", [{"normal": 1.5}, {"tangential": -2.0}])
 def test_impossible_restitution_is_an_error(e):
     with pytest.raises(ParameterError, match="restitution"):
-        simulate_on(disc(), plane(), dropped(0.1), 0.5, impact="newton", restitution=e)
+        draisine.simulate(
+            disc(),
+            dropped(0.1),
+            0.5,
+            terrain=plane(),
+            contact=draisine.ContactOptions(impact="newton", restitution=e),
+        )
 
 
 def test_unknown_wheels_and_times_are_errors():
     with pytest.raises(ParameterError, match="no wheel"):
-        simulate_on(disc(), plane(), dropped(0.1), 0.5, mu={"rear": 0.5})
+        draisine.simulate(
+            disc(),
+            dropped(0.1),
+            0.5,
+            terrain=plane(),
+            contact=draisine.ContactOptions(mu={"rear": 0.5}),
+        )
     with pytest.raises(ParameterError, match="not lie after"):
-        simulate_on(disc(), plane(), dropped(0.1), 0.0)
+        draisine.simulate(disc(), dropped(0.1), 0.0, terrain=plane())
     with pytest.raises(ParameterError, match="not negative"):
-        simulate_on(disc(), plane(), dropped(0.1), 0.5, mu=-1.0)
+        draisine.simulate(
+            disc(), dropped(0.1), 0.5, terrain=plane(), contact=draisine.ContactOptions(mu=-1.0)
+        )
 
 
 def test_laws_that_cannot_be_traced_say_so():
@@ -150,6 +173,6 @@ def test_laws_that_cannot_be_traced_say_so():
 
     state = placed((0.0, 0.0, 1.0))
     with pytest.raises(DraisineError, match="traceable"):
-        simulate_on(bicycle(), plane(), state, 0.1, law=reckless)
+        draisine.simulate(bicycle(), state, 0.1, terrain=plane(), law=reckless)
     with pytest.raises(ModelError, match="steer"):
-        simulate_on(bicycle(), plane(), state, 0.1, law=mistaken)
+        draisine.simulate(bicycle(), state, 0.1, terrain=plane(), law=mistaken)

@@ -92,7 +92,13 @@ def test_no_run_ends_completed_with_a_state_that_is_no_number():
     start = draisine.state(bicycle, forward_speed=4.6)
     for method in ("rk4", "abm4"):
         with pytest.raises(SimulationError):
-            draisine.simulate(bicycle, start, 0.1, dt=0.01, integrator=method, law=Late())
+            draisine.simulate(
+                bicycle,
+                start,
+                0.1,
+                law=Late(),
+                numerics=draisine.Numerics(dt=0.01, integrator=method),
+            )
 
 
 def test_the_coefficients_are_those_of_scipy():
@@ -126,7 +132,7 @@ def states(run):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_pauses_change_nothing(bicycle, start, method, monkeypatch):
-    task = {"dt": 0.01, "integrator": method}
+    task = {"numerics": draisine.Numerics(dt=0.01, integrator=method)}
     whole = draisine.simulate(bicycle, start, 0.5, **task)
     ticks = []
     monkeypatch.setattr(_explicit, "CHUNK", 7)
@@ -143,7 +149,7 @@ def test_an_interruption_keeps_what_was_done(bicycle, start, method, monkeypatch
         if part > 0.4:
             raise KeyboardInterrupt
 
-    task = {"dt": 0.01, "integrator": method}
+    task = {"numerics": draisine.Numerics(dt=0.01, integrator=method)}
     whole = draisine.simulate(bicycle, start, 0.5, **task)
     monkeypatch.setattr(_explicit, "CHUNK", 7)
     monkeypatch.setattr(dop853, "CHUNK", 3)
@@ -186,10 +192,19 @@ def test_many_under_a_law_with_inputs_of_their_own(bicycle):
     torques = [0.0, 0.2, -0.1]
     starts = [draisine.state(bicycle, forward_speed=v) for v in (4.5, 5.0, 5.5)]
     given = {"steer": torques}
-    found = simulate_many(bicycle, starts, 0.7, dt=0.01, law=law, inputs=given)
+    found = simulate_many(
+        bicycle,
+        starts,
+        0.7,
+        law=law,
+        inputs=given,
+        numerics=draisine.Numerics(integrator="rk4", dt=0.01),
+    )
     for k, (start, torque) in enumerate(zip(starts, torques, strict=True)):
-        task = {"dt": 0.01, "integrator": "rk4", "law": law, "inputs": {"steer": torque}}
-        end = draisine.simulate(bicycle, start, 0.7, **task).final()
+        numerics = draisine.Numerics(dt=0.01, integrator="rk4")
+        end = draisine.simulate(
+            bicycle, start, 0.7, law=law, inputs={"steer": torque}, numerics=numerics
+        ).final()
         assert np.array_equal(found["v"][:, k], end.v)
         assert np.array_equal(found["q"][:, k], end.q)
 
@@ -197,7 +212,9 @@ def test_many_under_a_law_with_inputs_of_their_own(bicycle):
 def test_equal_steps_of_high_order_are_exact_enough(bicycle):
     """63 steps in 5 s against adaptive ones at 1e-12."""
     starts = [draisine.state(bicycle, forward_speed=v, lean_rate=0.5) for v in (4.5, 4.9, 5.4)]
-    found = simulate_many(bicycle, starts, 5.0, dt=5 / 63, integrator="dop853")
+    found = simulate_many(bicycle, starts, 5.0, numerics=draisine.Numerics(dt=5 / 63))
     for k, start in enumerate(starts):
-        end = draisine.simulate(bicycle, start, 5.0, dt=5.0, rtol=1e-12, atol=1e-13).final()
+        end = draisine.simulate(
+            bicycle, start, 5.0, numerics=draisine.Numerics(dt=5.0, rtol=1e-12, atol=1e-13)
+        ).final()
         assert_allclose(found["v"][:, k], end.v, atol=5e-9)

@@ -110,7 +110,11 @@ def test_thin_tyres_tend_to_discs(bicycle):
 def test_tyres_conserve_energy():
     tyres = draisine.compile("whipple", crown=0.03)
     start = draisine.state(tyres, forward_speed=5.0, lean_rate=0.4)
-    energy = draisine.simulate(tyres, start, 3.0, rtol=1e-13, atol=1e-14).to_xarray().energy
+    energy = (
+        draisine.simulate(tyres, start, 3.0, numerics=draisine.Numerics(rtol=1e-13, atol=1e-14))
+        .to_xarray()
+        .energy
+    )
     assert np.ptp(energy.values) < 1e-12 * float(energy[0])
 
 
@@ -157,7 +161,9 @@ def test_a_short_torque_to_the_right_ends_in_a_turn_to_the_left(bicycle):
         return {"steer": where(readings.t < 0.3, -1.0, 0.0)}, []
 
     start = draisine.state(bicycle, forward_speed=5.0)
-    run = draisine.simulate(bicycle, start, 6.0, law=push, breakpoints=[0.3]).to_xarray()
+    run = draisine.simulate(
+        bicycle, start, 6.0, law=push, numerics=draisine.Numerics(breakpoints=[0.3])
+    ).to_xarray()
     first = run.sel(time=0.3, method="nearest")
     assert float(first.yaw) < 0
     assert float(first["shape"].sel(joint="steer")) < 0

@@ -18,7 +18,8 @@ from draisine.errors import ConfigurationError, ParameterError, SimulationError
 from draisine.mechanics.base import is_planar
 from draisine.model import Model
 from draisine.simulation.integrators import DONE, Problem, Span, dop853
-from draisine.simulation.regrip import JointAtImpact, Regrip, regrip
+from draisine.simulation.options import JointAtImpact
+from draisine.simulation.regrip import Regrip, regrip
 from draisine.system.closed_form import ClosedForm, State
 from draisine.system.compiled import Compiled
 from draisine.system.layout import Layout

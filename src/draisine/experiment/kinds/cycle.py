@@ -8,7 +8,8 @@ from draisine.analysis.gait.map import Gait, gait, turns_of
 from draisine.analysis.gait.stride import Stride
 from draisine.results.cycle import AXES, MULTIPLIERS, QUANTITIES, multipliers_of, summary_of
 from draisine.scenario.schema import CyclePart
-from draisine.simulation.regrip import simulate_grips
+from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
+from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Trajectory
 from draisine.system.system import System
 
@@ -32,9 +33,9 @@ def ride_cycle(stride: Stride, samples: int) -> Trajectory:
     walk = stride.gait
     modes, pause = turns_of(walk.system)
     start, dt = walk.holds[0].state(stride.cycle.x), walk.period / samples
-    return simulate_grips(
-        walk.system, start, modes, pause, until=walk.period, joint=walk.joint, dt=dt
-    )
+    contact = ContactOptions(mode=GripSchedule(modes, pause, walk.joint))
+    numerics = Numerics(dt=dt, rtol=1e-12, atol=1e-13)
+    return simulate(walk.system, start, walk.period, contact=contact, numerics=numerics)
 
 
 def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":

@@ -8,48 +8,37 @@ whole motion.
 import ctypes
 import math
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import prototype
-from draisine.errors import ParameterError, SimulationError
-from draisine.registry import find
+from draisine.errors import SimulationError
 from draisine.simulation.integrators import DONE, Problem, Span
+from draisine.simulation.options import Task
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import State
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.system import System
 
 
-def simulate_by(
-    formulation: str,
-    system: System,
-    state: State,
-    until: float,
-    *,
-    dt: float = 0.01,
-    integrator: str = "dop853",
-    inputs: Mapping[str, float] | None = None,
-    rtol: float = 1e-10,
-    atol: float = 1e-12,
-) -> Trajectory:
-    """Return the motion from a state until a time, all contacts closed, by the formulation of that
-    name.
+def run_by_formulation(task: Task) -> Trajectory:
+    """Return the motion, all contacts closed, by the formulation that the numerics name.
 
     >>> import draisine
     >>> bicycle = draisine.compile("whipple")
     >>> start = draisine.state(bicycle, forward_speed=4.6, lean_rate=0.5)
-    >>> run = simulate_by("planar", bicycle, start, 0.1, dt=0.05, rtol=1e-8)
-    >>> fast = draisine.simulate(bicycle, start, 0.1, dt=0.05)
+    >>> planar = draisine.Numerics(formulation="planar", dt=0.05, rtol=1e-8)
+    >>> run = draisine.simulate(bicycle, start, 0.1, numerics=planar)
+    >>> fast = draisine.simulate(bicycle, start, 0.1, numerics=draisine.Numerics(dt=0.05))
     >>> bool(abs(run.to_xarray().lean[-1] - fast.to_xarray().lean[-1]) < 1e-9)
     True
     """
-    if not (np.isfinite(until) and until > 0 and dt > 0):
-        raise ParameterError(f"until = {until} s and dt = {dt} s must be positive.")
-    find("formulation", formulation)
+    system, state, inputs, until, numerics = (
+        task.system, task.state, task.inputs, task.until, task.numerics,
+    )  # fmt: skip
+    dt, formulation = numerics.dt, numerics.formulation
     n, failed = len(system.model.joints), list[BaseException]()
     at = Layout(state_sizes(system.model, v=len(state.v)))
     columns = system.machine().columns
@@ -77,15 +66,14 @@ def simulate_by(
     steps = max(1, math.ceil(until / dt - 1e-9))
     grid = until / steps * np.arange(steps + 1)
     y = at.pack(q=state.q, p=state.p, r=state.r, v=state.v)
-    method: Any = find("integrator", integrator)
-    span = Span(0.0, until, dt, grid, rtol, atol)
-    times, samples, status = method.advance(problem, y, span)
+    span = Span(0.0, until, dt, grid, numerics.rtol, numerics.atol)
+    times, samples, status = numerics.method.advance(problem, y, span)
     if failed and not isinstance(failed[0], KeyboardInterrupt):
         raise failed[0]
     sound = np.isfinite(samples).all(axis=1)
     times, samples = times[sound], samples[sound]
     outcome = "completed" if status == DONE else "interrupted" if failed else "stopped"
-    made = {"integrator": integrator, "dt": dt, "formulation": formulation, "rtol": rtol}
+    made = {name: getattr(numerics, name) for name in ("integrator", "dt", "formulation", "rtol")}
     run = Trajectory((_arc(system, at, times, samples, inputs),), outcome, made)
     if status != DONE:
         raise SimulationError(

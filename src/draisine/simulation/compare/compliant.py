@@ -3,22 +3,18 @@ collisions and for whole machines.
 """
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from scipy.integrate import solve_ivp
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError
-from draisine.simulation.compare.timestepping import Steps
+from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.query import ContactQuery
-from draisine.system.closed_form import State
-from draisine.system.generic import generic
-from draisine.system.system import System
-from draisine.system.tracing import Law
-from draisine.terrain import Terrain
+from draisine.simulation.contact.run import place_on_terrain
+from draisine.simulation.options import ContactOptions, Task
+from draisine.simulation.trajectory import Trajectory
 
 
 class Compliance(Protocol):
@@ -110,6 +106,8 @@ def collide(element: Compliance, mass: float, speed: float, samples: int = 400) 
     >>> round(float(ball.rate[-1]), 6)
     -0.5
     """
+    from scipy.integrate import solve_ivp
+
     if not (mass > 0 and speed > 0):
         raise ParameterError(f"collide: mass = {mass} kg and speed = {speed} m/s must be positive.")
 
@@ -162,63 +160,81 @@ def collide_with_dent(
     )
 
 
-def simulate_compliant(
-    system: System,
-    terrain: Terrain,
-    state: State,
-    until: float,
-    compliance: Compliance,
-    *,
-    dt: float = 0.01,
-    start: float = 0.0,
-    law: Law | None = None,
-    inputs: Mapping[str, float] | None = None,
-    mu: float = 0.8,
-    creep: float = 0.01,
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
-) -> Steps:
-    """Return the motion on ground that gives way: each wheel is pushed out by the element's force, and
-    dragged by `mu` times it against its slip, which is smoothed below the speed `creep`.
+@dataclass(frozen=True)
+class Compliant:
+    """Ground that gives way, as `ContactOptions.solver`: each wheel is pushed out by the element's
+    force, and dragged by `mu` times it against its slip, which is smoothed below the speed `creep`.
 
-    It runs in Python: for comparisons, not for speed.
+    >>> Compliant(Hertz(2e6)).creep
+    0.01
     """
-    machine = generic(system, law, terrain.motions)
-    look = ContactQuery(machine, terrain, system.inputs(inputs))
-    y0 = machine.enter(state, np.asarray(getattr(law, "start", np.zeros(machine.states)), float))
-    times = start + dt * np.arange(int(np.floor((until - start) / dt + 1e-9)) + 1)
 
-    def pushes(t: float, y: Floats) -> tuple[Floats, Floats]:
-        """Return the generalised contact forces, and the forces per wheel."""
-        near = look.near(t, y, 0.0)
-        v, total = look.speeds(y), np.zeros(look.n)
-        forces = np.zeros((len(machine.wheels), 3))
-        for contact, row in zip(near, look.meet(t, y, near), strict=True):
-            gap = look.gap(row)
-            if gap < 0 and look.excess(contact, row) <= 0 and look.above(contact, row):
-                C = look.jacobian(row)
-                speed = C @ v - look.carried(row)
-                N = compliance.force(-gap, -speed[0])
-                drag = -mu * N / math.sqrt(speed[1] ** 2 + speed[2] ** 2 + creep**2)
-                push = np.array([N, drag * speed[1], drag * speed[2]])
-                forces[contact.wheel] += push
-                total += C.T @ push
-        return total, forces
+    compliance: Compliance
+    creep: float = 0.01
+
+
+def run_compliant(task: Task) -> Trajectory:
+    """Return the motion on ground that gives way, by LSODA; it runs in Python: for comparisons, not
+    for speed.
+    """
+    from scipy.integrate import solve_ivp
+
+    if task.contact.stops:
+        raise ParameterError("ground that gives way knows no stops of joints; leave them out.")
+    look, y0 = place_on_terrain(task)
+    start, until, numerics = task.numerics.start, task.until, task.numerics
+    times = start + numerics.dt * np.arange(int(np.floor((until - start) / numerics.dt + 1e-9)) + 1)
+    machine, n = look.machine, look.n
+    fixed = np.eye(n)[machine.driven]
+
+    def accelerations(t: float, y: Floats) -> tuple[Any, Floats, Floats, Floats, Floats]:
+        """Return the parts of the dynamics, vdot, the forces of `_push`, and what holds joints."""
+        parts = look.dynamics(t, y)
+        total, forces, world = _push(look, task.contact, t, y)
+        M = parts["M"].reshape(n, n)
+        K = np.block([[M, -fixed.T], [fixed, np.zeros((len(fixed),) * 2)]])
+        right = np.concatenate([total - parts["F"], parts["driven"]])
+        vdot = np.linalg.solve(K, right)[:n]
+        held = M @ vdot + parts["F"] - total
+        return parts, vdot, forces, world, held[n - machine.joints :]
 
     def motion(t: float, y: Floats) -> Any:
-        parts = look.dynamics(t, y)
-        M = parts["M"].reshape(look.n, look.n)
-        driven, n = machine.driven, look.n
-        fixed = np.eye(n)[driven]
-        K = np.block([[M, -fixed.T], [fixed, np.zeros((len(driven),) * 2)]])
-        right = np.concatenate([pushes(t, y)[0] - parts["F"], parts["driven"]])
-        return np.concatenate([parts["flow"], np.linalg.solve(K, right)[:n], parts["zdot"]])
+        parts, vdot, *_ = accelerations(t, y)
+        return np.concatenate([parts["flow"], vdot, parts["zdot"]])
 
     found = solve_ivp(
-        motion, (start, until), y0, "LSODA", t_eval=times, rtol=rtol, atol=atol, max_step=dt
-    )
+        motion, (start, until), y0, "LSODA", t_eval=times, rtol=numerics.rtol, atol=numerics.atol,
+        max_step=numerics.dt,
+    )  # fmt: skip
+    seen = [accelerations(t, y)[1:] for t, y in zip(found.t, found.y.T, strict=True)]
+    known = (np.array(part) for part in zip(*seen, strict=True))
+    arc = SteppedArc(machine, found.t, found.y.T, look.inputs, look.terrain, *known)
+    made = {"solver": "compliant", "dt": numerics.dt, "rtol": numerics.rtol}
     if not found.success:
-        raise SimulationError(f"the run stopped at {found.t[-1]:.6g} s: {found.message}")
-    y = found.y.T
-    forces = np.array([pushes(t, row)[1] for t, row in zip(found.t, y, strict=True)])
-    return Steps(machine, found.t, y, forces)
+        run = Trajectory((arc,), found.message, made)
+        raise SimulationError(f"the run stopped at {found.t[-1]:.6g} s: {found.message}", run)
+    return Trajectory((arc,), "completed", made)
+
+
+def _push(
+    look: ContactQuery, contact: ContactOptions, t: float, y: Floats
+) -> tuple[Floats, Floats, Floats]:
+    """Return the generalised contact forces, and the forces per wheel, own and in world axes."""
+    solver, near = contact.solver, look.near(t, y, 0.0)
+    v, total = look.speeds(y), np.zeros(look.n)
+    forces, world = np.zeros((2, len(look.machine.wheels), 3))
+    for one, row in zip(near, look.meet(t, y, near), strict=True):
+        gap = look.gap(row)
+        if gap < 0 and look.excess(one, row) <= 0 and look.above(one, row):
+            mu = contact.friction(*look.key(one))
+            if not math.isfinite(mu):
+                raise ParameterError("ground that gives way needs a finite mu.")
+            C = look.jacobian(row)
+            speed = C @ v - look.carried(row)
+            N = solver.compliance.force(-gap, -speed[0])
+            drag = -mu * N / math.sqrt(speed[1] ** 2 + speed[2] ** 2 + solver.creep**2)
+            push = np.array([N, drag * speed[1], drag * speed[2]])
+            forces[one.wheel] += push
+            world[one.wheel] += push @ look.axes(row)
+            total += C.T @ push
+    return total, forces, world

@@ -4,34 +4,32 @@ the thesis.
 
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError
+from draisine.simulation.options import Task
 from draisine.simulation.trajectory import SmoothArc, Trajectory
-from draisine.system.closed_form import State
 from draisine.system.state import Configuration
-from draisine.system.system import System
 
 Rates = Callable[[Mapping[str, float]], Mapping[str, float]]
 
 
-def drive(
-    system: System,
-    start: State,
-    until: float,
-    rates: Rates,
-    *,
-    dt: float = 0.02,
-    mode: Mapping[str, str] | None = None,
-) -> Trajectory:
-    """Return the configurations reached when speeds follow from where the machine is.
+@dataclass(frozen=True)
+class SpeedLaw:
+    """A law that leads the configuration: `rates` takes all that is known of it by name (outputs,
+    joints, x, y, z) and returns the speeds wanted, by name; what it does not decide stays at rest as
+    far as the contacts allow.
+    """
 
-    `rates` takes all that is known of the configuration by name (outputs, joints, x, y, z) and
-    returns the speeds wanted, by name; what it does not decide stays at rest as far as the contacts
-    allow. Steps are RK4 of equal length, no longer than dt.
+    rates: Rates
+
+
+def run_kinematic(task: Task) -> Trajectory:
+    """Return the configurations reached when speeds follow from where the machine is, by RK4 steps of
+    equal length, no longer than dt.
 
     Remark 2.15 of the thesis leads the bicycle to a lean and a steer angle this way:
 
@@ -40,15 +38,18 @@ def drive(
     >>> def rates(seen):
     ...     lean, steer = 5 * (0.2 - seen["lean"]), 5 * (0.3 - seen["steer"])
     ...     return {"Wx": lean, "steer_rate": steer, "rear_wheel_rate": 0.0}
-    >>> end = drive(bicycle, draisine.state(bicycle), 6.0, rates).to_xarray().isel(time=-1)
+    >>> numerics = draisine.Numerics(dt=0.02, integrator="rk4")
+    >>> run = draisine.simulate(
+    ...     bicycle, draisine.state(bicycle), 6.0, law=SpeedLaw(rates), numerics=numerics
+    ... )
+    >>> end = run.to_xarray().isel(time=-1)
     >>> print(f"{float(end.lean):.6f} {float(end['shape'].sel(joint='steer')):.6f}")
     0.200000 0.300000
     """
-    if not (np.isfinite(until) and until > 0 and dt > 0):
-        raise ParameterError(f"drive: until = {until} s and dt = {dt} s must be positive.")
-    machine = system.machine(mode)
+    system, numerics, rates = task.system, task.numerics, task.law.rates
+    machine = system.machine(task.mode)
     here = Configuration(machine)
-    y = machine.enter(start)
+    y = machine.enter(task.state, numerics.start)
     at, n = machine.layout, len(system.model.joints)
     x = y[at.span("q", "r")]
     independent, columns = machine.choice.independent, machine.columns
@@ -60,8 +61,8 @@ def drive(
         q, V, W = here.q, speeds[:3], speeds[3:6]
         return np.concatenate([quaternion_rate(q, W), rotation(q) @ V, speeds[6:]]), speeds
 
-    steps = max(1, math.ceil(until / dt - 1e-9))
-    h = until / steps
+    steps = max(1, math.ceil((task.until - numerics.start) / numerics.dt - 1e-9))
+    h = (task.until - numerics.start) / steps
     samples = []
     for _ in range(steps + 1):
         k1, speeds = slope(x)
@@ -74,5 +75,6 @@ def drive(
         x = x + h * (k1 + 2 * (k2 + k3) + k4) / 6
         x[at.q] /= np.linalg.norm(x[at.q])
     still = np.zeros((len(system.model.inputs), steps + 1))
-    arc = SmoothArc(machine, h * np.arange(steps + 1), np.array(samples), still)
-    return Trajectory((arc,), "completed", {"integrator": "rk4", "dt": dt})
+    times = numerics.start + h * np.arange(steps + 1)
+    arc = SmoothArc(machine, times, np.array(samples), still)
+    return Trajectory((arc,), "completed", {"integrator": "rk4", "dt": numerics.dt})

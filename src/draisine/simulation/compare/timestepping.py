@@ -4,87 +4,63 @@ A second, independent way through contacts and impacts: no events are located, a
 happen in a step, and accumulating bounces need no care. It is of first order.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
+from draisine.simulation.contact.arc import SteppedArc
+from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.run import place_on_terrain
 from draisine.simulation.impacts.moreau import contact_impulses, delassus
-from draisine.system.closed_form import State
-from draisine.system.generic import Generic, generic
-from draisine.system.system import System
-from draisine.system.tracing import Law
-from draisine.terrain import Terrain
+from draisine.simulation.options import ContactOptions, Task
+from draisine.simulation.trajectory import Trajectory
+
+Step = tuple[Floats, Floats, Floats, Floats]
+"""y after a step, impulses per wheel as (normal, along, across) and in world axes, impulses that
+hold joints.
+"""
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """What time stepping leaves: times, y = (q, p, r, v, z) per time, and the impulses of each step
-    per wheel (normal, along, across).
-    """
-
-    machine: Generic
-    t: Floats
-    y: Floats
-    impulses: Floats
-
-    def final(self) -> State:
-        """Return the last state."""
-        return self.machine.leave(self.y[-1])
-
-
-def simulate_by_steps(
-    system: System,
-    terrain: Terrain,
-    state: State,
-    until: float,
-    *,
-    h: float,
-    start: float = 0.0,
-    law: Law | None = None,
-    inputs: Mapping[str, float] | None = None,
-    mu: float = np.inf,
-    normal: float = 0.0,
-) -> Steps:
-    """Return the motion in equal steps no longer than h, eq. [moreau-jean]:
+def run_time_stepping(task: Task) -> Trajectory:
+    """Return the motion in equal steps no longer than dt, eq. [moreau-jean]:
 
         q_m = q + h/2 v,   M(q_m) (v+ - v) = -h F(q_m, v) + C' Lam,   q+ = q_m + h/2 v+
 
     where the contacts with a gap below zero at q_m have impulses Lam by Coulomb's law between Lam and
-    the velocities v+ + e v-; `normal` is the restitution e, `mu` the friction.
+    the velocities v+ + e v-, e the restitution `normal`. Forces and accelerations of a sample are
+    the means over the step that ends there.
     """
-    if not (np.isfinite(h) and h > 0 and until > start):
-        raise ParameterError(f"h = {h} s, from {start} s until {until} s: no steps.")
-    machine = generic(system, law, terrain.motions)
-    look = ContactQuery(machine, terrain, system.inputs(inputs))
-    z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
-    y = machine.enter(state, z)
-    count = int(np.ceil((until - start) / h - 1e-9))
+    restitution = dict(task.contact.restitution)
+    e = restitution.pop("normal", 0.0)
+    if restitution or not 0 <= e <= 1:
+        raise ParameterError("time stepping knows one restitution, 'normal', from [0, 1].")
+    if task.contact.stops:
+        raise ParameterError("time stepping knows no stops of joints; leave them out.")
+    start, until, dt = task.numerics.start, task.until, task.numerics.dt
+    look, y = place_on_terrain(task)
+    count = int(np.ceil((until - start) / dt - 1e-9))
     times = start + np.arange(count + 1) * ((until - start) / count)
-    states, impulses = [y], []
+    none = np.zeros((len(look.machine.wheels), 3))
+    steps: list[Step] = [(y, none, none, np.zeros(look.machine.joints))]
     for t, after in pairwise(times):
-        y, pushes = _step(look, float(t), float(after - t), y, mu, normal)
-        states.append(y)
-        total = np.zeros((len(machine.wheels), 3))
-        for contact, push in pushes.items():
-            total[contact.wheel] += push
-        impulses.append(total)
-    return Steps(machine, times, np.array(states), np.array(impulses))
+        steps.append(_step(look, float(t), float(after - t), steps[-1][0], task.contact, e))
+        if task.progress is not None:
+            task.progress((after - start) / (until - start))
+    h = (until - start) / count
+    states, *impulses = (np.array(part) for part in zip(*steps, strict=True))
+    v = states[:, look.y.v]
+    rates = np.diff(v, axis=0, prepend=v[:1]) / h
+    forces = (part / h for part in impulses)
+    arc = SteppedArc(look.machine, times, states, look.inputs, look.terrain, rates, *forces)
+    return Trajectory((arc,), "completed", {"solver": "time_stepping", "dt": dt})
 
 
 def _step(
-    look: ContactQuery,
-    t: float,
-    h: float,
-    y: Floats,
-    mu: float,
-    normal: float,
-) -> tuple[Floats, dict[WheelOnFeature, Floats]]:
-    """Return the state after a step, and the impulses by contact."""
+    look: ContactQuery, t: float, h: float, y: Floats, contact: ContactOptions, e: float
+) -> Step:
+    """Return the state after a step and its impulses."""
     pose, n = look.pose, look.n
     half = y.copy()
     half[pose] += 0.5 * h * look.dynamics(t, y)["flow"]
@@ -94,8 +70,8 @@ def _step(
     rows = look.meet(t + 0.5 * h, half, near)
     touching = [
         k
-        for k, (contact, row) in enumerate(zip(near, rows, strict=True))
-        if look.gap(row) <= 0 and look.excess(contact, row) <= 0 and look.above(contact, row)
+        for k, (one, row) in enumerate(zip(near, rows, strict=True))
+        if look.gap(row) <= 0 and look.excess(one, row) <= 0 and look.above(one, row)
     ]
     C = np.vstack([np.zeros((0, n)), *(look.jacobian(rows[k]) for k in touching)])
     driven = look.machine.driven
@@ -105,12 +81,18 @@ def _step(
     alone = v + np.linalg.solve(K, right)[:n]
     ground = np.concatenate([np.zeros(0), *(look.carried(rows[k]) for k in touching)])
     b = C @ alone - ground
-    b[::3] += normal * np.minimum(C[::3] @ v - ground[::3], 0.0)
+    b[::3] += e * np.minimum(C[::3] @ v - ground[::3], 0.0)
     W, back = delassus(M, C, driven)
-    Lam = contact_impulses(W, b, [mu] * len(touching), 1e-12)
+    mu = [contact.friction(*look.key(near[k])) for k in touching]
+    Lam = contact_impulses(W, b, mu, 1e-12)
     after = half.copy()
     after[look.y.v] = alone + back @ Lam
+    held = M @ (look.speeds(after) - v) + h * parts["F"] - C.T @ Lam
     after[pose] += 0.5 * h * look.dynamics(t + 0.5 * h, after)["flow"]
     after[look.y.q] /= np.linalg.norm(after[look.y.q])
     after[look.y.z] += h * parts["zdot"]
-    return after, {near[k]: push for k, push in zip(touching, Lam.reshape(-1, 3), strict=True)}
+    own, world = np.zeros((2, len(look.machine.wheels), 3))
+    for k, push in zip(touching, Lam.reshape(-1, 3), strict=True):
+        own[near[k].wheel] += push
+        world[near[k].wheel] += push @ look.axes(rows[k])
+    return after, own, world, held[n - look.machine.joints :]

@@ -83,3 +83,63 @@ class TerrainArc:
         """Return the user's quaternions and positions, time last."""
         at = self.machine.layout
         return self.y.T[at.q], self.y.T[at.p]
+
+
+@dataclass(frozen=True)
+class SteppedArc:
+    """An arc on a terrain whose forces were known on the way, sample by sample: `rates` of the
+    speeds, forces per wheel as (normal, along, across) and in world axes, torques that hold
+    joints; time first. No contact is closed as a constraint.
+    """
+
+    machine: Generic
+    t: Floats
+    y: Floats
+    inputs: Floats
+    terrain: Terrain
+    rates: Floats
+    forces: Floats
+    world: Floats
+    torques: Floats
+
+    @property
+    def states(self) -> int:
+        """How many of the y belong to the control law."""
+        return self.machine.states
+
+    @property
+    def mode(self) -> TerrainMode:
+        """The closed contacts and their statuses: none."""
+        return ()
+
+    @cached_property
+    def seen(self) -> dict[str, Floats]:
+        """Everything that can be seen of every sample, time last."""
+        machine, count = self.machine, len(self.t)
+        look = ContactQuery(machine, self.terrain, self.inputs)
+        gaps, points = np.empty((count, len(machine.wheels))), np.empty_like(self.world)
+        base = np.empty_like(self.world)
+        for i, (t, y) in enumerate(zip(self.t, self.y, strict=True)):
+            for w, (gap, point) in enumerate(look.nearest(t, y, ())):
+                gaps[i, w], points[i, w] = gap, point
+            base[i] = self.world[i] @ rotation(y[machine.layout.q])
+        state = machine.layout.split(self.y.T)
+        x = machine.sight.inputs.pack(t=self.t[None], **state, w=self.inputs, a=self.rates.T)
+        shown = machine.sight.batch(x)
+        shown["inputs"][machine.guided] += self.torques.T[machine.guided]
+        flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
+        flat["points"] = points
+        return (
+            shown
+            | {name: array.reshape(count, -1).T for name, array in flat.items()}
+            | {
+                "gaps": gaps.T,
+                "motion_torques": self.torques.T[prescribed_joints(machine.system.model)],
+                "coupling_forces": np.zeros((0, count)),
+            }
+        )
+
+    def pose(self) -> tuple[Floats, Floats]:
+        """Return the user's quaternions and positions, time last."""
+        at = self.machine.layout
+        return self.y.T[at.q], self.y.T[at.p]

@@ -9,7 +9,6 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
-from draisine.registry import find
 from draisine.simulation.contact.active_set import (
     Candidate,
     Selection,
@@ -19,7 +18,8 @@ from draisine.simulation.contact.active_set import (
 )
 from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.contact.resolution import resolve_complete
-from draisine.simulation.contact.step import SLIP, Options
+from draisine.simulation.contact.step import SLIP
+from draisine.simulation.options import ContactOptions
 from draisine.system.mode import Key
 
 TOUCH = 1e-10
@@ -54,9 +54,8 @@ class Outcome:
 class Resolver:
     """Decides events of one run."""
 
-    def __init__(self, look: ContactQuery, options: Options) -> None:
-        self.look, self.options = look, options
-        self.impact = find("impact", options.impact)
+    def __init__(self, look: ContactQuery, options: ContactOptions) -> None:
+        self.look, self.options, self.impact = look, options, options.model
 
     def touching(
         self,
@@ -182,7 +181,7 @@ class Resolver:
         if contact.wheel >= len(self.look.machine.wheels):
             return 0.0
         wheel, feature = self.look.key(contact)[0], self.look.feature(contact).name
-        return self.options.mu.get(f"{wheel}/{feature}", self.options.mu[wheel])
+        return self.options.friction(wheel, feature)
 
     def _choose(
         self, t: float, y: Floats, candidates: Sequence[Candidate], avoid: frozenset[Key]

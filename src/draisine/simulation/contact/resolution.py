@@ -8,6 +8,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.simulation.contact.active_set import REPEATS, Candidate, saddle, spread_push
+from draisine.simulation.options import RESOLUTIONS
 
 Resolution = Callable[[Floats, Floats, Floats, Floats], tuple[Floats, Floats, bool]]
 
@@ -37,10 +38,9 @@ def resolve_reduced(M: Floats, C: Floats, v: Floats, wanted: Floats) -> tuple[Fl
     return after, Lam, rank < len(C)
 
 
-RESOLUTIONS: dict[str, Resolution] = {
-    "complete": resolve_complete,
-    "reduced": resolve_reduced,
-}
+WAYS: dict[str, Resolution] = dict(
+    zip(RESOLUTIONS, (resolve_complete, resolve_reduced), strict=True)
+)
 
 
 def resolver(
@@ -53,7 +53,7 @@ def resolver(
     """Return the function from closed contacts to (v after, impulses, whether rows repeat), with
     `C v+ - b = -E (C v- - b)`; prescribed joints keep their speeds.
     """
-    solve = RESOLUTIONS[resolution]
+    solve = WAYS[resolution]
     fixed = np.eye(len(v))[driven]
 
     def answer(closed: Sequence[Candidate]) -> tuple[Floats, Floats, bool]:

@@ -5,7 +5,7 @@ contacts carry afterwards is decided at impulse and at acceleration level by `se
 """
 
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -24,13 +24,12 @@ from draisine.simulation.contact import guards
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.events import Resolver
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, WheelOnFeature
-from draisine.simulation.contact.step import OVER, ContactStep, Course, Options, lock_error
+from draisine.simulation.contact.step import OVER, ContactStep, Course, lock_error
+from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Event, Trajectory
 from draisine.system.closed_form import State
 from draisine.system.generic import generic
 from draisine.system.mode import STATUS, TerrainMode
-from draisine.system.system import System
-from draisine.system.tracing import Law
 from draisine.terrain import Terrain
 
 
@@ -41,19 +40,14 @@ class EnergyWarning(UserWarning):
 class TerrainRun:
     """A run in the making."""
 
-    def __init__(
-        self,
-        look: ContactQuery,
-        options: Options,
-        start: float,
-        until: float,
-        breakpoints: Sequence[float],
-        y: Floats,
-        progress: Callable[[float], None] | None = None,
-    ) -> None:
-        self.look, self.options, self.until, self.progress = look, options, until, progress
-        self.start, self.t, self.y = start, start, y
-        self.stops = [*sorted(b for b in set(breakpoints) if start < b < until), until]
+    def __init__(self, task: Task) -> None:
+        self.look, self.y = place_on_terrain(task)
+        self.contact, self.numerics, self.progress = task.contact, task.numerics, task.progress
+        self.start, self.t, self.until = task.numerics.start, task.numerics.start, task.until
+        self.stops = [
+            *sorted(b for b in set(task.jumps) if self.start < b < self.until),
+            self.until,
+        ]
         self.closed: list[Closed] = []
         self.arc_closed: list[Closed] = []
         self.arcs: list[TerrainArc] = []
@@ -61,7 +55,7 @@ class TerrainRun:
         self.times: list[float] = []
         self.samples: list[Floats] = []
         self.outcome = ""
-        self.resolver = Resolver(look, options)
+        self.resolver = Resolver(self.look, self.contact)
         self.h = 1e-3
         self.stuck = 0
         self.ended: dict[int, frozenset[WheelOnFeature]] = {}
@@ -87,7 +81,7 @@ class TerrainRun:
 
     def begin(self) -> None:
         """Decide which contacts carry at the start; a start below the ground is an error."""
-        near = self.look.near(self.t, self.y, self.options.margin)
+        near = self.look.near(self.t, self.y, self.contact.margin)
         for contact, row in zip(near, self.look.meet(self.t, self.y, near), strict=True):
             gap = self.look.gap(row)
             deep = gap < -1e-8 and self.look.excess(contact, row) <= 0
@@ -173,7 +167,7 @@ class TerrainRun:
                 f"the impact at {self.t:.9g} s creates {gain:.3g} J; "
                 "restitution with friction, or with unequal coefficients, can.",
                 EnergyWarning,
-                stacklevel=5,
+                stacklevel=8,
             )
 
     # --- arcs
@@ -207,10 +201,10 @@ class TerrainRun:
 
     def trajectory(self, outcome: str) -> Trajectory:
         """Return what was computed so far."""
-        options = self.options
-        made = {"impact": options.impact, "dt": options.dt, "rtol": options.rtol}
+        numerics = self.numerics
+        made = {"impact": self.contact.impact, "dt": numerics.dt, "rtol": numerics.rtol}
         return Trajectory(
-            tuple(self.arcs), outcome, made | {"atol": options.atol}, tuple(self.events)
+            tuple(self.arcs), outcome, made | {"atol": numerics.atol}, tuple(self.events)
         )
 
     def partial(self, outcome: str) -> Trajectory:
@@ -227,9 +221,9 @@ class TerrainRun:
             done = self._arc()
             if done:
                 break
-            if len(self.events) > self.options.events:
+            if len(self.events) > self.contact.events:
                 raise ZenoError(
-                    f"more than {self.options.events} events until {self.t:.9g} s; "
+                    f"more than {self.contact.events} events until {self.t:.9g} s; "
                     "a rest_speed turns small bounces into plastic impacts.",
                     self.partial("too many events"),
                     self.state(),
@@ -241,10 +235,12 @@ class TerrainRun:
     def _course(self, stop: float) -> Course:
         """Return what stays the same from here on, until a wheel has moved far."""
         look = self.look
-        near = look.near(self.t, self.y, self.options.margin)
+        near = look.near(self.t, self.y, self.contact.margin)
         watch = [c for c in near if not any(self._same(c, shut) for shut, *_ in self.closed)]
         watched = look.bundle(watch)
-        return Course(look, self.options, stop, self.closed, watch, watched, self.valid)
+        return Course(
+            look, self.contact, self.numerics, stop, self.closed, watch, watched, self.valid
+        )
 
     def _same(self, a: WheelOnFeature, b: WheelOnFeature) -> bool:
         """Return whether two contacts are one, or of one wheel on coplanar faces."""
@@ -286,7 +282,7 @@ class TerrainRun:
             if self.progress is not None:
                 self.progress((self.t - self.start) / (self.until - self.start))
             moved = look.whereabouts(self.t, self.y) - around
-            if np.abs(moved).max(initial=0.0) > self.options.margin / 2:
+            if np.abs(moved).max(initial=0.0) > self.contact.margin / 2:
                 course, around = self._course(stop), around + moved
         self.mark()
         if self.t < self.until:
@@ -339,7 +335,7 @@ class TerrainRun:
     def _handle(self, found: guards.Crossing, course: Course) -> bool:
         """Resolve an event. Return whether it ends the run."""
         if found.kind == "fall":
-            lean = f"lean beyond {np.degrees(self.options.fall):.3g} deg"
+            lean = f"lean beyond {np.degrees(self.contact.fall):.3g} deg"
             self.outcome = f"fell: {'it turned over' if found.contact == OVER else lean}"
             self._close_arc(None)
             return True
@@ -363,7 +359,7 @@ class TerrainRun:
 
     def _keep(self, step: ContactStep, until: float) -> None:
         """Keep the samples inside the first part of a step."""
-        dt = self.options.dt
+        dt = self.numerics.dt
         end = step.t + until
         k = int(np.floor((step.t - self.start) / dt + 1e-9)) + 1
         while self.start + k * dt < end - 1e-9 * dt:
@@ -373,76 +369,14 @@ class TerrainRun:
             k += 1
 
 
-def simulate_on(
-    system: System,
-    terrain: Terrain,
-    state: State,
-    until: float,
-    *,
-    start: float = 0.0,
-    dt: float = 0.01,
-    law: Law | None = None,
-    inputs: Mapping[str, float] | None = None,
-    breakpoints: Iterable[float] = (),
-    impact: str = "plastic",
-    restitution: Mapping[str, float] | None = None,
-    mu: float | Mapping[str, float] = np.inf,
-    resolution: str = "complete",
-    rest_speed: float = 0.0,
-    stops: Mapping[str, tuple[float, float]] | None = None,
-    fall: float = np.radians(80.0),
-    rtol: float = 1e-10,
-    atol: float = 1e-12,
-    events: int = 1000,
-    margin: float = 0.5,
-    progress: Callable[[float], None] | None = None,
-) -> Trajectory:
-    """Return the motion on a terrain from a state until a time, with its events.
-
-    Wheels touch, roll, leave and hit; `impact` names the model, `restitution` its coefficients, `mu`
-    the friction (infinite: ideal rolling) for all wheels, by wheel, or by pair as in
-    `{"rear": 0.8, "rear/ice": 0.05}`. `resolution` is "complete" or
-    "reduced". Bounces slower than `rest_speed` are plastic. `stops` are the ends of joints, (lower,
-    upper) by name, that the impact model holds for too. A lean beyond `fall` ends the run, and so does
-    a frame that turns over, forward or backward; infinite, nothing does. `progress`
-    is told which fraction of the run is done, step by step.
-
-    >>> import draisine
-    >>> from draisine.terrain import plane
-    >>> bicycle = draisine.compile("whipple")
-    >>> held = draisine.state(bicycle, mode={"rear": "open", "front": "open"}, z=0.1)
-    >>> run = simulate_on(bicycle, plane(), held, until=0.2)
-    >>> [event.kind for event in run.events]
-    ['collision']
-    """
-    if not (np.isfinite(until) and until > start):
-        raise ParameterError(f"until = {until} s does not lie after the start at {start} s.")
-    machine = generic(system, law, terrain.motions)
-    names = [wheel.name for wheel in machine.wheels]
-    friction = dict(mu) if isinstance(mu, Mapping) else dict.fromkeys(names, float(mu))
-    for name, value in friction.items():
-        wheel, _, feature = name.partition("/")
-        if wheel not in names:
-            raise ParameterError(f"mu: no wheel {wheel!r}. {did_you_mean(wheel, names)}")
-        known = [terrain[k].name for k in range(len(terrain))] if feature else [feature]
-        if feature not in known:
-            raise ParameterError(f"mu: no feature {feature!r}. {did_you_mean(feature, known)}")
-        if not value >= 0:
-            raise ParameterError(f"mu of {name!r} is {value}; friction is not negative.")
-    friction = dict.fromkeys(names, np.inf) | friction
-    z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
-    look = ContactQuery(machine, terrain, system.inputs(inputs), stops)
-    options = Options(
-        impact, dict(restitution or {}), friction, resolution, rest_speed, fall, dt, rtol, atol,
-        events, margin,
-    )  # fmt: skip
-    jumps = [*breakpoints, *getattr(law, "breakpoints", ())]
-    run = TerrainRun(look, options, start, until, jumps, machine.enter(state, z), progress)
+def run_on_terrain(task: Task) -> Trajectory:
+    """Return the motion on a terrain, with its events."""
+    run = TerrainRun(task)
     try:
         return run.go()
     except KeyboardInterrupt:
         raise SimulationError(
-            f"the run was interrupted after {run.t:.6g} s of {until:.6g} s. "
+            f"the run was interrupted after {run.t:.6g} s of {task.until:.6g} s. "
             "The part before is in the error's `partial`.",
             run.partial("interrupted"),
         ) from None
@@ -454,3 +388,25 @@ def simulate_on(
             run.mark()
             error.partial = run.partial(str(error))
         raise
+
+
+def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
+    """Return the machine of a task on its terrain, and y at the start."""
+    terrain = task.terrain
+    assert terrain is not None
+    machine = generic(task.system, task.law, terrain.motions)
+    _check_friction(task.contact, [wheel.name for wheel in machine.wheels], terrain)
+    y = machine.enter(task.state, task.law_start(machine.states))
+    look = ContactQuery(machine, terrain, task.system.inputs(task.inputs), task.contact.stops)
+    return look, y
+
+
+def _check_friction(contact: ContactOptions, wheels: list[str], terrain: Terrain) -> None:
+    """Raise where friction is given for a wheel or a feature that is not there."""
+    for name in contact.mu if isinstance(contact.mu, Mapping) else ():
+        wheel, _, feature = name.partition("/")
+        if wheel not in wheels:
+            raise ParameterError(f"mu: no wheel {wheel!r}. {did_you_mean(wheel, wheels)}")
+        known = [terrain[k].name for k in range(len(terrain))] if feature else [feature]
+        if feature not in known:
+            raise ParameterError(f"mu: no feature {feature!r}. {did_you_mean(feature, known)}")

@@ -1,6 +1,6 @@
 """One step of an arc with its dense output and its guards."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from draisine.errors import ContactSetError, SimulationError
 from draisine.simulation.contact import guards
 from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.integrators.dop853 import STAGES, stages
+from draisine.simulation.options import ContactOptions, Numerics
 from draisine.system.closed_form import State
 from draisine.system.mode import Key
 
@@ -41,23 +42,6 @@ inertia.
 """
 
 
-@dataclass(frozen=True)
-class Options:
-    """How a run is made."""
-
-    impact: str
-    restitution: Mapping[str, float]
-    mu: dict[str, float]
-    resolution: str
-    rest_speed: float
-    fall: float
-    dt: float
-    rtol: float
-    atol: float
-    events: int
-    margin: float
-
-
 @dataclass(frozen=True, eq=False)
 class Course:
     """What stays the same along an arc: the closed contacts, those to watch, until when, and which
@@ -65,7 +49,8 @@ class Course:
     """
 
     look: ContactQuery
-    options: Options
+    contact: ContactOptions
+    numerics: Numerics
     stop: float
     closed: Sequence[Closed]
     watch: Sequence[WheelOnFeature]
@@ -88,13 +73,13 @@ class ContactStep:
     """
 
     def __init__(self, course: Course, t: float, y: Floats, h: float, first: bool) -> None:
-        look, options = course.look, course.options
+        look, numerics = course.look, course.numerics
         self.course, self.look, self.saddle = course, look, look.saddle(course.closed)
         self.t, self.y, self.first = t, y, first
-        self.stages = stages(y, np.empty(STAGES * len(y)), len(y), options.rtol, options.atol)
+        self.stages = stages(y, np.empty(STAGES * len(y)), len(y), numerics.rtol, numerics.atol)
         look.fill(t, y)
         speed = float(np.abs(look.speeds(y)[:6]).max(initial=0.0)) + look.ground_speed(t, y)
-        longest = options.margin / (2.0 * max(speed, 1e-9))
+        longest = course.contact.margin / (2.0 * max(speed, 1e-9))
         self.last = float(np.nextafter(course.stop, t))
         self.clock = np.array([t, h, self.last, 0.0])
         wrong = look.code.advance(self.saddle, self.stages, self.clock, course.stop, longest)
@@ -247,7 +232,7 @@ class ContactStep:
         """Return where the machine's lean passes the limit, or its frame turns over: a base that is
         no wheel itself has its own upward axis below the horizon.
         """
-        limit, found = self.course.options.fall, []
+        limit, found = self.course.contact.fall, []
 
         def leaning(y: Floats) -> Any:
             q = y.T

@@ -1,0 +1,257 @@
+"""What a run is asked to do, and how: small frozen records that check themselves."""
+
+import inspect
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from draisine.errors import ParameterError, did_you_mean
+from draisine.registry import find, names
+from draisine.system.closed_form import State
+from draisine.system.system import System
+from draisine.terrain import Terrain
+
+JointAtImpact = Literal["free", "held"]
+"""What a prescribed joint does while a machine changes its grip; see `regrip`."""
+
+RESOLUTIONS = ("complete", "reduced")
+"""Ways to the speeds after an impact."""
+
+SOLVERS = ("events", "time_stepping")
+"""Ways through contacts that go by name."""
+
+
+def _check_number(name: str, value: Any) -> None:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+        raise ParameterError(f"{name} = {value!r} is not a number.")
+
+
+def _check_plug(kind: str, which: Any) -> None:
+    if not (isinstance(which, str) and which in names(kind)):
+        find(kind, which)
+
+
+@dataclass(frozen=True)
+class GripSchedule:
+    """Contacts that follow the modes of `turns` one after the other, over and over, each for `pause`
+    seconds; `joint` tells what prescribed joints do at a change.
+    """
+
+    turns: Sequence[Mapping[str, str]]
+    pause: float
+    joint: JointAtImpact
+
+    def __post_init__(self) -> None:
+        _check_number("pause", self.pause)
+        if not (math.isfinite(self.pause) and self.pause > 0):
+            raise ParameterError(f"pause = {self.pause} s is not a positive time.")
+        if not self.turns:
+            raise ParameterError("turns: a schedule of grips needs at least one mode.")
+        check_joint(self.joint)
+
+
+def check_joint(joint: str) -> None:
+    """Raise unless a word says what a prescribed joint does at an impact."""
+    if joint not in ("free", "held"):
+        raise ParameterError(f"joint = {joint!r}: at an impact it is 'free' or 'held'.")
+
+
+@dataclass(frozen=True)
+class ContactOptions:
+    """What contacts do.
+
+    Without terrain, `mode` says which contacts are open, slide or hold ("open", "slides", ...; all
+    hold by default), or is a `GripSchedule`. On a terrain wheels touch and leave by themselves:
+    `mu` is the friction (infinite: ideal rolling) for all wheels, by wheel, or by pair as in
+    `{"rear": 0.8, "rear/ice": 0.05}`; `impact` names the impact model, `restitution` gives its
+    coefficients, `resolution` is "complete" or "reduced"; `stops` are the ends of joints, (lower,
+    upper) by name, which the impact model holds for too. Bounces slower than `rest_speed` (m/s) are
+    plastic. A lean beyond `fall` ends the run, and so does a frame that turns over; infinite,
+    nothing does. Features nearer than `margin` (m) are watched, and a run of more than `events`
+    events gives up. `solver` is "events" (each located and resolved), "time_stepping" (Moreau and
+    Jean's, of first order, in steps of `Numerics.dt`), or a `Compliant` ground.
+
+    >>> ContactOptions(mu=0.8, impact="moreau", restitution={"normal": 0.3}).resolution
+    'complete'
+    """
+
+    mode: Mapping[str, str] | GripSchedule | None = None
+    mu: float | Mapping[str, float] = math.inf
+    impact: Any = "plastic"
+    restitution: Mapping[str, float] = field(default_factory=dict)
+    resolution: str = "complete"
+    solver: Any = "events"
+    stops: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    rest_speed: float = 0.0
+    fall: float = math.radians(80.0)
+    events: int = 1000
+    margin: float = 0.5
+
+    def __post_init__(self) -> None:
+        if self.mode is not None and not isinstance(self.mode, Mapping | GripSchedule):
+            raise ParameterError(f"mode = {self.mode!r}: give statuses by contact.")
+        for name, mu in (self.mu if isinstance(self.mu, Mapping) else {"": self.mu}).items():
+            told = f"mu of {name!r}" if name else "mu"
+            _check_number(told, mu)
+            if not mu >= 0:
+                raise ParameterError(f"{told} is {mu}; friction is not negative.")
+        if self.resolution not in RESOLUTIONS:
+            raise ParameterError(
+                f"resolution {self.resolution!r}. {did_you_mean(self.resolution, RESOLUTIONS)}"
+            )
+        if isinstance(self.solver, str) and self.solver not in SOLVERS:
+            raise ParameterError(f"solver {self.solver!r}. {did_you_mean(self.solver, SOLVERS)}")
+        _check_plug("impact", self.impact)
+        if self.restitution:
+            self._check_restitution()
+        for name, least in {"rest_speed": 0.0, "fall": 0.0, "margin": 1e-6, "events": 0}.items():
+            value = getattr(self, name)
+            _check_number(name, value)
+            if not value >= least or (name != "fall" and not math.isfinite(value)):
+                raise ParameterError(f"{name} = {value}: take a number not below {least:g}.")
+        for name, ends in self.stops.items():
+            if len(ends) != 2 or not ends[0] < ends[1]:
+                raise ParameterError(f"stops of {name!r}: {tuple(ends)} is no (lower, upper).")
+
+    def _check_restitution(self) -> None:
+        """Raise where the impact model knows no coefficient of that name."""
+        known = inspect.signature(self.model).parameters.values()
+        own = {p.name for p in known if p.kind is p.KEYWORD_ONLY}
+        own -= {"rest_speed", "resolution", "tolerance"}
+        for name, value in self.restitution.items():
+            if name not in own:
+                raise ParameterError(
+                    f"restitution: {self.impact!r} knows no {name!r}. {did_you_mean(name, own)}"
+                )
+            _check_number(f"restitution: {name}", value)
+
+    @property
+    def model(self) -> Callable[..., Any]:
+        """The impact model."""
+        return find("impact", self.impact)
+
+    def friction(self, wheel: str, feature: str) -> float:
+        """Return mu of a wheel on a feature: that of the pair, or the wheel's."""
+        if not isinstance(self.mu, Mapping):
+            return float(self.mu)
+        return float(self.mu.get(f"{wheel}/{feature}", self.mu.get(wheel, math.inf)))
+
+
+@dataclass(frozen=True)
+class Numerics:
+    """How the equations are solved.
+
+    `dt` (s) is the step of fixed-step integrators and the spacing of samples of adaptive ones;
+    `rtol` and `atol` are the tolerances of these. The integrator stops and starts afresh at
+    `breakpoints`, where laws may jump (they are taken as continuous from the right). `drift` says
+    what keeps the contacts closed: "project" (one Newton step per step), "none", or the epsilon of
+    the thesis's correction (2.41), in seconds: stiff, so that explicit methods need steps below
+    about epsilon / 8. `formulation` other than "projected" runs in plain Python, slowly, to hold
+    independent derivations against each other. The run begins at the time `start`. `simulate_many`
+    shares its work out over `threads`, by default all there are.
+
+    >>> Numerics(integrator="rk4", dt=0.005).drift
+    'project'
+    """
+
+    integrator: Any = "dop853"
+    formulation: str = "projected"
+    dt: float = 0.01
+    rtol: float = 1e-10
+    atol: float = 1e-12
+    drift: str | float = "project"
+    breakpoints: tuple[float, ...] = ()
+    start: float = 0.0
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        _check_plug("integrator", self.integrator)
+        _check_plug("formulation", self.formulation)
+        for name in ("dt", "rtol", "atol", "start"):
+            _check_number(name, getattr(self, name))
+        if not (self.threads is None or self.threads >= 1):
+            raise ParameterError(f"threads = {self.threads}: take a whole number from 1 on.")
+        if not math.isfinite(self.start):
+            raise ParameterError(f"start = {self.start} s is not a finite time.")
+        if not (math.isfinite(self.dt) and self.dt > 0):
+            raise ParameterError(f"dt = {self.dt} s is not a positive time.")
+        if not (self.rtol >= 0 and self.atol >= 0 and 0 < self.rtol + self.atol < math.inf):
+            raise ParameterError(
+                f"rtol = {self.rtol} and atol = {self.atol}: tolerances are positive."
+            )
+        object.__setattr__(self, "breakpoints", tuple(float(b) for b in self.breakpoints))
+        if not all(map(math.isfinite, self.breakpoints)):
+            raise ParameterError(f"breakpoints {self.breakpoints} must be finite times.")
+        if isinstance(self.drift, str):
+            if self.drift not in ("project", "none"):
+                raise ParameterError(
+                    f"drift = {self.drift!r}: take 'project', 'none', or an epsilon in s."
+                )
+        elif isinstance(self.drift, bool) or not (math.isfinite(self.drift) and self.drift > 0):
+            raise ParameterError(f"drift = {self.drift}: epsilon must be a positive time.")
+
+    @property
+    def method(self) -> Any:
+        """The integrator."""
+        return find("integrator", self.integrator)
+
+
+CONTACT, NUMERICS = ContactOptions(), Numerics()
+"""The options by default."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that decides a run."""
+
+    system: System
+    state: State
+    until: float
+    terrain: Terrain | None
+    law: Any
+    inputs: Mapping[str, float] | None
+    contact: ContactOptions
+    numerics: Numerics
+    progress: Callable[[float], None] | None
+
+    def __post_init__(self) -> None:
+        _check_number("until", self.until)
+        start, dt = self.numerics.start, self.numerics.dt
+        if not (math.isfinite(self.until) and self.until > start):
+            raise ParameterError(
+                f"until = {self.until} s does not lie after the start at {start} s."
+            )
+        if (self.until - start) / dt > 1e8:
+            raise ParameterError(f"dt = {dt} s makes more than 1e8 samples; take a larger one.")
+
+    @property
+    def mode(self) -> Mapping[str, str] | None:
+        """The statuses of the contacts, where they stay the same."""
+        assert not isinstance(self.contact.mode, GripSchedule)
+        return self.contact.mode
+
+    @property
+    def jumps(self) -> tuple[float, ...]:
+        """The times at which inputs may jump."""
+        return (*self.numerics.breakpoints, *getattr(self.law, "breakpoints", ()))
+
+    @property
+    def edges(self) -> list[float]:
+        """Where smooth stretches begin and end: the start, the jumps between, and the end."""
+        start, until = self.numerics.start, self.until
+        apart = 1e-12 * max(1.0, abs(start), abs(until))
+        edges = [start]
+        for stop in sorted({float(b) for b in self.jumps if b < until - apart}):
+            if stop > edges[-1] + apart:
+                edges.append(stop)
+        return [*edges, until]
+
+    def law_start(self, states: int) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """Return the states of the law at the start."""
+        z = np.asarray(getattr(self.law, "start", np.zeros(states)), float)
+        if z.shape != (states,):
+            raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")
+        return z

@@ -1,0 +1,103 @@
+"""The one verb: from a state through a motion, by the driver that the task asks for."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from draisine.errors import ParameterError
+from draisine.simulation.compare.by_formulation import run_by_formulation
+from draisine.simulation.compare.compliant import Compliant, run_compliant
+from draisine.simulation.compare.kinematic import SpeedLaw, run_kinematic
+from draisine.simulation.compare.timestepping import run_time_stepping
+from draisine.simulation.contact.run import run_on_terrain
+from draisine.simulation.options import (
+    CONTACT,
+    NUMERICS,
+    ContactOptions,
+    GripSchedule,
+    Numerics,
+    Task,
+)
+from draisine.simulation.regrip import run_grips
+from draisine.simulation.smooth import run_smooth
+from draisine.simulation.trajectory import Trajectory
+from draisine.system.closed_form import State
+from draisine.system.system import System
+from draisine.system.tracing import Law
+from draisine.terrain import Terrain
+
+
+def simulate(
+    system: System,
+    state: State,
+    until: float,
+    *,
+    terrain: Terrain | None = None,
+    law: Law | SpeedLaw | None = None,
+    inputs: Mapping[str, float] | None = None,
+    contact: ContactOptions = CONTACT,
+    numerics: Numerics = NUMERICS,
+    progress: Callable[[float], None] | None = None,
+) -> Trajectory:
+    """Return the motion of a system from a state until a time (s).
+
+    Without `terrain` the ground is the level plane and contacts hold whatever the force
+    (`contact.mode` says which); on a terrain wheels touch, roll, slide, leave and hit, and the events
+    are told. `law` is a control law, traced into the compiled code where it can be, or a `SpeedLaw`,
+    which leads the configuration without dynamics; `inputs` are constant inputs by name. `contact`
+    and `numerics` hold everything else. `progress` is told from time to time which fraction of the
+    run is done.
+
+    A run that cannot go on, or that is interrupted from the keyboard, raises `SimulationError`, with
+    the motion until then in its `partial`.
+
+    >>> import draisine
+    >>> from draisine.terrain import plane
+    >>> bicycle = draisine.compile("whipple")
+    >>> start = draisine.state(bicycle, forward_speed=4.6, lean_rate=0.5)
+    >>> simulate(bicycle, start, until=1.0, numerics=Numerics(integrator="rk4", dt=0.005)).outcome
+    'completed'
+    >>> held = draisine.state(bicycle, mode={"rear": "open", "front": "open"}, z=0.1)
+    >>> run = simulate(bicycle, held, 0.2, terrain=plane(), contact=ContactOptions(mu=0.8, impact="moreau"))
+    >>> [event.kind for event in run.events]
+    ['collision']
+    """
+    task = Task(system, state, until, terrain, law, inputs, contact, numerics, progress)
+    return _driver(task)(task)
+
+
+def _driver(task: Task) -> Callable[[Task], Trajectory]:
+    """Return what carries out a task; what it could not heed is refused."""
+    contact, numerics = task.contact, task.numerics
+    if task.terrain is not None:
+        _refuse("a run on a terrain", _changed(contact, "mode") | _changed(numerics, "formulation"))
+        if isinstance(contact.solver, Compliant):
+            return run_compliant
+        if contact.solver == "time_stepping":
+            return run_time_stepping
+        _refuse("a run on a terrain", _changed(numerics, "integrator", "drift"))
+        return run_on_terrain
+    _refuse("a run without a terrain", _changed(contact, "solver", "stops"))
+    if isinstance(task.law, SpeedLaw):
+        _refuse("a run without dynamics", _changed(numerics, "formulation", "drift", "breakpoints"))
+        return run_kinematic
+    if isinstance(contact.mode, GripSchedule):
+        _refuse("a change of grips", _changed(numerics, "formulation", "start"))
+        return run_grips
+    if numerics.formulation != "projected":
+        ignored = _changed(contact, "mode") | _changed(numerics, "drift", "breakpoints", "start")
+        ignored |= {"law": task.law} if task.law is not None else {}
+        _refuse(f"a run by {numerics.formulation!r}", ignored)
+        return run_by_formulation
+    return run_smooth
+
+
+def _changed(options: ContactOptions | Numerics, *names: str) -> dict[str, Any]:
+    """Return those of the named options that are not as they were by default."""
+    plain = CONTACT if isinstance(options, ContactOptions) else NUMERICS
+    found = {name: getattr(options, name) for name in names}
+    return {name: value for name, value in found.items() if value != getattr(plain, name)}
+
+
+def _refuse(what: str, ignored: Mapping[str, Any]) -> None:
+    for name, value in ignored.items():
+        raise ParameterError(f"{what} knows no {name} (it is {value!r}); leave it out.")

@@ -1,0 +1,120 @@
+"""Options check themselves, all of them, before anything runs; what a run cannot heed is refused."""
+
+import math
+
+import pytest
+
+import draisine
+from draisine import ContactOptions, GripSchedule, Numerics
+from draisine.errors import ParameterError, UnknownNameError
+from draisine.simulation.compare.compliant import Compliant, Hertz
+from draisine.simulation.compare.kinematic import SpeedLaw
+from draisine.terrain import plane
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"rtol": -1.0},
+        {"rtol": 0.0, "atol": 0.0},
+        {"rtol": NAN},
+        {"atol": math.inf},
+        {"breakpoints": [NAN]},
+        {"start": NAN},
+        {"dt": -1.0},
+        {"dt": 0.0},
+        {"dt": NAN},
+        {"dt": math.inf},
+        {"dt": "1"},
+        {"drift": True},
+        {"drift": "sometimes"},
+        {"drift": -0.01},
+    ],
+)
+def test_impossible_numerics_are_refused(bad):
+    (name, *_) = bad
+    with pytest.raises(ParameterError, match=name):
+        Numerics(**bad)
+
+
+@pytest.mark.parametrize(
+    ("bad", "complaint"),
+    [
+        ({"mu": -0.1}, "mu is -0.1"),
+        ({"mu": NAN}, "mu is nan"),
+        ({"mu": {"rear": -1.0}}, "mu of 'rear'"),
+        ({"mu": "ice"}, "not a number"),
+        ({"resolution": "reducd"}, "Did you mean 'reduced'"),
+        ({"solver": "event"}, "Did you mean 'events'"),
+        ({"restitution": {"normal": 0.5}}, "'plastic' knows no 'normal'"),
+        ({"impact": "newton", "restitution": {"norml": 0.5}}, "Did you mean 'normal'"),
+        ({"rest_speed": -1.0}, "rest_speed"),
+        ({"rest_speed": NAN}, "rest_speed"),
+        ({"fall": NAN}, "fall"),
+        ({"margin": 0.0}, "margin"),
+        ({"margin": math.inf}, "margin"),
+        ({"events": -1}, "events"),
+        ({"stops": {"steer": (1.0, -1.0)}}, "stops of 'steer'"),
+        ({"stops": {"steer": (NAN, 1.0)}}, "stops of 'steer'"),
+        ({"mode": "open"}, "by contact"),
+    ],
+)
+def test_impossible_contacts_are_refused(bad, complaint):
+    with pytest.raises(ParameterError, match=complaint):
+        ContactOptions(**bad)
+
+
+def test_unknown_names_are_named():
+    with pytest.raises(UnknownNameError, match="Did you mean 'rk4'"):
+        Numerics(integrator="rk5")
+    with pytest.raises(UnknownNameError, match="Did you mean 'multiplier'"):
+        Numerics(formulation="multiplyer")
+    with pytest.raises(UnknownNameError, match="Did you mean 'moreau'"):
+        ContactOptions(impact="moraeu")
+
+
+@pytest.mark.parametrize("bad", [(0.0, "held"), (NAN, "held"), (1.0, "loose")])
+def test_impossible_schedules_are_refused(bad):
+    with pytest.raises(ParameterError):
+        GripSchedule([{}], *bad)
+    with pytest.raises(ParameterError, match="at least one"):
+        GripSchedule([], 1.0, "held")
+
+
+@pytest.mark.parametrize("terrain", [None, plane()])
+@pytest.mark.parametrize("until", [-1.0, 0.0, NAN, math.inf, "1", True])
+def test_impossible_ends_are_refused(bicycle, thrown, terrain, until):
+    with pytest.raises(ParameterError, match="until"):
+        draisine.simulate(bicycle, thrown, until, terrain=terrain)
+
+
+@pytest.mark.parametrize("terrain", [None, plane()])
+def test_more_samples_than_memory_are_refused(bicycle, thrown, terrain):
+    with pytest.raises(ParameterError, match="samples"):
+        draisine.simulate(bicycle, thrown, 1.0, terrain=terrain, numerics=Numerics(dt=1e-12))
+
+
+@pytest.mark.parametrize(
+    "unheeded",
+    [
+        {"terrain": plane(), "numerics": Numerics(integrator="rk4")},
+        {"terrain": plane(), "numerics": Numerics(formulation="planar")},
+        {"terrain": plane(), "contact": ContactOptions(mode={"front": "open"})},
+        {"contact": ContactOptions(stops={"steer": (-1.0, 1.0)})},
+        {"contact": ContactOptions(solver="time_stepping")},
+        {"numerics": Numerics(formulation="planar", drift="none")},
+        {"numerics": Numerics(formulation="planar"), "law": lambda readings, z: ({}, ())},
+        {"law": SpeedLaw(lambda seen: {}), "numerics": Numerics(formulation="planar")},
+    ],
+)
+def test_what_a_run_cannot_heed_is_refused(bicycle, thrown, unheeded):
+    with pytest.raises(ParameterError, match="leave it out"):
+        draisine.simulate(bicycle, thrown, 0.1, **unheeded)
+
+
+def test_ground_that_gives_way_needs_friction(bicycle, thrown):
+    soft = ContactOptions(solver=Compliant(Hertz(1e6)))
+    with pytest.raises(ParameterError, match="finite mu"):
+        draisine.simulate(bicycle, thrown, 0.1, terrain=plane(), contact=soft)
