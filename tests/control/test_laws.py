@@ -17,7 +17,7 @@ from draisine.control import Ramp, Sine, Step, Table, TimeInputs, Together, smoo
 from draisine.control.turn_p import TurnP
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import ParameterError
-from draisine.results.quantities import first_crossing
+from draisine.results.questions import first_crossing
 
 PI_TURN = TurnPI(10.0, 35.0, math.radians(5.0), (0.0, 5.0), 20.0, 100.0, 20.0)
 P_TURN = TurnP(10.0, math.radians(15.0), (0.0, 1.0, 1.0, 2.0), 40.0, 20.0)

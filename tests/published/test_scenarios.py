@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 
 from draisine.experiment.check import check
 from draisine.experiment.run import run
-from draisine.results.quantities import parse_question, series
+from draisine.results.questions import parse_question, series
 from draisine.scenario.library import load, scenarios
 
 NAMED = [

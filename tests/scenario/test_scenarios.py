@@ -171,30 +171,25 @@ def test_nothing_half_written_remains(mine, tmp_path, monkeypatch):
     assert sorted(p.name for p in tmp_path.iterdir()) == kept
 
 
-def test_an_interrupted_run_keeps_what_it_has(mine, monkeypatch):
-    from draisine.simulation import smooth as loop
-    from draisine.simulation.integrators import dop853
+def test_an_interrupted_run_keeps_what_it_has(mine):
+    """A push that ends at 0.2 s cuts the run in two; it is interrupted after the first part."""
+    pushed = mine("[[inputs]]\nshape = 'step'\ninput = 'steer'\nvalue = 0.1\nend = 0.2\n")
+    fractions = []
+    whole = run(load(pushed), fractions.append).data
+    assert fractions == sorted(fractions)
+    assert fractions[0] == pytest.approx(0.4)
+    assert fractions[-1] == 1.0
 
-    whole = run(load(mine())).data
-    monkeypatch.setattr(loop, "PAUSE", 2)
-    straight_quantity = []
-    paused = run(load(mine()), straight_quantity.append).data
-    assert_allclose(straight_quantity, [0.4, 0.8, 1.0])
-    assert_allclose(paused["lean"].values, whole["lean"].values, rtol=1e-9)
-    advance, calls = dop853.advance, []
+    def impatient(fraction):
+        raise KeyboardInterrupt
 
-    def impatient(*given):
-        calls.append(given)
-        if len(calls) == 3:
-            raise KeyboardInterrupt
-        return advance(*given)
-
-    monkeypatch.setattr(dop853, "advance", impatient)
-    with pytest.raises(SimulationError, match=r"interrupted after 0.4 s of 0.5 s\.$") as caught:
-        run(load(mine()))
+    with pytest.raises(SimulationError, match=r"interrupted after 0\.2 s of 0\.5 s\.$") as caught:
+        run(load(pushed), impatient)
     partial = caught.value.partial
     assert partial.outcome == "interrupted"
-    assert_allclose(partial.data["lean"].values, paused["lean"].values[:5], rtol=1e-12)
+    lean = partial.data["lean"].values
+    assert_allclose(lean, whole["lean"].values[: len(lean)], rtol=1e-12)
+    assert partial.data["time"].values[-1] == 0.2
 
 
 def test_disagreement_is_found(mine):

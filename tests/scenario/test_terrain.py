@@ -15,7 +15,7 @@ from draisine.experiment.report import event_lines, remarks, summary
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.events import EventQuestion, events_of, parse_event
-from draisine.results.quantities import first_crossing, parse_question
+from draisine.results.questions import first_crossing, parse_question
 from draisine.scenario.build import build_state
 from draisine.scenario.library import load
 from draisine.scenario.schema import schema

@@ -24,9 +24,9 @@ from draisine.analysis.variation import (
     vary,
 )
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm, State
 from draisine.system.layout import Layout
-from draisine.system.mode_programs import observation_names
 from draisine.system.state import consistent_state
 from draisine.system.system import System
 from draisine.system.tracing import Law

@@ -13,9 +13,9 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
 from draisine.mechanics.tree import assemble
+from draisine.model.names import observation_names, paced_speed_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import Layout
-from draisine.system.mode_programs import observation_names, paced_speed_names
 
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 PARTS = ("force", "zdot", "conditions", "seen", "paced")

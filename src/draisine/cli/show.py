@@ -35,6 +35,7 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     from rich.table import Table
     from rich.tree import Tree
 
+    from draisine.model.names import outputs as output_variables
     from draisine.view.scene.sketch import sketch
 
     model, console = system.model, open_console()
@@ -58,13 +59,8 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
         console.print(f"contact {contact.name}: {type(contact).__name__.lower()} on {contact.body}")
     console.print(f"inputs: {', '.join(model.inputs) or 'none'}")
     outputs = Table("output", "unit", "meaning", title="outputs", title_justify="left")
-    for name, unit, meaning in (
-        ("yaw", "rad", "heading, positive to the left"),
-        ("lean", "rad", "lean, positive to the right"),
-        ("pitch", "rad", "pitch, positive nose down"),
-        *((o.name, o.unit, o.meaning) for o in model.outputs),
-    ):
-        outputs.add_row(name, unit, meaning)
+    for name, one in output_variables(model).items():
+        outputs.add_row(name, one.unit, one.meaning)
     console.print(outputs)
     table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
     for name, value in (system.parameters | system.structure).items():

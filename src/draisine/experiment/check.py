@@ -13,7 +13,7 @@ from draisine.errors import DataError
 from draisine.experiment.run import Result, run
 from draisine.results import cycle
 from draisine.results.bodies import Bodies
-from draisine.results.quantities import parse_question, series
+from draisine.results.questions import parse_question, series
 from draisine.results.straight import straight_quantity
 from draisine.scenario.library import Loaded
 from draisine.scenario.schema import (

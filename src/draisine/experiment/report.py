@@ -10,9 +10,10 @@ from draisine.experiment.kinds import cycle
 from draisine.experiment.kinds.sweep import NOT_RUN
 from draisine.experiment.run import Result
 from draisine.mechanics.base import base_angles
+from draisine.model.names import output_names
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
-from draisine.results.quantities import series, unit_of
+from draisine.results.questions import series, unit_of
 from draisine.results.straight import MODES
 
 
@@ -96,7 +97,7 @@ def _place(result: Result, one: Mapping[str, Any]) -> str:
 def final(result: Result) -> dict[str, float | None]:
     """Return time, outputs, joints and all rates at the end."""
     model, bodies = result.system.model, result.bodies
-    own = ["yaw", "lean", "pitch", *(o.name for o in model.outputs)]
+    own = output_names(model)
     names = [*own, *(f"{n}_rate" for n in own), *(j.name for j in model.joints), *model.speeds]
     out = {"time": float(result.data["time"].values[-1])}
     return out | {name: _plain(float(series(name, bodies)[-1])) for name in dict.fromkeys(names)}

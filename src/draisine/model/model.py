@@ -13,6 +13,7 @@ from draisine.model.contact import Contact, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force
 from draisine.model.joint import Joint
+from draisine.model.names import RESERVED
 
 TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
 """The components of the base's twist, in its own axes."""
@@ -27,40 +28,10 @@ GROUPS: dict[str, tuple[int, ...]] = {
 """The motions that a base can have: its group and the twist components that it leaves free."""
 
 
-RESERVED = frozenset(
-    {
-        "time",
-        "quaternion",
-        "axis",
-        "joint",
-        "speed",
-        "input",
-        "contact",
-        "direction",
-        "prescribed",
-        "state",
-    }
-    | {"yaw", "lean", "pitch", "orientation", "position", "shape", "speeds", "accelerations"}
-    | {"inputs", "energy", "kinetic_energy", "potential_energy", "momentum", "angular_momentum"}
-    | {"gap", "contact_point", "contact_force", "contact_force_world", "contact_force_base"}
-    | {
-        "friction_needed",
-        "control_state",
-        "motion_torque",
-        "coupling",
-        "coupling_force",
-        "x",
-        "y",
-        "z",
-    }
-)
-"""Names that results have uses of their own for."""
-
-
 @dataclass(frozen=True, slots=True)
 class Output:
     """A named scalar of interest; `value(readings)` computes it over any scalar from a
-    `mechanics.kinematics.View`.
+    `mechanics.readings.Readings`.
     """
 
     name: str

@@ -8,7 +8,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.stride import Stride
 from draisine.model import Model
-from draisine.results.quantities import Labels, parse_labels
+from draisine.results.questions import Labels, parse_labels
 
 if TYPE_CHECKING:
     from xarray import Dataset

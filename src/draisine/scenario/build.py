@@ -8,12 +8,12 @@ from typing import Any, get_args, get_type_hints
 from draisine.control import SIGNALS, TimeInputs, Together
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
+from draisine.model.names import state_units
 from draisine.model.quantity import number
 from draisine.registry import find
 from draisine.scenario.schema import RunScenario, Vehicle
 from draisine.scenario.terrain import place_state
 from draisine.system.closed_form import State
-from draisine.system.mode_programs import state_names
 from draisine.system.state import state
 from draisine.system.system import System, compile
 from draisine.terrain import Terrain
@@ -77,16 +77,6 @@ def motion_arguments(vehicle: Callable[..., Model]) -> list[str]:
     return [
         n for n, hint in hints.items() if n != "return" and JointMotion in (hint, *get_args(hint))
     ]
-
-
-def state_units(model: Model) -> dict[str, str]:
-    """Return the unit of everything that an initial state can be asked for."""
-    units = {"yaw": "rad", "lean": "rad", "pitch": "rad", "x": "m", "y": "m", "z": "m"}
-    units |= {j.name: j.unit for j in model.joints}
-    units |= {o.name: o.unit for o in model.outputs}
-    units |= {f"{name}_rate": f"{unit}/s" for name, unit in units.items()}
-    units |= {name: "m/s" if name[0] == "V" else "rad/s" for name in model.speeds if len(name) == 2}
-    return {name: units.get(name, "") for name in state_names(model)}
 
 
 def check_lean(name: str, value: float) -> float:

@@ -25,36 +25,8 @@ from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
-from draisine.model import Model
 from draisine.system.derivation import Derivation
 from draisine.system.tracing import rates_by_symbol
-
-
-def output_names(model: Model) -> list[str]:
-    """Return the names of all outputs: the base's angles, then the model's own."""
-    return ["yaw", "lean", "pitch"] + [o.name for o in model.outputs]
-
-
-def state_names(model: Model) -> list[str]:
-    """Return the names of all that an initial state can be asked for, in the order of the program
-    `initial`.
-    """
-    own = [o.name for o in model.outputs]
-    placed = ["yaw", "lean", "pitch", "x", "y", "z", *(j.name for j in model.joints), *own]
-    rates = [f"{name}_rate" for name in ["yaw", "lean", "pitch", *own]]
-    return [*placed, *rates, *model.speeds]
-
-
-def observation_names(model: Model) -> list[str]:
-    """Return the names of what the program `variation` sees of a state, in its order."""
-    placed, joints = ["yaw", "lean", "pitch", "x", "y", "z"], [j.name for j in model.joints]
-    own = [o.name for o in model.outputs]
-    return [*placed, *joints, *own, *(f"{name}_rate" for name in placed), *model.speeds]
-
-
-def paced_speed_names(model: Model) -> list[str]:
-    """Return the names of the speeds whose rates the program `variation` gives, in its order."""
-    return ["yaw_rate", "lean_rate", "pitch_rate", *model.speeds]
 
 
 def angle_rates(N: Array, left: Array, W: Array, Wdot: Array) -> tuple[list[Scalar], list[Scalar]]:

@@ -14,8 +14,8 @@ from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
+from draisine.model.names import state_names
 from draisine.system.closed_form import ClosedForm, State
-from draisine.system.mode_programs import state_names
 from draisine.system.system import System
 
 PLACED = ("x", "y", "yaw", "lean", "pitch", "z")

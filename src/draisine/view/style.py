@@ -13,7 +13,7 @@ from draisine.mechanics.base import base_angles
 from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
 from draisine.results.events import events_of
-from draisine.results.quantities import series, unit_of
+from draisine.results.questions import series, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

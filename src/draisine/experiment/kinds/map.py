@@ -8,12 +8,12 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
+from draisine.model.names import state_names
 from draisine.results.bodies import Bodies
-from draisine.results.quantities import series, unit_of
+from draisine.results.questions import series, unit_of
 from draisine.scenario.schema import Grid
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import ClosedForm
-from draisine.system.mode_programs import state_names
 from draisine.system.state import PLACED
 from draisine.system.system import System
 

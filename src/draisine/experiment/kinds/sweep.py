@@ -7,10 +7,10 @@ import numpy as np
 
 from draisine.errors import SimulationError
 from draisine.model import Model
+from draisine.model.names import state_units
 from draisine.model.quantity import number
 from draisine.registry import find
-from draisine.results.quantities import parse_question
-from draisine.scenario.build import state_units
+from draisine.results.questions import parse_question
 from draisine.scenario.library import Loaded, accept
 from draisine.scenario.overrides import sides, single
 from draisine.scenario.schema import SweepScenario

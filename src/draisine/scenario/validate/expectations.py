@@ -6,7 +6,7 @@ from typing import Any
 from draisine.errors import DraisineError, ParameterError, did_you_mean
 from draisine.model import Model
 from draisine.results import cycle
-from draisine.results.quantities import parse_labels, parse_question, parse_series
+from draisine.results.questions import parse_labels, parse_question, parse_series
 from draisine.results.straight import KNOWN
 from draisine.scenario.overrides import sides
 from draisine.scenario.validate.mistakes import Mistake, key_path

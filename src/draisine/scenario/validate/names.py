@@ -9,16 +9,16 @@ from draisine.analysis.gait.map import gait_obstacle
 from draisine.errors import DraisineError, did_you_mean
 from draisine.model import Model
 from draisine.model.motion import motion_of
+from draisine.model.names import state_units
 from draisine.model.quantity import number
 from draisine.registry import find, names
-from draisine.results.quantities import parse_question, parse_series
+from draisine.results.questions import parse_question, parse_series
 from draisine.scenario.build import (
     check_lean,
     is_numeric,
     law_value,
     make_law,
     motion_arguments,
-    state_units,
 )
 from draisine.scenario.overrides import single
 from draisine.scenario.schema import KINDS, motion_entry

@@ -8,8 +8,8 @@ import draisine
 from draisine.errors import DataError, ParameterError
 from draisine.model.quantity import number
 from draisine.results.bodies import Bodies, restore_model
-from draisine.results.quantities import (
-    DERIVED,
+from draisine.results.quantities import DERIVED
+from draisine.results.questions import (
     Question,
     first_crossing,
     known_series,

@@ -1,0 +1,122 @@
+"""A run as labelled data: the variables of `draisine.model.names`, time first."""
+
+import inspect
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.model.names import STORED, dimensions, output_names, variables
+from draisine.registry import label
+
+if TYPE_CHECKING:
+    import xarray
+
+    from draisine.simulation.trajectory import Trajectory
+
+
+def dataset(run: "Trajectory") -> "xarray.Dataset":
+    """Return a run as a dataset, with units and meanings; what it was made with is in its
+    attributes.
+    """
+    import xarray
+
+    system = run.arcs[0].machine.system
+    labels, told = dimensions(system.model), STORED | variables(system.model)
+    values = _values(run)
+    sizes = {dim: len(names) for dim, names in labels.items()}
+    used = {dim for name in values for dim in told[name].dims}
+    return xarray.Dataset(
+        {
+            name: (
+                ("time", *told[name].dims),
+                x.reshape(len(x), *(sizes.get(dim, -1) for dim in told[name].dims)),
+                {"units": told[name].unit, "long_name": told[name].meaning},
+            )
+            for name, x in values.items()
+        },
+        coords={"time": ("time", run.t, {"units": "s", "long_name": "time"})}
+        | {dim: list(names) for dim, names in labels.items() if dim in used},
+        attrs={
+            **_maker(system),
+            "mode": json.dumps(run.arcs[0].mode),
+            "outcome": run.outcome,
+            **{
+                k: v if isinstance(v, float | int) else label(v)
+                for k, v in run.made.items()
+                if v is not None
+            },
+            **({"events": json.dumps([str(e) for e in run.events])} if run.events else {}),
+        },
+    )
+
+
+def _values(run: "Trajectory") -> dict[str, Floats]:
+    """Return the values of all variables of a run, time first, labels flat."""
+    arcs, model = run.arcs, run.arcs[0].machine.system.model
+    seen = {key: np.concatenate([arc.seen[key] for arc in arcs], axis=1).T for key in arcs[0].seen}
+    shape = np.concatenate([arc.y[:, arc.machine.layout.r] for arc in arcs])
+    found = {
+        "orientation": np.concatenate([arc.pose()[0] for arc in arcs], axis=1).T,
+        "position": seen["position"],
+        "shape": shape,
+        "speeds": seen["v"],
+        "accelerations": seen["vdot"],
+        "inputs": seen["inputs"],
+        "kinetic_energy": seen["kinetic"],
+        "potential_energy": seen["potential"],
+        "energy": seen["kinetic"] + seen["potential"],
+        "momentum": seen["momentum"],
+        "angular_momentum": seen["angular_momentum"],
+        "contact_point": seen["points"],
+        "contact_force": seen["forces"],
+        "contact_force_world": seen["forces_world"],
+        "contact_force_base": seen["forces_base"],
+        "friction_needed": _friction(seen["forces"].reshape(len(shape), -1, 3)),
+        "gap": seen["gaps"],
+        "motion_torque": seen["motion_torques"],
+        "coupling_force": seen["coupling_forces"],
+    }
+    known = variables(model)
+    found = {name: x for name, x in found.items() if name in known}
+    if arcs[0].states:
+        found["control_state"] = np.concatenate([a.y[:, a.machine.layout.z] for a in arcs])
+    if "stop_torques" in seen:
+        found["stop_torque"] = seen["stop_torques"]
+    for k, joint in enumerate(model.joints):
+        found[joint.name] = shape[:, k]
+        found[f"{joint.name}_rate"] = seen["v"][:, model.speeds.index(f"{joint.name}_rate")]
+    for k, name in enumerate(output_names(model)):
+        found[name], found[f"{name}_rate"] = seen["outputs"][:, k], seen["output_rates"][:, k]
+    return found
+
+
+def _maker(system: Any) -> dict[str, str]:
+    """Return what tells a machine: its vehicle's name and, if that is in a module of the user's (not
+    in the script that runs, which would run again), where; parameters, and what decided its
+    structure.
+    """
+    plain = {k: v for k, v in system.structure.items() if isinstance(v, int | float | str | None)}
+    told = {
+        "vehicle": system.vehicle.__name__,
+        "parameters": json.dumps(system.parameters),
+        "structure": json.dumps(plain),
+    }
+    vehicle = system.vehicle
+    own = vehicle.__module__ != "__main__" and not vehicle.__module__.startswith("draisine.")
+    if (
+        own
+        and vehicle.__qualname__ == vehicle.__name__
+        and Path(inspect.getfile(vehicle)).is_file()
+    ):
+        told["vehicle_path"] = f"{Path(inspect.getfile(vehicle)).resolve()}:{vehicle.__name__}"
+    return told
+
+
+def _friction(forces: Floats) -> Floats:
+    """Return tangential over normal force; not a number where nothing pushes."""
+    tangential = np.hypot(forces[..., 1], forces[..., 2])
+    normal = forces[..., 0]
+    return np.divide(tangential, normal, out=np.full_like(normal, np.nan), where=normal > 0)
