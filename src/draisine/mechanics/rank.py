@@ -141,7 +141,7 @@ class Place:
         return np.concatenate(world) if world else np.zeros(0)
 
 
-def drawn(model: Model, mode: Mode) -> Place:
+def place_drawing(model: Model, mode: Mode) -> Place:
     """Return the drawing of a model of numbers, with prescribed joints where they start."""
     tree = assemble(model, aligned=is_free(model), evaluate=as_floats)
     base = tree.links[0]
@@ -158,7 +158,7 @@ def survey(
     """
     model = draw(parameters)
     labels = tuple(constraints.labels(model, mode))
-    start = drawn(model, mode)
+    start = place_drawing(model, mode)
     projected.check_rows(start.C, labels)
     anchors = start.anchors()
     here, wrong = start.closed(anchors)
@@ -186,7 +186,7 @@ def spare_at(survey: Survey, model: Model, mode: Mode, q: Floats, r: Floats) -> 
     """
     if not survey.spare:
         return ()
-    at = replace(drawn(model, mode), q=np.asarray(q, float), r=np.asarray(r, float))
+    at = replace(place_drawing(model, mode), q=np.asarray(q, float), r=np.asarray(r, float))
     keep = independent_rows(at.C, constraints.holonomic(model, mode), survey.rank)
     return tuple(label for k, label in enumerate(survey.labels) if k not in keep)
 
@@ -316,7 +316,7 @@ def _independent_at(
     configuration; none where these parameters cannot be drawn.
     """
     try:
-        start = drawn(draw(parameters), like.mode)
+        start = place_drawing(draw(parameters), like.mode)
         beside = start.moved(np.zeros(len(free_columns(start.tree.model))), like.t)
         beside = replace(beside, r=like.r)
         at, wrong = beside.closed(start.anchors())

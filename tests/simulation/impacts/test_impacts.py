@@ -30,7 +30,7 @@ def contact(rng, name, n=9):
 
 
 def test_the_folder_is_the_registry():
-    assert set(names("impact")) == {"moreau", "newton", "plastic"}
+    assert {"moreau", "newton", "plastic"} <= set(names("impact"))
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -1,0 +1,91 @@
+"""Poisson's model of impact with friction: compression and expansion, each with impulses as a whole.
+
+The compression is plastic; the expansion pushes with at least `normal` times the normal impulses of
+the compression, and more where a contact would else approach. Friction obeys Coulomb's law in each
+phase. Glocker and Pfeiffer 1995, Nonlinear Dynamics 7(4), 471-497. All contacts are struck at once.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.optimize import brentq
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import ContactSetError, ParameterError
+from draisine.simulation.contact.active_set import Candidate, Selection, Trial
+from draisine.simulation.contact.coulomb import SWEEPS, solve_single_friction
+from draisine.simulation.impacts.moreau import contact_impulses, delassus
+
+
+def impact(
+    M: Floats,
+    driven: Floats,
+    contacts: Sequence[Candidate],
+    v: Floats,
+    *,
+    normal: float = 0.0,
+    rest_speed: float = 0.0,
+    resolution: str = "complete",
+    tolerance: float = 1e-13,
+) -> Selection:
+    """Return the speeds after compression and expansion, eq. [poisson]."""
+    if not 0 <= normal <= 1:
+        raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
+    W, back = delassus(M, np.vstack([k.C for k in contacts]), driven)
+    u = np.concatenate([k.relative(v) for k in contacts])
+    mu = [k.mu for k in contacts]
+    squeezed = contact_impulses(W, u, mu, tolerance, contacts)
+    e = [normal if -k.relative(v)[0] > rest_speed else 0.0 for k in contacts]
+    given = np.array([e[i] * squeezed[3 * i] for i in range(len(contacts))])
+    Lam = squeezed + _expand(W, u + W @ squeezed, mu, given, tolerance)
+    after = v + back @ Lam
+    pushes = {k.key: Lam[3 * i : 3 * i + 3] for i, k in enumerate(contacts) if Lam[3 * i] > 0}
+    away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
+    trial = Trial(tuple(pushes), pushes, away, after, True)
+    return Selection(trial, (trial,))
+
+
+def _expand(W: Floats, b: Floats, mu: Sequence[float], given: Floats, tolerance: float) -> Floats:
+    """Return the impulses of the expansion: contact after contact, until nothing changes."""
+    lam, scale = np.zeros(len(b)), max(float(np.abs(b).max()), 1e-300)
+    if not given.any():
+        return lam
+    for sweep in range(SWEEPS):
+        stride, change = 0.5 ** (sweep // 60), 0.0
+        for i, friction in enumerate(mu):
+            own = slice(3 * i, 3 * i + 3)
+            rest = W[own] @ lam + b[own] - W[own, own] @ lam[own]
+            new = _expand_one(W[own, own], rest, friction, float(given[i]))
+            change = max(change, float(np.abs(W[own, own] @ (new - lam[own])).max()))
+            lam[own] += stride * (new - lam[own])
+        if change <= tolerance * scale or len(mu) == 1:
+            return lam
+    raise ContactSetError("the expansion of an impact finds no impulses; 'moreau' may do.")
+
+
+def _expand_one(W: Floats, rest: Floats, mu: float, given: float) -> Floats:
+    """Return what a contact pushes in the expansion: what is given, or more where it would approach."""
+    push = np.array([given, *_friction(W[1:, 1:], W[1:, 0] * given + rest[1:], mu * given)])
+    if W[0] @ push + rest[0] >= 0:
+        return push
+    more = solve_single_friction(W, rest, mu)
+    return push if more is None or more[0] < given else more
+
+
+def _friction(W: Floats, b: Floats, most: float) -> Floats:
+    """Return the friction of a contact whose normal impulse is known: it holds, or it is `most`
+    against the slip W lam + b.
+    """
+    if most == 0.0 or np.isnan(most):  # without friction, or infinite friction of no push
+        return np.zeros(2)
+    held = -np.linalg.pinv(W, rcond=1e-13) @ b
+    if np.linalg.norm(held) <= most:
+        return held
+    s, Q = np.linalg.eigh(W)
+    s, d = np.maximum(s, 1e-14 * s[-1]), Q.T @ b
+
+    def excess(ratio: float) -> float:
+        return float(np.linalg.norm(d / (s + ratio)) - most)
+
+    ratio = brentq(excess, 0.0, float(np.linalg.norm(d)) / most, xtol=1e-300, rtol=1e-14)
+    return -Q @ (d / (s + ratio))
