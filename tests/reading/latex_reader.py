@@ -1,4 +1,6 @@
-"""Reads LaTeX as the printers write it: each display is parsed and evaluated from its text alone."""
+"""Reads LaTeX as the printers and the thesis write it: each line is evaluated from its text alone,
+over any numbers.
+"""
 
 import math
 import re
@@ -33,14 +35,13 @@ class LatexReader:
         return found
 
     def sum(self) -> float:
-        total = 0.0
         sign = 1.0
         if self.peek() in ("-", "+"):
             sign = -1.0 if self.take() == "-" else 1.0
         total = sign * self.product()
         while self.peek() in ("+", "-"):
             sign = -1.0 if self.take() == "-" else 1.0
-            total += sign * self.product()
+            total = total + sign * self.product()
         return total
 
     def product(self) -> float:
@@ -48,19 +49,26 @@ class LatexReader:
         while self.peek() and self.peek() not in ("+", "-", ")", "}", "]", ",", "<", "&"):
             if self.peek() in (r"\text", r"\\", r"\end"):
                 break
+            if self.peek() == "/":
+                self.take()
+                total = total / self.power()
+                continue
             if self.peek() == r"\cdot":
                 self.take()
-            total *= self.power()
+            total = total * self.power()
         return total
 
     def power(self) -> float:
         base = self.atom()
         if self.peek() == "^":
             self.take()
-            self.take("{")
-            exponent = self.sum()
-            self.take("}")
-            return base**exponent
+            exponent = self.group() if self.peek() == "{" else float(self.take())
+            if exponent != int(exponent) or exponent < 1:
+                return base**exponent
+            total = base
+            for _ in range(int(exponent) - 1):
+                total = total * base
+            return total
         return base
 
     def group(self, opened: str = "{", closed: str = "}") -> float:
@@ -117,7 +125,7 @@ class LatexReader:
             text += self.braces()
         if self.peek() == "_":
             self.take()
-            text += "_" + self.braces()
+            text += "_" + (self.braces() if self.peek() == "{" else f"{{{self.take()}}}")
         while self.peek() == "'":
             text += self.take()
         return text

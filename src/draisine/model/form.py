@@ -21,7 +21,8 @@ class Form:
     places the base's frame in the drawing, with `place` and `axes` as its words; without it the
     frame has the drawing's axes at the hub of the first wheel. `angles` are the base's, with their
     nominal values, and `rotation` is what they make; without it they are yaw, lean and pitch.
-    `contact_angles` names the angle at which each wheel's contact point stands.
+    `contact_angles` names the angle at which each wheel's contact point stands; `independent` are
+    the speeds to keep where there is a choice.
     """
 
     symbols: Mapping[str, str] = field(default_factory=dict)
@@ -34,3 +35,4 @@ class Form:
     angles: Mapping[str, float] = field(default_factory=dict)
     rotation: Rotation | None = None
     contact_angles: Mapping[str, str] = field(default_factory=dict)
+    independent: tuple[str, ...] = ()

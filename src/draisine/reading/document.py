@@ -9,6 +9,7 @@ from draisine.algebra.trace import reachable
 from draisine.codegen.formula import Expression, Name, Page, Symbol, name_of
 from draisine.errors import UnknownNameError, did_you_mean
 from draisine.mechanics.base import turns_freely
+from draisine.model import TWIST
 from draisine.reading.cut import TooLong
 from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
 from draisine.reading.sheet import Sheet
@@ -16,7 +17,6 @@ from draisine.reading.stages import FURTHER, STAGES
 from draisine.reading.subject import Subject
 from draisine.registry import find, names
 
-TWIST = ("V", "V", "V", "Omega", "Omega", "Omega")
 ANGLES = {"yaw": r"\psi", "lean": r"\varphi", "pitch": r"\theta"}
 
 
@@ -87,8 +87,8 @@ def name_given(sheet: Sheet, subject: Subject) -> None:
     speeds = _speeds(sheet, subject)
     form, model = subject.form, subject.model
     if model.twist:
-        place = form.place or "of the drawing: x forward, y left, z up"
-        where = f"Frame of {model.bodies[0].name.replace('_', ' ')} {place}. "
+        place = form.place or f"{subject.place}, axes x forward, y left, z up"
+        where = f"Base: {model.bodies[0].name.replace('_', ' ')}; its frame stands {place}. "
         sheet.say(where, *speeds)
     else:
         sheet.say(*speeds)
@@ -134,7 +134,7 @@ def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | E
         x = subject.graph.symbol(name)
         if x.index in used:
             cut.name(x, Symbol.parse(symbols.get(name, ANGLES.get(name, name))))
-            out += _item(sheet, name, ", ")
+            out += _item(sheet, subject.form.meanings.get(name, ("", name))[1], ", ")
     for x, symbol, joint in zip(subject.r, _joints(subject), subject.model.joints, strict=True):
         cut.name(x, symbol)
         out += _item(sheet, joint.name.replace("_", " "), ", ")
@@ -162,9 +162,7 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
     joints, model = _joints(subject), subject.model
     free = subject.free_speeds
     for k, x in zip(subject.columns, free, strict=True):
-        symbol = (
-            joints[k - 6].with_dots() if k > 5 else Symbol(TWIST[k], (subject.form.axes[k % 3],))
-        )
+        symbol = joints[k - 6].with_dots() if k > 5 else _twist_symbol(subject, k)
         sheet.cut.name(x, symbol, SPEED)
     v = [Name(s) for s in sheet.names.symbols[-len(free) :]]
     for k, (x, name) in enumerate(zip(subject.w, model.inputs, strict=True)):
@@ -181,6 +179,14 @@ def _speeds(sheet: Sheet, subject: Subject) -> list[str | Expression]:
         told += ["; independent ", name_of("u"), " = ("]
         told += [*_listed([v[k] for k in subject.independent]), ")"]
     return [*told, "."]
+
+
+def _twist_symbol(subject: Subject, k: int) -> Symbol:
+    """Return the symbol of a component of the base's twist."""
+    own = subject.form.symbols.get(TWIST[k])
+    return (
+        Symbol.parse(own) if own else Symbol("V" if k < 3 else "Omega", (subject.form.axes[k % 3],))
+    )
 
 
 def _listed(xs: list[Name]) -> list[str | Expression]:

@@ -25,6 +25,8 @@ from draisine.reading import polynomial as po
 from draisine.reading.names import INERTIA, ORDER, SPEED, Names
 from draisine.reading.polynomial import UNIT, Monomial, Polynomial
 
+_BELOW = (-1, -2, -3, -4)
+
 TERMS = 14
 """Most terms of a polynomial whose factors are looked for."""
 
@@ -39,21 +41,34 @@ class Arranger:
     def __call__(self, a: Polynomial) -> Expression:
         """Return the narrowest expression of a polynomial that can be broken into lines."""
         best = self._arrange(a)
+        if len(a) == 1:
+            return best
+        below = [
+            p for p in self.names.pairs.items() if any((p[1], k) in m for m in a for k in _BELOW)
+        ]
+        for squares in (True, False):
+            whole = a
+            for pair in below:
+                whole = self._with_tangents(whole, *pair, squares)
+            a, best = self._better(whole, a, best)
         for sine, cosine in self.names.pairs.items():
-            used = po.names_of(a)
-            if cosine not in used or len(a) == 1:
-                continue
-            others = [po.replace_square(a, cosine, sine, {})]
-            if any(dict(m).get(cosine, 0) < 0 for m in a):
-                others.append(self._with_tangents(a, sine, cosine))
-            for other in others:
-                written = self._arrange(other)
-                if _cost(written) < _cost(best):
-                    a, best = other, written
+            if cosine in po.names_of(a):
+                a, best = self._better(po.replace_square(a, cosine, sine), a, best)
         return best
 
-    def _with_tangents(self, a: Polynomial, sine: int, cosine: int) -> Polynomial:
-        """Return a polynomial with s / c as a tangent and 1 / c^2 as one plus its square."""
+    def _better(
+        self, other: Polynomial, a: Polynomial, best: Expression
+    ) -> tuple[Polynomial, Expression]:
+        """Return the other way to write a polynomial if it is narrower, else the best so far."""
+        if other == a:
+            return a, best
+        written = self._arrange(other)
+        return (other, written) if _cost(written) < _cost(best) else (a, best)
+
+    def _with_tangents(self, a: Polynomial, sine: int, cosine: int, squares: bool) -> Polynomial:
+        """Return a polynomial with s / c as a tangent and, with `squares`, 1 / c^2 as one plus its
+        square.
+        """
         tangent = self.names.tangent(sine)
         out: Polynomial = {}
         for m, x in a.items():
@@ -63,7 +78,7 @@ class Arranger:
             if below > 0:
                 moved = min(below, above)
                 shift = ((cosine, moved), (sine, -moved), (tangent, moved))
-                halves = (below - moved) // 2
+                halves = (below - moved) // 2 if squares else 0
                 term = {po.times(po.times(m, shift), ((cosine, 2 * halves),)): x}
                 for _ in range(halves):
                     square = {UNIT: Fraction(1), ((tangent, 2),): Fraction(1)}
@@ -161,6 +176,8 @@ class Arranger:
                 terms += [self._term(m, factor[m]) for m in sorted(factor, key=self._rank)]
                 continue
             number, common = po.content(factor)
+            if all(x < 0 for x in factor.values()):
+                number = -number
             written = self._arrange(inside)
             if len(factor) == 1:
                 ((common, number),) = factor.items()

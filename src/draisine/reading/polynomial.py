@@ -81,16 +81,14 @@ def _without_squares(m: Monomial, pairs: Pairs) -> Polynomial:
     return {m: Fraction(1)}
 
 
-def replace_square(
-    a: Polynomial, name: int, other: int, pairs: Pairs, sign: int = -1
-) -> Polynomial:
-    """Return a with name^2 written as 1 - other^2 (or 1 + other^2), wherever it stands squared."""
+def replace_square(a: Polynomial, name: int, other: int) -> Polynomial:
+    """Return a with name^2 written as 1 - other^2, wherever it stands squared."""
     out: Polynomial = {}
     for m, x in a.items():
         power = dict(m).get(name, 0)
         term: Polynomial = {times(m, ((name, -2 * (power // 2)),)) if power > 1 else m: x}
         if power > 1:
-            square = {UNIT: Fraction(1), ((other, 2),): Fraction(sign)}
+            square = {UNIT: Fraction(1), ((other, 2),): Fraction(-1)}
             for _ in range(power // 2):
                 term = multiply(term, square, {})
         out = add(out, term)

@@ -23,7 +23,7 @@ from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan
 from draisine.mechanics.kinematics import Geometry, Point, Velocities, geometry, velocities
 from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenches
 from draisine.mechanics.tree import Tree, assemble
-from draisine.model import Model, Surface
+from draisine.model import Model, Surface, Wheel
 from draisine.model.form import Form
 
 ORIGIN = np.zeros(3)
@@ -95,7 +95,14 @@ class Subject:
         """The base's frame in the drawing: that of the notation, else drawing's axes at a hub."""
         if self.form.frame is not None:
             return self.form.frame(self.model)
-        return Pose(np.eye(3), hub(self.model))
+        wheel = first_wheel(self.model)
+        return Pose(np.eye(3), ORIGIN if wheel is None else wheel.centre)
+
+    @property
+    def place(self) -> str:
+        """Where that is, in words."""
+        wheel = first_wheel(self.model)
+        return "at the drawing's origin" if wheel is None else f"at the hub of wheel {wheel.name}"
 
     @cached_property
     def angles(self) -> dict[str, float]:
@@ -238,7 +245,9 @@ class Subject:
         n = len(self.model.twist)
         turning = [k for k in range(n) if self.columns[k] >= 3]
         linear = [k for k in range(n) if self.columns[k] < 3]
-        order = [*range(n, len(self.columns)), *turning, *linear]
+        wanted = [self.model.speeds.index(name) for name in self.form.independent]
+        usual = [*range(n, len(self.columns)), *turning, *linear]
+        order = [*wanted, *(k for k in usual if k not in wanted)]
         return projected.choose_speeds(len(self.columns), values, labels, order)
 
     @cached_property
@@ -295,14 +304,9 @@ def _cost(x: Scalar) -> float:
     return 1.0 if getattr(x, "fixed", False) else 2.0
 
 
-def hub(model: Model) -> Array:
-    """Return where the base's frame stands in the drawing: at the hub of its first wheel, else at
-    the drawing's origin.
-    """
+def first_wheel(model: Model) -> Wheel | None:
+    """Return the first wheel on the base, at whose hub the base's frame stands."""
     base = model.bodies[0].name
     carried = {base} | {j.child for j in model.joints if j.parent == base}
-    if is_free(model):
-        for wheel in model.wheels:
-            if wheel.body in carried:
-                return wheel.centre
-    return ORIGIN
+    wheels = [wheel for wheel in model.wheels if wheel.body in carried]
+    return wheels[0] if wheels and is_free(model) else None

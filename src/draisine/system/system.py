@@ -241,7 +241,8 @@ class System:
         if form.vehicle is not None and form.convert is not None:
             vehicle, values, structure = form.vehicle, form.convert(self.parameters), {}
         symbols = {name: graph.symbol(name, parameter=True) for name in values}
-        return Subject(graph, vehicle(**symbols, **structure), symbols, values, mode, form)
+        model = vehicle(**symbols, **structure)
+        return Subject(graph, model, symbols, values, mode_of(model, dict(mode)), form)
 
     def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
         """Return inputs by name as a vector, zero where not named."""

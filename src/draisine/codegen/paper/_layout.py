@@ -20,13 +20,15 @@ def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
     short comes together.
     """
     left = list(lines)
+    fitting = {line[0]: _columns(line) for line in lines}
     waiting = {symbol for symbol, _ in lines}
     needs = {line[0]: set(symbols_in(line[1])) & waiting for line in lines}
     out: list[tuple[int, list[Line]]] = []
     while left:
         ready = [x for x in left if not needs[x[0]] & waiting]
-        count = max(COLUMNS, key=lambda n: _fill(n, ready))
-        chosen = [x for x in ready if _columns(x) >= count]
+        room = [fitting[x[0]] for x in ready]
+        count = max(COLUMNS, key=lambda n: _fill(n, room))
+        chosen = [x for x in ready if fitting[x[0]] >= count]
         if out and out[-1][0] == count:
             out[-1][1].extend(chosen)
         else:
@@ -36,9 +38,9 @@ def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
     return out
 
 
-def _fill(columns: int, ready: Sequence[Line]) -> tuple[float, int]:
+def _fill(columns: int, room: Sequence[int]) -> tuple[float, int]:
     """Return how full the rows get with the lines that fit, and how many those are."""
-    fitting = sum(_columns(x) >= columns for x in ready)
+    fitting = sum(n >= columns for n in room)
     return (fitting / -(-fitting // columns) if fitting else 0.0, fitting)
 
 

@@ -41,7 +41,7 @@ _HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \allowdisplaybreaks
 \newcommand{\tight}{\abovedisplayskip=3pt plus 2pt \abovedisplayshortskip=3pt plus 2pt
   \belowdisplayskip=3pt plus 2pt \belowdisplayshortskip=3pt plus 2pt}
-\newcommand{\stage}[1]{\par\addvspace{8pt plus 3pt}\noindent\textbf{\large #1}\par\nobreak}
+\newcommand{\stage}[1]{\par\addvspace{8pt plus 3pt}\noindent\textbf{\large #1}\quad}
 \begin{document}
 \tight"""
 
@@ -51,7 +51,9 @@ _FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "exp": r"\exp"}
 def write(page: Page) -> str:
     """Return the page as a LaTeX document."""
     parts = [_HEAD, rf"\section*{{{escape(page.title)}}}"]
-    for block in page.blocks:
+    for last, block in zip((None, *page.blocks), page.blocks, strict=False):
+        if isinstance(last, Paragraph) and isinstance(block, Paragraph):
+            parts.append("")
         parts += _block(block)
     return "\n".join([*parts, r"\end{document}", ""])
 
@@ -69,9 +71,9 @@ def _block(block: Block) -> list[str]:
             return [rf"\stage{{{escape(text)}}}"]
         case Paragraph(parts):
             words = [escape(p) if isinstance(p, str) else f"${formula(p)}$" for p in parts]
-            return ["".join(words) + r"\par"]
+            return ["".join(words)]
         case Relation(left, right, number):
-            return _display([rf"{formula(left)} &= {formula(right)}"], number)
+            return [rf"${formula(left)} = {formula(right)}$~({number})\quad"]
         case Definitions(lines, number):
             return definitions(lines, number)
         case Assignment(symbol, matrix, number):

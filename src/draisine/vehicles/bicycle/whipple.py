@@ -15,6 +15,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, atan2, cos, sin, sqrt
 from draisine.errors import ParameterError
 from draisine.model import Body, JointMotion, Model, Output, Revolute, Wheel, inertia, round_surface
+from draisine.vehicles.bicycle._thesis import THESIS
 
 MEANING = {
     "w": ("m", "wheelbase"),
@@ -64,6 +65,9 @@ SYMBOLS = {
     "torso": r"\beta",
 }
 """How people write parameters and joints, in LaTeX; the others by rule."""
+
+FORMS = {"thesis": THESIS}
+"""Other parametrisations to write the bicycle in."""
 
 UPPER_BODY = (-1.05, 0.15, -0.75)
 """What zU, kU and zP are if only mU is given: round numbers for some 30 kg of the benchmark's rider."""

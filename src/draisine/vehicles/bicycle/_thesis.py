@@ -1,0 +1,132 @@
+"""The Whipple bicycle as chapter 2 of the thesis has it (Mauny 2018; Boyer, Porez and Mauny 2018,
+doi:10.1007/s00332-017-9434-x): its parameters, frame, axes and contact angles, for the paper.
+
+Frame 0 stands at the rear hub with axes (s, n, a) = (up, forward, left); frame 1 has its a-axis along
+the steer axis and n1 along the front axle. The base turns by the yaw psi, the roll phi_0 (positive to
+the left) and the angle alpha_0 of the rear contact point, which is half a turn when upright.
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from draisine.algebra.lie import Pose, rot_x, rot_z
+from draisine.algebra.scalar import Array, Scalar, array, cos, sin
+from draisine.model import Body, Model, Revolute, Wheel, inertia
+from draisine.model.form import Form
+from draisine.vehicles.bicycle._forms import to_thesis
+
+AXES = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
+"""The axes s, n, a in the drawing, as columns."""
+
+
+def thesis_bicycle(
+    *,
+    g: float,
+    mu: float,
+    l1: float,
+    l2: float,
+    h2: float,
+    h3: float,
+    m0: float,
+    x0: float,
+    y0: float,
+    I0xx: float,
+    I0yy: float,
+    I0zz: float,
+    I0xy: float,
+    m1: float,
+    x1: float,
+    z1: float,
+    I1xx: float,
+    I1yy: float,
+    I1zz: float,
+    I1zx: float,
+    m2: float,
+    I2xx: float,
+    I2zz: float,
+    m3: float,
+    I3xx: float,
+    I3zz: float,
+) -> Model:
+    """Return the bicycle from the thesis's 26 parameters, bodies 0 to 3, joints r1 to r3; contact
+    rows of the front wheel come first, as in (2.29).
+    """
+    left = (0.0, 1.0, 0.0)
+    rear, front, steer = array([0.0, 0.0, h3]), array([l1 + l2, 0.0, h2]), array([l1, 0.0, h2])
+    s1, a1 = array([cos(mu), 0.0, sin(mu)]), array([-sin(mu), 0.0, cos(mu)])
+    R1 = np.column_stack([s1, array(list(left)), a1])
+    fork = R1 @ array([[I1xx, 0.0, I1zx], [0.0, I1yy, 0.0], [I1zx, 0.0, I1zz]]) @ R1.T
+    frame = inertia(I0yy, I0zz, I0xx, xz=I0xy)
+    return Model(
+        bodies=[
+            Body("frame", m0, rear + array([y0, 0.0, x0]), frame),
+            Body("fork", m1, steer + x1 * s1 + z1 * a1, fork),
+            Body("front_wheel", m2, front, inertia(I2xx, I2zz, I2xx)),
+            Body("rear_wheel", m3, rear, inertia(I3xx, I3zz, I3xx)),
+        ],
+        joints=[
+            Revolute("steer", "frame", "fork", a1, steer),
+            Revolute("front_wheel", "fork", "front_wheel", left, front),
+            Revolute("rear_wheel", "frame", "rear_wheel", left, rear),
+        ],
+        contacts=[
+            Wheel("front", "front_wheel", front, left, h2),
+            Wheel("rear", "rear_wheel", rear, left, h3),
+        ],
+        gravity=(0.0, 0.0, -g),
+    )
+
+
+def _rotation(angles: Mapping[str, Scalar]) -> Array:
+    """Return the rotation of the drawing's frame, after (2.17a): pitch is pi - alpha_0."""
+    c, s = -cos(angles["alpha_0"]), sin(angles["alpha_0"])
+    pitch = array([[c, 0.0, s], [0.0, 1.0, 0.0], [-s, 0.0, c]])
+    return rot_z(angles["psi"]) @ rot_x(-angles["phi_0"]) @ pitch
+
+
+_SIDES = {"0": "frame", "1": "fork", "2": "front wheel", "3": "rear wheel"}
+_TENSORS = {"0": "xx yy zz xy", "1": "xx yy zz zx", "2": "xx zz", "3": "xx zz"}
+
+THESIS = Form(
+    symbols={
+        "psi": r"\psi",
+        "phi_0": r"\phi_0",
+        "alpha_0": r"\alpha_0",
+        "steer": "r_1",
+        "front_wheel": "r_2",
+        "rear_wheel": "r_3",
+    }
+    | {f"V{x}": f"V_{k}" for k, x in enumerate("xyz", 1)}
+    | {f"W{x}": rf"\Omega_{k}" for k, x in enumerate("xyz", 1)},
+    meanings={
+        "psi": ("rad", "yaw"),
+        "phi_0": ("rad", "roll to the left"),
+        "alpha_0": ("rad", "angle of the rear contact point"),
+        "g": ("m/s2", "gravity"),
+        "mu": ("rad", "tilt of the steer axis"),
+        "l1": ("m", "from the rear hub forward to the steer axis, at the height of the front hub"),
+        "l2": ("m", "from there to the front hub"),
+        "h2": ("m", "radius of the front wheel"),
+        "h3": ("m", "radius of the rear wheel"),
+        "x0": ("m", "mass centre of the frame, along s"),
+        "y0": ("m", "mass centre of the frame, along n"),
+        "x1": ("m", "mass centre of the fork, along s of frame 1"),
+        "z1": ("m", "mass centre of the fork, along a of frame 1"),
+    }
+    | {f"m{k}": ("kg", f"mass of the {side}") for k, side in _SIDES.items()}
+    | {
+        f"I{k}{ij}": ("kg m2", f"{_SIDES[k]}, central moment {ij}")
+        for k, entries in _TENSORS.items()
+        for ij in entries.split()
+    },
+    vehicle=thesis_bicycle,
+    convert=to_thesis,
+    frame=lambda model: Pose(AXES, model.body("rear_wheel").com),
+    place="at the rear hub, axes (s, n, a) = (up, forward, left), x, y, z in subscripts",
+    angles={"psi": 0.0, "phi_0": 0.0, "alpha_0": np.pi},
+    rotation=_rotation,
+    independent=("Wy", "steer_rate", "rear_wheel_rate"),
+    contact_angles={"front": r"\alpha_1", "rear": r"\alpha_0"},
+)
+"""The thesis's form of the bicycle."""
