@@ -23,9 +23,6 @@ from draisine.mechanics.rank import Survey, spare_at, survey
 from draisine.model import Model
 from draisine.model.form import Form
 from draisine.model.names import output_names
-from draisine.reading.document import Equations
-from draisine.reading.document import write as write_page
-from draisine.reading.subject import Subject
 from draisine.registry import find
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, State
 from draisine.system.compiled import ModePrograms
@@ -227,6 +224,8 @@ class System:
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
         ['Constraints', 'Free dynamics']
         """
+        from draisine.reading.document import write as write_page
+
         about = self.vehicle.__globals__
         statuses = self.mode(dict(mode) if mode is not None else None)
         title = self.vehicle.__name__.replace("_", " ").capitalize()
