@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
     from draisine.simulation.simulate import simulate
     from draisine.simulation.trajectory import Trajectory
-    from draisine.system.closed_form import State
-    from draisine.system.state import state
+    from draisine.system.state import State, state
     from draisine.system.system import System, compile
 
 __version__ = "0.1.0"
@@ -42,7 +41,7 @@ _HOMES = {
     "DraisineError": "errors",
     "GripSchedule": "simulation.options",
     "Numerics": "simulation.options",
-    "State": "system.closed_form",
+    "State": "system.state",
     "System": "system.system",
     "Trajectory": "simulation.trajectory",
     "compile": "system.system",

@@ -53,7 +53,7 @@ from draisine.model import (
     Wheel,
     inertia,
 )
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.system.system import compile
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle.whipple import whipple

@@ -29,7 +29,7 @@ from draisine.model import (
     inertia,
     round_surface,
 )
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.system.system import compile
 
 TOLERANCE = 1e-11

@@ -14,7 +14,7 @@ from draisine import ContactOptions, Numerics, compile, simulate, state
 from draisine.algebra.lie import rotation
 from draisine.errors import SimulationError
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, inertia
-from draisine.system.closed_form import State
+from draisine.system.state import State
 
 TIGHT = {"rtol": 1e-14, "atol": 1e-15}
 

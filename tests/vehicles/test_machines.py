@@ -32,7 +32,7 @@ from draisine.model import (
     inertia,
 )
 from draisine.registry import find, names
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.vehicles import meanings
 
 VEHICLES = {

@@ -5,6 +5,7 @@ runs once per parameter set and leaves its results in a table that the body read
 """
 
 import ctypes
+import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -53,6 +54,22 @@ class Program:
         for entries in self.outputs.values():
             wanted.update(k for k in entries if self.fixed[k])
         return sorted(k for k in wanted if self.steps[k][0] != "const")
+
+    def dumps(self) -> bytes:
+        """Return the program as bytes, for `loads`."""
+        return json.dumps([self.name, self.inputs, self.steps, self.outputs, self.fixed]).encode()
+
+    @staticmethod
+    def loads(stored: bytes) -> "Program":
+        """Return the program that `dumps` made bytes of.
+
+        >>> half = Program("half", {"x": 1}, [("input", "x", 0), ("const", 0.5), ("mul", 0, 1)],
+        ...     {"y": [2]}, [False, True, False])
+        >>> Program.loads(half.dumps()) == half
+        True
+        """
+        name, inputs, steps, outputs, fixed = json.loads(stored)
+        return Program(name, inputs, [tuple(step) for step in steps], outputs, fixed)
 
 
 def arguments(step: Instruction) -> tuple[int, ...]:

@@ -32,7 +32,7 @@ from draisine.simulation.contact.run import EnergyWarning
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.system.system import System
 
 if TYPE_CHECKING:

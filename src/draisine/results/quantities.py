@@ -11,7 +11,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model.names import ANGLES
 from draisine.results.bodies import Bodies, restore_system
-from draisine.system.closed_form import State
+from draisine.system.state import State
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from draisine.simulation.integrators import rk4
 from draisine.simulation.integrators._drivers import Span
 from draisine.simulation.options import CONTACT, Numerics, Task
 from draisine.simulation.smooth import REASONS, _Run
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.system.system import System
 
 STEP = 2.0**-10

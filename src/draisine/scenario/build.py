@@ -13,8 +13,7 @@ from draisine.model.quantity import number
 from draisine.registry import find
 from draisine.scenario.schema import RunScenario, Vehicle
 from draisine.scenario.terrain import place_state
-from draisine.system.closed_form import State
-from draisine.system.state import state
+from draisine.system.state import State, state
 from draisine.system.system import System, compile
 from draisine.terrain import Terrain
 from draisine.vehicles import parameter_set

@@ -17,7 +17,7 @@ from draisine.errors import ParameterError, TerrainError, did_you_mean
 from draisine.model import Model, Wheel
 from draisine.model.quantity import Number, Positive
 from draisine.scenario.part import Limit, ScenarioTable, Text, WorldVector
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.terrain import (
     Feature,
     Mesh,

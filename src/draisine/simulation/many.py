@@ -16,7 +16,8 @@ from draisine.errors import ParameterError, SimulationError, did_you_mean
 from draisine.simulation.integrators import Problem, Span
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import anchors, run_smooth
-from draisine.system.closed_form import ClosedForm, State
+from draisine.system.closed_form import ClosedForm
+from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 

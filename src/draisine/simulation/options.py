@@ -10,7 +10,7 @@ import numpy as np
 
 from draisine.errors import ParameterError, did_you_mean
 from draisine.registry import find, names
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.system.system import System
 from draisine.terrain import Terrain
 

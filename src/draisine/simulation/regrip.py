@@ -16,7 +16,7 @@ from draisine.simulation.contact.resolution import resolve_complete
 from draisine.simulation.options import GripSchedule, JointAtImpact, Task, check_joint
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Arc, Event, Trajectory
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.system.system import System
 
 

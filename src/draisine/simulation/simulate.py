@@ -20,7 +20,7 @@ from draisine.simulation.options import (
 from draisine.simulation.regrip import run_grips
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Trajectory
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.terrain import Terrain

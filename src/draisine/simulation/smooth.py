@@ -22,7 +22,8 @@ from draisine.simulation.integrators import (
 from draisine.simulation.options import Task
 from draisine.simulation.python_law import PythonRate
 from draisine.simulation.trajectory import SmoothArc, Trajectory
-from draisine.system.closed_form import PIVOT_FIRM, ClosedForm, State
+from draisine.system.closed_form import PIVOT_FIRM, ClosedForm
+from draisine.system.state import State
 from draisine.system.tracing import UntraceableLawError
 
 REASONS = {
@@ -156,15 +157,15 @@ class _Run:
             self.y, self.last = samples[-1], float(times[-1])
 
     def change_pivots(self, t: float) -> None:
-        """Choose pivots and independent speeds anew where the present ones degenerate: some that are
-        known and firm here, or else those that are best here.
+        """Choose pivots and independent speeds anew where the present ones degenerate: some that the
+        run had before and that are firm here, or else those that are best here.
         """
         seen = self.machine.look(self.y, t, self.given)
         parts = self.machine.layout.split(self.y)
         q, r, z = parts["q"], parts["r"], parts["z"]
         user, place = self.machine.user_pose(q, parts["p"])
         state = State(user, place, r, seen["v"])
-        for machine in self.system.charts(*self.way):
+        for machine in dict.fromkeys(machine for machine, *_ in self.done):
             y = machine.enter(state, t, z, tolerance=1e-6)
             if machine.least_pivot(y, t) > PIVOT_FIRM:
                 break

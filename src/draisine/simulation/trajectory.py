@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.system.closed_form import ClosedForm, State
+from draisine.system.closed_form import ClosedForm
 from draisine.system.mode import Key, TerrainMode
+from draisine.system.state import State
 
 if TYPE_CHECKING:
     import xarray

@@ -1,4 +1,4 @@
-"""One mode of a system, compiled, and the states that it takes."""
+"""One mode of a system, compiled."""
 
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,9 +15,11 @@ from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
-from draisine.system.compiled import Compiled, ModePrograms
+from draisine.system.artifacts import Artifacts, Programs, Task
+from draisine.system.compiled import Compiled
 from draisine.system.derivation import Pivoting
 from draisine.system.layout import Layout, state_sizes
+from draisine.system.state import State
 
 if TYPE_CHECKING:
     from draisine.system.system import System
@@ -29,35 +31,68 @@ they are firm.
 """
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class State:
-    """Where a machine is and how it moves: pose (unit quaternion q, position p of the drawing's
-    origin), shape r, speeds v.
-    """
+class CompiledProgram:
+    """A program of a machine as machine code, bound to its parameters when first asked for."""
 
-    q: Floats
-    p: Floats
-    r: Floats
-    v: Floats
+    def __init__(self, name: str, meaning: str) -> None:
+        self.name, self.__doc__ = name, meaning
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._attribute = name
+
+    def __get__(self, machine: "ClosedForm | None", owner: type) -> Compiled:
+        if machine is None:
+            return self  # type: ignore[return-value]
+        found = machine.bind(self.name)
+        machine.__dict__[self._attribute] = found
+        return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClosedForm:
     """One mode of a system, compiled: its programs, independent speeds and the inner base frame."""
 
     system: "System"
-    mode: Mode
-    programs: ModePrograms
-    states: int
-    task: tuple[Any, ...] = ()
+    artifacts: Artifacts
+    task: Task
+
+    rate = CompiledProgram("rate", "The right-hand side of y = (q, p, r, u, z).")
+    observe = CompiledProgram("observe", "Everything a user may ask of a state.")
+    project = CompiledProgram("project", "One Newton step to the nearest closed configuration.")
+    rows = CompiledProgram("rows", "Constraint rows and gaps of a configuration.")
+    entry = CompiledProgram("enter", "The y of a user's state, and what that state breaks.")
+    free = CompiledProgram("free", "The saddle-point system of any mode, in the user's speeds.")
+    initial = CompiledProgram("initial", "What an initial state can be asked, with derivatives.")
+    variation = CompiledProgram("variation", "`M udot = f` and all that is seen, with derivatives.")
 
     def __reduce__(self) -> Any:
         return _machine_again, (self.system, self.task)
 
     @property
+    def mode(self) -> Mode:
+        """The contacts and their statuses."""
+        return self.task.mode
+
+    @property
+    def states(self) -> int:
+        """How many of the y belong to the control law."""
+        return self.task.states
+
+    @cached_property
     def choice(self) -> Pivoting:
         """Independent speeds and pivots."""
-        return self.programs.choice
+        return self.artifacts.choose(self.task)
+
+    @cached_property
+    def programs(self) -> Programs:
+        """The programs by name."""
+        return self.artifacts.mode_programs(self.task, self.choice)
+
+    def bind(self, name: str) -> Compiled:
+        """Return a program as machine code, bound to the system's parameters."""
+        if name in ("rate", "observe"):
+            self._resistance  # noqa: B018 - raises where there is none
+        return self.programs.bind(name, self.system.values)
 
     @cached_property
     def layout(self) -> Layout:
@@ -66,25 +101,31 @@ class ClosedForm:
         return Layout(state_sizes(self.system.model, u=speeds, z=self.states))
 
     @cached_property
+    def pivots(self) -> Floats:
+        """The sizes of the pivots where they were chosen, for these parameters."""
+        _, where = self.artifacts.decide(self.task, self.artifacts.nominal)
+        q, r = (self._turn, np.zeros(len(self.system.model.joints))) if where is None else where
+        return np.abs(self.rate(q=q, r=r)["pivots"])
+
+    @cached_property
     def floors(self) -> Floats:
         """The least sizes that the pivots may have before others are chosen."""
-        return PIVOT_FLOOR * np.array(self.choice.sizes)
+        return PIVOT_FLOOR * self.pivots
 
     def sound(self) -> bool:
         """Return whether what was chosen for other parameters exists for these too: an axis may have
         become parallel to what its frame was aligned with, a row may repeat others no longer.
         """
-        if self.programs.nominal == self.system.parameters:
+        if self.artifacts.nominal == self.system.parameters:
             return True
-        if self.choice.spare != [row.label for row in self.system.survey(self.mode).spare]:
+        spare, _ = self.artifacts.decide(self.task, self.system.parameters)
+        if tuple(self.choice.spare) != spare:
             return False
-        tables = (self._compiled("frame").table, self.rate.table)
+        tables = (self.bind("frame").table, self.rate.table)
         return all(np.isfinite(table).all() for table in tables)
 
-    def _compiled(self, name: str) -> Compiled:
-        return Compiled(self.programs[name], self.system.values, self.system.store)
-
-    def _check_inertia(self) -> None:
+    @cached_property
+    def _resistance(self) -> None:
         """Raise where no inertia resists a freedom, neither in the drawing nor beside it."""
         model, columns = self.system.model, self.columns
         tree, n = assemble(model), len(model.joints)
@@ -102,51 +143,9 @@ class ClosedForm:
         raise multiplier.weightless(np.asarray(idle), model.speeds)
 
     @cached_property
-    def rate(self) -> Compiled:
-        """The right-hand side of y = (q, p, r, u, z)."""
-        self._check_inertia()
-        return self._compiled("rate")
-
-    @cached_property
-    def observe(self) -> Compiled:
-        """Everything a user may ask of a state."""
-        self._check_inertia()
-        return self._compiled("observe")
-
-    @cached_property
-    def project(self) -> Compiled:
-        """One Newton step to the nearest configuration with closed contacts."""
-        return self._compiled("project")
-
-    @cached_property
-    def rows(self) -> Compiled:
-        """Constraint rows and gaps of a configuration."""
-        return self._compiled("rows")
-
-    @cached_property
-    def entry(self) -> Compiled:
-        """The y of a user's state, and what that state breaks."""
-        return self._compiled("enter")
-
-    @cached_property
-    def free(self) -> Compiled:
-        """The saddle-point system of any mode, in the user's speeds."""
-        return self._compiled("free")
-
-    @cached_property
-    def initial(self) -> Compiled:
-        """What can be asked of an initial state, with derivatives."""
-        return self._compiled("initial")
-
-    @cached_property
-    def variation(self) -> Compiled:
-        """The balance `M udot = f` and all that is seen of a state, with derivatives along a seed."""
-        return self._compiled("variation")
-
-    @cached_property
     def frame(self) -> tuple[Floats, Floats]:
         """Axes and origin of the inner base frame in the drawing."""
-        out = self._compiled("frame")()
+        out = self.bind("frame")()
         return out["R"].reshape(3, 3), out["o"]
 
     @cached_property
@@ -231,7 +230,7 @@ class ClosedForm:
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:
         """Return the smallest pivot of the constraints, against its size where it was chosen."""
         pivots = self.rate(t=[t], **self.layout.split(y))["pivots"]
-        return float(np.min(np.abs(pivots) / np.array(self.choice.sizes), initial=1.0))
+        return float(np.min(np.abs(pivots) / self.pivots, initial=1.0))
 
     def look_all(
         self,
@@ -270,6 +269,6 @@ def _rotate(q: Floats, x: Floats) -> Floats:
     return R @ x if R.ndim == 2 else np.tensordot(R, x, axes=(1, 0))
 
 
-def _machine_again(system: "System", task: tuple[Any, ...]) -> ClosedForm:
+def _machine_again(system: "System", task: Task) -> ClosedForm:
     """Return the machine that was pickled, compiled anew."""
-    return system.machine(*task)
+    return system.make(task)

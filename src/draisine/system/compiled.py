@@ -1,22 +1,15 @@
-"""Programs as machine code: derived when first asked for, bound to one set of parameters."""
+"""Programs as machine code, bound to one set of parameters."""
 
 import ctypes
-import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import astuple
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.cache import Store
-from draisine.codegen.program import Program, prototype
-from draisine.codegen.targets.native import Native, compile_native
-from draisine.system.derivation import Derivation, Pivoting
+from draisine.codegen.program import prototype
+from draisine.codegen.targets.native import Native
 from draisine.system.layout import inputs_of, outputs_of
-from draisine.system.mode_programs import PROGRAMS
 
 
 class _Buffers(threading.local):
@@ -34,11 +27,10 @@ class Compiled:
     outputs by name.
     """
 
-    def __init__(self, program: Program, parameters: Floats, store: Store | None) -> None:
-        self.program = program
-        self.native: Native = compile_native(program, store)
-        self.table: Floats = np.zeros(self.native.size_table)
-        self.inputs, self.outputs = inputs_of(program), outputs_of(program)
+    def __init__(self, native: Native, parameters: Floats) -> None:
+        self.native, self.program = native, native.program
+        self.table: Floats = np.zeros(native.size_table)
+        self.inputs, self.outputs = inputs_of(self.program), outputs_of(self.program)
         table = self.table.ctypes.data
         prototype()(self.native.prologue)(parameters.ctypes.data, table, table, 1)
         self._call = prototype()(self.native.call)
@@ -96,55 +88,3 @@ class Compiled:
         out: Floats = np.empty((self.native.size_out, padded))
         prototype()(self.native.batch)(wide.ctypes.data, table.ctypes.data, out.ctypes.data, padded)
         return self.outputs.split(out[:, :count])
-
-
-class ModePrograms(Mapping[str, Program]):
-    """The programs of one mode by name, each derived when it is first asked for, by itself, so that
-    it is the same to the last bit whatever was asked for before, and kept in the store; `choice`
-    tells independent speeds and pivots.
-    """
-
-    def __init__(
-        self,
-        derivation: Callable[[], Derivation],
-        nominal: Mapping[str, float],
-        store: Store | None,
-        key: str,
-    ) -> None:
-        self._make, self._store, self._key = derivation, store, key
-        self.nominal = nominal
-        self._programs: dict[str, Program] = {}
-
-    @cached_property
-    def choice(self) -> Pivoting:
-        """Independent speeds and pivots."""
-        stored = None if self._store is None else self._store.get(f"{self._key}-choice")
-        if stored is not None:
-            independent, pivots, sizes, names, spare = json.loads(stored)
-            return Pivoting(independent, [(i, j) for i, j in pivots], sizes, names, spare)
-        choice = self._make().choice
-        if self._store is not None:
-            packed = astuple(choice)
-            self._store.put(f"{self._key}-choice", json.dumps(packed).encode())
-        return choice
-
-    def __getitem__(self, name: str) -> Program:
-        if name not in self._programs:
-            stored = None if self._store is None else self._store.get(f"{self._key}-{name}")
-            if stored is not None:
-                p = json.loads(stored)
-                steps = [tuple(step) for step in p[2]]
-                self._programs[name] = Program(p[0], p[1], steps, p[3], p[4])
-            else:
-                p = PROGRAMS[name](self._make())
-                self._programs[name] = p
-                if self._store is not None:
-                    packed = json.dumps([p.name, p.inputs, p.steps, p.outputs, p.fixed])
-                    self._store.put(f"{self._key}-{name}", packed.encode())
-        return self._programs[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(PROGRAMS)
-
-    def __len__(self) -> int:
-        return len(PROGRAMS)

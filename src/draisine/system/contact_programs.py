@@ -20,7 +20,7 @@ from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
-from draisine.model import Wheel
+from draisine.model import Model, Wheel
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.tracing import Commanded, Tracing, UntraceableLawError, rates_by_symbol
 
@@ -40,6 +40,20 @@ def contact_row(speeds: int) -> Layout:
     tells.
     """
     return Layout({"C": 3 * speeds} | _ROW)
+
+
+def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int | None]]:
+    """Return the names of the programs of a machine on terrain, and what each is about: `motion` and
+    `sight` (the whole machine), `wheel.kind` for each kind of feature, fixed (None) or moved by one
+    of the motions, and `joint.stop`; joints are counted on after the contacts.
+    """
+    out: dict[str, tuple[int, str, int | None]] = dict.fromkeys(("motion", "sight"), (-1, "", None))
+    for k, wheel in enumerate(model.wheels):
+        for kind in wheel.surface.kinds:
+            out[f"{wheel.name}.{kind}"] = (k, kind, None)
+            out |= {f"{wheel.name}.{kind}.{i}": (k, kind, i) for i in range(motions)}
+    first = len(model.contacts)
+    return out | {f"{j.name}.stop": (first + k, "stop", None) for k, j in enumerate(model.joints)}
 
 
 class TerrainDerivation:
@@ -73,19 +87,15 @@ class TerrainDerivation:
         )
         self.world = constraints.ground(self.tree, self.geo, self.R)
 
-    def derive(self) -> dict[str, Program]:
-        """Return the programs: `motion`, `sight`, `joint.stop` per joint, and `wheel.kind` per wheel
-        and kind of feature.
-        """
-        out = {"motion": self._motion(), "sight": self._sight()}
-        for k, joint in enumerate(self.model.joints):
-            out[f"{joint.name}.stop"] = self._stop(k)
-        for wheel in self.model.wheels:
-            for kind in wheel.surface.kinds:
-                out[f"{wheel.name}.{kind}"] = self._wheel(wheel, kind, None)
-                for k, motion in enumerate(self.motions):
-                    out[f"{wheel.name}.{kind}.{k}"] = self._wheel(wheel, kind, motion)
-        return out
+    def derive(self, name: str) -> Program:
+        """Return one of the programs that `program_names` names."""
+        if name in ("motion", "sight"):
+            return self._motion() if name == "motion" else self._sight()
+        of, kind, motion = program_names(self.model, len(self.motions))[name]
+        if kind == "stop":
+            return self._stop(of - len(self.model.contacts))
+        wheel = self.model.wheels[of]
+        return self._wheel(wheel, kind, None if motion is None else self.motions[motion])
 
     def _program(self, name: str, outputs: dict[str, Any], more: tuple[str, ...] = ()) -> Program:
         names = ("t", "q", "p", "r", "v", "z", "w", *more)

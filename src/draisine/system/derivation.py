@@ -45,9 +45,11 @@ class Derivation:
         configuration: Mapping[str, float] | None = None,
         correction: float | None = None,
         spare: Sequence[str] = (),
+        choice: Pivoting | None = None,
     ) -> None:
         self.tracing, self.model, self.mode = tracing, tracing.model, mode
         self.correction, self.spare = correction, spare
+        self._choice = choice
         model = self.model
         pins = len(model.pins)
         sizes = {"t": 1, **state_sizes(model, u=0, z=tracing.states)}
@@ -80,7 +82,9 @@ class Derivation:
 
     @cached_property
     def choice(self) -> Pivoting:
-        """Independent speeds and pivots, chosen by rank at the nominal configuration."""
+        """Independent speeds and pivots: as given, or chosen by rank at the nominal configuration."""
+        if self._choice is not None:
+            return self._choice
         columns = free_columns(self.model)
         found = self.found
         C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)

@@ -2,28 +2,32 @@
 mode on every terrain is made of.
 """
 
-import json
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.fingerprint import fingerprint
-from draisine.codegen.program import Program
 from draisine.mechanics.base import is_free
 from draisine.model import Wheel
-from draisine.system.closed_form import State
+from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import (
     FEATURE,
     ObstacleMotion,
-    TerrainDerivation,
     contact_row,
+    program_names,
 )
 from draisine.system.layout import Layout, state_sizes
-from draisine.system.system import System, versions
-from draisine.system.tracing import Law, trace
+from draisine.system.state import State
+from draisine.system.system import System
+from draisine.system.tracing import Law
+
+Meeting = tuple[int, str, ObstacleMotion | None]
+"""What meets: a wheel (or, counted on after them, a joint) by its number, the kind of feature, and
+how the feature moves.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,14 +41,23 @@ class Generic:
 
     system: System
     states: int
-    motion: Compiled
-    meetings: dict[tuple[int, str, ObstacleMotion | None], Compiled]
-    programs: dict[str, Program]
+    programs: Programs
+    motions: tuple[ObstacleMotion, ...]
+
+    @cached_property
+    def motion(self) -> Compiled:
+        """The free machine: rates of the configuration, M and F."""
+        return self.programs.bind("motion", self.system.values)
 
     @cached_property
     def sight(self) -> Compiled:
         """What a user may ask of a state and its accelerations."""
-        return Compiled(self.programs["sight"], self.system.values, self.system.store)
+        return self.programs.bind("sight", self.system.values)
+
+    @cached_property
+    def meetings(self) -> "Meetings":
+        """The programs of contacts."""
+        return Meetings(self.system, self.programs, self.motions)
 
     @cached_property
     def layout(self) -> Layout:
@@ -110,42 +123,36 @@ def generic(
     system: System, law: Law | None = None, motions: tuple[ObstacleMotion, ...] = ()
 ) -> Generic:
     """Return a system as a free machine; `law` and the motions of obstacles are traced into it."""
-    return system.keep(("free", law, motions), lambda: _make(system, law, motions))
-
-
-def _make(system: System, law: Law | None, motions: tuple[ObstacleMotion, ...]) -> Generic:
     states = int(getattr(law, "states", 0))
-    tracing = trace(system.vehicle, system.parameters, system.structure, law, states)
-    key, stored = None, None
-    if system.store is not None:
-        key = fingerprint(
-            ("meetings", tracing.model, law, motions, states, system.parameters, versions())
-        )
-        stored = system.store.get(key) if key is not None else None
-    if stored is None:
-        programs = TerrainDerivation(tracing, motions).derive()
-        if system.store is not None and key is not None:
-            packed = [[p.name, p.inputs, p.steps, p.outputs, p.fixed] for p in programs.values()]
-            system.store.put(key, json.dumps([list(programs), packed]).encode())
-    else:
-        names, packed = json.loads(stored)
-        programs = {
-            name: Program(p[0], p[1], [tuple(s) for s in p[2]], p[3], p[4])
-            for name, p in zip(names, packed, strict=True)
+    programs = system.artifacts.contact_programs(law, states, motions)
+    return Generic(system, states, programs, motions)
+
+
+class Meetings(Mapping[Meeting, Compiled]):
+    """The programs of contacts by what meets, bound to a system's parameters when first asked for."""
+
+    def __init__(
+        self, system: System, programs: Programs, motions: tuple[ObstacleMotion, ...]
+    ) -> None:
+        self._programs, self._values = programs, system.values
+        named = program_names(system.artifacts.drawing, len(motions))
+        self._names: dict[Meeting, str] = {
+            (of, kind, None if motion is None else motions[motion]): name
+            for name, (of, kind, motion) in named.items()
+            if kind
         }
-    named: list[tuple[ObstacleMotion | None, str]] = [(None, "")]
-    named += [(motion, f".{i}") for i, motion in enumerate(motions)]
-    made = {
-        (k, kind, motion): Compiled(
-            programs[f"{wheel.name}.{kind}{suffix}"], system.values, system.store
-        )
-        for k, wheel in enumerate(system.model.wheels)
-        for kind in wheel.surface.kinds
-        for motion, suffix in named
-    }
-    first = len(system.model.contacts)
-    for k, joint in enumerate(system.model.joints):
-        stop = Compiled(programs[f"{joint.name}.stop"], system.values, system.store)
-        made[first + k, "stop", None] = stop
-    motion = Compiled(programs["motion"], system.values, system.store)
-    return Generic(system, states, motion, made, programs)
+        self._bound: dict[Meeting, Compiled] = {}
+
+    def __getitem__(self, meeting: Meeting) -> Compiled:
+        if meeting not in self._bound:
+            self._bound[meeting] = self._programs.bind(self._names[meeting], self._values)
+        return self._bound[meeting]
+
+    def __contains__(self, meeting: object) -> bool:
+        return meeting in self._names
+
+    def __iter__(self) -> Iterator[Meeting]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)

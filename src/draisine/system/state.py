@@ -5,6 +5,8 @@ as in the drawing and at rest (joints first, then place and heading, then lean, 
 """
 
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,15 +17,29 @@ from draisine.mechanics import constraints
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
 from draisine.model.names import state_names
-from draisine.system.closed_form import ClosedForm, State
-from draisine.system.system import System
+
+if TYPE_CHECKING:
+    from draisine.system.closed_form import ClosedForm
+    from draisine.system.system import System
 
 PLACED = ("x", "y", "yaw", "lean", "pitch", "z")
 TURNED = ("Wx", "Wy", "Wz", "Vx", "Vy", "Vz")
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """Where a machine is and how it moves: pose (unit quaternion q, position p of the drawing's
+    origin), shape r, speeds v.
+    """
+
+    q: Floats
+    p: Floats
+    r: Floats
+    v: Floats
+
+
 def state(
-    system: System,
+    system: "System",
     *,
     mode: Mapping[str, str] | None = None,
     t: float = 0.0,
@@ -45,7 +61,7 @@ def state(
 
 
 def consistent_state(
-    machine: ClosedForm, asked: Mapping[str, float], t: float = 0.0, at_rest: bool | None = None
+    machine: "ClosedForm", asked: Mapping[str, float], t: float = 0.0, at_rest: bool | None = None
 ) -> State:
     """Return the state in which everything asked for is so, by Newton's method for the pose, then
     linearly for the speeds.
@@ -76,14 +92,14 @@ def consistent_state(
     return State(q if q[0] >= 0 else -q, p, pose.r, _user_speeds(machine, s))
 
 
-def _swims(machine: ClosedForm) -> bool:
+def _swims(machine: "ClosedForm") -> bool:
     """Return whether prescribed joints alone move a machine that no contact guides."""
     model = machine.system.model
     rows = len(constraints.labels(model, machine.mode))
     return 0 < rows == len(constraints.prescribed_joints(model))
 
 
-def _flat_wheel(machine: ClosedForm, q: Floats, r: Floats) -> str | None:
+def _flat_wheel(machine: "ClosedForm", q: Floats, r: Floats) -> str | None:
     """Return a closed wheel whose axle is along the ground's normal, if there is one."""
     tree = assemble(machine.system.model)
     geo = geometry(tree, r)
@@ -99,7 +115,7 @@ def _flat_wheel(machine: ClosedForm, q: Floats, r: Floats) -> str | None:
 class Configuration:
     """A configuration of a machine (inner pose q, p and shape r), on its way to what is asked of it."""
 
-    def __init__(self, machine: ClosedForm, t: float = 0.0) -> None:
+    def __init__(self, machine: "ClosedForm", t: float = 0.0) -> None:
         self.machine, self.t = machine, t
         model = machine.system.model
         self.names = state_names(model)
@@ -335,7 +351,7 @@ def _independent(
     return np.array(rows).reshape(len(rows), columns), np.array(residual)
 
 
-def _user_speeds(machine: ClosedForm, s: Floats) -> Floats:
+def _user_speeds(machine: "ClosedForm", s: Floats) -> Floats:
     """Return v for inner speeds with V at the inner base origin."""
     A, o = machine.frame
     whole = np.zeros(6 + len(machine.system.model.joints))

@@ -1,11 +1,9 @@
 """Vehicles with their parameters: derive once, run many times."""
 
-import hashlib
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from pathlib import Path
+from dataclasses import dataclass, field
+from functools import cached_property
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_type_hints
 
@@ -14,46 +12,54 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.algebra.trace import Graph
 from draisine.codegen.cache import Store
-from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ModelError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
-from draisine.mechanics.rank import Survey, spare_at, survey
+from draisine.mechanics.rank import Survey
 from draisine.model import Model
 from draisine.model.form import Form
 from draisine.model.names import output_names
 from draisine.registry import find
-from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, State
-from draisine.system.compiled import ModePrograms
-from draisine.system.derivation import Derivation
-from draisine.system.tracing import Law, Tracing, trace
+from draisine.system.artifacts import Artifacts, Recent, Task
+from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm
+from draisine.system.state import State
+from draisine.system.tracing import Law
 
 if TYPE_CHECKING:
     from draisine.reading.document import Equations
     from draisine.reading.subject import Subject
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class System:
     """A vehicle with its parameters, ready to run.
 
     >>> bicycle = compile("whipple")
     >>> heavier = bicycle.with_parameters(mB=100.0)     # no new derivation, no new compilation
+
+    Decisions (which speeds are independent, along which pivots) are those for the parameters with
+    which the vehicle was compiled, as long as they exist for the present ones.
     """
 
-    vehicle: Callable[..., Model]
+    artifacts: Artifacts = field(repr=False)
     parameters: dict[str, float]
-    structure: dict[str, Any]
-    store: Store | None = field(default=None, repr=False)
-    _derived: dict[Any, ModePrograms] = field(default_factory=dict, repr=False)
-    _machines: dict[Any, ClosedForm] = field(default_factory=dict, repr=False)
-    _kept: dict[Any, Any] = field(default_factory=dict, repr=False)
+    _machines: Recent = field(default_factory=Recent, repr=False)
+
+    @property
+    def vehicle(self) -> Callable[..., Model]:
+        """The function that draws the vehicle."""
+        return self.artifacts.vehicle
+
+    @property
+    def structure(self) -> dict[str, Any]:
+        """The arguments of the vehicle that decide its structure."""
+        return self.artifacts.structure
 
     @cached_property
     def model(self) -> Model:
         """The model with numbers in it, checked."""
-        return self.vehicle(**self.parameters, **self.structure)
+        return self.artifacts.draw(self.parameters)
 
     @cached_property
     def values(self) -> Floats:
@@ -62,17 +68,12 @@ class System:
 
     def with_parameters(self, **changes: float) -> "System":
         """Return the same machine with other parameters."""
-        changed = replace(
-            self,
-            parameters=self.parameters | _checked(self.parameters, changes),
-            _machines={},
-            _kept={},
-        )
+        changed = System(self.artifacts, self.parameters | _checked(self.parameters, changes))
         changed.model  # noqa: B018 - checks the drawing
         return changed
 
     def __reduce__(self) -> Any:
-        return System, (self.vehicle, self.parameters, self.structure, self.store)
+        return System, (self.artifacts, self.parameters)
 
     def mode(self, statuses: Mapping[str, str] | None = None) -> Mode:
         """Return the mode that the given statuses make; all other contacts are closed."""
@@ -93,73 +94,29 @@ class System:
         default.
         """
         statuses = self.mode(dict(mode) if mode is not None else None)
-        around = None if configuration is None else tuple(map(tuple, configuration))
-        key = (statuses, _told(law), states, correction, around)
-        if key not in self._machines:
-            task = (statuses, law, states, correction, configuration)
-            if key not in self._derived:
-                self._derived[key] = self._derive(*task)
-            machine = ClosedForm(self, statuses, self._derived[key], states, task)
-            if not machine.sound():
-                machine = ClosedForm(self, statuses, self._derive(*task), states, task)
-            self._machines[key] = machine
-        return self._machines[key]
+        around = None
+        if configuration is not None:
+            q, r = (tuple(map(float, part)) for part in configuration)
+            around = (q, r)
+        return self.make(Task(statuses, law, states, correction, around))
 
-    def charts(
-        self,
-        mode: Mapping[str, str] | Mode | None,
-        law: Law | None,
-        states: int,
-        correction: float | None,
-    ) -> list[ClosedForm]:
-        """Return the machines of a mode and law derived so far, wherever their pivots were chosen."""
-        statuses = self.mode(dict(mode) if mode is not None else None)
-        wanted = (statuses, _told(law), states, correction)
-        known = [key[-1] for key in self._derived if key[:-1] == wanted]
-        return [self.machine(mode, law, states, correction, around) for around in known]
+    def make(self, task: Task) -> ClosedForm:
+        """Return the machine for a task."""
 
-    def _derive(
-        self,
-        mode: Mode,
-        law: Law | None,
-        states: int,
-        correction: float | None,
-        at: tuple[Floats, Floats] | None,
-    ) -> "ModePrograms":
-        def traced() -> Tracing:
-            return trace(self.vehicle, self.parameters, self.structure, law, states)
+        def made() -> ClosedForm:
+            machine = ClosedForm(self, self.artifacts, task)
+            if machine.sound():
+                return machine
+            source = self.artifacts
+            own = Artifacts(source.vehicle, source.structure, self.parameters, source.store)
+            return ClosedForm(self, own, task)
 
-        def derivation() -> Derivation:
-            found = self.survey(mode)
-            spare, place = tuple(row.label for row in found.spare), found.nominal
-            if at is not None:
-                spare, place = spare_at(found, self.model, mode, *at), at
-            configuration = None
-            if place is not None:
-                configuration = {f"q[{k}]": float(x) for k, x in enumerate(place[0])}
-                configuration |= {f"r[{k}]": float(x) for k, x in enumerate(place[1])}
-            return Derivation(traced(), mode, configuration, correction, spare)
-
-        around = None if at is None else [[float(x) for x in part] for part in at]
-        task = (mode, law, states, correction, around, self.parameters, versions())
-        key = fingerprint((traced().model, *task))
-        kept = self.store if key is not None else None
-        return ModePrograms(derivation, self.parameters, kept, key or "")
+        return self._machines.get(task.key, made)
 
     def survey(self, mode: Mapping[str, str] | Mode | None = None) -> Survey:
         """Return which rows of a mode repeat others, and for which parameters."""
         statuses = self.mode(dict(mode) if mode is not None else None)
-
-        def draw(parameters: Mapping[str, float]) -> Model:
-            return self.vehicle(**parameters, **self.structure)
-
-        return self.keep(("survey", statuses), lambda: survey(draw, self.parameters, statuses))
-
-    def keep(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what `make` makes, made once for this set of parameters."""
-        if key not in self._kept:
-            self._kept[key] = make()
-        return self._kept[key]
+        return self.artifacts.survey(statuses, self.parameters)
 
     def accelerate(
         self,
@@ -193,7 +150,7 @@ class System:
             known = inspect.signature(module.accelerations).parameters
             options = {"tolerance": tolerance} if "tolerance" in known else {}
             key = (formulation, tolerance)
-            other = self.keep(key, lambda: module.accelerations(model, **options))
+            other = self._machines.get(key, lambda: module.accelerations(model, **options))
             vdot, forces = other(t, state, w)
             return vdot, np.ravel(forces)[switched]
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
@@ -269,13 +226,6 @@ def _form(about: Mapping[str, Any], name: str | None) -> Form:
     return cast(Form, forms[name])
 
 
-def _told(law: Law | None) -> Any:
-    """Return what tells a law from others: its content, so that a changed one is traced anew; a law
-    whose content cannot be told is never taken for one seen before.
-    """
-    return None if law is None else fingerprint(law) or object()
-
-
 def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:
     out = {}
     for name, value in changes.items():
@@ -324,22 +274,8 @@ def compile(
             parameters |= _checked({name: 0.0}, {name: value})
         else:
             structure[name] = value
-    system = System(vehicle, parameters, structure, Store() if store is None else store)
+    kept = Store() if store is None else store
+    system = System(Artifacts(vehicle, structure, parameters, kept), parameters)
     if not system.model.speeds:
         raise ModelError("nothing can move: the base is fixed and there are no joints.")
     return system
-
-
-@cache
-def versions() -> str:
-    """Return a digest of the code that derivations depend on."""
-    root = Path(__file__).parents[1]
-    digest = hashlib.sha256()
-    for room in _DERIVING:
-        for path in sorted((root / room).rglob("*.py")):
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
-
-
-_DERIVING = ("algebra", "model", "mechanics", "codegen", "control", "vehicles", "system")
-"""The rooms whose code decides what a derivation gives."""

@@ -11,7 +11,7 @@ import draisine
 from draisine.algebra.lie import quaternion, rot_x, rot_y, rot_z
 from draisine.control import Step, TimeInputs, Together
 from draisine.control.wheelie import Wheelie
-from draisine.system.closed_form import State
+from draisine.system.state import State
 from draisine.terrain import kerb, plane, ramp
 from draisine.vehicles import parameter_set
 

@@ -20,9 +20,10 @@ from draisine.model import Model
 from draisine.simulation.integrators import DONE, Problem, Span, dop853
 from draisine.simulation.options import JointAtImpact
 from draisine.simulation.regrip import Regrip, regrip
-from draisine.system.closed_form import ClosedForm, State
+from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled
 from draisine.system.layout import Layout
+from draisine.system.state import State
 from draisine.system.system import System
 
 ANGLES = (1,)
@@ -248,7 +249,7 @@ def gait(system: System, *, joint: JointAtImpact = "free", mirrored: bool = True
                 f"and nothing else; free is {free}."
             )
         program = with_tangents(machine.programs["rate"], ("q", "p", "r", "u", "z"), "rate", 2)
-        flow = Compiled(program, system.values, system.store)
+        flow = system.artifacts.bind(program, system.values)
         holds.append(Hold(system, machine, flow, mode, k * pause, (k + 1) * pause))
     found = Gait(system, tuple(holds), joint, mirrored)
     if mirrored and not _symmetric(found):

@@ -46,7 +46,7 @@ class Native:
     """
 
     def __init__(self, program: Program, store: Store | None = None) -> None:
-        self._program, self._store = program, store
+        self.program, self._store = program, store
         self._engine = _load(program, 1, store)
         name = _symbol(program)
         self.prologue: int = self._engine.get_function_address(f"{name}_prologue")
@@ -59,8 +59,8 @@ class Native:
     @cached_property
     def batch(self) -> int:
         """The address of the loop over SIMD lanes."""
-        self._wide = _load(self._program, self.lanes, self._store)
-        return int(self._wide.get_function_address(f"{_symbol(self._program)}_batch"))
+        self._wide = _load(self.program, self.lanes, self._store)
+        return int(self._wide.get_function_address(f"{_symbol(self.program)}_batch"))
 
 
 def compile_native(program: Program, store: Store | None = None) -> Native:

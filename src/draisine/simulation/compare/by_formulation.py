@@ -18,8 +18,8 @@ from draisine.errors import SimulationError
 from draisine.simulation.integrators import DONE, Problem, Span
 from draisine.simulation.options import Task
 from draisine.simulation.trajectory import SmoothArc, Trajectory
-from draisine.system.closed_form import State
 from draisine.system.layout import Layout, state_sizes
+from draisine.system.state import State
 from draisine.system.system import System
 
 

@@ -27,9 +27,9 @@ from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, Whee
 from draisine.simulation.contact.step import OVER, ContactStep, Course, lock_error
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Event, Trajectory
-from draisine.system.closed_form import State
 from draisine.system.generic import generic
 from draisine.system.mode import STATUS, TerrainMode
+from draisine.system.state import State
 from draisine.terrain import Terrain
 
 

@@ -1,0 +1,265 @@
+"""What is made of a vehicle: choices of pivots, programs, machine code. It is derived when first asked
+for, and kept: in memory the most recent things, in the user's store all of them.
+
+Each thing is derived by itself, at the parameters with which the vehicle was compiled, so it is the
+same to the last bit whatever was asked for before. A control law whose content cannot be told is
+traced anew each time.
+"""
+
+import hashlib
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.cache import Store
+from draisine.codegen.fingerprint import fingerprint
+from draisine.codegen.program import Program
+from draisine.codegen.targets.native import Native, compile_native
+from draisine.mechanics.constraints import Mode
+from draisine.mechanics.rank import Survey, spare_at, survey
+from draisine.model import Model
+from draisine.system.compiled import Compiled
+from draisine.system.contact_programs import ObstacleMotion, TerrainDerivation, program_names
+from draisine.system.derivation import Derivation, Pivoting
+from draisine.system.mode_programs import PROGRAMS
+from draisine.system.tracing import Law, Tracing, trace
+
+MOST = 64
+"""How many things of a kind are kept in memory: a machine with its code takes some 0.2 MB."""
+
+_DERIVING = ("algebra", "model", "mechanics", "codegen", "control", "vehicles", "system")
+"""The rooms whose code decides what a derivation gives."""
+
+T = TypeVar("T")
+PivotPoint = tuple[tuple[float, ...], tuple[float, ...]]
+"""Where pivots are chosen: the quaternion of the inner base frame, and the shape."""
+
+
+class Recent:
+    """The most recent things by key, shared by threads; what has no key (None) is not kept."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most, self._lock = most, threading.Lock()
+        self._things: dict[Any, Any] = {}
+
+    def get(self, key: Any, make: Callable[[], T]) -> T:
+        """Return what is kept, or else what `make` makes."""
+        with self._lock:
+            if key in self._things:
+                self._things[key] = self._things.pop(key)
+                return self._things[key]
+        made = make()
+        if key is None:
+            return made
+        with self._lock:
+            kept: T = self._things.setdefault(key, made)
+            while len(self._things) > self._most:
+                self._things.pop(next(iter(self._things)))
+        return kept
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What one closed form is made for: a mode, a control law with its states, the correction of
+    gaps, and where the pivots are chosen (None: in the drawing).
+    """
+
+    mode: Mode
+    law: Law | None = None
+    states: int = 0
+    correction: float | None = None
+    configuration: PivotPoint | None = None
+
+    @cached_property
+    def key(self) -> str | None:
+        """A digest of the task; None where the law cannot be told from others."""
+        return fingerprint((self.mode, self.law, self.states, self.correction, self.configuration))
+
+
+class Programs(Mapping[str, Program]):
+    """Programs by name, and their machine code, each derived and compiled when first asked for."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        derive: Callable[[str], Program],
+        store: Store | None,
+        key: str | None,
+    ) -> None:
+        self._names, self._derive = tuple(names), derive
+        self._store, self._key = store, key
+        self._programs: dict[str, Program] = {}
+        self._natives: dict[str, Native] = {}
+
+    def __getitem__(self, name: str) -> Program:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._programs:
+            key = None if self._key is None else f"{self._key}-{name}"
+            found = _stored(
+                self._store, key, lambda: self._derive(name), Program.dumps, Program.loads
+            )
+            self._programs.setdefault(name, found)
+        return self._programs[name]
+
+    def bind(self, name: str, parameters: Floats) -> Compiled:
+        """Return a program as machine code, bound to parameters."""
+        if name not in self._natives:
+            self._natives.setdefault(name, compile_native(self[name], self._store))
+        return Compiled(self._natives[name], parameters)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@dataclass(frozen=True, eq=False)
+class Artifacts:
+    """All that is made of one vehicle of one structure, for any parameters; decisions are taken at
+    the `nominal` ones.
+    """
+
+    vehicle: Callable[..., Model]
+    structure: dict[str, Any]
+    nominal: dict[str, float]
+    store: Store | None = None
+    _recent: Recent = field(default_factory=Recent, repr=False)
+
+    def __reduce__(self) -> Any:
+        return Artifacts, (self.vehicle, self.structure, self.nominal, self.store)
+
+    def draw(self, parameters: Mapping[str, float]) -> Model:
+        """Return the model for some parameters."""
+        return self.vehicle(**parameters, **self.structure)
+
+    def trace(self, law: Law | None = None, states: int = 0) -> Tracing:
+        """Return the vehicle drawn with symbols."""
+        return trace(self.vehicle, self.nominal, self.structure, law, states)
+
+    @cached_property
+    def drawing(self) -> Model:
+        """The model with symbols in it: what it has for all parameters."""
+        return self.trace().model
+
+    @cached_property
+    def _digest(self) -> str | None:
+        """A digest of the vehicle as it is drawn, and of the code that derives from it."""
+        return fingerprint((self.drawing, self.nominal, deriving_code()))
+
+    def _key(self, *task: str | None) -> str | None:
+        """Return a digest of a task for this vehicle; None where something cannot be told."""
+        known = (self._digest, *task)
+        return None if None in known else hashlib.sha256(repr(known).encode()).hexdigest()
+
+    def survey(self, mode: Mode, parameters: Mapping[str, float]) -> Survey:
+        """Return which rows of a mode repeat others, and for which parameters."""
+        key = ("survey", mode, tuple(parameters.values()))
+        return self._recent.get(key, lambda: survey(self.draw, parameters, mode))
+
+    def decide(
+        self, task: Task, parameters: Mapping[str, float]
+    ) -> tuple[tuple[str, ...], PivotPoint | None]:
+        """Return the rows that are left out, and where pivots are chosen (None: in the drawing)."""
+        found = self.survey(task.mode, parameters)
+        if task.configuration is None:
+            where = found.nominal
+            around = None if where is None else (tuple(where[0].tolist()), tuple(where[1].tolist()))
+            return tuple(row.label for row in found.spare), around
+        model, (q, r) = self.draw(parameters), map(np.array, task.configuration)
+        return spare_at(found, model, task.mode, q, r), task.configuration
+
+    def choose(self, task: Task) -> Pivoting:
+        """Return independent speeds and pivots."""
+        key = self._key("choice", task.key)
+
+        def make() -> Pivoting:
+            return self._derivation(task).choice
+
+        return self._recent.get(
+            key, lambda: _stored(self.store, key, make, _dump_choice, _load_choice)
+        )
+
+    def _derivation(self, task: Task, choice: Pivoting | None = None) -> Derivation:
+        spare, place = self.decide(task, self.nominal)
+        point = {}
+        if place is not None:
+            point = {
+                f"{x}[{k}]": v
+                for x, part in zip("qr", place, strict=True)
+                for k, v in enumerate(part)
+            }
+        tracing = self.trace(task.law, task.states)
+        return Derivation(tracing, task.mode, point, task.correction, spare, choice)
+
+    def mode_programs(self, task: Task, choice: Pivoting) -> Programs:
+        """Return the programs of one mode along given pivots."""
+        along = fingerprint((choice.independent, choice.pivots, choice.spare))
+        about = Task(task.mode, task.law, task.states, task.correction)
+        key = self._key("mode", about.key, along)
+
+        def derive(name: str) -> Program:
+            return PROGRAMS[name](self._derivation(task, choice))
+
+        return self._recent.get(key, lambda: Programs(tuple(PROGRAMS), derive, self.store, key))
+
+    def contact_programs(
+        self, law: Law | None, states: int, motions: tuple[ObstacleMotion, ...]
+    ) -> Programs:
+        """Return the programs of the free machine, and of its wheels on features."""
+        key = self._key("contact", fingerprint((law, states, motions)))
+        names = tuple(program_names(self.drawing, len(motions)))
+
+        def derive(name: str) -> Program:
+            return TerrainDerivation(self.trace(law, states), motions).derive(name)
+
+        return self._recent.get(key, lambda: Programs(names, derive, self.store, key))
+
+    def bind(self, program: Program, parameters: Floats) -> Compiled:
+        """Return any program as machine code, bound to parameters."""
+        return Compiled(compile_native(program, self.store), parameters)
+
+
+def _stored(
+    store: Store | None,
+    key: str | None,
+    make: Callable[[], T],
+    dumps: Callable[[T], bytes],
+    loads: Callable[[bytes], T],
+) -> T:
+    """Return what the store holds, or else what `make` makes, which is then stored."""
+    if store is None or key is None:
+        return make()
+    stored = store.get(key)
+    if stored is not None:
+        return loads(stored)
+    made = make()
+    store.put(key, dumps(made))
+    return made
+
+
+def _dump_choice(choice: Pivoting) -> bytes:
+    return json.dumps(astuple(choice)).encode()
+
+
+def _load_choice(stored: bytes) -> Pivoting:
+    independent, pivots, sizes, names, spare = json.loads(stored)
+    return Pivoting(independent, [(i, j) for i, j in pivots], sizes, names, spare)
+
+
+@cache
+def deriving_code() -> str:
+    """Return a digest of the code that derivations depend on."""
+    root, digest = Path(__file__).parents[1], hashlib.sha256()
+    for room in _DERIVING:
+        for path in sorted((root / room).rglob("*.py")):
+            digest.update(path.read_bytes())
+    return digest.hexdigest()
