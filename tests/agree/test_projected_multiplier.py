@@ -29,6 +29,7 @@ from draisine.model import (
     inertia,
     round_surface,
 )
+from draisine.model.motion import sine
 from draisine.system.state import State
 from draisine.system.system import compile
 
@@ -123,10 +124,10 @@ MACHINES = {
     "bending cat": ("falling_cat", {"drive": "sine"}),
     "held cat": ("falling_cat", {"base": "SO(3)"}),
     "held bending cat": ("falling_cat", {"base": "SO(3)", "drive": "sine"}),
-    "swimmer": ("swimmer", {}),
+    "fish": ("fish", {}),
     "viscous swimmer": (
-        "swimmer",
-        {"drive": "sine", "drag_along": 0.1, "drag_across": 1.0, "drag_turning": 0.01},
+        "purcell_swimmer",
+        {"length": 0.2, "drag": 0.5, "mass": 0.5, "rear": sine(0.6, 1.0)},
     ),
     "chain": ("chain", {"links": 4}),
     "fixed chain": ("chain", {"links": 3, "base": "fixed"}),

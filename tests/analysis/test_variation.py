@@ -8,7 +8,7 @@ from draisine import compile
 from draisine.analysis.variation import PARTS, chart, displace, drawing_configuration, vary
 from draisine.system.closed_form import ClosedForm
 
-VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat", "swimmer")
+VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat", "fish")
 
 
 def some_states(machine: ClosedForm, count: int, rng: np.random.Generator) -> np.ndarray:

@@ -66,7 +66,7 @@ PASSIVE = {
     "roller racer": ("roller_racer", {}, {"arm": 0.3, "forward_speed": 1.0}),
     "cat": ("falling_cat", {}, {"bend_rate": 1.0, "sway_rate": 0.5, "Wx": 2.0, "Wy": 1.0}),
     "held cat": ("falling_cat", {"base": "SO(3)"}, {"bend_rate": 1.0, "Wx": 2.0, "Wy": 1.0}),
-    "swimmer": ("swimmer", {}, {"front_rate": 1.0, "Vx": 0.3, "Vy": 0.2, "Wz": 0.5}),
+    "fish": ("fish", {}, {"front_rate": 1.0, "Vx": 0.3, "Vy": 0.2, "Wz": 0.5}),
     "falling chain": ("chain", {}, {"hinge1": 0.3, "hinge2_rate": 2.0}),
     "hanging chain": ("chain", {"base": "fixed", "links": 3}, {"hinge1": 0.3, "hinge2": 1.0}),
     "cart and pole": ("cart_pole", {"spring": 3.0}, {"pole": 0.3, "cart_rate": 0.3}),
@@ -102,12 +102,12 @@ def momentum_start(system, **asked):
         ("falling_cat", {}, {"bend_rate": 1.0, "Wx": 2.0, "Wy": 1.0, "Vx": 0.3, "Vz": 0.1}),
         ("falling_cat", {"drive": "sine"}, {"Wx": 1.0, "Wz": 0.5, "Vy": 0.2}),
         ("chain", {"g": 0.0}, {"hinge1": 0.5, "hinge2_rate": 3.0, "Wx": 1.0, "Vy": 0.5}),
-        ("swimmer", {}, {"front_rate": 1.0, "Vx": 0.3, "Vy": 0.2, "Wz": 0.5}),
-        ("swimmer", {"drive": "sine"}, {"Vx": 0.1, "Wz": 0.5}),
+        ("fish", {}, {"front_rate": 1.0, "Vx": 0.3, "Vy": 0.2, "Wz": 0.5}),
+        ("fish", {"drive": "sine"}, {"Vx": 0.1, "Wz": 0.5}),
     ],
 )
 def test_momenta_of_what_floats_stay(vehicle, arguments, asked):
-    """Linear and angular momentum; a swimmer's are those of body and fluid, in its plane."""
+    """Linear and angular momentum; a fish's are those of body and fluid, in its plane."""
     system = machine_of(vehicle, **arguments)
     run = ride(system, state(system, **asked))
     linear, angular = run.momentum.values, run.angular_momentum.values
@@ -152,7 +152,7 @@ def test_a_cat_turns_over_without_angular_momentum():
 
 
 def test_a_swimmer_in_a_perfect_fluid_moves_without_momentum():
-    system = machine_of("swimmer", drive="sine")
+    system = machine_of("fish", drive="sine")
     run = ride(system, momentum_start(system), until=1.0, dt=0.05)
     assert np.abs(run.momentum.values[:, :2]).max() < 1e-12
     assert np.abs(run.angular_momentum.values[:, 2]).max() < 1e-12
@@ -461,7 +461,7 @@ def test_the_momentum_equation_of_the_snakeboard():
     assert V[-1] > 5.0  # it gathers speed although nothing pushes
 
 
-@pytest.mark.parametrize("vehicle", ["snakeboard", "roller_racer", "falling_cat", "swimmer"])
+@pytest.mark.parametrize("vehicle", ["snakeboard", "roller_racer", "falling_cat", "fish"])
 def test_what_laws_do_to_a_machine_is_its_energy(vehicle):
     """The work of the torques that the motions need is the change of energy."""
     system = machine_of(vehicle, drive="sine")
@@ -486,10 +486,10 @@ def test_prescribed_joints_follow_their_motions():
 
 
 def test_drag_slows_a_straight_swimmer_down():
-    """`V = V0 exp(-drag t / (mass + added))` for the whole and for each link alike."""
-    system = machine_of("swimmer", drag_along=0.4, drag_across=2.0, drag_turning=0.01)
+    """`V = V0 exp(-drag length t / mass)` for the whole and for each link alike."""
+    system = machine_of("purcell_swimmer", length=0.2, drag=2.0, ratio=5.0, mass=0.55)
     run = ride(system, state(system, forward_speed=0.5), until=3.0)
-    wanted = 0.5 * np.exp(-0.4 / (0.5 + 0.05) * run.time.values)
+    wanted = 0.5 * np.exp(-0.4 / 0.55 * run.time.values)
     assert_allclose(run.forward_speed.values, wanted, rtol=0, atol=1e-12)
     sideways = ride(system, state(system, Vy=0.5), until=1.0)
     assert np.all(np.diff(sideways.energy.values) < 0)

@@ -32,10 +32,10 @@ from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import as_floats, assemble
 from draisine.model import Ball, Blade, Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
+from draisine.vehicles._three_links import three_links
 from draisine.vehicles.falling_cat import falling_cat
 from draisine.vehicles.roller_racer import roller_racer
 from draisine.vehicles.snakeboard import snakeboard
-from draisine.vehicles.swimmer import swimmer
 
 UP, LEFT, AHEAD = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0), (1.0, 0.0, 0.0)
 
@@ -489,6 +489,22 @@ def test_falling_cat_turns_over_by_bending_round() -> None:
     there, back = turned(0.8, 1.0), turned(0.8, -1.0)
     assert_allclose(there @ back, np.eye(3), atol=1e-10)
     assert np.trace(there) < 2.9
+
+
+def swimmer(
+    *,
+    mass: float = 0.5,
+    added_along: float = 0.05,
+    added_across: float = 0.6,
+    added_turning: float = 0.0015,
+    drag_along: float = 0.0,
+    drag_across: float = 0.0,
+    drag_turning: float = 0.0,
+) -> Model:
+    """Return three rods of 0.2 m in a fluid of any kind."""
+    added = (added_along, added_across, added_turning)
+    drag = (drag_along, drag_across, drag_turning)
+    return three_links(0.2, mass, mass * 0.2**2 / 12, added, drag)
 
 
 def link_frames(r: np.ndarray, length: float) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -13,7 +13,7 @@ def momenta(system, start):
     return np.concatenate([seen["momentum"], seen["angular_momentum"]])
 
 
-@pytest.mark.parametrize("name", ["swimmer", "falling_cat"])
+@pytest.mark.parametrize("name", ["fish", "falling_cat"])
 def test_prescribed_joints_alone_give_no_momentum(name):
     system = draisine.compile(name, drive="sine")
     start = draisine.state(system)
@@ -25,7 +25,7 @@ def test_prescribed_joints_alone_give_no_momentum(name):
 
 def test_a_scallop_stays_where_it_is():
     """Purcell: a motion that is its own reverse leads nowhere, in an ideal fluid too."""
-    system = draisine.compile("swimmer", drive="sine", lag=0.0)
+    system = draisine.compile("fish", drive="sine", lag=0.0)
     run = draisine.simulate(system, draisine.state(system), 2.0).to_xarray()
     assert np.abs(run.position.values).max() > 0.01
     assert_allclose(run.position.values[-1], 0.0, atol=1e-9)

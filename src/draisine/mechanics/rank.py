@@ -317,12 +317,15 @@ def _independent_at(
     """
     try:
         start = place_drawing(draw(parameters), like.mode)
-        beside = start.moved(np.zeros(len(free_columns(start.tree.model))), like.t)
-        beside = replace(beside, r=like.r)
-        at, wrong = beside.closed(start.anchors())
+        anchors = start.anchors()
+        at, wrong = replace(start, r=like.r, t=like.t).closed(anchors)
+        places = [at, *_neighbours(at, anchors)]
     except (DraisineError, ZeroDivisionError, FloatingPointError):
         return []
     firm = constraints.holonomic(at.tree.model, at.mode)
-    shares = np.linalg.lstsq(at.C[keep].T, at.C[spare].T, rcond=None)[0]
-    left = np.linalg.norm(at.C[spare].T - at.C[keep].T @ shares, axis=0)
+    left = np.zeros(len(spare))
+    for place in places:
+        shares = np.linalg.lstsq(place.C[keep].T, place.C[spare].T, rcond=None)[0]
+        missing = np.linalg.norm(place.C[spare].T - place.C[keep].T @ shares, axis=0)
+        left = np.maximum(left, missing)
     return [k for k, x in zip(spare, left, strict=True) if x > 1e-7 or (firm[k] and wrong > CLOSED)]

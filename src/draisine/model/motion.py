@@ -2,9 +2,10 @@
 
 import inspect
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from draisine.algebra.jet import Jet
 from draisine.algebra.scalar import Scalar, cos, sin, where
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
 from draisine.model import JointMotion
@@ -54,7 +55,60 @@ def smooth_step(value: Scalar, start: float, end: float, begin: Scalar = 0.0) ->
     return motion
 
 
-MOTIONS: dict[str, Callable[..., JointMotion]] = {"sine": sine, "smooth_step": smooth_step}
+def uniform(rate: Scalar, begin: Scalar = 0.0) -> JointMotion:
+    """Return the motion `r = begin + rate t`.
+
+    >>> uniform(2.0, 1.0)(3.0)
+    (7.0, 2.0, 0.0)
+    """
+
+    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        return begin + rate * t, rate, 0.0
+
+    return motion
+
+
+def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
+    """Return the motion through values at times, by a smooth step from each to the next.
+
+    >>> way_points([0.0, 1.0, 3.0], [0.0, 2.0, -2.0])(2.0)[0]
+    0.0
+    """
+    if len(times) != len(values) or len(times) < 2:
+        raise ParameterError(f"{len(times)} times and {len(values)} values make no way.")
+    legs = [
+        smooth_step(end - begin, t0, t1)
+        for t0, t1, begin, end in zip(times, times[1:], values, values[1:], strict=False)
+    ]
+
+    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        parts = [leg(t) for leg in legs]
+        r, rate, acceleration = (sum(part[k] for part in parts) for k in range(3))
+        return values[0] + r, rate, acceleration
+
+    return motion
+
+
+def following(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
+    """Return the motion `value(r)` of another one, r(t), with its derivatives.
+
+    >>> following(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
+    1.0
+    """
+
+    def motion(t: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        found = value(Jet(*leader(t)))
+        return (found.x, found.x1, found.x2) if isinstance(found, Jet) else (found, 0.0, 0.0)
+
+    return motion
+
+
+MOTIONS: dict[str, Callable[..., JointMotion]] = {
+    "sine": sine,
+    "smooth_step": smooth_step,
+    "uniform": uniform,
+    "way_points": way_points,
+}
 """The motions that scenario files can name."""
 
 

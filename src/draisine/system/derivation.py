@@ -60,6 +60,10 @@ class Derivation:
         self.tree = assemble(model, aligned=is_free(model), evaluate=self.evaluate)
         drawn = quaternion(self.evaluate(list(self.tree.links[0].R.ravel())).reshape(3, 3))
         self.point |= {f"q[{k}]": float(x) for k, x in enumerate(drawn)}  # the drawing's pose
+        # expressions that do not depend on the pose may be known by the user's symbols
+        self.point |= {f"user turn[{k}]": float(x) for k, x in enumerate(drawn)}
+        self.point |= {f"user q[{k}]": float(k == 0) for k in range(4)}
+        self.point |= {f"user p[{k}]": 0.0 for k in range(3)}
         self.point |= configuration or {}
 
     def evaluate(self, values: Sequence[Scalar]) -> Any:

@@ -2,7 +2,8 @@
 sideways.
 
 Krishnaprasad and Tsakiris, Oscillations, SE(2)-snakes and motion control: a study of the roller
-racer (2001). Swinging the arm to and fro drives it ahead.
+racer (2001). Swinging the arm to and fro drives it: with the arm's axle ahead of the hinge (d2 > 0)
+it runs backwards, with the axle behind it ahead.
 """
 
 from typing import Literal
@@ -18,7 +19,10 @@ MEANING = {
     "d1": ("m", "distance of the seat's axle behind the hinge; its mass centre is there"),
     "m2": ("kg", "mass of the arm"),
     "I2": ("kg m2", "arm, central moment of inertia about the vertical"),
-    "d2": ("m", "distance of the arm's axle ahead of the hinge; its mass centre is there"),
+    "d2": (
+        "m",
+        "distance of the arm's axle ahead of the hinge, where its mass centre is; < 0 runs ahead",
+    ),
     "amplitude": ("rad", "swing of the arm"),
     "frequency": ("Hz", "frequency of the arm"),
     "phase": ("rad", "phase of the arm"),

@@ -1,0 +1,68 @@
+"""Three hinged links in a fluid that has inertia and drag: the drawing of both swimmers.
+
+After Kanso, Marsden, Rowley and Melli-Huber, Journal of Nonlinear Science 15 (2005) 255-289, with
+links that do not feel each other through the fluid.
+"""
+
+import numpy as np
+
+from draisine.algebra.lie import hat
+from draisine.algebra.scalar import Array, Scalar, array
+from draisine.model import Body, JointMotion, Model, Output, Revolute, inertia
+
+Fluid = tuple[Scalar, Scalar, Scalar]
+"""What the fluid does to a link that moves along itself, across, and turns about its middle."""
+
+
+def three_links(
+    length: Scalar,
+    mass: Scalar,
+    moment: Scalar,
+    added: Fluid,
+    drag: Fluid,
+    rear: JointMotion | None = None,
+    front: JointMotion | None = None,
+) -> Model:
+    """Return the links in the plane, drawn straight along x with the middle one at the origin, hinged
+    at a distance of `length` from each other.
+    """
+    names = {"middle": 0.0, "rear": -length, "front": length}
+    up = (0.0, 0.0, 1.0)
+    return Model(
+        bodies=[
+            Body(
+                name,
+                mass,
+                (x, 0.0, 0.0),
+                inertia(moment / 2, moment / 2, moment),
+                added=_about_origin(x, *added),
+                drag=_about_origin(x, *drag),
+            )
+            for name, x in names.items()
+        ],
+        joints=[
+            Revolute("rear", "middle", "rear", up, (-length / 2, 0.0, 0.0), motion=rear),
+            Revolute("front", "middle", "front", up, (length / 2, 0.0, 0.0), motion=front),
+        ],
+        gravity=np.zeros(3),
+        base="SE(2)",
+        outputs=[
+            Output(
+                "forward_speed",
+                lambda readings: readings.heading @ readings.velocity("middle", (0.0, 0.0, 0.0)),
+                "m/s",
+                "velocity of the middle link along itself",
+            ),
+        ],
+    )
+
+
+def _about_origin(x: Scalar, along: Scalar, across: Scalar, turning: Scalar) -> Array:
+    """Return the 6x6 fluid matrix about the drawing's origin of a link whose middle is at x: `X' A
+    X`, where X takes a twist at the origin to one at x.
+    """
+    A = np.zeros((6, 6), dtype=object)
+    A[0, 0], A[1, 1], A[5, 5] = along, across, turning
+    X = np.eye(6).astype(object)
+    X[:3, 3:] = -hat(array([x, 0.0, 0.0]))
+    return array(X.T @ array(A) @ X)

@@ -1,0 +1,118 @@
+"""A car on four wheels: a steering column turns both front wheels so that all axles meet in one
+point (Ackermann), and a shaft may drive the rear wheels through a differential.
+
+The linkage and the differential are couplings of joints. Of the wheels' twelve rows nine are
+independent: the fourth load and the shares of both axles' forces across are those of least norm.
+"""
+
+from draisine.algebra.scalar import Scalar, cos, sin
+from draisine.model import Body, Coupling, JointMotion, Model, Output, Revolute, Wheel, inertia
+
+MEANING = {
+    "wheelbase": ("m", "distance of the axles"),
+    "track": ("m", "distance of the wheels of an axle"),
+    "radius": ("m", "radius of the wheels"),
+    "m": ("kg", "mass of the chassis"),
+    "x": ("m", "distance of its mass centre ahead of the rear axle"),
+    "z": ("m", "height of its mass centre"),
+    "Ixx": ("kg m2", "chassis, central moment of inertia xx"),
+    "Iyy": ("kg m2", "chassis, central moment of inertia yy"),
+    "Izz": ("kg m2", "chassis, central moment of inertia zz"),
+    "IS": ("kg m2", "moment of inertia of the steering column, and of each front carrier"),
+    "mW": ("kg", "mass of each wheel"),
+    "Ia": ("kg m2", "each wheel, moment of inertia about the axle"),
+    "Id": ("kg m2", "each wheel, moment of inertia about a diameter"),
+    "IE": ("kg m2", "moment of inertia of the shaft with the engine"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "steer": r"\delta"}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
+
+def car(
+    *,
+    wheelbase: float = 1.2,
+    track: float = 0.8,
+    radius: float = 0.3,
+    m: float = 200.0,
+    x: float = 0.55,
+    z: float = 0.4,
+    Ixx: float = 15.0,
+    Iyy: float = 40.0,
+    Izz: float = 45.0,
+    IS: float = 0.05,
+    mW: float = 6.0,
+    Ia: float = 0.3,
+    Id: float = 0.2,
+    IE: float = 0.1,
+    g: float = 9.81,
+    differential: bool = False,
+    steering: JointMotion | None = None,
+    rolling: JointMotion | None = None,
+) -> Model:
+    """Return the car, drawn straight with the middle of its rear axle over the origin; the column
+    steers by a torque or by a prescribed motion, and so does the shaft, with a differential, drive.
+    `MEANING` tells what each parameter is.
+
+    >>> [coupling.name for coupling in car(differential=True).couplings]
+    ['left_link', 'right_link', 'differential']
+    """
+    axle, up, middle = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0), (0.0, 0.0, radius)
+    hubs = {
+        f"{end}_{side}": (far, aside, radius)
+        for end, far in (("rear", 0.0), ("front", wheelbase))
+        for side, aside in (("left", track / 2), ("right", -track / 2))
+    }
+    front = {name: hub for name, hub in hubs.items() if name.startswith("front")}
+    carrier = {name: f"{name}_carrier" if name in front else "chassis" for name in hubs}
+
+    def link(side: str, aside: Scalar) -> Coupling:
+        """Return the linkage of a front wheel at a distance to the left: its axle points to the
+        centre about which the middle of the front axle turns.
+        """
+
+        def value(steer: Scalar, wheel: Scalar) -> Scalar:
+            far = wheelbase * cos(steer) - aside * sin(steer)
+            return sin(wheel) * far - wheelbase * sin(steer) * cos(wheel)
+
+        return Coupling(f"{side}_link", ("steer", f"{side}_steer"), value)
+
+    bodies = [
+        Body("chassis", m, (x, 0.0, z), inertia(Ixx, Iyy, Izz)),
+        Body("column", 0.0, (wheelbase, 0.0, z), inertia(IS / 2, IS / 2, IS)),
+        *(Body(carrier[name], 0.0, hub, inertia(IS, IS, IS)) for name, hub in front.items()),
+        *(Body(name, mW, hub, inertia(Id, Ia, Id)) for name, hub in hubs.items()),
+    ]
+    joints = [
+        Revolute("steer", "chassis", "column", up, (wheelbase, 0.0, z), motion=steering),
+        *(
+            Revolute(f"{name.removeprefix('front_')}_steer", "chassis", carrier[name], up, hub)
+            for name, hub in front.items()
+        ),
+        *(Revolute(name, carrier[name], name, axle, hub) for name, hub in hubs.items()),
+    ]
+    couplings = [link("left", track / 2), link("right", -track / 2)]
+    if differential:
+        bodies.append(Body("shaft", 0.0, middle, inertia(IE / 2, IE, IE / 2)))
+        joints.append(Revolute("shaft", "chassis", "shaft", axle, middle, motion=rolling))
+        names = ("shaft", "rear_left", "rear_right")
+        couplings.append(
+            Coupling("differential", names, lambda shaft, left, right: shaft - (left + right) / 2.0)
+        )
+    return Model(
+        bodies=bodies,
+        joints=joints,
+        contacts=[Wheel(name, name, hub, axle, radius) for name, hub in hubs.items()],
+        gravity=(0.0, 0.0, -g),
+        outputs=[
+            Output(
+                "forward_speed",
+                lambda readings: readings.heading @ readings.velocity("chassis", middle),
+                "m/s",
+                "velocity of the rear axle's middle along the heading",
+            )
+        ],
+        couplings=couplings,
+    )

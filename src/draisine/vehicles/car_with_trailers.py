@@ -1,0 +1,91 @@
+"""A car with a train of trailers, in the plane, one wheel or blade for each axle.
+
+The speed of the rear wheel and the steering decide everything: a kinematic connection with as many
+passive joints as there are trailers. A trailer whose hitch lies on the axle before it follows its
+track inward; behind the axle the hitch swings out (Laumond 1993, doi:10.1109/IROS.1993.583125).
+"""
+
+from draisine.errors import ParameterError
+from draisine.model import Blade, Body, JointMotion, Model, Output, Revolute, Wheel, inertia
+
+MEANING = {
+    "wheelbase": ("m", "distance of the car's axles"),
+    "radius": ("m", "radius of the driven rear wheel"),
+    "m": ("kg", "mass of the car, at the middle between its axles"),
+    "I": ("kg m2", "car, central moment of inertia about the vertical"),
+    "mF": ("kg", "mass of the fork, at its blade"),
+    "IF": ("kg m2", "fork, moment of inertia about the vertical"),
+    "Ia": ("kg m2", "rear wheel, moment of inertia about its axle"),
+    "mT": ("kg", "mass of each trailer, at its axle"),
+    "IT": ("kg m2", "each trailer, central moment of inertia about the vertical"),
+    "lengths": ("m", "distance of each trailer's axle behind its hitch"),
+    "hitches": ("m", "distance of each hitch behind the axle before it; on it by default"),
+}
+"""Unit and meaning of every parameter."""
+
+SYMBOLS = {"wheelbase": "L", "radius": "r", "steer": r"\delta", "rolled": r"\phi"}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
+
+def car_with_trailers(
+    *,
+    wheelbase: float = 1.2,
+    radius: float = 0.3,
+    m: float = 20.0,
+    I: float = 3.0,  # noqa: E741 - the field's name
+    mF: float = 1.0,
+    IF: float = 0.02,
+    Ia: float = 0.05,
+    mT: float = 10.0,
+    IT: float = 1.0,
+    lengths: tuple[float, ...] = (1.0, 0.9),
+    hitches: tuple[float, ...] = (),
+    rolling: JointMotion | None = None,
+    steering: JointMotion | None = None,
+) -> Model:
+    """Return the train, drawn straight with the car's rear axle at the origin, with a trailer per
+    entry of `lengths`. `MEANING` tells what each parameter is.
+
+    >>> [joint.name for joint in car_with_trailers(lengths=(1.0,) * 3).joints]
+    ['rolled', 'steer', 'hitch1', 'hitch2', 'hitch3']
+    """
+    behind = tuple(hitches) or (0.0,) * len(lengths)
+    if len(behind) != len(lengths):
+        raise ParameterError(f"{len(lengths)} trailers and {len(behind)} hitches: take as many.")
+    ahead, up, axle = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
+    hub, fork = (0.0, 0.0, radius), (wheelbase, 0.0, 0.0)
+    bodies = [
+        Body("car", m, (wheelbase / 2, 0.0, 0.0), inertia(I / 2, I / 2, I)),
+        Body("wheel", 0.0, hub, inertia(Ia / 2, Ia, Ia / 2)),
+        Body("fork", mF, fork, inertia(IF / 2, IF / 2, IF)),
+    ]
+    joints = [
+        Revolute("rolled", "car", "wheel", axle, hub, motion=rolling),
+        Revolute("steer", "car", "fork", up, fork, motion=steering),
+    ]
+    contacts: list[Wheel | Blade] = [
+        Wheel("rear", "wheel", hub, axle, radius, lifts=False),
+        Blade("front", "fork", fork, ahead),
+    ]
+    place, before = 0.0, "car"
+    for k, (length, hitch) in enumerate(zip(lengths, behind, strict=True), start=1):
+        name, pin = f"trailer{k}", place - hitch
+        place = pin - length
+        bodies.append(Body(name, mT, (place, 0.0, 0.0), inertia(IT / 2, IT / 2, IT)))
+        joints.append(Revolute(f"hitch{k}", before, name, up, (pin, 0.0, 0.0)))
+        contacts.append(Blade(f"axle{k}", name, (place, 0.0, 0.0), ahead))
+        before = name
+    return Model(
+        bodies=bodies,
+        joints=joints,
+        contacts=contacts,
+        base="SE(2)",
+        outputs=[
+            Output(
+                "forward_speed",
+                lambda readings: readings.heading @ readings.velocity("car", (0.0, 0.0, 0.0)),
+                "m/s",
+                "velocity of the rear axle along the heading",
+            )
+        ],
+    )

@@ -1,0 +1,67 @@
+"""A platform on two driven wheels with one axle, in the plane.
+
+Both wheels forbid to slip across, and say the same by it: three rows of four are independent. The
+speeds of the wheels decide everything, `V = r (right + left) / 2`, `W = r (right - left) / track`: a
+kinematic connection (thesis, section 1.5).
+"""
+
+from draisine.model import Body, JointMotion, Model, Output, Revolute, Wheel, inertia
+
+MEANING = {
+    "radius": ("m", "radius of the wheels"),
+    "track": ("m", "distance of the wheels"),
+    "m": ("kg", "mass of the platform"),
+    "I": ("kg m2", "platform, central moment of inertia about the vertical"),
+    "x": ("m", "distance of its mass centre ahead of the axle"),
+    "mW": ("kg", "mass of each wheel"),
+    "Ia": ("kg m2", "each wheel, moment of inertia about the axle"),
+    "Id": ("kg m2", "each wheel, moment of inertia about a diameter"),
+}
+"""Unit and meaning of every parameter."""
+
+SYMBOLS = {"radius": "r", "track": "w", "left": r"\phi_l", "right": r"\phi_r"}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
+
+def differential_platform(
+    *,
+    radius: float = 0.1,
+    track: float = 0.5,
+    m: float = 8.0,
+    I: float = 0.4,  # noqa: E741 - the field's name
+    x: float = 0.05,
+    mW: float = 0.5,
+    Ia: float = 0.0025,
+    Id: float = 0.00125,
+    left: JointMotion | None = None,
+    right: JointMotion | None = None,
+) -> Model:
+    """Return the platform; wheels are driven by torques, or turn by a prescribed motion. `MEANING`
+    tells what each parameter is.
+
+    >>> differential_platform().inputs
+    ('left', 'right')
+    """
+    axle, middle = (0.0, 1.0, 0.0), (0.0, 0.0, radius)
+    hubs = {"left": (0.0, track / 2, radius), "right": (0.0, -track / 2, radius)}
+    motions = {"left": left, "right": right}
+    return Model(
+        bodies=[
+            Body("platform", m, (x, 0.0, radius), inertia(I / 2, I / 2, I)),
+            *(Body(side, mW, hub, inertia(Id, Ia, Id)) for side, hub in hubs.items()),
+        ],
+        joints=[
+            Revolute(side, "platform", side, axle, hub, motion=motions[side])
+            for side, hub in hubs.items()
+        ],
+        contacts=[Wheel(side, side, hub, axle, radius, lifts=False) for side, hub in hubs.items()],
+        base="SE(2)",
+        outputs=[
+            Output(
+                "forward_speed",
+                lambda readings: readings.heading @ readings.velocity("platform", middle),
+                "m/s",
+                "velocity of the axle's middle along the heading",
+            )
+        ],
+    )

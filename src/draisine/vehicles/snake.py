@@ -1,0 +1,87 @@
+"""A snake of links with passive wheels, in the plane (Hirose's active cord mechanism).
+
+Thesis, section 1.5.3: with three links the wheels decide how the snake moves with its shape; with
+more, only some motions of its shape are possible, and the motors' torques are not unique. Where the
+head is steered the others follow it in its track.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from draisine.model import Blade, Body, JointMotion, Model, Output, Revolute, inertia
+from draisine.model.motion import sine
+
+MEANING = {
+    "half_length": ("m", "half the length of each link; its wheels are at its middle"),
+    "mass": ("kg", "mass of each link"),
+    "moment": ("kg m2", "each link, central moment of inertia about the vertical"),
+    "amplitude": ("rad", "swing of the joints"),
+    "frequency": ("Hz", "frequency of the joints"),
+    "phase": ("rad", "phase of the first joint"),
+    "lag": ("rad", "how far each joint lags behind the one before it"),
+}
+"""Unit and meaning of every parameter; the swing is that of `drive`."""
+
+SYMBOLS = {"half_length": "l", "mass": "m", "moment": "I", "amplitude": "A", "frequency": "f"}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
+
+def snake(
+    *,
+    half_length: float = 0.1,
+    mass: float = 0.5,
+    moment: float = 1 / 600,
+    amplitude: float = 0.5,
+    frequency: float = 0.5,
+    phase: float = 0.0,
+    lag: float = 1.6,
+    links: int = 6,
+    drive: Literal["free", "leader", "serpenoid"] = "free",
+) -> Model:
+    """Return the snake, drawn straight along x with the middle of its head at the origin: its joints
+    are free, the first one leads by a sine, or all follow the serpenoid curve (three links can; more
+    contradict their wheels, and are told so). `MEANING` tells what each parameter is.
+
+    >>> [joint.name for joint in snake(links=3).joints]
+    ['joint1', 'joint2']
+    """
+    ahead, up = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+    names = ["head", *(f"link{k}" for k in range(2, links + 1))]
+    middles = [(-2.0 * half_length * k, 0.0, 0.0) for k in range(links)]
+
+    def motion(k: int) -> JointMotion | None:
+        driven = drive == "serpenoid" or (drive == "leader" and k == 0)
+        return sine(amplitude, frequency, phase - k * lag) if driven else None
+
+    return Model(
+        bodies=[
+            Body(name, mass, middle, inertia(moment / 2, moment / 2, moment))
+            for name, middle in zip(names, middles, strict=True)
+        ],
+        joints=[
+            Revolute(
+                f"joint{k + 1}",
+                names[k],
+                names[k + 1],
+                up,
+                (-half_length * (2 * k + 1), 0.0, 0.0),
+                motion=motion(k),
+            )
+            for k in range(links - 1)
+        ],
+        contacts=[
+            Blade(f"wheels{k + 1}", name, middle, ahead)
+            for k, (name, middle) in enumerate(zip(names, middles, strict=True))
+        ],
+        gravity=np.zeros(3),
+        base="SE(2)",
+        outputs=[
+            Output(
+                "forward_speed",
+                lambda readings: readings.heading @ readings.velocity("head", (0.0, 0.0, 0.0)),
+                "m/s",
+                "velocity of the head along itself",
+            )
+        ],
+    )

@@ -1,0 +1,139 @@
+"""A trikke in the plane: a frame on two feet with wheels and a steered front wheel, driven by a rider
+who swings to and fro.
+
+After Chitta, Cheng, Frazzoli and Kumar (2005), doi:10.1109/ROBOT.2005.1570173, simplified. Both feet
+forbid to slip across: of three rows two are independent, with feet that stay straight always, and
+with feet that steer as long as the front wheel has no trail.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+import numpy as np
+
+from draisine.algebra.scalar import Scalar, atan2, cos, sin
+from draisine.model import Blade, Body, Model, Output, Revolute, inertia
+from draisine.model.motion import following, sine
+
+MEANING = {
+    "mf": ("kg", "mass of the frame"),
+    "If": ("kg m2", "frame, central moment of inertia about the vertical"),
+    "xf": ("m", "distance of its mass centre ahead of the rear axle"),
+    "b": ("m", "distance of each foot from the middle"),
+    "mw": ("kg", "mass of each foot"),
+    "Iw": ("kg m2", "each foot, moment of inertia about the vertical"),
+    "L": ("m", "distance of the steering axis ahead of the rear axle"),
+    "mk": ("kg", "mass of the front fork, at its wheel"),
+    "Ik": ("kg m2", "fork, central moment of inertia about the vertical"),
+    "c": ("m", "trail: distance of the front wheel behind the steering axis"),
+    "mr": ("kg", "mass of the rider"),
+    "Ir": ("kg m2", "rider, central moment of inertia about the vertical"),
+    "xr": ("m", "distance of the rider's axis ahead of the rear axle"),
+    "h": ("m", "distance of the rider's mass centre ahead of that axis"),
+    "front_amplitude": ("rad", "swing of the front fork"),
+    "rider_amplitude": ("rad", "swing of the rider"),
+    "frequency": ("Hz", "frequency of both"),
+    "rider_phase": ("rad", "how far the rider is ahead of the fork"),
+    "kappa": ("1", "how much the feet steer against the fork"),
+}
+"""Unit and meaning of every parameter; swings and feet are those of `drive="sine"`."""
+
+SYMBOLS = {
+    "mf": "m_f",
+    "If": "I_f",
+    "xf": "x_f",
+    "kappa": r"\kappa",
+    "front": r"\delta",
+    "rider": r"\psi",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
+
+def trikke(
+    *,
+    mf: float = 8.0,
+    If: float = 0.6,
+    xf: float = 0.35,
+    b: float = 0.25,
+    mw: float = 0.6,
+    Iw: float = 0.004,
+    L: float = 0.9,
+    mk: float = 2.0,
+    Ik: float = 0.03,
+    c: float = 0.05,
+    mr: float = 20.0,
+    Ir: float = 0.5,
+    xr: float = 0.25,
+    h: float = 0.15,
+    front_amplitude: float = 0.35,
+    rider_amplitude: float = 0.5,
+    frequency: float = 1.0,
+    rider_phase: float = 0.6,
+    kappa: float = 0.0,
+    drive: Literal["free", "sine"] = "sine",
+) -> Model:
+    """Return the trikke, drawn straight with the middle of its rear axle at the origin; its joints
+    are free, or fork and rider swing by sines while the feet steer so that all axles meet in one
+    point. `MEANING` tells what each parameter is.
+
+    >>> [contact.name for contact in trikke().contacts]
+    ['left', 'right', 'front']
+    """
+    up, ahead = (0.0, 0.0, 1.0), (1.0, 0.0, 0.0)
+    sides = {"left": b, "right": -b}
+    hinge, blade = (L, 0.0, 0.0), (L - c, 0.0, 0.0)
+    front = rider = None
+    feet = dict.fromkeys(sides, None)
+    if drive == "sine":
+        front = sine(front_amplitude, frequency)
+        rider = sine(rider_amplitude, frequency, rider_phase)
+        feet = {side: following(front, _foot(L, y, kappa)) for side, y in sides.items()}
+    return Model(
+        bodies=[
+            Body("frame", mf, (xf, 0.0, 0.0), _flat(If)),
+            *(Body(f"{side}_foot", mw, (0.0, y, 0.0), _flat(Iw)) for side, y in sides.items()),
+            Body("fork", mk, blade, _flat(Ik)),
+            Body("rider", mr, (xr + h, 0.0, 0.0), _flat(Ir)),
+        ],
+        joints=[
+            *(
+                Revolute(f"{s}_foot", "frame", f"{s}_foot", up, (0.0, y, 0.0), motion=feet[s])
+                for s, y in sides.items()
+            ),
+            Revolute("front", "frame", "fork", up, hinge, motion=front),
+            Revolute("rider", "frame", "rider", up, (xr, 0.0, 0.0), motion=rider),
+        ],
+        contacts=[
+            *(Blade(side, f"{side}_foot", (0.0, y, 0.0), ahead) for side, y in sides.items()),
+            Blade("front", "fork", blade, ahead),
+        ],
+        gravity=np.zeros(3),
+        base="SE(2)",
+        outputs=[
+            Output(
+                "forward_speed",
+                lambda readings: readings.heading @ readings.velocity("frame", (0.0, 0.0, 0.0)),
+                "m/s",
+                "velocity of the rear axle's middle along the heading",
+            )
+        ],
+    )
+
+
+def _foot(L: Scalar, y: Scalar, kappa: Scalar) -> Callable[[Scalar], Scalar]:
+    """Return the angle of the foot at y to the left for a steering angle, so that its axle points to
+    where the front axle meets that of the middle, which steers by e = -kappa front:
+    `tan(foot) = L tan e / (L - y (tan front - tan e))`.
+    """
+
+    def angle(front: Scalar) -> Scalar:
+        e = -kappa * front
+        tan_e, tan_front = sin(e) / cos(e), sin(front) / cos(front)
+        return atan2(L * tan_e, L - y * (tan_front - tan_e))
+
+    return angle
+
+
+def _flat(moment: Scalar) -> np.ndarray:
+    """Return the inertia of a flat body that turns about the vertical."""
+    return inertia(moment / 2, moment / 2, moment)
