@@ -1,5 +1,6 @@
 """Rides that tests share."""
 
+import shutil
 import socket
 import threading
 import time
@@ -25,3 +26,17 @@ def served():
     yield ride
     server.should_exit = True
     thread.join(timeout=10.0)
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """One browser for all tests."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    with playwright.sync_playwright() as driver:
+        options = ["--no-sandbox", "--enable-unsafe-swiftshader", "--use-angle=swiftshader"]
+        browser = driver.chromium.launch(executable_path=chromium, args=options)
+        yield browser
+        browser.close()

@@ -35,6 +35,11 @@ class Preset:
     pace: float = 1.0
     sticks: bool = False
 
+    @property
+    def kind(self) -> tuple[object, ...]:
+        """What decides which code is compiled for it."""
+        return self.vehicle, self.parameter_set, *self.parameters, self.ground is None
+
 
 HELD = {"hold": 1.0, "lean_help": 5.0}
 """Speed hold, and steering into the fall: what makes the first ride easy."""

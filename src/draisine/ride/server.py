@@ -30,7 +30,9 @@ CATCH_UP = 100
 """The most steps that are made up for at once; a slower page sees time pass more slowly."""
 
 SILENCE = 0.3
-"""A page that asks for nothing so long, s, has paused."""
+"""A page that asks for nothing so long, s, has paused: what passed is one frame."""
+
+ONE_FRAME = 16
 
 UNREADABLE, TAKEN = 1003, 4001
 """Why a socket is closed: what came could not be read; somebody rides already."""
@@ -48,7 +50,7 @@ class RideServer:
         self.name, self.port, self.token = name, port, secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.session: Session | None = None
-        self.taken, self.prepared = False, set[str]()
+        self.taken, self.prepared = False, set[tuple[object, ...]]()
         self.pace, self.late, self.clock, self.owed = 1.0, 0, -math.inf, 0.0
 
     @property
@@ -164,7 +166,7 @@ class RideServer:
         passed, self.clock = now - self.clock, now
         if passed > SILENCE:
             self.owed = 0.0
-            return 0
+            return ONE_FRAME if math.isfinite(passed) else 0
         self.owed += passed * self.pace * RATE
         count = min(int(self.owed), CATCH_UP)
         self.late += int(self.owed) - count
@@ -188,10 +190,10 @@ class RideServer:
         if name not in PRESETS:
             raise ValueError(f"no ride {name!r}.")
         told = f"preparing {PRESETS[name].title!r}: deriving and compiling its equations of motion"
-        if name not in self.prepared:
+        if PRESETS[name].kind not in self.prepared:
             await socket.send_text(json.dumps({"preparing": told}))
             await prepare(name)
-            self.prepared.add(name)
+            self.prepared.add(PRESETS[name].kind)
         self.session, self.name = Session(name), name
         self.pace = self.session.preset.pace
         await self.describe(socket)

@@ -88,7 +88,7 @@ class Page {
   ask(dt) {
     if (this.paused || document.hidden || !this.scene) return;
     this.commands = this.controls.commands(this.inputs.read(), dt, this.frame);
-    const push = performance.now() < this.pushed ? -200 : 0;
+    const push = this.frame && this.frame.time < this.pushed ? -200 : 0;
     this.engine.ask(Object.keys(this.scene.commands).map((name) => this.commands[name]), push);
   }
 
@@ -128,6 +128,7 @@ class Page {
 
   clear() {
     this.over = false;
+    this.pushed = 0;
     this.frame = this.poses = null;
     this.ways = [];
     this.history = [];
@@ -179,7 +180,7 @@ class Page {
     this.engine.say({ reset: true });
   }
 
-  push() { this.pushed = performance.now() + 100; }
+  push() { this.pushed = (this.frame?.time ?? 0) + 0.1; }
 
   pause() {
     this.paused = !this.paused;

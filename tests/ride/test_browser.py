@@ -1,0 +1,187 @@
+"""The page in a real browser: what it shows, what hands do to it. States are compared, never frame
+rates.
+"""
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from draisine.ride.presets import PRESETS
+
+AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
+SMALL = {"width": 640, "height": 400}
+
+
+class Tab:
+    """A page and what it complained about."""
+
+    def __init__(self, browser, address, before="", viewport=SMALL, **options):
+        self.context = browser.new_context(viewport=viewport, **options)
+        self.page = self.context.new_page()
+        self.complaints = []
+        self.page.on(
+            "console", lambda m: self.complaints.append(m.text) if m.type == "error" else None
+        )
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        if before:
+            self.page.add_init_script(before)
+        self.page.goto(address)
+
+    def read(self, expression):
+        return self.page.evaluate(expression)
+
+    def wait(self, expression, seconds=60.0):
+        end = time.monotonic() + seconds
+        while not self.read(expression):
+            assert time.monotonic() < end, f"{expression}: {self.complaints} {self.message()}"
+            time.sleep(0.02)
+
+    def message(self):
+        return self.read("document.getElementById('message').textContent")
+
+    def riding(self, since=0.02):
+        self.wait(f"window.ride?.frame?.time > {since}")
+        return self
+
+    def choose(self, name):
+        self.page.select_option("#preset", name)
+        self.wait(f"ride.scene?.preset.name === {name!r} && ride.frame?.time > 0.02")
+
+
+@pytest.fixture
+def tab(browser, served):
+    open_tabs = []
+
+    def opened(**options):
+        found = Tab(browser, served.address, **options)
+        open_tabs.append(found)
+        return found
+
+    yield opened
+    for one in open_tabs:
+        one.context.close()
+    end = time.monotonic() + 5.0
+    while served.taken and time.monotonic() < end:
+        time.sleep(0.01)
+
+
+def test_a_tap_to_the_right_steers_right_and_leans_left(tab):
+    page = tab().riding()
+    page.page.keyboard.down("ArrowRight")
+    page.wait("ride.frame.joint('steer') < -0.01", 10.0)
+    page.page.keyboard.up("ArrowRight")
+    page.wait("ride.frame.output('lean') < -0.02 && ride.frame.joint('steer') > 0.005", 10.0)
+    page.wait("ride.frame.output('yaw') > 0.01", 10.0)
+    assert page.complaints == []
+    assert page.read("ride.picture.constructor.name") in ("WebglPicture", "CanvasPicture")
+
+
+def test_mouse_touch_and_gamepad_steer_like_keys(tab):
+    page = tab(
+        before="""const pad = { connected: true, axes: [0, 0], buttons: [] };
+        navigator.getGamepads = () => [pad]; window.pad = pad;"""
+    ).riding()
+    page.read("pad.axes[0] = 0.05")
+    page.wait("ride.commands.steer_torque === 0")
+    page.read("pad.axes[0] = 1")
+    page.wait("ride.commands.steer_torque === -2")
+    page.read("pad.axes[0] = 0")
+    box = page.page.locator("#touch-left").bounding_box()
+    page.page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.page.mouse.down()
+    page.wait("ride.commands.steer_torque === 2")
+    page.page.mouse.up()
+    page.wait("ride.commands.steer_torque === 0")
+    page.page.mouse.move(200, 250)
+    page.page.mouse.down(button="right")
+    page.page.mouse.move(275, 250)
+    page.wait("ride.commands.steer_torque < -0.5")
+    page.page.mouse.up(button="right")
+    page.wait("ride.commands.steer_torque === 0")
+    assert page.complaints == []
+
+
+def test_leaving_the_window_lets_go_of_all_keys(tab):
+    page = tab().riding()
+    page.page.keyboard.down("a")
+    page.wait("ride.commands.steer_torque === 2")
+    page.read("window.dispatchEvent(new Event('blur'))")
+    page.wait("ride.commands.steer_torque === 0")
+
+
+def test_the_three_ways_are_switched_by_keys_and_a_push_is_felt(tab):
+    page = tab().riding()
+    for key, way in (("2", "angle"), ("3", "lean"), ("1", "torque")):
+        page.page.keyboard.press(key)
+        page.wait(f"ride.controls.way === {way!r} && ride.commands")
+    page.page.keyboard.press("p")
+    page.wait("Math.abs(ride.frame.output('lean')) > 0.004", 10.0)
+
+
+def test_every_preset_can_be_ridden_and_sliders_change_the_machine(tab):
+    page = tab().riding()
+    for name in PRESETS:
+        page.choose(name)
+        assert page.page.inner_text("#title") == PRESETS[name].title
+    page.choose("self-stable")
+    page.page.click("#parameters summary")
+    slider = page.page.locator("#sliders input").first
+    slider.fill("0.1")
+    page.wait("Math.abs(ride.scene?.sliders.c.value - 0.1) < 0.01 && ride.frame?.time > 0.02")
+    assert page.complaints == []
+
+
+def test_a_fall_ends_in_words_and_restarts(tab):
+    page = tab().riding()
+    page.choose("steer-angle")
+    page.page.select_option("#help", "none")
+    page.page.keyboard.down("a")
+    page.wait("ride.over", 30.0)
+    page.page.keyboard.up("a")
+    assert "Press R" in page.message()
+    page.page.keyboard.press("r")
+    page.wait("!ride.over && ride.frame?.time > 0.01 && ride.frame.time < 5")
+
+
+def test_a_second_tab_is_told_that_somebody_rides(tab):
+    tab().riding()
+    second = tab()
+    second.wait("document.getElementById('message').textContent.includes('somebody rides')", 10.0)
+
+
+def test_a_lost_connection_is_taken_up_again(tab):
+    page = tab().riding()
+    page.read("ride.engine.socket.close()")
+    page.wait("ride.scene === null", 10.0)
+    page.wait("ride.scene && ride.frame?.time > 0.02")
+
+
+def test_without_webgl_the_page_says_so_and_draws_lines(tab):
+    page = tab(
+        before="""const get = HTMLCanvasElement.prototype.getContext;
+        HTMLCanvasElement.prototype.getContext = function (kind, ...more) {
+          return kind.startsWith("webgl") ? null : get.call(this, kind, ...more);
+        };"""
+    ).riding()
+    assert page.read("ride.picture.constructor.name") == "CanvasPicture"
+    assert "without WebGL" in page.page.inner_text("#no-webgl")
+    assert page.complaints == []
+
+
+@pytest.mark.parametrize("width", [320, 2560])
+def test_the_page_fits_small_and_large_screens(tab, width):
+    page = tab(viewport={"width": width, "height": 600}).riding()
+    assert page.read("document.documentElement.scrollWidth") <= width
+    page.page.keyboard.press("?")
+    assert page.page.locator("#keys").is_visible()
+
+
+@pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed (npm ci)")
+def test_the_page_is_accessible(tab):
+    page = tab(bypass_csp=True).riding()
+    page.page.add_script_tag(path=str(AXE))
+    found = page.read("axe.run().then((result) => JSON.stringify(result.violations))")
+    serious = [v["id"] for v in json.loads(found) if v["impact"] in ("serious", "critical")]
+    assert serious == []
