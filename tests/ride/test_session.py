@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
+from draisine.errors import ParameterError
 from draisine.ride.presets import PRESETS
 from draisine.ride.session import FELL, RATE, RIDING, Session
+from draisine.ride.stepping import values
 
 FRAME = 16
 """Steps between two looks of the rider, 1/64 s."""
@@ -80,9 +82,9 @@ def test_a_slalom_by_keys(rider):
 def test_a_push_to_the_right_starts_a_turn_to_the_left():
     session = Session("steer-torque")
     session.advance(200, {"steer_torque": -2.0})
-    assert session.steps.values(["steer"])["steer"] < 0.0
+    assert values(session.steps, ["steer"])["steer"] < 0.0
     session.advance(400, {"steer_torque": 0.0})
-    found = session.steps.values(["lean", "steer", "yaw_rate"])
+    found = values(session.steps, ["lean", "steer", "yaw_rate"])
     assert found["lean"] < 0.0 < found["steer"]
     assert found["yaw_rate"] > 0.0
 
@@ -113,9 +115,9 @@ def test_a_change_of_parameters_keeps_speed_lean_and_steer():
     session = Session("self-stable")
     session.advance(300, {})
     names = ("forward_speed", "lean", "steer", "lean_rate", "steer_rate", "yaw", "x", "y")
-    before = session.steps.values(names)
+    before = values(session.steps, names)
     session.change({"lam": 0.35, "rR": 0.32})
-    after = session.steps.values(names)
+    after = values(session.steps, names)
     assert_allclose([after[n] for n in names], [before[n] for n in names], atol=1e-11)
 
 
@@ -126,10 +128,61 @@ def test_a_guided_angle_without_help_falls_and_says_so():
     assert session.status == FELL
 
 
-@pytest.mark.parametrize("name", [name for name in PRESETS if PRESETS[name].ground is None])
-def test_every_smooth_preset_rides_for_a_while(name):
+@pytest.mark.parametrize("name", PRESETS)
+def test_every_preset_rides_for_a_while(name):
     session = Session(name)
     for _ in range(48):
         session.advance(FRAME, {})
     assert session.status == RIDING
     assert np.isfinite(session.frame()).all()
+
+
+def gaps_along(session, seconds, commands):
+    found = []
+    for _ in range(round(seconds * RATE / FRAME)):
+        session.advance(FRAME, commands)
+        found.append(session.parts()["gaps"])
+    return np.array(found)
+
+
+def test_the_ramp_is_jumped_and_both_wheels_land():
+    session = Session("ramp")
+    rear, front = gaps_along(session, 3.5, {}).T
+    assert session.status == RIDING
+    assert np.argmax(front > 1e-3) < np.argmax(rear > 1e-3)
+    assert min(front.max(), rear.max()) > 0.1
+    assert max(front[-1], rear[-1]) < 1e-9
+
+
+def brake_limit(p):
+    """Return the torque of the front brake that takes all load from the rear wheel: with rolling
+    wheels, moments about the front contact give the deceleration, and the front wheel the torque.
+    """
+    masses = [(p["mR"], 0.0, p["rR"]), (p["mB"], p["xB"], -p["zB"])]
+    masses += [(p["mH"], p["xH"], -p["zH"]), (p["mF"], p["w"], p["rF"])]
+    m = sum(mass for mass, _, _ in masses)
+    behind = sum(mass * (p["w"] - x) for mass, x, _ in masses)
+    spin = p["IRyy"] / p["rR"] + p["IFyy"] / p["rF"]
+    a = p["g"] * behind / (sum(mass * z for mass, _, z in masses) + spin)
+    return (m + p["IRyy"] / p["rR"] ** 2) * a * p["rF"] + p["IFyy"] / p["rF"] * a
+
+
+def test_the_rear_wheel_lifts_at_the_torque_of_the_closed_form():
+    session = Session("brake")
+    limit = brake_limit(session.system.parameters)
+    assert gaps_along(session, 0.3, {"front_brake": 0.99 * limit})[:, 0].max() < 1e-9
+    session.reset()
+    assert gaps_along(session, 0.3, {"front_brake": 1.01 * limit})[:, 0].max() > 1e-4
+
+
+def test_the_front_wheel_is_raised_and_held():
+    session = Session("wheelie")
+    front = gaps_along(session, 2.0, {"lift": 0.35})[:, 1]
+    assert front[-1] > 0.2
+    assert np.ptp(front[-20:]) < 0.02
+
+
+def test_parameters_wait_for_smooth_ground():
+    session = Session("kerb")
+    with pytest.raises(ParameterError, match="smooth ground"):
+        session.change({"c": 0.1})

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from draisine.algebra.scalar import Array, Scalar, exp
+from draisine.algebra.scalar import Array, Scalar, exp, where
 from draisine.control import saturate
 from draisine.control.balance_assist import assist_torque
 from draisine.mechanics.readings import Readings
@@ -20,6 +20,7 @@ COMMANDS = {
     "balance_help": ("N s/rad", 0.0, "the gain of the balance assist"),
     "angle_help": ("", 0.0, "1: the guided angle steers into the fall"),
     "drive": ("N m", 0.0, "torque of the rear wheel"),
+    "lift": ("rad", 0.0, "angle to which the drive raises the front wheel, if it is not zero"),
     "rear_brake": ("N m", 0.0, "largest torque of the rear brake"),
     "front_brake": ("N m", 0.0, "largest torque of the front brake"),
     "hold": ("", 0.0, "1: the rear wheel is driven so that the speed is kept"),
@@ -60,6 +61,7 @@ class Rider:
     assisted_below: float = 4.7
     hold_gain: float = 200.0
     hold_limit: float = 60.0
+    lift_limit: float = 130.0
 
     commands: ClassVar[tuple[str, ...]] = tuple(COMMANDS)
     states: ClassVar[int] = 1 + len(COMMANDS)
@@ -79,13 +81,21 @@ class Rider:
         kept = told["hold"] * saturate(self.hold_gain * lack, self.hold_limit)
         given: dict[str, Scalar | Guide] = {
             "steer": self._bar(readings, told, hands),
-            "rear_wheel": told["drive"] + kept + brake_torque(told["rear_brake"], rear),
+            "rear_wheel": told["drive"]
+            + kept
+            + self._raise(readings, told["lift"])
+            + brake_torque(told["rear_brake"], rear),
             "front_wheel": brake_torque(told["front_brake"], front),
         }
         if self.body_guided:
             given["torso"] = Guide(approach(readings, "torso", told["torso"], self.body_frequency))
         follow = saturate(50.0 * (told["steer_torque"] - hands), self.hand_rate)
         return given, [follow, *[0.0] * len(COMMANDS)]
+
+    def _raise(self, readings: Readings, angle: Scalar) -> Scalar:
+        """Return the torque that raises the front wheel to an angle, as `Wheelie` does."""
+        error = 2000.0 * (angle + readings.pitch) + 200.0 * readings.angular_velocity[1]
+        return where(angle > 0.0, saturate(error, self.lift_limit), 0.0)
 
     def _bar(self, readings: Readings, told: dict[str, Scalar], hands: Scalar) -> Scalar | Guide:
         """Return the torque on the bar, or the acceleration that guides it."""

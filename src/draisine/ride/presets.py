@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from draisine.errors import UnknownNameError, did_you_mean
-from draisine.terrain import Terrain
+from draisine.terrain import Terrain, kerb, plane, ramp
 
 Way = Literal["torque", "angle", "lean"]
 """How the rider steers: by a torque on the bar, by its angle, or by leaning the upper body."""
@@ -15,8 +15,9 @@ Way = Literal["torque", "angle", "lean"]
 @dataclass(frozen=True)
 class Preset:
     """A ride: its vehicle and parameter set, its start (values of outputs), the commands of its
-    rider, its ground, how fast time passes, whether the ground holds wheels that would lift, and
-    what there is to learn.
+    rider, what its keys give where that is unusual, its ground and where on it (x, face) the rear
+    wheel starts, how fast time passes, whether the ground holds wheels that would lift, and what
+    there is to learn.
     """
 
     title: str
@@ -26,6 +27,7 @@ class Preset:
     start: Mapping[str, float]
     way: Way = "torque"
     commands: dict[str, float] = field(default_factory=dict)
+    keys: dict[str, float] = field(default_factory=dict)
     vehicle: str = "whipple"
     parameter_set: str | None = None
     parameters: Mapping[str, float] = field(default_factory=dict)
@@ -128,6 +130,52 @@ PRESETS: dict[str, Preset] = {
         {"forward_speed": 4.0},
         commands={"lean_help": 5.0},
         parameters={"slope": math.radians(-5.0)},
+    ),
+    "ramp": Preset(
+        "Ramp jump",
+        "Up a ramp of ten degrees and half a metre down. Keep straight, fly, land.",
+        "Which wheel lands first, and what could change that in flight?",
+        "The front wheel: the frame turns while the rear wheel is still on the ramp. Braking a wheel "
+        "in flight turns the frame the other way.",
+        {"forward_speed": 8.0},
+        commands={"speed": 8.0} | HELD,
+        ground=lambda: ramp(math.radians(10.0), 0.5),
+        place=(-16.0, "ramp"),
+    ),
+    "kerb": Preset(
+        "Kerb",
+        "Five centimetres up at 4 m/s: each wheel loses energy at the edge.",
+        "How much speed does the kerb take?",
+        "Compare the energy before and after: each plastic impact takes the part of the motion that "
+        "points into the edge.",
+        {"forward_speed": 4.0},
+        commands={"speed": 4.0} | HELD,
+        ground=lambda: kerb(8.0, 0.05),
+        place=(0.0, "before"),
+    ),
+    "wheelie": Preset(
+        "Wheelie with help",
+        "Hold up: the drive raises the front wheel by 20 degrees and holds it there.",
+        "Which torque lifts the front wheel?",
+        "The one whose acceleration is g times the distance of the mass centre from the rear contact, "
+        "by its height: some 112 N m for this bicycle.",
+        {"forward_speed": 5.0},
+        commands={"lean_help": 5.0},
+        keys={"lift": math.radians(20.0)},
+        ground=plane,
+        place=(0.0, "ground"),
+    ),
+    "brake": Preset(
+        "Braking until the rear wheel lifts",
+        "Brake in front (B), with 300 N m: the rear wheel comes up. Let go before it turns over.",
+        "At which deceleration does it lift?",
+        "At g times (distance from the mass centre to the front contact) / (height of the mass "
+        "centre), whatever the mass.",
+        {"forward_speed": 8.0},
+        commands={"lean_help": 5.0},
+        keys={"front": 300.0},
+        ground=plane,
+        place=(0.0, "ground"),
     ),
 }
 """The rides by name; the first is the one to begin with."""

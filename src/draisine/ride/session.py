@@ -9,11 +9,12 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.control.rider import COMMANDS
-from draisine.errors import DraisineError
+from draisine.errors import DraisineError, ParameterError
 from draisine.ride.chart import stability_chart
 from draisine.ride.machine import PUSH, ride_system, rider_of
 from draisine.ride.presets import PRESETS, Preset, preset
-from draisine.ride.stepping import Steps
+from draisine.ride.stepping import PlaneSteps, Steps, TerrainSteps, command, values
+from draisine.scenario.terrain import place_state
 from draisine.system.state import state
 from draisine.view.scene.description import describe_ground, describe_machine
 
@@ -23,7 +24,10 @@ RATE = 1024
 LEAN_LIMIT, STEER_LIMIT = math.radians(45.0), math.radians(75.0)
 """Beyond these a ride has ended: it fell, or the bar flipped."""
 
-RIDING, FELL, FLIPPED, LIFTED, SLIPPED, STOPPED = range(6)
+PITCH_LIMIT = math.radians(75.0)
+"""Beyond this the machine has turned over, forwards or backwards."""
+
+RIDING, FELL, FLIPPED, LIFTED, SLIPPED, TURNED_OVER, STOPPED = range(7)
 """How a ride stands, as frames tell it."""
 
 KEPT = ("x", "y", "yaw", "lean", "steer", "forward_speed", "lean_rate", "steer_rate")
@@ -61,63 +65,77 @@ class Session:
         """Take up a preset from its start."""
         self.name, self.preset = name, preset(name)
         self.system = ride_system(self.preset)
-        self.law = rider_of(self.system)
+        self.terrain = None if self.preset.ground is None else self.preset.ground()
+        self.law = rider_of(self.system, bar_guided=self.terrain is None)
         self.reset()
 
     def reset(self) -> None:
         """Begin the ride anew, with the present parameters."""
-        asked: dict[str, Any] = dict(self.preset.start)
-        self.steps = Steps(self.system, state(self.system, **asked), self.law)
-        self.steps.command(self.preset.commands | {"by_angle": float(self.preset.way == "angle")})
+        self.steps = self._begin()
+        by_angle = {"by_angle": float(self.preset.way == "angle")}
+        command(self.steps, self.preset.commands | by_angle)
         self.status, self.reason = RIDING, ""
+        self.seen = self.steps.observe()
+
+    def _begin(self) -> Steps:
+        """Return the machine at the start of the ride."""
+        asked: dict[str, Any] = dict(self.preset.start)
+        start = state(self.system, **asked)
+        if self.terrain is None or self.preset.place is None:
+            return PlaneSteps(self.system, start, self.law)
+        x, on = self.preset.place
+        place = {"wheel": "rear", "centre": [x, 0.0], "on": on}
+        start = place_state(self.system.model, self.terrain, start, place)
+        return TerrainSteps(self.system, start, self.law, self.terrain, self.preset.mu)
 
     def advance(self, count: int, commands: Mapping[str, float], push: float = 0.0) -> None:
         """Go on by so many steps, unless the ride has ended."""
         if self.status != RIDING:
             return
-        self.steps.command(commands)
+        command(self.steps, commands)
         try:
             self.steps.go(count, {f"{PUSH}.y": push})
         except DraisineError as error:
             self.status, self.reason = STOPPED, str(error)
             return
+        self.seen = self.steps.observe()
         self._judge()
 
     def _judge(self) -> None:
         """See whether the ride has ended."""
-        seen = self.steps.observe()
-        outputs = dict(zip(self.system.outputs, seen["outputs"], strict=True))
-        normal = seen["forces"].reshape(-1, 3)[:, 0]
-        names = [joint.name for joint in self.system.model.joints]
-        steer = self.steps.r[names.index("steer")] if "steer" in names else 0.0
+        outputs = dict(zip(self.system.outputs, self.seen["outputs"], strict=True))
+        joints = [joint.name for joint in self.system.model.joints]
+        steer = self.steps.r[joints.index("steer")] if "steer" in joints else 0.0
+        normal, *level = self.seen["forces"].reshape(-1, 3).T
         if abs(outputs["lean"]) > LEAN_LIMIT:
             self.status = FELL
         elif abs(steer) > STEER_LIMIT:
             self.status = FLIPPED
-        elif np.any(normal < 0.0) and not self.preset.sticks:
+        elif abs(outputs["pitch"]) > PITCH_LIMIT:
+            self.status = TURNED_OVER
+        elif self.terrain is None and np.any(normal < 0.0) and not self.preset.sticks:
             self.status = LIFTED
-        elif np.any(
-            np.hypot(*seen["forces"].reshape(-1, 3)[:, 1:].T) > self.preset.mu * np.abs(normal)
-        ):
+        elif math.isfinite(mu := self.preset.mu) and np.any(np.hypot(*level) > mu * normal):
             self.status = SLIPPED
 
     def change(self, parameters: Mapping[str, float]) -> None:
         """Ride on with other parameters, at the same place, speed, lean and steer; what cannot be is
         an error, and the old ones ride on.
         """
+        if self.terrain is not None:
+            raise ParameterError("parameters change on smooth ground only: choose another ride.")
         before = self.steps
         changed = self.system.with_parameters(**parameters)
-        kept: dict[str, Any] = before.values(KEPT)
-        now = state(changed, **kept)
-        steps = Steps(changed, now, self.law, before.time)
+        kept: dict[str, Any] = values(before, KEPT)
+        steps = PlaneSteps(changed, state(changed, **kept), self.law, before.time)
         steps.z[:] = before.z
-        self.system, self.steps = changed, steps
+        self.system, self.steps, self.seen = changed, steps, steps.observe()
 
     # --- what the page is told
 
     def parts(self) -> dict[str, Floats]:
         """Return what a frame is made of, by name."""
-        seen, steps = self.steps.observe(), self.steps
+        seen, steps = self.seen, self.steps
         return {
             "time": np.array([steps.time]),
             "status": np.array([float(self.status)]),
@@ -144,7 +162,6 @@ class Session:
         ends = np.cumsum([len(part) for part in parts.values()]).tolist()
         units = {o.name: o.unit for o in model.outputs}
         machine = describe_machine(model)
-        ground = None if self.preset.ground is None else self.preset.ground()
         return {
             "preset": _told(self.name, self.preset),
             "presets": {name: each.title for name, each in PRESETS.items()},
@@ -157,7 +174,7 @@ class Session:
             "joints": [joint.name for joint in model.joints],
             "commands": {} if self.law is None else {n: list(x) for n, x in COMMANDS.items()},
             "machine": machine,
-            "ground": describe_ground(ground, parts["p"], machine["size"]),
+            "ground": describe_ground(self.terrain, parts["p"], machine["size"]),
             "chart": stability_chart(self.system),
             "sliders": {
                 name: {
@@ -167,7 +184,7 @@ class Session:
                     "value": self.system.parameters[name],
                 }
                 for name, slider in SLIDERS.items()
-                if name in self.system.parameters
+                if name in self.system.parameters and self.terrain is None
             },
             "rate": RATE,
         }
@@ -182,6 +199,7 @@ def _told(name: str, preset: Preset) -> dict[str, Any]:
         "question": preset.question,
         "answer": preset.answer,
         "way": preset.way,
-        "commands": dict(preset.commands),
+        "commands": preset.commands,
+        "keys": preset.keys,
         "pace": preset.pace,
     }

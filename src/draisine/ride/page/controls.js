@@ -4,8 +4,7 @@ export const FEEL = {
   angle: "The bar goes where you point. It no longer turns into a fall by itself; the help does that for it.",
   lean: "Hands off. Lean, and the bar follows; the frame goes the other way first.",
 };
-const KEY = { torque: 1, helped: 2, angle: (4 * Math.PI) / 180, body: 0.1 };
-const DRIVE = 60, BRAKE = 60, FRONT = 180, PACE = 1.5;
+const KEYS = { torque: 1, helped: 2, assisted: 3, angle: (4 * Math.PI) / 180, body: 0.1, drive: 60, brake: 60, front: 180, lift: 0, pace: 1.5 };
 
 export class Controls {
   constructor() {
@@ -14,11 +13,12 @@ export class Controls {
     this.hold = false;
     this.demo = false;
     this.speed = 5;
-    this.push = 0;
+    this.keys = KEYS;
   }
 
-  begin({ way, commands }) {
+  begin({ way, commands, keys }) {
     this.way = way;
+    this.keys = { ...KEYS, ...keys };
     this.help = commands.balance_help ? "balance" : commands.lean_help || commands.angle_help ? "lean" : "none";
     this.hold = Boolean(commands.hold);
     this.lean_help = commands.lean_help || 5;
@@ -28,22 +28,23 @@ export class Controls {
 
   // The commands for what hands do now, dt seconds after the last.
   commands(hands, dt, frame) {
-    const { way, help } = this, steer = this.demo && !hands.steer ? demonstration(frame) : hands.steer;
+    const { way, help, keys } = this, steer = this.demo && !hands.steer ? demonstration(frame) : hands.steer;
     const braking = hands.brake || hands.front;
     if (braking && frame) this.speed = Math.max(0, frame.output("forward_speed"));
-    else if (this.hold) this.speed = Math.max(0, this.speed + PACE * dt * (hands.faster - hands.slower));
-    const helped = help === "none" ? KEY.torque : help === "balance" ? 3 : KEY.helped;
+    else if (this.hold) this.speed = Math.max(0, this.speed + keys.pace * dt * (hands.faster - hands.slower));
+    const helped = { none: keys.torque, balance: keys.assisted, lean: keys.helped }[help];
     return {
       steer_torque: way === "torque" ? steer * helped : 0,
-      steer_angle: way === "angle" ? steer * KEY.angle : 0,
-      torso: way === "lean" ? -steer * KEY.body : 0,
+      steer_angle: way === "angle" ? steer * keys.angle : 0,
+      torso: way === "lean" ? -steer * keys.body : 0,
       by_angle: way === "angle" ? 1 : 0,
       lean_help: way === "torque" && help === "lean" ? this.lean_help : 0,
       balance_help: way === "torque" && help === "balance" ? 8 : 0,
       angle_help: way === "angle" && help !== "none" ? 1 : 0,
-      drive: this.hold ? 0 : DRIVE * (hands.faster - 0.5 * hands.slower),
-      rear_brake: BRAKE * hands.brake,
-      front_brake: FRONT * hands.front,
+      drive: this.hold || keys.lift ? 0 : keys.drive * (hands.faster - 0.5 * hands.slower),
+      lift: keys.lift * hands.faster,
+      rear_brake: keys.brake * hands.brake,
+      front_brake: keys.front * hands.front,
       hold: this.hold && !braking ? 1 : 0,
       speed: this.speed,
     };

@@ -7,6 +7,7 @@ export const ENDINGS = [
   "The bar flipped round: the steer angle passed 75 degrees.",
   "A wheel would lift off: the ground would have to pull it down.",
   "A wheel slips: the ground holds no more.",
+  "It turned over.",
   "The ride cannot go on.",
 ];
 
