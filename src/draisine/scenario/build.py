@@ -3,6 +3,7 @@
 import dataclasses
 import math
 from collections.abc import Callable, Mapping
+from types import UnionType
 from typing import Any, get_args, get_type_hints
 
 from draisine.control import SIGNALS, TimeInputs, Together
@@ -67,7 +68,7 @@ WORDS = ("mode", "place", "at_rest")
 def is_numeric(vehicle: Callable[..., Model], name: str) -> bool:
     """Return whether a vehicle's argument is a number that can change, rather than structure."""
     hint = get_type_hints(vehicle).get(name)
-    return hint is float or float in get_args(hint)
+    return hint is float or (isinstance(hint, UnionType) and float in get_args(hint))
 
 
 def motion_arguments(vehicle: Callable[..., Model]) -> list[str]:

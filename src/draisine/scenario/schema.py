@@ -122,22 +122,28 @@ DriftValue = Annotated[
 ]
 
 
-def motion_entry(value: Any) -> dict[str, str | float]:
-    """Return the motion of a joint as plain data: its name and its numbers."""
+def motion_entry(value: Any) -> dict[str, str | float | list[float]]:
+    """Return the motion of a joint as plain data: its name and its numbers, or lists of them."""
     if not isinstance(value, dict) or not isinstance(value.get("name"), str):
         raise ValueError(f"{value!r} is not a table with a `name` and its numbers")
-    return {k: v if k == "name" else number(v) for k, v in value.items()}
+    return {k: v if k == "name" else _numbers(v) for k, v in value.items()}
+
+
+def _numbers(value: Any) -> float | list[float]:
+    return [number(x) for x in value] if isinstance(value, list) else number(value)
 
 
 MotionEntry = Annotated[
-    dict[str, str | float],
+    dict[str, str | float | list[float]],
     BeforeValidator(motion_entry),
     WithJsonSchema(
         {
             "type": "object",
             "properties": {"name": {"type": "string"}},
             "required": ["name"],
-            "additionalProperties": NUMBER_SCHEMA,
+            "additionalProperties": {
+                "anyOf": [NUMBER_SCHEMA, {"type": "array", "items": NUMBER_SCHEMA}]
+            },
         }
     ),
 ]
