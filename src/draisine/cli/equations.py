@@ -14,9 +14,19 @@ def equations(
     *,
     as_: Annotated[str, Parameter(name="--as")] = "c",
     program: Literal[
-        "rate", "observe", "project", "initial", "rows", "enter", "frame", "free", "variation"
+        "rate",
+        "observe",
+        "project",
+        "initial",
+        "rows",
+        "enter",
+        "frame",
+        "free",
+        "variation",
+        "simulate",
     ] = "rate",
     set: Set = None,
+    state: Annotated[list[str] | None, Parameter(name="--state")] = None,
     mode: Annotated[list[str] | None, Parameter(name="--mode")] = None,
     formulation: str = "projected",
     form: str | None = None,
@@ -28,8 +38,10 @@ def equations(
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param as_: As source code: c, python, javascript, jax, latex or json. To read: paper, which is LaTeX
         or what the ending of --out says; html, markdown, sympy, mathematica, maple or matlab.
-    :param program: Which equations: rate is the right-hand side of the motion, observe all that can be seen.
+    :param program: Which equations: rate is the right-hand side of the motion, observe all that can be seen;
+        simulate is a whole simulator, in c or javascript, and --out its folder.
     :param set: Choose structure or give a parameter: --set slope=10deg.
+    :param state: Where a simulator starts: --state forward_speed=4.6.
     :param mode: The status of a contact: --mode front=open.
     :param formulation: Another derivation, as it stands, all contacts closed; `draisine list formulations`.
     :param form: Another parametrisation of the paper, with its frame and symbols: thesis, for the bicycle.
@@ -41,9 +53,14 @@ def equations(
         page_languages,
         write_equations,
         write_page,
+        write_simulator_files,
     )
 
     system, statuses = build_system(vehicle, assignments("--set", set)), assignments("--mode", mode)
+    if program == "simulate":
+        made = write_simulator_files(system, as_, out, assignments("--state", state), statuses)
+        print("\n".join(f"simulator: {path}" for path in made))
+        return
     if as_ in page_languages():
         suffix = "" if out is None else out.suffix
         text = write_page(system, as_, statuses, form, detail == "full", suffix)

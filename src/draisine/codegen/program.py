@@ -121,6 +121,22 @@ def trace_program(
     )
 
 
+def flatten(program: Program) -> Program:
+    """Return a program with one array in, x, and one out: the convention of machine code."""
+    start, starts = 0, dict[str, int]()
+    for array, size in program.inputs.items():
+        if array != "parameters":
+            starts[array] = start
+            start += size
+    steps = [
+        ("input", "x", starts[s[1]] + s[2]) if s[0] == "input" and s[1] in starts else s
+        for s in program.steps
+    ]
+    inputs = {"x": start} | {k: n for k, n in program.inputs.items() if k == "parameters"}
+    outputs = {"out": [k for entries in program.outputs.values() for k in entries]}
+    return Program(program.name, inputs, steps, outputs, program.fixed)
+
+
 def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
     """Return the outputs for given inputs, step by step in NumPy: the reference that every target
     is held to.

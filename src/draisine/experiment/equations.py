@@ -3,16 +3,19 @@
 import inspect
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from draisine.algebra.trace import Expr
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
 from draisine.mechanics.formulations._plug import Evaluator, interpret
+from draisine.model.names import state_units
 from draisine.model.quantity import number
 from draisine.reading.document import language_of
 from draisine.registry import find, is_file, names
-from draisine.scenario.build import is_numeric
+from draisine.scenario.build import build_state, is_numeric
+from draisine.simulation.source import write_simulator
 from draisine.system.system import System, compile
 from draisine.vehicles import meanings
 
@@ -100,6 +103,33 @@ def write_equations(
     if language == "latex":
         return str(emit(found, {"parameters": inputs}))
     return str(emit(found))
+
+
+def write_simulator_files(
+    system: System,
+    language: str,
+    folder: Path | None,
+    start: Mapping[str, Any] | None = None,
+    mode: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Write a whole simulator of one mode into a folder, beginning with values of the outputs as they
+    are written on a command line; return its files.
+    """
+    if folder is None:
+        raise ParameterError("a simulator is several files: name a folder, --out FOLDER.")
+    known = state_units(system.model)
+    for name in start or {}:
+        if name not in known:
+            raise ParameterError(f"--state: no {name!r}. {did_you_mean(name, known)}")
+    try:
+        begin = build_state(system, {**(start or {}), "mode": mode})
+    except ValueError as error:
+        raise ParameterError(f"--state: {error}") from None
+    files = write_simulator(system, language, begin, mode=mode)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in files]
 
 
 def equations_of(formulation: str, system: System) -> Program:

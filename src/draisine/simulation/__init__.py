@@ -4,6 +4,6 @@
 `smooth`: runs in one mode. `many`: many of them in SIMD lanes. `python_law`: control laws that
 cannot be traced. `regrip`: machines that change their grips by the clock. `contact`: runs on a
 terrain. `integrators`, `impacts`: one method or model per file. `trajectory`: what a run leaves.
-`dataset`: that as labelled data.
+`dataset`: that as labelled data. `source`: whole simulators as C and JavaScript.
 `compare`: slow independent ways.
 """

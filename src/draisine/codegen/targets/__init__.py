@@ -1,4 +1,5 @@
 """Ways to write a program out, one file each with a function `emit`.
 
-`_llvm`: LLVM text as machine code, kept. `_native_routine`: routines as LLVM text.
+`_llvm`: LLVM text as machine code, kept. `_native_routine`: routines as LLVM text, `_text_routine`: as C and
+JavaScript.
 """

@@ -14,6 +14,7 @@ from textwrap import fill
 from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
 from draisine.codegen.program import Program
 from draisine.codegen.statements import TABLE, sections
+from draisine.codegen.targets._text_routine import c_dialect
 
 CHUNK = 2000
 """Longest stretch of steps in one function: compilers are superlinear beyond."""
@@ -41,8 +42,8 @@ _RESERVED = [
 """Words of the language and of its library: a program or array so named gets an underscore."""
 
 
-def emit(program: Program) -> str:
-    """Return the program as the text of a C file."""
+def emit(program: Program, linkage: str = "") -> str:
+    """Return the program as the text of a C file, its functions "static" or not."""
     name = free_word(program.name, _RESERVED)
     prologue, body = sections(program)
     sources, sinks = array_names(
@@ -51,6 +52,7 @@ def emit(program: Program) -> str:
     given = {"parameters": "parameters"}
     first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
     second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
+    scope = f"{linkage} " if linkage else ""
     lines = [
         f"/* The program {name}, written by draisine.",
         *[f"   {line}" for line in describe_arrays(program)],
@@ -60,16 +62,16 @@ def emit(program: Program) -> str:
         "",
         f"enum {{ {name}_table_size = {len(program.table)} }};",
         "",
-        _head(f"void {name}_prologue", first.sources.values(), first.sinks.values()) + ";",
-        _head(f"void {name}", second.sources.values(), second.sinks.values()) + ";",
-        *_function(f"{name}_prologue", first),
-        *_function(name, second),
+        _head(f"{scope}void {name}_prologue", first.sources.values(), first.sinks.values()) + ";",
+        _head(f"{scope}void {name}", second.sources.values(), second.sinks.values()) + ";",
+        *_function(f"{name}_prologue", first, scope),
+        *_function(name, second, scope),
         "",
     ]
     return "\n".join(lines)
 
 
-def _number(x: float) -> str:
+def number(x: float) -> str:
     """Return a number exactly: in decimal where that is exact, else in hexadecimal."""
     if math.isnan(x):
         return "NAN"
@@ -79,7 +81,7 @@ def _number(x: float) -> str:
 
 
 _NOTATION = Notation(
-    _number,
+    number,
     {op: op for op in ("sqrt", "sin", "cos", "exp", "atan2")},
     "(double)({0} < {1})",
     "({0} ? {1} : {2})",
@@ -93,13 +95,13 @@ def _head(start: str, read: Iterable[str], filled: Iterable[str]) -> str:
     return fill(text, 100, subsequent_indent="    ").replace("~", " ")
 
 
-def _function(name: str, listing: Listing) -> list[str]:
+def _function(name: str, listing: Listing, scope: str) -> list[str]:
     """Return the lines of a function; a long one calls static ones that share a scratch array."""
     read = {x for piece in listing.pieces for x in listing.read(piece)}
     filled = {x for piece in listing.pieces for x in listing.filled(piece)}
     arrays = [*listing.sources.values(), *listing.sinks.values()]
     unused = [f"    (void){x};" for x in arrays if x not in read | filled]
-    head = _head(f"void {name}", listing.sources.values(), listing.sinks.values())
+    head = _head(f"{scope}void {name}", listing.sources.values(), listing.sinks.values())
     if len(listing.pieces) == 1:
         return ["", head, "{", *unused, *_indented(listing.lines(listing.pieces[0], _NEW)), "}"]
     lines, calls = list[str](), list[str]()
@@ -118,3 +120,7 @@ _NEW = "const double"
 
 def _indented(lines: Iterable[str]) -> list[str]:
     return [f"    {line}" for line in lines]
+
+
+DIALECT = c_dialect(number)
+"""How routines are written."""

@@ -18,6 +18,7 @@ from draisine.codegen.listing import (
 )
 from draisine.codegen.program import Program
 from draisine.codegen.statements import TABLE, sections
+from draisine.codegen.targets._text_routine import js_dialect
 
 CHUNK = 300
 """Longest stretch of steps in one function."""
@@ -54,14 +55,15 @@ def emit(program: Program) -> str:
     return "\n".join(lines)
 
 
-def _number(x: float) -> str:
+def number(x: float) -> str:
+    """Return a number exactly."""
     if math.isnan(x):
         return "NaN"
     return repr(x) if math.isfinite(x) else "Infinity" if x > 0 else "-Infinity"
 
 
 _NOTATION = Notation(
-    _number,
+    number,
     {op: f"Math.{op}" for op in ("sqrt", "sin", "cos", "exp", "atan2")},
     "({0} < {1} ? 1.0 : 0.0)",
     "({0} ? {1} : {2})",
@@ -84,3 +86,7 @@ def _function(name: str, listing: Listing) -> list[str]:
 
 def _body(listing: Listing, piece: Segment) -> list[str]:
     return [f"  {line}" for line in listing.lines(piece, "const")]
+
+
+DIALECT = js_dialect(number)
+"""How routines are written."""

@@ -1,0 +1,107 @@
+"""Simulators in source code walk through the same steps as machine code."""
+
+import json
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.control.turn_pi import TurnPI
+from draisine.errors import UnknownNameError
+from draisine.simulation.source import write_simulator
+
+needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (cc)")
+needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript engine (node)")
+STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2"]
+
+RK4 = draisine.Numerics(integrator="rk4", dt=0.005)
+EXACT = draisine.Numerics(dt=5.0, rtol=1e-13, atol=1e-13)
+
+CASES = {
+    "whipple": {"forward_speed": 4.6, "lean_rate": 0.5},
+    "rolling_disc": {"forward_speed": 2.0, "yaw_rate": 0.5},
+    "rocr": {"yaw": -1.0},
+}
+
+
+def machine(name):
+    system = draisine.compile(name)
+    return system, draisine.state(system, **CASES[name])
+
+
+def written(folder, files):
+    for name, text in files.items():
+        (folder / name).write_text(text)
+
+
+@pytest.fixture(params=list(CASES))
+def case(request):
+    return request.param, *machine(request.param)
+
+
+@needs_compiler
+def test_c_agrees_with_machine_code(case, tmp_path):
+    name, system, start = case
+    written(tmp_path, write_simulator(system, "c", start))
+    command = ["cc", *STRICT, f"{name}.c", "main.c", "-o", "run", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    out = subprocess.run(["./run"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    rows = np.array([[float(x) for x in line.split(",")] for line in out.splitlines()])
+    run = draisine.simulate(system, start, 5.0, numerics=RK4)
+    (arc,) = run.arcs
+    assert_allclose(rows[:, 0], arc.t, atol=1e-12)
+    assert_allclose(rows[:, 1:], arc.y, rtol=1e-12, atol=1e-12)
+
+
+PAGE = """
+import * as simulator from "./{name}.js";
+const whole = simulator.create(), stepped = simulator.create();
+const {{ samples, status }} = simulator.simulate(whole, 0, 5, 1000);
+let wrong = 0;
+for (let i = 0; i < 1000; ++i) wrong += simulator.step(stepped, i * 0.005, 0.005);
+const seen = simulator.observe(whole, 5);
+console.log(JSON.stringify({{
+  end: Array.from(samples.slice(-whole.state.length)), status, wrong,
+  stepped: Array.from(stepped.state), v: Array.from(seen.v), names: Object.keys(seen),
+}}));
+"""
+
+
+@needs_node
+def test_javascript_agrees_with_machine_code(case, tmp_path):
+    name, system, start = case
+    written(tmp_path, write_simulator(system, "javascript", start))
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "page.js").write_text(PAGE.format(name=name))
+    done = subprocess.run(["node", "page.js"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    run = draisine.simulate(system, start, 5.0, numerics=RK4)
+    assert (found["status"], found["wrong"]) == (0, 0)
+    assert_allclose(found["end"], run.arcs[0].y[-1], rtol=1e-12, atol=1e-12)
+    assert_allclose(found["stepped"], run.arcs[0].y[-1], rtol=1e-12, atol=1e-12)
+    assert_allclose(found["v"], run.final().v, rtol=1e-12, atol=1e-12)
+    assert found["names"] == list(system.machine().programs["observe"].outputs)
+
+
+@needs_compiler
+def test_a_law_and_a_tableau_go_along(tmp_path):
+    """A bicycle driven by a law with states of its own, by DOP853 in equal steps, in C."""
+    system, start = machine("whipple")
+    law = TurnPI(0.0, 0.0, 0.0, (0.0, 10.0), 5.0, 1.0, 15.0)
+    written(tmp_path, write_simulator(system, "c", start, law=law, integrator="dop853"))
+    command = ["cc", *STRICT, "whipple.c", "main.c", "-o", "run", "-lm"]
+    subprocess.run(command, cwd=tmp_path, check=True)
+    out = subprocess.run(["./run"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
+    end = [float(x) for x in out.splitlines()[-1].split(",")][1:]
+    run = draisine.simulate(system, start, 5.0, law=law, numerics=EXACT)
+    assert_allclose(end, run.arcs[0].y[-1], rtol=1e-9, atol=1e-9)
+
+
+def test_other_languages_are_refused():
+    system, start = machine("rolling_disc")
+    with pytest.raises(UnknownNameError, match="Did you mean 'c'"):
+        write_simulator(system, "C", start)
