@@ -1,7 +1,8 @@
 """What can be said of motions without running them.
 
 `differentiate`: derivatives of programs and matrices. `variation`: a state and its neighbours.
-`equilibrium`: steady motions. `linear`: linear systems about them. `continuation`: families of
+`equilibrium`: steady motions. `linear`: linear systems about them. `lqr`: state
+feedback from these. `continuation`: families of
 steady motions. `return_map`: limit cycles as fixed points. `gait`: machines that hang by their
 grips. `bicycle`: straight running and turning.
 """

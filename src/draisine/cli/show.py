@@ -57,6 +57,13 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     console.print(f"{count} speeds, {count - free} constraints: {free} degrees of freedom")
     for contact in model.contacts:
         console.print(f"contact {contact.name}: {type(contact).__name__.lower()} on {contact.body}")
+    for coupling in model.couplings:
+        console.print(f"coupling {coupling.name}: {', '.join(coupling.ends)}")
+    rows = system.survey()
+    for spare in rows.spare:
+        console.print(f"row {spare}; forces are shared by least norm")
+    if rows.singular:
+        console.print(f"the drawing is a singular shape of the rows {', '.join(rows.singular)}")
     console.print(f"inputs: {', '.join(model.inputs) or 'none'}")
     outputs = Table("output", "unit", "meaning", title="outputs", title_justify="left")
     for name, one in output_variables(model).items():

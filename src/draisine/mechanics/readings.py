@@ -9,6 +9,7 @@ from draisine.errors import ModelError, did_you_mean
 from draisine.mechanics.constraints import Ground, contact_point
 from draisine.mechanics.kinematics import Geometry, Velocities, point, point_matrix
 from draisine.mechanics.tree import Tree
+from draisine.model import TWIST
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,6 +77,42 @@ class Readings:
     def pitch(self) -> Scalar:
         """Pitch, positive nose down, zero in the drawing."""
         return yaw_lean_pitch(self.rotation)[2]
+
+    @property
+    def yaw_rate(self) -> Scalar:
+        """The rate of the heading, positive to the left."""
+        return self._turning()[0]
+
+    @property
+    def pitch_rate(self) -> Scalar:
+        """The rate of the pitch, positive nose down."""
+        return self._turning()[1]
+
+    def _turning(self) -> tuple[Scalar, Scalar]:
+        """Return the rates of yaw and pitch: the parts of the angular velocity along the vertical
+        and along the base's axis to the left, eq. [angle-rates].
+        """
+        R, W = self.rotation, self.angular_velocity
+        s, up, aside = R[2, 1], R[2] @ W, W[1]
+        square = 1.0 - s * s
+        return (up - s * aside) / square, (aside - s * up) / square
+
+    def value(self, name: str) -> Scalar:
+        """Return a coordinate or a speed by the name that it has in linear systems: an angle of the
+        base, a joint, an output, a rate of these, a component of the base's twist.
+        """
+        model = self.tree.model
+        joints = [j.name for j in model.joints]
+        if name in ("yaw", "lean", "pitch", "yaw_rate", "lean_rate", "pitch_rate"):
+            return getattr(self, name)
+        if name in joints:
+            return self.joint(name)
+        if name.removesuffix("_rate") in joints:
+            return self.rate(name.removesuffix("_rate"))
+        if name in TWIST:
+            V = self.rotation.T @ self.velocity(model.bodies[0].name, (0.0, 0.0, 0.0))
+            return [*V, *self.angular_velocity][TWIST.index(name)]
+        return self.output(name)
 
     @property
     def heading(self) -> Array:

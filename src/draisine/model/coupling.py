@@ -34,6 +34,11 @@ class Coupling:
         """The names of the conditions."""
         return (self.name,)
 
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """What it couples."""
+        return self.joints
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
@@ -55,3 +60,8 @@ class Loop:
     def rows(self) -> tuple[str, ...]:
         """The names of the conditions."""
         return tuple(f"{self.name}.{axis}" for axis in "xyz")
+
+    @property
+    def ends(self) -> tuple[str, ...]:
+        """What it couples."""
+        return self.body, self.other

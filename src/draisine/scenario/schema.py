@@ -129,10 +129,6 @@ def motion_entry(value: Any) -> dict[str, str | float | list[float]]:
     return {k: v if k == "name" else _numbers(v) for k, v in value.items()}
 
 
-def _numbers(value: Any) -> float | list[float]:
-    return [number(x) for x in value] if isinstance(value, list) else number(value)
-
-
 MotionEntry = Annotated[
     dict[str, str | float | list[float]],
     BeforeValidator(motion_entry),

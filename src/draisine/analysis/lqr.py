@@ -1,0 +1,78 @@
+"""State feedback of least cost, from the linear system of a machine itself.
+
+`u = -K (x - x0)` minimises the integral of `x' Q x + u' R u` for the linear system; K follows from
+Riccati's equation, eq. [lqr].
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.linalg
+
+from draisine.algebra.scalar import Array, Floats, Scalar
+from draisine.analysis.linear import Linear
+from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
+from draisine.mechanics.readings import Readings
+
+
+@dataclass(frozen=True, eq=False)
+class StateFeedback:
+    """A control law `u = -K (x - x0)` on named coordinates and speeds; it is traced like any other."""
+
+    states_read: tuple[str, ...]
+    inputs: tuple[str, ...]
+    K: Floats
+    about: Floats
+
+    states: ClassVar[int] = 0
+
+    def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
+        """Return the inputs; the law has no states of its own."""
+        x = [
+            readings.value(name) - x0
+            for name, x0 in zip(self.states_read, self.about.tolist(), strict=True)
+        ]
+        given = {
+            name: -sum((k * dx for k, dx in zip(row, x, strict=True)), 0.0)
+            for name, row in zip(self.inputs, self.K.tolist(), strict=True)
+        }
+        return given, ()
+
+
+def lqr(
+    linear: Linear,
+    states: Mapping[str, float],
+    inputs: Mapping[str, float],
+    about: Mapping[str, float] | None = None,
+) -> StateFeedback:
+    """Return the law of least cost: `states` are weights (zero where not named), `inputs` those of
+    the inputs that it uses, `about` what the states are in the steady motion (zero where not named).
+
+    >>> from draisine import compile, state
+    >>> from draisine.analysis.linear import linearise
+    >>> cart = compile("cart_pole")
+    >>> upright = linearise(cart, state(cart), cyclic=True)
+    >>> law = lqr(upright, {"cart": 1.0, "pole": 1.0}, {"cart": 0.1})
+    >>> closed = upright.A - upright.part(["cart"]).B @ law.K
+    >>> bool(np.linalg.eigvals(closed).real.max() < 0)
+    True
+    """
+    for given, known, kind in ((states, linear.states, "state"), (inputs, linear.inputs, "input")):
+        for name in given:
+            if name not in known:
+                raise UnknownNameError(f"lqr: no {kind} {name!r}. {did_you_mean(name, known)}")
+    part = linear.part(list(inputs))
+    Q = np.diag([float(states.get(name, 0.0)) for name in linear.states])
+    R = np.diag([float(cost) for cost in inputs.values()])
+    try:
+        X = scipy.linalg.solve_continuous_are(part.A, part.B, Q, R)
+    except np.linalg.LinAlgError:
+        raise ConfigurationError(
+            f"lqr: the inputs {', '.join(inputs)} cannot steady the motion, or no weight sees a state "
+            "that stays. Name more inputs, or weigh more states."
+        ) from None
+    steady = about or {}
+    x0 = np.array([float(steady.get(name, 0.0)) for name in linear.states])
+    return StateFeedback(linear.states, tuple(inputs), np.linalg.solve(R, part.B.T @ X), x0)
