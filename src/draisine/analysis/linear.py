@@ -199,7 +199,7 @@ def linearise(
     """
     motions = [motion] if isinstance(motion, State) else list(motion)
     machine, first = machine_at(system, motions[0], mode, law)
-    z = first[len(first) - machine.states :]
+    z = first[machine.layout.z]
     y = np.array([first, *(machine.enter(each, z=z) for each in motions[1:])])
     w = np.broadcast_to(system.inputs(inputs), (len(y), len(system.model.inputs)))
     found = linear_systems(machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance)
@@ -213,7 +213,8 @@ def machine_at(
 ) -> tuple[ClosedForm, Floats]:
     """Return a machine whose pivots serve a state, and that state as its y, the law at its start."""
     states = int(getattr(law, "states", 0))
-    z = np.asarray(getattr(law, "start", np.zeros(states)), float)
+    start = np.asarray(getattr(law, "start", np.zeros(states)), float)
+    z = np.concatenate([np.zeros(system.model.memory), start])
     machine = system.machine(mode, law, states)
     y = machine.enter(motion, z=z)
     if machine.least_pivot(y) < SHRUNK:
@@ -245,7 +246,7 @@ def linear_systems(
         )
     seeds = _seeds(found, at)
     A, B = _rates(found, at, seeds), _input_rates(found, at)
-    states = [*at.coordinates, *at.speeds, *(f"z[{k}]" for k in range(machine.states))]
+    states = [*at.coordinates, *at.speeds, *(f"z[{k}]" for k in range(machine.memory))]
     asked = [*machine.system.outputs, *(j.name for j in model.joints)]
     seen = _places(found.names, asked if outputs is None else outputs, "output")
     C = to_heading(found, found.names, _along(found.d["seen"], seeds))[:, seen]

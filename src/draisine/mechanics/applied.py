@@ -15,7 +15,7 @@ def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Ar
     n = len(tree.model.joints)
     out = np.zeros(6 + n, dtype=object)
     out[6:] = inputs[:n]
-    for k, force in enumerate(tree.model.forces):
+    for k, force in enumerate(tree.model.pushes):
         link, rotor = tree.place[force.body]
         f = inputs[n + 3 * k : n + 3 * k + 3]
         if force.frame == "world":

@@ -115,6 +115,19 @@ def point_matrix(tree: Tree, geo: Geometry, at: Point, ref: Array) -> Array:
     return array(P)
 
 
+def spin_matrix(tree: Tree, geo: Geometry, at: Point) -> Array:
+    """Return J with `J v` the angular velocity of the body that passes through a point, in the
+    base's axes.
+    """
+    J = np.zeros((3, 6 + len(tree.model.joints)), dtype=object)
+    J[:, 3:6] = np.eye(3)
+    for k in tree.path(at.link):
+        J[:, 6 + tree.links[k].joint] = tree.links[k].turn * geo.z0[k]
+    if at.rotor is not None:
+        J[:, 6 + at.rotor.joint] = geo.R0[at.link] @ at.rotor.axis
+    return array(J)
+
+
 def point_drift(
     tree: Tree, geo: Geometry, vel: Velocities, at: Point, rhodot: Array, refdot: Array
 ) -> tuple[Array, Array]:

@@ -1,15 +1,41 @@
-"""What outputs and control laws can read of a moving machine, in the user's terms, over any scalar."""
+"""What outputs, control laws and force elements can read of a moving machine, in the user's terms, over
+any scalar.
+"""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
-from draisine.algebra.lie import yaw_lean_pitch
-from draisine.algebra.scalar import Array, Scalar, array, norm
+import numpy as np
+
+from draisine.algebra.lie import cross, yaw_lean_pitch
+from draisine.algebra.scalar import Array, Scalar, array, atan2, norm
 from draisine.errors import ModelError, did_you_mean
-from draisine.mechanics.constraints import Ground, contact_point
-from draisine.mechanics.kinematics import Geometry, Velocities, point, point_matrix
+from draisine.mechanics.constraints import (
+    Ground,
+    contact_axes,
+    contact_point,
+    ground_velocity,
+    support_rate,
+)
+from draisine.mechanics.kinematics import (
+    Geometry,
+    Point,
+    Velocities,
+    point,
+    point_drift,
+    point_matrix,
+    spin_matrix,
+)
 from draisine.mechanics.tree import Tree
-from draisine.model import TWIST
+from draisine.model import TWIST, Contact, Surface
+
+
+class Slip(NamedTuple):
+    """Velocities of a contact's material point over the ground, m/s."""
+
+    normal: Scalar
+    along: Scalar
+    across: Scalar
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,10 +164,47 @@ class Readings:
 
     def contact(self, name: str) -> Array:
         """Return where a contact touches."""
+        return self.base + self.world.R @ self._touch(name)[1].c
+
+    def gap(self, name: str) -> Scalar:
+        """Return the height of a contact's point above the ground, eq. [gap]."""
+        return self.contact(name)[2]
+
+    def slip(self, name: str) -> Slip:
+        """Return how fast a contact's material point moves over the ground, out of it, along and
+        across; the first is the rate of the gap.
+        """
+        contact, at, _ = self._touch(name)
+        P = point_matrix(self.tree, self.geo, at, self.ref)
+        carried = ground_velocity(self.tree.model, self.world, self.base, at, self.t)
+        axes = contact_axes(self.tree, self.geo, self.world, contact, at)
+        return Slip(*(axes[d] @ (P @ self.speeds - carried) for d in contact.directions))
+
+    def travel(self, name: str) -> Scalar:
+        """Return how fast the touching point itself travels over the ground, along the heading."""
+        contact, at, surface = self._touch(name)
+        rhodot = support_rate(surface, at, self.world, self.vel)
+        _, cdot = point_drift(self.tree, self.geo, self.vel, at, rhodot, np.zeros(3))
+        moving = self.vel.V + cross(self.vel.W[0], at.c - self.ref) + cdot
+        carried = ground_velocity(self.tree.model, self.world, self.base, at, self.t)
+        axes = contact_axes(self.tree, self.geo, self.world, contact, at)
+        return axes["along"] @ (moving - carried)
+
+    def camber(self, name: str) -> Scalar:
+        """Return how far a wheel leans, positive to the right."""
+        _, at, surface = self._touch(name)
+        up = self.world.up[at.link]
+        return atan2(up @ surface.axle, surface.slope(up))
+
+    def spin(self, name: str) -> Scalar:
+        """Return how fast a wheel turns about the ground's normal, positive to the left."""
+        _, at, _ = self._touch(name)
+        return self.world.up[0] @ (spin_matrix(self.tree, self.geo, at) @ self.speeds)
+
+    def _touch(self, name: str) -> tuple[Contact, Point, Surface]:
+        """Return a contact, its point and its surface."""
         names = [c.name for c in self.tree.model.contacts]
         if name not in names:
             raise ModelError(f"no contact {name!r}. {did_you_mean(name, names)}")
-        found = contact_point(
-            self.tree, self.geo, self.world, self.tree.model.contacts[names.index(name)]
-        )
-        return self.base + self.world.R @ found[0].c
+        contact = self.tree.model.contacts[names.index(name)]
+        return contact, *contact_point(self.tree, self.geo, self.world, contact)

@@ -99,7 +99,7 @@ def foldable(model: Model, body: Body) -> bool:
         or body.added is not None
         or body.drag is not None
         or any(j.parent == body.name for j in model.joints)
-        or any(f.body == body.name for f in model.forces)
+        or any(f.body == body.name for f in model.pushes)
         or any(body.name in (c.body, c.other) for c in model.loops)
     ):
         return False

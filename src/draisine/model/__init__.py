@@ -9,7 +9,7 @@ of it and what its runs tell. `quantity`: numbers as people write them, "18deg".
 from draisine.model.body import Body, inertia
 from draisine.model.contact import HOLONOMIC, Blade, Contact, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
-from draisine.model.force import Force
+from draisine.model.force import Force, ForceElement, Wrench
 from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
 from draisine.model.model import GROUPS, TWIST, Model, Output
 from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Torus, round_surface
@@ -26,6 +26,7 @@ __all__ = [
     "Disc",
     "Ellipsoid",
     "Force",
+    "ForceElement",
     "Guide",
     "Joint",
     "JointMotion",
@@ -38,6 +39,7 @@ __all__ = [
     "Surface",
     "Torus",
     "Wheel",
+    "Wrench",
     "inertia",
     "round_surface",
 ]

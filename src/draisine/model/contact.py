@@ -15,6 +15,7 @@ from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Array, Vector, norm
 from draisine.errors import ModelError
 from draisine.model.body import vector
+from draisine.model.force import Tyre
 from draisine.model.surface import Disc, Surface, Tip
 
 NamedDirections = dict[str, Array]
@@ -26,6 +27,9 @@ class Wheel:
     """A surface that rolls on the ground: a `Disc`, `Torus`, `Ball` or `Ellipsoid` around a centre;
     a number is the radius of a knife-edge disc.
 
+    Without a `tyre` it rolls ideally. With one it has the status `tyre` where a mode does not say
+    otherwise: the ground carries it, and what the tyre does not hold slips, by the tyre's law.
+
     `lifts` tells whether the ground carries it; set it to False for machines that live in the plane.
     """
 
@@ -35,9 +39,9 @@ class Wheel:
     axle: Vector
     surface: Any
     _: KW_ONLY
+    tyre: Tyre | None = None
     lifts: bool = True
 
-    closed: ClassVar[str] = "rolling"
     directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
     anchored: ClassVar[bool] = False
 
@@ -48,6 +52,13 @@ class Wheel:
         surface = self.surface if isinstance(self.surface, Surface) else Disc(self.surface)
         surface.check(where)
         object.__setattr__(self, "surface", surface.about(self.guide))
+        if self.tyre is not None:
+            object.__setattr__(self, "tyre", self.tyre.on(self.name))
+
+    @property
+    def closed(self) -> str:
+        """The status where a mode does not mention it."""
+        return "rolling" if self.tyre is None else "tyre"
 
     @property
     def guide(self) -> Array:
@@ -58,7 +69,8 @@ class Wheel:
     def rows(self) -> dict[str, tuple[str, ...]]:
         """The forbidden directions per status."""
         normal = ("normal",) if self.lifts else ()
-        return {"open": (), "sliding": normal, "rolling": (*normal, "along", "across")}
+        rows = {"open": (), "sliding": normal, "rolling": (*normal, "along", "across")}
+        return rows if self.tyre is None else rows | {"tyre": (*normal, *self.tyre.holds)}
 
     def frame(self, R: Array, axle: Array) -> NamedDirections:
         """Return the directions of the wheel in the axes that R takes to the world's."""

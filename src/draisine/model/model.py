@@ -11,7 +11,7 @@ from draisine.errors import ModelError, did_you_mean
 from draisine.model.body import Body, vector
 from draisine.model.contact import Contact, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
-from draisine.model.force import Force
+from draisine.model.force import Force, ForceElement
 from draisine.model.joint import Joint
 from draisine.model.names import RESERVED
 
@@ -58,7 +58,7 @@ class Model:
     bodies: Sequence[Body]
     joints: Sequence[Joint] = ()
     contacts: Sequence[Contact] = ()
-    forces: Sequence[Force] = ()
+    forces: Sequence[Force | ForceElement] = ()
     gravity: Vector = field(default_factory=lambda: np.array([0.0, 0.0, -9.81]))
     base: str = "SE(3)"
     outputs: Sequence[Output] = ()
@@ -94,8 +94,24 @@ class Model:
     @property
     def inputs(self) -> tuple[str, ...]:
         """The names of the inputs: joint torques, then the components of the forces."""
-        pushes = tuple(f"{f.name}.{axis}" for f in self.forces for axis in "xyz")
+        pushes = tuple(f"{f.name}.{axis}" for f in self.pushes for axis in "xyz")
         return tuple(j.name for j in self.joints) + pushes
+
+    @property
+    def pushes(self) -> tuple[Force, ...]:
+        """The forces that are inputs."""
+        return tuple(f for f in self.forces if isinstance(f, Force))
+
+    @property
+    def elements(self) -> tuple[ForceElement, ...]:
+        """The forces that read the state: tyres in the order of their wheels, then the others."""
+        tyres = [wheel.tyre for wheel in self.wheels if wheel.tyre is not None]
+        return (*tyres, *(f for f in self.forces if not isinstance(f, Force)))
+
+    @property
+    def memory(self) -> int:
+        """How many states the force elements have."""
+        return sum(element.states for element in self.elements)
 
     @property
     def wheels(self) -> tuple[Wheel, ...]:
@@ -138,7 +154,7 @@ class Model:
         for kind, pairs in (
             ("joint", [(j.name, b) for j in self.joints for b in (j.parent, j.child)]),
             ("contact", [(c.name, c.body) for c in self.contacts]),
-            ("force", [(f.name, f.body) for f in self.forces]),
+            ("force", [(f.name, f.body) for f in self.pushes]),
             ("loop", [(c.name, b) for c in self.loops for b in (c.body, c.other)]),
         ):
             for name, body in pairs:

@@ -58,6 +58,7 @@ STORED = {
         "N m or N", "what couplings of joints and pins of loops hold with", ("coupling",)
     ),
     "control_state": Variable("", "states of the control law", ("state",)),
+    "element_state": Variable("", "states of the force elements", ("memory",)),
     "stop_torque": Variable("N m or N", "what the stops of joints push with", ("joint",)),
 }
 """What a run stores beside joints and outputs; variables of contacts, prescribed joints and couplings
@@ -86,6 +87,9 @@ def dimensions(model: "Model") -> dict[str, tuple[str, ...]]:
         "direction": ("normal", "along", "across"),
         "prescribed": tuple(joint.name for joint in model.joints if joint.motion is not None),
         "coupling": tuple(row for coupling in model.couplings for row in coupling.rows),
+        "memory": tuple(
+            f"{element.name}.{k}" for element in model.elements for k in range(element.states)
+        ),
     }
 
 
@@ -98,7 +102,7 @@ def variables(model: "Model") -> dict[str, Variable]:
     'rad/s'
     """
     labels = dimensions(model)
-    missing = {dim for dim in ("contact", "prescribed", "coupling") if not labels[dim]}
+    missing = {dim for dim in ("contact", "prescribed", "coupling", "memory") if not labels[dim]}
     missing |= {"state"}
     own = {
         name: one

@@ -81,8 +81,9 @@ def _values(run: "Trajectory") -> dict[str, Floats]:
     }
     known = variables(model)
     found = {name: x for name, x in found.items() if name in known}
-    if arcs[0].states:
-        found["control_state"] = np.concatenate([a.y[:, a.machine.layout.z] for a in arcs])
+    z = np.concatenate([a.y[:, a.machine.layout.z] for a in arcs])
+    remembered = {"element_state": z[:, : model.memory], "control_state": z[:, model.memory :]}
+    found |= {name: x for name, x in remembered.items() if x.shape[1]}
     if "stop_torques" in seen:
         found["stop_torque"] = seen["stop_torques"]
     for k, joint in enumerate(model.joints):

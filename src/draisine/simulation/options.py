@@ -250,8 +250,8 @@ class Task:
         return [*edges, until]
 
     def law_start(self, states: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return the states of the law at the start."""
+        """Return the states z at the start: those of force elements are zero, then come the law's."""
         z = np.asarray(getattr(self.law, "start", np.zeros(states)), float)
         if z.shape != (states,):
             raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")
-        return z
+        return np.concatenate([np.zeros(self.system.model.memory), z])

@@ -41,7 +41,7 @@ class PythonRate:
                 return
             x[at.w] += given
             out[:] = rate.flat(x)
-            out[rate.outputs.rate][machine.layout.z] = zdot
+            out[rate.outputs.rate][machine.layout.z][machine.system.model.memory :] = zdot
 
         self._callback = prototype()(call)
         model = machine.system.model
@@ -63,7 +63,7 @@ class PythonRate:
         R = base_rotation(model, at["q"])
         found = projected.rows(tree, machine.mode, R, at["r"], at["p"], choice.spare)
         moving = projected.motion(found, at["u"], t, choice.independent, choice.pivots)
-        given, rates = self.law(read(moving, t), at["z"])
+        given, rates = self.law(read(moving, t), at["z"][model.memory :])
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
         return machine.system.inputs(given), np.asarray(rates, dtype=float)

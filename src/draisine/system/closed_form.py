@@ -78,6 +78,11 @@ class ClosedForm:
         """How many of the y belong to the control law."""
         return self.task.states
 
+    @property
+    def memory(self) -> int:
+        """How many states z there are: those of the force elements, then those of the law."""
+        return self.system.model.memory + self.states
+
     @cached_property
     def choice(self) -> Pivoting:
         """Independent speeds and pivots."""
@@ -98,7 +103,7 @@ class ClosedForm:
     def layout(self) -> Layout:
         """Where q, p, r, u, z stand in y."""
         speeds = len(self.choice.independent)
-        return Layout(state_sizes(self.system.model, u=speeds, z=self.states))
+        return Layout(state_sizes(self.system.model, u=speeds, z=self.memory))
 
     @cached_property
     def pivots(self) -> Floats:
@@ -207,9 +212,9 @@ class ClosedForm:
                 f"{dict(self.mode)}; build it with draisine.state(), open the contact, or run on a "
                 "terrain (simulate(..., terrain=...))."
             )
-        if not self.states:
+        if not self.memory:
             return found["y"]
-        return np.concatenate([found["y"], np.zeros(self.states) if z is None else z])
+        return np.concatenate([found["y"], np.zeros(self.memory) if z is None else z])
 
     def _misfit(self, state: Any) -> ConfigurationError:
         """Return the error that tells why a state cannot be one of this machine."""

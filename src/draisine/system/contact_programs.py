@@ -16,6 +16,7 @@ from draisine.mechanics import constraints, energy
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, spread
 from draisine.mechanics.contact.features import meet, place
+from draisine.mechanics.elements import ElementForces
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.readings import Readings
@@ -76,7 +77,7 @@ class TerrainDerivation:
         point = dict(tracing.nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
         self.tree = assemble(model, aligned=False, evaluate=lambda values: evaluate(values, point))
         self.columns = free_columns(model)
-        sizes = {"t": 1, **state_sizes(model, v=len(self.columns), z=tracing.states)}
+        sizes = {"t": 1, **state_sizes(model, v=len(self.columns), z=tracing.memory)}
         sizes |= {"w": len(model.inputs), "f": FEATURE, "a": len(self.columns)}
         self.symbols = s = tracing.symbols(sizes)
         self.R = base_rotation(model, s["q"])
@@ -131,6 +132,22 @@ class TerrainDerivation:
         return found
 
     @cached_property
+    def acting(self) -> ElementForces:
+        """What the force elements do; tyres know the level ground alone."""
+        for wheel in self.model.wheels:
+            if wheel.tyre is not None:
+                raise ModelError(
+                    f"wheel {wheel.name!r}: its tyre runs on the level ground, not on a terrain; "
+                    "leave the terrain or the tyre out."
+                )
+        return self.tracing.act(self._readings, None, self.symbols["z"])
+
+    @property
+    def _memory_rates(self) -> list[Scalar]:
+        """The rates of all states z."""
+        return [*self.acting.rates, *self.driven.rates]
+
+    @cached_property
     def _readings(self) -> Readings:
         """What laws and outputs read."""
         return Readings(
@@ -153,6 +170,7 @@ class TerrainDerivation:
         gravity = self.R.T @ self.model.gravity
         F = inverse_dynamics(self.tree, self.geo, self.vel, still, zero, zero, gravity)
         F = F - generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
+        F = F - self.acting.Q
         M = mass_matrix(self.tree, self.geo, zero)
         t = self.symbols["t"][0]
         held = {k: r(t)[2] for k, joint in enumerate(self.model.joints) if (r := joint.motion)}
@@ -161,7 +179,7 @@ class TerrainDerivation:
             "flow": np.concatenate(self._flow),
             "M": M[np.ix_(self.columns, self.columns)],
             "F": F[self.columns],
-            "zdot": self.driven.rates,
+            "zdot": self._memory_rates,
             "driven": [held[k] for k in sorted(held)],
             "guided": [float(k in self.driven.guides) for k in range(len(self.model.joints))],
         }
@@ -178,7 +196,7 @@ class TerrainDerivation:
             readings.pitch,
             *(o.value(readings) for o in self.model.outputs),
         ]
-        seed = self._along | rates_by_symbol(v=s["a"], t=[1.0], z=self.driven.rates)
+        seed = self._along | rates_by_symbol(v=s["a"], t=[1.0], z=self._memory_rates)
         gravity = self.model.gravity
         seen = {
             "position": s["p"],

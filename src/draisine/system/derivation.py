@@ -14,6 +14,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, is_free
 from draisine.mechanics.constraints import Mode
+from draisine.mechanics.elements import ElementForces
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Pivot, eliminate
 from draisine.mechanics.readings import Readings
@@ -52,7 +53,7 @@ class Derivation:
         self._choice = choice
         model = self.model
         pins = len(model.pins)
-        sizes = {"t": 1, **state_sizes(model, u=0, z=tracing.states)}
+        sizes = {"t": 1, **state_sizes(model, u=0, z=tracing.memory)}
         sizes |= {"w": len(model.inputs), "anchors": 3 * pins}
         self.symbols = tracing.symbols(sizes)
         self.point = dict(tracing.nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
@@ -121,10 +122,21 @@ class Derivation:
         return self.tracing.command(self.readings, self.symbols["z"], self.symbols["w"])
 
     @cached_property
+    def acting(self) -> ElementForces:
+        """What the force elements do at this state."""
+        return self.tracing.act(self.readings, self.mode, self.symbols["z"])
+
+    @property
+    def memory_rates(self) -> list[Scalar]:
+        """The rates of all states z."""
+        return [*self.acting.rates, *self.driven.rates]
+
+    @cached_property
     def reduced(self) -> projected.Reduced:
         """The reduced dynamics."""
         found = self.found
         force = generalised(self.tree, found.geo, found.world, self.driven.inputs, found.ref)
+        force = force + self.acting.Q
         t, gravity = self.symbols["t"][0], self.model.gravity
         return projected.dynamics(self.moving, force, t, gravity, self.driven.guides)
 

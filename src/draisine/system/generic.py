@@ -49,6 +49,11 @@ class Generic:
         """The free machine: rates of the configuration, M and F."""
         return self.programs.bind("motion", self.system.values)
 
+    @property
+    def memory(self) -> int:
+        """How many states z there are: those of the force elements, then those of the law."""
+        return self.system.model.memory + self.states
+
     @cached_property
     def sight(self) -> Compiled:
         """What a user may ask of a state and its accelerations."""
@@ -62,7 +67,7 @@ class Generic:
     @cached_property
     def layout(self) -> Layout:
         """Where q, p, r, v, z stand in y."""
-        return Layout(state_sizes(self.system.model, v=self.speeds, z=self.states))
+        return Layout(state_sizes(self.system.model, v=self.speeds, z=self.memory))
 
     @cached_property
     def inputs(self) -> Layout:

@@ -57,7 +57,7 @@ def rate(d: Derivation) -> Program:
         speeds = speeds + _stiff(d, d.correction)
     qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.found.ref)
     pivots = [x for x in moving.solver.pivot if isinstance(x, Expr) and not x.fixed]
-    rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *d.driven.rates]
+    rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *d.memory_rates]
     return d.tracing.program("rate", d.inputs, {"rate": rate, "pivots": pivots})
 
 
@@ -207,7 +207,10 @@ def frame(d: Derivation) -> Program:
 
 
 def free(d: Derivation) -> Program:
-    """Return the saddle-point system of every mode, in the user's own speeds."""
+    """Return the saddle-point system of every mode, in the user's own speeds; tyres push as in this
+    one.
+    """
+    zero = np.zeros(3)
     model, s = d.model, d.symbols | _user(d, {"q": 4, "p": 3})
     tree = assemble(model, aligned=False, evaluate=d.evaluate)
     columns = free_columns(d.model)
@@ -223,8 +226,12 @@ def free(d: Derivation) -> Program:
     C = np.vstack([found.C, *(row[None, :] for row in joints)])[:, columns]
     drifts = couplings.drifts(tree, geo, speeds[6:])
     c = [*found.c, *[motion[2] for motion in motions], *[-x for x in drifts]]
-    inputs = {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"]}
-    outputs = {"M": found.M[np.ix_(columns, columns)], "F": found.F[columns], "C": C, "c": c}
+    inputs = {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"], "z": s["z"]}
+    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], zero)
+    world = constraints.ground(tree, geo, R)
+    readings = Readings(tree, geo, world, s["p"], vel, speeds, zero, s["t"][0])
+    F = found.F - d.tracing.act(readings, d.mode, s["z"]).Q
+    outputs = {"M": found.M[np.ix_(columns, columns)], "F": F[columns], "C": C, "c": c}
     b = [0.0] * len(found.c) + [motion[1] for motion in motions] + [0.0] * len(drifts)
     outputs |= {"b": b, "gaps": found.gaps}
     return d.tracing.program("free", inputs, outputs)
@@ -254,7 +261,7 @@ def variation(d: Derivation) -> Program:
     v, vdot = T @ moving.speeds, T @ d.reduced.vdot + moved
     values: dict[str, list[Scalar]] = {
         "force": list(mass @ d.reduced.udot),  # numbered as what udot was solved from
-        "zdot": list(d.driven.rates),
+        "zdot": d.memory_rates,
         "conditions": d.conditions(found, every=False)[0],
         "seen": [*placed, *s["r"], *own, *rates, *v[columns]],
         "paced": [*turned, *vdot[columns]],
@@ -331,6 +338,7 @@ def _contact_forces(
         push = array([*part, *[0.0] * (3 - len(part))])
         if not a.holds_all:
             push = sum((x * axes[n] for x, n in zip(part, a.names, strict=True)), np.zeros(3))
+        push = push + d.acting.pushes.get(contact.name, np.zeros(3))
         forces.append([axis @ push for axis in axes.values()])
         pushes.append(push)
     return array(forces), pushes, lam[at:]

@@ -12,6 +12,8 @@ from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Expr, Graph
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import DraisineError, ModelError, did_you_mean
+from draisine.mechanics.constraints import Mode
+from draisine.mechanics.elements import ElementForces, element_forces
 from draisine.mechanics.formulations.projected import Reconstruction
 from draisine.mechanics.readings import Readings
 from draisine.model import Guide, Model
@@ -29,7 +31,8 @@ class UntraceableLawError(DraisineError, TypeError):
 @dataclass(frozen=True, slots=True, eq=False)
 class Tracing:
     """A model over symbols: the graph that they live in, one symbol per parameter, the values at
-    which decisions are taken, and the law with its number of states.
+    which decisions are taken, and the law with its number of states. All states z are those of the
+    model's force elements, then those of the law.
     """
 
     graph: Graph
@@ -38,6 +41,11 @@ class Tracing:
     nominal: Mapping[str, float]
     law: Law | None = None
     states: int = 0
+
+    @property
+    def memory(self) -> int:
+        """How many states z there are."""
+        return self.model.memory + self.states
 
     def symbols(self, sizes: Mapping[str, int]) -> dict[str, Array]:
         """Return arrays of symbols by name."""
@@ -53,7 +61,11 @@ class Tracing:
 
     def command(self, readings: Readings, z: Array, given: Array) -> "Commanded":
         """Return what the law makes of a state, and of the given inputs."""
-        return command(self.law, readings, z, given)
+        return command(self.law, readings, z[self.model.memory :], given)
+
+    def act(self, readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
+        """Return what the model's force elements make of a state."""
+        return element_forces(readings, mode, z[: self.model.memory])
 
 
 def trace(

@@ -312,7 +312,7 @@ def equations(
         anchor = anchors[at : at + 3]
         rows += contact_rows(contact, contact.rows[status], place[contact.body], bodies, anchor)
     M, Q = map(list, zip(*[inertia_forces(b, model.gravity) for b in bodies], strict=True))
-    for k, force in enumerate(model.forces):
+    for k, force in enumerate(model.pushes):
         i = place[force.body]
         push = pushes[3 * k : 3 * k + 3]
         f = push if force.frame == "world" else bodies[i].R @ push

@@ -140,7 +140,7 @@ class Absolute:
         n, pins = len(model.bodies), len(model.pins)
         width = 3 if self.euler else 4
         sizes = {"t": 1, "x": 3 * n, "e": width * n, "v": 3 * n, "w": 3 * n}
-        sizes |= {"push": 3 * len(model.forces), "anchors": 3 * pins, "home": 3}
+        sizes |= {"push": 3 * len(model.pushes), "anchors": 3 * pins, "home": 3}
         graph = Graph()
         self.symbols = {
             name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
@@ -364,7 +364,7 @@ class Absolute:
 
     def leave(self, at: Coordinates, near: Floats, held: tuple[Floats, Floats]) -> Snapshot:
         """Return the user's state for the coordinates of all bodies; `near` as in `solve`."""
-        out = self.look(0.0, at, np.zeros(3 * len(self.model.forces)), held)
+        out = self.look(0.0, at, np.zeros(3 * len(self.model.pushes)), held)
         R = np.asarray(self._rotation(at.e[0]), float) @ self.axes[0].T
         r = self._whole_turns(out["r"], near)
         v = (out["U"] @ at.speeds)[self._columns()]
@@ -383,7 +383,7 @@ class Absolute:
         Coordinates move by `-D+ E` with `D = dE/d(x, e)` until the errors E no longer shrink,
         velocities by `-D+ (D y - b)` once.
         """
-        push = np.zeros(3 * len(self.model.forces))
+        push = np.zeros(3 * len(self.model.pushes))
         out = self.look(t, at, push, held)
         E = self._errors(out, at)
         drift = [np.abs(E).max(initial=0.0)]

@@ -58,15 +58,15 @@ class Rows:
 
 
 def reference_contact(tree: Tree, mode: Mode) -> int | None:
-    """Return the rolling contact with the shortest path to the base; the base's velocity is taken
-    there.
+    """Return the rolling contact (or tyre that holds along) with the shortest path to the base; the
+    base's velocity is taken there.
     """
     if not is_free(tree.model):
         return None
     rolling = [
         k
         for k, (contact, (_, status)) in enumerate(zip(tree.model.contacts, mode, strict=True))
-        if len(contact.rows[status]) == 3
+        if len(contact.rows[status]) == 3 or (status == "tyre" and len(contact.rows[status]) == 2)
     ]
     paths = {k: len(tree.path(tree.place[tree.model.contacts[k].body][0])) for k in rolling}
     return min(rolling, key=lambda k: paths[k]) if rolling else None

@@ -381,7 +381,7 @@ def dynamics(free: Generic) -> Dynamics:
         call=Address(free.motion.address),
         table=free.motion.table,
         speeds=free.speeds,
-        states=free.states,
+        states=free.memory,
         turns=int(turns_freely(free.system.model)),
         x_q=x.q.start,
         x_v=x.v.start,

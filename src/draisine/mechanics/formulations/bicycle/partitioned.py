@@ -212,7 +212,7 @@ class Symbols:
         for k, joint in enumerate(model.joints):
             torque = inputs[k] - joint.spring * (self.r[k] - joint.rest) - joint.damper * rdot[k]
             Q = Q + by_joint[k] * torque
-        for k, force in enumerate(model.forces):
+        for k, force in enumerate(model.pushes):
             frame = frames[force.body]
             push = inputs[len(model.joints) + 3 * k : len(model.joints) + 3 * k + 3]
             f = push if force.frame == "world" else frame.A @ push

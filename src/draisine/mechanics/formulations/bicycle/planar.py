@@ -326,7 +326,7 @@ def _dynamics(
     for k, joint in enumerate(model.joints):
         torque = inputs[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
         F = F - np.eye(n)[JOINTS + k] * torque
-    for k, force in enumerate(model.forces):
+    for k, force in enumerate(model.pushes):
         at = carried[force.body]
         push = inputs[joints + 3 * k : joints + 3 * k + 3]
         f = heading.T @ push if force.frame == "world" else at.R @ push

@@ -1,0 +1,4 @@
+"""Force elements: one per file, found by its file's name; its class is called FORCE there.
+
+`linear_tyre`: side slip and camber with relaxation. `air_drag`: a body in the wind.
+"""

@@ -1,0 +1,53 @@
+"""A linear tyre: side slip and camber thrust with relaxation, as Sharp (1971) has it.
+
+Sharp, The stability and control of motorcycles, Journal of Mechanical Engineering Science 13 (1971)
+316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. Its state z is a slip, so it is a spring of stiffness
+cornering / relaxation where the wheel stands, and continuous through zero speed, eq. [linear-tyre].
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Self
+
+from draisine.algebra.scalar import Array, Scalar, where
+from draisine.model import Wrench
+
+
+@dataclass(frozen=True, eq=False)
+class LinearTyre:
+    """Side force `cornering z`, and the slip z that follows the wheel's over the relaxation length.
+
+    `cornering` and `camber` are stiffnesses in N/rad, `relaxation` is a length in m; `trail`, in m,
+    is how far behind the contact the side force acts: its aligning moment. Along the wheel's heading
+    the contact holds. The forces do not know the load.
+    """
+
+    cornering: Scalar
+    camber: Scalar
+    relaxation: Scalar
+    trail: Scalar = 0.0
+    contact: str = ""
+
+    states: ClassVar[int] = 1
+    holds: ClassVar[tuple[str, ...]] = ("along",)
+
+    @property
+    def name(self) -> str:
+        """The wheel that it belongs to."""
+        return self.contact
+
+    def on(self, contact: str) -> Self:
+        """Return the tyre of a wheel by its name."""
+        return replace(self, contact=contact)
+
+    def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
+        """Return the side force and the rate of the slip."""
+        V, slip = readings.travel(self.contact), readings.slip(self.contact).across
+        V = where(V < 0.0, -V, V)
+        leaned = (self.camber / self.cornering) * readings.camber(self.contact)
+        side = self.cornering * z[0]
+        lag = (-slip - V * (leaned + z[0])) / self.relaxation
+        return {self.contact: Wrench(across=side, aligning=-(self.trail * side))}, [lag]
+
+
+FORCE = LinearTyre

@@ -1,0 +1,116 @@
+"""Sharp's motorcycle: two frames, two wheels on tyres that slip, lean and lag, a steering damper.
+
+Sharp, The stability and control of motorcycles, Journal of Mechanical Engineering Science 13 (1971)
+316-329, doi:10.1243/JMES_JOUR_1971_013_051_02. The rider is part of the rear frame; tyres are knife
+edges with side slip, camber thrust and relaxation, and hold along their heading. The paper's linear
+equations, in slugs and feet, are this machine linearised about straight running: capsize, weave and
+wobble. Pitch inertias, which do not matter there, are not published.
+"""
+
+from draisine.algebra.scalar import Scalar, cos, sin
+from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.model import Body, Disc, Model, Output, Revolute, Wheel, inertia
+
+MEANING = {
+    "Mf": ("kg", "mass of the front frame with its wheel"),
+    "Mr": ("kg", "mass of the rear frame with its wheel and the rider"),
+    "Irx": ("kg m2", "rear frame, moment of inertia in roll"),
+    "Iry": ("kg m2", "rear frame, moment of inertia in pitch (not published)"),
+    "Irz": ("kg m2", "rear frame, moment of inertia in yaw"),
+    "Crxz": ("kg m2", "rear frame, entry xz of the inertia tensor with x forward, z up"),
+    "Ifx": ("kg m2", "front frame, moment of inertia across the steer axis, in the plane"),
+    "Ify": ("kg m2", "front frame, moment of inertia in pitch (not published)"),
+    "Ifz": ("kg m2", "front frame, moment of inertia along the steer axis"),
+    "ify": ("kg m2", "front wheel, moment of inertia about its axle"),
+    "iry": ("kg m2", "rear wheel with the geared engine, moment of inertia about its axle"),
+    "a": ("m", "from the ground below the rear mass centre to the steer axis, across it"),
+    "b": ("m", "from there back to the rear contact"),
+    "e": ("m", "front mass centre ahead of the steer axis"),
+    "f": ("m", "front mass centre up along the steer axis from the foot of a"),
+    "h": ("m", "height of the rear mass centre"),
+    "R": ("m", "radius of both wheels"),
+    "t": ("m", "trail, across the steer axis"),
+    "epsilon": ("rad", "rake of the steer axis"),
+    "Cf1": ("N/rad", "front tyre, cornering stiffness"),
+    "Cf2": ("N/rad", "front tyre, camber stiffness"),
+    "Cr1": ("N/rad", "rear tyre, cornering stiffness"),
+    "Cr2": ("N/rad", "rear tyre, camber stiffness"),
+    "sigma": ("m", "relaxation length of both tyres"),
+    "K": ("N m s/rad", "steering damper"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+
+def motorcycle(
+    *,
+    Mf: float = 30.64719,
+    Mr: float = 217.44911,
+    Irx: float = 31.18380653549,
+    Iry: float = 25.0,
+    Irz: float = 21.06940667659,
+    Crxz: float = 1.735446624584,
+    Ifx: float = 1.233794084665,
+    Ify: float = 1.6,
+    Ifz: float = 0.4419965621987,
+    ify: float = 0.7185833679917,
+    iry: float = 1.050758698478,
+    a: float = 0.9485376,
+    b: float = 0.4797552,
+    e: float = 0.024384,
+    f: float = 0.0283464,
+    h: float = 0.615696,
+    R: float = 0.3048,
+    t: float = 0.115824,
+    epsilon: float = 0.4715,
+    Cf1: float = 11173.92864,
+    Cf2: float = 938.57442,
+    Cr1: float = 15831.21498,
+    Cr2: float = 1325.56956,
+    sigma: float = 0.24384,
+    K: float = 6.77908728,
+    g: float = 9.81,
+) -> Model:
+    """Return the motorcycle, drawn upright; `MEANING` tells what each parameter is.
+
+    >>> motorcycle().memory
+    2
+    """
+    s, c = sin(epsilon), cos(epsilon)
+    rear, front = (0.0, 0.0, R), (b + (a - t) / c, 0.0, R)
+    left, up = (0.0, 1.0, 0.0), (-s, 0.0, c)
+    head = (b + (a + e) * c - f * s, 0.0, (a + e) * s + f * c)
+    frame = inertia(Irx - iry / 2, Iry - iry, Irz - iry / 2, xz=Crxz)
+    across, along, skew = Ifx * c * c + Ifz * s * s, Ifx * s * s + Ifz * c * c, (Ifx - Ifz) * s * c
+    fork = inertia(across - ify / 2, Ify - ify, along - ify / 2, xz=skew)
+    return Model(
+        bodies=[
+            Body("frame", Mr, (b, 0.0, h), frame),
+            Body("fork", Mf, head, fork),
+            Body("rear_wheel", 0.0, rear, _spinning(iry)),
+            Body("front_wheel", 0.0, front, _spinning(ify)),
+        ],
+        joints=[
+            Revolute("steer", "frame", "fork", up, (b + a / c, 0.0, 0.0), damper=K),
+            Revolute("rear_wheel", "frame", "rear_wheel", left, rear),
+            Revolute("front_wheel", "fork", "front_wheel", left, front),
+        ],
+        contacts=[
+            Wheel("rear", "rear_wheel", rear, left, Disc(R), tyre=LinearTyre(Cr1, Cr2, sigma)),
+            Wheel("front", "front_wheel", front, left, Disc(R), tyre=LinearTyre(Cf1, Cf2, sigma)),
+        ],
+        gravity=(0.0, 0.0, -g),
+        outputs=[
+            Output(
+                "forward_speed",
+                lambda view: view.heading @ view.velocity("frame", rear),
+                "m/s",
+                "velocity of the rear hub along the heading",
+            ),
+        ],
+    )
+
+
+def _spinning(axial: Scalar) -> object:
+    """Return the inertia of a thin wheel, split off its frame."""
+    return inertia(axial / 2, axial, axial / 2)

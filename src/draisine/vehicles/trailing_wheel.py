@@ -1,0 +1,77 @@
+"""A wheel that trails behind a swivel on a moving belt: the smallest machine that shimmies.
+
+The belt runs below a fixed post; the wheel hangs behind the post's upright swivel by the trail e, on
+a tyre with side slip and relaxation. About straight running its swivel angle obeys the cubic (Pacejka,
+Tire and vehicle dynamics, 3rd edition 2012, doi:10.1016/C2010-0-68548-8, chapter 5, without turn slip)
+
+    I sigma s^3 + (I V + k sigma) s^2 + (k V + C e^2 + kappa sigma) s + (C e + kappa) V = 0,
+
+I being the moment of inertia about the swivel. Without damper and spring it is stable where e > sigma.
+"""
+
+from draisine.algebra.scalar import Scalar
+from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.model import Body, Disc, Model, Revolute, Wheel, inertia
+
+MEANING = {
+    "mass": ("kg", "mass of the wheel"),
+    "moment": ("kg m2", "moment of inertia of wheel and arm about the swivel"),
+    "radius": ("m", "radius of the wheel"),
+    "e": ("m", "trail: how far the wheel stands behind the swivel"),
+    "V": ("m/s", "speed of the belt"),
+    "C": ("N/rad", "cornering stiffness of the tyre"),
+    "sigma": ("m", "relaxation length of the tyre"),
+    "k": ("N m s/rad", "damper of the swivel"),
+    "kappa": ("N m/rad", "spring of the swivel"),
+}
+"""Unit and meaning of every parameter."""
+
+
+def trailing_wheel(
+    *,
+    mass: float = 5.0,
+    moment: float = 1.0,
+    radius: float = 0.3,
+    e: float = 0.1,
+    V: float = 10.0,
+    C: float = 5000.0,
+    sigma: float = 0.2,
+    k: float = 5.0,
+    kappa: float = 0.0,
+) -> Model:
+    """Return the wheel on its belt, drawn straight behind the post.
+
+    >>> [joint.name for joint in trailing_wheel().joints]
+    ['swivel', 'axle']
+    """
+    hub, left = (-e, 0.0, radius), (0.0, 1.0, 0.0)
+    axial = mass * radius * radius
+    arm = moment - mass * e * e - axial / 2
+
+    def belt(t: Scalar) -> tuple[tuple[Scalar, ...], tuple[Scalar, ...]]:
+        return (-V, 0.0, 0.0), (0.0, 0.0, 0.0)
+
+    return Model(
+        bodies=[
+            Body("post"),
+            Body("arm", 0.0, (0.0, 0.0, radius), inertia(arm, arm, arm)),
+            Body("wheel", mass, hub, inertia(axial / 2, axial, axial / 2)),
+        ],
+        joints=[
+            Revolute("swivel", "post", "arm", (0.0, 0.0, 1.0), damper=k, spring=kappa),
+            Revolute("axle", "arm", "wheel", left, hub),
+        ],
+        contacts=[
+            Wheel(
+                "ground",
+                "wheel",
+                hub,
+                left,
+                Disc(radius),
+                tyre=LinearTyre(C, 0.0, sigma),
+                lifts=False,
+            )
+        ],
+        base="fixed",
+        ground=belt,
+    )

@@ -1,0 +1,218 @@
+"""Force elements against data of the model, closed forms and laws."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.analysis.linear import linearise
+from draisine.errors import ModelError
+from draisine.mechanics.forces.air_drag import AirDrag
+from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.mechanics.formulations import multiplier
+from draisine.model import Body, Disc, Model, Output, Prismatic, Revolute, Wheel, Wrench, inertia
+from draisine.terrain import plane
+from draisine.vehicles.bicycle.whipple import whipple
+
+
+@dataclass(frozen=True)
+class SpringDamper:
+    """What a joint's own data does, as an element."""
+
+    joint: str
+    stiffness: float
+    damping: float
+    states = 0
+
+    @property
+    def name(self):
+        return f"spring of {self.joint}"
+
+    def __call__(self, readings, z):
+        pull = self.stiffness * readings.joint(self.joint)
+        return {self.joint: -pull - self.damping * readings.rate(self.joint)}, []
+
+
+def cart(*, k: float = 30.0, d: float = 2.0, own: bool = True) -> Model:
+    """A cart with a pendulum, sprung by its joints' data or by elements."""
+    data = ({"spring": k, "damper": d}, {"spring": k / 9, "damper": d / 9}) if own else ({}, {})
+    elements = [SpringDamper("rail", k, d), SpringDamper("hinge", k / 9, d / 9)]
+    return Model(
+        [Body("track"), Body("cart", 2.0), Body("bob", 1.0, (0, 0, -0.7), inertia(0.1, 0.1, 0.1))],
+        [
+            Prismatic("rail", "track", "cart", (1, 0, 0), **data[0]),
+            Revolute("hinge", "cart", "bob", (0, 1, 0), **data[1]),
+        ],
+        forces=[] if own else elements,
+        base="fixed",
+    )
+
+
+def test_elements_on_joints_are_as_good_as_their_data():
+    one, other = draisine.compile(cart), draisine.compile(cart, own=False)
+    start = draisine.state(one, rail=0.3, hinge=0.5, rail_rate=-1.0, hinge_rate=2.0)
+    for formulation in ("projected", "multiplier"):
+        wanted = one.accelerate(start, formulation=formulation)[0]
+        found = other.accelerate(start, formulation=formulation)[0]
+        assert_allclose(found, wanted, rtol=1e-13)
+
+
+def falling(*, mass: float = 2.0, area: float = 0.5, g: float = 9.81) -> Model:
+    """A stone in still air."""
+    stone = Body("stone", mass, (0, 0, 0), inertia(0.1, 0.1, 0.1))
+    return Model([stone], forces=[AirDrag("stone", area)], gravity=(0, 0, -g))
+
+
+def test_a_stone_falls_through_air_as_the_closed_form_says():
+    """v = v1 tanh(g t / v1), v1 the terminal velocity; on a terrain, too, where nothing touches."""
+    system = draisine.compile(falling)
+    run = draisine.simulate(system, draisine.state(system), 2.0)
+    last = np.sqrt(2 * 2.0 * 9.81 / (1.2 * 0.5))
+    assert_allclose(run.final().v[2], -last * np.tanh(9.81 * 2.0 / last), rtol=1e-8)
+    high = draisine.state(system, z=100.0)
+    over = draisine.simulate(system, high, 2.0, terrain=plane())
+    assert_allclose(over.final().v, run.final().v, rtol=1e-7, atol=1e-12)
+
+
+def test_wind_carries_a_body_along():
+    def blown(*, mass: float = 1.0) -> Model:
+        body = Body("leaf", mass, (0, 0, 0), inertia(0.1, 0.1, 0.1))
+        return Model(
+            [body], forces=[AirDrag("leaf", 4.0, wind=(3.0, -2.0, 0.0))], gravity=(0, 0, 0)
+        )
+
+    system = draisine.compile(blown)
+    end = draisine.simulate(system, draisine.state(system), 60.0).final().v[:3]
+    assert_allclose(end, [3.0, -2.0, 0.0], atol=0.02)
+
+
+TYRE = LinearTyre(9000.0, 0.0, 0.2)
+
+
+def shod(*, cornering: float = 9000.0, camber: float = 0.0, sigma: float = 0.2) -> Model:
+    """The benchmark bicycle on tyres."""
+    model, tyre = whipple(), LinearTyre(cornering, camber, sigma)
+    contacts = [replace(wheel, tyre=tyre) for wheel in model.wheels]
+    return replace(model, contacts=contacts)
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    return draisine.compile(shod)
+
+
+def test_slip_takes_energy_away_and_keeps_some_in_the_tyre(bicycle):
+    """Energy plus sigma F^2 / (2 C1) never rises without camber thrust."""
+    start = draisine.state(bicycle, forward_speed=5.0, lean_rate=0.8)
+    data = draisine.simulate(bicycle, start, 1.0).to_xarray()
+    slip = data.element_state.values
+    total = data.energy.values + (0.2 * 9000.0 * slip**2 / 2).sum(axis=1)
+    assert np.diff(total).max() < 1e-9
+    assert total[-1] < total[0] - 1e-4
+    assert_allclose(data.contact_force.values[:, :, 2], 9000.0 * slip, atol=1e-9)
+
+
+def test_at_rest_a_tyre_is_a_spring(bicycle):
+    """A push across deflects it by F sigma / C1: zdot = -velocity / sigma, whatever the speed."""
+    machine = bicycle.machine()
+    start = draisine.state(bicycle, forward_speed=0.0, Vy=0.3)
+    y = machine.enter(start)
+    rates = machine.rate(q=y[:4], p=y[4:7], r=y[7:10], u=y[machine.layout.u])["rate"]
+    assert_allclose(rates[machine.layout.z], -0.3 / 0.2 * np.ones(2), rtol=1e-12)
+
+
+def test_the_saddle_point_system_agrees(bicycle):
+    machine, rng = bicycle.machine(), np.random.default_rng(1)
+    asked = {"lean": 0.3, "steer": 0.2, "forward_speed": 4.0, "lean_rate": 0.5, "Vy": 0.2}
+    state = draisine.state(bicycle, **asked)
+    z = rng.normal(size=2) * 0.05
+    seen = machine.look(machine.enter(state, z=z))
+    out = machine.free(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
+    n, rows = len(state.v), multiplier.active_rows(bicycle.model, machine.mode)
+    M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
+    vdot, _ = multiplier.saddle_point(
+        M, out["F"], C, out["c"][rows], [""] * len(rows), bicycle.model.speeds
+    )
+    assert_allclose(seen["vdot"], vdot, rtol=1e-10, atol=1e-10)
+
+
+def test_stiff_tyres_tend_to_ideal_rolling_with_order_one():
+    """With C2 and sigma fixed the roots differ by O(1 / C1)."""
+    ideal = draisine.compile("whipple")
+    wanted = linearise(ideal, draisine.state(ideal, forward_speed=5.0)).eigenvalues()
+    errors = []
+    for cornering in (1e6, 1e7):
+        system = draisine.compile(shod, cornering=cornering, camber=900.0)
+        roots = linearise(system, draisine.state(system, forward_speed=5.0)).eigenvalues()
+        errors.append(max(np.abs(roots - root).min() for root in wanted))
+    assert errors[1] < 0.01
+    assert np.log10(errors[0] / errors[1]) == pytest.approx(1.0, abs=0.03)
+
+
+def test_a_mode_may_leave_tyres_out(bicycle):
+    """Where the wheels roll ideally, the bicycle is the ideal one."""
+    mode = {"rear": "rolling", "front": "rolling"}
+    ideal = draisine.compile("whipple")
+    state = draisine.state(ideal, lean=0.2, steer=0.1, forward_speed=3.0)
+    found, wanted = bicycle.accelerate(state, mode=mode)[0], ideal.accelerate(state)[0]
+    assert_allclose(found, wanted, rtol=1e-12, atol=1e-12)
+
+
+READ = {
+    "camber": lambda view: view.camber("ground"),
+    "travel": lambda view: view.travel("ground"),
+    "turning": lambda view: view.spin("ground"),
+    "height": lambda view: view.gap("ground"),
+    "along": lambda view: view.slip("ground").along,
+    "across": lambda view: view.slip("ground").across,
+    "normal": lambda view: view.slip("ground").normal,
+}
+
+
+def leaned(*, radius: float = 0.5) -> Model:
+    """A disc on a tyre, whose readings are outputs."""
+    body = Body("disc", 1.0, (0, 0, radius), inertia(0.1, 0.2, 0.1))
+    wheel = Wheel("ground", "disc", (0, 0, radius), (0, 1, 0), Disc(radius), tyre=TYRE)
+    return Model([body], contacts=[wheel], outputs=[Output(*each) for each in READ.items()])
+
+
+def test_readings_of_a_leaned_disc():
+    """It rolls at 4 rad/s on 0.5 m and slips across by 0.2 m/s."""
+    system = draisine.compile(leaned)
+    state = draisine.state(system, lean=0.3, pitch_rate=4.0, yaw_rate=0.0, across=0.2)
+    seen = draisine.simulate(system, state, 1e-3).to_xarray().isel(time=0)
+    wanted = {"camber": 0.3, "travel": 2.0, "turning": 4.0 * np.sin(0.3), "height": 0.0}
+    for name, value in (wanted | {"along": 0.0, "normal": 0.0, "across": 0.2}).items():
+        assert float(seen[name]) == pytest.approx(value, abs=1e-9), name
+
+
+@pytest.mark.parametrize(
+    ("does", "words"),
+    [
+        (lambda: ({"hinje": 1.0}, []), "nothing is called 'hinje'.*'hinge'"),
+        (lambda: ({"bob": Wrench()}, []), "nothing is called 'bob'"),
+        (lambda: ({"bobb": (0.0, 0.0, 1.0)}, []), "'bob'"),
+        (lambda: ({}, [1.0]), "returns 1 rates for 0 states"),
+    ],
+)
+def test_what_an_element_cannot_do_is_named(does, words):
+    class Wrong:
+        name, states = "wrong", 0
+
+        def __call__(self, readings, z):
+            return does()
+
+    def pendulum(*, m: float = 1.0) -> Model:
+        return replace(cart(), forces=[Wrong()])
+
+    system = draisine.compile(pendulum)
+    with pytest.raises(ModelError, match=f"force 'wrong': .*{words}"):
+        system.accelerate(draisine.state(system))
+
+
+def test_tyres_stay_on_level_ground(bicycle):
+    start = draisine.state(bicycle, forward_speed=3.0)
+    with pytest.raises(ModelError, match="wheel 'rear': its tyre runs on the level ground"):
+        draisine.simulate(bicycle, start, 0.1, terrain=plane())
