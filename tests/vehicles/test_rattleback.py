@@ -11,7 +11,6 @@ from draisine.terrain import plane
 from draisine.vehicles.ball import ball
 from draisine.view.scene.shapes import parts, reach
 
-EXACT = draisine.Numerics(rtol=1e-12, atol=1e-13)
 SPIN = {"pitch": np.radians(0.5), "yaw_rate": -5.0, "lean_rate": 0.0, "pitch_rate": 0.0}
 
 
