@@ -62,6 +62,7 @@ def simulate_many(
     tasks = [
         Task(system, state, until, None, law, None, contact, numerics, None) for state in states
     ]
+    _check_spare(system, tasks[0], parameters or {})
     machine = system.machine(tasks[0].mode, law, int(getattr(law, "states", 0)))
     count, z = len(states), tasks[0].law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
@@ -78,6 +79,19 @@ def simulate_many(
         ends[k] = _alone(replace(tasks[k], system=alone, inputs=named), k, out)
     outcome, time = zip(*ends, strict=True)
     return out | {"outcome": np.array(outcome), "time": np.array(time)}
+
+
+def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> None:
+    """Raise where rows repeat others for one value of a parameter that differs among machines."""
+    if not parameters:
+        return
+    for row in system.survey(task.mode).spare:
+        for name in row.parameters:
+            if name in parameters:
+                raise ParameterError(
+                    f"parameter {name}: for other values the constraint row {row.label!r} no longer "
+                    "repeats others; run these machines one by one, by `with_parameters`."
+                )
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,0 +1,141 @@
+"""Rows that repeat others: ranks on the manifold, what is told, and what contradicts itself."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine import ContactOptions, Numerics, compile, simulate, simulate_many, state
+from draisine.analysis.linear import linearise
+from draisine.errors import ConfigurationError, ParameterError, RedundancyError
+from draisine.model import Blade, Body, Model, Revolute, Wheel, inertia
+from draisine.terrain import plane
+
+AXLE, UP = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+
+
+def wagon(*, toe: float = 0.0, up: float = 0.0, steered: bool = False) -> Model:
+    """Four wheels on a box: one may have a toe angle or hang too high, two may steer freely."""
+    hubs = {
+        f"{end}{side}": (x, y, 0.1)
+        for end, x in (("r", 0.0), ("f", 1.0))
+        for side, y in (("l", 0.3), ("r", -0.3))
+    }
+    hubs["fr"] = (1.0, -0.3, 0.1 + up)
+    axles = dict.fromkeys(hubs, AXLE) | {"fr": (-toe, 1.0, 0.0)}
+    carrier = {n: f"{n}_carrier" if steered and n[0] == "f" else "box" for n in hubs}
+    front = [n for n in hubs if carrier[n] != "box"]
+    return Model(
+        bodies=[
+            Body("box", 10.0, (0.4, 0.05, 0.3), inertia(0.5, 1.0, 1.2)),
+            *(Body(carrier[n], 0.1, hubs[n], inertia(0.01, 0.01, 0.01)) for n in front),
+            *(Body(n, 0.5, hub, inertia(0.002, 0.003, 0.002)) for n, hub in hubs.items()),
+        ],
+        joints=[
+            *(Revolute(f"{n}_steer", "box", carrier[n], UP, hubs[n]) for n in front),
+            *(Revolute(n, carrier[n], n, axles[n], hub) for n, hub in hubs.items()),
+        ],
+        contacts=[Wheel(n, n, hub, axles[n], 0.1) for n, hub in hubs.items()],
+    )
+
+
+@pytest.fixture(scope="module")
+def pendulum():
+    return compile("segway")
+
+
+def test_ranks_count_on_the_manifold_alone():
+    """Four heights are independent off the ground: 12 rows of rank 9 where all wheels touch."""
+    found = compile(wagon).survey()
+    assert (len(found.labels), found.rank) == (12, 9)
+    told = {row.label: row.parameters for row in found.spare}
+    assert told == {"rr.across": (), "fr.normal": ("up",), "fr.across": ("toe",)}
+    assert not found.singular
+
+
+def test_rows_that_repeat_for_one_value_are_looked_at_again():
+    system = compile(wagon)
+    start = state(system, rl_rate=5.0)
+    assert_allclose(start.v[:6], [0.5, 0, 0, 0, 0, 0], atol=1e-13)
+    toed = system.with_parameters(toe=0.01)
+    assert "fr.across" not in {row.label for row in toed.survey().spare}
+    with pytest.raises(ConfigurationError, match="contradict"):
+        state(toed, rl_rate=5.0)
+    with pytest.raises(ParameterError, match=r"toe.*fr\.across"):
+        simulate_many(system, [start] * 2, 0.1, parameters={"toe": [0.0, 0.01]})
+
+
+def test_heights_that_cannot_close_are_named():
+    system = compile(wagon, up=0.01)
+    with pytest.raises(RedundancyError, match=r"rl\.normal.*fr\.normal.*cannot all be closed"):
+        system.survey()
+
+
+def test_free_steering_on_both_sides_misses_a_coupling():
+    """Drawn straight the wheels agree; beside it they do not, so that the wagon cannot roll."""
+    system = compile(wagon, steered=True)
+    assert {"fl.across", "fr.across"} & set(system.survey().singular)
+    with pytest.raises(ConfigurationError, match="a coupling of these is missing"):
+        state(system, rl_rate=5.0, fl_steer=0.2, fr_steer=0.1)
+
+
+def test_a_snake_that_prescribes_too_much_is_told():
+    assert compile("snake", links=3, drive="serpenoid").survey().rank == 5
+    with pytest.raises(RedundancyError, match=r"11 rows of rank 8.*no motion has"):
+        compile("snake", links=6, drive="serpenoid").survey()
+
+
+def test_the_same_motion_and_forces_by_every_road(pendulum):
+    """Lanes, saddle point, closed form and the terrain's engine: forces across shared by halves."""
+    start = state(pendulum, pitch=0.05, forward_speed=0.5, yaw_rate=0.4)
+    torques = {"left": 0.5, "right": -0.3}
+    fine = Numerics(integrator="rk4", dt=0.001)
+    run = simulate(pendulum, start, 0.1, inputs=torques, numerics=fine).to_xarray()
+    many = simulate_many(pendulum, [start] * 3, 0.1, inputs=torques, numerics=fine)
+    assert_allclose(many["v"][:, 0], run.speeds.values[-1], atol=1e-12)
+    forces = run.contact_force.values[-1]
+    assert_allclose(forces[0, 2], forces[1, 2], rtol=1e-9)
+    weight = 66.0 * 9.81
+    assert_allclose(run.contact_force_world.values[0, :, 2].sum(), weight, rtol=0.2)
+    rough = ContactOptions(mu=0.9)
+    on = simulate(pendulum, start, 0.1, terrain=plane(), inputs=torques, contact=rough).to_xarray()
+    assert_allclose(on.speeds.values[-1], run.speeds.values[-1], atol=1e-8)
+    assert_allclose(on.contact_force.values[-1], forces, rtol=1e-6, atol=1e-6)
+
+
+def test_linear_systems_of_machines_with_spare_rows(pendulum):
+    """Pitch about an axle that rolls: `omega^2` of the planar pendulum on wheels, by hand."""
+    balanced = state(pendulum, pitch=float(-np.arctan2(0.02, 0.8)))
+    found = linearise(pendulum, balanced)
+    h, mB, r, I = np.hypot(0.02, 0.8), 60.0, 0.25, 7.0  # noqa: E741
+    a = (mB + 6.0) * r * r + 0.2  # what the wheels' angle moves: all masses ahead, and their spin
+    b, c = mB * h * r, I + mB * h * h
+    M = np.array([[a, a + b], [a + b, a + 2 * b + c]])  # of wheel against body, and of pitch
+    growth = np.sqrt(np.linalg.inv(M)[1, 1] * mB * 9.81 * h)
+    assert_allclose(np.max(found.eigenvalues().real), growth, rtol=1e-10)
+
+
+def test_pivots_beside_a_singular_drawing():
+    """Trucks of a snakeboard drawn across: rank one there, two beside it."""
+
+    def across(*, l: float = 0.25) -> Model:  # noqa: E741
+        return Model(
+            bodies=[
+                Body("board", 4.0, inertia=inertia(0.05, 0.05, 0.1)),
+                *(Body(n, 0.5, (x, 0.0, 0.0), inertia(0.01, 0.01, 0.02)) for n, x in ends(l)),
+            ],
+            joints=[Revolute(n, "board", n, UP, (x, 0.0, 0.0)) for n, x in ends(l)],
+            contacts=[Blade(n, n, (x, 0.0, 0.0), (0.0, 1.0, 0.0)) for n, x in ends(l)],
+            gravity=np.zeros(3),
+            base="SE(2)",
+        )
+
+    def ends(l):  # noqa: E741
+        return (("rear", -l), ("front", l))
+
+    system = compile(across)
+    assert set(system.survey().singular) == {"rear.across", "front.across"}
+    start = state(system, rear=0.3, front=-0.3, Wz=1.0)
+    by_rows, _ = system.accelerate(start)
+    closed, _ = system.accelerate(start, formulation="projected")
+    assert_allclose(closed, by_rows, atol=1e-11)
+    assert simulate(system, start, 0.2).outcome == "completed"

@@ -1,0 +1,147 @@
+"""Machines of thesis chapter 1 against independent computations that no scenario can hold."""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
+
+from draisine import Numerics, compile, simulate, state
+from draisine.analysis.linear import linearise
+from draisine.mechanics.connection import kinematics, locomotion, stokes, torques
+from draisine.mechanics.constraints import mode_of
+from draisine.mechanics.tree import assemble
+from draisine.vehicles.purcell_swimmer import purcell_swimmer
+from draisine.vehicles.snake import snake
+
+SEGWAY = json.loads(Path(__file__).with_name("segway_states.json").read_text())["states"]
+
+
+@pytest.mark.parametrize("formulation", ["multiplier", "projected"])
+def test_accelerations_and_loads_of_a_two_wheeled_pendulum(formulation):
+    """Independent computation in maximal coordinates: 16 rows of rank 15."""
+    system = compile("segway")
+    for case in SEGWAY:
+        names = ("yaw", "pitch", "yaw_rate", "pitch_rate")
+        start = state(system, forward_speed=case["v"], **{n: case[n] for n in names})
+        inputs = {"left": case["tau_left"], "right": case["tau_right"]}
+        vdot, lam = system.accelerate(start, inputs, formulation=formulation)
+        expected = case["second_derivatives_x_y_yaw_pitch_left_right"]
+        assert_allclose(vdot[-2:], expected[-2:], rtol=1e-10)
+        assert_allclose(lam[[0, 3]], case["normal_forces_left_right"], rtol=1e-9)
+        assert_allclose(lam[2], lam[5], rtol=1e-9)  # the share of least norm
+
+
+def swum(shape, rate, until=1.0):
+    """Return the pose of Purcell's swimmer after a gait, by its Stokes connection."""
+    tree = assemble(purcell_swimmer())
+
+    def slope(t, pose):
+        eta = -stokes(locomotion(tree, (), np.eye(3), np.array(shape(t)))) @ np.array(rate(t))
+        c, s = math.cos(pose[2]), math.sin(pose[2])
+        return [c * eta[0] - s * eta[1], s * eta[0] + c * eta[1], eta[2]]
+
+    return solve_ivp(slope, (0, until), np.zeros(3), rtol=1e-11, atol=1e-13).y[:, -1]
+
+
+def test_the_connection_of_purcells_swimmer():
+    """Independent computation, by quadrature of resistive force theory."""
+    expected = {
+        (0.3, -0.5): [
+            [0.007016869266088064, 0.05242212975213212],
+            [-0.16142325430490745, 0.15974783392560266],
+            [0.2615126774824965, 0.251599627307099],
+        ],
+        (-1.0, 0.4): [
+            [-0.12139682763731506, 0.015422014114473286],
+            [-0.1310542454841254, 0.1426790601088431],
+            [0.2200453448609193, 0.2825167107357942],
+        ],
+    }
+    tree = assemble(purcell_swimmer())
+    for shape, A in expected.items():
+        found = stokes(locomotion(tree, (), np.eye(3), np.array(shape)))
+        assert_allclose(found, A, atol=1e-14)
+
+
+def test_purcells_swimmer_goes_round_and_a_scallop_comes_back():
+    w = 2 * math.pi
+    circle = swum(
+        lambda t: [0.7 * math.cos(w * t), 0.7 * math.sin(w * t)],
+        lambda t: [-0.7 * w * math.sin(w * t), 0.7 * w * math.cos(w * t)],
+    )
+    assert_allclose(circle, [0.0837860746241507, 0.015512493449999979, 0.0], atol=1e-9)
+    scallop = swum(
+        lambda t: [0.4, 0.9 * math.sin(w * t) + 0.2 * math.sin(2 * w * t)],
+        lambda t: [0.0, 0.9 * w * math.cos(w * t) + 0.4 * w * math.cos(2 * w * t)],
+    )
+    assert_allclose(scallop, 0.0, atol=1e-9)
+
+
+def test_a_light_swimmer_follows_its_stokes_connection():
+    """With mass the run differs by mass over drag: a thousandth of it, an error a thousandth."""
+    from draisine.model.motion import sine
+
+    motions = {"rear": sine(0.7, 1.0, math.pi / 2), "front": sine(0.7, 1.0)}
+    errors = []
+    for mass in (1e-2, 1e-3):
+        system = compile("purcell_swimmer", mass=mass, **motions)
+        run = simulate(system, state(system), 1.0, numerics=Numerics(dt=0.5)).to_xarray()
+        pose = [*run.position.values[-1, :2], run.yaw.values[-1]]
+        errors.append(np.abs(np.array(pose) - [0.0837860746241507, 0.015512493449999979, 0]).max())
+    assert errors[1] < 2e-3
+    assert_allclose(errors[0] / errors[1], 10.0, rtol=0.3)
+
+
+def test_torques_of_a_snake_are_those_of_least_norm():
+    """Six links, five motors: three dimensions of torques move nothing."""
+    joints = [
+        0.35355339059327373,
+        -0.3574823628804758,
+        -0.3384939584724236,
+        0.3825148374774749,
+        0.31403883136162064,
+    ]
+    rates = [
+        1.1107207345395915,
+        1.1158636936844266,
+        -1.1765932594450261,
+        -1.079854648870548,
+        1.2987996910857162,
+    ]
+    rises = [
+        -3.4894320998194392,
+        3.4819110719747144,
+        3.8494682471316923,
+        -4.146448299079172,
+        -3.4553179470063946,
+    ]
+    model = snake(links=6)
+    at = locomotion(assemble(model), mode_of(model), np.eye(3), np.array(joints))
+    found = torques(kinematics(at), np.zeros(0), np.array(rates), np.array(rises))
+    assert_allclose(found.motion.v[[0, 1, 5]], [0.3, 0.0, -1.109007745703395], atol=1e-12)
+    assert np.linalg.matrix_rank(found.tau_static, tol=1e-9) == 3
+    share = np.linalg.lstsq(found.tau_static, found.tau, rcond=None)[0]
+    expected = [
+        -7.655808673557243e-05,
+        0.0011977167763278535,
+        -0.0012282491939256204,
+        9.089873005206314e-05,
+        1.973407068505821e-05,
+    ]
+    assert_allclose(found.tau - found.tau_static @ share, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("inclination", "yaw_rate", "nutation"),
+    [(0.2, 19.875317851579773, 15.496298578594653), (0.05, 39.62643298103295, 30.707279064108707)],
+)
+def test_eulers_disc_circles_and_nods(inclination, yaw_rate, nutation):
+    """Steady motion with the centre at rest, and its nutation, by closed form."""
+    system = compile("euler_disc", mass=1.0, radius=0.5)
+    start = state(system, lean=math.pi / 2 - inclination, yaw_rate=yaw_rate, spin=0.0)
+    values = linearise(system, start).eigenvalues()  # refuses what is not steady
+    assert_allclose(np.abs(values.imag).max(), nutation, rtol=1e-9)
