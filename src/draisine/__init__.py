@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from draisine.simulation.many import simulate_many
     from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
     from draisine.simulation.simulate import simulate
+    from draisine.simulation.stepper import Stepper
     from draisine.simulation.trajectory import Trajectory
     from draisine.system.state import State, state
     from draisine.system.system import System, compile
@@ -28,6 +29,7 @@ __all__ = [
     "GripSchedule",
     "Numerics",
     "State",
+    "Stepper",
     "System",
     "Trajectory",
     "compile",
@@ -42,6 +44,7 @@ _HOMES = {
     "GripSchedule": "simulation.options",
     "Numerics": "simulation.options",
     "State": "system.state",
+    "Stepper": "simulation.stepper",
     "System": "system.system",
     "Trajectory": "simulation.trajectory",
     "compile": "system.system",

@@ -13,13 +13,14 @@ from draisine.errors import DraisineError, ParameterError
 from draisine.ride.chart import stability_chart
 from draisine.ride.machine import PUSH, ride_system, rider_of
 from draisine.ride.presets import PRESETS, Preset, preset
-from draisine.ride.stepping import PlaneSteps, Steps, TerrainSteps, command, values
 from draisine.scenario.terrain import place_state
+from draisine.simulation.options import ContactOptions, Numerics
+from draisine.simulation.stepper import STEP, Stepper
 from draisine.system.state import state
 from draisine.view.scene.description import describe_ground, describe_machine
 
-RATE = 1024
-"""Steps in a second: a power of two, so that any slicing of time gives the same bits."""
+RATE = round(1.0 / STEP)
+"""Steps in a second."""
 
 LEAN_LIMIT, STEER_LIMIT = math.radians(45.0), math.radians(75.0)
 """Beyond these a ride has ended: it fell, or the bar flipped."""
@@ -72,40 +73,55 @@ class Session:
     def reset(self) -> None:
         """Begin the ride anew, with the present parameters."""
         self.steps = self._begin()
-        by_angle = {"by_angle": float(self.preset.way == "angle")}
-        command(self.steps, self.preset.commands | by_angle)
+        self._command(self.preset.commands | {"by_angle": float(self.preset.way == "angle")})
         self.status, self.reason = RIDING, ""
-        self.seen = self.steps.observe()
+        self._look()
 
-    def _begin(self) -> Steps:
+    def _command(self, commands: Mapping[str, float]) -> None:
+        """Write commands of the law, if there is one."""
+        if self.law is not None:
+            self.steps.hold(commands)
+
+    def _look(self) -> None:
+        """See the present state."""
+        self.seen, self.state = self.steps.observe(), self.steps.state
+
+    def _begin(self) -> Stepper:
         """Return the machine at the start of the ride."""
         asked: dict[str, Any] = dict(self.preset.start)
         start = state(self.system, **asked)
         if self.terrain is None or self.preset.place is None:
-            return PlaneSteps(self.system, start, self.law)
+            return Stepper(self.system, start, law=self.law)
         x, on = self.preset.place
         place = {"wheel": "rear", "centre": [x, 0.0], "on": on}
         start = place_state(self.system.model, self.terrain, start, place)
-        return TerrainSteps(self.system, start, self.law, self.terrain, self.preset.mu)
+        return Stepper(
+            self.system,
+            start,
+            terrain=self.terrain,
+            law=self.law,
+            contact=ContactOptions(mu=self.preset.mu, rest_speed=0.05, fall=math.inf),
+            numerics=Numerics(dt=STEP, rtol=1e-8, atol=1e-10),
+        )
 
     def advance(self, count: int, commands: Mapping[str, float], push: float = 0.0) -> None:
         """Go on by so many steps, unless the ride has ended."""
         if self.status != RIDING:
             return
-        command(self.steps, commands)
         try:
-            self.steps.go(count, {f"{PUSH}.y": push})
+            self._command(commands)
+            self.steps.step(count * STEP, {f"{PUSH}.y": push})
         except DraisineError as error:
             self.status, self.reason = STOPPED, str(error)
             return
-        self.seen = self.steps.observe()
+        self._look()
         self._judge()
 
     def _judge(self) -> None:
         """See whether the ride has ended."""
         outputs = dict(zip(self.system.outputs, self.seen["outputs"], strict=True))
         joints = [joint.name for joint in self.system.model.joints]
-        steer = self.steps.r[joints.index("steer")] if "steer" in joints else 0.0
+        steer = self.state.r[joints.index("steer")] if "steer" in joints else 0.0
         normal, *level = self.seen["forces"].reshape(-1, 3).T
         if abs(outputs["lean"]) > LEAN_LIMIT:
             self.status = FELL
@@ -124,12 +140,10 @@ class Session:
         """
         if self.terrain is not None:
             raise ParameterError("parameters change on smooth ground only: choose another ride.")
-        before = self.steps
-        changed = self.system.with_parameters(**parameters)
-        kept: dict[str, Any] = values(before, KEPT)
-        steps = PlaneSteps(changed, state(changed, **kept), self.law, before.time)
-        steps.z[:] = before.z
-        self.system, self.steps, self.seen = changed, steps, steps.observe()
+        keep = [name for name in KEPT if name in self.steps.values()]
+        self.steps = self.steps.with_parameters(keep, **parameters)
+        self.system = self.steps.system
+        self._look()
 
     # --- what the page is told
 
@@ -139,9 +153,9 @@ class Session:
         return {
             "time": np.array([steps.time]),
             "status": np.array([float(self.status)]),
-            "q": steps.q,
+            "q": self.state.q,
             "p": seen["position"],
-            "r": steps.r,
+            "r": self.state.r,
             "outputs": seen["outputs"],
             "output_rates": seen["output_rates"],
             "forces": seen["forces_world"],
@@ -149,7 +163,7 @@ class Session:
             "gaps": seen["gaps"],
             "energy": np.concatenate([seen["kinetic"], seen["potential"]]),
             "inputs": seen["inputs"],
-            "rider": steps.z,
+            "rider": steps.law_state,
         }
 
     def frame(self) -> Floats:

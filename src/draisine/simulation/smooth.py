@@ -42,7 +42,7 @@ HINTS = {
 def run_smooth(task: Task) -> Trajectory:
     """Return the motion in one mode, whose contacts hold whatever the force."""
     numerics, until, start = task.numerics, task.until, task.numerics.start
-    run = _Run(task)
+    run = SmoothRun(task)
     reason = None
 
     def tick(t: float) -> None:
@@ -70,7 +70,7 @@ def run_smooth(task: Task) -> Trajectory:
     ) from run.cause
 
 
-class _Run:
+class SmoothRun:
     """A run under way: the machine in its present chart, the present y, and the samples so far."""
 
     def __init__(self, task: Task) -> None:

@@ -6,6 +6,8 @@ contacts carry afterwards is decided at impulse and at acceleration level by `se
 
 import warnings
 from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -44,10 +46,7 @@ class TerrainRun:
         self.look, self.y = place_on_terrain(task)
         self.contact, self.numerics, self.progress = task.contact, task.numerics, task.progress
         self.start, self.t, self.until = task.numerics.start, task.numerics.start, task.until
-        self.stops = [
-            *sorted(b for b in set(task.jumps) if self.start < b < self.until),
-            self.until,
-        ]
+        self.jumps = sorted(b for b in set(task.jumps) if b > self.start)
         self.closed: list[Closed] = []
         self.arc_closed: list[Closed] = []
         self.arcs: list[TerrainArc] = []
@@ -59,6 +58,8 @@ class TerrainRun:
         self.h = 1e-3
         self.stuck = 0
         self.ended: dict[int, frozenset[WheelOnFeature]] = {}
+        self.course: Course | None = None
+        self.first, self.around = True, np.zeros(0)
 
     # --- what is seen of a state
 
@@ -66,6 +67,11 @@ class TerrainRun:
     def mode(self) -> TerrainMode:
         """The closed contacts by name."""
         return tuple((self.look.key(c), STATUS[rows]) for c, rows, _ in self.closed)
+
+    @property
+    def next_stop(self) -> float:
+        """When the present arc ends at the latest: inputs may jump, or the run is over."""
+        return min((b for b in self.jumps if self.t < b < self.until), default=self.until)
 
     def energy(self, t: float, y: Floats) -> float:
         """Return the mechanical energy."""
@@ -217,19 +223,8 @@ class TerrainRun:
     def go(self) -> Trajectory:
         """Return the whole run."""
         self.begin()
-        while self.t < self.until:
-            done = self._arc()
-            if done:
-                break
-            if len(self.events) > self.contact.events:
-                raise ZenoError(
-                    f"more than {self.contact.events} events until {self.t:.9g} s; "
-                    "a rest_speed turns small bounces into plastic impacts.",
-                    self.partial("too many events"),
-                    self.state(),
-                )
-        else:
-            self.outcome = self.outcome or "completed"
+        while self.t < self.until and not self.outcome:
+            self.move()
         return self.trajectory(self.outcome or "completed")
 
     def _course(self, stop: float) -> Course:
@@ -250,46 +245,83 @@ class TerrainRun:
         both = one.kind == two.kind == "face" and one.motion == two.motion
         return both and bool(np.abs(one.numbers - two.numbers).max() < 1e-9)
 
-    def _arc(self) -> bool:
-        """Move on until an event, and resolve it. Return whether the run has ended."""
-        look = self.look
-        stop = min(s for s in self.stops if s > self.t)
-        course, around = self._course(stop), look.whereabouts(self.t, self.y)
-        first, self.h = True, min(self.h, 1e-3)
-        while self.t < stop:
-            step = ContactStep(course, self.t, self.y, self.h, first)
-            found = step.first_event()
-            sunk = step.sunk(1.0 if found is None else found.part)
-            if sunk is not None:
-                self._look_closer(step, sunk)
-                continue
-            if found is not None:
-                when, self.y = step.reach(found)
-                if (k := step.pulled(when, self.y)) is not None:
-                    bad, (when, self.y) = self.y, step.last_push(when)
-                    if step.force(when, self.y, k) > 1.0:
-                        self._lock(step, when, k, bad)
-                self._keep(step, when)
-                self.t = step.t + when
-                self.mark()
-                self.stuck = 0 if when > 0 else self.stuck + 1
-                if self.stuck > 5:
-                    self._give_up(found)
-                return self._handle(found, course)
-            self._keep(step, step.h)
-            self.t = stop if step.t + step.h >= stop else step.t + step.h
-            self.y, self.h, first = step.end(step.h), step.proposal, False
-            if self.progress is not None:
-                self.progress((self.t - self.start) / (self.until - self.start))
-            moved = look.whereabouts(self.t, self.y) - around
-            if np.abs(moved).max(initial=0.0) > self.contact.margin / 2:
-                course, around = self._course(stop), around + moved
+    def move(self) -> None:
+        """Take one step: to its first event, which is resolved, or to its end."""
+        course = self._set_out() if self.course is None else self.course
+        step = ContactStep(course, self.t, self.y, self.h, self.first)
+        found = step.first_event()
+        sunk = step.sunk(1.0 if found is None else found.part)
+        if sunk is not None:
+            self._look_closer(step, sunk)
+        elif found is not None:
+            self._reach(step, found)
+            self.course = None
+            self._handle(found, course)
+            self._check_count()
+        else:
+            self._pass(step)
+
+    def _set_out(self) -> Course:
+        """Begin an arc."""
+        self.course = self._course(self.next_stop)
+        self.around = self.look.whereabouts(self.t, self.y)
+        self.first, self.h = True, min(self.h, 1e-3)
+        return self.course
+
+    def _reach(self, step: ContactStep, found: guards.Crossing) -> None:
+        """Go on to an event inside a step."""
+        when, self.y = step.reach(found)
+        if (k := step.pulled(when, self.y)) is not None:
+            bad, (when, self.y) = self.y, step.last_push(when)
+            if step.force(when, self.y, k) > 1.0:
+                self._lock(step, when, k, bad)
+        self._keep(step, when)
+        self.t = step.t + when
         self.mark()
+        self.stuck = 0 if when > 0 else self.stuck + 1
+        if self.stuck > 5:
+            self._give_up(found)
+
+    def _pass(self, step: ContactStep) -> None:
+        """Go on to the end of a step without events."""
+        look, stop = self.look, step.course.stop
+        self._keep(step, step.h)
+        self.t = stop if step.t + step.h >= stop else step.t + step.h
+        self.y, self.h, self.first = step.end(step.h), step.proposal, False
+        if self.progress is not None:
+            self.progress((self.t - self.start) / (self.until - self.start))
+        moved = look.whereabouts(self.t, self.y) - self.around
+        if np.abs(moved).max(initial=0.0) > self.contact.margin / 2:
+            self.course, self.around = self._course(stop), self.around + moved
+        if self.t < stop:
+            return
+        self.mark()
+        self.course = None
         if self.t < self.until:
             self.resolve("input", [], frozenset())
+            self._check_count()
         else:
             self._close_arc(None)
-        return False
+
+    def _check_count(self) -> None:
+        """Raise where there were too many events."""
+        if len(self.events) > self.contact.events:
+            raise ZenoError(
+                f"more than {self.contact.events} events until {self.t:.9g} s; "
+                "a rest_speed turns small bounces into plastic impacts.",
+                self.partial("too many events"),
+                self.state(),
+            )
+
+    def branch(self, until: float) -> "TerrainRun":
+        """Return a run that goes on from here on its own, until a time."""
+        other = copy(self)
+        for name in ("arcs", "events", "times", "samples"):
+            setattr(other, name, list(getattr(self, name)))
+        other.ended, other.until = dict(self.ended), until
+        if self.course is not None:
+            other.course = replace(self.course, stop=other.next_stop)
+        return other
 
     def _look_closer(self, step: ContactStep, sunk: WheelOnFeature) -> None:
         """Make the next step shorter, so that what was missed is found; raise where nothing was."""
@@ -332,14 +364,13 @@ class TerrainRun:
         error.partial = self.partial("no admissible contact set")
         raise error
 
-    def _handle(self, found: guards.Crossing, course: Course) -> bool:
-        """Resolve an event. Return whether it ends the run."""
+    def _handle(self, found: guards.Crossing, course: Course) -> None:
+        """Resolve an event, or end the run."""
         if found.kind == "fall":
             lean = f"lean beyond {np.degrees(self.contact.fall):.3g} deg"
             self.outcome = f"fell: {'it turned over' if found.contact == OVER else lean}"
             self._close_arc(None)
-            return True
-        if found.kind == "gap":
+        elif found.kind == "gap":
             self.resolve("collision", [course.watch[found.contact]], frozenset())
         elif found.kind == "border":
             contact = self.closed[found.contact][0]
@@ -349,7 +380,6 @@ class TerrainRun:
         else:
             kind = {"force": "lift-off", "cone": "slip", "slip": "stick"}[found.kind]
             self.resolve(kind, [self.closed[found.contact][0]], frozenset())
-        return False
 
     def mark(self) -> None:
         """Keep the present state as a sample, unless it is there."""

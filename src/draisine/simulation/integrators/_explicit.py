@@ -69,7 +69,7 @@ class EqualSteps:
     def __init__(
         self, step: Routine, stages: int, ring: int = 1, coefficients: Sequence[float] = ()
     ) -> None:
-        self.march, self.stages = march_of(step, ring), stages
+        self.march, self.stages, self.ring = march_of(step, ring), stages, ring
         self.coefficients = np.array([*coefficients, 0.0])
 
     def __call__(self, problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> Result:

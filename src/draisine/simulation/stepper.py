@@ -1,0 +1,401 @@
+"""Stepping from outside: one driver for rides, learning environments, co-simulation and hardware."""
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.targets.native import routine_code
+from draisine.errors import (
+    DeadEndError,
+    ParameterError,
+    SimulationError,
+    TerrainError,
+    did_you_mean,
+)
+from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.run import TerrainRun
+from draisine.simulation.integrators import DEGENERATE
+from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
+from draisine.simulation.smooth import HINTS, REASONS, SmoothRun
+from draisine.simulation.trajectory import Event
+from draisine.system.state import State, consistent_state
+from draisine.system.system import System
+from draisine.system.tracing import Law
+from draisine.terrain import Terrain
+
+STEP = 2.0**-10
+"""The step by default, in s: a power of two, so that whole runs in equal steps have the same bits."""
+
+FAR = 1e9
+"""No run goes on for so many seconds."""
+
+REMEMBERED = 10_000
+"""How many events a stepper remembers."""
+
+
+class Stepper:
+    """A machine that goes on step by step, with inputs that are held from one call to the next.
+
+    The unit is the step, `numerics.dt` (1/1024 s by default), counted from the start: any slicing of
+    time into calls gives the same bits, and with a step of 2^-k s they are those of `simulate`. On a
+    `terrain` the motion is that of `simulate` with a breakpoint wherever inputs change. `inputs`
+    are the inputs of the model by name, and the commands of the law, if it has any: those of its
+    states, the last ones, that are named in its `commands` (of two of one name, the command).
+
+    >>> import draisine
+    >>> bicycle = draisine.compile("whipple")
+    >>> ride = Stepper(bicycle, draisine.state(bicycle, forward_speed=5.0))
+    >>> for torque in (0.5, 0.0):
+    ...     ride.step(0.25, {"steer": torque})
+    >>> print(f"{ride.time} s, steer {ride.state.r[0]:.4f} rad")
+    0.5 s, steer -0.0128 rad
+    """
+
+    def __init__(
+        self,
+        system: System,
+        state: State,
+        *,
+        terrain: Terrain | None = None,
+        law: Law | None = None,
+        inputs: Mapping[str, float] | None = None,
+        contact: ContactOptions = CONTACT,
+        numerics: Numerics | None = None,
+    ) -> None:
+        if numerics is None:
+            numerics = Numerics(integrator="rk4" if terrain is None else "dop853", dt=STEP)
+        until = numerics.start + numerics.dt
+        self._task = Task(system, state, until, terrain, law, None, contact, numerics, None)
+        self._commands = tuple(getattr(law, "commands", ()))
+        self.inputs = dict.fromkeys(system.model.inputs, 0.0)
+        plain = self.inputs.keys() - set(self._commands)
+        self.inputs |= {n: float(v) for n, v in (inputs or {}).items() if n in plain}
+        self._set_out()
+        self.hold(inputs or {})
+
+    def _set_out(self) -> None:
+        task = replace(self._task, inputs=self.inputs)
+        self._driver: _Driver = _OnPlane(task) if task.terrain is None else _OnTerrain(task)
+        self.count, self._asked = 0, 0.0
+        self.events: deque[Event] = deque(maxlen=REMEMBERED)
+        self.arcs: tuple[TerrainArc, ...] = ()
+
+    @property
+    def system(self) -> System:
+        """The machine."""
+        return self._task.system
+
+    @property
+    def time(self) -> float:
+        """The present time, in s."""
+        return self._task.numerics.start + self.count * self._task.numerics.dt
+
+    @property
+    def state(self) -> State:
+        """The present state."""
+        return self._driver.state(self.time)
+
+    @property
+    def law_state(self) -> Floats:
+        """The present states of the law, its commands among them."""
+        return self._driver.law_state()
+
+    @property
+    def outcome(self) -> str:
+        """How the run ended, if it did: what "fell" on a terrain goes on no more."""
+        return self._driver.outcome
+
+    def observe(self) -> dict[str, Floats]:
+        """Return everything that can be seen of the present state: `outputs`, `output_rates`, `v`,
+        `vdot`, `forces`, `points`, `gaps`, `kinetic`, `potential`, `inputs`, ...
+        """
+        return self._driver.observe(self.time)
+
+    def hold(self, inputs: Mapping[str, float]) -> None:
+        """Hold these inputs and commands from now on; what is not named stays as it is."""
+        commands = {}
+        for name, value in inputs.items():
+            if not np.isfinite(value):
+                raise ParameterError(f"input {name} = {value} is not a finite number.")
+            if name in self._commands:
+                commands[self._commands.index(name) - len(self._commands)] = float(value)
+            elif name in self.inputs:
+                self.inputs[name] = float(value)
+            else:
+                known = [*self.inputs, *self._commands]
+                raise ParameterError(f"no input {name!r}. {did_you_mean(name, known)}")
+        self._driver.hold(self.system.inputs(self.inputs), commands)
+
+    def step(self, dt: float, inputs: Mapping[str, float] | None = None) -> None:
+        """Go on by dt seconds, to the last whole step in them: what is left over is not lost, but
+        added to the next call.
+
+        A run that cannot go on raises `SimulationError`; the state is then the last one before.
+        """
+        if not (np.isfinite(dt) and dt >= 0):
+            raise ParameterError(f"dt = {dt} s is no time to go on by.")
+        if inputs:
+            self.hold(inputs)
+        self._asked += dt
+        count = int(np.floor(self._asked / self._task.numerics.dt + 1e-6))
+        if count <= self.count:
+            return
+        self.count, events, self.arcs = self._driver.advance(self.count, count)
+        self.events.extend(events)
+        self._driver.check()
+
+    def reset(self, state: State | None = None) -> None:
+        """Begin anew at the start time, from a state or the first one; inputs stay held."""
+        if state is not None:
+            self._task = replace(self._task, state=state)
+        self._set_out()
+
+    def with_parameters(self, keep: Sequence[str] = (), **changes: float) -> "Stepper":
+        """Return a stepper of the machine with other parameters, at the same time and place: what is
+        named in `keep` is as it was (by default x, y, yaw, lean, the joints, and the independent
+        speeds), the rest follows from the contacts; inputs and states of the law are kept.
+        """
+        task, here = self._task, self.values()
+        names = keep or [n for n in (*_PLACE, *self._free_names()) if n in here]
+        missing = [name for name in names if name not in here]
+        if missing:
+            raise ParameterError(f"no {missing[0]!r} to keep. {did_you_mean(missing[0], here)}")
+        system = self.system.with_parameters(**changes)
+        mode = task.mode if task.terrain is None else None
+        kept: dict[str, Any] = {name: here[name] for name in names}
+        start = consistent_state(system.machine(mode), kept, self.time)
+        other = Stepper(
+            system,
+            start,
+            terrain=task.terrain,
+            law=task.law,
+            inputs=self.inputs,
+            contact=task.contact,
+            numerics=replace(task.numerics, start=self.time),
+        )
+        states = len(self.law_state)
+        other._driver.hold(
+            system.inputs(self.inputs), {k - states: float(z) for k, z in enumerate(self.law_state)}
+        )
+        return other
+
+    def _free_names(self) -> list[str]:
+        machine = self.system.machine(self._task.mode if self._task.terrain is None else None)
+        return [*(joint.name for joint in self.system.model.joints), *machine.choice.names]
+
+    def values(self) -> dict[str, float]:
+        """Return what is known of the present state by name."""
+        seen, model = self.observe(), self.system.model
+        known = dict(zip(self.system.outputs, seen["outputs"], strict=True))
+        rates = zip(self.system.outputs, seen["output_rates"], strict=True)
+        known |= {f"{name}_rate": value for name, value in rates}
+        known |= dict(zip("xyz", seen["position"], strict=True))
+        known |= dict(zip((j.name for j in model.joints), self.state.r, strict=True))
+        known |= dict(zip(model.speeds, seen["v"], strict=True))
+        return {name: float(value) for name, value in known.items()}
+
+
+_PLACE = ("x", "y", "yaw", "lean")
+
+
+class _Driver(Protocol):
+    """What goes on underneath a stepper; steps are counted from the start."""
+
+    outcome: str
+
+    def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
+        """Hold inputs, and write states of the law, counted from the last one."""
+
+    def advance(
+        self, count: int, end: int
+    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
+        """Go on from one step to another; return how far it came, events, and arcs that ended."""
+
+    def check(self) -> None:
+        """Raise where the run could not go on."""
+
+    def state(self, t: float) -> State:
+        """Return the present state."""
+
+    def law_state(self) -> Floats:
+        """Return the states of the law."""
+
+    def observe(self, t: float) -> dict[str, Floats]:
+        """Return everything that can be seen."""
+
+
+class _OnPlane:
+    """Equal steps in one mode: the integrator's own loop, taken up where it was left."""
+
+    def __init__(self, task: Task) -> None:
+        self.run, self.numerics, self.outcome = SmoothRun(task), task.numerics, ""
+        self.method: Any = task.numerics.method.equal
+        if self.method.ring > 1:
+            raise ParameterError(
+                f"integrator {task.numerics.integrator!r} remembers steps before; a stepper needs "
+                "one that does not, as rk4."
+            )
+        self.cause: str | None = None
+        self._pose()
+
+    def _pose(self) -> None:
+        problem, method = self.run.problem, self.method
+        self.packed = problem.workspace(
+            len(self.run.y), method.stages, method.coefficients, keep=False
+        )
+        self.work = self.packed.record
+        self.work.x[1 : 1 + self.work.n] = self.run.y
+
+    @property
+    def y(self) -> Floats:
+        return self.work.x[1 : 1 + self.work.n]
+
+    def law_state(self) -> Floats:
+        return self.y[self.run.machine.layout.z].copy()
+
+    def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
+        self.run.given = inputs
+        self.work.x[1 + self.work.n :][: len(inputs)] = inputs
+        self.run.problem.tail[: len(inputs)] = inputs
+        for k, value in commands.items():
+            self.y[k] = value
+
+    def advance(
+        self, count: int, end: int
+    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
+        start, h, work, stalled = self.numerics.start, self.numerics.dt, self.work, False
+        (march,) = routine_code(self.method.march, width=1)
+        self.check()
+        while count < end:
+            self.work.wrong[:] = 0.0
+            reached = march(self.packed, start, h, np.inf, count, end, np.zeros(1))
+            status, moved, count = int(self.work.wrong[0]), reached > count, reached
+            if status == 0 or (status == DEGENERATE and count == end):
+                break
+            if status != DEGENERATE or (stalled and not moved):
+                self.cause = self.run.failure() or REASONS[status]
+                work.x[1 : 1 + work.n] = work.y
+                return max(count - 1, 0) if count == end else count, (), ()
+            stalled = not moved
+            self._change_pivots(start + count * h)
+        return count, (), ()
+
+    def _change_pivots(self, t: float) -> None:
+        headings = self.work.headings.copy()
+        self.run.y = self.y.copy()
+        self.run.change_pivots(t)
+        self._pose()
+        self.work.headings[:] = headings
+
+    def check(self) -> None:
+        if self.cause is not None:
+            hint = HINTS.get(self.cause, "")
+            raise SimulationError(f"the run stopped: {self.cause}.{hint}") from self.run.cause
+
+    def state(self, t: float) -> State:
+        machine, at = self.run.machine, self.run.machine.layout
+        q, p = machine.user_pose(self.y[at.q], self.y[at.p])
+        return State(q, p, self.y[at.r].copy(), self.observe(t)["v"])
+
+    def observe(self, t: float) -> dict[str, Floats]:
+        return self.run.machine.look(self.y, t, self.run.given)
+
+
+class _OnTerrain:
+    """A run that goes on: `run` takes its own steps and never sees where time is sliced, `here` is a
+    branch of it that ends at the present time. Where inputs change, the run goes on from the branch.
+    """
+
+    def __init__(self, task: Task) -> None:
+        self.numerics, self.outcome = task.numerics, ""
+        self.run = TerrainRun(task).branch(task.numerics.start + FAR)
+        self.run.begin()
+        self.here = self.run
+        self.ahead: TerrainRun | None = None
+        self.told = 0  # how many events of the branch were told that the run does not know yet
+        self.failure: SimulationError | None = None
+
+    def law_state(self) -> Floats:
+        return self.here.y[self.here.look.y.z].copy()
+
+    def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
+        y = self.here.y.copy()
+        for k, value in commands.items():
+            y[k] = value
+        if np.array_equal(inputs, self.here.look.inputs) and np.array_equal(y, self.here.y):
+            return
+        self.run = self.here.branch(self.numerics.start + FAR)
+        self.run.course, self.run.y, self.run.look.inputs = None, y, inputs
+        self.run.mark()
+        self.run.resolve("input", [], frozenset())
+        self.here, self.ahead = self.run, None
+
+    def advance(
+        self, count: int, end: int
+    ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
+        self.check()
+        start, h = self.numerics.start, self.numerics.dt
+        try:
+            self._go(start + end * h)
+        except SimulationError as error:
+            self.failure = error
+            return count, (), ()
+        except TerrainError as error:
+            self.failure = DeadEndError(str(error))
+            return count, (), ()
+        self.outcome = self.here.outcome
+        reached = end if not self.outcome else int((self.here.t - start) / h)
+        return reached, *self._news()
+
+    def _go(self, t: float) -> None:
+        """Let the run go on by its own steps while they end before a time, then branch off to it."""
+        while not self.run.outcome:
+            if self.ahead is None:
+                self.ahead = self.run.branch(self.run.until)
+                try:
+                    self.ahead.move()
+                except (SimulationError, TerrainError):  # after t, perhaps: then not of this call
+                    self.ahead = None
+                    break
+            if self.ahead.t > t:
+                break
+            self.run, self.ahead = self.ahead, None
+        here = self.run.branch(t)
+        while here.t < t and not here.outcome:
+            here.move()
+        self.here = here
+
+    def _news(self) -> tuple[tuple[Event, ...], tuple[TerrainArc, ...]]:
+        """Return the events and arcs that were not told yet; forget those that the run is past."""
+        events, arcs = tuple(self.here.events[self.told :]), tuple(self.run.arcs)
+        past = len(self.run.events)
+        self.told = len(self.here.events) - past
+        for one in (self.here, self.ahead, self.run):
+            if one is not None:
+                del one.events[:past], one.arcs[: len(arcs)]
+        return events, arcs
+
+    def check(self) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+    def state(self, t: float) -> State:
+        return self.here.state()
+
+    def observe(self, t: float) -> dict[str, Floats]:
+        run, look = self.here, self.here.look
+        arc = TerrainArc(
+            look.machine,
+            np.array([run.t]),
+            run.y[None],
+            look.inputs,
+            tuple(run.closed),
+            look.terrain,
+            run.mode,
+            look.stops,
+        )
+        return {name: values[..., -1] for name, values in arc.seen.items()}

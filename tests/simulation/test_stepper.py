@@ -1,0 +1,197 @@
+"""Stepping from outside: any slicing of time gives the bits of one run."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine import ContactOptions, Numerics, Stepper
+from draisine.errors import ParameterError, SimulationError
+from draisine.terrain import kerb, plane
+
+H = 2.0**-10
+EQUAL = Numerics(integrator="rk4", dt=H)
+
+
+def same(a, b):
+    return all(np.array_equal(getattr(a, n), getattr(b, n)) for n in ("q", "p", "r", "v"))
+
+
+@dataclass(frozen=True)
+class Helped:
+    """A steer torque against the lean rate, scaled by a command."""
+
+    states = 2
+    commands = ("gain",)
+
+    @property
+    def start(self):
+        return np.array([0.0, 1.0])
+
+    def __call__(self, readings, z):
+        return {"steer": -5.0 * z[1] * readings.lean_rate + 0.1 * z[0]}, (readings.lean, 0.0)
+
+
+@pytest.mark.parametrize("slices", [[1.0], [0.25] * 4, [H] * 1024, [0.3, 1e-5, 0.29999, 0.4]])
+def test_any_slicing_gives_the_bits_of_simulate(bicycle, thrown, slices):
+    held = {"steer": 0.2}
+    whole = draisine.simulate(bicycle, thrown, 1.0, inputs=held, numerics=EQUAL).final()
+    ride = Stepper(bicycle, thrown, inputs=held)
+    for dt in slices:
+        ride.step(dt)
+    assert ride.time == 1.0
+    assert same(ride.state, whole)
+
+
+@pytest.mark.parametrize("method", ["rk4", "dop853"])
+def test_any_step_may_be_sliced(bicycle, thrown, method):
+    """With a step that is no power of two the bits are still the same from slicing to slicing."""
+    ends = []
+    for dt in (0.01, 0.05, 0.6):
+        ride = Stepper(bicycle, thrown, law=Helped(), numerics=Numerics(integrator=method, dt=0.01))
+        while ride.count < 60:
+            ride.step(dt)
+        ends.append(ride.state)
+    assert same(ends[0], ends[1])
+    assert same(ends[0], ends[2])
+
+
+def test_inputs_are_held_from_call_to_call(bicycle, thrown):
+    ride, state = Stepper(bicycle, thrown), thrown
+    for k, torque in enumerate((0.5, -0.5, 0.0)):
+        ride.step(0.125, {"steer": torque})
+        ride.step(0.125)
+        numerics = Numerics(integrator="rk4", dt=H, start=0.25 * k)
+        held = {"steer": torque}
+        state = draisine.simulate(
+            bicycle, state, 0.25 * (k + 1), inputs=held, numerics=numerics
+        ).final()
+    assert_allclose(ride.state.v, state.v, atol=1e-12)  # entering a state rounds
+    assert ride.observe()["inputs"].tolist() == [0.0, 0.0, 0.0]
+
+
+def test_commands_of_a_law_are_written(bicycle, thrown):
+    """Without its gain the law is a spring on the integral of lean, which starts at zero."""
+    idle = Stepper(bicycle, thrown, law=Helped(), inputs={"gain": 0.0})
+    told = Stepper(bicycle, thrown, law=Helped())
+    told.hold({"gain": 0.0})
+    idle.step(0.5)
+    told.step(0.5)
+    assert same(idle.state, told.state)
+    assert idle.law_state[1] == 0.0
+    told.step(0.5, {"gain": 1.0})
+    idle.step(0.5)
+    assert not same(idle.state, told.state)
+
+
+def test_other_pivots_are_taken_on_the_way():
+    """A disc that tumbles needs other pivots; energy is kept all the same."""
+    disc = draisine.compile("rolling_disc")
+    start = draisine.state(disc, lean=0.3, forward_speed=3.0, yaw_rate=2.0)
+    ride = Stepper(disc, start, numerics=Numerics(integrator="rk4", dt=2.0**-11))
+    energies = []
+    for _ in range(64):
+        ride.step(1 / 16)
+        seen = ride.observe()
+        energies.append(float(seen["kinetic"][0] + seen["potential"][0]))
+    assert np.ptp(energies) < 1e-6 * energies[0]
+    whole = draisine.simulate(disc, start, 4.0, numerics=Numerics(integrator="rk4", dt=2.0**-11))
+    assert_allclose(ride.state.v, whole.final().v, atol=1e-9)
+
+
+def test_a_run_that_cannot_go_on_says_so_and_keeps_its_last_state():
+    disc = draisine.compile("rolling_disc")
+    ride = Stepper(disc, draisine.state(disc, lean=1.0))
+    with pytest.raises(SimulationError, match="stopped"):
+        ride.step(5.0)
+    assert np.isfinite(ride.state.v).all()
+    with pytest.raises(SimulationError, match="stopped"):
+        ride.step(1 / 64)
+    ride.reset()
+    ride.step(1 / 64)
+    assert ride.time == 1 / 64
+
+
+def test_parameters_change_on_the_way(bicycle, thrown):
+    ride = Stepper(bicycle, thrown, inputs={"steer": 0.1})
+    ride.step(0.5)
+    keep = ("x", "y", "yaw", "lean", "steer", "forward_speed", "lean_rate", "steer_rate")
+    other = ride.with_parameters(keep, rR=0.35, lam=0.4)
+    assert other.time == ride.time and other.inputs["steer"] == 0.1
+    before, after = ride.values(), other.values()
+    for name in keep:
+        assert after[name] == pytest.approx(before[name], abs=1e-9)
+    other.step(0.1)
+    again = ride.with_parameters(mB=90.0)
+    assert again.values()["steer"] == pytest.approx(before["steer"], abs=1e-12)
+
+
+def test_a_method_that_remembers_is_refused(bicycle, thrown):
+    with pytest.raises(ParameterError, match="rk4"):
+        Stepper(bicycle, thrown, numerics=Numerics(integrator="abm4"))
+
+
+def test_odd_inputs_and_times_are_refused(bicycle, thrown):
+    ride = Stepper(bicycle, thrown)
+    with pytest.raises(ParameterError, match="Did you mean 'steer'"):
+        ride.step(0.1, {"ster": 1.0})
+    with pytest.raises(ParameterError, match="finite"):
+        ride.step(0.1, {"steer": np.nan})
+    with pytest.raises(ParameterError, match="no time"):
+        ride.step(-0.1)
+
+
+# --- on a terrain
+
+
+def test_any_slicing_on_a_terrain_gives_the_bits_of_simulate(bicycle):
+    """Down a kerb: both wheels leave and land."""
+    ground, start = kerb(1.5, -0.05), draisine.state(bicycle, forward_speed=4.0)
+    whole = draisine.simulate(bicycle, start, 0.75, terrain=ground)
+    assert len(whole.events) >= 4
+    for dt in (0.75, 1 / 16, 1 / 128):
+        ride = Stepper(bicycle, start, terrain=ground)
+        arcs = []
+        while ride.time < 0.75:
+            ride.step(dt)
+            arcs += ride.arcs
+        assert [str(event) for event in ride.events] == [str(event) for event in whole.events]
+        assert same(ride.state, whole.final())
+        assert len(arcs) == len(whole.events)
+        assert all(np.array_equal(a.y[-1], b.y[-1]) for a, b in zip(arcs, whole.arcs, strict=False))
+
+
+def test_inputs_that_change_on_a_terrain_are_those_of_breakpoints(bicycle):
+    """The same as one run under a law that jumps there."""
+
+    def law(readings, z):
+        from draisine.algebra.scalar import where
+
+        return {"rear_wheel": where(readings.t < 0.25, 20.0, -30.0)}, ()
+
+    start = draisine.state(bicycle, forward_speed=4.0)
+    soft = ContactOptions(mu=0.8, impact="moreau")
+    whole = draisine.simulate(
+        bicycle, start, 0.5, terrain=plane(), law=law, contact=soft,
+        numerics=Numerics(breakpoints=(0.25,)),
+    )  # fmt: skip
+    ride = Stepper(bicycle, start, terrain=plane(), contact=soft, inputs={"rear_wheel": 20.0})
+    for k in range(8):
+        ride.step(1 / 16, {"rear_wheel": 20.0 if k < 4 else -30.0})
+    assert_allclose(ride.state.v, whole.final().v, atol=1e-12)
+    assert [event.kind for event in ride.events] == ["input"]
+
+
+def test_a_fall_ends_the_ride(bicycle):
+    ride = Stepper(bicycle, draisine.state(bicycle, forward_speed=0.5, lean=0.3), terrain=plane(),
+                   contact=ContactOptions(mu=0.8, impact="moreau"))  # fmt: skip
+    for _ in range(200):
+        ride.step(1 / 32)
+        if ride.outcome:
+            break
+    assert ride.outcome.startswith("fell")
+    end = ride.time
+    ride.step(1.0)
+    assert ride.time == end
