@@ -2,11 +2,10 @@
 
 import math
 
-import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from draisine import compile, simulate, state
+from draisine import compile, state
 
 
 @pytest.fixture(scope="module")
