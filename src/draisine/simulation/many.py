@@ -113,6 +113,7 @@ class _Fleet:
         padded = -(-count // width) * width
         tables = [_padded(c.tables(self.values), padded) for c in (rate, project)]
         y, tail, wrong = _padded(y, padded), _padded(self.tail, padded), np.zeros(padded)
+        floors = _padded(self.machine.floors_for(self.values), padded)
         spans = [Span(t0, t1, numerics.dt, np.array([t1])) for t0, t1 in pairwise(stops)]
 
         def go(first: int) -> None:
@@ -122,7 +123,7 @@ class _Fleet:
                 tables[0][:, block],
                 rate.outputs.size,
                 tail[:, block],
-                self.machine.floors,
+                floors[:, block],
                 project,
                 tables[1][:, block],
                 self.machine.layout.r.stop,

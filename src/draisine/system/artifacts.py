@@ -66,7 +66,7 @@ class Recent:
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class MachineTask:
     """What one closed form is made for: a mode, a control law with its states, the correction of
     gaps, and where the pivots are chosen (None: in the drawing).
     """
@@ -166,7 +166,7 @@ class Artifacts:
         return self._recent.get(key, lambda: survey(self.draw, parameters, mode))
 
     def decide(
-        self, task: Task, parameters: Mapping[str, float]
+        self, task: MachineTask, parameters: Mapping[str, float]
     ) -> tuple[tuple[str, ...], PivotPoint | None]:
         """Return the rows that are left out, and where pivots are chosen (None: in the drawing)."""
         found = self.survey(task.mode, parameters)
@@ -177,7 +177,7 @@ class Artifacts:
         model, (q, r) = self.draw(parameters), map(np.array, task.configuration)
         return spare_at(found, model, task.mode, q, r), task.configuration
 
-    def choose(self, task: Task) -> Pivoting:
+    def choose(self, task: MachineTask) -> Pivoting:
         """Return independent speeds and pivots."""
         key = self._key("choice", task.key)
 
@@ -188,7 +188,7 @@ class Artifacts:
             key, lambda: _stored(self.store, key, make, _dump_choice, _load_choice)
         )
 
-    def _derivation(self, task: Task, choice: Pivoting | None = None) -> Derivation:
+    def _derivation(self, task: MachineTask, choice: Pivoting | None = None) -> Derivation:
         spare, place = self.decide(task, self.nominal)
         point = {}
         if place is not None:
@@ -200,10 +200,10 @@ class Artifacts:
         tracing = self.trace(task.law, task.states)
         return Derivation(tracing, task.mode, point, task.correction, spare, choice)
 
-    def mode_programs(self, task: Task, choice: Pivoting) -> Programs:
+    def mode_programs(self, task: MachineTask, choice: Pivoting) -> Programs:
         """Return the programs of one mode along given pivots."""
         along = fingerprint((choice.independent, choice.pivots, choice.spare))
-        about = Task(task.mode, task.law, task.states, task.correction)
+        about = MachineTask(task.mode, task.law, task.states, task.correction)
         key = self._key("mode", about.key, along)
 
         def derive(name: str) -> Program:

@@ -15,7 +15,7 @@ from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
-from draisine.system.artifacts import Artifacts, Programs, Task
+from draisine.system.artifacts import Artifacts, MachineTask, PivotPoint, Programs
 from draisine.system.compiled import Compiled
 from draisine.system.derivation import Pivoting
 from draisine.system.layout import Layout, state_sizes
@@ -54,7 +54,7 @@ class ClosedForm:
 
     system: "System"
     artifacts: Artifacts
-    task: Task
+    task: MachineTask
 
     rate = CompiledProgram("rate", "The right-hand side of y = (q, p, r, u, z).")
     observe = CompiledProgram("observe", "Everything a user may ask of a state.")
@@ -107,15 +107,37 @@ class ClosedForm:
 
     @cached_property
     def pivots(self) -> Floats:
-        """The sizes of the pivots where they were chosen, for these parameters."""
-        _, where = self.artifacts.decide(self.task, self.artifacts.nominal)
-        q, r = (self._turn, np.zeros(len(self.system.model.joints))) if where is None else where
+        """The sizes of the pivots where they were chosen, for the parameters of this system."""
+        q, r = self._chosen_at or (self._turn, np.zeros(self.layout.count("r")))
         return np.abs(self.rate(q=q, r=r)["pivots"])
+
+    def pivots_for(self, parameters: Floats) -> Floats:
+        """Return the sizes of the pivots where they were chosen, for sets of parameters, one per
+        column.
+        """
+        count, frame = parameters.shape[1], self.bind("frame")
+        if self._chosen_at is None:
+            still = np.zeros((frame.inputs.size, count))
+            axes = frame.batch(still, frame.tables(parameters))["R"].T.reshape(-1, 3, 3)
+            x = self.rate.inputs.pack(q=np.array([quaternion(R) for R in axes]).T)
+        else:
+            q, r = self._chosen_at
+            x = np.repeat(self.rate.inputs.pack(q=q, r=r)[:, None], count, axis=1)
+        return np.abs(self.rate.batch(x, self.rate.tables(parameters))["pivots"])
+
+    @cached_property
+    def _chosen_at(self) -> PivotPoint | None:
+        """Where the pivots were chosen; None: in the drawing."""
+        return self.artifacts.decide(self.task, self.artifacts.nominal)[1]
 
     @cached_property
     def floors(self) -> Floats:
         """The least sizes that the pivots may have before others are chosen."""
         return PIVOT_FLOOR * self.pivots
+
+    def floors_for(self, parameters: Floats) -> Floats:
+        """Return `floors` for sets of parameters, one per column."""
+        return PIVOT_FLOOR * self.pivots_for(parameters)
 
     def sound(self) -> bool:
         """Return whether what was chosen for other parameters exists for these too: an axis may have
@@ -274,6 +296,6 @@ def _rotate(q: Floats, x: Floats) -> Floats:
     return R @ x if R.ndim == 2 else np.tensordot(R, x, axes=(1, 0))
 
 
-def _machine_again(system: "System", task: Task) -> ClosedForm:
+def _machine_again(system: "System", task: MachineTask) -> ClosedForm:
     """Return the machine that was pickled, compiled anew."""
     return system.make(task)

@@ -21,7 +21,7 @@ from draisine.model import Model
 from draisine.model.form import Form
 from draisine.model.names import output_names
 from draisine.registry import find
-from draisine.system.artifacts import Artifacts, Recent, Task
+from draisine.system.artifacts import Artifacts, MachineTask, Recent
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm
 from draisine.system.state import State
 from draisine.system.tracing import Law
@@ -98,9 +98,9 @@ class System:
         if configuration is not None:
             q, r = (tuple(map(float, part)) for part in configuration)
             around = (q, r)
-        return self.make(Task(statuses, law, states, correction, around))
+        return self.make(MachineTask(statuses, law, states, correction, around))
 
-    def make(self, task: Task) -> ClosedForm:
+    def make(self, task: MachineTask) -> ClosedForm:
         """Return the machine for a task."""
 
         def made() -> ClosedForm:

@@ -75,7 +75,8 @@ class Hold:
         flow = self.flow
         tail = np.zeros(flow.inputs.count("w", "anchors"))
         code = (flow.address, self.table(flow), flow.outputs.size)
-        return Problem(*code, tail, self.machine.floors, keep=flow)
+        floors = self.machine.floors_for(self.system.values[:, None])[:, 0]
+        return Problem(*code, tail, floors, keep=flow)
 
     def joints(self, t: float) -> tuple[Floats, Floats]:
         """Return the joints and their rates by their motions."""

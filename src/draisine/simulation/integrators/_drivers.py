@@ -63,7 +63,7 @@ class Problem:
     """What an integrator solves: a right-hand side by address, what follows y in its input, the
     least sizes of its pivots, and a projection of the first `pose` entries of y, if there is one.
 
-    `count` states are advanced side by side; tables and tail then have one column for each. `keep`
+    `count` states are advanced side by side; tables, tail and floors may have a column for each. `keep`
     holds what the addresses belong to.
     """
 
@@ -83,6 +83,7 @@ class Problem:
         c, project = self.count, self.project
         x, wheels, gaps = np.zeros((1 + n + len(self.tail), c)), 0, 0
         x[1 + n :] = self.tail if self.tail.ndim == 2 else self.tail[:, None]
+        floors = self.floors if self.floors.ndim == 2 else np.repeat(self.floors[:, None], c, 1)
         where, table, size = 0, np.zeros(1), 1
         if project is not None:
             where = project.address if c == 1 else project.wide_address
@@ -94,7 +95,7 @@ class Problem:
         return Packed(
             Workspace(
                 Address(self.rate), _flat(self.rate_table), Address(where), _flat(table),
-                _flat(self.floors), n, c, self.rate_size * c, self.pose, gaps, wheels,
+                _flat(floors), n, c, self.rate_size * c, self.pose, gaps, wheels,
                 len(self.floors), int(keep), x.ravel(), np.zeros(n * c), rates,
                 np.zeros(size * c), headings, np.zeros(c), np.zeros(c), method,
             )
@@ -160,7 +161,7 @@ def check(p: Workspace, rates: Floats) -> int:
         status = NOT_FINITE if total != 0.0 else 0.0
         for k in range(p.pivots):
             size = abs(rates[(n + k) * c + j])
-            status = DEGENERATE if size < p.floors[k] and status == 0.0 else status
+            status = DEGENERATE if size < p.floors[k * c + j] and status == 0.0 else status
         p.wrong[j] = p.wrong[j] if p.wrong[j] != 0.0 else status
     return count_ended(p)
 
