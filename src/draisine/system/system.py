@@ -240,6 +240,25 @@ def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str
     return out
 
 
+_ARTIFACTS = Recent(16)
+"""What was made of the vehicles that were compiled lately: compiled again, they are ready."""
+
+
+def _artifacts(
+    vehicle: Callable[..., Model],
+    structure: dict[str, Any],
+    parameters: dict[str, float],
+    store: Store,
+) -> Artifacts:
+    """Return what is made of a vehicle; what was made lately is taken up again."""
+    key: Any = (vehicle, str(store.folder), *structure.items(), *parameters.items())
+    try:
+        hash(key)
+    except TypeError:
+        key = None
+    return _ARTIFACTS.get(key, lambda: Artifacts(vehicle, structure, parameters, store))
+
+
 def compile(
     vehicle: str | Callable[..., Model], *, store: Store | None = None, **arguments: Any
 ) -> System:
@@ -274,8 +293,7 @@ def compile(
             parameters |= _checked({name: 0.0}, {name: value})
         else:
             structure[name] = value
-    kept = Store() if store is None else store
-    system = System(Artifacts(vehicle, structure, parameters, kept), parameters)
+    system = System(_artifacts(vehicle, structure, parameters, store or Store()), parameters)
     if not system.model.speeds:
         raise ModelError("nothing can move: the base is fixed and there are no joints.")
     return system

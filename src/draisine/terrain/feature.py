@@ -35,14 +35,15 @@ class Feature:
     high: Floats
     motion: ObstacleMotion | None = None
 
-    def excess(self, C: Floats, N: Floats) -> float:
+    def excess(self, C: Floats, N: Floats) -> Any:
         """Return by how much a contact at C with normal N is beyond the borders (at most zero: it is
-        valid).
+        valid); C and N may have further axes in front.
         """
         b = self.borders
         if not len(b):
             return -np.inf
-        return float((b[:, :3] @ C + b[:, 3:6] @ N - b[:, 6]).max())
+        found = (C @ b[:, :3].T + N @ b[:, 3:6].T - b[:, 6]).max(axis=-1)
+        return found if found.ndim else float(found)
 
 
 def face(

@@ -38,29 +38,28 @@ class TerrainArc:
         jumped yet. What prescribed joints need is what the equations of motion lack without it.
         """
         machine, wheels = self.machine, len(self.machine.wheels)
-        count = len(self.t)
-        forces, world, base, points = np.zeros((4, wheels, 3, count))
-        gaps = np.full((wheels, count), np.inf)
-        rates = np.zeros((machine.speeds, count))
-        torques, stops = np.zeros((2, machine.joints, count))
+        count, n = len(self.t), machine.speeds
         look = ContactQuery(machine, self.terrain, self.inputs, self.stops)
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
-        for i, (t, y) in enumerate(zip(times, self.y, strict=True)):
-            rates[:, i], lam, rows = look.accelerate(t, y, self.closed)
-            parts = look.dynamics(t, y)
-            missing = parts["M"].reshape(look.n, look.n) @ rates[:, i] + parts["F"]
-            for (contact, *_), push, row in zip(self.closed, lam, rows, strict=True):
-                missing -= push @ look.jacobian(row)
-                if contact.wheel < wheels:
-                    forces[contact.wheel, :, i] += push
-                    world[contact.wheel, :, i] += push @ look.axes(row)
-                else:
-                    stops[contact.wheel - wheels, i] += push[0] * look.feature(contact).numbers[0]
-            torques[:, i] = missing[machine.speeds - machine.joints :]
-            base[:, :, i] = world[:, :, i] @ rotation(y[machine.layout.q])
-            for w, (gap, point) in enumerate(look.nearest(t, y, self.closed)):
-                gaps[w, i], points[w, :, i] = gap, point
+        ydot, lam, rows, told = look.accelerate_each(times, self.y, self.closed)
+        rates, parts = ydot[:, machine.layout.v], machine.motion.outputs.split(told.T)
+        missing = np.einsum("ijt,tj->ti", parts["M"].reshape(n, n, count), rates) + parts["F"].T
+        forces, world = np.zeros((2, wheels, 3, count))
+        stops = np.zeros((machine.joints, count))
+        for k, (contact, *_) in enumerate(self.closed):
+            push, row = lam[:, k], rows[:, k]
+            missing -= np.einsum("ti,tij->tj", push, look.jacobian(row))
+            if contact.wheel < wheels:
+                forces[contact.wheel] += push.T
+                world[contact.wheel] += np.einsum("ti,tij->jt", push, look.axes(row))
+            else:
+                stops[contact.wheel - wheels] += push[:, 0] * look.feature(contact).numbers[0]
+        torques = missing[:, n - machine.joints :].T
+        turned = rotation(self.y.T[machine.layout.q])
+        base = np.einsum("wjt,jkt->wkt", world, turned)
+        gaps, points = look.nearest(times, self.y, self.closed)
+        rates = rates.T
         state = machine.layout.split(self.y.T)
         x = machine.sight.inputs.pack(t=times[None], **state, w=self.inputs, a=rates)
         seen = machine.sight.batch(x)
@@ -71,8 +70,8 @@ class TerrainArc:
                 "forces": forces.reshape(-1, count),
                 "forces_world": world.reshape(-1, count),
                 "forces_base": base.reshape(-1, count),
-                "points": points.reshape(-1, count),
-                "gaps": gaps,
+                "points": points.reshape(count, -1).T,
+                "gaps": gaps.T,
                 "motion_torques": torques[prescribed_joints(machine.system.model)],
                 "coupling_forces": np.zeros((0, count)),
             }
@@ -117,12 +116,8 @@ class SteppedArc:
         """Everything that can be seen of every sample, time last."""
         machine, count = self.machine, len(self.t)
         look = ContactQuery(machine, self.terrain, self.inputs)
-        gaps, points = np.empty((count, len(machine.wheels))), np.empty_like(self.world)
-        base = np.empty_like(self.world)
-        for i, (t, y) in enumerate(zip(self.t, self.y, strict=True)):
-            for w, (gap, point) in enumerate(look.nearest(t, y, ())):
-                gaps[i, w], points[i, w] = gap, point
-            base[i] = self.world[i] @ rotation(y[machine.layout.q])
+        gaps, points = look.nearest(self.t, self.y, ())
+        base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
         state = machine.layout.split(self.y.T)
         x = machine.sight.inputs.pack(t=self.t[None], **state, w=self.inputs, a=self.rates.T)
         shown = machine.sight.batch(x)

@@ -47,14 +47,15 @@ class Bundle(NamedTuple):
 
 
 class Dynamics(NamedTuple):
-    """A free machine: its program, its speeds and the law's states, whether its quaternion is kept to
-    unit length, and where things begin: in x the pose and the speeds, in y the speeds and the law's
-    states, in what the program tells (flow, M, F, zdot, driven), in the row of a contact (C, c, gap,
-    stretch, b), which is `row` long.
+    """A free machine: its program and how much that tells, its speeds and the law's states, whether
+    its quaternion is kept to unit length, and where things begin: in x the pose and the speeds, in y
+    the speeds and the law's states, in what the program tells (flow, M, F, zdot, driven), in the row
+    of a contact (C, c, gap, stretch, b), which is `row` long.
     """
 
     call: Address
     table: Floats
+    told: int
     speeds: int
     states: int
     turns: int
@@ -356,6 +357,51 @@ def forces(
 
 
 @routine
+def meet_each(
+    motion: Dynamics,
+    x: Floats,
+    times: Floats,
+    states: Floats,
+    count: int,
+    contacts: Bundle,
+    seen: Floats,
+) -> None:
+    """Write what contacts look like at states; `seen` has the axes state, contact, entry."""
+    n = motion.y_z + motion.states
+    for i in range(count):
+        x[0] = times[i]
+        for k in range(n):
+            x[1 + k] = states[i * n + k]
+        meet(motion, x, contacts, seen[i * contacts.size * motion.row :])
+
+
+@routine
+def rate_each(
+    s: Saddle,
+    times: Floats,
+    states: Floats,
+    count: int,
+    ydots: Floats,
+    lams: Floats,
+    seen: Floats,
+    outs: Floats,
+) -> int:
+    """Write rates, contact forces, what contacts look like and what the free machine's program tells
+    at states; return the first state whose contacts contradict each other, or -1.
+    """
+    m, n, size = s.motion, s.motion.y_z + s.motion.states, s.contacts.size
+    for i in range(count):
+        s.x[0] = times[i]
+        for k in range(n):
+            s.x[1 + k] = states[i * n + k]
+        if rate(s, ydots[i * n :], lams[i * 3 * size :], seen[i * size * m.row :]) != 0:
+            return i
+        for k in range(m.told):
+            outs[i * m.told + k] = s.out[k]
+    return -1
+
+
+@routine
 def place(s: Saddle, g: Stages, clock: Floats, part: float, state: Floats) -> None:
     """Write the state at a part of a step, also into x."""
     s.x[0] = min(clock[0] + part * clock[1], clock[2])
@@ -367,7 +413,7 @@ def place(s: Saddle, g: Stages, clock: Floats, part: float, state: Floats) -> No
 @cache
 def kernel_code() -> Any:
     """Return the routines that Python calls, as machine code."""
-    entries = (meet, rate, settle, leap, advance, survey, forces, dense)
+    entries = (meet, meet_each, rate, rate_each, settle, leap, advance, survey, forces, dense)
     made = routine_code(*entries, width=WIDTH)
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
@@ -380,6 +426,7 @@ def dynamics(free: Generic) -> Dynamics:
     return Dynamics(
         call=Address(free.motion.address),
         table=free.motion.table,
+        told=out.size,
         speeds=free.speeds,
         states=free.memory,
         turns=int(turns_freely(free.system.model)),

@@ -245,8 +245,12 @@ class ContactQuery:
         """Return all contacts that may come about while wheels move by no more than a margin, and
         all stops.
         """
-        out = list(self._ends)
-        for w, centre in enumerate(self.centres(t, y)):
+        return [*self._ends, *self._near(t, self.centres(t, y), margin)]
+
+    def _near(self, t: float, centres: Floats, margin: float) -> list[WheelOnFeature]:
+        """Return the contacts of wheels at some places with features that are near."""
+        out = []
+        for w, centre in enumerate(centres):
             reach = self.longest[w] + margin + SLACK
             for f in self.terrain.near(centre, reach, t):
                 kind = self.terrain[f].kind
@@ -268,21 +272,23 @@ class ContactQuery:
         stretch, ground = row[self.row.stretch.start], row[self.row.b.start]
         return float(stretch * (self.jacobian(row)[0] @ v - ground))
 
-    def excess(self, contact: WheelOnFeature, row: Floats) -> float:
-        """Return by how much a contact is beyond the borders of its feature: those of the terrain,
-        and where an edge begins or ceases to have two points next to a torus, eq. [edge-fold].
+    def excess(self, contact: WheelOnFeature, row: Floats) -> Any:
+        """Return by how much a contact is beyond the borders of its feature, in what it looks like
+        (further axes first): those of the terrain, and where an edge begins or ceases to have two
+        points next to a torus, eq. [edge-fold].
         """
-        local = row[self.row.local_point], row[self.row.local_normal]
+        local = row[..., self.row.local_point], row[..., self.row.local_normal]
         beyond = self.feature(contact).excess(*local)
-        fold = row[self.row.fold]
+        fold = row[..., self.row.fold]
         if not fold.any():
             return beyond
-        lone = float(np.cbrt(fold[:2] ** 2).sum() ** 1.5 - fold[2])
-        return max(beyond, lone if contact.side else -lone)
+        lone = np.cbrt(fold[..., :2] ** 2).sum(axis=-1) ** 1.5 - fold[..., 2]
+        folded = np.maximum(beyond, lone if contact.side else -lone)
+        return np.where(fold.any(axis=-1), folded, beyond)
 
     def jacobian(self, row: Floats) -> Floats:
         """Return the rows C (normal, along, across) over the speeds."""
-        return row[self.row.C].reshape(3, self.n)
+        return row[..., self.row.C].reshape(*row.shape[:-1], 3, self.n)
 
     def carried(self, row: Floats) -> Floats:
         """Return the ground's own velocity (normal, along, across) in what a contact looks like."""
@@ -294,8 +300,8 @@ class ContactQuery:
 
     def axes(self, row: Floats) -> Floats:
         """Return the contact's directions (normal, along, across) as rows, in world axes."""
-        N, along = row[self.row.normal], row[self.row.along]
-        return np.array([N, along, np.cross(N, along)])
+        N, along = row[..., self.row.normal], row[..., self.row.along]
+        return np.stack([N, along, np.cross(N, along)], axis=-2)
 
     def above(self, contact: WheelOnFeature, row: Floats) -> bool:
         """Return whether a wheel's centre is on the outer side of a face; edges count always."""
@@ -315,28 +321,66 @@ class ContactQuery:
             rows,
         )
 
-    def nearest(self, t: float, y: Floats, closed: Sequence[Closed]) -> list[tuple[float, Floats]]:
-        """Return gap and contact point per wheel: the closed contact's, or the nearest valid one's."""
-        out = self._nearest(t, y, closed, 0.05)
-        if all(gap <= 0.05 for gap, _ in out):
-            return out
-        return self._nearest(t, y, closed, 1.0)
+    def meet_each(self, times: Floats, ys: Floats, contacts: Packed) -> Floats:
+        """Return what contacts look like at many states; the axes are state, contact, entry."""
+        seen = np.empty((len(ys), contacts.record.size, self.row.size))
+        self.fill(times[0], ys[0])
+        states = np.ascontiguousarray(ys)
+        self.code.meet_each(self.motion, self.x, times, states, len(ys), contacts, seen)
+        return seen
 
-    def _nearest(
-        self, t: float, y: Floats, closed: Sequence[Closed], margin: float
-    ) -> list[tuple[float, Floats]]:
-        """Return gap and contact point per wheel among what is nearer than a margin."""
-        near = self.near(t, y, margin)
-        seen = self.meet(t, y, near)
-        out = [(np.inf, np.full(3, np.nan)) for _ in self.machine.wheels]
-        shut = {contact for contact, *_ in closed}
-        for contact, row in zip(near, seen, strict=True):
-            gap = self.gap(row)
-            if contact in self._ends or not gap < out[contact.wheel][0]:
-                continue
-            if contact in shut or (gap > -1e-6 and self.excess(contact, row) <= BORDER):
-                out[contact.wheel] = (gap, row[self.row.point].copy())
-        return out
+    def accelerate_each(
+        self, times: Floats, ys: Floats, closed: Sequence[Closed]
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Return ydot of a mode at many states, the forces of its contacts, what they look like, and
+        what the free machine's program tells; one row per state.
+        """
+        count, k = len(ys), len(closed)
+        ydot, lam = np.empty(ys.shape), np.zeros((count, k, 3))
+        seen = np.empty((count, k, self.row.size))
+        told = np.empty((count, self.machine.motion.outputs.size))
+        self.fill(times[0], ys[0])
+        states = np.ascontiguousarray(ys)
+        room = (ydot, lam, seen, told)
+        if self.code.rate_each(self.saddle(closed), times, states, count, *room) >= 0:
+            raise ConfigurationError("the contacts contradict each other in this configuration.")
+        return room
+
+    def nearest(self, times: Floats, ys: Floats, closed: Sequence[Closed]) -> tuple[Floats, Floats]:
+        """Return gaps (state, wheel) and contact points (state, wheel, axis): the closed contact's, or
+        the nearest valid one's.
+        """
+        wheels = len(self.machine.wheels)
+        gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
+        centres = self.meet_each(times, ys, self._level)[:, :, self.row.centre]
+        left = np.arange(len(ys))
+        for margin in (0.05, 1.0):
+            alike: dict[tuple[WheelOnFeature, ...], list[int]] = {}
+            for i in left.tolist():
+                near = tuple(self._near(times[i], centres[i], margin))
+                alike.setdefault(near, []).append(i)
+            for near, some in alike.items():
+                rows = self.meet_each(times[some], ys[some], self.bundle(near))
+                found = self._least_gaps(near, rows, {contact for contact, *_ in closed})
+                gaps[some], points[some] = found
+            left = np.flatnonzero(~(gaps <= 0.05).all(axis=1))
+        return gaps, points
+
+    def _least_gaps(
+        self, near: Sequence[WheelOnFeature], rows: Floats, shut: set[WheelOnFeature]
+    ) -> tuple[Floats, Floats]:
+        """Return the least gap of each wheel among its valid contacts, and where it is."""
+        wheels = len(self.machine.wheels)
+        gaps, points = np.full((len(rows), wheels), np.inf), np.full((len(rows), wheels, 3), np.nan)
+        for k, contact in enumerate(near):
+            row, gap = rows[:, k], rows[:, k, self.row.gap.start]
+            better = gap < gaps[:, contact.wheel]
+            if contact not in shut:
+                better &= gap > -1e-6
+                better[better] = self.excess(contact, row[better]) <= BORDER
+            gaps[better, contact.wheel] = gap[better]
+            points[better, contact.wheel] = row[better][:, self.row.point]
+        return gaps, points
 
 
 def _remember(known: dict[Any, Packed], key: Any, made: Packed) -> None:
