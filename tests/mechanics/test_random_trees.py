@@ -27,9 +27,9 @@ from draisine.algebra.scalar import array, cos, sin
 from draisine.algebra.trace import Graph, evaluate, tangent
 from draisine.errors import RedundancyError
 from draisine.mechanics import constraints, energy
-from draisine.mechanics.articulated import accelerations
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier, projected
+from draisine.mechanics.formulations._articulated import accelerations
 from draisine.mechanics.kinematics import (
     geometry,
     point,

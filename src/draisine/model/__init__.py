@@ -1,9 +1,10 @@
 """What the machine is: frozen data, checked when built.
 
 `body`: mass, mass centre, inertia. `joint`: a screw between two bodies. `motion`: prescribed
-r(t). `coupling`: gears and closed loops. `contact`: wheels, blades, pins. `force`: pushes at
-points. `model`: the whole drawing. `form`: how it is written on paper. `names`: what can be asked
-of it and what its runs tell. `quantity`: numbers as people write them, "18deg".
+r(t). `coupling`: gears and closed loops. `contact`: wheels, blades, pins; `surface`: their
+shapes. `force`: pushes at points. `model`: the whole drawing. `form`: how it is written on paper.
+`names`: what can be asked of it and what its runs tell. `quantity`: numbers as people write them,
+"18deg".
 """
 
 from draisine.model.body import Body, inertia

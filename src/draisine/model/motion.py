@@ -89,10 +89,10 @@ def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
     return motion
 
 
-def following(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
+def follow(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
     """Return the motion `value(r)` of another one, r(t), with its derivatives.
 
-    >>> following(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
+    >>> follow(sine(1.0, 0.5), lambda r: r * r)(0.5)[0]
     1.0
     """
 

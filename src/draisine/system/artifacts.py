@@ -23,7 +23,7 @@ from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
 from draisine.codegen.targets.native import Native, compile_native
 from draisine.mechanics.constraints import Mode
-from draisine.mechanics.rank import Survey, spare_at, survey
+from draisine.mechanics.formulations._rank import Survey, spare_at, survey
 from draisine.model import Model
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import ObstacleMotion, TerrainDerivation, program_names

@@ -16,7 +16,7 @@ from draisine.errors import ModelError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
-from draisine.mechanics.rank import Survey
+from draisine.mechanics.formulations._rank import Survey
 from draisine.model import Model
 from draisine.model.form import Form
 from draisine.model.names import output_names

@@ -1,4 +1,6 @@
-"""Machines, one file and one function each; published parameters in `_sets`."""
+"""Machines, one file and one function each; published parameters in `_sets`; `_three_links`: the
+drawing of both swimmers.
+"""
 
 from collections.abc import Callable
 from typing import Any

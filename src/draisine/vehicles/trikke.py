@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Scalar, atan2, cos, sin
 from draisine.model import Blade, Body, Model, Output, Revolute, inertia
-from draisine.model.motion import following, sine
+from draisine.model.motion import follow, sine
 
 MEANING = {
     "mf": ("kg", "mass of the frame"),
@@ -87,7 +87,7 @@ def trikke(
     if drive == "sine":
         front = sine(front_amplitude, frequency)
         rider = sine(rider_amplitude, frequency, rider_phase)
-        feet = {side: following(front, _foot(L, y, kappa)) for side, y in sides.items()}
+        feet = {side: follow(front, _foot(L, y, kappa)) for side, y in sides.items()}
     return Model(
         bodies=[
             Body("frame", mf, (xf, 0.0, 0.0), _flat(If)),

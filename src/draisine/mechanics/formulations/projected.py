@@ -15,9 +15,9 @@ from draisine.algebra.lie import cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, is_zero, where
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics import constraints, couplings
-from draisine.mechanics.articulated import LONG, accelerations
 from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
+from draisine.mechanics.formulations._articulated import LONG, accelerations
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, share, solve_symmetric
 from draisine.mechanics.kinematics import (
     Geometry,

@@ -1,4 +1,6 @@
-"""The bicycle: `whipple`; `_forms`: published forms of its parameters; `_tape_measure`: its own."""
+"""The bicycle: `whipple`; `_forms`: published forms of its parameters; `_tape_measure`: its own;
+`_thesis`: its equations on paper.
+"""
 
 from draisine.vehicles.bicycle._forms import BENCHMARK, THESIS, from_thesis, to_thesis
 from draisine.vehicles.bicycle._tape_measure import from_tape_measure
