@@ -1,8 +1,8 @@
 """The build hook of the wheel: bundles what the ride's page takes from others.
 
-`npm ci` and esbuild write `src/draisine/ride/page/vendor.js` with the licences beside it. A bundle
-that is there is kept; without node or network the wheel is built without it, and the page draws by
-its own means. Editable installs skip all this.
+`npm ci` and `npm run bundle` (esbuild) write `src/draisine/ride/page/vendor.js` with the licences
+beside it. A bundle that is there is kept; without node or network the wheel is built without it,
+and the page draws by its own means. Editable installs skip all this.
 """
 
 import shutil
@@ -13,17 +13,10 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 PAGE = Path("src/draisine/ride/page")
-INSTALL = ["npm", "ci", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=60000"]
-BUNDLE = [
-    "node_modules/.bin/esbuild",
-    "web/bundle.js",
-    "--bundle",
-    "--minify",
-    "--format=iife",
-    "--global-name=draisineVendor",
-    "--loader:.css=text",
-    "--log-level=error",
-]
+COMMANDS = (
+    ["npm", "ci", "--ignore-scripts", "--fetch-retries=0", "--fetch-timeout=60000"],
+    ["npm", "run", "bundle"],
+)
 
 
 class BundlePage(BuildHookInterface):  # type: ignore[type-arg]
@@ -50,15 +43,10 @@ def bundle(root: Path) -> None:
     """Write the bundle and the licences of what is in it, from an install of its own."""
     if shutil.which("npm") is None:
         raise OSError("npm is not installed")
-    quiet = {"cwd": root, "check": True, "capture_output": True}
-    subprocess.run(INSTALL, **quiet)  # type: ignore[call-overload]
-    subprocess.run([*BUNDLE, f"--outfile={PAGE / 'vendor.js'}"], **quiet)  # type: ignore[call-overload]
+    for command in COMMANDS:
+        subprocess.run(command, cwd=root, check=True, capture_output=True)
     texts = [
         f"{name}\n\n{(root / 'node_modules' / name / 'LICENSE').read_text(encoding='utf-8')}"
         for name in ("three", "uplot")
     ]
     (root / PAGE / "vendor-licences.txt").write_text("\n\n".join(texts), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    bundle(Path(__file__).parent)

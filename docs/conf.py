@@ -42,6 +42,15 @@ def link_equations(
     lines[:] = text.split("\n")
 
 
+def write_ride(app: Any, error: Exception | None) -> None:
+    """Put the page that rides by itself beside the front page."""
+    if error is None and app.builder.format == "html":
+        from draisine.ride.export import ride_page
+
+        (Path(app.outdir) / "ride.html").write_text(ride_page(), encoding="utf-8")
+
+
 def setup(app: Any) -> None:
-    """Connect the hook."""
+    """Connect the hooks."""
     app.connect("autodoc-process-docstring", link_equations)
+    app.connect("build-finished", write_ride)

@@ -58,7 +58,7 @@ def rider(request):
 @pytest.mark.parametrize("reaction", [0.15, 0.35])
 def test_a_left_turn_by_keys(rider, reaction):
     rider = rider(reaction)
-    while rider.session.status == RIDING and rider.session.steps.time < 12.0:
+    while rider.session.status == RIDING and rider.session.stepper.time < 12.0:
         yaw = rider.seen[-1][2] if rider.seen else 0.0
         rider.press(-math.radians(10.0) if yaw < math.radians(70.0) else 0.0)
     assert rider.session.status == RIDING
@@ -69,8 +69,8 @@ def test_a_left_turn_by_keys(rider, reaction):
 
 def test_a_slalom_by_keys(rider):
     rider = rider(0.2)
-    while rider.session.status == RIDING and rider.session.steps.time < 10.0:
-        side = 1.0 if math.sin(2.0 * math.pi * rider.session.steps.time / 4.0) > 0 else -1.0
+    while rider.session.status == RIDING and rider.session.stepper.time < 10.0:
+        side = 1.0 if math.sin(2.0 * math.pi * rider.session.stepper.time / 4.0) > 0 else -1.0
         rider.press(side * math.radians(7.0))
     assert rider.session.status == RIDING
     lean = np.array([seen[0] for seen in rider.seen])
@@ -81,9 +81,9 @@ def test_a_slalom_by_keys(rider):
 def test_a_push_to_the_right_starts_a_turn_to_the_left():
     session = Session("steer-torque")
     session.advance(200, {"steer_torque": -2.0})
-    assert session.steps.values()["steer"] < 0.0
+    assert session.stepper.values()["steer"] < 0.0
     session.advance(400, {"steer_torque": 0.0})
-    found = session.steps.values()
+    found = session.stepper.values()
     assert found["lean"] < 0.0 < found["steer"]
     assert found["yaw_rate"] > 0.0
 
@@ -91,13 +91,11 @@ def test_a_push_to_the_right_starts_a_turn_to_the_left():
 def test_a_switch_between_the_ways_to_steer_changes_no_bit_of_the_state():
     session = Session("steer-torque")
     session.advance(300, {"steer_torque": -1.0})
-    before = session.steps.state
+    before = session.stepper.state
     for commands in ({"by_angle": 1.0, "steer_torque": 0.0}, {"by_angle": 0.0, "torso": 0.05}):
         session.advance(0, commands)
-        now = session.steps.state
-        assert all(
-            np.array_equal(getattr(now, n), getattr(before, n)) for n in ("q", "p", "r", "v")
-        )
+        for name in ("q", "p", "r", "v"):
+            assert np.array_equal(getattr(session.stepper.state, name), getattr(before, name))
 
 
 def test_any_slicing_of_time_gives_the_same_bits():
@@ -115,9 +113,9 @@ def test_a_change_of_parameters_keeps_speed_lean_and_steer():
     session = Session("self-stable")
     session.advance(300, {})
     names = ("forward_speed", "lean", "steer", "lean_rate", "steer_rate", "yaw", "x", "y")
-    before = session.steps.values()
+    before = session.stepper.values()
     session.change({"lam": 0.35, "rR": 0.32})
-    after = session.steps.values()
+    after = session.stepper.values()
     assert_allclose([after[n] for n in names], [before[n] for n in names], atol=1e-11)
 
 

@@ -33,6 +33,7 @@ def welcome() -> None:
 Try first:
   draisine run                the push of a bicycle that steadies itself: a table, a figure, the data
                               (with --animate run.html to look at from all sides in a browser)
+  draisine ride               ride it yourself, in the browser
   draisine list               vehicles, scenarios, parameter sets ...
   draisine show whipple       the bicycle: bodies, joints, contacts, parameters
   draisine check              published numbers against ours

@@ -1,23 +1,42 @@
 """`draisine ride`."""
 
+from pathlib import Path
+
 from draisine.cli._screen import fail
 
 
 def ride(
-    *,
     preset: str = "steer-torque",
+    /,
+    *,
     port: int = 0,
     no_browser: bool = False,
+    record: Path | None = None,
+    export: Path | None = None,
 ) -> int:
     """Ride the bicycle in the browser.
 
-    :param preset: Which ride to begin with; `draisine list` tells them.
+    :param preset: Which ride to begin with: steer-torque, steer-angle, steer-lean, self-stable, weave, fall,
+        capsize, skate, slope, ramp, kerb, wheelie or brake.
     :param port: The port on this computer; a free one if not given.
     :param no_browser: Only print the address.
+    :param record: Write the last ride to this file (.nc, .zarr); `draisine run` repeats it.
+    :param export: Write a page that rides on smooth ground by itself, from disk or any web server.
     """
+    from draisine.results.store import check_target, write_text
+
+    if export is not None:
+        from draisine.ride.export import ride_page
+
+        check_target(export, (".html",))
+        write_text(ride_page(), export)
+        print(f"page: {export}")
+        return 0
+    if record is not None:
+        check_target(record, (".nc", ".zarr"))
     try:
         from draisine.ride.serve import serve
     except ImportError as error:
         return fail(f"riding needs a few more packages ({error}): pip install 'draisine[ride]'", 2)
-    serve(preset, port, not no_browser)
+    serve(preset, port, not no_browser, record)
     return 0

@@ -17,7 +17,7 @@ def stability_chart(system: System) -> dict[str, Any] | None:
     nothing for what is no bicycle.
     """
     still: dict[str, Any] = {
-        name: value for name, value in system.parameters.items() if name != "mU"
+        name: value for name, value in system.parameters.items() if name not in ("mU", "slope")
     }
     try:
         modes = eigenvalues(compile(unwrap(system.vehicle), **still), SPEEDS)

@@ -32,14 +32,14 @@ def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:
 
 
 def ride_system(preset: Preset) -> System:
-    """Return the machine of a ride."""
+    """Return the machine of a ride; the ground of a bicycle with a rider can be tilted."""
     vehicle = find("vehicle", preset.vehicle)
     values: dict[str, Any] = dict(preset.parameters)
     if preset.parameter_set is not None:
         values = parameter_set(preset.vehicle, preset.parameter_set) | values
-    bicycle = compile(vehicle, **values)
-    if bicycle.parameters.get("mB", 0.0) > 2.0 * UPPER_BODY:
-        values["mU"] = UPPER_BODY
+    system = compile(vehicle, **values)
+    if system.parameters.get("mB", 0.0) > 2.0 * UPPER_BODY:
+        values = {"mU": UPPER_BODY, "slope": 0.0} | values
     return compile(pushable(vehicle), **values)
 
 

@@ -40,7 +40,7 @@ class Preset:
     @property
     def kind(self) -> tuple[object, ...]:
         """What decides which code is compiled for it."""
-        return self.vehicle, self.parameter_set, *self.parameters, self.ground is None
+        return self.vehicle, self.parameter_set, self.ground is None
 
 
 HELD = {"hold": 1.0, "lean_help": 5.0}

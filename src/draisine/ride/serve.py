@@ -2,6 +2,7 @@
 
 import socket
 import webbrowser
+from pathlib import Path
 
 import uvicorn
 
@@ -12,15 +13,20 @@ LARGEST = 4096
 """The longest message that a page may send, in bytes."""
 
 
-def serve(name: str, port: int, browser: bool) -> None:
-    """Print where a ride is, open it in the browser, and serve it until interrupted."""
+def serve(name: str, port: int, browser: bool, target: Path | None = None) -> None:
+    """Print where a ride is, open it in the browser, and serve it until interrupted; the last ride
+    is then written to a file, if one is named.
+    """
     preset(name)
     listening = socket.create_server(("127.0.0.1", port))
-    ride = RideServer(name, listening.getsockname()[1])
+    ride = RideServer(name, listening.getsockname()[1], target)
     print(f"ride at {ride.address}\nCtrl+C ends it.", flush=True)
     if browser:
         webbrowser.open(ride.address)
-    configuration(ride).run(sockets=[listening])
+    try:
+        configuration(ride).run(sockets=[listening])
+    finally:
+        ride.write()
 
 
 def configuration(ride: RideServer) -> uvicorn.Server:

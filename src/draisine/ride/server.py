@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Mapping
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,10 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from draisine.errors import DraisineError
+from draisine.results.store import write
+from draisine.ride.machine import PUSH
 from draisine.ride.presets import PRESETS
+from draisine.ride.record import ride_dataset
 from draisine.ride.session import RATE, Session
 
 CATCH_UP = 100
@@ -46,7 +50,8 @@ KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 class RideServer:
     """A session, who may ride it, and how its time passes."""
 
-    def __init__(self, name: str, port: int) -> None:
+    def __init__(self, name: str, port: int, target: Path | None = None) -> None:
+        self.target = target
         self.name, self.port, self.token = name, port, secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.session: Session | None = None
@@ -157,7 +162,7 @@ class RideServer:
         if len(values) != 2 + len(names) or not np.isfinite(values).all():
             return None
         commands = dict(zip(names, values[2:].tolist(), strict=True))
-        session.advance(self.due(), commands, float(values[1]))
+        session.advance(self.due(), commands | {f"{PUSH}.y": float(values[1])})
         return np.concatenate([values[:1], session.frame()]).tobytes()
 
     def due(self) -> int:
@@ -176,7 +181,7 @@ class RideServer:
     async def change(self, socket: WebSocket, wanted: Mapping[str, Any]) -> None:
         """Do what the page asks for in words, and tell it what came of it."""
         known = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
-        known |= {"pace": self.set_pace}
+        known |= {"pace": self.set_pace, "record": self.keep}
         try:
             for key, value in wanted.items():
                 if key not in known:
@@ -218,11 +223,24 @@ class RideServer:
             raise ValueError(f"pace {pace}: take 0 to 10.")
         self.pace = pace
 
+    async def keep(self, socket: WebSocket, value: Any) -> None:
+        """Write the ride since its start to the file that was named for it."""
+        if self.target is None:
+            raise ValueError("where to? Start with `draisine ride --record FILE.nc`.")
+        self.write()
+        await socket.send_text(json.dumps({"recorded": str(self.target)}))
+
+    def write(self) -> None:
+        """Write the ride to its file, if there is one and anything was ridden."""
+        if self.target is not None and self.session is not None and self.session.record.steps:
+            write(ride_dataset(self.session), self.target)
+
     async def describe(self, socket: WebSocket) -> None:
         """Tell the page what it is about to see."""
         assert self.session is not None
         self.clock = -math.inf
-        await socket.send_text(json.dumps({"scene": self.session.description()}))
+        told = self.session.description() | {"records": self.target is not None}
+        await socket.send_text(json.dumps({"scene": told}))
 
 
 def forbidden() -> Response:

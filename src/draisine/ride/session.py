@@ -1,22 +1,24 @@
 """A ride under way: commands in, frames out, step by step of 1/1024 s."""
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.control.rider import COMMANDS
-from draisine.errors import DraisineError, ParameterError
+from draisine.errors import ParameterError, SimulationError
 from draisine.ride.chart import stability_chart
-from draisine.ride.machine import PUSH, ride_system, rider_of
+from draisine.ride.machine import ride_system, rider_of
 from draisine.ride.presets import PRESETS, Preset, preset
+from draisine.ride.record import Record
 from draisine.scenario.terrain import place_state
-from draisine.simulation.options import ContactOptions, Numerics
+from draisine.simulation.options import CONTACT, ContactOptions, Numerics
 from draisine.simulation.stepper import STEP, Stepper
-from draisine.system.state import state
+from draisine.system.closed_form import ClosedForm
+from draisine.system.generic import Generic, generic
+from draisine.system.state import State, state
 from draisine.view.scene.description import describe_ground, describe_machine
 
 RATE = round(1.0 / STEP)
@@ -33,6 +35,10 @@ RIDING, FELL, FLIPPED, LIFTED, SLIPPED, TURNED_OVER, STOPPED = range(7)
 
 KEPT = ("x", "y", "yaw", "lean", "steer", "forward_speed", "lean_rate", "steer_rate")
 """What a change of parameters leaves as it is."""
+
+
+ON_TERRAIN = ContactOptions(rest_speed=0.05, fall=math.inf)
+"""What contacts do on a terrain: slow bounces end, and a fall is seen by the ride itself."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +59,7 @@ SLIDERS = {
     "zB": Slider(-1.3, -0.6, "height of frame and rider (down), m"),
     "mB": Slider(65.0, 130.0, "mass of frame and rider, kg"),
     "g": Slider(1.0, 20.0, "gravity, m/s2"),
+    "slope": Slider(-0.2, 0.2, "slope of the ground, rad"),
 }
 
 
@@ -72,56 +79,55 @@ class Session:
 
     def reset(self) -> None:
         """Begin the ride anew, with the present parameters."""
-        self.steps = self._begin()
-        self._command(self.preset.commands | {"by_angle": float(self.preset.way == "angle")})
+        by_angle = {"by_angle": float(self.preset.way == "angle")}
+        self.stepper = Stepper(
+            self.system,
+            self._start(),
+            terrain=self.terrain,
+            law=self.law,
+            inputs=self.preset.commands | by_angle if self.law else None,
+            contact=CONTACT if self.terrain is None else replace(ON_TERRAIN, mu=self.preset.mu),
+            numerics=None if self.terrain is None else Numerics(dt=STEP, rtol=1e-8, atol=1e-10),
+        )
         self.status, self.reason = RIDING, ""
-        self._look()
+        self.seen = self.stepper.observe()
+        self.record, self.first_parameters = Record(), dict(self.system.parameters)
 
-    def _command(self, commands: Mapping[str, float]) -> None:
-        """Write commands of the law, if there is one."""
-        if self.law is not None:
-            self.steps.hold(commands)
-
-    def _look(self) -> None:
-        """See the present state."""
-        self.seen, self.state = self.steps.observe(), self.steps.state
-
-    def _begin(self) -> Stepper:
-        """Return the machine at the start of the ride."""
+    def _start(self) -> State:
+        """Return the state at the start of the ride."""
         asked: dict[str, Any] = dict(self.preset.start)
         start = state(self.system, **asked)
         if self.terrain is None or self.preset.place is None:
-            return Stepper(self.system, start, law=self.law)
+            return start
         x, on = self.preset.place
         place = {"wheel": "rear", "centre": [x, 0.0], "on": on}
-        start = place_state(self.system.model, self.terrain, start, place)
-        return Stepper(
-            self.system,
-            start,
-            terrain=self.terrain,
-            law=self.law,
-            contact=ContactOptions(mu=self.preset.mu, rest_speed=0.05, fall=math.inf),
-            numerics=Numerics(dt=STEP, rtol=1e-8, atol=1e-10),
-        )
+        return place_state(self.system.model, self.terrain, start, place)
 
-    def advance(self, count: int, commands: Mapping[str, float], push: float = 0.0) -> None:
-        """Go on by so many steps, unless the ride has ended."""
+    @property
+    def machine(self) -> ClosedForm | Generic:
+        """The compiled machine with its rider."""
+        if self.terrain is not None:
+            return generic(self.system, self.law, self.terrain.motions)
+        return self.system.machine(None, self.law, int(getattr(self.law, "states", 0)))
+
+    def advance(self, count: int, inputs: dict[str, float]) -> None:
+        """Go on by so many steps under commands and inputs by name, unless the ride has ended."""
         if self.status != RIDING:
             return
         try:
-            self._command(commands)
-            self.steps.step(count * STEP, {f"{PUSH}.y": push})
-        except DraisineError as error:
+            self.stepper.step(count * STEP, inputs)
+        except SimulationError as error:
             self.status, self.reason = STOPPED, str(error)
             return
-        self._look()
+        self.seen = self.stepper.observe()
         self._judge()
+        self.record.add(count, inputs, self)
 
     def _judge(self) -> None:
         """See whether the ride has ended."""
         outputs = dict(zip(self.system.outputs, self.seen["outputs"], strict=True))
         joints = [joint.name for joint in self.system.model.joints]
-        steer = self.state.r[joints.index("steer")] if "steer" in joints else 0.0
+        steer = self.stepper.state.r[joints.index("steer")] if "steer" in joints else 0.0
         normal, *level = self.seen["forces"].reshape(-1, 3).T
         if abs(outputs["lean"]) > LEAN_LIMIT:
             self.status = FELL
@@ -134,28 +140,27 @@ class Session:
         elif math.isfinite(mu := self.preset.mu) and np.any(np.hypot(*level) > mu * normal):
             self.status = SLIPPED
 
-    def change(self, parameters: Mapping[str, float]) -> None:
+    def change(self, parameters: dict[str, float]) -> None:
         """Ride on with other parameters, at the same place, speed, lean and steer; what cannot be is
         an error, and the old ones ride on.
         """
         if self.terrain is not None:
             raise ParameterError("parameters change on smooth ground only: choose another ride.")
-        keep = [name for name in KEPT if name in self.steps.values()]
-        self.steps = self.steps.with_parameters(keep, **parameters)
-        self.system = self.steps.system
-        self._look()
+        self.stepper = self.stepper.with_parameters(keep=KEPT, **parameters)
+        self.system, self.seen = self.stepper.system, self.stepper.observe()
+        self.record.changes[len(self.record.steps)] = parameters
 
     # --- what the page is told
 
     def parts(self) -> dict[str, Floats]:
         """Return what a frame is made of, by name."""
-        seen, steps = self.seen, self.steps
+        seen, now = self.seen, self.stepper.state
         return {
-            "time": np.array([steps.time]),
+            "time": np.array([self.stepper.time]),
             "status": np.array([float(self.status)]),
-            "q": self.state.q,
+            "q": now.q,
             "p": seen["position"],
-            "r": self.state.r,
+            "r": now.r,
             "outputs": seen["outputs"],
             "output_rates": seen["output_rates"],
             "forces": seen["forces_world"],
@@ -163,7 +168,7 @@ class Session:
             "gaps": seen["gaps"],
             "energy": np.concatenate([seen["kinetic"], seen["potential"]]),
             "inputs": seen["inputs"],
-            "rider": steps.law_state,
+            "rider": self.stepper.law_state,
         }
 
     def frame(self) -> Floats:

@@ -5,6 +5,7 @@ import { Controls, FEEL } from "./controls.js";
 import { Chart, Gauges } from "./gauges.js";
 import { Inputs } from "./inputs.js";
 import { Link } from "./link.js";
+import { LocalEngine } from "./local.js";
 import { Frame } from "./machine.js";
 import { Plots } from "./plots.js";
 import { add } from "./vectors.js";
@@ -40,6 +41,7 @@ class Page {
   told(words) {
     if (words.preparing) this.say(words.preparing);
     if (words.refused) this.say(words.refused, 4);
+    if (words.recorded) this.say(`The ride is in ${words.recorded}.`, 4);
     if (words.scene) this.begin(words.scene);
   }
 
@@ -49,6 +51,7 @@ class Page {
     this.picture.describe(scene);
     this.chart.describe(scene.chart);
     if (other) this.prepare(scene.preset);
+    at("record").hidden = !scene.records;
     this.sliders();
     this.say("");
     this.clear();
@@ -144,6 +147,7 @@ class Page {
     at("push").onclick = () => this.push();
     at("pause").onclick = () => this.pause();
     at("ghost").onclick = () => { this.ghost = this.history; this.restart(); };
+    at("record").onclick = () => this.engine.say({ record: true });
     at("help-open").onclick = () => at("keys").showModal();
     at("preset").onchange = () => { this.ghost = null; this.engine.say({ preset: at("preset").value }); at("picture").focus(); };
     at("pace").onchange = () => this.engine.say({ pace: Number(at("pace").value) });
@@ -234,7 +238,12 @@ function newPicture(canvas) {
   }
 }
 
-const address = new URL(location.href);
-address.protocol = "ws:";
-address.pathname = "/ride";
-window.ride = new Page(new Link(address));
+function newEngine() {
+  if (globalThis.draisineRide) return new LocalEngine(globalThis.draisineRide);
+  const address = new URL(location.href);
+  address.protocol = "ws:";
+  address.pathname = "/ride";
+  return new Link(address);
+}
+
+window.ride = new Page(newEngine());

@@ -1,0 +1,122 @@
+"""How quick a ride is: from a key to a state on this computer, physics against real time, memory over
+ten minutes, the size of the page, and its JavaScript against machine code.
+
+python bench/ride.py
+"""
+
+import json
+import resource
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+from websockets.sync.client import connect
+
+from draisine.control.rider import COMMANDS
+from draisine.ride.export import ride_page
+from draisine.ride.serve import configuration
+from draisine.ride.server import RideServer
+from draisine.ride.session import RATE, Session
+
+FRAME = 16
+USUAL = [value for _, value, _ in COMMANDS.values()]
+
+
+def latency(frames=600):
+    """Return the times from sending commands to having their frame, in ms, after the first 2 s."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    ride = RideServer("steer-torque", listening.getsockname()[1])
+    server = configuration(ride)
+    threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True).start()
+    address = f"ws://127.0.0.1:{ride.port}/ride?token={ride.token}"
+    time.sleep(1.0)
+    took = []
+    with connect(address, origin=f"http://127.0.0.1:{ride.port}") as socket_:
+        while "scene" not in json.loads(socket_.recv(timeout=120)):
+            pass
+        for serial in range(120 + frames):
+            began = time.perf_counter()
+            socket_.send(np.array([serial, 0.0, *USUAL]).tobytes())
+            socket_.recv()
+            took.append(1e3 * (time.perf_counter() - began))
+            time.sleep(1.0 / 60.0)
+    server.should_exit = True
+    return np.array(took[120:])
+
+
+def share(name, seconds):
+    """Return slices of a ride in ms, and the share of a core that they took."""
+    session, took = Session(name), []
+    for _ in range(round(seconds * RATE / FRAME)):
+        began = time.perf_counter()
+        session.advance(FRAME, {})
+        session.frame()
+        took.append(time.perf_counter() - began)
+    took = np.array(took[round(2.0 * RATE / FRAME) :])
+    return 1e3 * took, float(took.sum() / (len(took) * FRAME / RATE))
+
+
+def growth():
+    """Return by how many MB the memory grows over ten simulated minutes of straight riding."""
+    session = Session("steer-torque")
+    sizes = []
+    for _ in range(10):
+        for _ in range(60 * 60):
+            session.advance(17, {})
+        session.record.__init__()
+        sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
+    return sizes[-1] - sizes[1]
+
+
+SCRIPT = """
+const { simulators, rides } = globalThis.draisineRide;
+const ride = rides["self-stable"], simulator = simulators[ride.simulator];
+const machine = simulator.create(simulator.nominal, Float64Array.from(ride.start));
+const run = (from, to) => { for (let k = from; k < to; k++) simulator.step(machine, k / 1024, 1 / 1024); };
+run(0, 2048);
+const began = process.hrtime.bigint();
+run(2048, 5120);
+console.log(Number(process.hrtime.bigint() - began) / 1e3 / 3072);
+"""
+
+
+def javascript(page):
+    """Return the time of a step in JavaScript, in us."""
+    script = page.split("<script>")[-1].split("</script>")[0]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ride.js"
+        path.write_text(script + SCRIPT, encoding="utf-8")
+        return float(subprocess.run(["node", path], capture_output=True, check=True).stdout)
+
+
+def main():
+    """Print the table; return 1 where something misses its aim."""
+    found = latency()
+    smooth, part = share("steer-torque", 10.0)
+    rough, rough_part = share("kerb", 4.0)
+    page = ride_page()
+    rows = [
+        ("key to state, median (ms)", float(np.median(found)), 20.0),
+        ("key to state, 95 % (ms)", float(np.percentile(found, 95)), 40.0),
+        ("physics on smooth ground (% of a core)", 100.0 * part, 0.5),
+        ("physics on a kerb (% of a core)", 100.0 * rough_part, 10.0),
+        ("longest slice on smooth ground (ms)", float(smooth.max()), 40.0),
+        ("longest slice on a kerb (ms)", float(rough.max()), 40.0),
+        ("memory over ten minutes (MB)", growth(), 5.0),
+        ("page in one file (kB)", len(page.encode()) / 1e3, 1000.0),
+    ]
+    if shutil.which("node"):
+        rows.append(("a step in JavaScript (us)", javascript(page), 20.0))
+    for name, value, aim in rows:
+        print(f"{name:42s} {value:9.3f}   below {aim:g}{'' if value < aim else '   MISSED'}")
+    return int(any(value >= aim for _, value, aim in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,66 @@
+"""Pictures of every ride, taken in a browser: `python docs/ride_pictures.py FOLDER`.
+
+Needs playwright and chromium; each preset is ridden for a moment and photographed.
+"""
+
+import shutil
+import socket
+import sys
+import threading
+import time
+from pathlib import Path
+
+from playwright.sync_api import Page, sync_playwright
+
+from draisine.ride.presets import PRESETS
+from draisine.ride.serve import configuration
+from draisine.ride.server import RideServer
+
+MOMENTS = {"ramp": 2.35, "kerb": 2.0, "wheelie": 1.5, "brake": 0.45, "capsize": 3.0}
+"""When a ride is worth a picture, s; otherwise after one second."""
+
+KEYS = {"wheelie": "ArrowUp", "brake": "b", "steer-lean": "ArrowLeft", "steer-angle": "ArrowLeft"}
+"""What is held meanwhile; elsewhere a tap to the right."""
+
+
+def take(page: Page, name: str, target: Path) -> None:
+    """Ride a preset until its moment and take a picture."""
+    page.select_option("#preset", name)
+    page.focus("#picture")
+    while not page.evaluate(f"ride.scene?.preset.name === {name!r} && ride.frame?.time > 0.01"):
+        time.sleep(0.02)
+    key = KEYS.get(name) or ("ArrowRight" if PRESETS[name].ground is None else None)
+    if key:
+        page.keyboard.down(key)
+    until, tap = MOMENTS.get(name, 1.0), 0.25
+    while page.evaluate("ride.frame.time") < until and not page.evaluate("ride.over"):
+        if key and name not in KEYS and page.evaluate("ride.frame.time") > tap:
+            page.keyboard.up(key)
+            key = None
+    page.screenshot(path=target / f"ride-{name}.png")
+    if key:
+        page.keyboard.up(key)
+
+
+def main(folder: str) -> None:
+    """Take all pictures."""
+    listening = socket.create_server(("127.0.0.1", 0))
+    ride = RideServer(next(iter(PRESETS)), listening.getsockname()[1])
+    server = configuration(ride)
+    threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True).start()
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    with sync_playwright() as driver:
+        options = ["--no-sandbox", "--enable-unsafe-swiftshader", "--use-angle=swiftshader"]
+        browser = driver.chromium.launch(executable_path=shutil.which("chromium"), args=options)
+        page = browser.new_page(viewport={"width": 900, "height": 560})
+        page.goto(ride.address)
+        while not page.evaluate("window.ride?.frame?.time > 0.05"):
+            time.sleep(0.05)
+        for name in PRESETS:
+            take(page, name, Path(folder))
+        browser.close()
+    server.should_exit = True
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,95 @@
+// The ride without a server: a simulator that came with the page, stepped here.
+const LIMITS = { lean: Math.PI / 4, steer: (75 * Math.PI) / 180, pitch: (75 * Math.PI) / 180 };
+const RIDING = 0, FELL = 1, FLIPPED = 2, LIFTED = 3, TURNED_OVER = 5, STOPPED = 6;
+const CATCH_UP = 100, FRAME = 16, SILENCE = 0.3;
+
+export class LocalEngine {
+  constructor({ simulators, rides }) {
+    this.simulators = simulators;
+    this.rides = rides;
+    this.pace = 1;
+    this.latency = 0;
+    this.told = () => {};
+    this.framed = () => {};
+    this.closed = () => {};
+    this.ready = true;
+    setTimeout(() => this.say({ preset: Object.keys(rides)[0] }));
+  }
+
+  open() {}
+
+  say({ preset, reset, pace }) {
+    if (preset) this.choose(preset);
+    if (reset) this.reset();
+    if (pace !== undefined) this.pace = pace;
+  }
+
+  choose(name) {
+    this.ride = this.rides[name];
+    this.scene = this.ride.scene;
+    this.simulator = this.simulators[this.ride.simulator];
+    this.pace = this.scene.preset.pace;
+    this.reset();
+    this.told({ scene: this.scene });
+  }
+
+  reset() {
+    this.machine = this.simulator.create(this.simulator.nominal, Float64Array.from(this.ride.start));
+    this.count = this.owed = 0;
+    this.clock = null;
+    this.status = RIDING;
+  }
+
+  get time() { return this.count / this.scene.rate; }
+
+  // Step to now under commands, and show what is then.
+  ask(commands, push) {
+    const { machine } = this, { state } = machine;
+    state.set(commands, state.length - commands.length);
+    machine.own.x[1 + state.length + this.scene.inputs.indexOf("push.y")] = push;
+    for (let left = this.due(); left > 0 && this.status === RIDING; left--) this.step();
+    this.framed(this.frame());
+  }
+
+  due() {
+    const now = performance.now() / 1000, passed = this.clock === null ? 0 : now - this.clock;
+    this.clock = now;
+    if (passed > SILENCE) { this.owed = 0; return FRAME; }
+    this.owed += passed * this.pace * this.scene.rate;
+    const whole = Math.floor(this.owed);
+    this.owed -= whole;
+    return Math.min(whole, CATCH_UP);
+  }
+
+  step() {
+    const wrong = this.simulator.step(this.machine, this.time, 1 / this.scene.rate);
+    this.count++;
+    if (wrong) this.status = STOPPED;
+  }
+
+  frame() {
+    const seen = this.simulator.observe(this.machine, this.time), { state } = this.machine;
+    const joints = this.scene.joints.length, r = state.subarray(7, 7 + joints);
+    this.judge(seen, r);
+    const rider = state.subarray(state.length - Object.keys(this.scene.commands).length - 1);
+    return Float64Array.from([
+      this.time, this.status, ...unturned(state.subarray(0, 4), this.ride.turn), ...seen.position, ...r, ...seen.outputs,
+      ...seen.output_rates, ...seen.forces_world, ...seen.points, ...seen.gaps, ...seen.kinetic, ...seen.potential,
+      ...seen.inputs, ...rider,
+    ]);
+  }
+
+  judge(seen, r) {
+    if (this.status !== RIDING) return;
+    const names = Object.keys(this.scene.outputs), output = (name) => Math.abs(seen.outputs[names.indexOf(name)]);
+    if (output("lean") > LIMITS.lean) this.status = FELL;
+    else if (Math.abs(r[this.scene.joints.indexOf("steer")]) > LIMITS.steer) this.status = FLIPPED;
+    else if (output("pitch") > LIMITS.pitch) this.status = TURNED_OVER;
+    else if (!this.ride.sticks && this.scene.machine.contacts.some((_, k) => seen.forces[3 * k] < 0)) this.status = LIFTED;
+  }
+}
+
+// The drawing's orientation for that of the inner base frame: q times the inverse of its turn.
+function unturned([a, b, c, d], [w, x, y, z]) {
+  return [a * w + b * x + c * y + d * z, b * w - a * x - c * z + d * y, c * w - a * y - d * x + b * z, d * w - a * z - b * y + c * x];
+}

@@ -1,0 +1,84 @@
+"""The ride as one file."""
+
+import json
+import shutil
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine.ride.export import ride_page
+from draisine.ride.session import RATE, Session
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    path = tmp_path_factory.mktemp("page") / "ride.html"
+    path.write_text(ride_page(), encoding="utf-8")
+    return path
+
+
+def test_the_page_is_small_and_loads_nothing(page):
+    text = page.read_text(encoding="utf-8")
+    assert len(text.encode()) < 1_000_000
+    assert "src=" not in text.split("<script>")[0]
+    assert 'href="style.css"' not in text
+
+
+NODE = """
+globalThis.performance = { now: () => 0 };
+const { simulators, rides } = globalThis.draisineRide;
+const ride = rides["self-stable"], simulator = simulators[ride.simulator];
+const machine = simulator.create(simulator.nominal, Float64Array.from(ride.start));
+const run = (from, to) => { for (let k = from; k < to; k++) simulator.step(machine, k / RATE, 1 / RATE); };
+run(0, 2 * RATE);
+const began = process.hrtime.bigint();
+run(2 * RATE, 5 * RATE);
+const spent = Number(process.hrtime.bigint() - began) / 1e3 / (3 * RATE);
+const seen = simulator.observe(machine, 5);
+console.log(JSON.stringify({ outputs: [...seen.outputs], v: [...seen.v], spent }));
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="node is not installed")
+def test_its_simulator_is_the_package_s_own(page, tmp_path):
+    script = page.read_text(encoding="utf-8").split("<script>")[-1].split("</script>")[0]
+    assert script.strip().startswith("globalThis.draisineRide")
+    (tmp_path / "ride.js").write_text(script + NODE.replace("RATE", str(RATE)))
+    done = subprocess.run(["node", "ride.js"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    session = Session("self-stable")
+    session.advance(5 * RATE, {})
+    assert_allclose(found["outputs"], session.parts()["outputs"], rtol=1e-12, atol=1e-12)
+    assert_allclose(found["v"], session.stepper.state.v, rtol=1e-12, atol=1e-12)
+
+
+def test_it_rides_from_disk(page, browser):
+    context = browser.new_context(viewport={"width": 640, "height": 400})
+    tab, complaints = context.new_page(), []
+    tab.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
+    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab.goto(page.as_uri())
+
+    def wait(expression, seconds=30.0):
+        end = time.monotonic() + seconds
+        while not tab.evaluate(expression):
+            assert time.monotonic() < end, (expression, complaints)
+            time.sleep(0.02)
+
+    wait("window.ride?.frame?.time > 0.05")
+    tab.keyboard.down("ArrowRight")
+    wait("ride.frame.joint('steer') < -0.01")
+    tab.keyboard.up("ArrowRight")
+    wait("ride.frame.output('lean') < -0.02 && ride.frame.output('yaw') > 0.01")
+    for name in tab.evaluate("Object.keys(ride.scene.presets)"):
+        tab.select_option("#preset", name)
+        wait(f"ride.scene.preset.name === {name!r} && ride.frame?.time > 0.02")
+    first = np.array(tab.evaluate("[...ride.engine.ride.start]"))
+    tab.keyboard.press("r")
+    assert np.isfinite(first).all()
+    assert complaints == []
+    context.close()

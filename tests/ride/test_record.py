@@ -1,0 +1,53 @@
+"""Rides as data, and the same ride once more."""
+
+import numpy as np
+import pytest
+import xarray
+
+from draisine.cli import main
+from draisine.errors import DataError
+from draisine.results.store import read, write
+from draisine.ride.record import ride_dataset
+from draisine.ride.repeat import differences, repeat_ride
+from draisine.ride.session import Session
+
+
+def short_ride(name, change=None):
+    session, rng = Session(name), np.random.default_rng(1)
+    for k in range(60):
+        if k == 30 and change:
+            session.change(change)
+        inputs = {"steer_torque": float(rng.normal()), "push.y": 50.0 if k == 10 else 0.0}
+        session.advance(int(rng.integers(5, 30)), inputs)
+    return session
+
+
+@pytest.mark.parametrize(("name", "change"), [("steer-torque", {"c": 0.1}), ("kerb", None)])
+def test_a_ride_is_repeated_to_the_bit(name, change, tmp_path, capsys):
+    data = ride_dataset(short_ride(name, change))
+    assert data.sizes["time"] == 60
+    write(data, tmp_path / "ride.nc")
+    stored = read(tmp_path / "ride.nc")
+    again = ride_dataset(repeat_ride(stored))
+    assert differences(stored, again) == {}
+    assert main(["run", str(tmp_path / "ride.nc")]) == 0
+    assert "to the bit" in capsys.readouterr().out
+
+
+def test_a_ride_is_a_run_like_others(tmp_path):
+    data = ride_dataset(short_ride("steer-torque"))
+    assert {"orientation", "position", "steer", "forward_speed", "contact_force"} <= set(data)
+    write(data, tmp_path / "ride.nc")
+    assert main(["animate", str(tmp_path / "ride.nc"), str(tmp_path / "ride.html")]) == 0
+    assert "<canvas" in (tmp_path / "ride.html").read_text()
+
+
+def test_differences_are_told_by_name():
+    one = xarray.Dataset({"lean": ("time", [0.0, 1.0]), "steer": ("time", [0.0, 0.0])})
+    two = xarray.Dataset({"lean": ("time", [0.0, 1.5]), "steer": ("time", [0.0, 0.0])})
+    assert differences(one, two) == {"lean": 0.5}
+
+
+def test_there_is_nothing_to_keep_before_the_first_step():
+    with pytest.raises(DataError, match="nothing has been ridden"):
+        ride_dataset(Session("self-stable"))
