@@ -135,11 +135,11 @@ FILES = [
     (GOOD + "[[inputs]]\nshape = 'step'\ninput = 'steer'\nvalu = 1.0", "Did you mean 'value'?"),
     (
         GOOD + "[[inputs]]\nshape='table'\ninput='steer'\ntimes=[0,1,2]\nvalues=[1,2]",
-        "2 values for 3 times",
+        "inputs[0]: input 'steer': 3 times but 2 values",
     ),
     (
         GOOD + "[[inputs]]\nshape='table'\ninput='steer'\ntimes=[0,'soon']\nvalues=[1,2]",
-        "inputs[0].times[1] = 'soon': 'soon' is not a number",
+        "inputs[0].times: 'soon' is not a number",
     ),
     (
         GOOD + "[[expected]]\ntitle='x'\norigin='law'\nvalues.lean=0.0",

@@ -17,7 +17,6 @@ from draisine.experiment.report import remarks, summary, table
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.straight import straight_quantity
-from draisine.scenario.build import build_system, control_law
 from draisine.scenario.library import load, scenarios, titles
 from draisine.scenario.schema import KINDS, schema
 
@@ -88,7 +87,7 @@ times = [0, 1]
 values = [0, 0.5]
 """
     loaded = load(mine(text))
-    law = control_law(loaded.scenario)
+    law = loaded.plan.law
     assert law.laws[0] == TurnPI(10, 35, math.radians(5), (0, 5), 20, 100, 20)
     assert law.breakpoints == (0.0, 0.2, 1.0, 5.0)
     data = run(loaded).data
@@ -102,7 +101,7 @@ def test_changes_by_key_path_drop_what_was_expected():
     assert load(name).scenario.expected
     changed = load(name, {"vehicle.parameters.mB": 90.0, "run.until": 0.1})
     assert not changed.scenario.expected
-    assert build_system(changed.scenario.vehicle).parameters["mB"] == 90.0
+    assert changed.plan.system.parameters["mB"] == 90.0
     assert run(changed).data["time"].values[-1] == 0.1
 
 
@@ -292,3 +291,27 @@ def test_the_schema_knows_all_kinds():
 def test_shipped_scenarios_have_titles():
     assert set(titles()) == set(scenarios())
     assert all(title and kind in KINDS for kind, title in titles().values())
+
+
+def test_a_scenario_is_read_once(mine, monkeypatch):
+    """Each table is validated once, the vehicle is drawn by one compile, the ground built once."""
+    from draisine.scenario.terrain import PlaneGround
+    from draisine.scenario.validate import vehicle
+
+    counted = {"compile": 0, "ground": 0}
+
+    def counting(name, function):
+        def call(*given, **more):
+            counted[name] += 1
+            return function(*given, **more)
+
+        return call
+
+    monkeypatch.setattr(vehicle, "compile", counting("compile", vehicle.compile))
+    monkeypatch.setattr(PlaneGround, "terrain", counting("ground", PlaneGround.terrain))
+    place = "place = { wheel = 'rear', centre = [0.0, 0.0], on = 'ground' }\n"
+    path = Path(mine("[terrain]\nshape = 'plane'\n"))
+    path.write_text(path.read_text().replace("[run]", place + "[run]"))
+    result = run(load(str(path)))
+    assert result.outcome == "completed"
+    assert counted == {"compile": 1, "ground": 1}

@@ -16,11 +16,9 @@ from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.events import EventQuestion, events_of, parse_event
 from draisine.results.questions import first_crossing, parse_question
-from draisine.scenario.build import build_state
-from draisine.scenario.library import load
+from draisine.scenario.library import accept, load
 from draisine.scenario.schema import schema
 from draisine.scenario.terrain import GROUNDS
-from draisine.terrain import ramp
 from draisine.vehicles.bicycle.whipple import whipple
 
 HEAD = """
@@ -182,22 +180,26 @@ def test_a_handlebar_hits_its_stop(mine):
 
 def test_a_machine_is_put_onto_a_face():
     bicycle = draisine.compile("whipple")
-    initial = {
-        "forward_speed": 3.0,
-        "steer": "10deg",
-        "place": {"wheel": "front", "centre": [-2.0, 0.5], "on": "ramp"},
-    }
     slope = math.radians(10.0)
-    state = build_state(bicycle, initial, ramp(slope, 0.5))
+
+    def state(**initial):
+        content = {
+            "kind": "run",
+            "title": "x",
+            "vehicle": {"name": "whipple"},
+            "initial": initial,
+            "terrain": {"shape": "ramp", "slope": "10deg", "drop": 0.5},
+            "run": {"until": 1.0},
+        }
+        return accept("x", "x", content).plan.state()
+
+    place = {"wheel": "front", "centre": [-2.0, 0.5], "on": "ramp"}
+    placed = state(forward_speed=3.0, steer="10deg", place=place)
     level = draisine.state(bicycle, forward_speed=3.0, steer=math.radians(10.0))
     up = np.array([-math.sin(slope), 0.0, math.cos(slope)])
-    assert_allclose(rotation(state.q).T @ up, rotation(level.q)[2], atol=1e-12)
-    assert up @ state.p == pytest.approx(level.p[2], abs=1e-12)
-    moved = build_state(
-        bicycle,
-        {"place": {"wheel": "rear", "centre": [1.0, 2.0, 3.0]}, "mode": {"front": "open"}},
-        ramp(slope, 0.5),
-    )
+    assert_allclose(rotation(placed.q).T @ up, rotation(level.q)[2], atol=1e-12)
+    assert up @ placed.p == pytest.approx(level.p[2], abs=1e-12)
+    moved = state(place={"wheel": "rear", "centre": [1.0, 2.0, 3.0]}, mode={"front": "open"})
     assert_allclose(moved.p, [1.0, 2.0, 2.7], atol=1e-12)
 
 
@@ -346,7 +348,7 @@ WRONG = [
     (PLANE + "[contact]\nmu = -1\n", "contact.mu = -1: -1 is negative"),
     (
         PLANE + "[contact]\nimpact = 'moreau'\nmu = {raer = 1}\n",
-        "contact.mu.raer = 1: no such wheel. Did you mean 'rear'?",
+        "contact.mu.raer = 1.0: no such wheel. Did you mean 'rear'?",
     ),
     (PLANE + "[contact]\nstops = {ster = [-1, 1]}\n", "no such joint. Did you mean 'steer'?"),
     (PLANE + "[contact]\nstops = {steer = [1, -1]}\n", "the lower end must be below the upper"),

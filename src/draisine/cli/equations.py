@@ -48,12 +48,12 @@ def equations(
     :param detail: How much the paper has: full adds multipliers and accelerations.
     :param out: Write to this file instead of the screen.
     """
-    from draisine.experiment.equations import (
-        build_system,
+    from draisine.experiment.simulator import write_simulator_files
+    from draisine.scenario.validate.vehicle import build_system
+    from draisine.system.equations import (
         page_languages,
         write_equations,
         write_page,
-        write_simulator_files,
     )
 
     system, statuses = build_system(vehicle, assignments("--set", set)), assignments("--mode", mode)

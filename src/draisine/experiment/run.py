@@ -4,7 +4,7 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,7 +18,6 @@ from draisine.experiment.kinds.map import contact_map
 from draisine.experiment.kinds.sweep import NOT_RUN, run_sweep
 from draisine.results.bodies import Bodies, machine_attributes
 from draisine.results.events import event_records
-from draisine.scenario.build import build_state, build_system, control_law
 from draisine.scenario.library import Loaded
 from draisine.scenario.schema import (
     CycleScenario,
@@ -29,7 +28,6 @@ from draisine.scenario.schema import (
     SweepScenario,
 )
 from draisine.simulation.contact.run import EnergyWarning
-from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
 from draisine.system.state import State
@@ -62,16 +60,16 @@ def run(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Resu
     A run that had to stop raises `SimulationError`, whose `partial` is the result until then.
     """
     scenario = loaded.scenario
-    system = build_system(loaded.scenario.vehicle)
+    system = loaded.plan.system
     begun = time.perf_counter()
     match scenario:
         case RunScenario():
-            return _run(loaded, scenario, system, progress)
+            return _run(loaded, progress)
         case SweepScenario():
             data = run_sweep(loaded, scenario, system.model, run, progress)
             return _swept(loaded, system, data, time.perf_counter() - begun)
         case StateScenario():
-            found = _at(system, build_state(system, scenario.initial), scenario.inputs)
+            found = _at(system, loaded.plan.state(), scenario.inputs)
             return _result(loaded, system, found, time.perf_counter() - begun)
         case MapScenario():
             data = contact_map(system, scenario.map)
@@ -86,18 +84,10 @@ def run(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Resu
             return _result(loaded, system, ridden, time.perf_counter() - begun, data)
 
 
-def _run(
-    loaded: Loaded,
-    scenario: RunScenario,
-    system: System,
-    progress: Callable[[float], None] | None,
-) -> Result:
-    terrain = scenario.terrain.terrain() if scenario.terrain is not None else None
-    start, law, how = (
-        build_state(system, scenario.initial, terrain),
-        control_law(scenario),
-        scenario.run,
-    )
+def _run(loaded: Loaded, progress: Callable[[float], None] | None) -> Result:
+    plan, system = loaded.plan, loaded.plan.system
+    assert isinstance(plan.scenario, RunScenario)
+    start, until = plan.state(), plan.scenario.run.until
     begun = time.perf_counter()
     try:
         with warnings.catch_warnings():  # events tell of energy that an impact creates
@@ -105,11 +95,11 @@ def _run(
             trajectory = simulate(
                 system,
                 start,
-                how.until,
-                terrain=terrain,
-                law=law,
-                contact=_contact(scenario),
-                numerics=_numerics(scenario),
+                until,
+                terrain=plan.terrain,
+                law=plan.law,
+                contact=plan.contact,
+                numerics=plan.numerics,
                 progress=progress,
             )
     except SimulationError as error:
@@ -130,30 +120,6 @@ def _swept(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> R
         done = f"{ends.size - missing} of {ends.size} runs"
         raise SimulationError(f"the sweep was interrupted after {done}.", result)
     return result
-
-
-def _contact(scenario: RunScenario) -> ContactOptions:
-    how, touch = scenario.run, scenario.contact
-    if scenario.terrain is None:
-        return ContactOptions(mode=how.mode or None)
-    return ContactOptions(
-        impact=touch.impact,
-        restitution=touch.restitution,
-        mu=touch.mu,
-        stops=touch.stops,
-        resolution=touch.resolution,
-        rest_speed=touch.rest_speed,
-        fall=how.fall,
-        events=how.events,
-    )
-
-
-def _numerics(scenario: RunScenario) -> Numerics:
-    how = scenario.run
-    steps = Numerics(dt=how.dt, rtol=how.rtol, atol=how.atol)
-    if scenario.terrain is not None:
-        return steps
-    return replace(steps, integrator=how.integrator, formulation=how.formulation, drift=how.drift)
 
 
 def _at(system: System, start: State, inputs: Mapping[str, float]) -> Trajectory:

@@ -13,7 +13,7 @@ from draisine.ride.chart import stability_chart
 from draisine.ride.machine import ride_system, rider_of
 from draisine.ride.presets import PRESETS, Preset, preset
 from draisine.ride.record import Record
-from draisine.scenario.terrain import place_state
+from draisine.scenario.terrain import Place, place_state
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
 from draisine.simulation.stepper import STEP, Stepper
 from draisine.system.closed_form import ClosedForm
@@ -100,7 +100,7 @@ class Session:
         if self.terrain is None or self.preset.place is None:
             return start
         x, on = self.preset.place
-        place = {"wheel": "rear", "centre": [x, 0.0], "on": on}
+        place = Place(wheel="rear", centre=[x, 0.0], on=on)
         return place_state(self.system.model, self.terrain, start, place)
 
     @property

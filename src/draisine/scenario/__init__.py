@@ -1,6 +1,6 @@
 """The scenario file: what it may say, and what it means.
 
-`part`: what all tables share. `schema`: the tables. `terrain`: those of the ground. `validate`: all
-mistakes at once. `overrides`: values changed from outside. `library`: scenarios by name. `build`:
-from words to machine, law and state.
+`values`: what values look like. `schema`: the tables. `terrain`: those of the ground. `validate`:
+each part read once, giving what it means or what is wrong. `plan`: the whole meaning. `overrides`:
+values changed from outside. `library`: scenarios by name.
 """

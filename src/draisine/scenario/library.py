@@ -9,23 +9,30 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from draisine.errors import DataError, UnknownNameError, did_you_mean
 from draisine.registry import is_file
 from draisine.scenario.overrides import override
-from draisine.scenario.schema import KINDS, Scenario
-from draisine.scenario.validate.names import find_mistakes
+from draisine.scenario.plan import Plan
+from draisine.scenario.schema import Scenario
+from draisine.scenario.validate.mistakes import Mistakes
+from draisine.scenario.validate.scenario import read_scenario
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A scenario that was read and found right: its name, its file, and what it says."""
+    """A scenario that was read and found right: its name, its file, what it says and means."""
 
     name: str
     file: str
-    scenario: Scenario
     content: dict[str, Any]
+    plan: Plan
+
+    @property
+    def scenario(self) -> Scenario:
+        """The tables of the file."""
+        return self.plan.scenario
 
     @property
     def text(self) -> str:
@@ -63,13 +70,11 @@ def load(where: str, changes: Mapping[str, Any] | None = None) -> Loaded:
 
 def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
     """Return the content of a scenario that was found right, or tell all its mistakes."""
-    found = find_mistakes(content)
-    if found:
-        many = f"{len(found)} mistakes" if len(found) > 1 else "a mistake"
-        lines = "\n".join(f"  {mistake}" for mistake in found)
-        raise DataError(f"{file}: {many}\n{lines}")
-    scenario = cast(Scenario, KINDS[content["kind"]].model_validate(content))
-    return Loaded(name, file, scenario, content)
+    mistakes = Mistakes()
+    plan = read_scenario(content, mistakes)
+    mistakes.check(file)
+    assert plan is not None
+    return Loaded(name, file, content, plan)
 
 
 def _content(where: str) -> tuple[str, str, dict[str, Any]]:

@@ -18,131 +18,27 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
-    BeforeValidator,
     Field,
     TypeAdapter,
     WithJsonSchema,
     model_validator,
 )
 
-from draisine.model.quantity import NUMBER_SCHEMA, NotNegative, Number, Positive, number
-from draisine.scenario.part import Limit, ScenarioTable, Text, limit
+from draisine.control import SIGNALS
+from draisine.model.quantity import NotNegative, Number, Positive
 from draisine.scenario.terrain import GroundPart
-
-
-def _numbers(value: Any) -> float | list[float]:
-    return [number(x) for x in value] if isinstance(value, list) else number(value)
-
-
-def _places(value: Any) -> list[float] | dict[str, list[float | str]]:
-    if isinstance(value, dict):
-        return {name: [_label(x) for x in _some(value[name])] for name in value}
-    return _list(value)
-
-
-def _label(value: Any) -> float | str:
-    """Return a number, or a word that stands in a sweep."""
-    return value if isinstance(value, str) and value.isidentifier() else number(value)
-
-
-def _list(value: Any) -> list[float]:
-    return [number(x) for x in _some(value)]
-
-
-def _some(value: Any) -> list[Any]:
-    if not isinstance(value, list) or not value:
-        raise ValueError(f"{value!r} is not a list of numbers")
-    return value
-
-
-def _drift(value: Any) -> str | float:
-    if value in ("project", "none"):
-        return str(value)
-    if isinstance(value, str):
-        raise ValueError(f"{value!r}: take 'project', 'none', or an epsilon in seconds")
-    if number(value) <= 0.0:
-        raise ValueError(f"{value} is not greater than zero")
-    return number(value)
-
-
-def _friction(value: Any) -> float | dict[str, float]:
-    return {k: limit(v) for k, v in value.items()} if isinstance(value, dict) else limit(value)
-
-
-def _ends(value: Any) -> tuple[float, float]:
-    if not isinstance(value, (list, tuple)) or len(value) != 2:
-        raise ValueError(f"{value!r} is not a list of two numbers, the lower and the upper end")
-    low, high = (number(x) for x in value)
-    if not low < high:
-        raise ValueError(f"goes from {low:g} to {high:g}; the lower end must be below the upper")
-    return low, high
-
-
-_LIST_SCHEMA = {"type": "array", "items": NUMBER_SCHEMA, "minItems": 1}
-Numbers = Annotated[
-    float | list[float],
-    BeforeValidator(_numbers),
-    WithJsonSchema({"anyOf": [NUMBER_SCHEMA, _LIST_SCHEMA]}),
-]
-Places = Annotated[
-    list[float] | dict[str, list[float | str]],
-    BeforeValidator(_places),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                _LIST_SCHEMA,
-                {"type": "object", "additionalProperties": {"type": "array", "minItems": 1}},
-            ]
-        }
-    ),
-]
-Friction = Annotated[
-    float | dict[str, float],
-    BeforeValidator(_friction),
-    WithJsonSchema(
-        {
-            "anyOf": [
-                {"type": "number", "minimum": 0},
-                {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}},
-            ]
-        }
-    ),
-]
-Ends = Annotated[
-    tuple[float, float],
-    BeforeValidator(_ends),
-    WithJsonSchema({"type": "array", "items": NUMBER_SCHEMA, "minItems": 2, "maxItems": 2}),
-]
-DriftValue = Annotated[
-    str | float,
-    BeforeValidator(_drift),
-    WithJsonSchema(
-        {"anyOf": [{"enum": ["project", "none"]}, {"type": "number", "exclusiveMinimum": 0}]}
-    ),
-]
-
-
-def motion_entry(value: Any) -> dict[str, str | float | list[float]]:
-    """Return the motion of a joint as plain data: its name and its numbers, or lists of them."""
-    if not isinstance(value, dict) or not isinstance(value.get("name"), str):
-        raise ValueError(f"{value!r} is not a table with a `name` and its numbers")
-    return {k: v if k == "name" else _numbers(v) for k, v in value.items()}
-
-
-MotionEntry = Annotated[
-    dict[str, str | float | list[float]],
-    BeforeValidator(motion_entry),
-    WithJsonSchema(
-        {
-            "type": "object",
-            "properties": {"name": {"type": "string"}},
-            "required": ["name"],
-            "additionalProperties": {
-                "anyOf": [NUMBER_SCHEMA, {"type": "array", "items": NUMBER_SCHEMA}]
-            },
-        }
-    ),
-]
+from draisine.scenario.values import (
+    DriftValue,
+    Ends,
+    Friction,
+    Limit,
+    MotionEntry,
+    Numbers,
+    Places,
+    ScenarioTable,
+    Text,
+    record_schema,
+)
 
 
 class ExperimentSource(ScenarioTable):
@@ -158,7 +54,7 @@ class ExperimentSource(ScenarioTable):
     note: str = Field("", description="What one should know about the source.")
 
 
-class Vehicle(ScenarioTable):
+class VehicleTable(ScenarioTable):
     """The machine: a vehicle, a published set of its parameters, and changes to them."""
 
     name: Text = Field(description="A vehicle's name, or FILE.py:function.")
@@ -173,54 +69,13 @@ class Vehicle(ScenarioTable):
     )
 
 
-class Step(ScenarioTable):
-    """An input that is `value` from `start` until `end`, and zero otherwise."""
-
-    shape: Literal["step"]
-    input: Text
-    value: Number
-    start: NotNegative = 0.0
-    end: Positive | None = None
+SignalTable = Annotated[
+    dict[str, Any],
+    WithJsonSchema({"oneOf": [record_schema(one, shape=shape) for shape, one in SIGNALS.items()]}),
+]
 
 
-class Ramp(ScenarioTable):
-    """An input that goes from `begin` to `value` between `start` and `end`."""
-
-    shape: Literal["ramp"]
-    input: Text
-    value: Number
-    start: NotNegative
-    end: Positive
-    begin: Number = 0.0
-
-
-class Sine(ScenarioTable):
-    """An input `offset + amplitude sin(2 pi frequency (t - start) + phase)`."""
-
-    shape: Literal["sine"]
-    input: Text
-    amplitude: Number
-    frequency: Positive
-    phase: Number = 0.0
-    offset: Number = 0.0
-    start: NotNegative = 0.0
-    end: Positive | None = None
-
-
-class Table(ScenarioTable):
-    """An input given at some times, on straight lines between them or held."""
-
-    shape: Literal["table"]
-    input: Text
-    times: list[NotNegative] = Field(min_length=2)
-    values: list[Number] = Field(min_length=2)
-    between: Literal["linear", "hold"] = "linear"
-
-
-SignalTable = Annotated[Step | Ramp | Sine | Table, Field(discriminator="shape")]
-
-
-class Numerics(ScenarioTable):
+class RunTable(ScenarioTable):
     """How long and how a run is integrated."""
 
     until: Positive
@@ -333,7 +188,7 @@ class Common(ScenarioTable):
     title: Text
     about: str = ""
     source: ExperimentSource | None = None
-    vehicle: Vehicle
+    vehicle: VehicleTable
     expected: list[Expected] = Field([])
 
 
@@ -355,8 +210,10 @@ class MotionScenario(Common):
     law: list[dict[str, Any]] = Field(
         [], description="Control laws: a `name`, the other keys are its numbers."
     )
-    inputs: list[SignalTable] = Field([], description="Inputs as functions of time.")
-    run: Numerics
+    inputs: list[SignalTable] = Field(
+        [], description="Inputs as functions of time: `shape` is step, ramp, sine or table."
+    )
+    run: RunTable
 
 
 class RunScenario(MotionScenario):

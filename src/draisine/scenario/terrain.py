@@ -4,7 +4,6 @@ onto it.
 
 import json
 import math
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
@@ -16,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, TerrainError, did_you_mean
 from draisine.model import Model, Wheel
 from draisine.model.quantity import Number, Positive
-from draisine.scenario.part import Limit, ScenarioTable, Text, WorldVector
+from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector
 from draisine.system.state import State
 from draisine.terrain import (
     Feature,
@@ -283,9 +282,8 @@ def faces_of(terrain: Terrain) -> dict[str, Feature]:
     return {f.name: f for f in features if f.kind == "face"}
 
 
-def place_state(model: Model, terrain: Terrain, state: State, given: Mapping[str, Any]) -> State:
+def place_state(model: Model, terrain: Terrain, state: State, place: Place) -> State:
     """Return a state with the machine moved, as a whole, to where a scenario wants it."""
-    place = Place.model_validate(given)
     wheels = {c.name: c for c in model.wheels}
     if place.wheel not in wheels:
         raise ParameterError(f"no wheel {place.wheel!r}. {did_you_mean(place.wheel, wheels)}")

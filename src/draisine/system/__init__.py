@@ -6,4 +6,5 @@ traced. `mode_programs`: its programs. `contact_programs`: programs for every mo
 `compiled`: a program as machine code, bound to parameters. `artifacts`: all that is derived and
 compiled, and kept. `closed_form`: one mode compiled.
 `generic`: all modes on any terrain, compiled. `state`: initial states by what is asked of them.
+`equations`: equations of motion as text.
 """

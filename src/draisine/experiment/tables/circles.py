@@ -16,8 +16,7 @@ from draisine.analysis.equilibrium import Steady
 from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
-from draisine.scenario.build import build_system
-from draisine.scenario.library import accept
+from draisine.scenario.validate.vehicle import build_system
 from draisine.system.system import System
 
 if TYPE_CHECKING:
@@ -55,14 +54,7 @@ def hands_free(
     """
     import xarray
 
-    machine = {"name": vehicle, "parameters": dict(parameters or {})}
-    content = {
-        "kind": "linear",
-        "title": "hands-free circles" + (", handlebar reversed" if reversed else ""),
-        "vehicle": machine | ({"parameter_set": parameter_set} if parameter_set else {}),
-        "speeds": {"low": 0.0, "high": 1.0, "count": 2},
-    }
-    system = build_system(accept("steady", "steady", content).scenario.vehicle)
+    system = build_system(vehicle, parameters, parameter_set)
     begun = time.perf_counter()
     _check_start(system, reversed)
     found = circular_motions(system, reversed=reversed, step=STEP)
@@ -88,7 +80,7 @@ def hands_free(
         coords={"motion": np.arange(len(found))},
         attrs={
             "vehicle": system.vehicle.__name__,
-            "title": content["title"],
+            "title": "hands-free circles" + (", handlebar reversed" if reversed else ""),
             "draisine": draisine.__version__,
             **machine_attributes(system),
             "seconds": time.perf_counter() - begun,

@@ -19,8 +19,7 @@ from draisine.errors import ParameterError, did_you_mean
 from draisine.experiment.kinds.cycle import cycle_dataset, labels_of, lines, ride_cycle
 from draisine.results.bodies import machine_attributes
 from draisine.results.cycle import MULTIPLIERS, QUANTITIES, multipliers_of, summary_of
-from draisine.scenario.build import build_system
-from draisine.scenario.library import accept
+from draisine.scenario.validate.vehicle import build_system
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -120,14 +119,7 @@ def _walk(
     vehicle: str, parameters: Mapping[str, Any] | None, parameter_set: str | None, joint: Joint
 ) -> Gait:
     """Return the gait of a vehicle, its names and numbers checked."""
-    machine = {"name": vehicle, "parameters": dict(parameters or {})}
-    content = {
-        "kind": "cycle",
-        "title": "cycles",
-        "vehicle": machine | ({"parameter_set": parameter_set} if parameter_set else {}),
-        "cycle": {"near": {"Omega": 0.0, "theta": 0.0}, "joint": joint},
-    }
-    return gait(build_system(accept("cycles", "cycles", content).scenario.vehicle), joint=joint)
+    return gait(build_system(vehicle, parameters, parameter_set), joint=joint)
 
 
 def _table_of(walk: Gait, found: Sequence[CycleFamily], values: Floats, over: str) -> "Dataset":

@@ -1,5 +1,5 @@
-"""Each part of a scenario checked, with all its mistakes at once.
+"""Each part of a scenario read once: what checks it builds it, or tells all its mistakes.
 
-`mistakes`: what a mistake is. `names`: names and values. `terrain`: the ground. `expectations`:
-expected numbers.
+`mistakes`: what a mistake is. `vehicle`: the machine. `motion`: start, laws, inputs. `terrain`: the
+ground. `expectations`: expected numbers. `scenario`: the whole.
 """

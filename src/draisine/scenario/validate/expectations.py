@@ -1,118 +1,99 @@
 """Expected numbers of a scenario: whether it can be asked for them, and where they stand."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from draisine.errors import DraisineError, ParameterError, did_you_mean
+from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model
 from draisine.results import cycle
 from draisine.results.questions import parse_labels, parse_question, parse_series
 from draisine.results.straight import KNOWN
 from draisine.scenario.overrides import sides
-from draisine.scenario.validate.mistakes import Mistake, key_path
+from draisine.scenario.schema import Expected, RunTable
+from draisine.scenario.validate.mistakes import Mistakes, key_path
+
+Tables = Mapping[str, Any]
+"""The tables of a scenario that are right as such, by name."""
 
 
-def expected_mistakes(content: Mapping[str, Any], model: Model) -> Iterator[Mistake]:
-    """Yield what is wrong with expected numbers, of which the structure is looked at elsewhere."""
-    for k, block in enumerate(_list(content.get("expected"))):
-        if not isinstance(block, dict) or not isinstance(block.get("values"), dict):
-            continue
-        at = block.get("at")
-        yield from _places(content, ["expected", k, "at"], at)
-        if at is not None and not isinstance(at, (list, dict)):
-            continue
-        parse, count = _parser(content, at), _count(at)
-        for text, values in block["values"].items():
+def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) -> None:
+    """Tell what is wrong with expected numbers."""
+    blocks: list[Expected] = tables.get("expected") or []
+    for k, block in enumerate(blocks):
+        _check_places(kind, tables, ["expected", k, "at"], block.at, mistakes)
+        parse, count = _parser(kind, tables, block.at), _count(block.at)
+        for text, values in block.values.items():
             path = key_path(["expected", k, "values", text])
-            try:
+            with mistakes.at(path):
                 parse(text, model)
-            except DraisineError as error:
-                yield Mistake(path, str(error))
             given = len(values) if isinstance(values, list) else None
             if given != count:
                 wanted = "one number" if count is None else f"as many numbers as places, {count}"
-                yield Mistake(path, f"needs {wanted}; it has {given or 1}.")
+                mistakes.add(path, f"needs {wanted}; it has {given or 1}.")
 
 
-def _parser(content: Mapping[str, Any], at: Any) -> Callable[[str, Model], Any]:
+def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
     """Return what reads the quantities of a block of expected numbers."""
-    match content.get("kind"):
+    match kind:
         case "linear":
             return lambda text, _: parse_labels(text, KNOWN)
         case "cycle":
             return lambda text, model: parse_labels(text, cycle.cycle_labels(model))
-        case "sweep" | "map" as kind:
-            table = _table(content, kind)
-            known = [x for x in _list(table.get("outputs")) if isinstance(x, str)]
-            known += ["yaw"] if "locked" in table else []
-            return lambda text, _: _asked(text, kind, known)
+        case "sweep" | "map":
+            table = tables.get(kind)
+            known = list(table.outputs) if table is not None else []
+            known += ["yaw"] if getattr(table, "locked", None) is not None else []
+            return lambda text, _: _check_asked(text, kind, known)
         case "state":
             return parse_series
     return parse_series if at is not None else parse_question
 
 
-def _asked(text: str, kind: str, known: list[str]) -> None:
+def _check_asked(text: str, kind: str, known: list[str]) -> None:
     """Raise where a sweep or a map does not ask for a quantity."""
     if text not in known:
         raise ParameterError(f"is not in {kind}.outputs. {did_you_mean(text, known)}")
 
 
-def _places(content: Mapping[str, Any], where: list[Any], at: Any) -> Iterator[Mistake]:
-    """Yield what is wrong with the places of expected numbers."""
-    match content.get("kind"):
+def _check_places(kind: str, tables: Tables, where: list[Any], at: Any, mistakes: Mistakes) -> None:
+    """Tell what is wrong with the places of expected numbers."""
+    match kind:
         case "run" if isinstance(at, list):
-            yield from _times(_table(content, "run"), key_path(where), at)
+            _check_times(tables.get("run"), key_path(where), at, mistakes)
         case "run" if isinstance(at, dict):
-            yield Mistake(key_path(where), "a run has times: write a list, as in at = [0.5, 1.0].")
-        case "sweep":
-            over = _table(content, "sweep").get("over", {})
-            names = list(sides(over).values()) if isinstance(over, dict) else []
-            yield from _points(names, where, at)
-        case "map":
-            axes = (_table(content, "map").get(side) for side in ("x", "y"))
-            names = [str(axis.get("name")) for axis in axes if isinstance(axis, dict)]
-            yield from _points(names, where, at)
+            mistakes.add(key_path(where), "a run has times: write a list, as in at = [0.5, 1.0].")
+        case "sweep" if "sweep" in tables:
+            _check_points(list(sides(tables["sweep"].over).values()), where, at, mistakes)
+        case "map" if "map" in tables:
+            _check_points([tables["map"].x.name, tables["map"].y.name], where, at, mistakes)
 
 
-def _points(names: list[str], where: list[Any], at: Any) -> Iterator[Mistake]:
-    """Yield what is wrong with points of a grid."""
-    if at is None or isinstance(at, list):
-        example = ", ".join(f"{name} = [...]" for name in names)
-        yield Mistake(key_path(where), f"tells no points; write at = {{ {example} }}.")
+def _check_points(names: list[str], where: list[Any], at: Any, mistakes: Mistakes) -> None:
+    """Tell what is wrong with points of a grid."""
     if not isinstance(at, dict):
+        example = ", ".join(f"{name} = [...]" for name in names)
+        mistakes.add(key_path(where), f"tells no points; write at = {{ {example} }}.")
         return
     for name in at:
         if name not in names:
-            yield Mistake(
-                key_path([*where, name]), f"is no side of the grid. {did_you_mean(name, names)}"
-            )
+            text = f"is no side of the grid. {did_you_mean(name, names)}"
+            mistakes.add(key_path([*where, name]), text)
     for name in names:
         if name not in at:
-            yield Mistake(key_path([*where, name]), "is missing.")
-    if len({len(values) for values in at.values() if isinstance(values, list)}) > 1:
-        yield Mistake(key_path(where), "needs as many values along one side as along the other.")
+            mistakes.add(key_path([*where, name]), "is missing.")
+    if len({len(values) for values in at.values()}) > 1:
+        text = "needs as many values along one side as along the other."
+        mistakes.add(key_path(where), text)
 
 
-def _times(run: Mapping[str, Any], path: str, times: list[Any]) -> Iterator[Mistake]:
-    until, dt = run.get("until"), run.get("dt", 0.01)
-    if not isinstance(until, (int, float)) or not isinstance(dt, (int, float)) or dt <= 0:
+def _check_times(run: RunTable | None, path: str, times: list[float], mistakes: Mistakes) -> None:
+    if run is None:
         return
     for t in times:
-        if not isinstance(t, (int, float)):
-            continue
-        if not 0 <= t <= until:
-            yield Mistake(path, f"{t:g} s lies outside the run of {until:g} s.")
-        elif abs(t / dt - round(t / dt)) > 1e-6 and t != until:
-            yield Mistake(path, f"{t:g} s is no sample time: samples are {dt:g} s apart.")
-
-
-def _table(content: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    table = content.get(name, {})
-    return table if isinstance(table, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []
+        if not 0 <= t <= run.until:
+            mistakes.add(path, f"{t:g} s lies outside the run of {run.until:g} s.")
+        elif abs(t / run.dt - round(t / run.dt)) > 1e-6 and t != run.until:
+            mistakes.add(path, f"{t:g} s is no sample time: samples are {run.dt:g} s apart.")
 
 
 def _count(at: Any) -> int | None:

@@ -1,17 +1,16 @@
 """What is wrong in a scenario file: every mistake at once, each with its place and a way out."""
 
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, get_args
+from functools import cache
+from typing import Annotated, Any, get_args
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from draisine.errors import did_you_mean
-from draisine.scenario.schema import Ramp, Sine, Step, Table
+from draisine.errors import DataError, DraisineError, did_you_mean
 from draisine.scenario.terrain import GROUNDS
-
-SIGNALS = {"step": Step, "ramp": Ramp, "sine": Sine, "table": Table}
 
 
 @dataclass(frozen=True)
@@ -27,39 +26,103 @@ class Mistake:
         return f"{self.path}{shown}: {self.text}"
 
 
-def structure_mistakes(model: type[BaseModel], content: Mapping[str, Any]) -> list[Mistake]:
-    """Return what is wrong with keys and values as such: unknown, missing, of a wrong kind."""
+class Mistakes(list[Mistake]):
+    """The mistakes found so far."""
+
+    def add(self, path: str, text: str, value: Any = None) -> None:
+        """Tell one more."""
+        self.append(Mistake(path, text, value))
+
+    @contextmanager
+    def at(self, path: str, value: Any = None) -> Iterator[None]:
+        """Tell what is raised inside as a mistake at a place."""
+        try:
+            yield
+        except DraisineError as error:
+            self.add(path, str(error), value)
+        except ValueError as error:
+            self.add(path, f"{error}.")
+
+    def check(self, file: str) -> None:
+        """Raise, where there are mistakes, one error that tells them all."""
+        if self:
+            many = f"{len(self)} mistakes" if len(self) > 1 else "a mistake"
+            lines = "\n".join(f"  {mistake}" for mistake in self)
+            raise DataError(f"{file}: {many}\n{lines}")
+
+
+def read_tables(
+    kind: type[BaseModel], content: Mapping[str, Any], mistakes: Mistakes
+) -> dict[str, Any]:
+    """Return the tables of a scenario that are right as such, by name: no unknown keys, nothing
+    missing, values of the right kind.
+    """
+    found: dict[str, Any] = {}
+    for name, field in kind.model_fields.items():
+        if name in content:
+            with _translated(kind, content, name, mistakes):
+                found[name] = _adapter(kind, name).validate_python(content[name])
+        elif field.is_required():
+            mistakes.add(name, "is missing.")
+        else:
+            found[name] = field.get_default(call_default_factory=True)
+    for name in content:
+        if name not in kind.model_fields:
+            mistakes.add(name, f"is unknown. {did_you_mean(name, kind.model_fields)}")
+    return found
+
+
+@cache
+def _adapter(kind: type[BaseModel], name: str) -> TypeAdapter[Any]:
+    field = kind.model_fields[name]
+    annotated: Any = Annotated[field.annotation, field]
+    return TypeAdapter(annotated)
+
+
+def read_table(
+    table: type[BaseModel], content: Any, path: str, mistakes: Mistakes
+) -> BaseModel | None:
+    """Return one table, or nothing where it is wrong."""
     try:
-        model.model_validate(content)
+        return table.model_validate(content)
     except ValidationError as error:
-        return [_translated(model, content, e) for e in error.errors(include_url=False)]
-    return []
+        for one in error.errors(include_url=False):
+            where = [*path.split("."), *one["loc"]]
+            mistakes.append(_translation(one, where, lambda: list(table.model_fields)))
+        return None
 
 
-def _translated(model: type[BaseModel], content: Mapping[str, Any], error: Any) -> Mistake:
+@contextmanager
+def _translated(
+    kind: type[BaseModel], content: Mapping[str, Any], name: str, mistakes: Mistakes
+) -> Iterator[None]:
+    """Tell pydantic's errors about a table in our words."""
+    try:
+        yield
+    except ValidationError as error:
+        for one in error.errors(include_url=False):
+            loc = one["loc"][1:] if name == "terrain" else one["loc"]  # without the shape
+            where = [name, *loc]
+            mistakes.append(
+                _translation(one, where, lambda at=where: _allowed(kind, content, at[:-1]))
+            )
+
+
+def _translation(error: Any, where: list[Any], allowed: Any) -> Mistake:
     """Return one of pydantic's errors in our words."""
-    tags: dict[Any, tuple[int, dict[str, Any]]] = {
-        "inputs": (2, SIGNALS),
-        "terrain": (1, GROUNDS),
-    }
-    at, shapes = tags.get(next(iter(error["loc"]), None), (-1, {}))
-    where = [x for k, x in enumerate(error["loc"]) if not (k == at and x in shapes)]
-    path = key_path(where)
-    kind, given = error["type"], error["input"]
+    path, kind, given = key_path(where), error["type"], error["input"]
     context = error.get("ctx", {})
     if kind == "missing":
         return Mistake(path, "is missing.")
     if kind == "extra_forbidden":
-        allowed = _allowed(model, content, where[:-1])
-        text = did_you_mean(str(where[-1]), allowed)
-        return Mistake(path, f"is unknown. {text}")
+        return Mistake(path, f"is unknown. {did_you_mean(str(where[-1]), allowed())}")
     if kind in ("literal_error", "union_tag_invalid"):
         wanted = context.get("expected") or context.get("expected_tags")
         if kind == "union_tag_invalid":
             path, given = f"{path}.shape", given.get("shape")
         return Mistake(path, f"must be {wanted}.", given)
     if kind == "union_tag_not_found":
-        return Mistake(f"{path}.shape", f"is missing. Take one of: {', '.join(shapes)}.")
+        return Mistake(f"{path}.shape", f"is missing. Take one of: {', '.join(GROUNDS)}.")
     if kind == "string_pattern_mismatch" and where[-1] == "doi":
         return Mistake(path, "is not a DOI; write it without address: '10.1098/...'.", given)
     if kind in _PLAIN:
@@ -71,6 +134,7 @@ def _translated(model: type[BaseModel], content: Mapping[str, Any], error: Any) 
 
 _PLAIN = {
     "model_type": "must be a table.",
+    "model_attributes_type": "must be a table.",
     "dict_type": "must be a table.",
     "list_type": "must be a list.",
     "string_type": "must be a text.",
@@ -100,8 +164,6 @@ def _allowed(model: type[BaseModel], content: Any, where: list[Any]) -> list[str
     for part in where:
         content = content[part]
         if isinstance(part, int):
-            if not (isinstance(here, type) and issubclass(here, BaseModel)):
-                here = SIGNALS.get(content.get("shape", ""), Step)
             continue
         if part == "terrain":
             here = GROUNDS[content["shape"]]

@@ -1,23 +1,16 @@
-"""Equations of motion as source code."""
+"""Equations of motion of a system as source code or as a page to read."""
 
-import inspect
 import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from draisine.algebra.trace import Expr
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
 from draisine.mechanics.formulations._plug import Evaluator, interpret
-from draisine.model.names import state_units
-from draisine.model.quantity import number
 from draisine.reading.document import language_of
 from draisine.registry import find, is_file, names
-from draisine.scenario.build import build_state, is_numeric
-from draisine.simulation.source import write_simulator
-from draisine.system.system import System, compile
-from draisine.vehicles import meanings
+from draisine.system.system import System
 
 Inputs = Mapping[str, Sequence[Expr]]
 Outputs = Mapping[str, Sequence[Any]]
@@ -39,24 +32,6 @@ def page_languages() -> tuple[str, ...]:
     return ("paper", *(name for name in names("printer") if name not in names("target")))
 
 
-def build_system(vehicle: str, arguments: Mapping[str, Any] | None = None) -> System:
-    """Return a vehicle with arguments as they are written on a command line."""
-    function = find("vehicle", vehicle)
-    known = inspect.signature(function).parameters
-    chosen: dict[str, Any] = {}
-    for name, value in (arguments or {}).items():
-        if name not in known:
-            raise ParameterError(
-                f"{vehicle} has no parameter {name!r}. {did_you_mean(name, known)}"
-            )
-        unit = meanings(function).get(name, (None, ""))[0]
-        try:
-            chosen[name] = number(value, unit) if is_numeric(function, name) else value
-        except ValueError as error:
-            raise ParameterError(f"{name}: {error}.") from None
-    return compile(vehicle, **chosen)
-
-
 def write_page(
     system: System,
     language: str = "paper",
@@ -68,7 +43,8 @@ def write_page(
     r"""Return the equations of a mode to read, as a printer writes them; "paper" is the printer of a
     file's ending, LaTeX without one.
 
-    >>> r"\dot{v}" in write_page(build_system("chaplygin_sleigh"))
+    >>> from draisine.system.system import compile
+    >>> r"\dot{v}" in write_page(compile("chaplygin_sleigh"))
     True
     """
     printer = language_of(suffix or ".tex") if language == "paper" else language
@@ -85,7 +61,8 @@ def write_equations(
     """Return one program of a vehicle as text in a language: of "projected" the one of that name, of
     another formulation the equations that it solves.
 
-    >>> "def planar(" in write_equations(build_system("whipple"), "python", formulation="planar")
+    >>> from draisine.system.system import compile
+    >>> "def planar(" in write_equations(compile("whipple"), "python", formulation="planar")
     True
     """
     if not is_file(language) and language not in languages():
@@ -103,33 +80,6 @@ def write_equations(
     if language == "latex":
         return str(emit(found, {"parameters": inputs}))
     return str(emit(found))
-
-
-def write_simulator_files(
-    system: System,
-    language: str,
-    folder: Path | None,
-    start: Mapping[str, Any] | None = None,
-    mode: Mapping[str, str] | None = None,
-) -> list[Path]:
-    """Write a whole simulator of one mode into a folder, beginning with values of the outputs as they
-    are written on a command line; return its files.
-    """
-    if folder is None:
-        raise ParameterError("a simulator is several files: name a folder, --out FOLDER.")
-    known = state_units(system.model)
-    for name in start or {}:
-        if name not in known:
-            raise ParameterError(f"--state: no {name!r}. {did_you_mean(name, known)}")
-    try:
-        begin = build_state(system, {**(start or {}), "mode": mode})
-    except ValueError as error:
-        raise ParameterError(f"--state: {error}") from None
-    files = write_simulator(system, language, begin, mode=mode)
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
-    return [folder / name for name in files]
 
 
 def equations_of(formulation: str, system: System) -> Program:

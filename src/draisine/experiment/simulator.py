@@ -1,0 +1,35 @@
+"""Whole simulators as source code, in files."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from draisine.errors import ParameterError
+from draisine.scenario.validate.mistakes import Mistakes
+from draisine.scenario.validate.motion import read_start
+from draisine.simulation.source import write_simulator
+from draisine.system.state import state
+from draisine.system.system import System
+
+
+def write_simulator_files(
+    system: System,
+    language: str,
+    folder: Path | None,
+    start: Mapping[str, Any] | None = None,
+    mode: Mapping[str, str] | None = None,
+) -> list[Path]:
+    """Write a whole simulator of one mode into a folder, beginning with values of the outputs as they
+    are written on a command line; return its files.
+    """
+    if folder is None:
+        raise ParameterError("a simulator is several files: name a folder, --out FOLDER.")
+    mistakes = Mistakes()
+    found = read_start(start or {}, system.vehicle.__name__, system.model, mistakes)
+    mistakes.check("--state")
+    begin = state(system, mode=mode, at_rest=None, **dict[str, Any](found.values))
+    files = write_simulator(system, language, begin, mode=mode)
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return [folder / name for name in files]

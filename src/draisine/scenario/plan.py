@@ -1,0 +1,45 @@
+"""What a scenario means: the machine, its start, its law, the ground, and how it is computed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from draisine.scenario.schema import Scenario
+from draisine.scenario.terrain import Place, place_state
+from draisine.simulation.options import ContactOptions, Numerics
+from draisine.system.state import State, state
+from draisine.system.system import System
+from draisine.terrain import Terrain
+
+
+@dataclass(frozen=True)
+class Start:
+    """How a machine starts: numbers by name, statuses of contacts while it is placed, whether from
+    rest, and where.
+    """
+
+    values: Mapping[str, float] = field(default_factory=dict)
+    mode: Mapping[str, str] | None = None
+    at_rest: bool | None = None
+    place: Place | None = None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A scenario that was found right, with everything built that it names."""
+
+    scenario: Scenario
+    system: System
+    start: Start = field(default_factory=Start)
+    law: Any = None
+    terrain: Terrain | None = None
+    contact: ContactOptions = field(default_factory=ContactOptions)
+    numerics: Numerics = field(default_factory=Numerics)
+
+    def state(self) -> State:
+        """Return the initial state; on a terrain where it is placed."""
+        start, values = self.start, dict[str, Any](self.start.values)
+        found = state(self.system, mode=start.mode, at_rest=start.at_rest, **values)
+        if self.terrain is None or start.place is None:
+            return found
+        return place_state(self.system.model, self.terrain, found, start.place)

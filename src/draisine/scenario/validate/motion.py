@@ -1,0 +1,146 @@
+"""How a machine starts and what drives it: initial values, statuses of contacts, laws, inputs."""
+
+import dataclasses
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, get_type_hints
+
+from draisine.control import SIGNALS, TimeInputs, Together
+from draisine.errors import did_you_mean
+from draisine.model import Model
+from draisine.model.names import state_units
+from draisine.model.quantity import number
+from draisine.registry import find, names
+from draisine.scenario.plan import Start
+from draisine.scenario.terrain import Place
+from draisine.scenario.validate.mistakes import Mistakes, read_table
+from draisine.scenario.values import field_value
+
+
+def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: Mistakes) -> Start:
+    """Return how a machine starts."""
+    units, values = state_units(model), {}
+    for name, value in given.items():
+        path = f"initial.{name}"
+        if name in ("mode", "place", "at_rest"):
+            continue
+        if name not in units:
+            text = f"nothing of {vehicle} is called so. {did_you_mean(name, units)}"
+            mistakes.add(path, text, value)
+        else:
+            with mistakes.at(path):
+                values[name] = check_lean(name, number(value, units[name]))
+    mode = read_mode(given.get("mode"), model, "initial.mode", mistakes)
+    rest = given.get("at_rest")
+    if rest is not None and not isinstance(rest, bool):
+        mistakes.add("initial.at_rest", "must be true or false.", rest)
+    return Start(values, mode, rest, _read_place(given.get("place"), mistakes))
+
+
+def _read_place(given: Any, mistakes: Mistakes) -> Place | None:
+    if given is None:
+        return None
+    if not isinstance(given, dict):
+        mistakes.add("initial.place", "must be a table: wheel, centre, on.", given)
+        return None
+    found = read_table(Place, given, "initial.place", mistakes)
+    return found if isinstance(found, Place) else None
+
+
+def check_lean(name: str, value: float) -> float:
+    """Return a value of an initial state; a lean of a quarter turn, where headings end, is none."""
+    if name == "lean" and abs(value) > math.pi / 2 - 1e-6:
+        raise ValueError(f"{value:g} rad lies flat or beyond; lean stays between -90deg and 90deg")
+    return value
+
+
+def read_mode(given: Any, model: Model, path: str, mistakes: Mistakes) -> dict[str, str] | None:
+    """Return statuses of contacts; None where none are told."""
+    if not isinstance(given, dict):
+        if given is not None:
+            mistakes.add(path, "must be a table of contacts and statuses.", given)
+        return None
+    contacts = {c.name: c for c in model.contacts}
+    for name, status in given.items():
+        if name not in contacts:
+            text = f"no such contact. {did_you_mean(name, contacts)}"
+            mistakes.add(f"{path}.{name}", text, status)
+        elif status not in contacts[name].rows:
+            allowed = ", ".join(contacts[name].rows)
+            mistakes.add(f"{path}.{name}", f"no such status; take one of: {allowed}.", status)
+    return given or None
+
+
+def read_law(
+    laws: Sequence[Mapping[str, Any]],
+    inputs: Sequence[Mapping[str, Any]],
+    model: Model,
+    mistakes: Mistakes,
+) -> Any:
+    """Return the control laws and inputs of a scenario as one law; None where there are none."""
+    found = [_law(entry, model, f"law[{k}]", mistakes) for k, entry in enumerate(laws)]
+    signals = [_signal(entry, model, f"inputs[{k}]", mistakes) for k, entry in enumerate(inputs)]
+    if mistakes:
+        return None
+    if signals:
+        found.append(TimeInputs(tuple(signals)))
+    if not found:
+        return None
+    return found[0] if len(found) == 1 else Together(tuple(found))
+
+
+def _law(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) -> Any:
+    name = entry.get("name")
+    if not isinstance(name, str):
+        mistakes.add(f"{path}.name", f"is missing. Take one of: {', '.join(names('law'))}.", name)
+        return None
+    law: Any = None
+    with mistakes.at(f"{path}.name"):
+        law = find("law", name)
+    if law is None:
+        return None
+    made = _record(law, {k: v for k, v in entry.items() if k != "name"}, path, mistakes)
+    joints = [joint.name for joint in model.joints]
+    for key in ("steer", "drive"):
+        joint = getattr(made, key, None)
+        if isinstance(joint, str) and joint not in joints:
+            text = f"no such joint. {did_you_mean(joint, joints)}"
+            mistakes.add(f"{path}.{key}", text, joint)
+    return made
+
+
+def _signal(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) -> Any:
+    shape, name = entry.get("shape"), entry.get("input")
+    if shape not in SIGNALS:
+        known = f"must be one of: {', '.join(SIGNALS)}."
+        mistakes.add(f"{path}.shape", known if shape is not None else f"is missing; {known}", shape)
+        return None
+    if isinstance(name, str) and name not in model.inputs:
+        text = f"no such input. {did_you_mean(name, model.inputs)}"
+        mistakes.add(f"{path}.input", text, name)
+    table = {k: v for k, v in entry.items() if k != "shape"}
+    return _record(SIGNALS[shape], table, path, mistakes)
+
+
+def _record(record: Any, table: Mapping[str, Any], path: str, mistakes: Mistakes) -> Any:
+    """Return the dataclass that a table stands for; what is no dataclass is a law without numbers."""
+    if not dataclasses.is_dataclass(record):
+        for key, value in table.items():
+            mistakes.add(f"{path}.{key}", "is unknown: the law takes no numbers.", value)
+        return record
+    fields, hints = {f.name: f for f in dataclasses.fields(record)}, get_type_hints(record)
+    count, values = len(mistakes), {}
+    for key, value in table.items():
+        if key not in fields:
+            mistakes.add(f"{path}.{key}", f"is unknown. {did_you_mean(key, fields)}", value)
+        else:
+            with mistakes.at(f"{path}.{key}"):
+                values[key] = field_value(hints[key], value)
+    for key, field in fields.items():
+        needed = field.default is dataclasses.MISSING
+        if key not in table and needed and field.default_factory is dataclasses.MISSING:
+            mistakes.add(f"{path}.{key}", "is missing.")
+    if len(mistakes) == count:
+        with mistakes.at(path):
+            return record(**values)  # type: ignore[operator]
+    return None

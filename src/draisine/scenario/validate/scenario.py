@@ -1,0 +1,176 @@
+"""A scenario read once: what checks a part builds it, or tells what is wrong."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from draisine.analysis.gait.map import gait_obstacle
+from draisine.errors import DraisineError, did_you_mean
+from draisine.model import Model
+from draisine.model.names import state_units
+from draisine.registry import find
+from draisine.results.questions import parse_question, parse_series
+from draisine.scenario.overrides import single
+from draisine.scenario.plan import Plan, Start
+from draisine.scenario.schema import KINDS, ContactTable, Grid, RunTable, Scenario, Sweep
+from draisine.scenario.validate.expectations import Tables, check_expected
+from draisine.scenario.validate.mistakes import Mistakes, key_path, read_tables
+from draisine.scenario.validate.motion import check_lean, read_law, read_mode, read_start
+from draisine.scenario.validate.terrain import (
+    check_contact,
+    check_place,
+    check_without_terrain,
+    read_terrain,
+)
+from draisine.scenario.validate.vehicle import read_vehicle
+from draisine.simulation.options import ContactOptions, Numerics
+from draisine.system.system import System
+
+
+def read_scenario(content: Mapping[str, Any], mistakes: Mistakes) -> Plan | None:
+    """Return what the content of a scenario file means, everything built; nothing where there are
+    mistakes.
+    """
+    kind = content.get("kind")
+    if kind is None:
+        mistakes.add("kind", f"is missing. Take one of: {', '.join(KINDS)}.")
+        return None
+    if not isinstance(kind, str) or kind not in KINDS:
+        mistakes.add("kind", f"no such kind. {did_you_mean(str(kind), KINDS)}", kind)
+        return None
+    tables = read_tables(KINDS[kind], content, mistakes)
+    system = read_vehicle(tables["vehicle"], mistakes) if "vehicle" in tables else None
+    if system is None:
+        return None
+    found = _read_parts(kind, tables, system, mistakes)
+    _check_sweep(tables.get("sweep"), content, system.model, mistakes)
+    check_expected(kind, tables, system.model, mistakes)
+    if mistakes:
+        return None
+    scenario = cast(Scenario, KINDS[kind].model_construct(**tables))
+    return Plan(scenario, system, **found)
+
+
+def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -> dict[str, Any]:
+    """Return the parts of a plan beside its scenario and its machine."""
+    model, name = system.model, tables["vehicle"].name
+    start = Start()
+    if tables.get("initial") is not None:
+        start = read_start(tables["initial"], name, model, mistakes)
+    match kind:
+        case "run" | "sweep":
+            return {"start": start} | _read_motion(kind, tables, start, model, mistakes)
+        case "state":
+            for key in tables.get("inputs", {}):
+                if key not in model.inputs:
+                    text = f"no such input. {did_you_mean(key, model.inputs)}"
+                    mistakes.add(f"inputs.{key}", text, tables["inputs"][key])
+        case "map" if "map" in tables:
+            _check_map(tables["map"], model, mistakes)
+        case "cycle":
+            missing = gait_obstacle(model)
+            if missing:
+                mistakes.add("vehicle", f"has no gait: {missing}.", name)
+    if start.place is not None:
+        mistakes.add("initial.place", "goes with kind = 'run'.")
+    return {"start": start}
+
+
+def _read_motion(
+    kind: str, tables: Tables, start: Start, model: Model, mistakes: Mistakes
+) -> dict[str, Any]:
+    """Return what a run is made with: law, terrain, and options."""
+    run, contact, ground = tables.get("run"), tables.get("contact"), tables.get("terrain")
+    law = read_law(tables.get("law") or [], tables.get("inputs") or [], model, mistakes)
+    mode = read_mode(run.mode or None, model, "run.mode", mistakes) if run is not None else None
+    terrain = None
+    if ground is not None:
+        terrain = read_terrain(ground, model, mistakes)
+        if contact is not None:
+            check_contact(contact, run, model, mistakes)
+        check_place(start, ground, terrain, model, mistakes)
+    elif kind == "run" and "terrain" in tables:
+        check_without_terrain(contact, run, start, mistakes)
+    if run is not None:
+        _check_methods(run, tables, mistakes)
+    if mistakes or run is None:
+        return {}
+    found: dict[str, Any] = {"law": law, "terrain": terrain}
+    with mistakes.at("run"):
+        found["numerics"] = _numerics(run, on_terrain=ground is not None)
+    with mistakes.at("contact"):
+        found["contact"] = _contact(run, contact, mode, on_terrain=ground is not None)
+    return found
+
+
+def _numerics(run: RunTable, on_terrain: bool) -> Numerics:
+    given = ("dt", "rtol", "atol")
+    own = () if on_terrain else ("integrator", "formulation", "drift")
+    return Numerics(**{name: getattr(run, name) for name in (*given, *own)})
+
+
+def _contact(
+    run: RunTable, contact: ContactTable | None, mode: Any, on_terrain: bool
+) -> ContactOptions:
+    if not on_terrain or contact is None:
+        return ContactOptions(mode=mode)
+    own = {name: getattr(contact, name) for name in type(contact).model_fields}
+    return ContactOptions(**own, fall=run.fall, events=run.events)
+
+
+def _check_methods(run: RunTable, tables: Tables, mistakes: Mistakes) -> None:
+    for kind in ("integrator", "formulation"):
+        with mistakes.at(f"run.{kind}"):
+            find(kind, getattr(run, kind))
+    if run.formulation == "projected":
+        return
+    for table in ("law", "inputs"):
+        if tables.get(table):
+            mistakes.add(table, "only the formulation 'projected' takes laws and inputs.")
+    if run.mode:
+        mistakes.add("run.mode", "only the formulation 'projected' takes open contacts.")
+
+
+def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
+    units, joints = state_units(model), [j.name for j in model.joints]
+    for side, axis in (("x", grid.x), ("y", grid.y)):
+        if axis.name not in units:
+            text = f"is unknown. {did_you_mean(axis.name, units)}"
+            mistakes.add(f"map.{side}.name", text, axis.name)
+            continue
+        for end in ("low", "high"):
+            with mistakes.at(f"map.{side}.{end}"):
+                check_lean(axis.name, getattr(axis, end))
+    first, second = grid.x.name, grid.y.name
+    if first == second:
+        mistakes.add("map.y.name", "stands along x already; take another.", second)
+    if grid.locked is not None and grid.locked not in joints:
+        text = f"no such joint. {did_you_mean(grid.locked, joints)}"
+        mistakes.add("map.locked", text, grid.locked)
+    allowed = ("straight", f"{first}, {second}", f"{second}, {first}")
+    if grid.path not in allowed:
+        mistakes.add("map.path", f"take one of: {', '.join(map(repr, allowed))}.", grid.path)
+    for k, text in enumerate(grid.outputs):
+        with mistakes.at(f"map.outputs[{k}]"):
+            parse_series(text, model)
+
+
+def _check_sweep(
+    sweep: Sweep | None, content: Mapping[str, Any], model: Model, mistakes: Mistakes
+) -> None:
+    """Tell what is wrong with the runs of a sweep: each of its values, put into the scenario."""
+    if sweep is None:
+        return
+    for path, values in sweep.over.items():
+        for k, value in enumerate(values):
+            where, inside = key_path(["sweep", "over", path, k]), Mistakes()
+            try:
+                read_scenario(single(content, {path: value}), inside)
+            except DraisineError as error:
+                mistakes.add(where, str(error))
+                break
+            for mistake in inside:
+                if mistake.path.startswith(path):
+                    mistakes.add(where, mistake.text, mistake.value)
+    for k, text in enumerate(sweep.outputs):
+        with mistakes.at(f"sweep.outputs[{k}]"):
+            parse_question(text, model)

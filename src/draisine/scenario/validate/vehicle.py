@@ -1,0 +1,102 @@
+"""The machine of a scenario: a vehicle, a parameter set, changes to it, motions of joints."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from types import UnionType
+from typing import Any, get_args, get_type_hints
+
+from draisine.errors import DraisineError, did_you_mean
+from draisine.model import JointMotion, Model
+from draisine.model.motion import motion_of
+from draisine.model.quantity import number
+from draisine.registry import find
+from draisine.scenario.schema import VehicleTable
+from draisine.scenario.validate.mistakes import Mistakes
+from draisine.system.system import System, compile
+from draisine.vehicles import meanings
+from draisine.vehicles import parameter_set as published
+
+
+def build_system(
+    vehicle: str,
+    parameters: Mapping[str, Any] | None = None,
+    parameter_set: str | None = None,
+) -> System:
+    """Return a vehicle with a parameter set and parameters as people write them, or tell all that is
+    wrong with them.
+
+    >>> build_system("whipple", {"lam": "18deg"}, "benchmark").parameters["lam"]
+    0.3141592653589793
+    """
+    table = VehicleTable(
+        name=vehicle, parameter_set=parameter_set, parameters=dict(parameters or {}), motions={}
+    )
+    mistakes = Mistakes()
+    found = read_vehicle(table, mistakes)
+    mistakes.check(vehicle)
+    assert found is not None
+    return found
+
+
+def read_vehicle(table: VehicleTable, mistakes: Mistakes) -> System | None:
+    """Return the machine that a table names; where only its numbers are wrong, the vehicle as it is,
+    so that other names can be checked against it.
+    """
+    vehicle: Any = None
+    with mistakes.at("vehicle.name", table.name):
+        vehicle = find("vehicle", table.name)
+    if vehicle is None:
+        return None
+    arguments: dict[str, Any] = {}
+    if table.parameter_set is not None:
+        with mistakes.at("vehicle.parameter_set", table.parameter_set):
+            arguments |= published(table.name, table.parameter_set)
+    arguments |= _parameters(vehicle, table.parameters, mistakes)
+    arguments |= _motions(vehicle, table.motions, mistakes)
+    try:
+        return compile(vehicle, **arguments)
+    except (DraisineError, TypeError) as error:
+        mistakes.add("vehicle.parameters", str(error))
+        return compile(vehicle)
+
+
+def _parameters(
+    vehicle: Callable[..., Model], given: Mapping[str, Any], mistakes: Mistakes
+) -> dict[str, Any]:
+    """Return the arguments that parameters stand for: numbers where the vehicle takes numbers."""
+    known, hints = inspect.signature(vehicle).parameters, get_type_hints(vehicle)
+    out: dict[str, Any] = {}
+    for name, value in given.items():
+        path = f"vehicle.parameters.{name}"
+        if name not in known:
+            text = f"{vehicle.__name__} has no such parameter. {did_you_mean(name, known)}"
+            mistakes.add(path, text, value)
+        elif not _is_number(hints.get(name)):
+            out[name] = value
+        else:
+            with mistakes.at(path):
+                out[name] = number(value, meanings(vehicle).get(name, (None, ""))[0])
+    return out
+
+
+def _is_number(hint: Any) -> bool:
+    """Return whether an argument is a number that can change, rather than structure."""
+    return hint is float or (isinstance(hint, UnionType) and float in get_args(hint))
+
+
+def _motions(
+    vehicle: Callable[..., Model], given: Mapping[str, Any], mistakes: Mistakes
+) -> dict[str, Any]:
+    """Return the arguments that motions of joints stand for."""
+    hints = get_type_hints(vehicle)
+    known = [n for n, h in hints.items() if n != "return" and JointMotion in (h, *get_args(h))]
+    out: dict[str, Any] = {}
+    for name, entry in given.items():
+        path = f"vehicle.motions.{name}"
+        if name not in known:
+            text = f"{vehicle.__name__} guides nothing so. {did_you_mean(name, known)}"
+            mistakes.add(path, text)
+        else:
+            with mistakes.at(path):
+                out[name] = motion_of(entry)
+    return out
