@@ -6,8 +6,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from draisine.algebra.lie import rotation
+from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, DraisineError
 from draisine.model import TWIST, Joint, Model, Wheel
 from draisine.model.motion import motion_of
@@ -15,8 +16,6 @@ from draisine.system.system import System, compile
 
 if TYPE_CHECKING:
     from xarray import Dataset
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,7 +93,7 @@ class Bodies:
         return found
 
     def _base(self) -> BodyMotion:
-        R = _rotations(self.data["orientation"].values)
+        R = np.moveaxis(rotation(self.data["orientation"].values.T), 2, 0)
         V, W = self._twist("speeds")
         A, dW = self._twist("accelerations")
         turn = np.einsum("tij,tj->ti", R, W)
@@ -158,17 +157,6 @@ class Bodies:
             if joint.child == wheel.body and not np.any(np.abs(along) > 1e-12):
                 return self.motions[joint.parent]
         return self.motions[wheel.body]
-
-
-def _rotations(q: Floats) -> Floats:
-    """Return the rotation matrices of unit quaternions, one per row."""
-    w, x, y, z = q.T
-    rows = [
-        [1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)],
-        [2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)],
-        [2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)],
-    ]
-    return np.moveaxis(np.array(rows), 2, 0)
 
 
 def _about(axis: Floats, angle: Floats) -> Floats:

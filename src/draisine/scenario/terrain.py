@@ -13,6 +13,8 @@ from pydantic import Field, TypeAdapter, model_validator
 from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, TerrainError, did_you_mean
+from draisine.mechanics.kinematics import geometry, point
+from draisine.mechanics.tree import assemble
 from draisine.model import Model, Wheel
 from draisine.model.quantity import Number, Positive
 from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector
@@ -317,16 +319,7 @@ def _tilt(N: Floats) -> Floats:
 
 def _centre(model: Model, wheel: Wheel, state: State) -> Floats:
     """Return where a wheel's centre is in the world."""
-    x, name = np.asarray(wheel.centre, float), wheel.body
-    angles = dict(zip((j.name for j in model.joints), state.r, strict=True))
-    carried = {joint.child: joint for joint in model.joints}
-    while name in carried:
-        joint = carried[name]
-        axis, r = np.asarray(joint.axis, float), float(angles[joint.name])
-        axis = axis / np.linalg.norm(axis)
-        K, angle = hat(axis), joint.turn * r
-        through = np.asarray(joint.through, float)
-        turned = (np.eye(3) + np.sin(angle) * K + (1.0 - np.cos(angle)) * K @ K) @ (x - through)
-        x = through + turned + float(joint.slide) * r * axis
-        name = joint.parent
-    return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ x)
+    tree = assemble(model)
+    link, _ = tree.place[wheel.body]
+    at = point(geometry(tree, state.r), link, None, tree.local(wheel.body, wheel.centre))
+    return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ at.c)

@@ -173,53 +173,42 @@ class Configuration:
             for name, v in self.targets.items()
         }
         for _ in range(60):
-            out = self.look()
-            values = dict(zip(self.names, out["values"], strict=True))
-            jacobian = out["by_pose"].reshape(self.columns, -1).T
-            pinned = self._grips()
-            hard = [
-                (x, row)
-                for k, (x, row) in enumerate(
-                    zip(out["conditions"], jacobian[len(self.names) :], strict=True)
-                )
-                if k not in pinned
-            ]
-            hard += [
-                (_wrap(name, values[name] - x), jacobian[self.names.index(name)])
-                for name, x in goal.items()
-            ]
-            soft = [
-                (_wrap(name, values[name] - self.start[name]), jacobian[self.names.index(name)])
-                for name in self.soft
-                if name not in goal
-            ]
+            hard, soft = self._equations(goal)
             rows, residual = _independent(hard, soft, self.columns)
-            step = (
-                -np.linalg.lstsq(rows, residual, rcond=None)[0]
-                if len(rows)
-                else np.zeros(self.columns)
-            )
-            wrong = max((abs(x) for x, _ in hard), default=0.0)
-            if np.abs(step).max(initial=0.0) < 1e-15 or (
-                wrong < 1e-15 and np.abs(residual).max(initial=0.0) < 1e-15
-            ):
+            step = np.zeros(self.columns)
+            if len(rows):
+                step = -np.linalg.lstsq(rows, residual, rcond=None)[0]
+            if min(_largest(step), _largest(residual)) < 1e-15:
                 break
             turn = np.abs(step[self._turning]).max(initial=0.0)
             self._move(step * min(1.0, 0.3 / max(turn, 1e-300)))
-        out = self.look()
-        values = dict(zip(self.names, out["values"], strict=True))
-        worst = max((abs(_wrap(n, values[n] - x)) for n, x in goal.items()), default=0.0)
-        worst = max(
-            worst, float(np.abs(np.delete(out["conditions"], self._grips())).max(initial=0.0))
-        )
+        worst = _largest(np.array([x for x, _ in self._equations(goal)[0]]))
         if not worst < 1e-11:
-            wanted = (
-                ", ".join(f"{n} = {x:.6g}" for n, x in self.targets.items()) or "closed contacts"
-            )
+            wanted = ", ".join(f"{n} = {x:.6g}" for n, x in self.targets.items())
             raise ConfigurationError(
-                f"no configuration has {wanted} with the contacts {dict(self.machine.mode)}: "
-                f"an error of {worst:.3g} remains. Ask for less, or open a contact."
+                f"no configuration has {wanted or 'closed contacts'} with the contacts "
+                f"{dict(self.machine.mode)}: an error of {worst:.3g} remains. Ask for less, or open a "
+                "contact."
             )
+
+    def _equations(
+        self, goal: Mapping[str, float]
+    ) -> tuple[list[tuple[float, Floats]], list[tuple[float, Floats]]]:
+        """Return what is left of the equations that must hold (closed contacts, the goal) and of
+        those that may (all else stays as it started), each with its derivatives.
+        """
+        out, index = self.look(), self.names.index
+        jacobian = out["by_pose"].reshape(self.columns, -1).T
+        pinned = self._grips()
+        conditions = zip(out["conditions"], jacobian[len(self.names) :], strict=True)
+        hard = [equation for k, equation in enumerate(conditions) if k not in pinned]
+
+        def reach(name: str, value: float) -> tuple[float, Floats]:
+            k = index(name)
+            return _wrap(name, out["values"][k] - value), jacobian[k]
+
+        hard += [reach(name, x) for name, x in goal.items()]
+        return hard, [reach(name, self.start[name]) for name in self.soft if name not in goal]
 
     def values(self) -> dict[str, float]:
         """Return all that is known of the configuration at rest, by name."""
@@ -320,6 +309,11 @@ def _solved(A: Floats, b: Floats) -> Floats:
         except np.linalg.LinAlgError:
             pass
     return np.linalg.lstsq(A, b, rcond=None)[0]
+
+
+def _largest(x: Floats) -> float:
+    """Return the largest size of some numbers; NaN where one is."""
+    return float(np.abs(x).max(initial=0.0))
 
 
 def _wrap(name: str, x: float) -> float:
