@@ -23,6 +23,7 @@ from draisine.errors import DataError, DraisineError, UnknownNameError, did_you_
 FOLDERS = {
     "vehicle": "draisine.vehicles",
     "integrator": "draisine.simulation.integrators",
+    "force": "draisine.mechanics.forces",
     "impact": "draisine.simulation.impacts",
     "formulation": "draisine.mechanics.formulations",
     "target": "draisine.codegen.targets",
@@ -34,6 +35,7 @@ FOLDERS = {
 """The kinds of plugs, and where those that ship live."""
 
 THINGS = {
+    "force": "FORCE",
     "impact": "impact",
     "target": "emit",
     "law": "LAW",

@@ -5,6 +5,7 @@ as objects, and by the names that an installed package gives them.
 import re
 import shutil
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import draisine
 from draisine import registry
 from draisine.cli import main
 from draisine.errors import DataError, UnknownNameError
+from draisine.model import Model
 from draisine.registry import find, names
 from draisine.scenario.library import load
 from draisine.terrain import plane
@@ -24,6 +26,7 @@ FILES = {
     **{"vehicle": "pendulum", "integrator": "heun", "impact": "smooth", "law": "cruise"},
     **{"formulation": "unconstrained", "target": "listing", "figure": "turns"},
     "command": "energy",
+    "force": "linear_drag",
 }
 
 
@@ -78,6 +81,19 @@ def test_vehicle(plugs):
     pendulum = draisine.compile(plugs["vehicle"], length=2.0)
     (growth,), _ = pendulum.accelerate(draisine.state(pendulum, hinge=np.pi / 6))
     assert growth == pytest.approx(-9.81 / 2.0 * 0.5, abs=1e-12)
+
+
+def test_force(plugs):
+    """A pendulum in syrup: r'' = -g/l sin r - c/m r'."""
+    pendulum, drag = find("vehicle", plugs["vehicle"]), find("force", plugs["force"])
+
+    def dragged(*, length: float = 2.0, mass: float = 3.0) -> Model:
+        return replace(pendulum(length=length, mass=mass), forces=[drag("bob", 0.6)])
+
+    system = draisine.compile(dragged)
+    (growth,), _ = system.accelerate(draisine.state(system, hinge=0.4, hinge_rate=1.5))
+    wanted = -9.81 / 2.0 * np.sin(0.4) - 0.6 / 3.0 * 1.5
+    assert growth == pytest.approx(wanted, abs=1e-12)
 
 
 def test_integrator_has_its_order(plugs):

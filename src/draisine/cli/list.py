@@ -14,6 +14,7 @@ def list(
         "sets",
         "integrators",
         "laws",
+        "forces",
         "impacts",
         "formulations",
         "targets",
@@ -24,8 +25,8 @@ def list(
     *,
     json: Json = False,
 ) -> None:
-    """List what there is: vehicles, scenarios, parameter sets, integrators, control laws, impact models,
-    formulations, targets, printers of equations and figures.
+    """List what there is: vehicles, scenarios, parameter sets, integrators, control laws, force elements,
+    impact models, formulations, targets, printers of equations and figures.
 
     :param kind: List only this.
     """
