@@ -4,5 +4,5 @@
 `equilibrium`: steady motions. `linear`: linear systems about them. `lqr`: state
 feedback from these. `continuation`: families of
 steady motions. `return_map`: limit cycles as fixed points. `gait`: machines that hang by their
-grips. `bicycle`: straight running and turning.
+grips. `connection`: what gaits of the joints do. `bicycle`: straight running and turning.
 """

@@ -1,0 +1,54 @@
+"""The curvature of a connection over shape space: height functions of gaits."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.analysis.connection.frame import QuietFrame
+from draisine.analysis.connection.local import LocalConnection
+from draisine.view.style import new_figure, plain, words
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+POINTS = 61
+UNITS = {"Vx": "ahead (m/rad2)", "Vy": "to the left (m/rad2)", "Wz": "turn (rad/rad2)"}
+
+
+def draw_heights(
+    connection: LocalConnection,
+    low: float,
+    high: float,
+    frame: QuietFrame | None = None,
+    paths: Sequence[Floats] = (),
+) -> "Figure":
+    """Return a figure with the curvature of each velocity of a machine in the plane with two joints
+    between two angles: a gait leads as far as the hills that it goes round, counter-clockwise.
+
+    In a `frame` that is shaken least this holds for large gaits too; `paths` (points, 2) are drawn.
+    """
+    first, second = connection.joints
+    angles = np.linspace(low, high, POINTS)
+    r = np.stack(np.meshgrid(angles, angles), axis=-1)
+    F = connection.curvature(r, first, second)
+    if frame is not None:
+        F = frame.twist(frame(r), F[..., None])[..., 0]
+    count = len(connection.twist)
+    panels = new_figure(1, count, (3.6 * count, 3.6))
+    degrees = np.degrees(angles)
+    for k, (name, axes) in enumerate(zip(connection.twist, panels, strict=True)):
+        plain(axes)
+        most = float(np.abs(F[..., k]).max()) or 1.0
+        levels = np.linspace(-most, most, 21)
+        shades = axes.contourf(degrees, degrees, F[..., k], levels=levels, cmap="RdBu_r")
+        axes.contour(degrees, degrees, F[..., k], levels=[0.0], colors="black", linewidths=0.8)
+        for path in paths:
+            axes.plot(*np.degrees(path).T, color="black", linewidth=1.8)
+        axes.figure.colorbar(shades, ax=axes, shrink=0.85)
+        axes.set_title(f"curvature, {UNITS[name]}", fontsize=9)
+        axes.set_xlabel(f"{words(first)} (deg)")
+        axes.set_ylabel(f"{words(second)} (deg)")
+        axes.set_aspect("equal")
+    return panels[0].figure

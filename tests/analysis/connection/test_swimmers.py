@@ -1,0 +1,183 @@
+"""Curvature, gaits and their displacements against independent computations: shared references s08a,
+s08b and s13 (two formulations each, agreement 1e-8 or better), typed in here.
+"""
+
+from functools import cache
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.analysis.connection import (
+    area_displacement,
+    displacement,
+    ellipse,
+    farthest,
+    local_connection,
+    path_to,
+    polygon,
+    quiet_frame,
+    reversal,
+)
+from draisine.errors import ConfigurationError, ModelError, ParameterError
+
+CURVATURE = {
+    "purcell_swimmer": {
+        (0.0, 0.0): (0.06172839506172839, 0.0, 0.0),
+        (0.5, -0.3): (0.06900328033932965, 0.0074025989083540186, -0.034393955002074574),
+        (1.0, 1.0): (-0.03957573442438235, 0.0006979911172029368, 0.0),
+    },
+    "fish": {
+        (0.0, 0.0): (0.05091261195836359, 0.0, 0.0),
+        (0.5, -0.3): (0.0539404997632556, 0.005145699682087842, -0.09661292770277438),
+        (1.0, 1.0): (-0.025570858692820275, -0.006694334514794384, 0.0),
+    },
+}
+"""Per area of a small counter-clockwise loop in the plane (rear, front); 5/81 at the straight one."""
+
+A_OF_FISH = [
+    [0.015592734370562484, -0.0025026400078306216],
+    [-0.03637063725487581, 0.03614682980032097],
+    [0.2406124224855597, 0.2626988885944118],
+]
+"""The fish at (0.5, -0.3)."""
+
+SQUARES = {
+    0.5: (0.055392601340888865, 0.0150353106751289, 0.05739687143397528),
+    1.0: (0.15222217948789793, 0.09711460932808579, 0.1805625633208405),
+    1.5: (0.1317048482166343, 0.18704820143550444, 0.22876450053280498),
+}
+"""Net x, y and distance of Purcell's square gait by its amplitude, from the corner (A, A)."""
+
+SQUARE = polygon([(1, 1), (-1, 1), (-1, -1), (1, -1)])
+FROM_STRAIGHT = polygon([(0, 0), (1, 1), (-1, 1), (-1, -1), (1, -1), (1, 1)])
+
+
+@cache
+def swimmer(name):
+    """Return the connection of the reference's machine."""
+    if name == "purcell_swimmer":
+        return local_connection(draisine.compile(name), "drag")
+    return local_connection(draisine.compile(name))
+
+
+@pytest.mark.parametrize("name", CURVATURE)
+def test_curvature_is_exact(name):
+    shapes = np.array(list(CURVATURE[name]))
+    found = swimmer(name).curvature(shapes, "rear", "front")
+    assert_allclose(found, list(CURVATURE[name].values()), rtol=0, atol=1e-13)
+
+
+def test_connection_of_the_fish():
+    assert_allclose(swimmer("fish")([0.5, -0.3]), A_OF_FISH, rtol=0, atol=1e-14)
+
+
+@pytest.mark.parametrize("size", SQUARES)
+def test_square_gaits(size):
+    found = displacement(swimmer("purcell_swimmer"), SQUARE, [size])
+    x, y, distance = SQUARES[size]
+    assert_allclose([*found.p[:2], found.distance], [x, y, distance], rtol=0, atol=1e-11)
+    assert found.yaw == pytest.approx(0.0, abs=1e-11)
+
+
+def test_a_circle_of_the_fish_leads_as_its_dynamics_does():
+    """rear 0.8 cos, front 0.8 sin: pose after one cycle, by Lagrange's equations too (s08b)."""
+    theta = [0.0, 0.8, 0.0, 0.0, 0.0, 0.8]
+    found = displacement(swimmer("fish"), ellipse(), theta)
+    expected = [0.07565070959115767, 0.016331888587025507]
+    assert_allclose(found.p[:2], expected, rtol=0, atol=1e-11)
+
+
+def test_a_path_that_is_its_own_reverse_leads_nowhere():
+    """The scallop theorem, for both rulers."""
+    line = polygon([(0.4, -0.7), (0.9, 0.3)])
+    for name in CURVATURE:
+        found = displacement(swimmer(name), line, [1.0])
+        assert_allclose([*found.p, found.yaw], 0.0, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", CURVATURE)
+def test_derivatives_by_the_parameters_are_exact(name):
+    """Against central differences; they are those of the pose in the frame at its end."""
+    path, theta, h = ellipse(), np.array([0.1, 0.7, 0.2, -0.2, 0.1, 0.6]), 1e-5
+    found = displacement(swimmer(name), path, theta)
+    for k in range(len(theta)):
+        step = h * np.eye(len(theta))[k]
+        ahead, behind = (displacement(swimmer(name), path, theta + x) for x in (step, -step))
+        assert_allclose(found.place_change[:, k], (ahead.p - behind.p) / (2 * h), rtol=0, atol=1e-9)
+        assert found.change[5, k] == pytest.approx((ahead.yaw - behind.yaw) / (2 * h), abs=1e-9)
+
+
+def test_the_search_finds_purcells_best_and_reversing_strokes():
+    """Amplitude 1.3906 rad of the longest stroke, 2.0158 rad where it turns back (s08a)."""
+    connection = swimmer("purcell_swimmer")
+    best, found = farthest(connection, SQUARE, [1.2])
+    assert best[0] == pytest.approx(1.3906076736569002, abs=1e-6)
+    assert found.distance == pytest.approx(0.23478247929088086, abs=1e-11)
+    size, back = reversal(connection, FROM_STRAIGHT, 1.5, 2.2)
+    assert size == pytest.approx(2.0158024717223317, abs=1e-9)
+    assert back.distance == pytest.approx(0.0, abs=1e-9)
+
+
+def test_a_gait_for_a_wanted_motion():
+    connection = swimmer("purcell_swimmer")
+    theta, found = path_to(connection, ellipse(), [0.1, 0.8, 0, 0, 0, 0.9], (0.05, 0.02), 0.03)
+    assert_allclose([*found.p[:2], found.yaw], [0.05, 0.02, 0.03], rtol=0, atol=1e-9)
+    assert theta.shape == (6,)
+    with pytest.raises(ConfigurationError, match="no such gait"):
+        path_to(connection, SQUARE, [0.5], (5.0, 0.0))
+
+
+@pytest.mark.parametrize("name", CURVATURE)
+def test_the_area_rule_is_right_to_third_order(name):
+    connection, misses = swimmer(name), []
+    for size in (0.2, 0.1):
+        whole = displacement(connection, SQUARE, [size])
+        area = area_displacement(connection, SQUARE, [size])
+        misses.append(np.abs(whole.p[:2] - area[:2]).max())
+    assert np.log2(misses[0] / misses[1]) > 2.8
+
+
+def test_a_quiet_frame_makes_the_area_rule_hold_for_large_strokes():
+    """In the frame that is shaken least the distance is told within some percent at amplitude 1."""
+    connection = swimmer("purcell_swimmer")
+    frame = quiet_frame(connection, (-1.2, -1.2), (1.2, 1.2))
+    assert frame.after < 0.4 * frame.before
+    exact = 0.1805625633208405
+    plain = np.linalg.norm(area_displacement(connection, SQUARE, [1.0])[:2])
+    quiet = np.linalg.norm(area_displacement(connection, SQUARE, [1.0], frame)[:2])
+    assert abs(quiet / exact - 1) < 0.03
+    assert abs(quiet / exact - 1) < abs(plain / exact - 1)
+
+
+def test_curvature_does_not_depend_on_the_frame_but_for_its_axes():
+    """F' = Ad(h^-1) F: computed from the moved connection by differences."""
+    connection = swimmer("purcell_swimmer")
+    frame = quiet_frame(connection, (-1.0, -1.0), (1.0, 1.0), degree=3, points=9)
+    r, e = np.array([0.4, -0.3]), 1e-5
+
+    def moved(q):
+        h, slopes = frame(q), frame.derivatives(q)
+        turn = np.array(
+            [[np.cos(h[2]), np.sin(h[2]), 0], [-np.sin(h[2]), np.cos(h[2]), 0], [0, 0, 1]]
+        )
+        return frame.twist(h, connection(q)) - turn @ slopes.T
+
+    d = [(moved(r + e * k) - moved(r - e * k)) / (2 * e) for k in np.eye(2)]
+    A = moved(r)
+    F = d[1][:, 0] - d[0][:, 1] + connection.bracket(A[:, 0], A[:, 1])
+    expected = frame.twist(frame(r), connection.curvature(r, "rear", "front")[:, None])[:, 0]
+    assert_allclose(F, expected, rtol=0, atol=1e-8)
+
+
+def test_misuse_is_told():
+    connection = swimmer("purcell_swimmer")
+    with pytest.raises(ModelError, match="no joint 'tail'"):
+        connection.curvature([0.0, 0.0], "tail", "front")
+    with pytest.raises(ParameterError, match="size"):
+        displacement(connection, SQUARE, [1.0, 2.0])
+    with pytest.raises(ConfigurationError, match="dynamics of its own"):
+        local_connection(draisine.compile("snakeboard"))
+    with pytest.raises(ConfigurationError, match="leads ahead"):
+        reversal(connection, SQUARE, 0.5, 0.7)
