@@ -137,7 +137,7 @@ class ContactQuery:
 
     def speeds(self, y: Floats) -> Floats:
         """Return v of y."""
-        return y[self.y.v]
+        return y[..., self.y.v]
 
     def key(self, contact: WheelOnFeature) -> Key:
         """Return a contact by name."""
@@ -245,14 +245,22 @@ class ContactQuery:
         """Return all contacts that may come about while wheels move by no more than a margin, and
         all stops.
         """
-        return [*self._ends, *self._near(t, self.centres(t, y), margin)]
+        found = self._features_near(t, self.centres(t, y), margin)
+        return [*self._ends, *self._contacts(found)]
 
-    def _near(self, t: float, centres: Floats, margin: float) -> list[WheelOnFeature]:
-        """Return the contacts of wheels at some places with features that are near."""
+    def _features_near(
+        self, t: float, centres: Floats, margin: float
+    ) -> tuple[tuple[int, ...], ...]:
+        """Return the features near each wheel, the wheels being at some places."""
+        reaches = [longest + margin + SLACK for longest in self.longest]
+        pairs = zip(centres, reaches, strict=True)
+        return tuple(tuple(self.terrain.near(centre, reach, t)) for centre, reach in pairs)
+
+    def _contacts(self, features: Sequence[Sequence[int]]) -> list[WheelOnFeature]:
+        """Return all contacts of wheels with features, given for each wheel."""
         out = []
-        for w, centre in enumerate(centres):
-            reach = self.longest[w] + margin + SLACK
-            for f in self.terrain.near(centre, reach, t):
+        for w, some in enumerate(features):
+            for f in some:
                 kind = self.terrain[f].kind
                 if (w, kind, None) in self.machine.meetings:
                     out += [WheelOnFeature(w, f, side) for side in self._sides(w, kind)]
@@ -292,7 +300,7 @@ class ContactQuery:
 
     def carried(self, row: Floats) -> Floats:
         """Return the ground's own velocity (normal, along, across) in what a contact looks like."""
-        return row[self.row.b]
+        return row[..., self.row.b]
 
     def axle(self, row: Floats) -> Floats:
         """Return the wheel's axle in what a contact looks like."""
@@ -355,11 +363,12 @@ class ContactQuery:
         centres = self.meet_each(times, ys, self._level)[:, :, self.row.centre]
         left = np.arange(len(ys))
         for margin in (0.05, 1.0):
-            alike: dict[tuple[WheelOnFeature, ...], list[int]] = {}
+            alike: dict[tuple[tuple[int, ...], ...], list[int]] = {}
             for i in left.tolist():
-                near = tuple(self._near(times[i], centres[i], margin))
-                alike.setdefault(near, []).append(i)
-            for near, some in alike.items():
+                features = self._features_near(times[i], centres[i], margin)
+                alike.setdefault(features, []).append(i)
+            for features, some in alike.items():
+                near = self._contacts(features)
                 rows = self.meet_each(times[some], ys[some], self.bundle(near))
                 found = self._least_gaps(near, rows, {contact for contact, *_ in closed})
                 gaps[some], points[some] = found

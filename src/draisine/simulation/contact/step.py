@@ -201,31 +201,31 @@ class ContactStep:
             if len(look.feature(contact).borders):
                 checks.append(("border", 1e-12))
             for kind, slack in checks:
-                values = np.array(
-                    [self._measure(kind, k, *one) for one in zip(*samples, strict=True)]
-                )
+                values = self._measure(kind, k, *samples)
 
                 def guard(part: float, kind: str = kind, k: int = k) -> float:
-                    return self._measure(kind, k, *(x[0] for x in self._forces(np.array([part]))))
+                    return float(self._measure(kind, k, *self._forces(np.array([part])))[0])
 
                 for part in guards.drop(PARTS, values, guard, slack):
                     found.append(guards.Crossing(part, kind, k, guard))
         return found
 
-    def _measure(self, kind: str, k: int, y: Floats, lams: Floats, seen: Floats) -> float:
+    def _measure(self, kind: str, k: int, y: Floats, lams: Floats, seen: Floats) -> Any:
         """Return what must not become negative of closed contact k: its normal force, what friction
-        can still hold, its slip, its distance from the feature's borders.
+        can still hold, its slip, its distance from the feature's borders; states, forces and rows may
+        have further axes in front.
         """
         contact, _, mu = self.course.closed[k]
-        lam, row = lams[k], seen[k]
+        lam, row = lams[..., k, :], seen[..., k, :]
         if kind == "force":
-            return float(lam[0])
+            return lam[..., 0]
         if kind == "cone":
-            return float(mu * lam[0] - np.hypot(lam[1], lam[2]))
+            return mu * lam[..., 0] - np.hypot(lam[..., 1], lam[..., 2])
         if kind == "slip":
             v = self.look.speeds(y)
-            slip = self.look.jacobian(row)[1:] @ v - self.look.carried(row)[1:]
-            return float(np.hypot(*slip)) - 0.1 * SLIP
+            along = np.einsum("...ij,...j->...i", self.look.jacobian(row)[..., 1:, :], v)
+            slip = along - self.look.carried(row)[..., 1:]
+            return np.hypot(slip[..., 0], slip[..., 1]) - 0.1 * SLIP
         return -self.look.excess(contact, row)
 
     def _falls(self, states: Floats) -> list[guards.Crossing]:
@@ -301,4 +301,4 @@ class ContactStep:
         if found.kind == "fall":
             return 0.0
         _, lams, seen = look.accelerate(t, y, self.course.closed)
-        return self._measure(found.kind, found.contact, y, lams, seen)
+        return float(self._measure(found.kind, found.contact, y, lams, seen))
