@@ -21,6 +21,7 @@ from draisine.simulation.integrators import (
 )
 from draisine.simulation.options import Task
 from draisine.simulation.python_law import PythonRate
+from draisine.simulation.singular import WIDTH, SingularShape, find_singular_shape, gauss_step
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import PIVOT_FIRM, ClosedForm
 from draisine.system.state import State
@@ -93,6 +94,7 @@ class SmoothRun:
             self.slow = PythonRate(law, self.states)
         self.way = (mode, None if self.slow else law, self.states, correction)
         self.done: list[tuple[ClosedForm, list[Floats], list[Floats]]] = []
+        self.ahead: SingularShape | None = None
         self._begin(task)
 
     def _begin(self, task: Task) -> None:
@@ -127,21 +129,51 @@ class SmoothRun:
         start, dt = numerics.start, numerics.dt
         t, stalled = t0, False
         while True:
-            grid = _grid(start, t, t1, dt) if method.ADAPTIVE else np.array([t1])
-            span = Span(t, t1, dt, grid, numerics.rtol, numerics.atol)
+            end = t1 if self.ahead is None else min(t1, self.ahead.t - WIDTH / 2)
+            if end <= t:
+                t = self._pass_through(t, t1)
+                if t >= t1:
+                    return DONE
+                continue
+            grid = _grid(start, t, end, dt) if method.ADAPTIVE else np.array([end])
+            span = Span(t, end, dt, grid, numerics.rtol, numerics.atol)
             times, samples, status = method.advance(self.problem, self.y, span, tick)
             if status == NOT_FINITE:
                 sound = np.isfinite(samples).all(axis=1)
                 times, samples = times[sound], samples[sound]
-            extra = method.ADAPTIVE and status != DONE and not np.isin(times[-1:], grid).all()
+            short = end < t1 if status == DONE else not np.isin(times[-1:], grid).all()
+            extra = method.ADAPTIVE and short
             self.append(times, samples, extra)
             moved = len(times) > 0 and times[-1] > t
             if status == DEGENERATE and moved and times[-1] >= t1 - 1e-12 * max(1.0, abs(t1)):
                 return DONE  # what comes next chooses other pivots
+            if status == DONE and end < t1:
+                t = end
+                continue
             if status != DEGENERATE or (stalled and not moved):
                 return int(status)
             t, stalled = float(times[-1]) if moved else t, not moved
+            if self.ahead is None and self.slow is None:
+                self.ahead = find_singular_shape(self.machine, t)
+                if self.ahead is not None and not self.ahead.removable:
+                    return DEGENERATE
             self.change_pivots(t)
+
+    def _pass_through(self, t: float, t1: float) -> float:
+        """Go through a singular shape by one step and return the time behind it, or t1 before; a
+        sample that falls on the instant is taken a microsecond later.
+        """
+        assert self.ahead is not None
+        instant, dt = self.ahead.t, self.numerics.dt
+        far = instant + max(instant - t, WIDTH / 4)
+        y = gauss_step(self.machine, self.y, (t, far), self.given, self.anchors)
+        grid = _grid(self.numerics.start, t, min(far, t1), dt)
+        times = np.where(np.abs(grid - instant) < 1e-6, instant + 1e-6, grid)
+        self.append(times, np.array([y(x) for x in times]), far < t1)
+        if far < t1:
+            self.ahead = None
+            self.change_pivots(far)
+        return min(far, t1)
 
     def append(self, times: Floats, samples: Floats, extra: bool) -> None:
         """Keep the samples that are new, but an extra last one only to go on from."""
@@ -182,7 +214,11 @@ class SmoothRun:
         return None if self.slow is None else self.slow.error
 
     def failure(self) -> str | None:
-        """Return what went wrong inside a Python law, in words, if that was the cause."""
+        """Return what went wrong inside a Python law or in a singular shape, in words, if that was
+        the cause.
+        """
+        if self.ahead is not None and not self.ahead.removable:
+            return str(self.ahead)
         if isinstance(self.cause, KeyboardInterrupt):
             return "interrupted"
         kind = type(self.cause).__name__

@@ -1,0 +1,108 @@
+"""Runs through shapes in which the constraints lose rank (thesis, remark 1.11).
+
+Prescribed joints may lead a machine through a shape where its rows, independent beside it, repeat
+each other: a snake whose joints become equal. With w the left null vector of the rows there, speeds
+have a limit where `w' b = 0`, and the run goes through by one Gauss step centred on the instant,
+none of whose nodes is near it; otherwise they grow beyond all bounds, and the run stops, eq.
+[singular-shape].
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.optimize import minimize_scalar
+
+from draisine.algebra.scalar import Floats
+from draisine.mechanics import constraints
+from draisine.mechanics.formulations._rank import Place, place_drawing
+from draisine.system.closed_form import ClosedForm
+
+AHEAD, WIDTH = 0.5, 0.04
+"""How far ahead a singular shape is looked for, and the length of the step through it, in s."""
+LOST = 1e-7
+"""Where rows of unit length have a smaller singular value than this, they lose rank."""
+
+
+@dataclass(frozen=True, eq=False)
+class SingularShape:
+    """A shape in which rows lose rank: when, which rows, and whether the speeds have a limit there."""
+
+    t: float
+    shape: Floats
+    rows: tuple[str, ...]
+    removable: bool
+
+    def __str__(self) -> str:
+        angles = ", ".join(f"{x:.6g}" for x in self.shape)
+        return (
+            f"the constraints {', '.join(self.rows)} repeat each other in the shape ({angles}) at "
+            f"{self.t:.9g} s, where they demand speeds beyond all bounds. Lead the joints past that "
+            "shape, or leave one of them free"
+        )
+
+
+def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
+    """Return the first shape ahead of a time in which prescribed joints make rows lose rank."""
+    model, mode = machine.system.model, machine.mode
+    labels = constraints.labels(model, mode)
+    keep = [k for k, label in enumerate(labels) if label not in machine.choice.spare]
+    if not keep or any(joint.motion is None for joint in model.joints):
+        return None
+    drawing = place_drawing(model, mode)
+
+    def place(time: float) -> Place:
+        r = [float(joint.motion(time)[0]) for joint in model.joints if joint.motion is not None]
+        return replace(drawing, r=np.array(r), t=time)
+
+    def least(time: float) -> float:
+        return float(np.linalg.svd(place(time).C[keep], compute_uv=False)[-1])
+
+    times = np.linspace(t, t + AHEAD, 51)
+    values = [least(x) for x in times]
+    for k in range(len(times)):
+        low, high = values[max(k - 1, 0)], values[min(k + 1, 50)]
+        if values[k] > min(low, high) or values[k] > 0.5:
+            continue
+        span = (times[max(k - 1, 0)], times[min(k + 1, 50)])
+        found = minimize_scalar(least, bounds=span, method="bounded", options={"xatol": 1e-13})
+        if found.fun < LOST:
+            at = place(float(found.x))
+            U, _, _ = np.linalg.svd(at.C[keep])
+            w = U[:, -1]
+            rows = tuple(labels[i] for i, x in zip(keep, w, strict=True) if abs(x) > 1e-6)
+            size = max(1.0, float(np.abs(at.b).max()))
+            return SingularShape(at.t, at.r, rows, abs(float(w @ at.b[keep])) < 1e-6 * size)
+    return None
+
+
+def gauss_step(
+    machine: ClosedForm, y: Floats, span: tuple[float, float], w: Floats, anchors: Floats
+) -> Callable[[float], Floats]:
+    """Return the motion over a span as a function of time: the polynomial that satisfies the
+    equations of motion at eight Gauss nodes.
+    """
+    nodes, _ = np.polynomial.legendre.leggauss(8)
+    c, h = (nodes + 1) / 2, span[1] - span[0]
+    basis = np.linalg.inv(np.vander(c, increasing=True)).T  # Lagrange polynomials by their powers
+
+    def integrals(s: float) -> Floats:
+        return basis @ (s ** np.arange(1, 9) / np.arange(1, 9))
+
+    A = np.array([integrals(s) for s in c])
+    slopes = np.zeros((8, len(y)))
+    for _ in range(100):
+        stages = y + h * A @ slopes
+        fresh = np.array(
+            [
+                machine.rate(t=[span[0] + h * s], **machine.layout.split(x), w=w, anchors=anchors)[
+                    "rate"
+                ]
+                for s, x in zip(c, stages, strict=True)
+            ]
+        )
+        change = np.abs(fresh - slopes).max()
+        slopes = fresh
+        if change <= 1e-13 * max(1.0, float(np.abs(fresh).max())):
+            break
+    return lambda t: y + h * integrals((t - span[0]) / h) @ slopes

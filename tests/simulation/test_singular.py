@@ -1,0 +1,122 @@
+"""Runs through shapes in which rows lose rank: limits are passed, poles stop the run."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine import Numerics, compile, simulate, state
+from draisine.errors import SimulationError
+from draisine.model import Blade, Body, Model, Revolute, inertia
+from draisine.model.motion import sine
+
+FINE = {"rtol": 1e-12, "atol": 1e-14}
+
+
+def crawler(*, a1: float = 0.5, a2: float = 0.5) -> Model:
+    """A snake of three links of 0.2 m; both joints swing, the second one 1.6 rad behind."""
+    names, middles = ("head", "middle", "tail"), [(-0.2 * k, 0.0, 0.0) for k in range(3)]
+    motions = (sine(a1, 0.5), sine(a2, 0.5, -1.6))
+    return Model(
+        bodies=[
+            Body(name, 0.5, middle, inertia(1e-3, 1e-3, 1.6e-3))
+            for name, middle in zip(names, middles, strict=True)
+        ],
+        joints=[
+            Revolute(
+                f"joint{k + 1}",
+                names[k],
+                names[k + 1],
+                (0.0, 0.0, 1.0),
+                (-0.1 - 0.2 * k, 0.0, 0.0),
+                motion=motions[k],
+            )
+            for k in range(2)
+        ],
+        contacts=[
+            Blade(name, name, middle, (1.0, 0.0, 0.0))
+            for name, middle in zip(names, middles, strict=True)
+        ],
+        gravity=np.zeros(3),
+        base="SE(2)",
+    )
+
+
+def crawled(until: float, steps: int) -> list[float]:
+    """Return the pose of the head by hand: no link slips sideways, solved with 40 digits, where
+    nothing is lost beside the singular shape; steps of RK4 do not meet it.
+    """
+    mp, w, l = mpmath.mpf, mpmath.pi, mpmath.mpf("0.1")  # noqa: E741
+
+    def slope(t, pose):
+        r = [mp("0.5") * mpmath.sin(w * t), mp("0.5") * mpmath.sin(w * t - mp("1.6"))]
+        rate = [mp("0.5") * w * mpmath.cos(w * t), mp("0.5") * w * mpmath.cos(w * t - mp("1.6"))]
+        rows, right = [[0, 1, 0]], [mp(0)]
+        heading, x, y, fixed = mp(0), -l, mp(0), [mp(0), mp(0)]
+        turn_rate = mp(0)
+        for k in range(2):
+            heading += r[k]
+            turn_rate += rate[k]
+            c, s = mpmath.cos(heading), mpmath.sin(heading)
+            middle = (x - l * c, y - l * s)
+            # velocity of the link's middle: base twist, and what the joints' rates add
+            own = (fixed[0] + l * s * turn_rate, fixed[1] - l * c * turn_rate)
+            rows.append([-s, c, s * middle[1] + c * middle[0]])
+            right.append(s * own[0] - c * own[1])
+            fixed = [fixed[0] + 2 * l * s * turn_rate, fixed[1] - 2 * l * c * turn_rate]
+            x, y = x - 2 * l * c, y - 2 * l * s
+        V = mpmath.lu_solve(mpmath.matrix(rows), mpmath.matrix(right))
+        c, s = mpmath.cos(pose[2]), mpmath.sin(pose[2])
+        return [c * V[0] - s * V[1], s * V[0] + c * V[1], V[2]]
+
+    def ahead(pose, k, h):
+        return [x + h * dx for x, dx in zip(pose, k, strict=True)]
+
+    with mpmath.workdps(40):
+        h, pose = mp(until) / steps, [mp(0)] * 3
+        for i in range(steps):
+            t = i * h
+            k1 = slope(t, pose)
+            k2 = slope(t + h / 2, ahead(pose, k1, h / 2))
+            k3 = slope(t + h / 2, ahead(pose, k2, h / 2))
+            k4 = slope(t + h, ahead(pose, k3, h))
+            mean = [(a + 2 * b + 2 * c + d) / 6 for a, b, c, d in zip(k1, k2, k3, k4, strict=True)]
+            pose = ahead(pose, mean, h)
+        return [float(x) for x in pose]
+
+
+INSTANT = 0.5 + 0.8 / math.pi
+"""When both joints are equal: sin(pi t) = sin(pi t - 1.6)."""
+
+
+def test_a_shape_with_a_limit_is_passed():
+    system = compile(crawler)
+    run = simulate(system, state(system), 1.2, numerics=Numerics(**FINE)).to_xarray()
+    pose = [*run.position.values[-1, :2], run.yaw.values[-1]]
+    assert_allclose(pose, crawled(1.2, 401), atol=1e-9)
+    assert_allclose(np.diff(run.time.values), 0.01, atol=1e-6)
+
+
+@pytest.mark.parametrize("until", [INSTANT, 2 * INSTANT])
+def test_samples_and_ends_on_the_instant(until):
+    system = compile(crawler)
+    numerics = Numerics(dt=INSTANT, **FINE)
+    run = simulate(system, state(system), until, numerics=numerics).to_xarray()
+    assert np.isfinite(run.speeds.values).all()
+    pose = [*run.position.values[1, :2], run.yaw.values[1]]
+    assert_allclose(pose, crawled(INSTANT, 301), atol=3e-6)  # taken a microsecond later
+
+
+@pytest.mark.parametrize("a2", [0.3, 0.499])
+def test_a_pole_stops_the_run_with_what_it_has(a2):
+    system = compile(crawler, a2=a2)
+    with pytest.raises(
+        SimulationError, match=r"joint1\.motion.*repeat each other.*at 0\.\d+ s"
+    ) as e:
+        simulate(system, state(system), 2.0)
+    end = e.value.partial.to_xarray()
+    instant = math.atan2(a2 * math.sin(1.6), a2 * math.cos(1.6) - 0.5) / math.pi
+    assert 0.5 * instant < float(end.time[-1]) < instant
+    assert f"{instant:.6f}"[:6] in str(e.value)
