@@ -56,3 +56,23 @@ def test_a_disc_that_falls_flat_says_so():
     assert np.all(found["time"][1:] < 1.0)
     assert np.isfinite(found["v"][:, 0]).all()
     assert np.isnan(found["v"][:, 1:]).all()
+
+
+def test_machines_of_other_sizes_begin_where_they_were_put(bicycle):
+    """Lengths differ from lane to lane: states, poses and floors of pivots are each machine's own."""
+    lengths = ("w", "c", "rR", "xB", "zB", "xH", "zH", "rF")
+    machines = [
+        bicycle.with_parameters(**{n: scale * bicycle.parameters[n] for n in lengths})
+        for scale in (1.0, 0.1, 0.02)
+    ]
+    starts = [draisine.state(m, forward_speed=1.0, lean_rate=0.1, yaw=0.3, x=2.0) for m in machines]
+    given = {n: [m.parameters[n] for m in machines] for n in lengths}
+    numerics = draisine.Numerics(integrator="rk4", dt=0.002)
+    end = simulate_many(bicycle, starts, 0.02, parameters=given, numerics=numerics)
+    assert set(end["outcome"].tolist()) == {"completed"}
+    for k, (machine, start) in enumerate(zip(machines, starts, strict=True)):
+        final = draisine.simulate(machine, start, 0.02, numerics=numerics).final()
+        for name in ("q", "p", "r", "v"):
+            np.testing.assert_allclose(
+                end[name][:, k], getattr(final, name), rtol=1e-12, atol=1e-13
+            )

@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, SimulationError, did_you_mean
 from draisine.simulation.integrators import Problem, Span
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
-from draisine.simulation.smooth import anchors, run_smooth
+from draisine.simulation.smooth import run_smooth
 from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State
 from draisine.system.system import System
@@ -67,9 +67,8 @@ def simulate_many(
     count, z = len(states), tasks[0].law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
     own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
-    y = np.array([machine.enter(state, z=z) for state in states]).T
-    held = np.array([anchors(machine, state, 0.0) for state in states]).T
-    fleet = _Fleet(machine, np.vstack([given, held]), own)
+    y = machine.enter_all(states, own, z)
+    fleet = _Fleet(machine, np.vstack([given, _anchors(machine, y, own)]), own)
     end, t, wrong = fleet.advance(y, tasks[0].edges, numerics)
     out = fleet.look(end, t)
     ends = [("completed", until)] * count
@@ -145,8 +144,19 @@ class _Fleet:
         machine, observe = self.machine, self.machine.observe
         at, x = machine.layout, np.vstack([np.full((1, y.shape[1]), t), y, self.tail])
         seen = observe.batch(x, observe.tables(self.values))
-        q, p = machine.user_pose(y[at.q], y[at.p])
+        q, p = machine.user_pose(y[at.q], y[at.p], machine.frames_for(self.values))
         return {"q": q, "p": p, "r": y[at.r]} | seen
+
+
+def _anchors(machine: ClosedForm, y: Floats, parameters: Floats) -> Floats:
+    """Return where the pins of each machine hold their points: where they are at the start."""
+    pins = [k for k, c in enumerate(machine.system.model.contacts) if c.anchored]
+    if not pins:
+        return np.zeros((0, y.shape[1]))
+    observe = machine.observe
+    x = observe.inputs.pack(**machine.layout.split(y))
+    points = observe.batch(x, observe.tables(parameters))["points"]
+    return points.reshape(-1, 3, y.shape[1])[pins].reshape(-1, y.shape[1])
 
 
 def _alone(task: Task, k: int, out: dict[str, Floats]) -> tuple[str, float]:

@@ -1,5 +1,6 @@
 """One mode of a system, compiled."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -115,14 +116,11 @@ class ClosedForm:
         """Return the sizes of the pivots where they were chosen, for sets of parameters, one per
         column.
         """
-        count, frame = parameters.shape[1], self.bind("frame")
         if self._chosen_at is None:
-            still = np.zeros((frame.inputs.size, count))
-            axes = frame.batch(still, frame.tables(parameters))["R"].T.reshape(-1, 3, 3)
-            x = self.rate.inputs.pack(q=np.array([quaternion(R) for R in axes]).T)
+            x = self.rate.inputs.pack(q=self.frames_for(parameters)[0])
         else:
             q, r = self._chosen_at
-            x = np.repeat(self.rate.inputs.pack(q=q, r=r)[:, None], count, axis=1)
+            x = np.repeat(self.rate.inputs.pack(q=q, r=r)[:, None], parameters.shape[1], axis=1)
         return np.abs(self.rate.batch(x, self.rate.tables(parameters))["pivots"])
 
     @cached_property
@@ -175,6 +173,16 @@ class ClosedForm:
         out = self.bind("frame")()
         return out["R"].reshape(3, 3), out["o"]
 
+    def frames_for(self, parameters: Floats) -> tuple[Floats, Floats]:
+        """Return quaternion and origin of the inner base frame for sets of parameters, one per
+        column.
+        """
+        frame = self.bind("frame")
+        still = np.zeros((frame.inputs.size, parameters.shape[1]))
+        out = frame.batch(still, frame.tables(parameters))
+        axes = out["R"].T.reshape(-1, 3, 3)
+        return np.array([quaternion(R) for R in axes]).T, out["o"]
+
     @cached_property
     def _unheld(self) -> Floats:
         """Anchors of pins that nobody asks about."""
@@ -196,10 +204,15 @@ class ClosedForm:
         """
         return quaternion_product(q, self._turn), p + _rotate(q, self.frame[1])
 
-    def user_pose(self, q: Floats, p: Floats) -> tuple[Floats, Floats]:
-        """Return the user's pose for the pose of the inner base frame."""
-        user = quaternion_product(q, self._turn * np.array([1.0, -1.0, -1.0, -1.0]))
-        return user, p - _rotate(user, self.frame[1])
+    def user_pose(
+        self, q: Floats, p: Floats, frames: tuple[Floats, Floats] | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return the user's pose for the pose of the inner base frame; `frames` are those of other
+        parameters, one per column.
+        """
+        turn, origin = (self._turn, self.frame[1]) if frames is None else frames
+        user = quaternion_product(q, (turn.T * np.array([1.0, -1.0, -1.0, -1.0])).T)
+        return user, p - _rotate(user, origin)
 
     def enter(
         self,
@@ -220,6 +233,32 @@ class ClosedForm:
             found = self.entry(t=[t], **given, turn=self._turn, anchors=held)
         except (AttributeError, TypeError, ValueError):
             raise self._misfit(state) from None
+        self._check_entry(found, tolerance, gap)
+        if not self.memory:
+            return found["y"]
+        return np.concatenate([found["y"], np.zeros(self.memory) if z is None else z])
+
+    def enter_all(
+        self, states: Sequence[State], parameters: Floats, z: Floats, tolerance: float = 1e-8
+    ) -> Floats:
+        """Return y for states, each with parameters of its own, one per column."""
+        turns = self.frames_for(parameters)[0]
+        columns = []
+        for state, turn in zip(states, turns.T, strict=True):
+            try:
+                given = {name: getattr(state, name) for name in "qprv"}
+                columns.append(self.entry.inputs.pack(**given, turn=turn))
+            except (AttributeError, TypeError, ValueError):
+                raise self._misfit(state) from None
+        found = self.entry.batch(np.array(columns).T, self.entry.tables(parameters))
+        for k in range(len(states)):
+            self._check_entry({name: part[:, k] for name, part in found.items()}, tolerance)
+        return np.vstack([found["y"], np.repeat(z[:, None], len(states), axis=1)])
+
+    def _check_entry(
+        self, found: Mapping[str, Floats], tolerance: float, gap: float = np.inf
+    ) -> None:
+        """Raise where a state breaks the constraints of the mode or is off its closed contacts."""
         wrong, scale = _largest(found["broken"]), max(1.0, _largest(found["speeds"]))
         if not wrong <= tolerance * scale:
             worst = int(np.argmax(np.abs(found["broken"])))
@@ -234,9 +273,6 @@ class ClosedForm:
                 f"{dict(self.mode)}; build it with draisine.state(), open the contact, or run on a "
                 "terrain (simulate(..., terrain=...))."
             )
-        if not self.memory:
-            return found["y"]
-        return np.concatenate([found["y"], np.zeros(self.memory) if z is None else z])
 
     def _misfit(self, state: Any) -> ConfigurationError:
         """Return the error that tells why a state cannot be one of this machine."""
@@ -291,8 +327,10 @@ def _largest(x: Floats) -> float:
 
 
 def _rotate(q: Floats, x: Floats) -> Floats:
-    """Return the fixed vector x turned by (arrays of) quaternions."""
+    """Return a vector (or one per column) turned by (arrays of) quaternions."""
     R = rotation(q)
+    if x.ndim == 2:
+        return np.einsum("ijt,jt->it", R, x)
     return R @ x if R.ndim == 2 else np.tensordot(R, x, axes=(1, 0))
 
 
