@@ -13,6 +13,7 @@ from draisine.mechanics.forces.air_drag import AirDrag
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Body, Disc, Model, Output, Prismatic, Revolute, Wheel, Wrench, inertia
+from draisine.registry import find
 from draisine.terrain import plane
 from draisine.vehicles.bicycle.whipple import whipple
 
@@ -216,3 +217,26 @@ def test_tyres_stay_on_level_ground(bicycle):
     start = draisine.state(bicycle, forward_speed=3.0)
     with pytest.raises(ModelError, match="wheel 'rear': its tyre runs on the level ground"):
         draisine.simulate(bicycle, start, 0.1, terrain=plane())
+
+
+def test_who_knows_no_elements_says_so(bicycle):
+    state = draisine.state(bicycle, forward_speed=3.0)
+    for formulation in ("absolute", "planar", "partitioned"):
+        with pytest.raises(ModelError, match=r"knows no force elements \('rear', 'front'\)"):
+            bicycle.accelerate(state, formulation=formulation)
+    with pytest.raises(ModelError, match="know no force elements yet"):
+        bicycle.equations()
+
+
+def test_elements_are_found_by_name():
+    assert find("force", "linear_tyre") is LinearTyre
+    assert find("force", "air_drag") is AirDrag
+
+
+def test_machines_side_by_side_do_what_each_does_alone(bicycle):
+    starts = [draisine.state(bicycle, forward_speed=5.0, lean_rate=x) for x in (0.2, 0.4, 0.6)]
+    numerics = draisine.Numerics(integrator="rk4", dt=0.001)
+    fleet = draisine.simulate_many(bicycle, starts, 0.05, numerics=numerics)
+    for k, start in enumerate(starts):
+        alone = draisine.simulate(bicycle, start, 0.05, numerics=numerics).final()
+        assert_allclose(fleet["v"][:, k], alone.v, rtol=1e-12, atol=1e-12)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 import draisine
+from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.linear import linearise
+from draisine.errors import ParameterError
 
 FOOT = 0.3048
 
@@ -109,3 +111,16 @@ def test_the_trailing_wheel_shimmies_between_two_trails(upper):
     assert abs(growth(border)) < 1e-9
     assert (growth(1.001 * border) < 0) == upper
     assert (growth(0.999 * border) > 0) == upper
+
+
+def test_eigenmodes_are_named_by_following_them(motorcycle):
+    """Weave swings faster and faster, wobble stays near 55 rad/s, capsize is slow."""
+    modes = eigenvalues(motorcycle, FOOT * np.array(list(PUBLISHED)))
+    assert modes.names[:5] == ("weave", "weave", "wobble", "wobble", "capsize")
+    for name, real, imaginary in (("capsize", 0, None), ("weave", 1, 2), ("wobble", 3, 4)):
+        printed = np.array([[float(x) for x in row] for row in PUBLISHED.values()])
+        assert np.abs(modes.mode(name).real - printed[:, real]).max() < 0.02
+        if imaginary:
+            assert np.abs(modes.mode(name).imag - printed[:, imaginary]).max() < 0.06
+    with pytest.raises(ParameterError, match="one upright machine at a time"):
+        eigenvalues(motorcycle, [5.0], K=[0.0, 1.0])

@@ -10,7 +10,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
-from draisine.analysis.bicycle.eigenvalues import track
+from draisine.analysis.bicycle.eigenmodes import track
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.equilibrium import Balance, Steady, steady
 from draisine.analysis.linear import SHRUNK, linear_systems

@@ -58,7 +58,7 @@ def _eigenvalue_table(data: Any) -> Any:
     """Return the eigenvalues at some of the speeds."""
     from rich.table import Table
 
-    names = ("weave", "weave_conjugate", "capsize", "castering")
+    names = [str(name) for name in data["eigenmode"].values]
     table = Table(*numeric_columns("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
     count = data.sizes["speed"]
     for k in range(0, count, max(1, (count - 1) // 10)):

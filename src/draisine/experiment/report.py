@@ -14,7 +14,6 @@ from draisine.model.names import output_names
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
 from draisine.results.questions import series, unit_of
-from draisine.results.straight import MODES
 
 
 def summary(result: Result) -> dict[str, Any]:
@@ -45,14 +44,15 @@ def _left(result: Result) -> dict[str, Any]:
 
 def _straight(data: Any) -> dict[str, Any]:
     """Return what is told of straight running."""
+    modes = [str(name) for name in data["eigenmode"].values]
     return {
         "critical": {str(n): _plain(float(v)) for n, v in data.data_vars.items() if not v.dims},
         "speed": data["speed"].values.tolist(),
         "eigenvalues": {
-            part: dict(zip(MODES, data[f"eigenvalue_{part}"].values.T.tolist(), strict=True))
+            part: dict(zip(modes, data[f"eigenvalue_{part}"].values.T.tolist(), strict=True))
             for part in ("real", "imaginary")
         },
-        "matrices": {n: data[n].values.tolist() for n in ("M", "C1", "K0", "K2")},
+        "matrices": {n: data[n].values.tolist() for n in ("M", "C1", "K0", "K2") if n in data},
     }
 
 
@@ -186,7 +186,9 @@ def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
-    """Return lines about the critical speeds of a bicycle."""
+    """Return lines about the critical speeds of a bicycle; of a machine on tyres none are known."""
+    if not critical:
+        return []
     words = {
         "weave_speed": "weave speed",
         "capsize_speed": "capsize speed",

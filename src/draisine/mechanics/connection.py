@@ -315,8 +315,9 @@ def _afloat(at: Locomotion) -> tuple[Kind, str]:
     why = f"no external force changes the momentum{' of body and fluid' if fluid else ''}"
     if falling:
         why += " in a frame that falls with it"
-    if model.pushes:
-        why += f", as long as {', '.join(f.name for f in model.pushes)} do not push"
+    pushing = [f.name for f in model.pushes] + [element.name for element in model.elements]
+    if pushing:
+        why += f", as long as {', '.join(pushing)} do not push"
     return kind, why
 
 

@@ -12,11 +12,14 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 MODES = ("weave", "weave_conjugate", "capsize", "castering")
+WOBBLING = ("wobble", "wobble_conjugate", *(f"tyre_{k}" for k in range(1, 9)))
+"""What two-wheelers on tyres have beside weave and capsize."""
+
 COORDINATES = ("lean", "steer")
 
 KNOWN: dict[str, Labels] = {
-    "eigenvalue_real": (MODES,),
-    "eigenvalue_imaginary": (MODES,),
+    "eigenvalue_real": ((*MODES, *WOBBLING),),
+    "eigenvalue_imaginary": ((*MODES, *WOBBLING),),
     **dict.fromkeys(("M", "C1", "K0", "K2"), (COORDINATES, COORDINATES)),
     "weave_speed": (),
     "weave_frequency": (),
@@ -32,6 +35,8 @@ KNOWN: dict[str, Labels] = {
 def straight_quantity(text: str, data: "Dataset", at: list[float] | None) -> Floats:
     """Return one of the known quantities: at speeds, or the one number that it is."""
     name, labels = parse_labels(text, KNOWN)
+    if name not in data:
+        raise ParameterError(f"{text!r}: a machine on tyres has eigenvalues only.")
     values = data[name]
     if "speed" not in values.dims:
         if at is not None:
@@ -40,6 +45,9 @@ def straight_quantity(text: str, data: "Dataset", at: list[float] | None) -> Flo
         return np.atleast_1d(values.sel(which).values)
     if at is None:
         raise ParameterError(f"{text!r}: say at which speeds, `at`.")
+    named = [str(label) for label in data["eigenmode"].values]
+    if labels[0] not in named:
+        raise ParameterError(f"{text!r}: this machine has {', '.join(named)}.")
     column = values.sel(eigenmode=labels[0]).values
     known = data["speed"].values
     places = [int(np.argmin(np.abs(known - v))) for v in at]

@@ -192,6 +192,13 @@ class System:
         """Return a mode traced over the symbols of a form."""
         from draisine.reading.subject import Subject
 
+        if self.model.elements:
+            names = ", ".join(repr(element.name) for element in self.model.elements)
+            raise ModelError(
+                f"equations to read know no force elements yet ({names}); leave them out, or take the "
+                "equations as code."
+            )
+
         graph = Graph()
         vehicle, values, structure = self.vehicle, self.parameters, self.structure
         if form.vehicle is not None and form.convert is not None:

@@ -24,7 +24,8 @@ from analysis.published import (
 )
 from draisine import compile, state
 from draisine.analysis.bicycle.critical import critical_of, critical_speeds
-from draisine.analysis.bicycle.eigenvalues import eigenvalues, track
+from draisine.analysis.bicycle.eigenmodes import track
+from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError

@@ -9,7 +9,8 @@ from numpy.testing import assert_allclose
 
 from draisine import compile, state
 from draisine.analysis.bicycle.critical import critical_speeds
-from draisine.analysis.bicycle.eigenvalues import Eigenmodes, eigenvalues
+from draisine.analysis.bicycle.eigenmodes import Eigenmodes
+from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.sensitivity import sensitivities
 from draisine.analysis.bicycle.turning import turning_map
 from draisine.analysis.continuation import circular_motions

@@ -1,5 +1,6 @@
 """Straight running and turning of a bicycle.
 
-`straight`: the canonical matrices. `eigenvalues`: eigenmodes against speed. `critical`: speeds at
+`straight`: the canonical matrices. `eigenmodes`: what follows eigenvalues along the speed.
+`eigenvalues`: weave, capsize and castering. `tyred`: the same on tyres, with wobble. `critical`: speeds at
 which stability changes. `sensitivity`: derivatives by parameters. `turning`: maps of steady turns.
 """

@@ -1,10 +1,14 @@
 """Straight running as data: canonical matrices, eigenvalues against speed, critical speeds."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
+from draisine.analysis.bicycle.eigenmodes import Eigenmodes
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of
 from draisine.analysis.bicycle.straight import canonical_matrices
+from draisine.analysis.bicycle.tyred import tyred_eigenmodes
 from draisine.results.straight import COORDINATES, MODES
 from draisine.scenario.schema import Speeds
 from draisine.system.system import System
@@ -17,14 +21,12 @@ def straight_running(system: System, speeds: Speeds) -> "Dataset":
     """Return matrices, eigenvalues and critical speeds of a bicycle that runs straight, in the axes
     of the benchmark (lean and steer to the right).
     """
-    import xarray
-
     v = speeds.values()
+    if system.model.memory:
+        return _on_tyres(system, v)
     matrices = canonical_matrices(system)
     modes, critical = eigenmodes_of(matrices, v), critical_of(matrices)
-    data = {
-        "eigenvalue_real": (("speed", "eigenmode"), modes.values.real, "1/s"),
-        "eigenvalue_imaginary": (("speed", "eigenmode"), modes.values.imag, "rad/s"),
+    data = _eigenvalues(modes) | {
         "M": (("row", "column"), matrices.M, "kg m2"),
         "C1": (("row", "column"), matrices.C1, "kg m"),
         "K0": (("row", "column"), matrices.K0, "kg m"),
@@ -37,9 +39,30 @@ def straight_running(system: System, speeds: Speeds) -> "Dataset":
         "stable_from": ((), critical.stable_from, "m/s"),
         "stable_to": ((), critical.stable_to, "m/s"),
     }
+    return _dataset(system, v, MODES, data)
+
+
+def _on_tyres(system: System, v: Floats) -> "Dataset":
+    """Return the eigenvalues of a two-wheeler on tyres."""
+    modes = tyred_eigenmodes(system, v)
+    tyres = [f"tyre_{k}" for k in range(1, modes.names.count("tyre") + 1)]
+    names = ("weave", "weave_conjugate", "wobble", "wobble_conjugate", "capsize", *tyres)
+    return _dataset(system, v, names, _eigenvalues(modes))
+
+
+def _eigenvalues(modes: Eigenmodes) -> dict[str, Any]:
+    return {
+        "eigenvalue_real": (("speed", "eigenmode"), modes.values.real, "1/s"),
+        "eigenvalue_imaginary": (("speed", "eigenmode"), modes.values.imag, "rad/s"),
+    }
+
+
+def _dataset(system: System, v: Floats, names: Sequence[str], data: dict[str, Any]) -> "Dataset":
+    import xarray
+
     coords = {
         "speed": ("speed", v, {"units": "m/s", "long_name": "forward speed"}),
-        "eigenmode": list(MODES),
+        "eigenmode": list(names),
         "row": list(COORDINATES),
         "column": list(COORDINATES),
     }

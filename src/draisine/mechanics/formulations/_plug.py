@@ -139,6 +139,11 @@ def in_numbers(model: Model) -> Model:
     joints = [x for j in model.joints for x in (*j.axis, *j.through, j.spring, j.damper, j.rest)]
     if array([*bodies, *joints, *model.gravity]).dtype == object:
         raise ModelError("the model holds symbols; a formulation takes it with numbers in it.")
+    if model.elements:
+        names = ", ".join(repr(element.name) for element in model.elements)
+        raise ModelError(
+            f"this formulation knows no force elements ({names}); take 'projected' or 'multiplier'."
+        )
     return model
 
 

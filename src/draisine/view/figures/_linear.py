@@ -12,7 +12,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical
-from draisine.analysis.bicycle.eigenvalues import Eigenmodes, phasors
+from draisine.analysis.bicycle.eigenmodes import Eigenmodes, phasors
 from draisine.analysis.bicycle.sensitivity import Sensitivities
 from draisine.analysis.bicycle.turning import TurningMap
 from draisine.analysis.continuation import SteadyFamily
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MODES = {"weave": COLOURS[0], "capsize": COLOURS[1], "castering": COLOURS[2]}
+TYRED = MODES | {"wobble": COLOURS[3], "tyre": GREY}
 STABLE = "#dff0d8"
 
 
@@ -44,7 +45,7 @@ def eigenvalues(
     for k, name in enumerate(modes.names):
         label = f"{name}, real" if name not in modes.names[:k] else None
         values = modes.values[:, k]
-        axes.plot(modes.speed, values.real, color=MODES[name], linewidth=1.8, label=label)
+        axes.plot(modes.speed, values.real, color=TYRED[name], linewidth=1.8, label=label)
         swings = np.where(values.imag > 1e-9, values.imag, np.nan)
         if np.any(np.isfinite(swings)):
             speed = modes.speed
@@ -53,7 +54,7 @@ def eigenvalues(
                 speed = np.insert(speed, at, critical.double_root)
                 swings = np.insert(swings, at, 0.0)
             axes.plot(
-                speed, swings, "--", color=MODES[name], linewidth=1.4, label=f"{name}, imaginary"
+                speed, swings, "--", color=TYRED[name], linewidth=1.4, label=f"{name}, imaginary"
             )
     axes.set_xlim(modes.speed.min(), modes.speed.max())
     axes.set_ylim(*limits)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.analysis.bicycle.critical import Critical
-from draisine.analysis.bicycle.eigenvalues import Eigenmodes
+from draisine.analysis.bicycle.eigenmodes import Eigenmodes
 from draisine.errors import ParameterError
 from draisine.view.figures import _linear as linear
 
@@ -31,5 +31,9 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     if "eigenvalue_real" not in data:
         raise ParameterError("this result has no eigenvalues; they come from linear scenarios.")
     values = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
-    modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 4, 4)))
+    names = tuple(str(x).partition("_")[0] for x in data["eigenmode"].values)
+    modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
+    if "weave_speed" not in data:
+        swings = float(np.abs(values.imag).max())
+        return linear.eigenvalues(modes, None, axes, (-10.0, 1.1 * swings))
     return linear.eigenvalues(modes, Critical(*(data[name].values for name in SPEEDS)), axes)

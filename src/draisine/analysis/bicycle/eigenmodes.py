@@ -1,0 +1,78 @@
+"""Eigenmodes along the speed: what they are, and how eigenvalues are followed from one to the next."""
+
+from dataclasses import dataclass
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import UnknownNameError, did_you_mean
+
+NAMES = ("weave", "weave", "capsize", "castering")
+STATES = ("lean", "steer", "lean_rate", "steer_rate")
+
+_STEP = 0.05
+"""Speeds no farther apart than this, m/s, are followed from one to the next."""
+
+
+@dataclass(frozen=True, eq=False)
+class Eigenmodes:
+    """Eigenvalues (..., speeds, 4) and vectors (..., speeds, states, 4) of straight running, in the
+    order of `names`; leading axes are those of a sweep.
+
+    The two weave values are a conjugate pair, the one with positive imaginary part first, or two
+    real numbers, the larger first. Vectors follow the benchmark's signs (lean and steer to the
+    right); the larger of lean and steer is 1.
+    """
+
+    speed: Floats
+    values: Floats
+    vectors: Floats
+    names: tuple[str, ...] = NAMES
+    states: tuple[str, ...] = STATES
+
+    def mode(self, name: str) -> Floats:
+        """Return the eigenvalues of one name; of weave those with imaginary part not negative."""
+        if name not in self.names:
+            raise UnknownNameError(f"no eigenmode {name!r}. {did_you_mean(name, self.names)}")
+        return self.values[..., self.names.index(name)]
+
+    @property
+    def stable(self) -> Floats:
+        """Whether all eigenvalues are damped, (..., speeds)."""
+        return np.all(self.values.real < 0, axis=-1)
+
+
+def fill_speeds(v: Floats) -> Floats:
+    """Return rising speeds with others put in between, so that no step is too wide to follow."""
+    gaps = np.diff(v)
+    steps = np.maximum(1, np.ceil(gaps / _STEP)).astype(int)
+    within = np.arange(steps.sum()) - np.repeat(np.cumsum(steps) - steps, steps)
+    return np.append(np.repeat(v[:-1], steps) + within * np.repeat(gaps / steps, steps), v[-1])
+
+
+def track(values: Floats) -> Floats:
+    """Return orders (steps, n) that make eigenvalues (steps, n) continuous: from step to step the
+    arrangement in which they move least, all together.
+    """
+    steps, n = values.shape
+    cost = np.abs(values[:-1, :, None] - values[1:, None, :])
+    if n <= 4:
+        arrangements = np.array(list(permutations(range(n))))
+        totals = cost[:, np.arange(n), arrangements].sum(axis=2)
+        moves = arrangements[np.argmin(totals, axis=1)]
+    else:
+        from scipy.optimize import linear_sum_assignment
+
+        moves = np.array([linear_sum_assignment(each)[1] for each in cost]).reshape(-1, n)
+    order = np.tile(np.arange(n), (steps, 1))
+    for k, move in enumerate(moves, start=1):
+        order[k] = move[order[k - 1]]
+    return order
+
+
+def phasors(vector: Any) -> tuple[Floats, Floats]:
+    """Return sizes and phases, in rad, of an eigenvector's entries."""
+    x = np.asarray(vector, complex)
+    return np.abs(x), np.angle(x)
