@@ -65,7 +65,7 @@ def with_radii(rear: float, front: float) -> Any:
     def bicycle(*, g: float = 9.81) -> Model:
         drawn = whipple(g=g)
         wheels = zip(drawn.contacts, (rear, front), strict=True)
-        return replace(drawn, contacts=[replace(wheel, radius=r) for wheel, r in wheels])
+        return replace(drawn, contacts=[replace(wheel, surface=r) for wheel, r in wheels])
 
     return compile(bicycle)
 
