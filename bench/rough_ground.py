@@ -89,7 +89,7 @@ def check(run, z):
     """
     gap, rim, force, energies = np.inf, np.inf, np.inf, []
     for arc in run.arcs:
-        seen = arc.seen
+        seen = arc.observations
         gap = min(gap, float(seen["gaps"].min()))
         rim = min(rim, rim_heights(arc, z))
         force = min(force, float(seen["forces"].reshape(2, 3, -1)[:, 0].min()))

@@ -75,7 +75,9 @@ def through_projection(system, tolerance=1e-8):
     machine = system.machine()
 
     def accelerate(t, state, inputs):
-        seen = machine.look(machine.enter(state, t, tolerance=tolerance), t, np.asarray(inputs))
+        seen = machine.observation(
+            machine.enter(state, t, tolerance=tolerance), t, np.asarray(inputs)
+        )
         return seen["vdot"], seen["forces"].reshape(2, 3)
 
     return accelerate
@@ -183,7 +185,7 @@ def assert_same_state(found, wanted, tolerance):
 def energy(state):
     """Return mechanical energy, and kinetic energy, of the benchmark bicycle."""
     machine = bike().machine()
-    seen = machine.look(machine.enter(state, tolerance=1e-6))
+    seen = machine.observation(machine.enter(state, tolerance=1e-6))
     return seen["kinetic"][0] + seen["potential"][0], seen["kinetic"][0]
 
 
@@ -557,7 +559,7 @@ def test_energy_of_a_passive_tree_stays(name):
     start = random_motion(system.model, np.random.default_rng(9), 0.0)
     run = absolute.Absolute(system.model, "quaternion").run(start, 0.4, 0.01)
     machine = system.machine()
-    seen = [machine.look(machine.enter(state)) for state in (start, run.states[-1])]
+    seen = [machine.observation(machine.enter(state)) for state in (start, run.states[-1])]
     total = [x["kinetic"][0] + x["potential"][0] for x in seen]
     assert abs(total[1] - total[0]) < 1e-7 * seen[0]["kinetic"][0]
     assert run.drift[:, 1].max() < 1e-14
@@ -582,7 +584,7 @@ def test_the_contact_angle_is_that_of_the_engine(parameters):
         s1, _, a1 = (fork[0] @ x for x in bicycle.fork_axes(own.mu))
         hub = fork[1] + fork[0] @ own.front_hub
         point = hub + own.h2 * (np.sin(alpha1) * s1 + np.cos(alpha1) * a1)
-        touching = machine.look(machine.enter(state))["points"].reshape(-1, 3)[1]
+        touching = machine.observation(machine.enter(state))["points"].reshape(-1, 3)[1]
         assert_allclose(point, touching, atol=1e-12)
         assert abs(planar.front_gap(own, -lean, np.pi - pitch, steer)) < 1e-12
         tilt = np.pi - pitch + own.mu

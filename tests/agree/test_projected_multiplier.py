@@ -220,7 +220,7 @@ def test_projected_equals_multiplier_equals_nullspace(name):
             vdot, lam = system.accelerate(
                 state, dict(zip(model.inputs, w, strict=True)), statuses, t
             )
-            seen = machine.look(machine.enter(state, t), t, w)
+            seen = machine.observation(machine.enter(state, t), t, w)
             rows = multiplier.active_rows(model, machine.mode)
             forces = np.concatenate([seen["forces"][rows], seen["motion_torques"]])
             assert error(seen["v"], state.v) < TOLERANCE
@@ -344,5 +344,5 @@ def test_a_configuration_that_needs_an_orthogonal_basis():
     assert error(forces, lam) < TOLERANCE
     straight = system.machine(configuration=(state.q, r))
     assert straight.choice.names == ["Wz", "arm_rate"]
-    seen = straight.look(straight.enter(state))
+    seen = straight.observation(straight.enter(state))
     assert error(seen["vdot"], vdot) < TOLERANCE

@@ -111,8 +111,10 @@ def test_a_map_holds_the_steady_circles() -> None:
             values = found.linear().eigenvalues()[0]
             order = np.argsort(np.abs(values))
             assert_allclose(turns.growth[i, j], values[order[1:]].real.max(), atol=1e-8)
-            aside = np.hypot(*found.machine.look(found.y, w=found.w)["forces"].reshape(2, 3).T[1:])
-            normal = found.machine.look(found.y, w=found.w)["forces"].reshape(2, 3)[:, 0]
+            aside = np.hypot(
+                *found.machine.observation(found.y, w=found.w)["forces"].reshape(2, 3).T[1:]
+            )
+            normal = found.machine.observation(found.y, w=found.w)["forces"].reshape(2, 3)[:, 0]
             assert_allclose(turns.friction[i, j], aside / normal, rtol=1e-9)
 
 

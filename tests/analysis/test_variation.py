@@ -51,7 +51,7 @@ def test_it_sees_what_an_observer_sees(vehicle: str) -> None:
     machine, rng = system.machine(), np.random.default_rng(5)
     y = some_states(machine, 1, rng)
     w = rng.normal(size=machine.variation.inputs.count("w"))
-    found, looked = vary(machine, y, w[None]), machine.look(y[0], w=w)
+    found, looked = vary(machine, y, w[None]), machine.observation(y[0], w=w)
     seen = dict(zip(found.names, found.values["seen"][0], strict=True))
     outputs = dict(zip(system.outputs, looked["outputs"], strict=True))
     for name, value in outputs.items():

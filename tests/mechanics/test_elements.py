@@ -129,7 +129,7 @@ def test_the_saddle_point_system_agrees(bicycle):
     asked = {"lean": 0.3, "steer": 0.2, "forward_speed": 4.0, "lean_rate": 0.5, "Vy": 0.2}
     state = draisine.state(bicycle, **asked)
     z = rng.normal(size=2) * 0.05
-    seen = machine.look(machine.enter(state, z=z))
+    seen = machine.observation(machine.enter(state, z=z))
     out = machine.free(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
     n, rows = len(state.v), multiplier.active_rows(bicycle.model, machine.mode)
     M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]

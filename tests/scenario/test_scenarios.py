@@ -240,7 +240,7 @@ def test_a_map_is_made_of_ordinary_states():
     for i, lean in enumerate(result.data["lean"].values):
         for j, steer in enumerate(result.data["steer"].values):
             at = draisine.state(bicycle, lean=lean, steer=steer)
-            seen = bicycle.machine().look(bicycle.machine().enter(at))["outputs"]
+            seen = bicycle.machine().observation(bicycle.machine().enter(at))["outputs"]
             one = dict(zip(bicycle.outputs, seen, strict=True))
             for name in ("rear_contact_angle", "front_contact_angle", "beta"):
                 assert_allclose(float(result.data[name][i, j]), one[name], atol=1e-12)

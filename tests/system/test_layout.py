@@ -69,7 +69,7 @@ def test_every_contact_tells_the_same_row():
     machine = generic(compile("whipple"))
     row = contact_row(machine.speeds)
     whole = np.arange(float(row.size))
-    for contact in machine.meetings.values():
+    for contact in machine.contacts.values():
         assert contact.inputs.size == machine.inputs.size
         for name, part in contact.outputs.split(whole).items():
             assert_array_equal(part, row.split(whole)[name])

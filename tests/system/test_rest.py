@@ -9,7 +9,7 @@ import draisine
 
 def momenta(system, start):
     machine = system.machine()
-    seen = machine.look(machine.enter(start))
+    seen = machine.observation(machine.enter(start))
     return np.concatenate([seen["momentum"], seen["angular_momentum"]])
 
 

@@ -106,11 +106,11 @@ def test_the_camera_follows(passive):
     for k in (0, 10):
         camera = Camera.following(motion, k)
         for line in motion.lines(k):
-            seen, depth = camera.seen(line)
+            seen, depth = camera.project(line)
             assert np.abs(seen[:, 1]).max() < 0.8
             assert depth.min() > camera.near
         assert_allclose(camera.axes @ camera.axes.T, np.eye(3), atol=1e-14)
-        assert_allclose(camera.seen(motion.focus[k])[0], 0.0, atol=1e-14)
+        assert_allclose(camera.project(motion.focus[k])[0], 0.0, atol=1e-14)
 
 
 def test_a_frame_tells_time_and_angles(passive):

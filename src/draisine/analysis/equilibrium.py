@@ -132,7 +132,7 @@ class Balance:
         self.cyclic = cyclic_coordinates(machine, self.at, y, w)
         self.paced = [found.speeds.index(name) for name in self.at.speeds]
         self.essential = [name for name in self.at.coordinates if name not in self.cyclic]
-        self.kept = {name: float(found.seen(name)[0]) for name in self.cyclic}
+        self.kept = {name: float(found.value(name)[0]) for name in self.cyclic}
 
     def look(self, y: Floats, w: Floats) -> Variation:
         """Return the derivatives at one state."""
@@ -146,7 +146,7 @@ class Balance:
         """
         goals = self.kept | dict(asked)
         goals |= {f"{name}_rate": 0.0 for name in self.essential}
-        left = np.array([found.seen(name)[0] - goal for name, goal in goals.items()])
+        left = np.array([found.value(name)[0] - goal for name, goal in goals.items()])
         if "yaw" in self.kept:
             at = list(goals).index("yaw")
             left[at] = (left[at] + np.pi) % (2 * np.pi) - np.pi
@@ -220,7 +220,7 @@ def place(
     found = vary(machine, y, parameters=parameters)
     at = chart(found)
     names = list(at.coordinates)
-    start = {name: found.seen(name) for name in names}
+    start = {name: found.value(name) for name in names}
     for name in targets:
         if name not in names:
             raise ParameterError(
@@ -248,7 +248,7 @@ def _settle(
     for _ in range(30):
         found = vary(machine, y, parameters=parameters, seeds=("dx",))
         J = np.concatenate([found.d["conditions"]["dx"], heading_rows(found, names)], axis=1)
-        left = [found.seen(name) - goal[name] for name in names]
+        left = [found.value(name) - goal[name] for name in names]
         rest = np.concatenate([found.values["conditions"], np.array(left).T], axis=1)
         step = -np.linalg.solve(J, rest[:, :, None])[:, :, 0]
         y = displace(machine, y, step)

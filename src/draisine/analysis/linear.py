@@ -239,7 +239,7 @@ def linear_systems(
     at = chart(found)
     hidden = cyclic_coordinates(machine, at, y[0], w[0])
     check_steady(found, at, hidden, tolerance)
-    if cyclic and "pitch" in hidden and np.abs(found.seen("pitch_rate")).max() > tolerance:
+    if cyclic and "pitch" in hidden and np.abs(found.value("pitch_rate")).max() > tolerance:
         raise ConfigurationError(
             "the base itself rolls, and the drawing's origin with it: x and y do not move steadily. "
             "Ask without cyclic coordinates."
@@ -276,7 +276,7 @@ def check_steady(found: Variation, at: Chart, hidden: Sequence[str], tolerance: 
     firm = [name for name in at.coordinates if name not in hidden]
     scale = 1.0 + np.abs(found.values["seen"]).max(initial=0.0)
     for rates in (
-        {name: found.seen(f"{name}_rate") for name in firm},
+        {name: found.value(f"{name}_rate") for name in firm},
         {name: found.pace([name]) for name in at.speeds},
         {"the state of the control law": found.values["zdot"]},
     ):
@@ -314,8 +314,8 @@ def _rates(found: Variation, at: Chart, seeds: Mapping[str, Floats]) -> Floats:
     moved = to_heading(found, at.coordinates, moved)
     if "x" in at.coordinates and "y" in at.coordinates:  # their axes turn with the motion
         i, j = at.coordinates.index("x"), at.coordinates.index("y")
-        moved[:, i, j] += found.seen("yaw_rate")
-        moved[:, j, i] -= found.seen("yaw_rate")
+        moved[:, i, j] += found.value("yaw_rate")
+        moved[:, j, i] -= found.value("yaw_rate")
     paced = _along({seed: found.pace_rows(at.speeds, seed) for seed in seeds}, seeds)
     return np.concatenate([moved, paced, _along(found.d["zdot"], seeds)], axis=1)
 

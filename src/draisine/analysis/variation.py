@@ -49,7 +49,7 @@ class Variation:
         """The names of the speeds."""
         return paced_speed_names(self.machine.system.model)
 
-    def seen(self, name: str) -> Floats:
+    def value(self, name: str) -> Floats:
         """Return what is seen under a name, one value per state."""
         return self.values["seen"][:, self.names.index(name)]
 
@@ -149,7 +149,7 @@ def anchors_of(machine: ClosedForm, y: Floats) -> Floats:
     pins = [k for k, contact in enumerate(contacts) if contact.anchored]
     if not pins:
         return np.zeros(0)
-    return machine.look(y)["points"].reshape(-1, 3)[pins].ravel()
+    return machine.observation(y)["points"].reshape(-1, 3)[pins].ravel()
 
 
 @dataclass(frozen=True, eq=False)
@@ -219,7 +219,7 @@ def to_heading(found: Variation, names: Sequence[str], rows: Floats) -> Floats:
     if "x" not in names or "y" not in names:
         return rows
     i, j = names.index("x"), names.index("y")
-    c, s = np.cos(found.seen("yaw"))[:, None], np.sin(found.seen("yaw"))[:, None]
+    c, s = np.cos(found.value("yaw"))[:, None], np.sin(found.value("yaw"))[:, None]
     turned = np.array(rows)
     turned[:, i] = c * rows[:, i] + s * rows[:, j]
     turned[:, j] = c * rows[:, j] - s * rows[:, i]

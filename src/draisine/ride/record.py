@@ -66,7 +66,7 @@ class RideArc:
         return self.machine.states
 
     @property
-    def seen(self) -> dict[str, Floats]:
+    def observations(self) -> dict[str, Floats]:
         """Everything that was seen, time last."""
         return {name: np.array([f[name] for f in self.frames]).T for name in self.frames[0]}
 

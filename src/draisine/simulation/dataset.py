@@ -45,7 +45,7 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
             "outcome": run.outcome,
             **{
                 k: v if isinstance(v, float | int) else label(v)
-                for k, v in run.made.items()
+                for k, v in run.settings.items()
                 if v is not None
             },
             **({"events": json.dumps([str(e) for e in run.events])} if run.events else {}),
@@ -56,7 +56,10 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
 def _values(run: "Trajectory") -> dict[str, Floats]:
     """Return the values of all variables of a run, time first, labels flat."""
     arcs, model = run.arcs, run.arcs[0].machine.system.model
-    seen = {key: np.concatenate([arc.seen[key] for arc in arcs], axis=1).T for key in arcs[0].seen}
+    seen = {
+        key: np.concatenate([arc.observations[key] for arc in arcs], axis=1).T
+        for key in arcs[0].observations
+    }
     shape = np.concatenate([arc.y[:, arc.machine.layout.r] for arc in arcs])
     found = {
         "orientation": np.concatenate([arc.pose()[0] for arc in arcs], axis=1).T,

@@ -168,7 +168,7 @@ def _alone(task: Task, k: int, out: dict[str, Floats]) -> tuple[str, float]:
             array[:, k] = np.nan
         return error.partial.outcome, float(error.partial.t[-1])
     arc, end = run.arcs[-1], run.final()
-    found = dict(arc.seen) | {"q": end.q[:, None], "p": end.p[:, None], "r": end.r[:, None]}
+    found = dict(arc.observations) | {"q": end.q[:, None], "p": end.p[:, None], "r": end.r[:, None]}
     for name, array in out.items():
         array[:, k] = found[name][:, -1]
     return run.outcome, task.until

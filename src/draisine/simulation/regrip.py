@@ -143,7 +143,7 @@ def _change(
         tuple(((n, "wall"), s) for n, s in mode_of(model, mode) if s != "open")
         for mode in (old, new)
     ]
-    seen = machine.look(machine.enter(before, t), t)
+    seen = machine.observation(machine.enter(before, t), t)
     energy = float(seen["kinetic"][0] + seen["potential"][0])
     after = replace(before, v=found.v)
     return Event(

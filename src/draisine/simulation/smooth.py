@@ -192,7 +192,7 @@ class SmoothRun:
         """Choose pivots and independent speeds anew where the present ones degenerate: some that the
         run had before and that are firm here, or else those that are best here.
         """
-        seen = self.machine.look(self.y, t, self.given)
+        seen = self.machine.observation(self.y, t, self.given)
         parts = self.machine.layout.split(self.y)
         q, r, z = parts["q"], parts["r"], parts["z"]
         user, place = self.machine.user_pose(q, parts["p"])
@@ -262,5 +262,5 @@ def anchors(machine: ClosedForm, state: State, t: float) -> Floats:
     pins = [k for k, c in enumerate(model.contacts) if c.anchored]
     if not pins:
         return np.zeros(0)
-    points = machine.look(machine.enter(state, t), t)["points"].reshape(-1, 3)
+    points = machine.observation(machine.enter(state, t), t)["points"].reshape(-1, 3)
     return points[pins].ravel()

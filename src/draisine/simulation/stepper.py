@@ -302,7 +302,7 @@ class _OnPlane:
         return State(q, p, self.y[at.r].copy(), self.observe(t)["v"])
 
     def observe(self, t: float) -> dict[str, Floats]:
-        return self.run.machine.look(self.y, t, self.run.given)
+        return self.run.machine.observation(self.y, t, self.run.given)
 
 
 class _OnTerrain:
@@ -398,4 +398,4 @@ class _OnTerrain:
             run.mode,
             look.stops,
         )
-        return {name: values[..., -1] for name, values in arc.seen.items()}
+        return {name: values[..., -1] for name, values in arc.observations.items()}

@@ -75,7 +75,7 @@ class Arc(Protocol):
         """The contacts and their statuses."""
 
     @property
-    def seen(self) -> dict[str, Floats]:
+    def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample, time last."""
 
     def pose(self) -> tuple[Floats, Floats]:
@@ -105,9 +105,9 @@ class SmoothArc:
         return dict(self.machine.mode)
 
     @cached_property
-    def seen(self) -> dict[str, Floats]:
+    def observations(self) -> dict[str, Floats]:
         """Everything that `observe` knows of every sample, time last."""
-        return self.machine.look_all(self.y, self.t, self.inputs, self.anchors)
+        return self.machine.observations(self.y, self.t, self.inputs, self.anchors)
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
@@ -123,7 +123,7 @@ class Trajectory:
 
     arcs: tuple[Arc, ...]
     outcome: str
-    made: dict[str, Any] = field(default_factory=dict)
+    settings: dict[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
 
     @property
@@ -136,7 +136,7 @@ class Trajectory:
         arc = self.arcs[-1]
         q, p = arc.pose()
         r = arc.y[-1, arc.machine.layout.r]
-        return State(q[:, -1], p[:, -1], r, arc.seen["v"][:, -1])
+        return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1])
 
     def to_xarray(self) -> "xarray.Dataset":
         """Return the run as a dataset: time first, with units and long names; what it was made with

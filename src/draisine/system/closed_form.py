@@ -295,7 +295,7 @@ class ClosedForm:
         pivots = self.rate(t=[t], **self.layout.split(y))["pivots"]
         return float(np.min(np.abs(pivots) / self.pivots, initial=1.0))
 
-    def look_all(
+    def observations(
         self,
         y: Floats,
         t: Floats | None = None,
@@ -313,7 +313,7 @@ class ClosedForm:
         )
         return self.observe.batch(x)
 
-    def look(self, y: Floats, t: float = 0.0, w: Floats | None = None) -> dict[str, Floats]:
+    def observation(self, y: Floats, t: float = 0.0, w: Floats | None = None) -> dict[str, Floats]:
         """Return everything that `observe` knows of one y."""
         inputs = {} if w is None else {"w": w}
         return self.observe(t=[t], **self.layout.split(y), **inputs)

@@ -45,10 +45,12 @@ def contact_row(speeds: int) -> Layout:
 
 def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int | None]]:
     """Return the names of the programs of a machine on terrain, and what each is about: `motion` and
-    `sight` (the whole machine), `wheel.kind` for each kind of feature, fixed (None) or moved by one
+    `observe` (the whole machine), `wheel.kind` for each kind of feature, fixed (None) or moved by one
     of the motions, and `joint.stop`; joints are counted on after the contacts.
     """
-    out: dict[str, tuple[int, str, int | None]] = dict.fromkeys(("motion", "sight"), (-1, "", None))
+    out: dict[str, tuple[int, str, int | None]] = dict.fromkeys(
+        ("motion", "observe"), (-1, "", None)
+    )
     for k, wheel in enumerate(model.wheels):
         for kind in wheel.surface.kinds:
             out[f"{wheel.name}.{kind}"] = (k, kind, None)
@@ -90,7 +92,7 @@ class TerrainDerivation:
 
     def derive(self, name: str) -> Program:
         """Return one of the programs that `program_names` names."""
-        if name in ("motion", "sight"):
+        if name in ("motion", "observe"):
             return self._motion() if name == "motion" else self._sight()
         of, kind, motion = program_names(self.model, len(self.motions))[name]
         if kind == "stop":
@@ -210,7 +212,7 @@ class TerrainDerivation:
             "output_rates": tangent(outputs, seed),
             "inputs": self.driven.inputs,
         }
-        return self._program("sight", seen, ("a",))
+        return self._program("observe", seen, ("a",))
 
     def _stop(self, k: int) -> Program:
         """Return the stop of a joint, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the shape of a

@@ -55,14 +55,14 @@ class Generic:
         return self.system.model.memory + self.states
 
     @cached_property
-    def sight(self) -> Compiled:
+    def observe(self) -> Compiled:
         """What a user may ask of a state and its accelerations."""
-        return self.programs.bind("sight", self.system.values)
+        return self.programs.bind("observe", self.system.values)
 
     @cached_property
-    def meetings(self) -> "Meetings":
+    def contacts(self) -> "ContactPrograms":
         """The programs of contacts."""
-        return Meetings(self.system, self.programs, self.motions)
+        return ContactPrograms(self.system, self.programs, self.motions)
 
     @cached_property
     def layout(self) -> Layout:
@@ -133,7 +133,7 @@ def generic(
     return Generic(system, states, programs, motions)
 
 
-class Meetings(Mapping[Meeting, Compiled]):
+class ContactPrograms(Mapping[Meeting, Compiled]):
     """The programs of contacts by what meets, bound to a system's parameters when first asked for."""
 
     def __init__(

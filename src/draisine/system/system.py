@@ -141,7 +141,7 @@ class System:
         if formulation == "projected":
             y = machine.enter(state, t, tolerance=tolerance)
             if machine.least_pivot(y, t) > PIVOT_FLOOR:
-                seen = machine.look(y, t, w)
+                seen = machine.observation(y, t, w)
                 names = ("motion_torques", "coupling_forces")
                 held = np.concatenate([seen["forces"][switched], *(seen[n] for n in names)])
                 return seen["vdot"], held

@@ -224,7 +224,7 @@ class Stage:
             return
         posts = self.motion.posts
         flat, colours = self._lines(camera, camera.grid(self.motion.ground, self.motion.cell))
-        below, depth = camera.seen(posts)
+        below, depth = camera.project(posts)
         below = below[np.all(depth > camera.near, axis=1)]
         self.layers["ground"].set(
             segments=[*flat, *below],
@@ -235,7 +235,7 @@ class Stage:
     def _lines(self, camera: Camera, lines: Floats) -> tuple[Floats, Floats]:
         """Return what is seen of lines on the ground, and the colour of each."""
         fade = camera.clear(lines, self.motion.cell)
-        flat, depth = camera.seen(lines)
+        flat, depth = camera.project(lines)
         ahead = np.all(depth > camera.near, axis=1) & (fade > 0.02)
         grey = np.full((int(ahead.sum()), 3), 0.45)
         return flat[ahead], np.column_stack([grey, 0.55 * fade[ahead]])
@@ -259,7 +259,7 @@ class Stage:
     def _tracks(self, camera: Camera, k: int) -> None:
         lines, colours = [], []
         for n, way in enumerate(self.motion.tracks.values()):
-            flat, depth = camera.seen(way[: k + 1])
+            flat, depth = camera.project(way[: k + 1])
             flat[~(depth > camera.near)] = np.nan
             pairs = np.stack([flat[:-1], flat[1:]], axis=1)
             pairs = pairs[np.isfinite(pairs).all(axis=(1, 2))]
@@ -278,7 +278,7 @@ class Stage:
             if part.kind != "spokes":
                 shadows += _shadow(camera, motion, points, ground)
         if pieces:
-            flat, depth = camera.seen(np.concatenate(pieces))
+            flat, depth = camera.project(np.concatenate(pieces))
             far = depth.mean(axis=1)
             order = np.argsort(-far)
             self.layers["machine"].set(
@@ -289,7 +289,7 @@ class Stage:
         self.layers["shadow"].set(segments=shadows, colors=SHADOW, linewidths=3.0)
         if motion.balls:
             centres = [motion.place(ball.body, ball.centre, k) for ball in motion.balls]
-            flat, depth = camera.seen(np.array(centres))
+            flat, depth = camera.project(np.array(centres))
             points = np.array([ball.radius for ball in motion.balls]) * camera.zoom / depth
             self.marks.set_offsets(flat)
             self.marks.set_sizes((points * PIXELS[1] / _DPI * 72.0) ** 2)
@@ -304,7 +304,7 @@ def _shadow(camera: Camera, motion: Scene, points: Floats, ground: list[Patch]) 
     fallen = np.column_stack([points[:, :2], below])
     fallen[hidden_points(ground[:FEW], camera.eye, fallen)] = np.nan
     steps = np.flatnonzero(~(np.abs(np.diff(fallen[:, 2])) < motion.size / 4.0)) + 1
-    flat = camera.seen(fallen)[0]
+    flat = camera.project(fallen)[0]
     return [piece for piece in np.split(flat, steps) if np.isfinite(piece).all()]
 
 

@@ -110,7 +110,7 @@ def test_energy_is_never_created_without_restitution():
     machine = made.arcs[0].machine
     E = []
     for t, y in zip(made.t, made.arcs[0].y, strict=True):
-        seen = machine.sight(t=[t], **machine.layout.split(y))
+        seen = machine.observe(t=[t], **machine.layout.split(y))
         E.append(seen["kinetic"][0] + seen["potential"][0])
     assert np.diff(E).max() < 0.05  # the scheme's own error per step, of second order
 

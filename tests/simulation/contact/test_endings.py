@@ -62,7 +62,7 @@ def test_what_is_kept_of_a_run_without_an_admissible_set_pushes_everywhere():
         draisine.simulate(disc(), draisine.state(disc(), lean=0.5), 5.0, terrain=plane())
     kept = caught.value.partial
     assert not kept.events
-    assert kept.arcs[-1].seen["forces"][0].min() > -1e-6
+    assert kept.arcs[-1].observations["forces"][0].min() > -1e-6
     assert f"{kept.t[-1]:.9g} s" in str(caught.value)
 
 

@@ -86,7 +86,7 @@ def test_friction_lets_a_disc_fall_where_ideal_rolling_would_need_a_pull():
     assert made.outcome.startswith("fell")
     assert [event.kind for event in made.events][:1] == ["slip"]
     for arc in made.arcs:
-        N, along, across = arc.seen["forces"][:3]
+        N, along, across = arc.observations["forces"][:3]
         assert N.min() > -1e-6
         assert (np.hypot(along, across) - 0.8 * N).max() < 1e-6
 
@@ -102,7 +102,7 @@ def test_forces_stay_in_the_cone_when_a_bicycle_brakes_hard():
         inputs={"rear_wheel": -150.0},
         contact=draisine.ContactOptions(mu=0.5, impact="moreau"),
     )
-    rows = made.arcs[0].seen["forces"].reshape(2, 3, -1)
+    rows = made.arcs[0].observations["forces"].reshape(2, 3, -1)
     assert dict(made.arcs[0].mode)["rear", "ground"] == "sliding"
     assert dict(made.arcs[0].mode)["front", "ground"] == "rolling"
     assert_allclose(np.hypot(rows[0, 1], rows[0, 2]), 0.5 * rows[0, 0], rtol=1e-9)

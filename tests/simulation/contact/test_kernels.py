@@ -27,7 +27,7 @@ def test_accelerations_and_forces_are_those_of_the_closed_form(statuses):
         asked |= {"lean_rate": rng.normal(), "steer_rate": rng.normal()}
         state = draisine.state(system, mode=mode, forward_speed=rng.uniform(1, 6), **asked)
         machine = system.machine(mode)
-        seen = machine.look(machine.enter(state))
+        seen = machine.observation(machine.enter(state))
         vdot, lam, _ = look.accelerate(0.0, look.machine.enter(state, np.zeros(0)), closed)
         assert_allclose(vdot, seen["vdot"], rtol=1e-9, atol=1e-8)
         forces = seen["forces"].reshape(2, 3)

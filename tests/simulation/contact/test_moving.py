@@ -52,7 +52,7 @@ def test_a_shaking_floor_throws_a_disc_off():
     off = made.events[0]
     assert off.kind == "lift-off" and off.soft
     assert off.t == pytest.approx(math.asin(G / (A * w * w)) / w, abs=1e-10)
-    before = made.arcs[0].seen
+    before = made.arcs[0].observations
     t = made.arcs[0].t[:-1]
     assert before["forces"][0, :-1] == pytest.approx(G - A * w * w * np.sin(w * t), abs=1e-8)
 

@@ -68,8 +68,8 @@ def test_kerb_up_stops_nothing_that_is_fast_enough():
     hits = [event for event in made.events if event.kind == "collision"]
     assert hits[0].contacts[0][0] == "front" and hits[0].contacts[0][1].startswith("edge")
     assert all(event.gain < 0 for event in hits)
-    assert made.arcs[-1].seen["gaps"][:, -1] == pytest.approx(0.0, abs=1e-9)
-    height = made.arcs[-1].seen["points"].reshape(2, 3, -1)[:, 2, -1]
+    assert made.arcs[-1].observations["gaps"][:, -1] == pytest.approx(0.0, abs=1e-9)
+    height = made.arcs[-1].observations["points"].reshape(2, 3, -1)[:, 2, -1]
     assert height == pytest.approx(0.05, abs=1e-9)
 
 
@@ -97,9 +97,9 @@ def test_rough_ground_keeps_the_laws(seed, wheels):
         made = error.partial
     energies = []
     for arc in made.arcs:
-        assert arc.seen["gaps"].min() > -1e-9
-        assert arc.seen["forces"].reshape(2, 3, -1)[:, 0].min() > -1e-6
-        energies.append((arc.seen["kinetic"] + arc.seen["potential"])[0])
+        assert arc.observations["gaps"].min() > -1e-9
+        assert arc.observations["forces"].reshape(2, 3, -1)[:, 0].min() > -1e-6
+        energies.append((arc.observations["kinetic"] + arc.observations["potential"])[0])
     E = np.concatenate(energies)
     assert np.diff(E).max() < 1e-8 * E.max()
 

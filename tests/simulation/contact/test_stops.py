@@ -23,7 +23,7 @@ def test_handlebar_stops_in_flight_and_momentum_stays():
     assert hit.after.v[6] == pytest.approx(0.0, abs=1e-12)
     assert hit.gain < 0
     for key in ("momentum", "angular_momentum"):
-        jump = made.arcs[1].seen[key][:, 0] - made.arcs[0].seen[key][:, -1]
+        jump = made.arcs[1].observations[key][:, 0] - made.arcs[0].observations[key][:, -1]
         assert np.abs(jump).max() < 1e-9
     for arc in made.arcs:
         assert arc.y[:, 7].max() < 0.6 + 1e-9

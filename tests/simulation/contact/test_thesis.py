@@ -23,7 +23,7 @@ def test_events_are_those_of_an_independent_computation(run, name):
 
 @pytest.mark.parametrize("name", FINAL)
 def test_final_angles(run, name):
-    seen = run(name).arcs[-1].seen["outputs"][:3, -1]
+    seen = run(name).arcs[-1].observations["outputs"][:3, -1]
     turned = np.exp(1j * (seen - np.array(FINAL[name])))
     assert_allclose(turned, 1.0, atol=1e-7)
 
@@ -41,8 +41,8 @@ def test_arcs_lie_between_events(run, name):
 @pytest.mark.parametrize("name", EVENTS)
 def test_nothing_sinks_and_nothing_pulls(run, name):
     for arc in run(name).arcs:
-        assert arc.seen["gaps"].min() > -1e-9
-        assert arc.seen["forces"].reshape(2, 3, -1)[:, 0].min() > -1e-6
+        assert arc.observations["gaps"].min() > -1e-9
+        assert arc.observations["forces"].reshape(2, 3, -1)[:, 0].min() > -1e-6
 
 
 @pytest.mark.parametrize("name", EVENTS)
@@ -65,7 +65,7 @@ def test_elastic_impacts_conserve_energy(run):
     energies = [e for event in made.events for e in (event.energy_before, event.energy_after)]
     assert_allclose(energies, 1301.863187, rtol=1e-9)
     for arc in made.arcs:
-        between = (arc.seen["kinetic"] + arc.seen["potential"])[0]
+        between = (arc.observations["kinetic"] + arc.observations["potential"])[0]
         assert_allclose(between, 1301.863187, rtol=1e-9)
 
 
@@ -97,22 +97,24 @@ def test_outcomes_of_the_wheelies(run):
     """
     assert run("wheelie_disturbed").outcome.startswith("fell")
     assert run("wheelie_gyro").outcome.startswith("fell")
-    assert run("wheelie_disturbed").arcs[-1].seen["outputs"][1, -1] < -0.7
-    assert run("wheelie_gyro").arcs[-1].seen["outputs"][1, -1] > 0.7
+    assert run("wheelie_disturbed").arcs[-1].observations["outputs"][1, -1] < -0.7
+    assert run("wheelie_gyro").arcs[-1].observations["outputs"][1, -1] > 0.7
     for size, low, high in ((50, 1, 2), (500, 10, 20)):
         made = run(f"wheelie_stabilised_{size}")
         assert made.outcome == "completed"
-        yaw = np.concatenate([arc.seen["outputs"][0] for arc in made.arcs])
+        yaw = np.concatenate([arc.observations["outputs"][0] for arc in made.arcs])
         assert low < math.degrees(np.abs(yaw).max()) < high
 
 
 def test_flight_turns_the_bicycle_by_45_degrees(run):
     made = run("test2_variant_2m")
-    torque = np.concatenate([arc.seen["inputs"][1] for arc in made.arcs])
+    torque = np.concatenate([arc.observations["inputs"][1] for arc in made.arcs])
     assert torque.max() == pytest.approx(1934.64, abs=0.01)
     landing = made.events[-1]
     assert landing.contacts == (("rear", "low"),)
-    assert made.arcs[-2].seen["outputs"][2, -1] == pytest.approx(-math.radians(45), abs=0.01)
+    assert made.arcs[-2].observations["outputs"][2, -1] == pytest.approx(
+        -math.radians(45), abs=0.01
+    )
 
 
 def test_dataset_of_a_run_with_events(run):

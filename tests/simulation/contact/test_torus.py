@@ -45,7 +45,9 @@ def look_at(system, ground):
 
 
 def energies(made):
-    return np.concatenate([(arc.seen["kinetic"] + arc.seen["potential"])[0] for arc in made.arcs])
+    return np.concatenate(
+        [(arc.observations["kinetic"] + arc.observations["potential"])[0] for arc in made.arcs]
+    )
 
 
 def nearest_by_search(hub, a, ring, Q, e):
@@ -246,7 +248,7 @@ def test_a_ball_rolls_off_where_it_must(top, speed):
     assert off.kind == "lift-off" and off.soft
     centre = off.after.p + np.array(rotation(off.after.q)) @ [0.0, 0.0, R]
     assert centre[2] / R == pytest.approx((10 + 7 * speed**2 / (G * R)) / 17, abs=1e-9)
-    rolling_off = made.arcs[0].seen
+    rolling_off = made.arcs[0].observations
     E = rolling_off["kinetic"] + rolling_off["potential"]
     assert_allclose(E, E[0, 0], rtol=1e-9)
 
@@ -342,11 +344,11 @@ def test_rolling_over_a_pyramid_keeps_energy_between_impacts(crown):
     kinds = {key[1].split()[0] for arc in made.arcs for key, _ in arc.mode}
     assert kinds == ({"face", "edge"} if crown < 0.1 else {"face", "edge", "vertex"})
     for arc in made.arcs:
-        E = (arc.seen["kinetic"] + arc.seen["potential"])[0, [0, -1]]
+        E = (arc.observations["kinetic"] + arc.observations["potential"])[0, [0, -1]]
         if [status for _, status in arc.mode] == ["rolling"]:
             assert E[1] == pytest.approx(E[0], rel=1e-9)
         assert E[1] < E[0] * (1 + 1e-9)
-        assert arc.seen["gaps"].min() > -1e-9
+        assert arc.observations["gaps"].min() > -1e-9
     assert all(event.gain < 1e-9 for event in made.events)
 
 
@@ -367,7 +369,7 @@ def test_a_torus_leans_on_an_edge_at_two_points():
     ahead, behind = (hit.impulses["ground", name] for name in ("rail+", "rail-"))
     assert_allclose(ahead, behind * [1, -1, 1], rtol=1e-6)
     assert ahead[0] > 0
-    assert made.arcs[-1].seen["gaps"].min() > -1e-9
+    assert made.arcs[-1].observations["gaps"].min() > -1e-9
     E = energies(made)
     assert E[-1] < E[0] and np.diff(E).max() < 1e-9
 

@@ -49,7 +49,7 @@ def test_every_admissible_pair_is_reached_and_no_other(bicycle, lean):
                 draisine.state(bicycle, **asked)
             continue
         state = draisine.state(bicycle, forward_speed=1.0, **asked)
-        seen = machine.look(machine.enter(state))
+        seen = machine.observation(machine.enter(state))
         assert np.abs(seen["gaps"]).max() < 1e-14
         outputs = dict(zip(bicycle.outputs, seen["outputs"], strict=True))
         assert outputs["lean"] == pytest.approx(asked["lean"], abs=1e-14)

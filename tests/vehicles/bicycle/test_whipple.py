@@ -48,7 +48,7 @@ def test_designs_that_are_no_bicycle_are_refused(changes, complaint):
 def test_contact_angles_on_the_maps_of_the_thesis(bicycle, left, steer, alpha0, alpha1, beta):
     state = draisine.state(bicycle, lean=-np.radians(left), steer=np.radians(steer))
     machine = bicycle.machine()
-    seen = machine.look(machine.enter(state))
+    seen = machine.observation(machine.enter(state))
     out = dict(zip(bicycle.outputs, np.degrees(seen["outputs"]), strict=True))
     assert np.abs(seen["gaps"]).max() < 1e-15
     assert_allclose(out["rear_contact_angle"], alpha0 - 180, atol=1e-12)
@@ -62,7 +62,7 @@ def test_contact_angles_on_the_maps_of_the_thesis(bicycle, left, steer, alpha0, 
 def test_the_loop_closes_to_machine_precision(bicycle, lean, steer):
     state = draisine.state(bicycle, lean=np.radians(lean), steer=np.radians(steer), yaw=0.4, x=2.0)
     machine = bicycle.machine()
-    seen = machine.look(machine.enter(state))
+    seen = machine.observation(machine.enter(state))
     assert np.abs(seen["gaps"]).max() < 2e-15
     out = dict(zip(bicycle.outputs, seen["outputs"], strict=True))
     assert_allclose([out["lean"], out["yaw"]], [np.radians(lean), 0.4], atol=1e-12)

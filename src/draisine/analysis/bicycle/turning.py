@@ -94,7 +94,7 @@ def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     w = np.zeros((len(y), len(machine.system.model.inputs)))
     w[:, place_steer] = np.where(np.isnan(speed), 0.0, torque)
     torque = np.where(np.isnan(speed), np.nan, torque)
-    radius = speed / np.abs(rolled.seen("yaw_rate") * speed)
+    radius = speed / np.abs(rolled.value("yaw_rate") * speed)
     friction = np.where(np.isnan(speed)[:, None], np.nan, _friction(machine, moving, w))
     growth = np.full(len(y), np.nan)
     good = np.all(np.isfinite(friction), axis=1)
@@ -115,6 +115,6 @@ def _balanced(f0: Floats, f2: Floats, push: Floats) -> tuple[Floats, Floats, Flo
 
 def _friction(machine: ClosedForm, y: Floats, w: Floats) -> Floats:
     """Return the share of the normal force that each contact needs sideways, nan where it pulls."""
-    forces = machine.look_all(y, w=w.T)["forces"].reshape(-1, 3, len(y))
+    forces = machine.observations(y, w=w.T)["forces"].reshape(-1, 3, len(y))
     share = np.hypot(forces[:, 1], forces[:, 2]) / forces[:, 0]
     return np.where(forces[:, 0] > 0, share, np.nan).T

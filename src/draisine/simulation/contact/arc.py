@@ -33,7 +33,7 @@ class TerrainArc:
         return self.machine.states
 
     @cached_property
-    def seen(self) -> dict[str, Floats]:
+    def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample, time last; at the arc's end inputs have not
         jumped yet. What prescribed joints need is what the equations of motion lack without it.
         """
@@ -61,8 +61,8 @@ class TerrainArc:
         gaps, points = look.nearest(times, self.y, self.closed)
         rates = rates.T
         state = machine.layout.split(self.y.T)
-        x = machine.sight.inputs.pack(t=times[None], **state, w=self.inputs, a=rates)
-        seen = machine.sight.batch(x)
+        x = machine.observe.inputs.pack(t=times[None], **state, w=self.inputs, a=rates)
+        seen = machine.observe.batch(x)
         seen["inputs"][machine.guided] += torques[machine.guided]
         return (
             seen
@@ -112,15 +112,15 @@ class SteppedArc:
         return ()
 
     @cached_property
-    def seen(self) -> dict[str, Floats]:
+    def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample, time last."""
         machine, count = self.machine, len(self.t)
         look = ContactQuery(machine, self.terrain, self.inputs)
         gaps, points = look.nearest(self.t, self.y, ())
         base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
         state = machine.layout.split(self.y.T)
-        x = machine.sight.inputs.pack(t=self.t[None], **state, w=self.inputs, a=self.rates.T)
-        shown = machine.sight.batch(x)
+        x = machine.observe.inputs.pack(t=self.t[None], **state, w=self.inputs, a=self.rates.T)
+        shown = machine.observe.batch(x)
         shown["inputs"][machine.guided] += self.torques.T[machine.guided]
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
         flat["points"] = points

@@ -444,7 +444,7 @@ def bundle(
     free: Generic, contacts: Sequence[tuple[int, str, ObstacleMotion | None, Floats, int]]
 ) -> Bundle:
     """Return contacts, given as (wheel, kind, motion, numbers, side), for routines."""
-    made = [free.meetings[wheel, kind, motion] for wheel, kind, motion, *_ in contacts]
+    made = [free.contacts[wheel, kind, motion] for wheel, kind, motion, *_ in contacts]
     starts = np.cumsum([0, *(len(m.table) for m in made)])[: len(made)].astype(np.int64)
     features = np.empty((len(made), FEATURE))
     for row, (*_, numbers, side) in zip(features, contacts, strict=True):

@@ -262,7 +262,7 @@ class ContactQuery:
         for w, some in enumerate(features):
             for f in some:
                 kind = self.terrain[f].kind
-                if (w, kind, None) in self.machine.meetings:
+                if (w, kind, None) in self.machine.contacts:
                     out += [WheelOnFeature(w, f, side) for side in self._sides(w, kind)]
         return out
 

@@ -76,7 +76,7 @@ class TerrainRun:
     def energy(self, t: float, y: Floats) -> float:
         """Return the mechanical energy."""
         machine = self.look.machine
-        seen = machine.sight(t=[t], **machine.layout.split(y), w=self.look.inputs)
+        seen = machine.observe(t=[t], **machine.layout.split(y), w=self.look.inputs)
         return float(seen["kinetic"][0] + seen["potential"][0])
 
     def state(self) -> State:

@@ -53,7 +53,7 @@ class Camera:
         """How far before the camera things must be to be seen."""
         return 0.05 * self.distance
 
-    def seen(self, points: Any) -> tuple[Floats, Floats]:
+    def project(self, points: Any) -> tuple[Floats, Floats]:
         """Return where points (any shape, 3) are in the picture, and their depth."""
         there = (np.asarray(points, float) - self.focus) @ self.axes.T
         depth = there[..., 2] + self.distance
@@ -68,7 +68,7 @@ class Camera:
         if patch.normal @ (self.eye - patch.outline[0]) <= 0.0:
             return np.zeros((0, 2)), 0.0
         behind = self.distance - self.near - float(ahead @ self.focus)
-        flat, depth = self.seen(clip_patch(patch.outline, -ahead, behind))
+        flat, depth = self.project(clip_patch(patch.outline, -ahead, behind))
         return flat, float(depth.mean()) if len(depth) else 0.0
 
     def clear(self, pieces: Floats, cell: float) -> Floats:
