@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, UnknownNameError, did_you_mean
 from draisine.registry import is_file
 from draisine.scenario.overrides import override
-from draisine.scenario.plan import Plan
-from draisine.scenario.schema import Scenario
-from draisine.scenario.validate.mistakes import Mistakes
-from draisine.scenario.validate.scenario import read_scenario
+
+if TYPE_CHECKING:
+    from draisine.scenario.plan import Plan
+    from draisine.scenario.schema import Scenario
 
 
 @dataclass(frozen=True)
@@ -27,10 +27,10 @@ class Loaded:
     name: str
     file: str
     content: dict[str, Any]
-    plan: Plan
+    plan: "Plan"
 
     @property
-    def scenario(self) -> Scenario:
+    def scenario(self) -> "Scenario":
         """The tables of the file."""
         return self.plan.scenario
 
@@ -52,8 +52,8 @@ def scenarios() -> tuple[str, ...]:
 def titles() -> dict[str, tuple[str, str]]:
     """Return kind and title of every scenario that ships with the package."""
     found = {}
-    for name in scenarios():
-        content = tomllib.loads(_shipped()[name].read_text(encoding="utf-8"))
+    for name, file in sorted(_shipped().items()):
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
         found[name] = (str(content.get("kind")), str(content.get("title")))
     return found
 
@@ -70,6 +70,9 @@ def load(where: str, changes: Mapping[str, Any] | None = None) -> Loaded:
 
 def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
     """Return the content of a scenario that was found right, or tell all its mistakes."""
+    from draisine.scenario.validate.mistakes import Mistakes
+    from draisine.scenario.validate.scenario import read_scenario
+
     mistakes = Mistakes()
     plan = read_scenario(content, mistakes)
     mistakes.check(file)
