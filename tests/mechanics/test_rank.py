@@ -102,6 +102,20 @@ def test_the_same_motion_and_forces_by_every_road(pendulum):
     assert_allclose(on.contact_force.values[-1], forces, rtol=1e-6, atol=1e-6)
 
 
+def test_what_is_left_open_is_told(pendulum):
+    """Forces in balance move nothing; results tell which rows were left out."""
+    start = state(pendulum, forward_speed=0.5)
+    left_open = pendulum.static_forces(start)
+    across = np.array([left_open["left.across"], left_open["right.across"]])
+    assert_allclose(np.abs(across), np.sqrt(0.5), rtol=1e-12)
+    assert_allclose(across.sum(), 0.0, atol=1e-12)
+    assert simulate(pendulum, start, 0.01).to_xarray().attrs["spare_rows"] == '["right.across"]'
+    assert (
+        "spare_rows"
+        not in simulate(compile("chain"), state(compile("chain")), 0.01).to_xarray().attrs
+    )
+
+
 def test_linear_systems_of_machines_with_spare_rows(pendulum):
     """Pitch about an axle that rolls: `omega^2` of the planar pendulum on wheels, by hand."""
     balanced = state(pendulum, pitch=float(-np.arctan2(0.02, 0.8)))

@@ -5,6 +5,9 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.errors import DraisineError
+from draisine.experiment.run import run
+from draisine.scenario.library import load
 
 
 def momenta(system, start):
@@ -26,9 +29,9 @@ def test_prescribed_joints_alone_give_no_momentum(name):
 def test_a_scallop_stays_where_it_is():
     """Purcell: a motion that is its own reverse leads nowhere, in an ideal fluid too."""
     system = draisine.compile("fish", drive="sine", lag=0.0)
-    run = draisine.simulate(system, draisine.state(system), 2.0).to_xarray()
-    assert np.abs(run.position.values).max() > 0.01
-    assert_allclose(run.position.values[-1], 0.0, atol=1e-9)
+    swum = draisine.simulate(system, draisine.state(system), 2.0).to_xarray()
+    assert np.abs(swum.position.values).max() > 0.01
+    assert_allclose(swum.position.values[-1], 0.0, atol=1e-9)
 
 
 def test_rest_on_blades_is_least_energy_on_the_rows():
@@ -48,3 +51,15 @@ def test_free_joints_keep_the_rates_that_are_asked_for():
     start = draisine.state(system, sway=0.3, bend_rate=2.0, sway_rate=-1.0, at_rest=True)
     assert_allclose(start.v[6:], [2.0, -1.0], rtol=1e-14)
     assert_allclose(momenta(system, start), 0.0, atol=1e-14)
+
+
+def test_scenarios_ask_for_rest_and_for_none():
+    fish = [
+        run(load("locomotion/fish", {"run.until": 0.01} | more)).data.momentum.values[0]
+        for more in ({}, {"initial.at_rest": True}, {"initial.at_rest": False})
+    ]
+    assert_allclose(fish[0], 0.0, atol=1e-12)
+    assert_allclose(fish[1], 0.0, atol=1e-12)
+    assert np.abs(fish[2]).max() > 0.1
+    with pytest.raises(DraisineError, match=r"at_rest.*true or false"):
+        load("locomotion/fish", {"initial.at_rest": "yes"})

@@ -10,6 +10,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.model.names import STORED, dimensions, output_names, variables
 from draisine.registry import label
+from draisine.system.closed_form import ClosedForm
 
 if TYPE_CHECKING:
     import xarray
@@ -43,6 +44,7 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
             **_maker(system),
             "mode": json.dumps(run.arcs[0].mode),
             "outcome": run.outcome,
+            **_spare_rows(run),
             **{
                 k: v if isinstance(v, float | int) else label(v)
                 for k, v in run.settings.items()
@@ -95,6 +97,15 @@ def _values(run: "Trajectory") -> dict[str, Floats]:
     for k, name in enumerate(output_names(model)):
         found[name], found[f"{name}_rate"] = seen["outputs"][:, k], seen["output_rates"][:, k]
     return found
+
+
+def _spare_rows(run: "Trajectory") -> dict[str, str]:
+    """Return which rows of the first arc were left out since they repeat others, if some were: their
+    forces are shared by least norm.
+    """
+    machine = run.arcs[0].machine
+    spare = machine.choice.spare if isinstance(machine, ClosedForm) else []
+    return {"spare_rows": json.dumps(spare)} if spare else {}
 
 
 def _maker(system: Any) -> dict[str, str]:

@@ -207,6 +207,26 @@ class System:
         model = vehicle(**symbols, **structure)
         return Subject(graph, model, symbols, values, mode_of(model, dict(mode)), form)
 
+    def static_forces(
+        self, state: State, mode: Mapping[str, str] | Mode | None = None
+    ) -> dict[str, Floats]:
+        """Return what rows that repeat others leave open, by row: multipliers that no motion shows,
+        one unit vector for each dimension, (1.18) of the thesis.
+
+        >>> from draisine.system.state import state
+        >>> pendulum = compile("segway")
+        >>> open_forces = pendulum.static_forces(state(pendulum))
+        >>> [row for row, share in open_forces.items() if abs(share).max() > 1e-9]
+        ['left.across', 'right.across']
+        """
+        machine, n = self.machine(mode), len(state.v)
+        labels = constraints.labels(self.model, machine.mode)
+        rows = multiplier.active_rows(self.model, machine.mode) + multiplier.joint_rows(self.model)
+        out = machine.free(q=state.q, p=state.p, r=state.r, v=state.v)
+        U, _, _ = np.linalg.svd(out["C"].reshape(-1, n)[rows])
+        rank = len(labels) - len(machine.choice.spare)
+        return dict(zip(labels, U[:, rank:], strict=True))
+
     def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
         """Return inputs by name as a vector, zero where not named."""
         names = list(self.model.inputs)
