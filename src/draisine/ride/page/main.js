@@ -97,6 +97,8 @@ class Page {
 
   keep() {
     const frame = this.frame;
+    if (frame.time < this.shown) this.clear(frame);
+    this.shown = frame.time;
     frame.contacts.forEach((point, k) => {
       const way = (this.ways[k] ??= []), open = Math.abs(frame.part("gaps")[k]) > 2e-3;
       way.push(open ? null : point);
@@ -106,7 +108,7 @@ class Page {
     this.history.push(this.poses);
     this.plots.add(frame);
     at("moment").textContent = this.commands ? moment(frame, this.commands) : "";
-    if (frame.status && !this.over) this.end(frame.status);
+    if (Boolean(frame.status) !== this.over) this.end(frame.status);
   }
 
   draw() {
@@ -125,14 +127,15 @@ class Page {
   }
 
   end(status) {
-    this.over = true;
-    this.say(`${ENDINGS[status]} Press R to start again.`);
+    this.over = Boolean(status);
+    this.say(status ? `${ENDINGS[status]} Press R to start again.` : "");
   }
 
-  clear() {
+  clear(frame = null) {
     this.over = false;
-    this.pushed = 0;
-    this.frame = this.poses = null;
+    this.pushed = this.shown = 0;
+    this.frame = frame;
+    this.poses = null;
     this.ways = [];
     this.history = [];
     this.plots.clear();
@@ -149,10 +152,13 @@ class Page {
     at("ghost").onclick = () => { this.ghost = this.history; this.restart(); };
     at("record").onclick = () => this.engine.say({ record: true });
     at("help-open").onclick = () => at("keys").showModal();
-    at("preset").onchange = () => { this.ghost = null; this.engine.say({ preset: at("preset").value }); at("picture").focus(); };
+    at("preset").onchange = () => { this.ghost = null; this.engine.say({ preset: at("preset").value }); };
     at("pace").onchange = () => this.engine.say({ pace: Number(at("pace").value) });
     at("camera").onchange = () => this.camera.choose(at("camera").value);
     at("help").onchange = () => { this.controls.help = at("help").value; };
+    document.querySelector("#panel").addEventListener("pointerdown", () => { this.pointed = true; });
+    document.querySelector("#panel").addEventListener("keydown", () => { this.pointed = false; });
+    document.querySelector("#panel").addEventListener("change", () => { if (this.pointed) at("picture").focus(); });
     at("hold").onchange = () => { this.controls.hold = at("hold").checked; this.controls.speed = this.frame?.output("forward_speed") ?? 5; };
     at("demo").onchange = () => { this.controls.demo = at("demo").checked; };
     for (const radio of document.querySelectorAll("[name=way]")) radio.onchange = () => this.way(radio.value);

@@ -20,7 +20,8 @@ export class Plots {
   make(uPlot, [title, curves]) {
     const series = curves.map(([label, stroke, dash]) => ({ label, stroke, dash, width: 1.5 }));
     const axes = [{ size: 26, font: "10px sans-serif" }, { size: 38, font: "10px sans-serif" }];
-    const options = { title, width: 280, height: 130, legend: { show: false }, cursor: { show: false }, scales: { x: { time: false } }, axes, series: [{}, ...series] };
+    const scales = { x: { time: false, range: (_, low, high) => [Math.max(0, high - SPAN), Math.max(high, 1)] }, y: { range: (_, low, high) => roomy(low ?? 0, high ?? 0) } };
+    const options = { title, width: 280, height: 130, legend: { show: false }, cursor: { show: false }, scales, axes, series: [{}, ...series] };
     return new uPlot(options, [[], ...curves.map(() => [])], this.home);
   }
 
@@ -35,4 +36,10 @@ export class Plots {
   }
 
   draw() { this.plots.forEach((plot, k) => plot.setData(this.data[k])); }
+}
+
+// A range with room around what is in it; round-off is no curve.
+function roomy(low, high) {
+  const middle = (low + high) / 2, half = Math.max(0.6 * (high - low), 0.5);
+  return [middle - half, middle + half];
 }
