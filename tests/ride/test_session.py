@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import ParameterError
-from draisine.ride.presets import PRESETS
+from draisine.ride.presets import PRESETS, preset_of
 from draisine.ride.session import FELL, RATE, RIDING, Session
 
 FRAME = 16
@@ -184,3 +184,17 @@ def test_parameters_wait_for_smooth_ground():
     session = Session("kerb")
     with pytest.raises(ParameterError, match="smooth ground"):
         session.change({"c": 0.1})
+
+
+@pytest.mark.parametrize("what", ["rolling_disc", "unicycle", "mauny2018/ramp-jump"])
+def test_vehicles_and_scenarios_can_be_ridden_too(what):
+    session = Session(what, {what: preset_of(what)})
+    session.advance(200, dict.fromkeys(session.controls, 0.0) | {"push.y": 1.0})
+    assert session.status == RIDING
+    assert session.description()["machine"]["parts"]
+    assert np.isfinite(session.frame()).all()
+
+
+def test_only_runs_are_ridden():
+    with pytest.raises(ParameterError, match="only runs are ridden"):
+        preset_of("meijaard2007/eigenvalues")

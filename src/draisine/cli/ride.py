@@ -6,9 +6,10 @@ from draisine.cli._screen import fail
 
 
 def ride(
-    preset: str = "steer-torque",
+    what: str | None = None,
     /,
     *,
+    preset: str = "steer-torque",
     port: int = 0,
     no_browser: bool = False,
     record: Path | None = None,
@@ -16,6 +17,7 @@ def ride(
 ) -> int:
     """Ride the bicycle in the browser.
 
+    :param what: A vehicle of yours or of the package, or a scenario, to ride instead of the presets.
     :param preset: Which ride to begin with: steer-torque, steer-angle, steer-lean, self-stable, weave, fall,
         capsize, skate, slope, ramp, kerb, wheelie or brake.
     :param port: The port on this computer; a free one if not given.
@@ -38,5 +40,5 @@ def ride(
         from draisine.ride.serve import serve
     except ImportError as error:
         return fail(f"riding needs a few more packages ({error}): pip install 'draisine[ride]'", 2)
-    serve(preset, port, not no_browser, record)
+    serve(what, preset, port, not no_browser, record)
     return 0

@@ -25,6 +25,8 @@ def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:
     @wraps(vehicle)
     def pushed(**arguments: Any) -> Model:
         model = vehicle(**arguments)
+        if any(force.name == PUSH for force in model.forces):
+            return model
         base = model.bodies[0]
         return replace(model, forces=[*model.forces, Force(PUSH, base.name, base.com)])
 

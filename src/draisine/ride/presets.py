@@ -3,9 +3,12 @@
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
-from draisine.errors import UnknownNameError, did_you_mean
+from draisine.errors import ParameterError, UnknownNameError, did_you_mean
+from draisine.registry import find, is_file, names
+from draisine.scenario.library import load
+from draisine.scenario.terrain import Place
 from draisine.terrain import Terrain, kerb, plane, ramp
 
 Way = Literal["torque", "angle", "lean"]
@@ -15,8 +18,8 @@ Way = Literal["torque", "angle", "lean"]
 @dataclass(frozen=True)
 class Preset:
     """A ride: its vehicle and parameter set, its start (values of outputs), the commands of its
-    rider, what its keys give where that is unusual, its ground and where on it (x, face) the rear
-    wheel starts, how fast time passes, whether the ground holds wheels that would lift, and what
+    rider, what its keys give where that is unusual, its ground and where on it the machine
+    starts, how fast time passes, whether the ground holds wheels that would lift, and what
     there is to learn.
     """
 
@@ -30,9 +33,9 @@ class Preset:
     keys: dict[str, float] = field(default_factory=dict)
     vehicle: str = "whipple"
     parameter_set: str | None = None
-    parameters: Mapping[str, float] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     ground: Callable[[], Terrain] | None = None
-    place: tuple[float, str] | None = None
+    place: Place | None = None
     mu: float = math.inf
     pace: float = 1.0
     sticks: bool = False
@@ -41,6 +44,11 @@ class Preset:
     def kind(self) -> tuple[object, ...]:
         """What decides which code is compiled for it."""
         return self.vehicle, self.parameter_set, self.ground is None
+
+
+def on_face(x: float, face: str) -> Place:
+    """Return the place of a machine whose rear wheel stands on a face."""
+    return Place(wheel="rear", centre=[x, 0.0], on=face)
 
 
 HELD = {"hold": 1.0, "lean_help": 5.0}
@@ -140,7 +148,7 @@ PRESETS: dict[str, Preset] = {
         {"forward_speed": 8.0},
         commands={"speed": 8.0} | HELD,
         ground=lambda: ramp(math.radians(10.0), 0.5),
-        place=(-16.0, "ramp"),
+        place=on_face(-16.0, "ramp"),
     ),
     "kerb": Preset(
         "Kerb",
@@ -151,7 +159,7 @@ PRESETS: dict[str, Preset] = {
         {"forward_speed": 4.0},
         commands={"speed": 4.0} | HELD,
         ground=lambda: kerb(8.0, 0.05),
-        place=(0.0, "before"),
+        place=on_face(0.0, "before"),
     ),
     "wheelie": Preset(
         "Wheelie with help",
@@ -163,7 +171,7 @@ PRESETS: dict[str, Preset] = {
         commands={"lean_help": 5.0},
         keys={"lift": math.radians(20.0)},
         ground=plane,
-        place=(0.0, "ground"),
+        place=on_face(0.0, "ground"),
     ),
     "brake": Preset(
         "Braking until the rear wheel lifts",
@@ -175,7 +183,7 @@ PRESETS: dict[str, Preset] = {
         commands={"lean_help": 5.0},
         keys={"front": 300.0},
         ground=plane,
-        place=(0.0, "ground"),
+        place=on_face(0.0, "ground"),
     ),
 }
 """The rides by name; the first is the one to begin with."""
@@ -190,3 +198,33 @@ def preset(name: str) -> Preset:
     if name not in PRESETS:
         raise UnknownNameError(f"no ride {name!r}. {did_you_mean(name, PRESETS)}")
     return PRESETS[name]
+
+
+def preset_of(what: str) -> Preset:
+    """Return the ride of a vehicle (by name, or FILE.py:function) or of a scenario of the kind run.
+
+    >>> preset_of("rolling_disc").start
+    {'forward_speed': 5.0}
+    """
+    lesson = "Push it (P), turn its joints (arrow keys)."
+    if is_file(what) or what in names("vehicle"):
+        outputs = [output.name for output in find("vehicle", what)().outputs]
+        start = {"forward_speed": 5.0} if "forward_speed" in outputs else {}
+        return Preset(what, lesson, "", "", start, commands=dict(HELD), vehicle=what)
+    plan = load(what).plan
+    if plan.scenario.kind != "run":
+        raise ParameterError(f"{what} is of the kind {plan.scenario.kind!r}; only runs are ridden.")
+    system, terrain, mu = plan.system, plan.terrain, plan.contact.mu
+    return Preset(
+        plan.scenario.title,
+        plan.scenario.about.strip() or lesson,
+        "",
+        "",
+        plan.start.values,
+        commands={"lean_help": HELD["lean_help"]},
+        vehicle=plan.scenario.vehicle.name,
+        parameters=system.parameters | system.structure,
+        ground=None if terrain is None else lambda: terrain,
+        place=plan.start.place,
+        mu=mu if isinstance(mu, float) else math.inf,
+    )

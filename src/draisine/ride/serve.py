@@ -6,20 +6,24 @@ from pathlib import Path
 
 import uvicorn
 
-from draisine.ride.presets import preset
+from draisine.ride.presets import PRESETS, preset, preset_of
 from draisine.ride.server import RideServer
 
 LARGEST = 4096
 """The longest message that a page may send, in bytes."""
 
 
-def serve(name: str, port: int, browser: bool, target: Path | None = None) -> None:
+def serve(
+    what: str | None, name: str, port: int, browser: bool, target: Path | None = None
+) -> None:
     """Print where a ride is, open it in the browser, and serve it until interrupted; the last ride
-    is then written to a file, if one is named.
+    is then written to a file, if one is named. `what` is a vehicle or a scenario to be ridden beside
+    the presets.
     """
     preset(name)
+    presets, name = (PRESETS, name) if what is None else (PRESETS | {what: preset_of(what)}, what)
     listening = socket.create_server(("127.0.0.1", port))
-    ride = RideServer(name, listening.getsockname()[1], target)
+    ride = RideServer(name, listening.getsockname()[1], target, presets)
     print(f"ride at {ride.address}\nCtrl+C ends it.", flush=True)
     if browser:
         webbrowser.open(ride.address)

@@ -1,7 +1,7 @@
 """The ride's own server: one page and one socket, on this computer only.
 
-The page asks for a frame by sending its commands (binary, float64: a serial number, the push, the
-commands in order); the answer is the serial number and the frame. Words (JSON) change what is
+The page asks for a frame by sending its commands (binary, float64: a serial number, then the
+controls of the scene in order); the answer is the serial number and the frame. Words (JSON) change what is
 ridden: {"preset": name}, {"reset": true}, {"parameters": {...}}, {"pace": x}, {"record": true}.
 """
 
@@ -25,8 +25,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from draisine.errors import DraisineError
 from draisine.results.store import write
-from draisine.ride.machine import PUSH
-from draisine.ride.presets import PRESETS
+from draisine.ride.presets import PRESETS, Preset
 from draisine.ride.record import ride_dataset
 from draisine.ride.session import RATE, Session
 
@@ -50,8 +49,14 @@ KINDS = {".html": "text/html", ".js": "text/javascript", ".css": "text/css"}
 class RideServer:
     """A session, who may ride it, and how its time passes."""
 
-    def __init__(self, name: str, port: int, target: Path | None = None) -> None:
-        self.target = target
+    def __init__(
+        self,
+        name: str,
+        port: int,
+        target: Path | None = None,
+        presets: Mapping[str, Preset] = PRESETS,
+    ) -> None:
+        self.target, self.presets = target, presets
         self.name, self.port, self.token = name, port, secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.session: Session | None = None
@@ -158,11 +163,9 @@ class RideServer:
         if session is None or len(raw) % 8:
             return None
         values = np.frombuffer(raw)
-        names = () if session.law is None else session.law.commands
-        if len(values) != 2 + len(names) or not np.isfinite(values).all():
+        if len(values) != 1 + len(session.controls) or not np.isfinite(values).all():
             return None
-        commands = dict(zip(names, values[2:].tolist(), strict=True))
-        session.advance(self.due(), commands | {f"{PUSH}.y": float(values[1])})
+        session.advance(self.due(), dict(zip(session.controls, values[1:].tolist(), strict=True)))
         return np.concatenate([values[:1], session.frame()]).tobytes()
 
     def due(self) -> int:
@@ -192,14 +195,15 @@ class RideServer:
 
     async def choose(self, socket: WebSocket, name: Any) -> None:
         """Take up a preset; what is not yet compiled is prepared by another process meanwhile."""
-        if name not in PRESETS:
+        if name not in self.presets:
             raise ValueError(f"no ride {name!r}.")
-        told = f"preparing {PRESETS[name].title!r}: deriving and compiling its equations of motion"
-        if PRESETS[name].kind not in self.prepared:
+        preset = self.presets[name]
+        if preset.kind not in self.prepared:
+            told = f"preparing {preset.title!r}: deriving and compiling its equations of motion"
             await socket.send_text(json.dumps({"preparing": told}))
             await prepare(name)
-            self.prepared.add(PRESETS[name].kind)
-        self.session, self.name = Session(name), name
+            self.prepared.add(preset.kind)
+        self.session, self.name = Session(name, self.presets), name
         self.pace = self.session.preset.pace
         await self.describe(socket)
 
@@ -249,7 +253,11 @@ def forbidden() -> Response:
 
 
 async def prepare(name: str) -> None:
-    """Let another process derive and compile a preset, so that this one can go on."""
+    """Let another process derive and compile a ride that ships with the package, so that this one can
+    go on; others are made when they are taken up.
+    """
+    if name not in PRESETS:
+        return
     command = f"from draisine.ride.session import Session; Session({name!r}).description()"
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", command)
     await process.wait()

@@ -1,19 +1,19 @@
 """A ride under way: commands in, frames out, step by step of 1/1024 s."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.control.rider import COMMANDS
-from draisine.errors import ParameterError, SimulationError
+from draisine.errors import ParameterError, SimulationError, UnknownNameError, did_you_mean
 from draisine.ride.chart import stability_chart
-from draisine.ride.machine import ride_system, rider_of
-from draisine.ride.presets import PRESETS, Preset, preset
+from draisine.ride.machine import PUSH, ride_system, rider_of
+from draisine.ride.presets import PRESETS, Preset
 from draisine.ride.record import Record
-from draisine.scenario.terrain import Place, place_state
+from draisine.scenario.terrain import place_state
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
 from draisine.simulation.stepper import STEP, Stepper
 from draisine.system.closed_form import ClosedForm
@@ -66,12 +66,15 @@ SLIDERS = {
 class Session:
     """One rider's ride."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, presets: Mapping[str, Preset] = PRESETS) -> None:
+        self.presets = presets
         self.choose(name)
 
     def choose(self, name: str) -> None:
         """Take up a preset from its start."""
-        self.name, self.preset = name, preset(name)
+        if name not in self.presets:
+            raise UnknownNameError(f"no ride {name!r}. {did_you_mean(name, self.presets)}")
+        self.name, self.preset = name, self.presets[name]
         self.system = ride_system(self.preset)
         self.terrain = None if self.preset.ground is None else self.preset.ground()
         self.law = rider_of(self.system, bar_guided=self.terrain is None)
@@ -99,9 +102,7 @@ class Session:
         start = state(self.system, **asked)
         if self.terrain is None or self.preset.place is None:
             return start
-        x, on = self.preset.place
-        place = Place(wheel="rear", centre=[x, 0.0], on=on)
-        return place_state(self.system.model, self.terrain, start, place)
+        return place_state(self.system.model, self.terrain, start, self.preset.place)
 
     @property
     def machine(self) -> ClosedForm | Generic:
@@ -109,6 +110,12 @@ class Session:
         if self.terrain is not None:
             return generic(self.system, self.law, self.terrain.motions)
         return self.system.machine(None, self.law, int(getattr(self.law, "states", 0)))
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """What the page commands, by name: the push, then the rider's commands or the joints."""
+        joints = tuple(joint.name for joint in self.system.model.joints)
+        return f"{PUSH}.y", *(joints if self.law is None else self.law.commands)
 
     def advance(self, count: int, inputs: dict[str, float]) -> None:
         """Go on by so many steps under commands and inputs by name, unless the ride has ended."""
@@ -133,7 +140,7 @@ class Session:
             self.status = FELL
         elif abs(steer) > STEER_LIMIT:
             self.status = FLIPPED
-        elif abs(outputs["pitch"]) > PITCH_LIMIT:
+        elif self.law is not None and abs(outputs["pitch"]) > PITCH_LIMIT:
             self.status = TURNED_OVER
         elif self.terrain is None and np.any(normal < 0.0) and not self.preset.sticks:
             self.status = LIFTED
@@ -183,7 +190,7 @@ class Session:
         machine = describe_machine(model)
         return {
             "preset": _told(self.name, self.preset),
-            "presets": {name: each.title for name, each in PRESETS.items()},
+            "presets": {name: each.title for name, each in self.presets.items()},
             "layout": {
                 name: [end - len(part), end]
                 for (name, part), end in zip(parts.items(), ends, strict=True)
@@ -191,7 +198,7 @@ class Session:
             "outputs": {name: units.get(name, "rad") for name in self.system.outputs},
             "inputs": list(model.inputs),
             "joints": [joint.name for joint in model.joints],
-            "commands": {} if self.law is None else {n: list(x) for n, x in COMMANDS.items()},
+            "controls": self.controls,
             "machine": machine,
             "ground": describe_ground(self.terrain, parts["p"], machine["size"]),
             "chart": stability_chart(self.system),

@@ -14,6 +14,7 @@ export class Controls {
     this.demo = false;
     this.speed = 5;
     this.keys = KEYS;
+    this.joints = [];
   }
 
   begin({ way, commands, keys }) {
@@ -28,6 +29,7 @@ export class Controls {
 
   // The commands for what hands do now, dt seconds after the last.
   commands(hands, dt, frame) {
+    if (this.joints.length) return this.torques(hands);
     const { way, help, keys } = this, steer = this.demo && !hands.steer ? demonstration(frame) : hands.steer;
     const braking = hands.brake || hands.front;
     if (braking && frame) this.speed = Math.max(0, frame.output("forward_speed"));
@@ -48,6 +50,12 @@ export class Controls {
       hold: this.hold && !braking ? 1 : 0,
       speed: this.speed,
     };
+  }
+
+  // Torques on the first two joints of what is no bicycle.
+  torques(hands) {
+    const [first, second] = this.joints;
+    return { [first]: hands.steer * this.keys.helped, [second]: (hands.faster - hands.slower) * this.keys.helped };
   }
 }
 

@@ -30,10 +30,10 @@ export class Link {
     if (this.ready) this.socket.send(JSON.stringify(words));
   }
 
-  ask(commands, push) {
+  ask(controls) {
     if (!this.ready || this.waiting) return;
     this.waiting = true;
     this.asked = performance.now();
-    this.socket.send(new Float64Array([++this.serial, push, ...commands]));
+    this.socket.send(new Float64Array([++this.serial, ...controls]));
   }
 }

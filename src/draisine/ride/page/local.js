@@ -43,7 +43,7 @@ export class LocalEngine {
   get time() { return this.count / this.scene.rate; }
 
   // Step to now under commands, and show what is then.
-  ask(commands, push) {
+  ask([push, ...commands]) {
     const { machine } = this, { state } = machine;
     state.set(commands, state.length - commands.length);
     machine.own.x[1 + state.length + this.scene.inputs.indexOf("push.y")] = push;
@@ -71,7 +71,7 @@ export class LocalEngine {
     const seen = this.simulator.observe(this.machine, this.time), { state } = this.machine;
     const joints = this.scene.joints.length, r = state.subarray(7, 7 + joints);
     this.judge(seen, r);
-    const rider = state.subarray(state.length - Object.keys(this.scene.commands).length - 1);
+    const rider = state.subarray(state.length - this.scene.controls.length);
     return Float64Array.from([
       this.time, this.status, ...unturned(state.subarray(0, 4), this.ride.turn), ...seen.position, ...r, ...seen.outputs,
       ...seen.output_rates, ...seen.forces_world, ...seen.points, ...seen.gaps, ...seen.kinetic, ...seen.potential,

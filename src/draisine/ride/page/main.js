@@ -59,6 +59,9 @@ class Page {
 
   prepare(preset) {
     this.controls.begin(preset);
+    this.controls.joints = this.scene.controls.includes("steer_torque") ? [] : this.scene.joints;
+    for (const id of ["ways", "helps"]) at(id).hidden = this.controls.joints.length > 0;
+    at("question").hidden = !preset.question;
     at("title").textContent = preset.title;
     at("lesson").textContent = preset.lesson;
     at("question").querySelector("summary").textContent = preset.question;
@@ -91,8 +94,8 @@ class Page {
   ask(dt) {
     if (this.paused || document.hidden || !this.scene) return;
     this.commands = this.controls.commands(this.inputs.read(), dt, this.frame);
-    const push = this.frame && this.frame.time < this.pushed ? -200 : 0;
-    this.engine.ask(Object.keys(this.scene.commands).map((name) => this.commands[name]), push);
+    this.commands["push.y"] = this.frame && this.frame.time < this.pushed ? -200 : 0;
+    this.engine.ask(this.scene.controls.map((name) => this.commands[name] ?? 0));
   }
 
   keep() {

@@ -15,6 +15,7 @@ const side = (x) => (x > 0 ? "left" : "right");
 
 // The sentence of the moment.
 export function moment(frame, commands) {
+  if (!frame.scene.joints.includes("steer")) return "";
   const lean = -degrees(frame.output("lean")), steer = degrees(frame.joint("steer"));
   const leaning = -degrees(frame.outputRate("lean"));
   const push = commands.steer_torque || commands.steer_angle || -commands.torso || 0;
