@@ -174,7 +174,7 @@ class Document:
     """What a LaTeX page says at one point: symbols and matrices, read from its text."""
 
     def __init__(self, text: str, given: Values) -> None:
-        self.values, self.matrices = dict(given), dict[str, list[list[float]]]()
+        self.values, self.matrices = {r"\pi": math.pi, **given}, dict[str, list[list[float]]]()
         for body in displays(text):
             if r"\begin{array}" in body:
                 left, _, right = body.partition("=")
@@ -216,6 +216,7 @@ class Document:
 
 
 VECTORS = {"v", "u", "C", "M", "H", "Q", "F", r"\kappa", r"\nu", r"\rho", "b"}
+VECTORS |= {rf"\bar{{{x}}}" for x in VECTORS}
 VECTORS |= {r"\dot{v}", r"\dot{u}", "M_{r}", "F_{r}", r"\lambda"}
 
 

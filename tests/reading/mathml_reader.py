@@ -27,7 +27,7 @@ class MathmlDocument:
     """What an HTML page says at one point: symbols and matrices, read from its elements."""
 
     def __init__(self, text, given):
-        self.values, self.matrices = dict(given), {}
+        self.values, self.matrices = {"\u03c0": math.pi, **given}, {}
         root = ElementTree.fromstring(text.partition("\n")[2])
         for block in root.iter("div"):
             if block.get("class") == "equation":
@@ -98,4 +98,5 @@ class MathmlDocument:
 
 
 MATRICES = {"v", "u", "C", "M", "H", "Q", "F", "\u03ba", "\u03bd", "\u03c1", "b", "\u03bb"}
+MATRICES |= {f"mover({x} \u00af)" for x in MATRICES}
 MATRICES |= {"mover(v \u02d9)", "mover(u \u02d9)", "msub(M mrow(r))", "msub(F mrow(r))"}

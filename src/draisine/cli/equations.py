@@ -31,6 +31,7 @@ def equations(
     formulation: str = "projected",
     form: str | None = None,
     detail: Literal["short", "full"] = "short",
+    linear: bool = False,
     out: Path | None = None,
 ) -> None:
     """Write a vehicle's equations: as a paper to read, or one of its programs as source code.
@@ -46,6 +47,7 @@ def equations(
     :param formulation: Another derivation, as it stands, all contacts closed; `draisine list formulations`.
     :param form: Another parametrisation of the paper, with its frame and symbols: thesis, for the bicycle.
     :param detail: How much the paper has: full adds multipliers and accelerations.
+    :param linear: The paper has the linear equations of a bicycle that runs straight, as formulas.
     :param out: Write to this file instead of the screen.
     """
     from draisine.experiment.simulator import write_simulator_files
@@ -63,7 +65,7 @@ def equations(
         return
     if as_ in page_languages():
         suffix = "" if out is None else out.suffix
-        text = write_page(system, as_, statuses, form, detail == "full", suffix)
+        text = write_page(system, as_, statuses, form, detail == "full", linear, suffix)
     else:
         text = write_equations(system, as_, program, statuses, formulation)
     if out is None:

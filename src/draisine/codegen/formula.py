@@ -63,6 +63,10 @@ class Symbol:
         return Symbol(self.letter, self.below, self.dots + dots, self.bar, self.primes)
 
 
+PI = Symbol("pi")
+"""The ratio of circumference to diameter; nothing defines it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Number:
     """An exact number."""

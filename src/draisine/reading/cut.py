@@ -4,14 +4,15 @@ Value numbering makes this work from outside: a quantity computed with the same 
 node, so naming it once names it everywhere, up to its sign.
 """
 
+import math
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
 from draisine.algebra.trace import Expr, Graph, reachable
-from draisine.codegen.formula import Expression, Function, Root, Symbol
+from draisine.codegen.formula import PI, Expression, Function, Root, Symbol
 from draisine.reading import polynomial as po
-from draisine.reading.names import ENTRY, Names
+from draisine.reading.names import ENTRY, LENGTH, Names
 from draisine.reading.polynomial import Polynomial
 
 SWELL = 30
@@ -26,7 +27,8 @@ class TooLong(Exception):
 
 class Cut:
     """A graph cut at names; `lines` collects the definitions in the order of evaluation. With
-    `expand` no value gets a name of its own accord; one that is too long is an error.
+    `expand` no value gets a name of its own accord; one that is too long is an error. `swell` is
+    the most terms of a value that is only met on the way.
     """
 
     def __init__(
@@ -35,7 +37,9 @@ class Cut:
         names: Names,
         arrange: Callable[[Polynomial], Expression],
         expand: bool = False,
+        swell: int = SWELL,
     ) -> None:
+        self.swell = swell
         self.graph, self.names, self.arrange, self.expand = graph, names, arrange, expand
         self.known: dict[int, Polynomial] = {}
         self.lines: list[Line] = []
@@ -85,7 +89,7 @@ class Cut:
         """Name a cosine and a sine whose angle is known by them alone, each defined by a line."""
         values = [self.polynomial(x) for x in (cosine, sine)]
         written = [self.arrange(value) for value in values]
-        numbers = self.names.turn(angle)
+        numbers = self.names.turn(angle, given=False)
         for x, number, right in zip((cosine, sine), numbers, written, strict=True):
             self.lines.append((self.names.symbols[number], right))
             self.label(x, po.variable(number))
@@ -104,7 +108,7 @@ class Cut:
 
     def _short(self, value: Polynomial, last: bool) -> Polynomial:
         """Return a value, by a name of its own where it is long and not what was asked for."""
-        if last or len(value) <= SWELL:
+        if last or len(value) <= self.swell:
             return value
         if self.expand:
             raise TooLong
@@ -115,7 +119,7 @@ class Cut:
         memo = self._memo
         match op:
             case "const":
-                return po.constant(fraction(args[0]))
+                return self._number(args[0])
             case "symbol":
                 raise KeyError(f"symbol {args[0]!r} has no name on the page.")
             case "add":
@@ -131,6 +135,15 @@ class Cut:
             case "sqrt":
                 return self._root(memo[args[0]])
         return self._function(op, [memo[k] for k in args])
+
+    def _number(self, x: float) -> Polynomial:
+        """Return a number, by pi where it is a simple part of it."""
+        part = Fraction(x / math.pi).limit_denominator(24)
+        if not part or x == round(x, 9) or abs(float(part) * math.pi - x) > 1e-14 * abs(x):
+            return po.constant(fraction(x))
+        if "pi" not in self._atoms:
+            self._atoms["pi"] = self.names.new(PI, LENGTH)
+        return po.scale(po.variable(self._atoms["pi"]), part)
 
     def _inverse(self, a: Polynomial) -> Polynomial:
         number, common = po.content(a)
@@ -178,11 +191,9 @@ class Cut:
         """Return (symbol, function, angle) of the cosines, sines and tangents of named angles."""
         names = self.names
         out = []
-        for sine, cosine in names.pairs.items():
-            angle = names.angles[sine]
+        for sine, angle in names.angles.items():
+            cosine = names.pairs[sine]
             out += [(names.symbols[cosine], "cos", angle), (names.symbols[sine], "sin", angle)]
-            if sine not in self.given:
-                out = out[:-2]
             tangent = Symbol("t", (angle,))
             if tangent in names.symbols:
                 out.append((tangent, "tan", angle))

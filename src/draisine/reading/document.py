@@ -93,8 +93,9 @@ def name_given(sheet: Sheet, subject: Subject) -> None:
     else:
         sheet.say(*speeds)
     x = name_of("x")
+    listing = ["Coordinates: ", *coordinates, ". "] if coordinates else []
     sheet.say(
-        *("Coordinates: ", *coordinates, ". Written ", name_of("c_x"), " = cos ", x, ", "),
+        *(*listing, "Written ", name_of("c_x"), " = cos ", x, ", "),
         *(
             name_of("s_x"),
             " = sin ",

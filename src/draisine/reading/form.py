@@ -43,8 +43,11 @@ class Arranger:
         best = self._arrange(a)
         if len(a) == 1:
             return best
+        pairs = self.names.pairs
         below = [
-            p for p in self.names.pairs.items() if any((p[1], k) in m for m in a for k in _BELOW)
+            (sine, pairs[sine])
+            for sine in self.names.angles
+            if any((pairs[sine], power) in m for m in a for power in _BELOW)
         ]
         for squares in (True, False):
             whole = a

@@ -40,11 +40,12 @@ class Names:
         self.inline[number] = expression
         return number
 
-    def turn(self, angle: Symbol) -> tuple[int, int]:
-        """Return the numbers of the cosine and the sine of an angle."""
+    def turn(self, angle: Symbol, given: bool = True) -> tuple[int, int]:
+        """Return the numbers of the cosine and the sine of an angle, which is itself known or not."""
         cosine, sine = self.new(Symbol("c", (angle,)), TURN), self.new(Symbol("s", (angle,)), TURN)
         self.pairs[sine] = cosine
-        self.angles[sine] = angle
+        if given:
+            self.angles[sine] = angle
         return cosine, sine
 
     def tangent(self, sine: int) -> int:

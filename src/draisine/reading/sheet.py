@@ -1,6 +1,7 @@
 """A page in the making: names, lines and numbered blocks, in the order of reading."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from draisine.algebra.trace import Graph
@@ -17,11 +18,10 @@ from draisine.codegen.formula import (
     Relation,
     Symbol,
     Transpose,
-    name_of,
     symbols_in,
 )
 from draisine.codegen.width import LINE, matrix_width, symbol_width, width
-from draisine.reading.cut import Cut, TooLong
+from draisine.reading.cut import SWELL, Cut, TooLong
 from draisine.reading.form import Arranger
 from draisine.reading.names import ENTRY, Names
 from draisine.reading.polynomial import Polynomial
@@ -40,17 +40,25 @@ class Sheet:
     too long; else what has a name is written by it from then on.
     """
 
-    def __init__(self, graph: Graph, expand: bool = False) -> None:
+    def __init__(self, graph: Graph, expand: bool = False, swell: int = SWELL) -> None:
         self.names = Names()
         self.arrange = Arranger(self.names)
-        self.cut = Cut(graph, self.names, self.arrange, expand)
+        self.cut = Cut(graph, self.names, self.arrange, expand, swell)
         self.expand = expand
         self.blocks: list[Block] = []
         self._number = 0
+        self._kept: set[Symbol] = set()
 
     def _next(self) -> int:
         self._number += 1
         return self._number
+
+    def quantity(self, text: str) -> Name:
+        """Return the name of a matrix or vector; it gets a bar where a given symbol has its letter."""
+        symbol = Symbol.parse(text)
+        if symbol.plain in {s.plain for _, s in self.cut.given_symbols}:
+            symbol = replace(symbol, bar=True)
+        return Name(symbol)
 
     def heading(self, text: str) -> None:
         """Begin a section."""
@@ -63,6 +71,10 @@ class Sheet:
     def relate(self, left: Expression, right: Expression) -> None:
         """Add an equation that defines nothing."""
         self.blocks.append(Relation(left, right, self._next()))
+
+    def keep(self, symbols: Iterable[Symbol]) -> None:
+        """Keep the definitions of symbols that no matrix shows."""
+        self._kept |= set(symbols)
 
     def flush(self) -> None:
         """Add the lines defined since the last block."""
@@ -150,7 +162,7 @@ class Sheet:
                 break
             shorten(wide)
         self.flush()
-        self.blocks.append(Assignment(name_of(symbol), filled(), self._next()))
+        self.blocks.append(Assignment(self.quantity(symbol), filled(), self._next()))
 
     def column(self, symbol: str, xs: Iterable[Any], letter: str) -> None:
         """Add a column of values, written as a row."""
@@ -164,28 +176,28 @@ class Sheet:
     def page(self, title: str) -> Page:
         """Return the page as it stands."""
         self.flush()
-        blocks, used = _without_unused(self.blocks)
+        blocks, used = _without_unused(self.blocks, self._kept)
         turns = [turn for turn in self.cut.turns() if turn[0] in used]
         used |= {angle for _, _, angle in turns}
         given = [(name, symbol) for name, symbol in self.cut.given_symbols if symbol in used]
         return Page(title, tuple(blocks), tuple(turns), tuple(given))
 
 
-def _without_unused(blocks: Sequence[Block]) -> tuple[list[Block], set[Symbol]]:
+def _without_unused(blocks: Sequence[Block], kept: set[Symbol]) -> tuple[list[Block], set[Symbol]]:
     """Return the blocks without the lines that nothing needs, and all symbols in use."""
-    used: set[Symbol] = set()
+    used = set(kept)
     out: list[Block] = []
     for block in reversed(blocks):
         if isinstance(block, Assignment):
             used |= set(symbols_in(block.matrix))
         elif isinstance(block, Definitions):
-            kept = []
+            needed = []
             for line in reversed(block.lines):
                 if line[0] in used:
                     used |= set(symbols_in(line[1]))
-                    kept.append(line)
-            if not kept:
+                    needed.append(line)
+            if not needed:
                 continue
-            block = Definitions(tuple(reversed(kept)), block.number)
+            block = Definitions(tuple(reversed(needed)), block.number)
         out.append(block)
     return out[::-1], used

@@ -17,13 +17,11 @@ from draisine.algebra.scalar import is_zero
 from draisine.codegen.formula import (
     ZERO,
     Expression,
-    Name,
     Number,
     Product,
     Sum,
     Symbol,
     Transpose,
-    name_of,
     negative,
 )
 from draisine.mechanics.base import is_planar
@@ -95,8 +93,8 @@ def constraints(sheet: Sheet, subject: Subject) -> None:
     symbols = [
         [*a, *b] for a, b in zip(places("A", m, twist), places("B", m, n - twist), strict=True)
     ]
-    right = name_of("b") if subject.moved else ZERO
-    sheet.relate(Product((Name(Symbol("C")), Name(Symbol("v")))), right)
+    right = sheet.quantity("b") if subject.moved else ZERO
+    sheet.relate(Product((sheet.quantity("C"), sheet.quantity("v"))), right)
     sheet.say("with one row for each direction that a contact forbids: ", *rows_told(subject), ".")
     sheet.matrix("C", subject.C, symbols, bar=twist if 0 < twist < n else None)
     if subject.moved:
@@ -113,6 +111,8 @@ def rows_told(subject: Subject) -> list[str]:
         else:
             told.append(f"{a.contact.name} ({', '.join(a.names)})")
     told += [f"{name} (its motion)" for name in subject.guided]
+    if subject.spare:
+        told.append(f"without {', '.join(subject.spare)}, which repeat others")
     return ["; ".join(told)]
 
 
@@ -156,12 +156,12 @@ def bodies(sheet: Sheet, subject: Subject) -> None:
 
 def free_dynamics(sheet: Sheet, subject: Subject) -> None:
     """The mass matrix of the free machine, eq. (9)."""
-    v, n = name_of(r"\dot{v}"), len(subject.columns)
+    v, n = sheet.quantity(r"\dot{v}"), len(subject.columns)
     sheet.heading("Free dynamics")
-    pushed: list[Expression] = [name_of("Q")]
+    pushed: list[Expression] = [sheet.quantity("Q")]
     if len(subject.C):
-        pushed.append(Product((Transpose(name_of("C")), name_of(r"\lambda"))))
-    sheet.relate(Sum((Product((name_of("M"), v)), name_of("F"))), Sum(tuple(pushed)))
+        pushed.append(Product((Transpose(sheet.quantity("C")), sheet.quantity(r"\lambda"))))
+    sheet.relate(Sum((Product((sheet.quantity("M"), v)), sheet.quantity("F"))), Sum(tuple(pushed)))
     if not sheet.expand:
         bodies(sheet, subject)
         if subject.model.twist:
@@ -192,8 +192,10 @@ def kernel(sheet: Sheet, subject: Subject) -> None:
         return
     H, solver = subject.H, subject.solver
     sheet.heading("Kernel")
-    inside = Product((name_of("H"), name_of("u")))
-    sheet.relate(name_of("v"), Sum((inside, name_of(r"\nu"))) if subject.moved else inside)
+    inside = Product((sheet.quantity("H"), sheet.quantity("u")))
+    sheet.relate(
+        sheet.quantity("v"), Sum((inside, sheet.quantity(r"\nu"))) if subject.moved else inside
+    )
     tails = [str(k + 1) for k in subject.independent]
     if not sheet.expand:
         for k, pivot in enumerate(solver.pivot):
@@ -215,11 +217,13 @@ def kernel_rate(sheet: Sheet, subject: Subject) -> None:
     if not m:
         return
     sheet.heading("Rate of the kernel")
-    kappa = name_of(r"\kappa")
-    inner = Product((name_of("H"), name_of(r"\dot{u}")))
-    sheet.relate(name_of(r"\dot{v}"), Sum((inner, kappa)))
-    wanted = Product((Number(Fraction(-1)), name_of(r"\dot{C}"), name_of("v")))
-    sheet.say("where ", kappa, " solves ", Product((name_of("C"), kappa)), " = ", wanted, ".")
+    kappa = sheet.quantity(r"\kappa")
+    inner = Product((sheet.quantity("H"), sheet.quantity(r"\dot{u}")))
+    sheet.relate(sheet.quantity(r"\dot{v}"), Sum((inner, kappa)))
+    wanted = Product((Number(Fraction(-1)), sheet.quantity(r"\dot{C}"), sheet.quantity("v")))
+    sheet.say(
+        "where ", kappa, " solves ", Product((sheet.quantity("C"), kappa)), " = ", wanted, "."
+    )
     if sheet.expand:
         subject = subject.reduced
     else:
@@ -244,7 +248,7 @@ def _wander(sheet: Sheet, subject: Subject) -> None:
 def forces(sheet: Sheet, subject: Subject) -> None:
     """The forces F of free motion, by the recursion of appendix A where links have names."""
     axes = subject.form.axes
-    sheet.heading("Forces of free motion")
+    sheet.heading("Forces of free motion and inputs")
     if not sheet.expand:
         needed, vel = subject.needed, subject.vel
         for j in range(len(subject.tree.links)):
@@ -265,12 +269,16 @@ def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
     if not len(subject.C) or not subject.independent:
         return
     n, k = subject.H.shape
-    H, M, F = Transpose(name_of("H")), name_of("M"), name_of("F")
+    H, M, F = Transpose(sheet.quantity("H")), sheet.quantity("M"), sheet.quantity("F")
     sheet.heading("Reduced dynamics")
-    moved = Sum((Product((name_of("M_r"), name_of(r"\dot{u}"))), name_of("F_r")))
-    sheet.relate(moved, Product((H, name_of("Q"))))
-    sheet.relate(name_of("M_r"), Product((H, M, name_of("H"))))
-    sheet.relate(name_of("F_r"), Product((H, Sum((F, Product((M, name_of(r"\kappa"))))))))
+    moved = Sum(
+        (Product((sheet.quantity("M_r"), sheet.quantity(r"\dot{u}"))), sheet.quantity("F_r"))
+    )
+    sheet.relate(moved, Product((H, sheet.quantity("Q"))))
+    sheet.relate(sheet.quantity("M_r"), Product((H, M, sheet.quantity("H"))))
+    sheet.relate(
+        sheet.quantity("F_r"), Product((H, Sum((F, Product((M, sheet.quantity(r"\kappa")))))))
+    )
     if not sheet.expand:
         tails = [str(c + 1) for c in subject.independent]
         for i in range(n):
@@ -283,9 +291,8 @@ def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
 
 
 def applied_forces(sheet: Sheet, subject: Subject) -> None:
-    """The generalised forces Q of the inputs."""
+    """The generalised forces Q of the inputs, next to those of free motion."""
     if not all(is_zero(x) for x in subject.Q):
-        sheet.heading("Inputs")
         sheet.column("Q", subject.Q, "Q")
 
 
@@ -308,8 +315,14 @@ def multipliers(sheet: Sheet, subject: Subject) -> None:
     if not m:
         return
     sheet.heading("Multipliers")
-    rho = Sum((Product((name_of("M"), name_of(r"\dot{v}"))), name_of("F"), negative(name_of("Q"))))
-    sheet.relate(name_of(r"\rho"), rho)
+    rho = Sum(
+        (
+            Product((sheet.quantity("M"), sheet.quantity(r"\dot{v}"))),
+            sheet.quantity("F"),
+            negative(sheet.quantity("Q")),
+        )
+    )
+    sheet.relate(sheet.quantity(r"\rho"), rho)
     lack = [subject.graph.symbol(f"rho[{k}]") for k in range(len(subject.columns))]
     for k, x in enumerate(lack):
         sheet.cut.name(x, Symbol("rho", (str(k + 1),)), SPEED)

@@ -4,7 +4,7 @@ The base turns by yaw, lean and pitch instead of a quaternion, its velocity is t
 its frame, and all speeds v are symbols; `v = H u` holds among them.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from draisine.algebra.lie import Pose, rot_x, rot_y, rot_z
 from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.algebra.trace import Expr, Graph, evaluate
+from draisine.errors import ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.base import base_angles, free_columns, is_free, spread
@@ -33,7 +34,8 @@ ORIGIN = np.zeros(3)
 class Subject:
     """One mode of a model whose parameters are symbols of the graph; `nominal` are their values.
 
-    With `on_kernel` the speeds v are those that the independent ones give, `v = H u`.
+    Rows that repeat others are `spare`, by label; `shape` is where pivots are chosen, if not in the
+    drawing. With `on_kernel` the speeds v are those that the independent ones give, `v = H u`.
     """
 
     graph: Graph
@@ -42,6 +44,8 @@ class Subject:
     nominal: Mapping[str, float]
     mode: Mode
     form: Form = field(default_factory=Form)
+    spare: tuple[str, ...] = ()
+    shape: tuple[float, ...] = ()
     on_kernel: bool = False
 
     def _symbols(self, name: str, count: int) -> Array:
@@ -128,7 +132,7 @@ class Subject:
         values = dict(self.nominal) | self.angles | {"t": 0.0}
         for name, xs in (("r", self.r), ("p", self.p), ("w", self.w)):
             values |= {f"{name}[{k}]": 0.0 for k in range(len(xs))}
-        return values
+        return values | {f"r[{k}]": x for k, x in enumerate(self.shape)}
 
     def evaluate(self, xs: Sequence[Scalar]) -> Any:
         """Return traced values as floats in the drawing."""
@@ -162,20 +166,33 @@ class Subject:
     def active(self) -> list[constraints.Active]:
         """The contacts at work."""
         found = self.touching
-        return constraints.activate(self.tree, self.geo, self.world, self.mode, found, ORIGIN)
+        return constraints.activate(
+            self.tree, self.geo, self.world, self.mode, found, ORIGIN, self.spare
+        )
 
     @cached_property
     def C(self) -> Array:
         """The constraint rows (A, B) over the free columns."""
         rows = constraints.matrix(self.tree, self.geo, self.world, self.active)
-        return rows[:, self.columns]
+        return rows[np.ix_(self.kept, self.columns)]
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """The names of all rows, those that repeat others among them."""
+        return constraints.labels(self.model, self.mode)
+
+    @cached_property
+    def kept(self) -> list[int]:
+        """The rows that repeat no others."""
+        return [k for k, label in enumerate(self.labels) if label not in self.spare]
 
     @cached_property
     def b(self) -> list[Scalar]:
         """What the rows demand of the velocities: zero but for moving ground and prescribed joints."""
-        return constraints.velocity_targets(
+        found = constraints.velocity_targets(
             self.tree, self.geo, self.world, self.active, self.p, self.t
         )
+        return [found[k] for k in self.kept]
 
     @cached_property
     def moved(self) -> bool:
@@ -201,7 +218,7 @@ class Subject:
     @cached_property
     def c(self) -> list[Scalar]:
         """What the rows demand of the accelerations."""
-        return constraints.acceleration_targets(
+        found = constraints.acceleration_targets(
             self.tree,
             self.geo,
             self.world,
@@ -212,6 +229,7 @@ class Subject:
             self.p,
             self.t,
         )
+        return [found[k] for k in self.kept]
 
     @cached_property
     def M(self) -> Array:
@@ -239,9 +257,9 @@ class Subject:
     def independent(self) -> list[int]:
         """Which speeds are independent, by rank in the drawing: joints, angular, linear."""
         rows = constraints.matrix(self.tree, self.geo, self.world, self.active, named=True)
-        C = rows[:, self.columns]
+        C = rows[np.ix_(self.kept, self.columns)]
         values = self.evaluate(list(C.ravel())).reshape(C.shape)
-        labels = constraints.labels(self.model, self.mode)
+        labels = [self.labels[k] for k in self.kept]
         n = len(self.model.twist)
         turning = [k for k in range(n) if self.columns[k] >= 3]
         linear = [k for k in range(n) if self.columns[k] < 3]
@@ -310,3 +328,30 @@ def first_wheel(model: Model) -> Wheel | None:
     carried = {base} | {j.child for j in model.joints if j.parent == base}
     wheels = [wheel for wheel in model.wheels if wheel.body in carried]
     return wheels[0] if wheels and is_free(model) else None
+
+
+def trace_subject(
+    vehicle: Callable[..., Model],
+    parameters: Mapping[str, float],
+    structure: Mapping[str, Any],
+    statuses: Mapping[str, str],
+    form: str | None = None,
+    spare: Sequence[str] = (),
+    shape: Sequence[float] = (),
+) -> Subject:
+    """Return a mode of a vehicle (all contacts closed but for the statuses) over the symbols of one
+    of its forms; without a form, its own. `spare` names rows that repeat others, `shape` tells where
+    pivots are chosen.
+    """
+    about: dict[str, Any] = vehicle.__globals__
+    forms = {"benchmark": None} | about["FORMS"] if "FORMS" in about else {}
+    if form is not None and form not in forms:
+        raise ParameterError(f"no form {form!r}. {did_you_mean(form, forms)}")
+    chosen = forms.get(form) or Form(about.get("SYMBOLS", {}), about.get("MEANING", {}))
+    if chosen.vehicle is not None and chosen.convert is not None:
+        vehicle, parameters, structure = chosen.vehicle, chosen.convert(parameters), {}
+    graph = Graph()
+    symbols = {name: graph.symbol(name, parameter=True) for name in parameters}
+    model = vehicle(**symbols, **structure)
+    mode = constraints.mode_of(model, statuses)
+    return Subject(graph, model, symbols, parameters, mode, chosen, tuple(spare), tuple(shape))

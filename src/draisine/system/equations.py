@@ -38,6 +38,7 @@ def write_page(
     mode: Mapping[str, str] | None = None,
     form: str | None = None,
     full: bool = False,
+    linear: bool = False,
     suffix: str = "",
 ) -> str:
     r"""Return the equations of a mode to read, as a printer writes them; "paper" is the printer of a
@@ -48,7 +49,7 @@ def write_page(
     True
     """
     printer = language_of(suffix or ".tex") if language == "paper" else language
-    return system.equations(mode, form=form, full=full).write(printer)
+    return system.equations(mode, form=form, full=full, linear=linear).write(printer)
 
 
 def write_equations(

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.algebra.trace import Graph
 from draisine.codegen.cache import Store
 from draisine.errors import ModelError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
@@ -18,7 +17,6 @@ from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.formulations._rank import Survey
 from draisine.model import Model
-from draisine.model.form import Form
 from draisine.model.names import output_names
 from draisine.registry import find
 from draisine.system.artifacts import Artifacts, MachineTask, Recent
@@ -172,25 +170,53 @@ class System:
         *,
         form: str | None = None,
         full: bool = False,
+        linear: bool = False,
     ) -> "Equations":
         """Return the equations of a mode to read: constraints, free dynamics, kernel, reduced
         dynamics. `form` is another parametrisation of the vehicle (its `FORMS`); `full` adds
-        multipliers and accelerations.
+        multipliers and accelerations. `linear` gives those of a bicycle that runs straight, as
+        formulas in its parameters.
 
         >>> sleigh = compile("chaplygin_sleigh").equations()
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]
         ['Constraints', 'Free dynamics']
         """
-        from draisine.reading.document import write as write_page
+        from draisine.reading.document import write
+        from draisine.reading.linear import write_linear
 
-        about = self.vehicle.__globals__
-        statuses = self.mode(dict(mode) if mode is not None else None)
+        subject = self.subject(mode, form)
         title = self.vehicle.__name__.replace("_", " ").capitalize()
-        return write_page(self._subject(_form(about, form), statuses), title, full)
+        return write_linear(subject, title) if linear else write(subject, title, full)
 
-    def _subject(self, form: Form, mode: Mode) -> "Subject":
-        """Return a mode traced over the symbols of a form."""
-        from draisine.reading.subject import Subject
+    def sympy(
+        self, mode: Mapping[str, str] | Mode | None = None, *, form: str | None = None
+    ) -> Any:
+        """Return the equations of a mode as SymPy objects by name: matrices C, M, F, H, kappa, M_r,
+        F_r, each entry written out, and every symbol and definition of the page.
+
+        >>> print(compile("chaplygin_sleigh").sympy().M_r)
+        Matrix([[m, 0], [0, I + a**2*m]])
+        """
+        from draisine.codegen.paper.sympy import build
+
+        return build(self.equations(mode, form=form).page)
+
+    def explain(self, mode: Mapping[str, str] | Mode | None = None) -> "Equations":
+        """Return the way from the drawing to the reduced dynamics, stage by stage: which function
+        of the mechanics is at work, what it says of itself, what came out. For small machines.
+        """
+        from draisine.reading.explain import explain
+
+        title = self.vehicle.__name__.replace("_", " ").capitalize()
+        return explain(self.subject(mode), f"{title}, stage by stage")
+
+    def subject(
+        self, mode: Mapping[str, str] | Mode | None = None, form: str | None = None
+    ) -> "Subject":
+        """Return a mode traced over the symbols that people read: its masses, forces, rows and
+        kernel as expressions.
+        """
+        from draisine.reading.subject import trace_subject
 
         if self.model.elements:
             names = ", ".join(repr(element.name) for element in self.model.elements)
@@ -198,14 +224,13 @@ class System:
                 f"equations to read know no force elements yet ({names}); leave them out, or take the "
                 "equations as code."
             )
-
-        graph = Graph()
-        vehicle, values, structure = self.vehicle, self.parameters, self.structure
-        if form.vehicle is not None and form.convert is not None:
-            vehicle, values, structure = form.vehicle, form.convert(self.parameters), {}
-        symbols = {name: graph.symbol(name, parameter=True) for name in values}
-        model = vehicle(**symbols, **structure)
-        return Subject(graph, model, symbols, values, mode_of(model, dict(mode)), form)
+        found = self.survey(mode)
+        spare = [row.label for row in found.spare]
+        shape = [] if found.nominal is None else list(found.nominal[1])
+        statuses = dict(mode or {})
+        return trace_subject(
+            self.vehicle, self.parameters, self.structure, statuses, form, spare, shape
+        )
 
     def static_forces(
         self, state: State, mode: Mapping[str, str] | Mode | None = None
@@ -241,16 +266,6 @@ class System:
     def outputs(self) -> list[str]:
         """The names of the outputs."""
         return output_names(self.model)
-
-
-def _form(about: Mapping[str, Any], name: str | None) -> Form:
-    """Return a form of the vehicle that a module describes; without a name, its own symbols."""
-    forms = about.get("FORMS", {})
-    if name is None or (name not in forms and name == "benchmark" and forms):
-        return Form(about.get("SYMBOLS", {}), about.get("MEANING", {}))
-    if name not in forms:
-        raise ParameterError(f"no form {name!r}. {did_you_mean(name, forms)}")
-    return cast(Form, forms[name])
 
 
 def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:

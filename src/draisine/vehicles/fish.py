@@ -24,12 +24,12 @@ MEANING = {
 """Unit and meaning of every parameter; the swings are those of `drive="sine"`."""
 
 SYMBOLS = {
-    "rho": r"\\rho",
+    "rho": r"\rho",
     "amplitude": "A",
     "frequency": "f",
-    "lag": r"\\beta",
-    "rear": r"\\phi_b",
-    "front": r"\\phi_f",
+    "lag": r"\beta",
+    "rear": r"\phi_b",
+    "front": r"\phi_f",
 }
 """How people write parameters and joints, in LaTeX; the others by rule."""
 

@@ -22,7 +22,7 @@ SYMBOLS = {
     "radius": "R",
     "axial": "k_a",
     "diametral": "k_d",
-    "crown": r"\rho",
+    "crown": "r_t",
 }
 """How people write parameters and joints, in LaTeX; the others by rule."""
 

@@ -29,7 +29,7 @@ MEANING = {
 """Unit and meaning of every parameter."""
 
 SYMBOLS = {
-    "crown": r"\rho",
+    "crown": "r_t",
     "wheel": r"\chi",
     "turntable": r"\delta",
 }

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from draisine.codegen.formula import (
+    PI,
     Assignment,
     Definitions,
     Expression,
@@ -39,6 +40,7 @@ class Infix:
     number: Callable[[Fraction], str] = _fraction
     power: str = "{0}^{1}"
     call: str = "{0}({1})"
+    pi: str = "pi"
     functions: dict[str, str] = field(default_factory=dict)
 
     def formula(self, x: Expression, level: int = _SUM) -> str:
@@ -52,7 +54,7 @@ class Infix:
                 plain = value.denominator == 1 and value >= 0
                 return self.number(value), _ATOM if plain else _SUM
             case Name(s):
-                return self.symbol(s), _ATOM
+                return self.pi if s == PI else self.symbol(s), _ATOM
             case Sum(terms):
                 text = self.formula(terms[0], _SUM)
                 for t in terms[1:]:

@@ -1,5 +1,6 @@
 """C with a comment for every section: the page as statements that compile."""
 
+import math
 from fractions import Fraction
 
 from draisine.codegen.formula import Assignment, Page
@@ -17,6 +18,7 @@ def _number(x: Fraction) -> str:
 _C = Infix(
     number=_number,
     power="pow({0}, {1})",
+    pi=repr(math.pi),
     functions={"lt": "(double)({0} < {1})", "where": "(({0}) != 0.0 ? ({1}) : ({2}))"},
 )
 

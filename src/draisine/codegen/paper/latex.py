@@ -33,15 +33,15 @@ SUFFIX = ".tex"
 
 _HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \usepackage{amsmath}
-\usepackage[margin=18mm]{geometry}
+\usepackage[margin=13mm,bottom=17mm,footskip=8mm]{geometry}
 \setlength{\mathindent}{4pt}
 \setlength{\parindent}{0pt}
 \setlength{\parskip}{3pt}
 \setlength{\arraycolsep}{3.5pt}
 \allowdisplaybreaks
-\newcommand{\tight}{\abovedisplayskip=3pt plus 2pt \abovedisplayshortskip=3pt plus 2pt
-  \belowdisplayskip=3pt plus 2pt \belowdisplayshortskip=3pt plus 2pt}
-\newcommand{\stage}[1]{\par\addvspace{8pt plus 3pt}\noindent\textbf{\large #1}\quad}
+\newcommand{\tight}{\abovedisplayskip=2pt plus 2pt \abovedisplayshortskip=2pt plus 2pt
+  \belowdisplayskip=2pt plus 2pt \belowdisplayshortskip=2pt plus 2pt}
+\newcommand{\stage}[1]{\par\addvspace{4pt plus 4pt}\noindent\textbf{\large #1}\quad}
 \begin{document}
 \tight"""
 
@@ -50,7 +50,7 @@ _FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "exp": r"\exp"}
 
 def write(page: Page) -> str:
     """Return the page as a LaTeX document."""
-    parts = [_HEAD, rf"\section*{{{escape(page.title)}}}"]
+    parts = [_HEAD, rf"{{\Large\bfseries {escape(page.title)}}}\par\smallskip"]
     for last, block in zip((None, *page.blocks), page.blocks, strict=False):
         if isinstance(last, Paragraph) and isinstance(block, Paragraph):
             parts.append("")

@@ -20,6 +20,7 @@ def symbol(s: Symbol) -> str:
 
 _MAPLE = Infix(
     symbol=symbol,
+    pi="Pi",
     functions={
         "atan2": "arctan({0}, {1})",
         "lt": "piecewise({0} < {1}, 1, 0)",

@@ -21,6 +21,7 @@ def symbol(s: Symbol) -> str:
 _WOLFRAM = Infix(
     symbol=symbol,
     call="{0}[{1}]",
+    pi="Pi",
     functions={
         "sin": "Sin",
         "cos": "Cos",

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from draisine.codegen.formula import (
+    PI,
     Assignment,
     Expression,
     Function,
@@ -87,7 +88,7 @@ def _object(x: Expression, values: dict[Symbol, Any], sympy: Any) -> Any:
         case Number(value):
             return sympy.Rational(value.numerator, value.denominator)
         case Name(s):
-            return values[s]
+            return sympy.pi if s == PI else values[s]
         case Sum(terms):
             return sympy.Add(*map(convert, terms))
         case Product(factors):

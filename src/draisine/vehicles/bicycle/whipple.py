@@ -57,7 +57,7 @@ MEANING = {
 """Unit and meaning of every parameter."""
 
 SYMBOLS = {
-    "crown": r"\rho",
+    "crown": "r_t",
     "slope": r"\alpha",
     "steer": r"\delta",
     "rear_wheel": r"\theta_R",

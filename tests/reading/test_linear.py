@@ -1,0 +1,88 @@
+"""Linear equations as formulas: the benchmark's numbers, those of the compiled programs for other
+parameters, and what the characteristic polynomial and the transfer functions must satisfy.
+"""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine import compile
+from draisine.analysis.bicycle.straight import canonical_matrices
+from draisine.codegen.paper import latex
+from draisine.errors import ParameterError
+from draisine.reading.linear import StraightRunning
+from reading.latex_reader import Document, key
+
+MEIJAARD = {
+    "M": [[80.81722, 2.31941332208709], [2.31941332208709, 0.29784188199686]],
+    "C_{1}": [[0.0, 33.86641391492494], [-0.85035641456978, 1.68540397397560]],
+    "K_{0}": [[-80.95, -2.59951685249872], [-2.59951685249872, -0.80329488458618]],
+    "K_{2}": [[0.0, 76.59734589573222], [0.0, 2.65431523794604]],
+}
+"""Meijaard et al. (2007), doi:10.1098/rspa.2007.1857, eqs. (5.1)-(5.4); steer to the right."""
+
+TURN = np.diag([1.0, -1.0])
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    return compile("whipple")
+
+
+@pytest.fixture(scope="module")
+def equations(bicycle):
+    return bicycle.equations(linear=True)
+
+
+def read(equations, parameters, v):
+    point = dict(parameters) | {"forward speed": v}
+    given = {key(latex.symbol(s)): point[name] for name, s in equations.page.given}
+    return Document(equations.write(), given)
+
+
+def test_the_text_gives_the_matrices_of_the_benchmark(bicycle, equations):
+    found = read(equations, bicycle.parameters, 1.0).matrices
+    for name, wanted in MEIJAARD.items():
+        assert_allclose(TURN @ found[name] @ TURN, wanted, atol=2e-12)
+
+
+def test_the_text_gives_the_linearised_programs(bicycle, equations):
+    rng = np.random.default_rng(3)
+    lengths = ("w", "c", "lam", "xB", "zB", "mB", "xH", "zH", "mH", "mF", "mR", "rF", "rR")
+    other = bicycle.with_parameters(
+        **{name: bicycle.parameters[name] * rng.uniform(0.9, 1.1) for name in lengths}
+    )
+    found, wanted = read(equations, other.parameters, 1.0).matrices, canonical_matrices(other)
+    for name, matrix in (
+        ("M", wanted.M),
+        ("C_{1}", wanted.C1),
+        ("K_{0}", wanted.K0),
+        ("K_{2}", wanted.K2),
+    ):
+        assert_allclose(TURN @ found[name] @ TURN, matrix, atol=1e-11 * np.abs(matrix).max())
+
+
+def test_the_polynomial_vanishes_at_the_eigenvalues_and_gives_the_response(bicycle, equations):
+    v, g = 5.0, bicycle.parameters["g"]
+    text = read(equations, bicycle.parameters, v)
+    M, C1, K0, K2 = (np.array(text.matrices[name]) for name in MEIJAARD)
+    a, b, d = (
+        [text.values.get(f"{letter}_{{{k}}}", 0.0) for k in reversed(range(size))]
+        for letter, size in (("a", 5), ("b", 3), ("d", 3))
+    )
+    s = 0.3 + 2.0j
+    dynamic = M * s**2 + v * C1 * s + g * K0 + v * v * K2
+    assert_allclose(np.polyval(a, s), np.linalg.det(dynamic), rtol=1e-12)
+    response = np.linalg.solve(dynamic, [0.0, 1.0])
+    assert_allclose(np.array([np.polyval(b, s), np.polyval(d, s)]) / np.polyval(a, s), response)
+
+
+def test_a_rider_who_leans_has_three_coordinates():
+    straight = StraightRunning(compile("whipple", mU=30.0).subject())
+    assert straight.names == ["lean", "steer", "torso"]
+    assert straight.M.shape == (3, 3)
+
+
+def test_machines_that_do_not_run_straight_are_told():
+    with pytest.raises(ParameterError, match="those of a bicycle"):
+        compile("unicycle").equations(linear=True)

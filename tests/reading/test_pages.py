@@ -1,0 +1,225 @@
+"""Pages as people meet them: names are unique and defined before they are used, nothing is overfull,
+pages stay short, every printer writes what the LaTeX says.
+"""
+
+import re
+import shutil
+import subprocess
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine import compile
+from draisine.algebra.trace import evaluate
+from draisine.codegen.formula import PI, Assignment, Definitions, Symbol, symbols_in
+from draisine.codegen.paper import latex
+from draisine.errors import UnknownNameError
+from draisine.model import Body, Model, Prismatic, Revolute, Wheel, inertia
+from draisine.registry import names
+from reading.latex_reader import Document, key
+
+PAGES = {
+    "snakeboard": (1, {}),
+    "rolling_disc": (1, {}),
+    "unicycle": (2, {}),
+    "roller_racer": (2, {}),
+    "whipple": (4, {}),
+    "whipple with rider": (5, {"mU": 30.0}),
+    "whipple with torus tyres": (5, {"crown": 0.02}),
+}
+"""How many pages each may take."""
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    return compile("whipple").equations(full=True)
+
+
+def crane(*, m: float = 2.0, length: float = 1.0, r: float = 0.3) -> Model:
+    """Return a machine of a user's own: a wheeled frame with a slide and two hinges."""
+    hub, left, up = (0.0, 0.0, r), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+    top = (0.1, 0.0, r + length)
+    return Model(
+        bodies=[
+            Body("frame", m, (0.0, 0.1, r + length / 2), inertia(0.2, 0.2, 0.1)),
+            Body("arm", m / 2, top, inertia(0.02, 0.03, 0.04)),
+            Body("hook", m / 4, (0.1, 0.0, r), inertia(0.01, 0.01, 0.01)),
+            Body("wheel", 1.0, hub, inertia(0.02, 0.04, 0.02)),
+        ],
+        joints=[
+            Revolute("slew", "frame", "arm", up, top),
+            Prismatic("hoist", "arm", "hook", up, top),
+            Revolute("roll", "frame", "wheel", left, hub),
+        ],
+        contacts=[Wheel("tyre", "wheel", hub, left, r)],
+    )
+
+
+def test_every_symbol_is_defined_once_before_it_is_used(bicycle):
+    page = bicycle.page
+    known = {PI} | {symbol for _, symbol in page.given} | {turn[0] for turn in page.turns}
+    assert len({s.plain for s in known}) == len(known)
+    for block in page.blocks:
+        if isinstance(block, Definitions):
+            for symbol, right in block.lines:
+                assert set(symbols_in(right)) <= known, symbol.plain
+                assert symbol not in known
+                known.add(symbol)
+        elif isinstance(block, Assignment):
+            assert set(symbols_in(block.matrix)) <= known
+    assert len({s.plain for s in known}) == len(known)
+
+
+def test_equations_are_numbered_in_order(bicycle):
+    numbers = [block.number for block in bicycle.page.blocks if hasattr(block, "number")]
+    assert numbers == sorted(set(numbers))
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs pdflatex")
+@pytest.mark.parametrize("machine", PAGES)
+def test_latex_compiles_and_nothing_is_overfull(machine, tmp_path):
+    most, arguments = PAGES[machine]
+    equations = compile(machine.partition(" ")[0], **arguments).equations()
+    equations.save(tmp_path / "page.tex")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "page.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, errors="replace")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+    assert int(re.search(r"\((\d+) pages?", done.stdout)[1]) <= most
+
+
+def test_a_machine_of_ones_own_needs_no_symbols():
+    """Rules name what no vehicle says: its text gives what the mechanics gives."""
+    equations = compile(crane).equations(full=True)
+    subject = equations.subject
+    rng = np.random.default_rng(5)
+    symbols = [graph_name for graph_name, _ in equations.page.given]
+    point = {name: rng.uniform(0.3, 0.8) for name in symbols} | dict(subject.nominal)
+    missing = [f"p[{k}]" for k in range(3)] + ["t", "yaw", "lean", "pitch"]
+    missing += [f"r[{k}]" for k in range(3)] + [f"v[{k}]" for k in range(9)]
+    point = dict.fromkeys(missing, 0.4) | point
+    read = Document(
+        equations.write(), {key(latex.symbol(s)): point[name] for name, s in equations.page.given}
+    )
+    for name, wanted in (("M", subject.M), ("H", subject.H), (r"F^{\top}", subject.F)):
+        exact = evaluate(list(np.ravel(wanted)), point)
+        assert_allclose(np.ravel(read.matrices[name]), exact, atol=1e-11 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize(("vehicle", "seconds"), [("whipple", 2.0), ("snakeboard", 0.5)])
+def test_pages_are_quick(vehicle, seconds):
+    system = compile(vehicle)
+    start = time.process_time()
+    str(system.equations())
+    assert time.process_time() - start < seconds
+
+
+def values_of(equations, seed=2):
+    rng = np.random.default_rng(seed)
+    return {s: rng.uniform(0.2, 0.9) for _, s in equations.page.given}
+
+
+def in_python(language, text):
+    """Return lines of a language for computing as lines of Python."""
+    text = re.sub(r"%.*|^#.*|\(\*.*?\*\)", "", text, flags=re.M)
+    text = text.replace("...\n", "").replace("^", "**").replace(":=", "=").replace("$", "_")
+    if language == "mathematica":
+        text = re.sub(r"\b(Sin|Cos|Tan|Sqrt)\[", lambda m: f"{m[1].lower()}(", text)
+        text = text.replace("[", "(").replace("]", ")").replace("{", "[").replace("}", "]")
+    if language == "matlab":
+        text = re.sub(
+            r"= \[(.*?)\];", lambda m: "= [[" + m[1].replace(";", "], [") + "]];", text, flags=re.S
+        )
+    text = re.sub(r"\blambda\b", "lambda_", text.replace("Matrix(", "(").rstrip())
+    return "\n".join(
+        re.sub(r"\s*\n\s*", " ", line.strip()) for line in re.split(r"[;:]\s*\n|[;:]$", text)
+    )
+
+
+@pytest.mark.parametrize("language", ["matlab", "maple", "mathematica", "sympy"])
+def test_languages_for_computing_say_what_the_latex_says(language, bicycle):
+    given = values_of(bicycle)
+    words = {s.plain: x for s, x in given.items()}
+    if language == "sympy":
+        lines = bicycle.write(language).replace("from sympy import *", "")
+        lines = re.sub(r'Symbol\("(\w+)", real=True\)', lambda m: repr(words[m[1]]), lines)
+        space = {"Matrix": lambda rows: rows, "Rational": lambda a, b: a / b}
+    else:
+        lines = in_python(language, bicycle.write(language))
+        space = {re.sub("^lambda$", "lambda_", name): x for name, x in words.items()}
+    space |= {name: getattr(np, name) for name in ("sin", "cos", "tan", "sqrt")}
+    exec(lines, space)
+    read = Document(bicycle.write(), {key(latex.symbol(s)): x for s, x in given.items()})
+    assert_allclose(space["M_r"], read.matrices["M_{r}"], rtol=1e-12)
+    assert_allclose(np.ravel(space["F_r"]), np.ravel(read.matrices[r"F_{r}^{\top}"]), rtol=1e-11)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="needs a C compiler")
+def test_c_compiles_and_says_what_the_latex_says(bicycle, tmp_path):
+    import ctypes
+
+    bicycle.save(tmp_path / "page.c")
+    subprocess.run(
+        ["cc", "-O1", "-shared", "-fPIC", "page.c", "-o", "page.so", "-lm"],
+        cwd=tmp_path,
+        check=True,
+    )
+    given = values_of(bicycle)
+    sizes = [
+        (block.symbol, sum(len(row) for row in block.matrix.rows))
+        for block in bicycle.page.blocks
+        if isinstance(block, Assignment)
+    ]
+    filled = [np.zeros(size) for _, size in sizes]
+    function = ctypes.CDLL(str(tmp_path / "page.so")).equations
+    pointers = [x.ctypes.data_as(ctypes.POINTER(ctypes.c_double)) for x in filled]
+    function(*[ctypes.c_double(x) for x in given.values()], *pointers)
+    read = Document(bicycle.write(), {key(latex.symbol(s)): x for s, x in given.items()})
+    for (symbol, _), found in zip(sizes, filled, strict=True):
+        assert_allclose(
+            found, np.ravel(read.matrices[latex.formula(symbol)]), rtol=1e-11, atol=1e-12
+        )
+
+
+def test_sympy_objects_are_the_closed_form():
+    sympy = pytest.importorskip("sympy")
+    sleigh = compile("chaplygin_sleigh").sympy()
+    m, a = sympy.Symbol("m", real=True), sympy.Symbol("a", real=True)
+    moment, spin, speed = (sympy.Symbol(x, real=True) for x in ("I", "Omega_z", "V_x"))
+    assert sympy.simplify(sleigh.M_r - sympy.diag(m, moment + m * a**2)) == sympy.zeros(2)
+    wanted = sympy.Matrix([-m * a * spin**2, m * a * speed * spin])
+    assert sympy.simplify(sleigh.F_r - wanted) == sympy.zeros(2, 1)
+
+
+@pytest.mark.parametrize("vehicle", ["rolling_disc", "chaplygin_sleigh", "snakeboard"])
+def test_a_small_machine_is_explained_stage_by_stage(vehicle):
+    system = compile(vehicle)
+    text = system.explain().write("markdown")
+    for function in ("constraints.matrix", "newton_euler.mass_matrix", "kernel.eliminate"):
+        assert f"draisine.mechanics.{function}" in text
+    walked, page = system.explain().page.matrices(), system.equations().page.matrices()
+    assert set(page) >= {"C", "M", "H", "M_r"}
+    assert walked["H"] == page["H"]
+
+
+def test_printers_end_as_they_say():
+    endings = {name: compile("cart_pole").equations().write(name) for name in names("printer")}
+    assert len(endings) >= 8
+    assert all(endings.values())
+    with pytest.raises(UnknownNameError, match=r"ends in '\.doc'"):
+        compile("cart_pole").equations().save("page.doc")
+
+
+def test_a_notebook_shows_mathml():
+    html = compile("cart_pole").equations()._repr_html_()
+    assert "<math>" in html
+    assert "http" not in html
+
+
+def test_symbols_are_read_as_people_write_them():
+    assert Symbol.parse(r"\dot{\phi}_b") == Symbol("phi", ("b",), dots=1)
+    assert Symbol.parse(r"c_{\mu}").below == (Symbol("mu"),)
+    with pytest.raises(ValueError, match="write a letter"):
+        Symbol.parse("2x")
