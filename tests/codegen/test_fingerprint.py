@@ -344,7 +344,7 @@ class Own:
 @pytest.mark.parametrize(
     "law",
     [clock, dice, reader, importer, Own(), object(), random.Random(1), np.random.default_rng(1)],
-    ids=repr,
+    ids=lambda law: getattr(law, "__name__", type(law).__name__),
 )
 def test_what_cannot_be_told_has_no_digest(law):
     assert fingerprint(law) is None

@@ -178,22 +178,28 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
             X = Ad(inverse(Pose(E, p)))
             moved = X.T @ added[j] @ X
             added[i] = moved if added[i] is None else added[i] + moved
-    m, S0, G0 = mass[0], S[0], G[0]
-    mixed = np.outer(ref, S0)
-    S_ref = S0 - m * ref
-    G_ref = G0 - mixed - mixed.T + m * np.outer(ref, ref)
-    M[:3, :3] = m * np.eye(3)
-    M[:3, 3:6] = -hat(S_ref)
-    M[3:6, :3] = hat(S_ref)
-    M[3:6, 3:6] = (G_ref[0, 0] + G_ref[1, 1] + G_ref[2, 2]) * np.eye(3) - G_ref
-    if added[0] is not None:
-        X = Ad(Pose(np.eye(3), ref))
-        M[:6, :6] = M[:6, :6] + X.T @ added[0] @ X
+    M[:6, :6] = _base_block(mass[0], S[0], G[0], added[0], ref)
     for k, (force, moment) in columns[0].items():
         column = np.concatenate([force, moment - cross(ref, force)])
         M[:6, 6 + k] = column
         M[6 + k, :6] = column
     return array(M)
+
+
+def _base_block(m: Scalar, S: Array, G: Array, added: Array | None, ref: Array) -> Array:
+    """Return the inertia of the whole machine, as it stands, for a twist (V at ref, W)."""
+    M = np.zeros((6, 6), dtype=object)
+    mixed = np.outer(ref, S)
+    S_ref = S - m * ref
+    G_ref = G - mixed - mixed.T + m * np.outer(ref, ref)
+    M[:3, :3] = m * np.eye(3)
+    M[:3, 3:] = -hat(S_ref)
+    M[3:, :3] = hat(S_ref)
+    M[3:, 3:] = (G_ref[0, 0] + G_ref[1, 1] + G_ref[2, 2]) * np.eye(3) - G_ref
+    if added is not None:
+        X = Ad(Pose(np.eye(3), ref))
+        M = M + X.T @ added @ X
+    return M
 
 
 def _column(

@@ -48,6 +48,40 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
     return {
         "title": motion.title,
         "time": _rounded(motion.time),
+        **_machine(motion),
+        "tracks": [
+            {"name": f"{words(name)} contact", "colour": COLOURS[k % 7], "points": _rounded(way)}
+            for k, (name, way) in enumerate(motion.tracks.items())
+        ],
+        "readings": [
+            {
+                "name": words(reading.name),
+                "unit": reading.unit,
+                "colour": COLOURS[k % 7],
+                "values": _rounded(reading.values),
+            }
+            for k, reading in enumerate(motion.readings)
+        ],
+        **_ground(motion),
+        "focus": _rounded(motion.focus),
+        "up": motion.up.tolist(),
+        "ground": motion.ground,
+        "size": motion.size,
+        "cell": motion.cell,
+        "around": AROUND * motion.cell,
+        "camera": {
+            "azimuth": motion.heading + math.radians(AZIMUTH),
+            "elevation": motion.elevation,
+            "away": AWAY * motion.size,
+            "zoom": ZOOM,
+        },
+        "speed": speed,
+    }
+
+
+def _machine(motion: Scene) -> dict[str, Any]:
+    """Return the bodies in motion, and what is drawn of them."""
+    return {
         "bodies": [
             {
                 "name": words(name),
@@ -75,19 +109,12 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
             }
             for ball in motion.balls
         ],
-        "tracks": [
-            {"name": f"{words(name)} contact", "colour": COLOURS[k % 7], "points": _rounded(way)}
-            for k, (name, way) in enumerate(motion.tracks.items())
-        ],
-        "readings": [
-            {
-                "name": words(reading.name),
-                "unit": reading.unit,
-                "colour": COLOURS[k % 7],
-                "values": _rounded(reading.values),
-            }
-            for k, reading in enumerate(motion.readings)
-        ],
+    }
+
+
+def _ground(motion: Scene) -> dict[str, Any]:
+    """Return the ground, what carries it, and the posts below tracks in the air."""
+    return {
         "patches": [
             {
                 "carrier": patch.carrier,
@@ -103,19 +130,6 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
             for R, p in motion.carriers
         ],
         "posts": _rounded(motion.posts),
-        "focus": _rounded(motion.focus),
-        "up": motion.up.tolist(),
-        "ground": motion.ground,
-        "size": motion.size,
-        "cell": motion.cell,
-        "around": AROUND * motion.cell,
-        "camera": {
-            "azimuth": motion.heading + math.radians(AZIMUTH),
-            "elevation": motion.elevation,
-            "away": AWAY * motion.size,
-            "zoom": ZOOM,
-        },
-        "speed": speed,
     }
 
 

@@ -265,6 +265,19 @@ _COS = (
 def _elementary(kind: str) -> str:
     """Return sine, cosine and the angle function for one kind of operand."""
     s = suffix(kind)
+    lines = [
+        f"declare {kind} @llvm.fma.{s}({kind}, {kind}, {kind})",
+        f"declare {kind} @llvm.rint.{s}({kind})",
+        f"declare {kind} @llvm.sqrt.{s}({kind})",
+        f"declare {kind} @llvm.exp.{s}({kind})",
+    ]
+    lines += [*_circular(kind, "sin", 0), *_circular(kind, "cos", 1), *_angle(kind)]
+    return "\n".join(lines)
+
+
+def _circular(kind: str, name: str, shift: int) -> list[str]:
+    """Return the sine of x plus `shift` quarter turns: the argument is reduced in three parts."""
+    s = suffix(kind)
     whole = kind.replace("double", "i64")
     flags = kind.replace("double", "i1")
 
@@ -276,70 +289,66 @@ def _elementary(kind: str) -> str:
             return str(n)
         return "<" + ", ".join([f"i64 {n}"] * int(kind[1:].split()[0])) + ">"
 
-    lines = [
-        f"declare {kind} @llvm.fma.{s}({kind}, {kind}, {kind})",
-        f"declare {kind} @llvm.rint.{s}({kind})",
-        f"declare {kind} @llvm.sqrt.{s}({kind})",
-        f"declare {kind} @llvm.exp.{s}({kind})",
+    body = [
+        f"define internal {kind} @draisine_{name}.{s}({kind} %x) alwaysinline {{",
+        f"  %turns = fmul {kind} %x, {c(2 / math.pi)}",
+        f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
+        f"  %m = fneg {kind} %n",
+        f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[0])}, {kind} %x)",
+        f"  %r1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[1])}, {kind} %r0)",
+        f"  %d0 = fsub {kind} %r0, %r1",
+        f"  %d1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[1])}, {kind} %d0)",
+        f"  %d = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[2])}, {kind} %d1)",
+        f"  %z = fmul {kind} %r1, %r1",
+        f"  %zz = fmul {kind} %z, %z",
     ]
-    for name, shift in (("sin", 0), ("cos", 1)):
-        body = [
-            f"define internal {kind} @draisine_{name}.{s}({kind} %x) alwaysinline {{",
-            f"  %turns = fmul {kind} %x, {c(2 / math.pi)}",
-            f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
-            f"  %m = fneg {kind} %n",
-            f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[0])}, {kind} %x)",
-            f"  %r1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[1])}, {kind} %r0)",
-            f"  %d0 = fsub {kind} %r0, %r1",
-            f"  %d1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[1])}, {kind} %d0)",
-            f"  %d = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[2])}, {kind} %d1)",
-            f"  %z = fmul {kind} %r1, %r1",
-            f"  %zz = fmul {kind} %z, %z",
-        ]
-        for tag, coefficients in (
-            ("p", _SIN),
-            ("q", _COS),
-        ):  # in pairs: a shorter way than Horner's
-            for k in (0, 2, 4):
-                low, high = c(coefficients[k]), c(coefficients[k + 1])
-                line = f"call {kind} @llvm.fma.{s}({kind} %z, {kind} {high}, {kind} {low})"
-                body.append(f"  %{tag}{k}{k + 1} = {line}")
-            for upper, lower, both in (("45", "23", "25"), ("25", "01", "0")):
-                line = f"{kind} %zz, {kind} %{tag}{upper}, {kind} %{tag}{lower}"
-                body.append(f"  %{tag}{both} = call {kind} @llvm.fma.{s}({line})")
-        body += [
-            f"  %zr = fmul {kind} %z, %r1",
-            f"  %half = fmul {kind} %z, {c(0.5)}",
-            f"  %minus_half = fneg {kind} %half",
-            f"  %dc = call {kind} @llvm.fma.{s}({kind} %d, {kind} %minus_half, {kind} %d)",
-            f"  %bend = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %dc)",
-            f"  %sine = fadd {kind} %r1, %bend",
-            f"  %w = fsub {kind} {c(1.0)}, %half",
-            f"  %e0 = fsub {kind} {c(1.0)}, %w",
-            f"  %e = fsub {kind} %e0, %half",
-            f"  %minus_r1 = fneg {kind} %r1",
-            f"  %ed = call {kind} @llvm.fma.{s}({kind} %minus_r1, {kind} %d, {kind} %e)",
-            f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %ed)",
-            f"  %cosine = fadd {kind} %w, %tail",
-            f"  %k0 = fptosi {kind} %n to {whole}",
-            f"  %k = add {whole} %k0, {i(shift)}",
-            f"  %odd = and {whole} %k, {i(1)}",
-            f"  %swap = icmp ne {whole} %odd, {i(0)}",
-            f"  %value = select {flags} %swap, {kind} %cosine, {kind} %sine",
-            f"  %two = and {whole} %k, {i(2)}",
-            f"  %flip = icmp ne {whole} %two, {i(0)}",
-            f"  %minus = fneg {kind} %value",
-            f"  %result = select {flags} %flip, {kind} %minus, {kind} %value",
-            f"  ret {kind} %result",
-            "}",
-        ]
-        lines += body
-    lines.append(
-        f"define internal {kind} @draisine_atan2.{s}({kind} %y, {kind} %x) alwaysinline {{"
-    )
+    for tag, coefficients in (
+        ("p", _SIN),
+        ("q", _COS),
+    ):  # in pairs: a shorter way than Horner's
+        for k in (0, 2, 4):
+            low, high = c(coefficients[k]), c(coefficients[k + 1])
+            line = f"call {kind} @llvm.fma.{s}({kind} %z, {kind} {high}, {kind} {low})"
+            body.append(f"  %{tag}{k}{k + 1} = {line}")
+        for upper, lower, both in (("45", "23", "25"), ("25", "01", "0")):
+            line = f"{kind} %zz, {kind} %{tag}{upper}, {kind} %{tag}{lower}"
+            body.append(f"  %{tag}{both} = call {kind} @llvm.fma.{s}({line})")
+    body += [
+        f"  %zr = fmul {kind} %z, %r1",
+        f"  %half = fmul {kind} %z, {c(0.5)}",
+        f"  %minus_half = fneg {kind} %half",
+        f"  %dc = call {kind} @llvm.fma.{s}({kind} %d, {kind} %minus_half, {kind} %d)",
+        f"  %bend = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %dc)",
+        f"  %sine = fadd {kind} %r1, %bend",
+        f"  %w = fsub {kind} {c(1.0)}, %half",
+        f"  %e0 = fsub {kind} {c(1.0)}, %w",
+        f"  %e = fsub {kind} %e0, %half",
+        f"  %minus_r1 = fneg {kind} %r1",
+        f"  %ed = call {kind} @llvm.fma.{s}({kind} %minus_r1, {kind} %d, {kind} %e)",
+        f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %ed)",
+        f"  %cosine = fadd {kind} %w, %tail",
+        f"  %k0 = fptosi {kind} %n to {whole}",
+        f"  %k = add {whole} %k0, {i(shift)}",
+        f"  %odd = and {whole} %k, {i(1)}",
+        f"  %swap = icmp ne {whole} %odd, {i(0)}",
+        f"  %value = select {flags} %swap, {kind} %cosine, {kind} %sine",
+        f"  %two = and {whole} %k, {i(2)}",
+        f"  %flip = icmp ne {whole} %two, {i(0)}",
+        f"  %minus = fneg {kind} %value",
+        f"  %result = select {flags} %flip, {kind} %minus, {kind} %value",
+        f"  ret {kind} %result",
+        "}",
+    ]
+    return body
+
+
+def _angle(kind: str) -> list[str]:
+    """Return the angle function: that of the library, lane by lane."""
+    lines = [
+        f"define internal {kind} @draisine_atan2.{suffix(kind)}({kind} %y, {kind} %x) alwaysinline {{"
+    ]
     if kind == "double":
-        lines += ["  %v = call double @atan2(double %y, double %x)", "  ret double %v", "}"]
-        return "\n".join(lines)
+        return [*lines, "  %v = call double @atan2(double %y, double %x)", "  ret double %v", "}"]
     previous = "undef"
     for k in range(int(kind[1:].split()[0])):
         lines += [
@@ -350,7 +359,7 @@ def _elementary(kind: str) -> str:
         ]
         previous = f"%r{k}"
     lines += [f"  ret {kind} {previous}", "}"]
-    return "\n".join(lines)
+    return lines
 
 
 def _batch(name: str, width: int) -> str:
