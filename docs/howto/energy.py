@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from draisine.results.store import read
+from draisine.results.store import load
 
 
 def energy(result: Path, /) -> None:
@@ -10,5 +10,5 @@ def energy(result: Path, /) -> None:
 
     :param result: A result that `draisine run --out` wrote (.nc, .zarr).
     """
-    E = read(result)["energy"].values
+    E = load(result)["energy"].values
     print(f"{E[0]:.6g} J at the start, {E[-1] - E[0]:+.1e} J since")

@@ -12,50 +12,93 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from draisine.analysis.bicycle.critical import critical_speeds
+    from draisine.analysis.bicycle.eigenvalues import eigenvalues
+    from draisine.analysis.continuation import steady_turns
+    from draisine.analysis.linear import linearise
+    from draisine.analysis.return_map import return_map
     from draisine.errors import DraisineError
+    from draisine.experiment.run import run
+    from draisine.model import Blade, Body, Model, Pin, Prismatic, Revolute, Wheel
+    from draisine.results.store import load, save
+    from draisine.scenario.terrain import place
     from draisine.simulation.many import simulate_many
     from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
     from draisine.simulation.simulate import simulate
     from draisine.simulation.stepper import Stepper
-    from draisine.simulation.trajectory import Trajectory
+    from draisine.simulation.trajectory import Event, Trajectory
     from draisine.system.state import State, state
     from draisine.system.system import System, compile
+    from draisine.view.film import animate
+    from draisine.view.plot import plot
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Blade",
+    "Body",
     "ContactOptions",
     "DraisineError",
+    "Event",
     "GripSchedule",
+    "Model",
     "Numerics",
+    "Pin",
+    "Prismatic",
+    "Revolute",
     "State",
     "Stepper",
     "System",
     "Trajectory",
+    "Wheel",
+    "animate",
     "compile",
+    "critical_speeds",
+    "eigenvalues",
+    "linearise",
+    "load",
+    "place",
+    "plot",
+    "return_map",
+    "run",
+    "save",
     "simulate",
     "simulate_many",
     "state",
+    "steady_turns",
 ]
 
 _HOMES = {
-    "ContactOptions": "simulation.options",
-    "DraisineError": "errors",
-    "GripSchedule": "simulation.options",
-    "Numerics": "simulation.options",
-    "State": "system.state",
-    "Stepper": "simulation.stepper",
-    "System": "system.system",
-    "Trajectory": "simulation.trajectory",
-    "compile": "system.system",
-    "simulate": "simulation.simulate",
-    "simulate_many": "simulation.many",
-    "state": "system.state",
+    "analysis.bicycle.critical": ("critical_speeds",),
+    "analysis.bicycle.eigenvalues": ("eigenvalues",),
+    "analysis.continuation": ("steady_turns",),
+    "analysis.linear": ("linearise",),
+    "analysis.return_map": ("return_map",),
+    "errors": ("DraisineError",),
+    "experiment.run": ("run",),
+    "model": ("Blade", "Body", "Model", "Pin", "Prismatic", "Revolute", "Wheel"),
+    "results.store": ("load", "save"),
+    "scenario.terrain": ("place",),
+    "simulation.many": ("simulate_many",),
+    "simulation.options": ("ContactOptions", "GripSchedule", "Numerics"),
+    "simulation.simulate": ("simulate",),
+    "simulation.stepper": ("Stepper",),
+    "simulation.trajectory": ("Event", "Trajectory"),
+    "system.state": ("State", "state"),
+    "system.system": ("System", "compile"),
+    "view.film": ("animate",),
+    "view.plot": ("plot",),
 }
 
 
 def __getattr__(name: str) -> Any:
     """Return a public name, importing its home only now."""
-    if name not in _HOMES:
-        raise AttributeError(f"module 'draisine' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"draisine.{_HOMES[name]}"), name)
+    for home, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"draisine.{home}"), name)
+    raise AttributeError(f"module 'draisine' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    """Return the public names."""
+    return [*__all__, "__version__"]

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from analysis.published import CAPSIZE_SPEED, CIRCLES, REVERSED_START, STATIC_END
 from draisine import compile, simulate, state
 from draisine.analysis.bicycle.turning import turning_map
-from draisine.analysis.continuation import SteadyFamily, circular_motions, family
+from draisine.analysis.continuation import SteadyFamily, family, steady_turns
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ParameterError
@@ -20,7 +20,7 @@ LAM = BICYCLE.parameters["lam"]
 
 @pytest.fixture(scope="module")
 def forward() -> SteadyFamily:
-    return circular_motions(BICYCLE, step=0.04)
+    return steady_turns(BICYCLE, step=0.04)
 
 
 @pytest.mark.parametrize("steer", list(CIRCLES))
@@ -64,7 +64,7 @@ def test_eigenvalues_along_the_family_are_continuous(forward: SteadyFamily) -> N
 
 def test_a_reversed_handlebar_has_a_family_of_its_own() -> None:
     """It starts at its capsize speed and has a stable stretch."""
-    found = circular_motions(BICYCLE, reversed=True, until={"lean": 0.9}, step=0.04)
+    found = steady_turns(BICYCLE, reversed=True, until={"lean": 0.9}, step=0.04)
     assert_allclose(found["rear_wheel_speed"][0], REVERSED_START["speed"], rtol=1e-12)
     assert_allclose(LAM - found["pitch"][0], REVERSED_START["pitch"], rtol=0, atol=1e-12)
     assert_allclose(found["lean"][-1], 0.9, atol=1e-12)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from draisine.cli import main
-from draisine.results.store import read
+from draisine.results.store import load
 
 
 @pytest.fixture(autouse=True)
@@ -26,7 +26,7 @@ def test_all_cycles_at_a_phase(capsys):
     for text in ("6.825064", "14.824595", "climbs 0.199988 m", "unstable", "data: c.nc"):
         assert text in out
     assert Path("c.png").read_bytes().startswith(b"\x89PNG")
-    data = read(Path("c.nc"))
+    data = load(Path("c.nc"))
     assert data.sizes["cycle"] == 2
     assert data["Omega0"].values == pytest.approx([6.825063599720387, 14.824594976297401])
     said(capsys, "plot", "c.nc", "--out", "again.svg")
@@ -62,7 +62,7 @@ def test_a_cycle_scenario_and_its_result_again(capsys):
     assert "multipliers 0.33053, 0.304366: stable" in out
     assert "a search finds 2 cycles" in out
     again = json.loads(said(capsys, "run", "a.nc", "--json"))
-    assert again["cycle"]["Omega0"] == float(read(Path("a.nc"))["Omega0"])
+    assert again["cycle"]["Omega0"] == float(load(Path("a.nc"))["Omega0"])
     assert [event["kind"] for event in again["events"]] == ["grip"]
     moved = json.loads(said(capsys, "run", "a.nc", "--set", "phase=4.6", "--json"))
     assert moved["cycle"]["mean_speed"] == pytest.approx(0.297, abs=2e-3)

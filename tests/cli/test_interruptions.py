@@ -9,7 +9,7 @@ import pytest
 from draisine.cli import main
 from draisine.errors import SimulationError
 from draisine.experiment import check, run
-from draisine.results.store import read
+from draisine.results.store import load
 from draisine.simulation.trajectory import Trajectory
 
 SWEEP = """
@@ -56,7 +56,7 @@ def test_a_sweep_keeps_the_runs_before(capsys, monkeypatch):
     told = capsys.readouterr()
     assert "1 of 3 runs, computed in" in told.out
     assert "the sweep was interrupted after 1 of 3 runs." in told.err
-    assert read(Path("part.nc"))["outcome"].values.tolist() == ["completed", "not run", "not run"]
+    assert load(Path("part.nc"))["outcome"].values.tolist() == ["completed", "not run", "not run"]
 
 
 def test_check_tells_of_the_scenarios_before(capsys, monkeypatch):
@@ -90,4 +90,4 @@ def test_check_goes_on_after_a_run_that_had_to_stop(capsys, monkeypatch):
 def test_a_motion_is_not_lost_while_its_data_is_made(capsys, monkeypatch):
     impatient(monkeypatch, Trajectory, "to_xarray", 1)
     assert main(["run", "--until", "0.1", "--out", "a.nc", "--plot", "a.png"]) == 0
-    assert read(Path("a.nc")).sizes["time"] == 11
+    assert load(Path("a.nc")).sizes["time"] == 11

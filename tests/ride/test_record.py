@@ -6,7 +6,7 @@ import xarray
 
 from draisine.cli import main
 from draisine.errors import DataError
-from draisine.results.store import read, write
+from draisine.results.store import load, save
 from draisine.ride.record import ride_dataset
 from draisine.ride.repeat import differences, repeat_ride
 from draisine.ride.session import Session
@@ -26,8 +26,8 @@ def short_ride(name, change=None):
 def test_a_ride_is_repeated_to_the_bit(name, change, tmp_path, capsys):
     data = ride_dataset(short_ride(name, change))
     assert data.sizes["time"] == 60
-    write(data, tmp_path / "ride.nc")
-    stored = read(tmp_path / "ride.nc")
+    save(data, tmp_path / "ride.nc")
+    stored = load(tmp_path / "ride.nc")
     again = ride_dataset(repeat_ride(stored))
     assert differences(stored, again) == {}
     assert main(["run", str(tmp_path / "ride.nc")]) == 0
@@ -37,7 +37,7 @@ def test_a_ride_is_repeated_to_the_bit(name, change, tmp_path, capsys):
 def test_a_ride_is_a_run_like_others(tmp_path):
     data = ride_dataset(short_ride("steer-torque"))
     assert {"orientation", "position", "steer", "forward_speed", "contact_force"} <= set(data)
-    write(data, tmp_path / "ride.nc")
+    save(data, tmp_path / "ride.nc")
     assert main(["animate", str(tmp_path / "ride.nc"), str(tmp_path / "ride.html")]) == 0
     assert "<canvas" in (tmp_path / "ride.html").read_text()
 

@@ -59,8 +59,8 @@ def test_motions_do_in_a_file_what_they_do_in_python(guided):
 def test_guided_runs_repeat_bit_for_bit_from_what_is_kept(guided, tmp_path, suffix):
     data = run(load(guided())).data
     path = tmp_path / f"guided{suffix}"
-    store.write(data, path)
-    again = store.read(path)
+    store.save(data, path)
+    again = store.load(path)
     assert run(load(str(path))).data.identical(data)
     assert "steering" not in json.loads(again.attrs["structure"])
     guided = [joint.name for joint in restore_model(again).joints if joint.motion is not None]

@@ -119,7 +119,7 @@ def test_a_vehicle_of_ones_own(tmp_path, monkeypatch):
     )
     result = run(load("throw.toml"))
     assert_allclose(result.data["position"].values[-1], [3.0, 0.0, -9.81 / 2], atol=1e-12)
-    store.write(result.data, Path("throw.nc"))
+    store.save(result.data, Path("throw.nc"))
     again = run(load("throw.nc"))
     assert again.data.equals(result.data)
     assert again.system.structure == {"push": False}
@@ -131,9 +131,9 @@ def test_a_vehicle_of_ones_own(tmp_path, monkeypatch):
 def test_results_read_back_equal_and_repeat_bit_for_bit(mine, tmp_path, suffix):
     data = run(load(mine("[vehicle.parameters]\nmB = 80\n"))).data
     path = tmp_path / f"run{suffix}"
-    store.write(data, path)
-    store.write(data, path)  # over an older one
-    read = store.read(path)
+    store.save(data, path)
+    store.save(data, path)  # over an older one
+    read = store.load(path)
     assert read.identical(data)
     assert run(load(str(path))).data.identical(data)
     assert [p.name for p in tmp_path.iterdir() if p.name.startswith(".")] == []
@@ -141,7 +141,7 @@ def test_results_read_back_equal_and_repeat_bit_for_bit(mine, tmp_path, suffix):
 
 def test_tables_for_spreadsheets(mine, tmp_path):
     data = run(load(mine())).data
-    store.write(data, tmp_path / "run.csv")
+    store.save(data, tmp_path / "run.csv")
     lines = (tmp_path / "run.csv").read_text().splitlines()
     assert len(lines) == 7
     assert lines[0].startswith("time,orientation[w],")
@@ -149,7 +149,7 @@ def test_tables_for_spreadsheets(mine, tmp_path):
     values = np.loadtxt(tmp_path / "run.csv", delimiter=",", skiprows=1)
     assert_allclose(values[:, 0], data["time"].values)
     grid = run(load("mauny2018/contact-maps", {"map.x.count": 3, "map.y.count": 5})).data
-    store.write(grid, tmp_path / "map.csv")
+    store.save(grid, tmp_path / "map.csv")
     rows = np.loadtxt(tmp_path / "map.csv", delimiter=",", skiprows=1)
     assert rows.shape == (15, 6)
 
@@ -163,10 +163,10 @@ def test_nothing_half_written_remains(mine, tmp_path, monkeypatch):
 
     monkeypatch.setattr(type(data), "to_netcdf", full)
     with pytest.raises(DataError, match="No space left"):
-        store.write(data, tmp_path / "run.nc")
+        store.save(data, tmp_path / "run.nc")
     monkeypatch.setattr(np, "savetxt", full)
     with pytest.raises(DataError, match="cannot be written"):
-        store.write(data, tmp_path / "run.csv")
+        store.save(data, tmp_path / "run.csv")
     assert sorted(p.name for p in tmp_path.iterdir()) == kept
 
 
@@ -273,8 +273,8 @@ def test_straight_running_as_data(tmp_path):
     assert "stable from 4.29238 m/s to 6.02426 m/s" in remarks(result)
     assert table(result) == []
     json.dumps(summary(result), allow_nan=False)
-    store.write(result.data, tmp_path / "eig.nc")
-    assert store.read(tmp_path / "eig.nc").identical(result.data)
+    store.save(result.data, tmp_path / "eig.nc")
+    assert store.load(tmp_path / "eig.nc").identical(result.data)
     with pytest.raises(ParameterError, match="not among the speeds"):
         straight_quantity("eigenvalue_real[weave]", result.data, [1.05])
     with pytest.raises(ParameterError, match="at which speeds"):

@@ -206,8 +206,8 @@ def test_a_machine_is_put_onto_a_face():
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
 def test_events_come_back_from_files_and_runs_repeat(jump, tmp_path, suffix):
     path = tmp_path / f"jump{suffix}"
-    store.write(jump.data, path)
-    read = store.read(path)
+    store.save(jump.data, path)
+    read = store.load(path)
     assert read.identical(jump.data)
     assert [e["kind"] for e in events_of(read)] == [
         "lift-off",
@@ -225,7 +225,7 @@ def test_a_mesh_beside_the_scenario_is_found_from_elsewhere(mine, tmp_path, monk
     (tmp_path / "elsewhere").mkdir()
     monkeypatch.chdir(tmp_path / "elsewhere")
     data = run(load(path)).data
-    store.write(data, tmp_path / "elsewhere" / "run.nc")
+    store.save(data, tmp_path / "elsewhere" / "run.nc")
     assert run(load("run.nc")).data.identical(data)
 
 

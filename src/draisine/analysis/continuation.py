@@ -196,7 +196,7 @@ def _pivoted(point: Steady) -> Steady:
     return Steady(fresh, y, point.w, point.law)
 
 
-def circular_motions(
+def steady_turns(
     system: System,
     *,
     reversed: bool = False,
@@ -210,7 +210,7 @@ def circular_motions(
     back to front.
 
     >>> from draisine import compile
-    >>> circles = circular_motions(compile("whipple"), until={"lean": 0.2})
+    >>> circles = steady_turns(compile("whipple"), until={"lean": 0.2})
     >>> print(f"{circles['rear_wheel_speed'][-1]:.4f} m/s")
     5.9083 m/s
     """

@@ -8,11 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
+from draisine.simulation.options import Numerics
+from draisine.simulation.simulate import simulate
+from draisine.system.state import state
+from draisine.system.system import System
 
 Map = Callable[[Floats], tuple[Floats, Floats]]
 """A return map: x to (its image, the derivative there)."""
@@ -58,6 +63,38 @@ class Cycle:
         die in pairs of opposite index.
         """
         return int(np.sign(np.linalg.det(np.eye(len(self.x)) - self.J)))
+
+
+def return_map(
+    system: System, names: Sequence[str], period: float, *, step: float = 1e-6, **fixed: float
+) -> Map:
+    """Return the map from values of named quantities of a state (outputs, joints, speeds) to their
+    values one period (s) later, with its derivative by central differences of `step`; `fixed` are
+    quantities that are the same at every start. Its fixed points are periodic motions.
+
+    >>> import draisine
+    >>> acrobot = draisine.compile("acrobot")
+    >>> G = draisine.return_map(acrobot, ["bar", "hip", "bar_rate", "hip_rate"], 0.5)
+    >>> image, J = G(np.zeros(4))
+    >>> print(f"{np.linalg.det(J):.6f}")        # Liouville: no volume is lost
+    1.000000
+    """
+
+    def carry(x: Floats) -> Floats:
+        asked: dict[str, Any] = dict(fixed) | dict(zip(names, map(float, x), strict=True))
+        fine = Numerics(dt=period, rtol=1e-12, atol=1e-13)
+        run = simulate(system, state(system, **asked), period, numerics=fine)
+        last = run.to_xarray().isel(time=-1)
+        speeds = dict(zip(last["speed"].values.tolist(), last["speeds"].values, strict=True))
+        return np.array([float(last[n]) if n in last else float(speeds[n]) for n in names])
+
+    def evaluate(x: Floats) -> tuple[Floats, Floats]:
+        x = np.asarray(x, float)
+        steps = step * np.eye(len(x))
+        J = [(carry(x + h) - carry(x - h)) / (2.0 * step) for h in steps]
+        return carry(x), np.array(J).T
+
+    return evaluate
 
 
 def fixed_point(

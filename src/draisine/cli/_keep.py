@@ -33,42 +33,17 @@ def check_film(path: Path) -> None:
 def keep(data: Any, out: Path | None, plot: Path | None, quiet: bool) -> None:
     """Write data and figure, and say where."""
     if out is not None:
-        from draisine.results.store import write
+        from draisine.results.store import save
 
-        write(data, out)
+        save(data, out)
         if not quiet:
             print(f"data: {out}")
     if plot is not None:
-        from draisine.registry import find
-        from draisine.view.save import save
+        from draisine.view.plot import plot as draw
 
-        save(find("figure", figure_for(data))(data), plot)
+        draw(data, path=plot)
         if not quiet:
             print(f"figure: {plot}")
-
-
-def figure_for(data: Any) -> str:
-    """Return the figure that tells most of a result."""
-    if "multiplier" in data.dims:
-        return "cycle"
-    if "time" in data.dims:
-        return "overview" if data.sizes["time"] > 1 else "front"
-    if "motion" in data.dims:
-        return "steady"
-    if "outcome" in data:
-        return "sweep"
-    return "eigenvalues" if "eigenvalue_real" in data else "maps"
-
-
-def check_single(data: Any, figure: str = "") -> None:
-    """Refuse to draw several cycles as if they were one motion."""
-    from draisine.errors import ParameterError
-
-    if "cycle" in data.dims and figure != "cycle":
-        raise ParameterError(
-            f"this result holds {data.sizes['cycle']} cycles; `draisine plot` draws them with "
-            "--figure cycle. A scenario of the kind 'cycle' leaves one that moves."
-        )
 
 
 def film(data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | None = None) -> None:

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from draisine.cli._keep import check_film, check_single, film
+from draisine.cli._keep import check_film, film
 
 
 def animate(
@@ -20,10 +20,11 @@ def animate(
     :param fps: Frames in a second of a film.
     :param speed: Seconds of the run that pass in one: 1 as it was, 0.2 in slow motion.
     """
-    from draisine.results.store import read
+    from draisine.results.store import load
+    from draisine.view.plot import check_single
 
     target = out or result.with_suffix(".html")
     check_film(target)
-    data = read(result)
+    data = load(result)
     check_single(data)
     film(data, target, quiet=False, fps=fps, speed=speed)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from draisine.cli._keep import check_figure, check_single, figure_for
+from draisine.cli._keep import check_figure
 
 
 def plot(
@@ -24,19 +24,9 @@ def plot(
     :param series: For histories and phase: what to draw, --series lean --series steer.
     :param out: Where to write it (.png, .svg, .pdf); beside the result if not given.
     """
-    from draisine.errors import ParameterError
-    from draisine.registry import find
-    from draisine.results.store import read
+    from draisine.view.plot import plot as draw
 
     target = out or result.with_suffix(".png")
     check_figure(target)
-    data = read(result)
-    figure = figure or figure_for(data)
-    check_single(data, figure)
-    if series and figure not in ("histories", "phase"):
-        raise ParameterError(f"--series goes with histories and phase, not with {figure}.")
-    draw = find("figure", figure)
-    from draisine.view.save import save
-
-    save(draw(data, names=series) if series else draw(data), target)
+    draw(result, figure, target, series=series)
     print(f"figure: {target}")

@@ -19,12 +19,12 @@ FIRST = "mauny2018/passive-stabilisation"
 
 def ride_file(where: str) -> "Dataset | None":
     """Return the ride in a result, if it is one."""
-    from draisine.results.store import read
+    from draisine.results.store import load
 
     path = Path(where)
     if path.suffix not in (".nc", ".zarr") or not path.exists():
         return None
-    data = read(path)
+    data = load(path)
     return data if "ride" in data.attrs else None
 
 

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from draisine.experiment.kinds.map import contact_map
 from draisine.experiment.kinds.sweep import NOT_RUN, run_sweep
 from draisine.results.bodies import Bodies, machine_attributes
 from draisine.results.events import event_records
-from draisine.scenario.library import Loaded
+from draisine.scenario.library import Loaded, load
 from draisine.scenario.schema import (
     CycleScenario,
     LinearScenario,
@@ -54,11 +54,24 @@ class Result:
         return Bodies(self.data, self.system.model)
 
 
-def run(loaded: Loaded, progress: Callable[[float], None] | None = None) -> Result:
-    """Return what a scenario leaves; `progress` is told which fraction of a long run is done.
+def run(
+    which: str | Loaded,
+    progress: Callable[[float], None] | None = None,
+    *,
+    changes: Mapping[str, Any] | None = None,
+) -> Result:
+    """Return what a scenario leaves: one that ships, by its name, or a TOML file of your own.
 
-    A run that had to stop raises `SimulationError`, whose `partial` is the result until then.
+    `changes` are values by key path ("run.until", "vehicle.parameters.mB"). `progress` is told which
+    fraction of a long run is done. A run that had to stop raises `SimulationError`, whose `partial`
+    is the result until then.
+
+    >>> import draisine
+    >>> result = draisine.run("mauny2018/passive-stabilisation", changes={"run.until": 0.5})
+    >>> result.outcome, result.data.sizes["time"]
+    ('completed', 51)
     """
+    loaded = load(which, changes) if isinstance(which, str) else which
     scenario = loaded.scenario
     system = loaded.plan.system
     begun = time.perf_counter()

@@ -4,7 +4,7 @@ import os
 import shutil
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from draisine.errors import DataError
 
@@ -53,8 +53,28 @@ def _workplace(path: Path) -> Path:
         raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
-def write(data: "Dataset", path: Path) -> None:
-    """Write a dataset; nothing half-written remains if that fails."""
+def dataset_of(what: Any) -> "Dataset":
+    """Return a run, a result, a dataset or the file of one as a dataset."""
+    if isinstance(what, str | Path):
+        return load(what)
+    if hasattr(what, "to_xarray") and hasattr(what, "arcs"):
+        return cast("Dataset", what.to_xarray())
+    return cast("Dataset", getattr(what, "data", what) if hasattr(what, "outcome") else what)
+
+
+def save(what: Any, path: str | Path) -> None:
+    """Write a run, a result or a dataset into a file that ends with .nc, .zarr or .csv; nothing
+    half-written remains if that fails.
+
+    >>> import draisine, tempfile
+    >>> disc = draisine.compile("rolling_disc")
+    >>> run = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.1)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     draisine.save(run, f"{folder}/run.nc")
+    ...     print(draisine.load(f"{folder}/run.nc").outcome)
+    completed
+    """
+    data, path = dataset_of(what), Path(path)
     check_target(path)
     folder = _workplace(path)
     try:
@@ -103,10 +123,11 @@ def replace(new: Path, path: Path) -> None:
         os.replace(new, path)
 
 
-def read(path: Path) -> "Dataset":
-    """Return a stored dataset, loaded whole."""
+def load(path: str | Path) -> "Dataset":
+    """Return a result that was stored as .nc or .zarr as a dataset, loaded whole; see `save`."""
     import xarray
 
+    path = Path(path)
     if not path.exists():
         raise DataError(f"{path}: no such file.")
     if path.suffix not in (".nc", ".zarr"):

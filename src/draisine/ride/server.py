@@ -24,7 +24,7 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from draisine.errors import DraisineError
-from draisine.results.store import write
+from draisine.results.store import save
 from draisine.ride.presets import PRESETS, Preset
 from draisine.ride.record import ride_dataset
 from draisine.ride.session import RATE, Session
@@ -237,7 +237,7 @@ class RideServer:
     def write(self) -> None:
         """Write the ride to its file, if there is one and anything was ridden."""
         if self.target is not None and self.session is not None and self.session.record.steps:
-            write(ride_dataset(self.session), self.target)
+            save(ride_dataset(self.session), self.target)
 
     async def describe(self, socket: WebSocket) -> None:
         """Tell the page what it is about to see."""

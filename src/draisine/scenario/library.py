@@ -132,9 +132,9 @@ def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _inside(path: Path) -> tuple[str, str, dict[str, Any]]:
-    from draisine.results.store import read
+    from draisine.results.store import load
 
-    stored = read(path).attrs.get("scenario")
+    stored = load(path).attrs.get("scenario")
     if stored is None:
         raise DataError(f"{path}: carries no scenario; it was not made by `draisine run`.")
     found = json.loads(stored)

@@ -19,6 +19,7 @@ from draisine.model import Model, Wheel
 from draisine.model.quantity import Number, Positive
 from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector
 from draisine.system.state import State
+from draisine.system.system import System
 from draisine.terrain import (
     Feature,
     Mesh,
@@ -282,6 +283,30 @@ def faces_of(terrain: Terrain) -> dict[str, Feature]:
     """Return the faces of a ground by name; of a mesh none, its faces have no names of their own."""
     features: tuple[Feature, ...] = getattr(terrain, "features", ())
     return {f.name: f for f in features if f.kind == "face"}
+
+
+def place(
+    system: System,
+    state: State,
+    terrain: Terrain,
+    *,
+    wheel: str,
+    centre: tuple[float, ...],
+    on: str | None = None,
+) -> State:
+    """Return a state with the machine moved as a whole: a wheel's centre to (x, y, z), or, on a face
+    of a terrain by its name, tilted with it and set down on it at (x, y).
+
+    >>> import draisine
+    >>> from draisine.terrain import ramp
+    >>> bicycle, ground = draisine.compile("whipple"), ramp(-0.1, drop=0.5)
+    >>> flat = draisine.state(bicycle, forward_speed=3.0)
+    >>> start = draisine.place(bicycle, flat, ground, wheel="rear", centre=(-3.0, 0.0), on="ramp")
+    >>> bool(abs(start.p[0] + 3.0) < 0.1)
+    True
+    """
+    asked = Place.model_validate({"wheel": wheel, "centre": centre, "on": on})
+    return place_state(system.model, terrain, state, asked)
 
 
 def place_state(model: Model, terrain: Terrain, state: State, place: Place) -> State:

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +14,7 @@ from draisine.registry import label
 from draisine.system.closed_form import ClosedForm
 
 if TYPE_CHECKING:
+    import pandas
     import xarray
 
     from draisine.simulation.trajectory import Trajectory
@@ -53,6 +55,22 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
             **({"events": json.dumps([str(e) for e in run.events])} if run.events else {}),
         },
     )
+
+
+def table(run: "Trajectory") -> "pandas.DataFrame":
+    """Return a run as a table: time as its index, one column per number."""
+    import pandas
+
+    data = dataset(run)
+    columns: dict[str, Floats] = {}
+    for name, values in data.data_vars.items():
+        flat = values.values.reshape(len(run.t), -1)
+        labels = [list(data[dim].values) if dim in data.coords else range(n)
+                  for dim, n in zip(values.dims[1:], values.shape[1:], strict=True)]  # fmt: skip
+        for k, place in enumerate(product(*labels)):
+            where = f"[{', '.join(map(str, place))}]" if place else ""
+            columns[f"{name}{where}"] = flat[:, k]
+    return pandas.DataFrame(columns, index=pandas.Index(run.t, name="time"))
 
 
 def _values(run: "Trajectory") -> dict[str, Floats]:

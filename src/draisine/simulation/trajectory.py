@@ -2,16 +2,20 @@
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+import draisine
 from draisine.algebra.scalar import Floats
 from draisine.system.closed_form import ClosedForm
 from draisine.system.mode import Key, TerrainMode
 from draisine.system.state import State
 
 if TYPE_CHECKING:
+    import pandas
     import xarray
 
     from draisine.simulation.contact.active_set import Trial
@@ -115,7 +119,7 @@ class SmoothArc:
         return self.machine.user_pose(self.y.T[at.q], self.y.T[at.p])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Trajectory:
     """A whole run: its arcs in order, how it ended, how it was made, and the events between its
     arcs.
@@ -135,8 +139,9 @@ class Trajectory:
         """Return the last state."""
         arc = self.arcs[-1]
         q, p = arc.pose()
-        r = arc.y[-1, arc.machine.layout.r]
-        return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1])
+        r, model = arc.y[-1, arc.machine.layout.r], arc.machine.system.model
+        names = (tuple(joint.name for joint in model.joints), tuple(model.speeds))
+        return State(q[:, -1], p[:, -1], r, arc.observations["v"][:, -1], *names)
 
     def to_xarray(self) -> "xarray.Dataset":
         """Return the run as a dataset: time first, with units and long names; what it was made with
@@ -145,3 +150,46 @@ class Trajectory:
         from draisine.simulation.dataset import dataset
 
         return dataset(self)
+
+    def to_pandas(self) -> "pandas.DataFrame":
+        """Return the run as a table: one line per time, one column per number, with names like
+        `lean` and `contact_force[rear, normal]`.
+        """
+        from draisine.simulation.dataset import table
+
+        return table(self)
+
+    def plot(self, figure: str | None = None, path: "str | Path | None" = None) -> Any:
+        """Draw the run and return the axes, see `draisine.plot`."""
+        return draisine.plot(self, figure, path)
+
+    def animate(self, path: "str | Path", **options: Any) -> None:
+        """Write the run as a film or as a page that replays it, see `draisine.animate`."""
+        draisine.animate(self, path, **({"terrain": self.terrain} | options))
+
+    def save(self, path: "str | Path") -> None:
+        """Write the run into a file (.nc, .zarr, .csv), see `draisine.save`."""
+        draisine.save(self, path)
+
+    @property
+    def terrain(self) -> Any:
+        """The ground that it ran on, if that was not the level plane."""
+        return getattr(self.arcs[0], "terrain", None)
+
+    def __repr__(self) -> str:
+        t, kinds = self.t, [event.kind for event in self.events]
+        how = ", ".join(f"{name} {value}" for name, value in self.settings.items())
+        counted = ", ".join(f"{kinds.count(kind)} {kind}" for kind in dict.fromkeys(kinds))
+        vehicle = self.arcs[0].machine.system.vehicle.__name__
+        return "\n".join(
+            [
+                f"Trajectory of {vehicle}: {self.outcome}, {t[0]:g} to {t[-1]:g} s",
+                f"  {len(t)} samples, {len(self.arcs)} arc{'s' * (len(self.arcs) > 1)}",
+                f"  {how or 'no numerics'}",
+                f"  events: {counted or 'none'}",
+                "  .to_xarray() .to_pandas() .plot() .animate(path) .save(path) .final()",
+            ]
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"

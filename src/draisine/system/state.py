@@ -6,7 +6,8 @@ as in the drawing and at rest (joints first, then place and heading, then lean, 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from html import escape
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -16,9 +17,10 @@ from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
-from draisine.model.names import state_names
+from draisine.model.names import state_names, variables
 
 if TYPE_CHECKING:
+    from draisine.model import Model
     from draisine.system.closed_form import ClosedForm
     from draisine.system.system import System
 
@@ -36,6 +38,40 @@ class State:
     p: Floats
     r: Floats
     v: Floats
+    joints: tuple[str, ...] = ()
+    speeds: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        joints = self.joints or [f"r[{k}]" for k in range(len(self.r))]
+        speeds = self.speeds or [f"v[{k}]" for k in range(len(self.v))]
+        place = dict(zip("xyz", self.p, strict=True)) | angles_of(self.q)
+        first = 6 if len(self.v) == 6 + len(self.r) else len(self.v) - len(self.r)
+        twist = dict(zip(speeds[:first], self.v[:first], strict=True))
+        rates = dict(zip(speeds[first:], self.v[first:], strict=True))
+        parts = [place, dict(zip(joints, self.r, strict=True)), twist, rates]
+        lines = [", ".join(f"{n}={_short(x)}" for n, x in part.items()) for part in parts if part]
+        return f"State({(',' + chr(10) + '      ').join(lines)})"
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
+
+
+def angles_of(q: Floats) -> dict[str, float]:
+    """Return yaw, lean and pitch of a unit quaternion, R = Rz(yaw) Rx(lean) Ry(pitch).
+
+    >>> angles_of(np.array([1.0, 0.0, 0.0, 0.0]))
+    {'yaw': 0.0, 'lean': 0.0, 'pitch': 0.0}
+    """
+    R = np.asarray(rotation(q), float)
+    return {
+        "yaw": float(np.arctan2(-R[0, 1], R[1, 1])) + 0.0,
+        "lean": float(np.arcsin(np.clip(R[2, 1], -1.0, 1.0))) + 0.0,
+        "pitch": float(np.arctan2(-R[2, 0], R[2, 2])) + 0.0,
+    }
+
+
+def _short(x: float) -> str:
+    return f"{x + 0.0 if abs(x) > 1e-12 else 0.0:.4g}"
 
 
 def state(
@@ -44,9 +80,10 @@ def state(
     mode: Mapping[str, str] | None = None,
     t: float = 0.0,
     at_rest: bool | None = None,
-    **asked: float,
+    **asked: float | str,
 ) -> State:
-    """Return the state in which everything asked for is so: outputs, joints, speeds by name.
+    """Return the state in which everything asked for is so: outputs, joints, speeds by name, in SI
+    units and radians, or angles as "10deg".
 
     `at_rest` takes, of all speeds that keep the contacts and the rates that are asked for or
     prescribed, those of least kinetic energy: the machine has no momentum along what the contacts
@@ -55,9 +92,27 @@ def state(
 
     >>> from draisine.system.system import compile
     >>> bicycle = compile("whipple")
-    >>> leaning = state(bicycle, lean=0.2, steer=0.1, forward_speed=5.0)
+    >>> state(bicycle, lean="10deg", steer=0.1, forward_speed=5.0)
+    State(x=0, y=0, z=2.285e-07, yaw=0, lean=0.1745, pitch=-0.001244,
+          steer=0.1, rear_wheel=0, front_wheel=0,
+          Vx=4.975, Vy=0.0001736, Vz=-0.006219, Wx=0, Wy=0.08206, Wz=0.4654,
+          steer_rate=0, rear_wheel_rate=16.58, front_wheel_rate=14.29)
     """
-    return consistent_state(system.machine(mode), asked, t, at_rest)
+    numbers = {name: _number(name, value, system.model) for name, value in asked.items()}
+    return consistent_state(system.machine(mode), numbers, t, at_rest)
+
+
+def _number(name: str, value: Any, model: "Model") -> float:
+    """Return a number that may be written as text."""
+    if not isinstance(value, str):
+        return cast(float, value)
+    from draisine.model.quantity import number
+
+    known = variables(model)
+    try:
+        return number(value, known[name].unit if name in known else None)
+    except ValueError as error:
+        raise ParameterError(f"initial state: {name} = {error}.") from None
 
 
 def consistent_state(
@@ -89,7 +144,9 @@ def consistent_state(
     flat = _flat_wheel(machine, q, pose.r)
     if flat is not None:
         raise ConfigurationError(f"the wheel {flat!r} would lie flat. Ask for less lean.")
-    return State(q if q[0] >= 0 else -q, p, pose.r, _user_speeds(machine, s))
+    model = machine.system.model
+    labels = (tuple(joint.name for joint in model.joints), tuple(model.speeds))
+    return State(q if q[0] >= 0 else -q, p, pose.r, _user_speeds(machine, s), *labels)
 
 
 def _swims(machine: "ClosedForm") -> bool:

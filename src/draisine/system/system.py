@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_type_hints
 
@@ -23,6 +24,7 @@ from draisine.system.artifacts import Artifacts, MachineTask, Recent
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm
 from draisine.system.state import State
 from draisine.system.tracing import Law
+from draisine.vehicles import parameter_set as published
 
 if TYPE_CHECKING:
     from draisine.reading.document import Equations
@@ -69,6 +71,19 @@ class System:
         changed = System(self.artifacts, self.parameters | _checked(self.parameters, changes))
         changed.model  # noqa: B018 - checks the drawing
         return changed
+
+    def __repr__(self) -> str:
+        model = self.model
+        joints = ", ".join(joint.name for joint in model.joints) or "none"
+        contacts = ", ".join(contact.name for contact in model.contacts) or "none"
+        return (
+            f"System of {self.vehicle.__name__}: {len(model.bodies)} bodies, {len(model.speeds)} speeds\n"
+            f"  joints: {joints}\n  contacts: {contacts}\n"
+            f"  parameters: {', '.join(self.parameters) or 'none'}"
+        )
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
     def __reduce__(self) -> Any:
         return System, (self.artifacts, self.parameters)
@@ -302,14 +317,24 @@ def _artifacts(
 
 
 def compile(
-    vehicle: str | Callable[..., Model], *, store: Store | None = None, **arguments: Any
+    vehicle: str | Callable[..., Model],
+    *,
+    parameter_set: str | None = None,
+    store: Store | None = None,
+    **arguments: Any,
 ) -> System:
     """Return a vehicle (a function, its name, or FILE.py:name) as a system: `float` arguments become
     parameters that can change, others decide the structure.
 
     An argument annotated `float | None` decides the structure while it is None, and is a parameter
-    once it has a value.
+    once it has a value. `parameter_set` names published values; arguments go before them.
+
+    >>> compile("whipple", parameter_set="browser_jason", g=9.7).parameters["g"]
+    9.7
     """
+    if parameter_set is not None:
+        name = vehicle if isinstance(vehicle, str) else vehicle.__name__
+        arguments = dict(published(name, parameter_set)) | arguments
     vehicle = cast(Callable[..., Model], find("vehicle", vehicle))
     signature = inspect.signature(vehicle)
     hints = get_type_hints(vehicle)

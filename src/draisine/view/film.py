@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ParameterError
-from draisine.results.store import check_target, replace, write_text
+from draisine.results.store import check_target, dataset_of, replace, write_text
 from draisine.terrain import Terrain
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import Patch, heights, hidden_points
@@ -52,21 +52,29 @@ def check_film(path: Path) -> None:
 
 
 def animate(
-    data: "Dataset",
-    path: Path,
+    what: Any,
+    path: str | Path,
     *,
     fps: float = 20.0,
     speed: float | None = None,
     terrain: Terrain | None = None,
     progress: Callable[[float], None] | None = None,
 ) -> None:
-    """Write a stored run as a film (.gif, .mp4) or as a page that replays it (.html).
+    """Write a run, a result, a dataset or the file of one as a film (.gif, .mp4) or as a page that
+    replays it (.html).
 
     `speed` is how many seconds of the run pass in one: 1 shows it as it is, 0.2 in slow motion. By
     default it is 1, and more for runs longer than half a minute. A page can be slowed and sped up
     while it plays. `terrain` is the ground to be drawn; runs of scenarios know theirs. `progress` is
     told which fraction of the frames is drawn. Nothing half-written remains if that fails.
+
+    >>> import draisine, tempfile
+    >>> disc = draisine.compile("rolling_disc")
+    >>> run = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.2)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     draisine.animate(run, f"{folder}/disc.html")
     """
+    data, path = dataset_of(what), Path(path)
     check_film(path)
     for name, value in (("fps", fps), ("speed", speed)):
         if value is not None and not (np.isfinite(value) and value > 0):

@@ -89,14 +89,14 @@ def test_the_mean_rate_is_the_way_over_the_time(mine):
 def test_sweeps_are_kept_and_repeat_bit_for_bit(mine, tmp_path, suffix):
     data = run(load(mine())).data
     path = tmp_path / f"pushes{suffix}"
-    store.write(data, path)
-    assert store.read(path).identical(data)
+    store.save(data, path)
+    assert store.load(path).identical(data)
     assert run(load(str(path))).data.identical(data)
 
 
 def test_sweeps_for_spreadsheets_and_programs(mine, tmp_path):
     result = run(load(mine()))
-    store.write(result.data, tmp_path / "pushes.csv")
+    store.save(result.data, tmp_path / "pushes.csv")
     lines = (tmp_path / "pushes.csv").read_text().splitlines()
     assert lines[0].split(",")[:4] == ["lean_rate", "mB", "integrator", "maximum lean"]
     assert lines[1].startswith("0.10000000000000001,80,rk4,")

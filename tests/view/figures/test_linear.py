@@ -13,7 +13,7 @@ from draisine.analysis.bicycle.eigenmodes import Eigenmodes
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.sensitivity import sensitivities
 from draisine.analysis.bicycle.turning import turning_map
-from draisine.analysis.continuation import circular_motions
+from draisine.analysis.continuation import steady_turns
 from draisine.analysis.linear import linearise
 from draisine.errors import ParameterError
 from draisine.view.figures import _linear as view
@@ -62,7 +62,7 @@ def test_bode() -> None:
 
 
 def test_circles_maps_and_sensitivities() -> None:
-    circles = circular_motions(BICYCLE, until={"lean": 0.1})
+    circles = steady_turns(BICYCLE, until={"lean": 0.1})
     axes = view.circles({"forward": circles})
     assert_allclose(axes.get_lines()[0].get_xdata(), np.degrees(circles["lean"]))
     saved(axes)

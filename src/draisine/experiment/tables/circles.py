@@ -11,7 +11,7 @@ import draisine
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.straight import canonical_matrices
-from draisine.analysis.continuation import circular_motions
+from draisine.analysis.continuation import steady_turns
 from draisine.analysis.equilibrium import Steady
 from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
@@ -57,7 +57,7 @@ def hands_free(
     system = build_system(vehicle, parameters, parameter_set)
     begun = time.perf_counter()
     _check_start(system, reversed)
-    found = circular_motions(system, reversed=reversed, step=STEP)
+    found = steady_turns(system, reversed=reversed, step=STEP)
     growth = _growth(found.eigenvalues)
     backwards = _growth(-found.eigenvalues)
     data: dict[str, tuple[Any, str, str]] = {

@@ -1,0 +1,67 @@
+"""The figure that tells most of a result, or one by name."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from draisine.errors import ParameterError
+from draisine.registry import find
+from draisine.results.store import dataset_of
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+def plot(
+    what: Any,
+    figure: str | None = None,
+    path: str | Path | None = None,
+    *,
+    series: Sequence[str] | None = None,
+) -> Any:
+    """Draw a run, a result, a dataset or the file of one, and return the axes.
+
+    `figure` names the figure (`draisine list figures` tells which there are); by default it is the
+    one that tells most. `series` are the quantities to draw in histories and phase portraits.
+    With a `path` (.png, .svg, .pdf) the figure is written there.
+
+    >>> import draisine
+    >>> disc = draisine.compile("rolling_disc")
+    >>> run = draisine.simulate(disc, draisine.state(disc, lean=0.1, forward_speed=2.0), 1.0)
+    >>> draisine.plot(run, "histories", series=["lean"]).get_xlabel()
+    'time (s)'
+    """
+    data = dataset_of(what)
+    figure = figure or figure_for(data)
+    check_single(data, figure)
+    if series and figure not in ("histories", "phase"):
+        raise ParameterError(f"series go with histories and phase, not with {figure}.")
+    draw = find("figure", figure)
+    axes = draw(data, names=series) if series else draw(data)
+    if path is not None:
+        from draisine.view.save import save
+
+        save(axes, Path(path))
+    return axes
+
+
+def figure_for(data: "Dataset") -> str:
+    """Return the figure that tells most of a result."""
+    if "multiplier" in data.dims:
+        return "cycle"
+    if "time" in data.dims:
+        return "overview" if data.sizes["time"] > 1 else "front"
+    if "motion" in data.dims:
+        return "steady"
+    if "outcome" in data:
+        return "sweep"
+    return "eigenvalues" if "eigenvalue_real" in data else "maps"
+
+
+def check_single(data: "Dataset", figure: str = "") -> None:
+    """Refuse to draw several cycles as if they were one motion."""
+    if "cycle" in data.dims and figure != "cycle":
+        raise ParameterError(
+            f"this result holds {data.sizes['cycle']} cycles; `draisine plot` draws them with "
+            "--figure cycle. A scenario of the kind 'cycle' leaves one that moves."
+        )
