@@ -2,6 +2,7 @@
 
 import ast
 import re
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -43,6 +44,16 @@ def test_a_room_lists_what_is_in_it(room):
     assert text
     missing = [name for name in _entries(room) if f"`{name}`" not in text]
     assert not missing, f"{_name(room)}/__init__.py does not tell of {', '.join(missing)}"
+
+
+def test_no_class_name_stands_twice():
+    names = Counter(
+        node.name
+        for path in FILES
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+    assert [name for name, count in names.items() if count > 1] == []
 
 
 def test_no_public_function_is_a_bare_participle():
@@ -104,3 +115,12 @@ def test_the_glossary_gives_each_word_one_meaning_and_one_home():
             )
             assert found, f"{word}: no {place}"
     assert len(re.findall(r"^\| \*\*", text, flags=re.M)) == len(words)
+
+
+def test_the_page_on_architecture_names_files_that_are_there():
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    named = set(re.findall(r"`([a-z_]+(?:/[a-z_]+)+)`", text)) - {"src/draisine"}
+    assert len(named) > 20
+    for name in sorted(named):
+        places = [PACKAGE / name, PACKAGE / "simulation" / name]
+        assert any(p.is_dir() or p.with_suffix(".py").exists() for p in places), name
