@@ -161,7 +161,9 @@ class System:
         elif formulation != "multiplier":
             module: Any = find("formulation", formulation)
             known = inspect.signature(module.accelerations).parameters
-            options = {"tolerance": tolerance} if "tolerance" in known else {}
+            options: dict[str, Any] = {"tolerance": tolerance} if "tolerance" in known else {}
+            if "spare" in known:
+                options["spare"] = tuple(machine.choice.spare)
             key = (formulation, tolerance)
             other = self._machines.get(key, lambda: module.accelerations(model, **options))
             vdot, forces = other(t, state, w)

@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from draisine.algebra.jet import gradient, second_rate
 from draisine.algebra.lie import ad, cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, atan2, norm
 from draisine.mechanics.constraints import Mode
-from draisine.model import HOLONOMIC, Body, Contact, Joint, Model
+from draisine.model import HOLONOMIC, Body, Contact, Coupling, Joint, Loop, Model
 
 UP = np.array([0.0, 0.0, 1.0])
 AXES = np.eye(3)
@@ -178,6 +179,36 @@ def joint_rows(joint: Joint, i: int, j: int, bodies: list[Placed], t: Scalar) ->
     return rows
 
 
+def loop_rows(loop: Loop, i: int, j: int, bodies: list[Placed]) -> list[Row]:
+    """Return the rows that hold two bodies together at a point, along the axes of the base, which is
+    the first body.
+    """
+    return [
+        coincidence(f"{loop.name}.{axis}", i, j, bodies, loop.point, bodies[i].R @ n)
+        for axis, n in zip("xyz", AXES, strict=True)
+    ]
+
+
+def coupling_row(coupling: Coupling, joints: list[Row], bodies: list[Placed]) -> Row:
+    """Return the row of a condition among joints, from the rows of their rates."""
+    r = [row.gap for row in joints]
+    rates = [
+        sum(
+            (f @ bodies[k].v + m @ bodies[k].w for k, (f, m) in row.parts.items()),
+            0.0,
+        )
+        for row in joints
+    ]
+    parts: dict[int, tuple[Array, Array]] = {}
+    g = second_rate(coupling.value, r, rates)
+    for slope, row in zip(gradient(coupling.value, r), joints, strict=True):
+        g = g + slope * row.g
+        for k, (f, m) in row.parts.items():
+            F, T = parts.get(k, (NONE, NONE))
+            parts[k] = (F + slope * f, T + slope * m)
+    return Row(coupling.name, parts, g, coupling.value(*r))
+
+
 def contact_rows(
     contact: Contact, names: tuple[str, ...], i: int, bodies: list[Placed], anchor: Array
 ) -> list[Row]:
@@ -306,6 +337,13 @@ def equations(
         i, j = place[joint.parent], place[joint.child]
         rows += joint_rows(joint, i, j, bodies, t)
         user.append(joint_coordinate(joint, i, j, bodies))
+    for coupling in model.couplings:
+        if isinstance(coupling, Loop):
+            rows += loop_rows(coupling, place[coupling.other], place[coupling.body], bodies)
+        else:
+            names = [joint.name for joint in model.joints]
+            joints = [user[6 + names.index(name)] for name in coupling.joints]
+            rows.append(coupling_row(coupling, joints, bodies))
     pins = [c.name for c in model.pins]
     for contact, (_, status) in zip(model.contacts, mode, strict=True):
         at = 3 * pins.index(contact.name) if contact.name in pins else 0

@@ -15,12 +15,13 @@ coordinates is `D A'(e)`, not `D A'(e)^-1`; and the convective terms of a wheel 
 accelerations that are solved for, here vdot and wdot'.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
+import scipy.linalg
 
 from draisine.algebra.lie import (
     cross,
@@ -35,7 +36,7 @@ from draisine.algebra.lie import (
 )
 from draisine.algebra.scalar import Array, Floats, array, cos, norm, sin
 from draisine.algebra.trace import Expr, Graph
-from draisine.errors import ModelError, ParameterError, SingularityError
+from draisine.errors import ParameterError, SingularityError
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations._absolute_rows import (
     AbsoluteEquations,
@@ -124,14 +125,10 @@ class Absolute:
         orientation: Orientation = "euler",
         mode: Mapping[str, str] | None = None,
         realise: Realise = interpret,
+        spare: Collection[str] = (),
     ) -> None:
         if orientation not in ("euler", "quaternion"):
             raise ParameterError(f"orientation = {orientation!r}: take 'euler' or 'quaternion'.")
-        if model.couplings:
-            raise ModelError(
-                f"coupling {model.couplings[0].name!r}: absolute coordinates take no couplings; compare "
-                "with the formulation 'multiplier'."
-            )
         self.model, self.mode = in_numbers(model), mode_of(model, mode)
         self.euler = orientation == "euler"
         self.axes = [self._own_axes(body) for body in model.bodies]
@@ -148,6 +145,7 @@ class Absolute:
         }
         self.equations = self._trace()
         self.labels = [row.label for row in self.equations.rows]
+        self.keep = [k for k, label in enumerate(self.labels) if label not in spare]
         self.evaluate = realise(self._inputs(), self._outputs())
         self.holonomic = [k for k, row in enumerate(self.equations.rows) if row.gap is not None]
         self.angles = np.array([self.equations.rows[k].angle for k in self.holonomic], bool)
@@ -261,7 +259,8 @@ class Absolute:
         for k, joint in enumerate(joints):
             tau[k] -= joint.spring * (r[k] - joint.rest) + joint.damper * rdot[k]
         Q = out["Q"] + drive.T @ tau
-        D, target = out["D"], out["c"] - out["g"]
+        whole = out["D"]
+        D, target = whole[self.keep], (out["c"] - out["g"])[self.keep]
         n, m = len(Q), len(target)
         K = np.block([[out["M"], -D.T], [D, np.zeros((m, m))]])
         scale = np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
@@ -270,9 +269,21 @@ class Absolute:
             speeds = [
                 f"{b.name}.{what}{k}" for what in "vw" for b in self.model.bodies for k in "xyz"
             ]
-            saddle_point(out["M"], -Q, D, target, self.labels, speeds)
+            labels = [self.labels[k] for k in self.keep]
+            saddle_point(out["M"], -Q, D, target, labels, speeds)
         z = np.linalg.solve(K, np.concatenate([Q, target]) / scale) / scale
-        return z[:n], z[n:], out["U"] @ z[:n] + out["gu"]
+        return z[:n], self._shared(whole, z[n:]), out["U"] @ z[:n] + out["gu"]
+
+    def _shared(self, D: Floats, lam: Floats) -> Floats:
+        """Return the multipliers of all rows, of least contact forces, from those of the kept ones."""
+        if len(self.keep) == len(D):
+            return lam
+        full = np.zeros(len(D))
+        full[self.keep] = lam
+        N = scipy.linalg.null_space(D.T, rcond=1e-10)
+        names = {f"{c.name}.{row}" for c in self.model.contacts for row in c.directions}
+        touching = [k for k, label in enumerate(self.labels) if label in names]
+        return full - N @ np.linalg.lstsq(N[touching], full[touching], rcond=None)[0]
 
     def _whole_turns(self, r: Floats, near: Floats) -> Floats:
         """Return joint coordinates with the whole turns that bring angles close to given ones."""
@@ -491,6 +502,9 @@ def accelerations(
     orientation: Orientation = "euler",
     mode: Mapping[str, str] | None = None,
     realise: Realise = interpret,
+    spare: Collection[str] = (),
 ) -> Accelerate:
-    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one mode."""
-    return Absolute(model, orientation, mode, realise).accelerate
+    """Return `accelerate(t, state, inputs) -> (vdot, contact forces)` of a tree in one mode; `spare`
+    names rows that repeat others.
+    """
+    return Absolute(model, orientation, mode, realise, spare).accelerate
