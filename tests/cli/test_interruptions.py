@@ -10,6 +10,7 @@ from draisine.cli import main
 from draisine.errors import SimulationError
 from draisine.experiment import check, run
 from draisine.results.store import load
+from draisine.scenario.validate import vehicle
 from draisine.simulation.trajectory import Trajectory
 
 SWEEP = """
@@ -43,7 +44,7 @@ def impatient(monkeypatch, module, name, calls):
 
 
 def test_a_command_says_that_it_was_interrupted(capsys, monkeypatch):
-    impatient(monkeypatch, run, "build_system", 1)
+    impatient(monkeypatch, vehicle, "compile", 1)
     assert main(["run", "--out", "a.nc"]) == 1
     assert capsys.readouterr().err == "error: interrupted; nothing half-written remains.\n"
     assert os.listdir() == []

@@ -1,20 +1,97 @@
-"""Options that several commands share."""
+"""Options that several commands share, in groups."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
 from cyclopts import Parameter
 
-Set = Annotated[
-    list[str] | None,
-    Parameter(name="--set", help="Change a parameter: --set mB=90 --set lam=18deg."),
-]
-ParameterSet = Annotated[
-    str | None, Parameter(help="Take a parameter set of the vehicle; `draisine list sets`.")
-]
-Out = Annotated[Path | None, Parameter(help="Write the data (.nc, .zarr, .csv).")]
-Plot = Annotated[Path | None, Parameter(help="Write a figure (.png, .svg, .pdf).")]
+Values = list[str] | None
+"""What options NAME=VALUE give."""
+
 Json = Annotated[bool, Parameter(help="Print one JSON object instead of a table.")]
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class MachineOptions:
+    """Which machine: a parameter set of a vehicle, and changes to it."""
+
+    set: Annotated[
+        Values, Parameter(name="--set", help="Change a parameter: --set mB=90 --set lam=18deg.")
+    ] = None
+    parameter_set: Annotated[
+        str | None, Parameter(help="Take a parameter set of the vehicle; `draisine list sets`.")
+    ] = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The changed parameters."""
+        return assignments("--set", self.set)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class OutputOptions:
+    """What is left of the work: data, a figure, a table or JSON on the screen."""
+
+    out: Annotated[Path | None, Parameter(help="Write the data (.nc, .zarr, .csv).")] = None
+    plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .svg, .pdf).")] = None
+    json: Json = False
+
+    def check(self) -> None:
+        """Refuse a data file or a figure that cannot be written."""
+        from draisine.cli._keep import check_targets
+
+        check_targets(self.out, self.plot)
+
+    def keep(self, data: Any) -> None:
+        """Write data and figure, and say where."""
+        from draisine.cli._keep import keep
+
+        keep(data, self.out, self.plot, quiet=self.json)
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions:
+    """How a scenario is changed before it runs."""
+
+    initial: Annotated[
+        Values,
+        Parameter(
+            name="--initial",
+            help="Change the initial state: --initial forward_speed=5 --initial lean=10deg.",
+        ),
+    ] = None
+    mode: Annotated[
+        Values, Parameter(name="--mode", help="The status of a contact: --mode front=open.")
+    ] = None
+    until: Annotated[float | None, Parameter(help="How long to run, in s.")] = None
+    dt: Annotated[
+        float | None, Parameter(help="Step of fixed-step methods and spacing of samples, in s.")
+    ] = None
+    integrator: Annotated[str | None, Parameter(help="Another integrator, or FILE.py.")] = None
+    formulation: Annotated[
+        str | None,
+        Parameter(help="Another derivation of the equations of motion; slow, for passive runs."),
+    ] = None
+
+    def changes(self, machine: MachineOptions) -> dict[str, Any]:
+        """Return values by key path of a scenario."""
+        found = {f"vehicle.parameters.{n}": x for n, x in machine.parameters.items()}
+        found |= {f"initial.{n}": x for n, x in assignments("--initial", self.initial).items()}
+        found |= {f"run.mode.{n}": x for n, x in assignments("--mode", self.mode).items()}
+        for name in ("until", "dt", "integrator", "formulation"):
+            if getattr(self, name) is not None:
+                found[f"run.{name}"] = getattr(self, name)
+        if machine.parameter_set is not None:
+            found["vehicle.parameter_set"] = machine.parameter_set
+        return found
+
+
+MACHINE, OUTPUT, RUN = MachineOptions(), OutputOptions(), RunOptions()
+"""Nothing asked for."""
 
 
 EXAMPLES = {

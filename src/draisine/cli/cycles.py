@@ -2,8 +2,7 @@
 
 from typing import Any, Literal
 
-from draisine.cli._keep import check_targets, keep
-from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments, span
+from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, assignments, span
 from draisine.cli._report import motions
 from draisine.cli._screen import print_json, progress_bar
 
@@ -16,11 +15,8 @@ def cycles(
     scan: str | None = None,
     over: str = "phase",
     joint: Literal["free", "held"] = "free",
-    set: Set = None,
-    parameter_set: ParameterSet = None,
-    out: Out = None,
-    plot: Plot = None,
-    json: Json = False,
+    machine: MachineOptions = MACHINE,
+    output: OutputOptions = OUTPUT,
 ) -> None:
     """Limit cycles of a machine whose grips take turns: all there are, or families over a parameter.
 
@@ -33,25 +29,31 @@ def cycles(
     from draisine.errors import ParameterError
     from draisine.experiment.tables.cycles import every_cycle, remarks, scan_cycles, summary, table
 
-    check_targets(out, plot)
-    given = assignments("--set", set)
+    output.check()
+    given = machine.parameters
     if phase is not None:
         given |= assignments("--phase", [f"phase={phase}"])
     if scan is not None and phase is not None and over == "phase":
         raise ParameterError("--scan changes the phase; leave --phase out.")
     with progress_bar(f"cycles of {vehicle}") as progress:
         if scan is None:
-            data = every_cycle(vehicle, given, parameter_set, joint=joint)
+            data = every_cycle(vehicle, given, machine.parameter_set, joint=joint)
         else:
             values = _values(scan)
             data = scan_cycles(
-                vehicle, values, given, parameter_set, over=over, joint=joint, progress=progress
+                vehicle,
+                values,
+                given,
+                machine.parameter_set,
+                over=over,
+                joint=joint,
+                progress=progress,
             )
-    if json:
+    if output.json:
         print_json(summary(data))
     else:
         motions(vehicle, data.attrs["title"], *table(data), remarks(data))
-    keep(data, out, plot, quiet=json)
+    output.keep(data)
 
 
 def _values(scan: str) -> Any:

@@ -1,7 +1,6 @@
 """`draisine eigenvalues`."""
 
-from draisine.cli._keep import check_targets, keep
-from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments, span
+from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, span
 from draisine.cli._report import report
 
 
@@ -10,11 +9,8 @@ def eigenvalues(
     /,
     *,
     speed: str = "0:10:101",
-    set: Set = None,
-    parameter_set: ParameterSet = None,
-    out: Out = None,
-    plot: Plot = None,
-    json: Json = False,
+    machine: MachineOptions = MACHINE,
+    output: OutputOptions = OUTPUT,
 ) -> None:
     """Eigenvalues of a bicycle that runs straight, against speed, and its critical speeds.
 
@@ -24,15 +20,17 @@ def eigenvalues(
     from draisine.experiment.run import run as carry_out
     from draisine.scenario.library import accept
 
-    check_targets(out, plot)
+    output.check()
     low, high, count = span("--speed", speed, "0:10:101")
-    machine = {"name": vehicle, "parameters": assignments("--set", set)}
+    chosen = {"name": vehicle, "parameters": machine.parameters}
+    if machine.parameter_set is not None:
+        chosen["parameter_set"] = machine.parameter_set
     content = {
         "kind": "linear",
         "title": f"straight running of {vehicle}",
-        "vehicle": machine | ({"parameter_set": parameter_set} if parameter_set else {}),
+        "vehicle": chosen,
         "speeds": {"low": low, "high": high, "count": count},
     }
     result = carry_out(accept("eigenvalues", "eigenvalues", content))
-    report(result, json)
-    keep(result.data, out, plot, quiet=json)
+    report(result, output.json)
+    output.keep(result.data)

@@ -1,12 +1,11 @@
 """`draisine run`."""
 
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-from cyclopts import Parameter
-
-from draisine.cli._keep import check_film, check_targets, film, keep
-from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments
+from draisine.cli._keep import check_film, film
+from draisine.cli._options import MACHINE, OUTPUT, RUN, MachineOptions, OutputOptions, RunOptions
 from draisine.cli._report import report
 from draisine.cli._screen import fail, progress_bar
 
@@ -46,26 +45,14 @@ def run(
     scenario: str | None = None,
     /,
     *,
-    set: Set = None,
-    parameter_set: ParameterSet = None,
-    initial: Annotated[list[str] | None, Parameter(name="--initial")] = None,
-    until: float | None = None,
-    dt: float | None = None,
-    integrator: str | None = None,
-    formulation: str | None = None,
-    out: Out = None,
-    plot: Plot = None,
+    machine: MachineOptions = MACHINE,
+    change: RunOptions = RUN,
+    output: OutputOptions = OUTPUT,
     animate: Path | None = None,
-    json: Json = False,
 ) -> int:
     """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
 
     :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
-    :param initial: Change the initial state: --initial forward_speed=5 --initial lean=10deg.
-    :param until: How long to run, in s.
-    :param dt: Step of fixed-step methods and spacing of samples, in s.
-    :param integrator: Another integrator.
-    :param formulation: Another derivation of the equations of motion; slow, for passive runs.
     :param animate: Write a film (.gif, .mp4) or a page that replays the run (.html).
     """
     from draisine.errors import ParameterError, SimulationError
@@ -75,19 +62,17 @@ def run(
     if scenario is None:
         scenario = FIRST
         stem = FIRST.rpartition("/")[2]
-        out, plot = out or Path(f"{stem}.nc"), plot or Path(f"{stem}.png")
+        output = replace(
+            output,
+            out=output.out or Path(f"{stem}.nc"),
+            plot=output.plot or Path(f"{stem}.png"),
+        )
     if (again := ride_file(scenario)) is not None:
         return repeat(again)
-    check_targets(out, plot)
+    output.check()
     if animate is not None:
         check_film(animate)
-    changes = {f"vehicle.parameters.{n}": x for n, x in assignments("--set", set).items()}
-    changes |= {f"initial.{n}": x for n, x in assignments("--initial", initial).items()}
-    asked = {"until": until, "dt": dt, "integrator": integrator, "formulation": formulation}
-    changes |= {f"run.{name}": value for name, value in asked.items() if value is not None}
-    if parameter_set is not None:
-        changes["vehicle.parameter_set"] = parameter_set
-    loaded = load(scenario, changes)
+    loaded = load(scenario, change.changes(machine))
     if animate is not None and loaded.scenario.kind not in ("run", "cycle"):
         kind = loaded.scenario.kind
         raise ParameterError(f"--animate goes with runs; {loaded.name} is of the kind {kind!r}.")
@@ -100,9 +85,9 @@ def run(
                 raise
             result, failed = error.partial, str(error)
     try:
-        report(result, json)
+        report(result, output.json)
     finally:  # what was computed is kept, even if nobody waits for the table
-        keep(result.data, out, plot, quiet=json)
+        output.keep(result.data)
     if animate is not None and (failed is None or result.data.sizes["time"] > 1):
-        film(result.data, animate, quiet=json)
+        film(result.data, animate, quiet=output.json)
     return 0 if failed is None else fail(failed, 1)

@@ -1,7 +1,6 @@
 """`draisine steady`."""
 
-from draisine.cli._keep import check_targets, keep
-from draisine.cli._options import Json, Out, ParameterSet, Plot, Set, assignments
+from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions
 from draisine.cli._report import motions
 from draisine.cli._screen import print_json, progress_bar
 
@@ -10,12 +9,9 @@ def steady(
     vehicle: str = "whipple",
     /,
     *,
-    set: Set = None,
-    parameter_set: ParameterSet = None,
+    machine: MachineOptions = MACHINE,
     reversed: bool = False,
-    out: Out = None,
-    plot: Plot = None,
-    json: Json = False,
+    output: OutputOptions = OUTPUT,
 ) -> None:
     """Circles that a bicycle runs hands-free, from straight running at its capsize speed to rest.
 
@@ -24,14 +20,13 @@ def steady(
     """
     from draisine.experiment.tables.circles import hands_free, remarks, summary, table
 
-    check_targets(out, plot)
-    parameters = assignments("--set", set)
+    output.check()
     with progress_bar(f"circles of {vehicle}"):
-        data = hands_free(vehicle, parameters, parameter_set, reversed=reversed)
-    if json:
+        data = hands_free(vehicle, machine.parameters, machine.parameter_set, reversed=reversed)
+    if output.json:
         print_json(summary(data))
     else:
         headings = ["speed (m/s)", "radius (m)", "lean (deg)", "steer (deg)", "yaw rate (deg/s)"]
         headings += ["growth (1/s)", "stable"]
         motions(vehicle, data.attrs["title"], headings, table(data), remarks(data))
-    keep(data, out, plot, quiet=json)
+    output.keep(data)

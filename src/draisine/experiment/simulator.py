@@ -26,7 +26,7 @@ def write_simulator_files(
         raise ParameterError("a simulator is several files: name a folder, --out FOLDER.")
     mistakes = Mistakes()
     found = read_start(start or {}, system.vehicle.__name__, system.model, mistakes)
-    mistakes.check("--state")
+    mistakes.check("--initial")
     begin = state(system, mode=mode, at_rest=None, **dict[str, Any](found.values))
     files = write_simulator(system, language, begin, mode=mode)
     folder.mkdir(parents=True, exist_ok=True)
