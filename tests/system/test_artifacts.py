@@ -13,6 +13,7 @@ from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
 from draisine.system.artifacts import MOST, Recent
 from draisine.system.closed_form import PIVOT_FLOOR
+from draisine.terrain import plane
 
 LENGTHS = ("w", "c", "rR", "xB", "zB", "xH", "zH", "rF")
 RK4 = draisine.Numerics(integrator="rk4", dt=0.01)
@@ -83,6 +84,17 @@ def test_threads_give_the_same_bits(kept):
     with ThreadPoolExecutor(4) as pool:
         for end in pool.map(ride, [system] * 8):
             assert_array_equal(end, alone)
+
+
+def test_runs_on_terrain_survive_a_pickle(kept):
+    """Whole: states, forces and events are those of the run to the bit."""
+    system = draisine.compile("rolling_disc", store=kept)
+    start = draisine.state(system, forward_speed=2.0, lean=0.1)
+    run = draisine.simulate(system, start, 0.2, terrain=plane())
+    again = pickle.loads(pickle.dumps(run))
+    assert_array_equal(again.arcs[0].y, run.arcs[0].y)
+    for name, values in run.to_xarray().data_vars.items():
+        assert_array_equal(again.to_xarray()[name], values)
 
 
 @pytest.mark.parametrize("start", ["fork", "spawn"])

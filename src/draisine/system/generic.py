@@ -5,6 +5,7 @@ mode on every terrain is made of.
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -40,9 +41,17 @@ class Generic:
     """
 
     system: System
-    states: int
-    programs: Programs
+    law: Law | None
     motions: tuple[ObstacleMotion, ...]
+    programs: Programs
+
+    def __reduce__(self) -> Any:
+        return generic, (self.system, self.law, self.motions)
+
+    @property
+    def states(self) -> int:
+        """How many states the law has."""
+        return int(getattr(self.law, "states", 0))
 
     @cached_property
     def motion(self) -> Compiled:
@@ -130,7 +139,7 @@ def generic(
     """Return a system as a free machine; `law` and the motions of obstacles are traced into it."""
     states = int(getattr(law, "states", 0))
     programs = system.artifacts.contact_programs(law, states, motions)
-    return Generic(system, states, programs, motions)
+    return Generic(system, law, motions, programs)
 
 
 class ContactPrograms(Mapping[Meeting, Compiled]):
