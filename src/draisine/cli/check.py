@@ -118,4 +118,7 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
                 f"{f.allowed:.1e}",
             )
             table.add_row(escape(f.quantity), *numbers, mark, f.where)
+            if f.rms_allowed is not None:
+                label = f"  rms of {f.compared}"
+                table.add_row(label, "", "", f"{f.rms:.1e}", f"{f.rms_allowed:.1e}", mark, "")
         console.print(table)

@@ -38,16 +38,19 @@ class Finding:
     deviation: float
     allowed: float
     compared: int
+    rms: float
+    rms_allowed: float | None
 
     @property
     def agrees(self) -> bool:
-        """Whether all compared numbers are within the tolerance."""
-        return bool(self.deviation <= self.allowed)
+        """Whether all compared numbers are within the tolerance, and their root mean square is."""
+        spread = self.rms_allowed is None or self.rms <= self.rms_allowed
+        return bool(self.deviation <= self.allowed) and spread
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data, ready for JSON."""
         found = dataclasses.asdict(self) | {"agrees": self.agrees}
-        plain = {"ours", "deviation"}
+        plain = {"ours", "deviation", "rms"}
         return {k: None if k in plain and not math.isfinite(v) else v for k, v in found.items()}
 
 
@@ -155,4 +158,6 @@ def _held(
         float(deviation[worst]),
         float(allowed[worst]),
         len(expected),
+        float(np.sqrt(np.mean(deviation**2))),
+        block.rms,
     )

@@ -89,7 +89,7 @@ def run(
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case LinearScenario():
-            data = straight_running(system, scenario.speeds)
+            data = straight_running(scenario, system)
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case CycleScenario():

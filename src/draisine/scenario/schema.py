@@ -169,14 +169,18 @@ class Expected(ScenarioTable):
     """
 
     title: Text
-    origin: Literal["published", "computed", "law"] = Field(
-        description="Printed in the source; computed independently; or a law of mechanics."
+    origin: Literal["published", "computed", "law", "measured"] = Field(
+        description="Printed in the source; computed independently; a law of mechanics; or measured, "
+        "with a bound on how far a model of that kind may be off."
     )
     at: Places | None = Field(None, description="Times, speeds, or coordinates of points by name.")
     atol: NotNegative = 0.0
     rtol: NotNegative = 0.0
     factor: float = Field(
         1.0, ge=1.0, description="How many times larger or smaller ours may be, of the same sign."
+    )
+    rms: NotNegative | None = Field(
+        None, description="The most that the root mean square of a quantity's deviations may be."
     )
     note: str = ""
     values: dict[str, Numbers] = Field(min_length=1)

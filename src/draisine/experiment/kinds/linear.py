@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.eigenmodes import Eigenmodes
@@ -10,18 +12,43 @@ from draisine.analysis.bicycle.eigenvalues import eigenmodes_of
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.bicycle.tyred import tyred_eigenmodes
 from draisine.results.straight import COORDINATES, MODES
-from draisine.scenario.schema import Speeds
+from draisine.scenario.schema import Expected, LinearScenario
 from draisine.system.system import System
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def straight_running(system: System, speeds: Speeds) -> "Dataset":
+def straight_running(scenario: LinearScenario, system: System) -> "Dataset":
     """Return matrices, eigenvalues and critical speeds of a bicycle that runs straight, in the axes
-    of the benchmark (lean and steer to the right).
+    of the benchmark (lean and steer to the right); at the scenario's speeds, and at those of its
+    measurements, which stand beside.
     """
-    v = speeds.values()
+    measured = [block for block in scenario.expected if block.origin == "measured"]
+    v = np.unique([*scenario.speeds.values(), *(x for block in measured for x in block.at or ())])
+    return _computed(system, v).assign(_measurements(measured))
+
+
+def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
+    """Return measured numbers by quantity and speed, as variables of a dataset."""
+    rows = [
+        (quantity, speed, value)
+        for block in blocks
+        for quantity, values in block.values.items()
+        for speed, value in zip(block.at or (), np.atleast_1d(values), strict=True)
+    ]
+    if not rows:
+        return {}
+    names, speeds, values = (np.array(column) for column in zip(*rows, strict=True))
+    return {
+        "measured_quantity": ("measurement", names),
+        "measured_speed": ("measurement", speeds, {"units": "m/s"}),
+        "measured_value": ("measurement", values),
+    }
+
+
+def _computed(system: System, v: Floats) -> "Dataset":
+    """Return what is computed at speeds v."""
     if system.model.memory:
         return _on_tyres(system, v)
     matrices = canonical_matrices(system)

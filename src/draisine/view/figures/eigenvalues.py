@@ -8,6 +8,7 @@ from draisine.analysis.bicycle.critical import Critical
 from draisine.analysis.bicycle.eigenmodes import Eigenmodes
 from draisine.errors import ParameterError
 from draisine.view.figures import _linear as linear
+from draisine.view.style import given_or_new
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,8 +33,30 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         raise ParameterError("this result has no eigenvalues; they come from linear scenarios.")
     values = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
     names = tuple(str(x).partition("_")[0] for x in data["eigenmode"].values)
+    axes = given_or_new(axes, (7.5, 4.5))
+    _draw_measured(data, axes)
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
     if "weave_speed" not in data:
         swings = float(np.abs(values.imag).max())
         return linear.eigenvalues(modes, None, axes, (-10.0, 1.1 * swings))
     return linear.eigenvalues(modes, Critical(*(data[name].values for name in SPEEDS)), axes)
+
+
+def _draw_measured(data: "Dataset", axes: "Axes") -> None:
+    """Draw measured eigenvalues as marks: real parts filled, imaginary parts open."""
+    if "measured_value" not in data:
+        return
+    quantity = np.char.replace(data["measured_quantity"].values.astype(str), "_conjugate", "")
+    for name in dict.fromkeys(quantity.tolist()):
+        part, _, mode = name.rstrip("]").partition("[")
+        colour, here = linear.TYRED[mode], quantity == name
+        what = "real" if part == "eigenvalue_real" else "imaginary"
+        axes.plot(
+            data["measured_speed"].values[here],
+            data["measured_value"].values[here],
+            "o",
+            color=colour,
+            markerfacecolor=colour if what == "real" else "none",
+            markersize=4,
+            label=f"{mode}, {what}, measured",
+        )
