@@ -129,12 +129,19 @@ class Cut:
             case "neg":
                 return po.scale(memo[args[0]], -1)
             case "mul":
-                return po.multiply(memo[args[0]], memo[args[1]], self.names.pairs)
+                return self._product(memo[args[0]], memo[args[1]])
             case "inv":
                 return self._inverse(memo[args[0]])
             case "sqrt":
                 return self._root(memo[args[0]])
         return self._function(op, [memo[k] for k in args])
+
+    def _product(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """Return a b; where both are long, by a name for the longer one."""
+        a, b = sorted((a, b), key=len)
+        if len(a) > 1 and len(a) * len(b) > 4 * self.swell and not self.expand:
+            b = po.variable(self._atom("abbreviation", b, self.arrange))
+        return po.multiply(a, b, self.names.pairs)
 
     def _number(self, x: float) -> Polynomial:
         """Return a number, by pi where it is a simple part of it."""

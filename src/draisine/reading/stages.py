@@ -32,6 +32,10 @@ from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
 
 
+MANY = 12
+"""Most terms of an entry of the elimination that has no name."""
+
+
 def places(letter: str, rows: int, columns: int) -> list[list[Symbol]]:
     """Return the symbols of the entries of a matrix, counted from one."""
     comma = "," if max(rows, columns) > 9 else ""
@@ -201,6 +205,10 @@ def kernel(sheet: Sheet, subject: Subject) -> None:
         for k, pivot in enumerate(solver.pivot):
             if len(sheet.polynomial(pivot)) > 1:
                 sheet.cut.define(pivot, Symbol("D", (str(k + 1),)))
+            for letter, entries in (("U", solver.upper[k]), ("L", solver.lower[k])):
+                for j, x in entries:
+                    if len(sheet.polynomial(x)) > MANY:
+                        sheet.cut.define(x, Symbol(letter, (f"{k + 1},{j + 1}",)))
         _back_substituted(sheet, solver, "H", H, tails)
     symbols = [[Symbol("H", (f"{i + 1}{tail}",)) for tail in tails] for i in range(len(H))]
     if H.shape[1]:
