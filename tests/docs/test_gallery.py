@@ -17,6 +17,7 @@ WITHOUT = {
     "event_graph": "boxes and arrows",
     "rooms": "boxes and arrows",
     "film": "frames",
+    "equations": "a page of text",
     "falling_cat": "frames",
 }
 """Pictures whose axes need no units, and what is on them."""
