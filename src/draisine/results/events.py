@@ -16,8 +16,7 @@ import numpy as np
 from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model
 from draisine.results.bodies import Bodies
-from draisine.simulation.trajectory import Event
-from draisine.system.mode import Key, TerrainMode
+from draisine.simulation.trajectory import Event, Key, TerrainMode
 
 if TYPE_CHECKING:
     from xarray import Dataset

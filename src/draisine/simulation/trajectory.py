@@ -11,7 +11,6 @@ import numpy as np
 import draisine
 from draisine.algebra.scalar import Floats
 from draisine.system.closed_form import ClosedForm
-from draisine.system.mode import Key, TerrainMode
 from draisine.system.state import State
 
 if TYPE_CHECKING:
@@ -19,6 +18,16 @@ if TYPE_CHECKING:
     import xarray
 
     from draisine.simulation.contact.active_set import Trial
+
+
+Key = tuple[str, str]
+"""A contact by the names of its wheel and its feature."""
+
+TerrainMode = tuple[tuple[Key, str], ...]
+"""The closed contacts, (wheel, feature) with their status, rolling or sliding; all others are open."""
+
+STATUS = {1: "sliding", 3: "rolling"}
+"""The name of a status by the number of rows that it holds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

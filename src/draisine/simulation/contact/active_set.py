@@ -16,7 +16,7 @@ from draisine.codegen.targets.native import routine_code
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
 from draisine.simulation.contact.linear import share
-from draisine.system.mode import Key
+from draisine.simulation.trajectory import Key
 
 REPEATS = 1e-9
 """Rows whose singular values are below this part of the largest repeat others."""

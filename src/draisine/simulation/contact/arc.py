@@ -9,8 +9,8 @@ from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.mechanics.constraints import prescribed_joints
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.trajectory import TerrainMode
 from draisine.system.generic import Generic
-from draisine.system.mode import TerrainMode
 from draisine.terrain import Terrain
 
 

@@ -20,7 +20,7 @@ from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeatu
 from draisine.simulation.contact.resolution import resolve_complete
 from draisine.simulation.contact.step import SLIP
 from draisine.simulation.options import ContactOptions
-from draisine.system.mode import Key
+from draisine.simulation.trajectory import Key
 
 TOUCH = 1e-10
 """Gaps up to this many metres (per m/s of approach) belong to the same event."""

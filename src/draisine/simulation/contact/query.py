@@ -11,8 +11,8 @@ from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.active_set import Candidate
+from draisine.simulation.trajectory import Key
 from draisine.system.generic import Generic
-from draisine.system.mode import Key
 from draisine.terrain import Feature, Terrain
 
 BORDER = 1e-7

@@ -28,9 +28,8 @@ from draisine.simulation.contact.events import Resolver
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.contact.step import OVER, ContactStep, Course, lock_error
 from draisine.simulation.options import ContactOptions, Task
-from draisine.simulation.trajectory import Event, Trajectory
+from draisine.simulation.trajectory import STATUS, Event, TerrainMode, Trajectory
 from draisine.system.generic import generic
-from draisine.system.mode import STATUS, TerrainMode
 from draisine.system.state import State
 from draisine.terrain import Terrain
 

@@ -13,7 +13,7 @@ from draisine.simulation.contact import guards
 from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.system.mode import Key
+from draisine.simulation.trajectory import Key
 from draisine.system.state import State
 
 PARTS = np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
