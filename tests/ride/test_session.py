@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import ParameterError
 from draisine.ride.presets import PRESETS, preset_of
-from draisine.ride.session import FELL, RATE, RIDING, Session
+from draisine.ride.session import FELL, RATE, RIDING, SLIPPED, Session
 
 FRAME = 16
 """Steps between two looks of the rider, 1/64 s."""
@@ -198,3 +198,13 @@ def test_vehicles_and_scenarios_can_be_ridden_too(what):
 def test_only_runs_are_ridden():
     with pytest.raises(ParameterError, match="only runs are ridden"):
         preset_of("meijaard2007/eigenvalues")
+
+
+def test_on_ice_a_turn_ends_in_a_slip():
+    session = Session("steer-torque")
+    session.set_friction(0.05)
+    for _ in range(120):
+        session.advance(FRAME, {"steer_torque": -2.0 if session.stepper.time < 0.4 else 0.0})
+    assert session.status == SLIPPED
+    with pytest.raises(ParameterError, match="without friction"):
+        session.set_friction(0.0)

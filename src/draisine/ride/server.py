@@ -2,7 +2,8 @@
 
 The page asks for a frame by sending its commands (binary, float64: a serial number, then the
 controls of the scene in order); the answer is the serial number and the frame. Words (JSON) change what is
-ridden: {"preset": name}, {"reset": true}, {"parameters": {...}}, {"pace": x}, {"record": true}.
+ridden: {"preset": name}, {"reset": true}, {"parameters": {...}}, {"pace": x}, {"mu": x},
+{"record": true}.
 """
 
 import asyncio
@@ -143,6 +144,7 @@ class RideServer:
                 await self.refuse(socket)
             else:
                 await socket.send_bytes(frame)
+                await self.explain(socket)
             return
         try:
             wanted = json.loads(message["text"])
@@ -151,6 +153,12 @@ class RideServer:
             await self.refuse(socket)
             return
         await self.change(socket, wanted)
+
+    async def explain(self, socket: WebSocket) -> None:
+        """Tell once why a ride cannot go on."""
+        if self.session is not None and self.session.reason:
+            await socket.send_text(json.dumps({"ended": self.session.reason}))
+            self.session.reason = ""
 
     async def refuse(self, socket: WebSocket) -> None:
         """Close a socket that says what cannot be read."""
@@ -184,7 +192,7 @@ class RideServer:
     async def change(self, socket: WebSocket, wanted: Mapping[str, Any]) -> None:
         """Do what the page asks for in words, and tell it what came of it."""
         known = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
-        known |= {"pace": self.set_pace, "record": self.keep}
+        known |= {"pace": self.set_pace, "record": self.keep, "mu": self.set_mu}
         try:
             for key, value in wanted.items():
                 if key not in known:
@@ -226,6 +234,11 @@ class RideServer:
         if not 0.0 <= pace <= 10.0:
             raise ValueError(f"pace {pace}: take 0 to 10.")
         self.pace = pace
+
+    async def set_mu(self, socket: WebSocket, value: Any) -> None:
+        """Ride on ground of another friction; on a terrain from the next start on."""
+        if self.session is not None:
+            self.session.set_friction(math.inf if value is None else float(value))
 
     async def keep(self, socket: WebSocket, value: Any) -> None:
         """Write the ride since its start to the file that was named for it."""

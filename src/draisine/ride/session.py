@@ -157,6 +157,12 @@ class Session:
         self.system, self.seen = self.stepper.system, self.stepper.observe()
         self.record.changes[len(self.record.steps)] = parameters
 
+    def set_friction(self, mu: float) -> None:
+        """Ride on ground of another friction; on a terrain from the next start on."""
+        if not mu > 0.0:
+            raise ParameterError(f"mu = {mu:g}: without friction nothing can be ridden.")
+        self.preset = replace(self.preset, mu=mu)
+
     # --- what the page is told
 
     def parts(self) -> dict[str, Floats]:

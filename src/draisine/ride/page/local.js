@@ -1,6 +1,6 @@
 // The ride without a server: a simulator that came with the page, stepped here.
 const LIMITS = { lean: Math.PI / 4, steer: (75 * Math.PI) / 180, pitch: (75 * Math.PI) / 180 };
-const RIDING = 0, FELL = 1, FLIPPED = 2, LIFTED = 3, TURNED_OVER = 5, STOPPED = 6;
+const RIDING = 0, FELL = 1, FLIPPED = 2, LIFTED = 3, SLIPPED = 4, TURNED_OVER = 5, STOPPED = 6;
 const CATCH_UP = 100, FRAME = 16, SILENCE = 0.3;
 
 export class LocalEngine {
@@ -18,10 +18,11 @@ export class LocalEngine {
 
   open() {}
 
-  say({ preset, reset, pace }) {
+  say({ preset, reset, pace, mu }) {
     if (preset) this.choose(preset);
     if (reset) this.reset();
     if (pace !== undefined) this.pace = pace;
+    if (mu !== undefined) this.mu = mu ?? Infinity;
   }
 
   choose(name) {
@@ -29,6 +30,7 @@ export class LocalEngine {
     this.scene = this.ride.scene;
     this.simulator = this.simulators[this.ride.simulator];
     this.pace = this.scene.preset.pace;
+    this.mu = Infinity;
     this.reset();
     this.told({ scene: this.scene });
   }
@@ -85,7 +87,16 @@ export class LocalEngine {
     if (output("lean") > LIMITS.lean) this.status = FELL;
     else if (Math.abs(r[this.scene.joints.indexOf("steer")]) > LIMITS.steer) this.status = FLIPPED;
     else if (output("pitch") > LIMITS.pitch) this.status = TURNED_OVER;
-    else if (!this.ride.sticks && this.scene.machine.contacts.some((_, k) => seen.forces[3 * k] < 0)) this.status = LIFTED;
+    else this.load(seen.forces);
+  }
+
+  // Whether the ground could push like that: a wheel that would be pulled, or that needs more friction than there is.
+  load(forces) {
+    this.scene.machine.contacts.forEach((_, k) => {
+      const [normal, along, across] = forces.subarray(3 * k, 3 * k + 3);
+      if (normal < 0 && !this.ride.sticks) this.status = LIFTED;
+      else if (Math.hypot(along, across) > this.mu * normal && Number.isFinite(this.mu)) this.status = SLIPPED;
+    });
   }
 }
 

@@ -41,6 +41,7 @@ class Page {
   told(words) {
     if (words.preparing) this.say(words.preparing);
     if (words.refused) this.say(words.refused, 4);
+    if (words.ended) this.say(`${words.ended} Press R to start again.`);
     if (words.recorded) this.say(`The ride is in ${words.recorded}.`, 4);
     if (words.scene) this.begin(words.scene);
   }
@@ -69,6 +70,7 @@ class Page {
     at("question").open = false;
     at("preset").replaceChildren(...Object.entries(this.scene.presets).map(([name, title]) => new Option(title, name, false, name === preset.name)));
     at("pace").value = String(preset.pace);
+    at("mu").value = "";
     this.camera.choose(this.scene.ground.patches.length ? "side" : "chase");
     this.mirror();
   }
@@ -157,6 +159,7 @@ class Page {
     at("help-open").onclick = () => at("keys").showModal();
     at("preset").onchange = () => { this.ghost = null; this.engine.say({ preset: at("preset").value }); };
     at("pace").onchange = () => this.engine.say({ pace: Number(at("pace").value) });
+    at("mu").onchange = () => this.engine.say({ mu: at("mu").value ? Number(at("mu").value) : null });
     at("camera").onchange = () => this.camera.choose(at("camera").value);
     at("help").onchange = () => { this.controls.help = at("help").value; };
     document.querySelector("#panel").addEventListener("pointerdown", () => { this.pointed = true; });

@@ -16,6 +16,9 @@ const side = (x) => (x > 0 ? "left" : "right");
 // The sentence of the moment.
 export function moment(frame, commands) {
   if (!frame.scene.joints.includes("steer")) return "";
+  const open = [...frame.part("gaps")].map((gap) => gap > 0.01);
+  if (open.every(Boolean)) return "flying: no wheel touches the ground";
+  if (open.some(Boolean)) return `the ${frame.scene.machine.contacts[open.indexOf(true)].name} wheel is up`;
   const lean = -degrees(frame.output("lean")), steer = degrees(frame.joint("steer"));
   const leaning = -degrees(frame.outputRate("lean"));
   const push = commands.steer_torque || commands.steer_angle || -commands.torso || 0;
