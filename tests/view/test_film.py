@@ -16,7 +16,7 @@ from draisine.algebra.lie import rotation
 from draisine.errors import DataError, ParameterError
 from draisine.experiment.run import run
 from draisine.registry import names
-from draisine.results.bodies import Bodies
+from draisine.results.bodies import Bodies, restore_model
 from draisine.scenario.library import load
 from draisine.terrain import (
     Joined,
@@ -361,15 +361,30 @@ def test_a_page_draws(terrain, passive, tmp_path):
     count = json.loads(done.stdout)
     assert count["bad"] == 0
     assert count["stroke"] > 300
+    assert any(text.endswith("deg") for text in count["text"])
+    assert any(text.endswith("m/s") for text in count["text"])
     assert count["fill"] >= 2 + (0 if terrain is None else len(json.loads(motion)["patches"]) / 4)
 
 
+def test_a_page_tells_events_and_forces():
+    """On the strip stand the events of a jump; the ground's forces are those of the run."""
+    data = run(load("mauny2018/ramp-jump")).data
+    found = motion_in(page(data))
+    names = [event["name"] for event in found["events"]]
+    assert names[:2] == ["lift-off front", "lift-off rear"]
+    assert found["hilly"]
+    pushes = np.reshape(np.array(found["tracks"][0]["pushes"], float), (-1, 3))
+    weight = 9.81 * sum(float(body.mass) for body in restore_model(data).bodies)
+    assert 0.2 * weight < pushes[0, 2] < weight
+
+
 CANVAS = """
-const count = { stroke: 0, fill: 0, bad: 0 };
+const count = { stroke: 0, fill: 0, bad: 0, text: [] };
 const look = (...x) => { if (!x.every(Number.isFinite)) count.bad++; };
 const context = {
   setTransform() {}, clearRect() {}, beginPath() {}, closePath() {}, moveTo: look, lineTo: look,
-  arc: look, stroke() { count.stroke++; }, fill() { count.fill++; },
+  arc: look, stroke() { count.stroke++; }, fill() { count.fill++; }, setLineDash() {},
+  fillText(text, x, y) { count.text.push(text); look(x, y); },
 };
 const element = () => ({
   getContext: () => context, clientWidth: 800, clientHeight: 500, checked: true, value: 1,

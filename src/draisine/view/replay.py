@@ -50,9 +50,15 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
         "time": _rounded(motion.time),
         **_machine(motion),
         "tracks": [
-            {"name": f"{words(name)} contact", "colour": COLOURS[k % 7], "points": _rounded(way)}
+            {
+                "name": f"{words(name)} contact",
+                "colour": COLOURS[k % 7],
+                "points": _rounded(way),
+                "pushes": _rounded(motion.pushes[name]),
+            }
             for k, (name, way) in enumerate(motion.tracks.items())
         ],
+        "events": [{"time": t, "name": words(name)} for t, name in motion.events],
         "readings": [
             {
                 "name": words(reading.name),
@@ -69,7 +75,9 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
         "size": motion.size,
         "cell": motion.cell,
         "around": AROUND * motion.cell,
+        "hilly": bool(motion.patches) and float(np.ptp(motion.focus[:, 2])) > 0.02 * motion.size,
         "camera": {
+            "heading": motion.heading,
             "azimuth": motion.heading + math.radians(AZIMUTH),
             "elevation": motion.elevation,
             "away": AWAY * motion.size,

@@ -5,7 +5,7 @@ machine, its tracks, and where a camera that follows looks.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
+from draisine.results.events import events_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
@@ -53,7 +54,8 @@ class Scene:
     plane that is drawn, `up` points against gravity, `heading` is where the machine headed first and
     `elevation` from how high it is best seen, in rad. `patches` are the ground where it is known,
     with lines `cell` apart, and `carriers` the poses (times, ...) of those that move; where it is
-    not and the tracks climb, `posts` (posts, 2, 3) stand below them.
+    not and the tracks climb, `posts` (posts, 2, 3) stand below them. `pushes` are the forces of the
+    ground on the contacts that have a track, N; `events` what happened, and when.
     """
 
     title: str
@@ -75,6 +77,8 @@ class Scene:
     carriers: list[tuple[Floats, Floats]]
     posts: Floats
     readings: list[Reading]
+    pushes: dict[str, Floats]
+    events: list[tuple[float, str]]
 
     def lines(self, k: int) -> list[Floats]:
         """Return the points of every part at the k-th time, in the world."""
@@ -153,6 +157,8 @@ def scene(
         carriers=[],
         posts=np.zeros((0, 2, 3)),
         readings=_readings(data, bodies),
+        pushes={name: taken["contact_force_world"].sel(contact=name).values for name in tracks},
+        events=[(float(e["time"]), _event(e)) for e in events_of(data) if e["kind"] != "input"],
     )
     if terrain is None:
         return replace(seen, posts=_posts(tracks, ground, size / 5.0))
@@ -252,6 +258,12 @@ def up_of(model: Model) -> Floats:
     if strength == 0.0 or abs(pull[2]) < 0.3 * strength:
         return np.array([0.0, 0.0, 1.0])
     return -pull / strength
+
+
+def _event(event: dict[str, Any]) -> str:
+    """Return an event in words: what, and of which wheels."""
+    wheels = dict.fromkeys(contact.partition(":")[0] for contact in event["contact"])
+    return " ".join([str(event["kind"]), *wheels])
 
 
 def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
