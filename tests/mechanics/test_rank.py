@@ -13,8 +13,8 @@ from draisine.terrain import plane
 AXLE, UP = (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 
 
-def wagon(*, toe: float = 0.0, up: float = 0.0, steered: bool = False) -> Model:
-    """Four wheels on a box: one may have a toe angle or hang too high, two may steer freely."""
+def wagon(*, toe: float = 0.0, up: float = 0.0, hard: float = 1.0, steered: bool = False) -> Model:
+    """Four wheels on a box: one may have a toe angle, hang too high or be hard, two may steer."""
     hubs = {
         f"{end}{side}": (x, y, 0.1)
         for end, x in (("r", 0.0), ("f", 1.0))
@@ -34,7 +34,10 @@ def wagon(*, toe: float = 0.0, up: float = 0.0, steered: bool = False) -> Model:
             *(Revolute(f"{n}_steer", "box", carrier[n], UP, hubs[n]) for n in front),
             *(Revolute(n, carrier[n], n, axles[n], hub) for n, hub in hubs.items()),
         ],
-        contacts=[Wheel(n, n, hub, axles[n], 0.1) for n, hub in hubs.items()],
+        contacts=[
+            Wheel(n, n, hub, axles[n], 0.1, stiffness=hard if n == "fr" else 1.0)
+            for n, hub in hubs.items()
+        ],
     )
 
 
@@ -62,6 +65,18 @@ def test_rows_that_repeat_for_one_value_are_looked_at_again():
         state(toed, rl_rate=5.0)
     with pytest.raises(ParameterError, match=r"toe.*fr\.across"):
         simulate_many(system, [start] * 2, 0.1, parameters={"toe": [0.0, 0.01]})
+
+
+@pytest.mark.parametrize("formulation", ["multiplier", "projected", "absolute"])
+def test_loads_are_shared_as_by_springs(formulation):
+    """A plate on springs: load = stiffness (a + b x + c y), with a, b, c from its balance."""
+    system = compile(wagon, hard=5.0)
+    _, lam = system.accelerate(state(system), formulation=formulation)
+    loads, k = lam[[0, 3, 6, 9]], np.array([1.0, 1.0, 1.0, 5.0])
+    X = np.array([[1.0, x, y] for x in (0.0, 1.0) for y in (0.3, -0.3)])
+    weight = [12.0, 10.0 * 0.4 + 2 * 0.5, 10.0 * 0.05]  # mass and its first moments
+    plane_of = np.linalg.solve(X.T @ (k[:, None] * X), np.array(weight) * 9.81)
+    assert_allclose(loads, k * (X @ plane_of), rtol=1e-11)
 
 
 def test_heights_that_cannot_close_are_named():

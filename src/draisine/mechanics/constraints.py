@@ -184,13 +184,14 @@ def labels(model: Model, mode: Mode) -> list[str]:
     return out + couplings.labels(model)
 
 
-def are_forces(model: Model, mode: Mode) -> list[bool]:
-    """Return which rows of C have forces as multipliers; the others have torques."""
-    contacts = sum(
-        len(contact.rows[status]) for contact, (_, status) in zip(model.contacts, mode, strict=True)
-    )
-    motions = len(prescribed_joints(model))
-    return [True] * contacts + [False] * motions + couplings.are_forces(model)
+def compliances(model: Model, mode: Mode) -> list[Scalar]:
+    """Return by which compliance each row of C takes its share of forces that several could carry;
+    zero for rows whose multipliers are torques.
+    """
+    out: list[Scalar] = []
+    for contact, (_, status) in zip(model.contacts, mode, strict=True):
+        out += [1.0 / contact.stiffness] * len(contact.rows[status])
+    return out + [0.0] * len(prescribed_joints(model)) + couplings.compliances(model)
 
 
 def velocity_targets(

@@ -25,9 +25,9 @@ def labels(model: Model) -> list[str]:
     return [row for coupling in model.couplings for row in coupling.rows]
 
 
-def are_forces(model: Model) -> list[bool]:
-    """Return which multipliers are forces; the others are torques."""
-    return [isinstance(c, Loop) for c in model.couplings for _ in c.rows]
+def compliances(model: Model) -> list[Scalar]:
+    """Return the compliance of every condition: one for the force of a loop, zero for torques."""
+    return [float(isinstance(c, Loop)) for c in model.couplings for _ in c.rows]
 
 
 def values(tree: Tree, geo: Geometry) -> list[Scalar]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.algebra.scalar import Array, Scalar, array, is_zero
+from draisine.algebra.scalar import Array, Scalar, array, is_zero, sqrt
 from draisine.errors import SingularityError
 
 Pivot = tuple[int, int]
@@ -175,22 +175,24 @@ def solve_symmetric(A: Array, b: Array) -> Array:
 
 
 def share(
-    solver: Elimination, lam: Array, C: Array, keep: Sequence[int], forces: Sequence[bool]
+    solver: Elimination, lam: Array, C: Array, keep: Sequence[int], compliances: Sequence[Scalar]
 ) -> Array:
     """Return the multipliers of all rows C, of least norm, from those of the rows that are kept, eq.
     [shared-forces].
 
-    Forces and torques have no common measure: `forces` count; torques only where a column of static
-    multipliers has no force.
+    Forces are weighed by compliances. Torques, whose compliance is zero, have no common measure with
+    them, and count only where a column of static multipliers has no force.
     """
     N = static_multipliers(solver, C, keep)
     full = np.zeros(len(C), dtype=object)
     full[keep] = lam
-    full, weigh = array(full), N.copy()
+    full, torques = array(full), np.array([is_zero(c) for c in compliances])
+    scale = array([1.0 if is_zero(c) else sqrt(c) for c in compliances])
+    weigh = scale[:, None] * N
     for column in weigh.T:
-        if any(yes and not is_zero(x) for x, yes in zip(column, forces, strict=True)):
-            column[[not yes for yes in forces]] = 0.0
-    return full - N @ solve_symmetric(weigh.T @ weigh, weigh.T @ full)
+        if not all(is_zero(x) for x in column[~torques]):
+            column[torques] = 0.0
+    return full - N @ solve_symmetric(weigh.T @ weigh, weigh.T @ (scale * full))
 
 
 def static_multipliers(solver: Elimination, C: Array, keep: Sequence[int]) -> Array:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from draisine.algebra.lie import cross
-from draisine.algebra.scalar import Array, Vector, norm
+from draisine.algebra.scalar import Array, Scalar, Vector, norm
 from draisine.errors import ModelError
 from draisine.model.body import vector
 from draisine.model.force import Tyre
@@ -31,6 +31,8 @@ class Wheel:
     otherwise: the ground carries it, and what the tyre does not hold slips, by the tyre's law.
 
     `lifts` tells whether the ground carries it; set it to False for machines that live in the plane.
+    `stiffness`, relative to that of others, is by what it takes its share of forces that several
+    contacts could carry.
     """
 
     name: str
@@ -41,6 +43,7 @@ class Wheel:
     _: KW_ONLY
     tyre: Tyre | None = None
     lifts: bool = True
+    stiffness: Scalar = 1.0
 
     directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
     anchored: ClassVar[bool] = False
@@ -105,6 +108,7 @@ class Blade:
     point: Vector
     heading: Vector
     lifts: bool = False
+    stiffness: Scalar = 1.0
 
     closed: ClassVar[str] = "gliding"
     directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
@@ -165,6 +169,7 @@ class Pin:
     point: Vector
     axes: str = "xyz"
     grips: bool = True
+    stiffness: Scalar = 1.0
 
     directions: ClassVar[tuple[str, ...]] = ("x", "y", "z")
     anchored: ClassVar[bool] = True

@@ -152,8 +152,10 @@ def consistent_state(
 def _swims(machine: "ClosedForm") -> bool:
     """Return whether prescribed joints alone move a machine that no contact guides."""
     model = machine.system.model
-    rows = len(constraints.labels(model, machine.mode))
-    return 0 < rows == len(constraints.prescribed_joints(model))
+    touching = any(
+        c.rows[status] for c, (_, status) in zip(model.contacts, machine.mode, strict=True)
+    )
+    return not touching and bool(constraints.prescribed_joints(model))
 
 
 def _flat_wheel(machine: "ClosedForm", q: Floats, r: Floats) -> str | None:

@@ -178,7 +178,7 @@ class System:
         if not machine.choice.spare:
             return multiplier.saddle_point(*given)
         rank = len(labels) - len(machine.choice.spare)
-        forces = constraints.are_forces(model, machine.mode)
+        forces = np.array(constraints.compliances(model, machine.mode), dtype=float)
         return multiplier.shared_saddle_point(*given, rank, forces)
 
     def equations(

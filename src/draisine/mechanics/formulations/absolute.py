@@ -281,9 +281,9 @@ class Absolute:
         full = np.zeros(len(D))
         full[self.keep] = lam
         N = scipy.linalg.null_space(D.T, rcond=1e-10)
-        names = {f"{c.name}.{row}" for c in self.model.contacts for row in c.directions}
-        touching = [k for k, label in enumerate(self.labels) if label in names]
-        return full - N @ np.linalg.lstsq(N[touching], full[touching], rcond=None)[0]
+        soft = {f"{c.name}.{x}": 1 / c.stiffness for c in self.model.contacts for x in c.directions}
+        scale = np.sqrt([soft.get(label, 0.0) for label in self.labels])
+        return full - N @ np.linalg.lstsq(scale[:, None] * N, scale * full, rcond=None)[0]
 
     def _whole_turns(self, r: Floats, near: Floats) -> Floats:
         """Return joint coordinates with the whole turns that bring angles close to given ones."""

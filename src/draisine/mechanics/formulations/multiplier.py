@@ -121,18 +121,19 @@ def shared_saddle_point(
     labels: Sequence[str],
     freedoms: Sequence[str],
     rank: int,
-    forces: Sequence[bool],
+    compliances: Floats,
 ) -> tuple[Floats, Floats]:
     """Return vdot and lam where `rank` rows of C are independent in general: an orthogonal basis of
-    the rows takes their place, and lam has the least `forces`, eq. [shared-forces].
+    the rows takes their place, and lam has the least forces, weighed by
+    `compliances` (zero for torques), eq. [shared-forces].
     """
     U, s, Vt = np.linalg.svd(C)
     if s[rank - 1] < 1e-9 * s[0]:
         _explain(M, C, labels, freedoms)
     N, U, s = U[:, rank:], U[:, :rank], s[:rank]
     vdot, y = saddle_point(M, F, Vt[:rank], (U.T @ c) / s, labels, freedoms)
-    lam, pushes = U @ (y / s), np.array(forces, dtype=bool)
-    return vdot, lam - N @ np.linalg.lstsq(N[pushes], lam[pushes], rcond=None)[0]
+    lam, scale = U @ (y / s), np.sqrt(compliances)
+    return vdot, lam - N @ np.linalg.lstsq(scale[:, None] * N, scale * lam, rcond=None)[0]
 
 
 def _explain(M: Floats, C: Floats, labels: Sequence[str], freedoms: Sequence[str]) -> None:

@@ -313,7 +313,7 @@ def dynamics(
     reaction = MH @ udot - unbalanced if k else -unbalanced
     lam = solver.solve_transposed(list(reaction))[:m]
     if found.spare:
-        forces = constraints.are_forces(tree.model, found.mode)
+        forces = constraints.compliances(tree.model, found.mode)
         lam = share(solver, lam, found.C[:, columns], found.keep, forces)
     return Reduced(udot, vdot, lam, guiding)
 
