@@ -35,15 +35,14 @@ class Feature:
     high: Floats
     motion: ObstacleMotion | None = None
 
-    def excess(self, C: Floats, N: Floats) -> Any:
+    def excess(self, C: Floats, N: Floats) -> float:
         """Return by how much a contact at C with normal N is beyond the borders (at most zero: it is
-        valid); C and N may have further axes in front.
+        valid).
         """
         b = self.borders
         if not len(b):
             return -np.inf
-        found = (C @ b[:, :3].T + N @ b[:, 3:6].T - b[:, 6]).max(axis=-1)
-        return found if found.ndim else float(found)
+        return float((b[:, :3] @ C + b[:, 3:6] @ N - b[:, 6]).max())
 
 
 def face(

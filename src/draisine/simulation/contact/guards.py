@@ -55,6 +55,15 @@ def suspects(gaps: Floats, rates: Floats, h: float) -> list[int]:
     return np.flatnonzero(crosses | ((dips | hops) & near)).tolist()
 
 
+def stays_positive(values: Floats) -> Floats:
+    """Return which quantities are far above zero all along, from their values at the parts of a step
+    (the first axis): by more than twice what they change from one to the next.
+    """
+    finite = np.where(np.isfinite(values), values, -1.0)
+    change = np.abs(np.diff(finite, axis=0)).max(axis=0)
+    return finite.min(axis=0) > 2.0 * change + 1e-3
+
+
 def fall(
     parts: Floats, gaps: Floats, rates: Floats, gap: Guard, rate: Guard, first: bool
 ) -> list[float]:

@@ -29,7 +29,7 @@ from draisine.simulation.integrators.dop853 import (
     shrink,
     weigh,
 )
-from draisine.system.contact_programs import FEATURE, ObstacleMotion
+from draisine.system.contact_programs import FEATURE
 from draisine.system.generic import Generic
 
 
@@ -437,25 +437,6 @@ def dynamics(free: Generic) -> Dynamics:
         **{name: getattr(out, name).start for name in ("flow", "M", "F", "zdot", "driven")},
         **{name: getattr(row, name).start for name in ("C", "c", "gap", "stretch", "b")},
         row=row.size,
-    )
-
-
-def bundle(
-    free: Generic, contacts: Sequence[tuple[int, str, ObstacleMotion | None, Floats, int]]
-) -> Bundle:
-    """Return contacts, given as (wheel, kind, motion, numbers, side), for routines."""
-    made = [free.contacts[wheel, kind, motion] for wheel, kind, motion, *_ in contacts]
-    starts = np.cumsum([0, *(len(m.table) for m in made)])[: len(made)].astype(np.int64)
-    features = np.empty((len(made), FEATURE))
-    for row, (*_, numbers, side) in zip(features, contacts, strict=True):
-        row[:-1], row[-1] = numbers, side
-    return Bundle(
-        len(made),
-        np.array([m.address for m in made], dtype=np.int64),
-        np.concatenate([*(m.table for m in made), np.zeros(1)]),
-        starts,
-        features.ravel(),
-        free.inputs.f.start,
     )
 
 

@@ -1,6 +1,6 @@
 """A machine on a terrain, seen at single states: gaps, contact rows, forces, what is near."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,10 @@ from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.active_set import Candidate
+from draisine.simulation.contact.borders import Borders
 from draisine.simulation.trajectory import Key
-from draisine.system.generic import Generic
+from draisine.system.contact_programs import FEATURE
+from draisine.system.generic import Generic, Meeting
 from draisine.terrain import Feature, Terrain
 
 BORDER = 1e-7
@@ -62,12 +64,14 @@ class ContactQuery:
         self.code, motion = kernels.kernel_code(), kernels.dynamics(machine)
         self.motion = Packed(motion)
         self._alone: dict[WheelOnFeature, Packed] = {}
+        self._borders: dict[WheelOnFeature, Borders] = {}
+        self._programs: dict[Meeting, tuple[int, int]] = {}
+        self._tables = np.zeros(0)
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
         self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
         level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
         count = len(machine.wheels)
-        below = [(w, "face", None, level, 0) for w in range(count)]
-        self._level = Packed(kernels.bundle(machine, below))
+        self._level = self._pack([(w, "face", None) for w in range(count)], [level] * count)
         self._check()
 
     def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
@@ -147,13 +151,32 @@ class ContactQuery:
         sign = {0: "", 1: "+", -1: "-"}[contact.side]
         return self.machine.wheels[contact.wheel].name, self.feature(contact).name + sign
 
-    def bundle(self, contacts: Iterable[WheelOnFeature]) -> Packed:
+    def bundle(self, contacts: Sequence[WheelOnFeature]) -> Packed:
         """Return contacts for routines."""
-        made = []
-        for contact in contacts:
-            it = self.feature(contact)
-            made.append((contact.wheel, it.kind, it.motion, it.numbers, contact.side))
-        return Packed(kernels.bundle(self.machine, made))
+        features = [self.feature(contact) for contact in contacts]
+        meetings = [(c.wheel, f.kind, f.motion) for c, f in zip(contacts, features, strict=True)]
+        made = self._pack(meetings, [f.numbers for f in features])
+        made.record.features.reshape(-1, FEATURE)[:, -1] = [c.side for c in contacts]
+        return made
+
+    def _pack(self, meetings: Sequence[Meeting], numbers: Sequence[Floats]) -> Packed:
+        """Return programs of contacts with the numbers of their features for routines; the tables of
+        all programs stand one after the other.
+        """
+        for meeting in meetings:
+            if meeting not in self._programs:
+                code = self.machine.contacts[meeting]
+                self._programs[meeting] = code.address, len(self._tables)
+                self._tables = np.concatenate([self._tables, code.table])
+        places = np.array([self._programs[m] for m in meetings], dtype=np.int64).reshape(-1, 2)
+        features = np.zeros((len(meetings), FEATURE))
+        if len(meetings):
+            features[:, :-1] = numbers
+        calls, starts = np.ascontiguousarray(places.T)
+        first = self.machine.inputs.f.start
+        return Packed(
+            kernels.Bundle(len(meetings), calls, self._tables, starts, features.ravel(), first)
+        )
 
     def alone(self, contact: WheelOnFeature) -> Packed:
         """Return one contact for routines; those asked for lately are at hand."""
@@ -282,17 +305,16 @@ class ContactQuery:
 
     def excess(self, contact: WheelOnFeature, row: Floats) -> Any:
         """Return by how much a contact is beyond the borders of its feature, in what it looks like
-        (further axes first): those of the terrain, and where an edge begins or ceases to have two
-        points next to a torus, eq. [edge-fold].
+        (further axes first).
         """
-        local = row[..., self.row.local_point], row[..., self.row.local_normal]
-        beyond = self.feature(contact).excess(*local)
-        fold = row[..., self.row.fold]
-        if not fold.any():
-            return beyond
-        lone = np.cbrt(fold[..., :2] ** 2).sum(axis=-1) ** 1.5 - fold[..., 2]
-        folded = np.maximum(beyond, lone if contact.side else -lone)
-        return np.where(fold.any(axis=-1), folded, beyond)
+        if contact not in self._borders:
+            _remember(self._borders, contact, self.borders([contact]))
+        return self._borders[contact].excess(row[..., None, :])[..., 0]
+
+    def borders(self, contacts: Sequence[WheelOnFeature]) -> Borders:
+        """Return where the features of contacts end."""
+        features = [self.feature(contact) for contact in contacts]
+        return Borders(features, [contact.side for contact in contacts], self.row)
 
     def jacobian(self, row: Floats) -> Floats:
         """Return the rows C (normal, along, across) over the speeds."""
@@ -392,7 +414,7 @@ class ContactQuery:
         return gaps, points
 
 
-def _remember(known: dict[Any, Packed], key: Any, made: Packed) -> None:
+def _remember(known: dict[Any, Any], key: Any, made: Any) -> None:
     """Keep what was made, and forget the oldest where there is too much."""
     if len(known) >= KEPT:
         del known[next(iter(known))]

@@ -231,9 +231,17 @@ class TerrainRun:
         look = self.look
         near = look.near(self.t, self.y, self.contact.margin)
         watch = [c for c in near if not any(self._same(c, shut) for shut, *_ in self.closed)]
-        watched = look.bundle(watch)
+        watched, borders = look.bundle(watch), look.borders(watch)
         return Course(
-            look, self.contact, self.numerics, stop, self.closed, watch, watched, self.valid
+            look,
+            self.contact,
+            self.numerics,
+            stop,
+            self.closed,
+            watch,
+            watched,
+            borders,
+            self.valid,
         )
 
     def _same(self, a: WheelOnFeature, b: WheelOnFeature) -> bool:

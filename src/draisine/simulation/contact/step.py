@@ -10,6 +10,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import Packed
 from draisine.errors import ContactSetError, SimulationError
 from draisine.simulation.contact import guards
+from draisine.simulation.contact.borders import Borders
 from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import ContactOptions, Numerics
@@ -55,6 +56,7 @@ class Course:
     closed: Sequence[Closed]
     watch: Sequence[WheelOnFeature]
     watched: Packed
+    borders: Borders
     valid: Callable[[WheelOnFeature, Floats], bool]
 
 
@@ -146,8 +148,12 @@ class ContactStep:
         C = seen[:, :, row.C.start : row.C.start + self.look.n]
         normal = np.einsum("pkn,pn->pk", C, states[:, self.look.y.v]) - seen[:, :, row.b.start]
         rates = seen[:, :, row.stretch.start] * normal
-        for k in guards.suspects(gaps, rates, self.h):
-            found += self._collisions(k, gaps[:, k], rates[:, k])
+        suspects = guards.suspects(gaps, rates, self.h)
+        if suspects:
+            away = guards.stays_positive(self.course.borders.excess(seen))
+            for k in suspects:
+                if not away[k]:
+                    found += self._collisions(k, gaps[:, k], rates[:, k])
         if self.course.closed:
             found += self._endings()
         return min(found, key=lambda c: c.part, default=None)
@@ -159,10 +165,12 @@ class ContactStep:
         look = self.look
         seen = self._survey(np.array([part]), self.course.watched)[1][0]
         gaps = seen[:, look.row.gap.start]
-        for k in np.flatnonzero((gaps < -SUNK) & np.isfinite(gaps)).tolist():
-            contact, row = self.course.watch[k], seen[k]
-            inside = gaps[k] > -look.reach(contact) and look.above(contact, row)
-            if inside and look.excess(contact, row) < -1e-6:
+        deep = (gaps < -SUNK) & np.isfinite(gaps)
+        if not deep.any():
+            return None
+        for k in np.flatnonzero(deep & (self.course.borders.excess(seen) < -1e-6)).tolist():
+            contact = self.course.watch[k]
+            if gaps[k] > -look.reach(contact) and look.above(contact, seen[k]):
                 return contact
         return None
 
