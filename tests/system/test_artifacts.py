@@ -52,6 +52,34 @@ class Damper:
         return {"steer": -self.gain * readings.rate("steer")}, []
 
 
+MASS = 1.0
+
+
+def pendulum(*, length: float = 1.0):
+    """A drawing that reads a global."""
+    from draisine.model import Body, Model, Revolute, inertia
+
+    bob = Body("bob", MASS, (length, 0.0, 0.0), inertia(0.1, 0.1, 0.1))
+    post = Body("post", 1.0, (0.0, 0.0, 0.0), inertia(1.0, 1.0, 1.0))
+    hinge = Revolute("hinge", "post", "bob", (0.0, 1.0, 0.0), (0.0, 0.0, 0.0))
+    return Model([post, bob], [hinge], base="fixed")
+
+
+def test_a_drawing_that_changed_is_derived_anew(monkeypatch, kept):
+    """I rddot = m g l and I = 0.1 + m l^2: of the mass that counts when the vehicle is compiled."""
+
+    def pull():
+        system = draisine.compile(pendulum, store=kept)
+        return system.accelerate(draisine.state(system))[0][0]
+
+    for mass in (1.0, 3.0, 1.0):
+        monkeypatch.setitem(globals(), "MASS", mass)
+        assert_allclose(pull(), 9.81 * mass / (0.1 + mass), rtol=1e-12)
+    assert draisine.compile(pendulum, store=kept).artifacts is (
+        draisine.compile(pendulum, store=kept).artifacts
+    )
+
+
 def test_a_run_does_not_know_of_runs_before_it(kept):
     """Neither of other sizes of the machine, nor of other pivots chosen on the way."""
     alone = turned_round(draisine.compile("whipple", store=kept))

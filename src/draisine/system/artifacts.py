@@ -151,13 +151,13 @@ class Artifacts:
         return self.trace().model
 
     @cached_property
-    def _digest(self) -> str | None:
+    def digest(self) -> str | None:
         """A digest of the vehicle as it is drawn, and of the code that derives from it."""
         return fingerprint((self.drawing, self.nominal, deriving_code()))
 
     def _key(self, *task: str | None) -> str | None:
         """Return a digest of a task for this vehicle; None where something cannot be told."""
-        known = (self._digest, *task)
+        known = (self.digest, *task)
         return None if None in known else hashlib.sha256(repr(known).encode()).hexdigest()
 
     def survey(self, mode: Mode, parameters: Mapping[str, float]) -> Survey:

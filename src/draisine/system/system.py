@@ -309,13 +309,14 @@ def _artifacts(
     parameters: dict[str, float],
     store: Store,
 ) -> Artifacts:
-    """Return what is made of a vehicle; what was made lately is taken up again."""
-    key: Any = (vehicle, str(store.folder), *structure.items(), *parameters.items())
+    """Return what is made of a vehicle; what was made lately of the same drawing is taken up again."""
+    own = Artifacts(vehicle, structure, parameters, store)
     try:
-        hash(key)
-    except TypeError:
-        key = None
-    return _ARTIFACTS.get(key, lambda: Artifacts(vehicle, structure, parameters, store))
+        digest = own.digest
+    except Exception:  # whoever derives from it is told what is wrong with it
+        return own
+    key = None if digest is None else (id(vehicle), str(store.folder), digest)
+    return _ARTIFACTS.get(key, lambda: own)
 
 
 def compile(
