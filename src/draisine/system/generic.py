@@ -33,7 +33,7 @@ how the feature moves.
 
 @dataclass(frozen=True, eq=False)
 class Generic:
-    """The free machine: `motion` gives M and F, `meetings[wheel, kind, motion]` a wheel's rows on a
+    """The free machine: `motion` gives M and F, `contacts[wheel, kind, motion]` a wheel's rows on a
     feature that is fixed (None) or moves.
 
     After the wheels the joints are counted on, each with its `stop`. Its state is y = (q, p, r, v,
