@@ -100,6 +100,13 @@ class LatexReader:
         if token in (r"\sin", r"\cos", r"\exp"):
             function = getattr(math, self.take()[1:])
             return function(self.group("(", ")"))
+        if token == r"\operatorname":
+            self.skip(r"\operatorname", "{", *"atan", "2", "}", "(")
+            y = self.sum()
+            self.take(",")
+            x = self.sum()
+            self.take(")")
+            return math.atan2(y, x)
         if token == r"\begin":
             return self.cases()
         return self.value(self.symbol())

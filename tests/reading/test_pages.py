@@ -97,7 +97,7 @@ def test_a_machine_of_ones_own_needs_no_symbols():
     rng = np.random.default_rng(5)
     symbols = [graph_name for graph_name, _ in equations.page.given]
     point = {name: rng.uniform(0.3, 0.8) for name in symbols} | dict(subject.nominal)
-    missing = [f"p[{k}]" for k in range(3)] + ["t", "yaw", "lean", "pitch"]
+    missing = [f"p[{k}]" for k in range(3)] + ["t[0]", "turn yaw", "turn lean", "turn pitch"]
     missing += [f"r[{k}]" for k in range(3)] + [f"v[{k}]" for k in range(9)]
     point = dict.fromkeys(missing, 0.4) | point
     read = Document(

@@ -50,10 +50,15 @@ def another(machine, rng):
 def given(subject, parameters, rng):
     """Return random values of the subject's symbols."""
     point = dict(parameters)
-    point |= {name: x + rng.uniform(-0.4, 0.4) for name, x in subject.angles.items()}
-    for letter, xs in (("r", subject.r), ("v", subject.free_speeds), ("w", subject.w)):
+    point |= {f"turn {name}": x + rng.uniform(-0.4, 0.4) for name, x in subject.angles.items()}
+    for letter, xs in (
+        ("r", subject.r),
+        ("v", subject.free_speeds),
+        ("w", subject.w),
+        ("z", subject.z),
+    ):
         point |= {f"{letter}[{k}]": rng.uniform(-0.7, 0.7) for k in range(len(xs))}
-    point |= {f"p[{k}]": rng.uniform(-1, 1) for k in range(3)} | {"t": rng.uniform(0, 1)}
+    point |= {f"p[{k}]": rng.uniform(-1, 1) for k in range(3)} | {"t[0]": rng.uniform(0, 1)}
     point |= {f"rho[{k}]": rng.uniform(-1, 1) for k in range(len(subject.columns))}
     return point
 
@@ -88,7 +93,7 @@ class Latex(Document):
             "F_r": "F_{r}",
             "kappa": r"\kappa",
             "nu": r"\nu",
-            "lambda": r"\lambda",
+            "zdot": r"\dot{z}",
         }
         own = text.get(name, name)
         written = (own, rf"{own}^{{\top}}", rf"\bar{{{own}}}", rf"\bar{{{own}}}^{{\top}}")
@@ -145,9 +150,10 @@ def check(machine, equations, read_text, rng):
 
     X, R = user_speeds(subject, point)
     free = system.machine().free(
-        t=[point["t"]], q=quaternion(R), p=position(subject, point, R),
+        t=[point["t[0]"]], q=quaternion(R), p=position(subject, point, R),
         r=[point[f"r[{k}]"] for k in range(len(subject.r))], v=X @ v,
         w=[point[f"w[{k}]"] for k in range(len(subject.w))],
+        z=[point[f"z[{k}]"] for k in range(len(subject.z))],
     )  # fmt: skip
     whole = free["M"].reshape(n, n)
     close(M, X.T @ whole @ X)
@@ -158,8 +164,11 @@ def check(machine, equations, read_text, rng):
     C, c = free["C"].reshape(-1, n)[rows] @ X, free["c"][rows]
     if len(rows):
         close(C @ H, np.zeros((len(rows), H.shape[1])), scale=np.abs(C).max())
-        close(C @ v, free["b"][rows], scale=np.abs(C).max() * np.abs(v).max())
+        carried = free["b"][rows] if machine.model.ground is None else evaluate(subject.b, point)
+        close(C @ v, carried, scale=np.abs(C).max() * np.abs(v).max())
         close(C @ kappa, c, scale=1 + np.abs(c).max() + np.abs(C).max() * np.abs(kappa).max())
+    if len(subject.z):
+        close(np.ravel(matrix("zdot", None)), evaluate(subject.acting.rates, point))
     vdot = kappa
     if H.shape[1]:
         M_r, F_r = matrix("M_r", M).reshape(H.shape[1], -1), np.ravel(matrix("F_r", F))

@@ -28,7 +28,7 @@ def typed(subject):
     """Return everything that the appendices define, as traced expressions, by bare symbols."""
     parameters = dict(subject.parameters)
     angles = {r"\mu": parameters.pop("mu"), "r_1": subject.r[0]}
-    angles[r"\alpha_0"] = subject.graph.symbol("alpha_0")
+    angles[r"\alpha_0"] = subject.turns["alpha_0"]
     values = {f"{name[0]}_{name[1:]}": x for name, x in parameters.items()}
     for name, angle in angles.items():
         c, s = cos(angle), sin(angle)

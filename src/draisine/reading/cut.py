@@ -18,6 +18,9 @@ from draisine.reading.polynomial import Polynomial
 SWELL = 30
 """Most terms of a value before it gets a name of its own."""
 
+BRIEF = 2
+"""Most terms of one of several arguments of a function."""
+
 Line = tuple[Symbol, Expression]
 
 
@@ -171,15 +174,30 @@ class Cut:
         """Return the name of a denominator, a root or an abbreviation, defined when first met."""
         key = (what, frozenset(value.items()))
         if key not in self._atoms:
-            self._counts[what] = self._counts.get(what, 0) + 1
-            symbol = Symbol(self.letters[what], (str(self._counts[what]),))
             right = write(value)
-            self._atoms[key] = self.names.new(symbol, ENTRY)
+            self._atoms[key] = self._numbered(what)
             self.lines.append((self.names.symbols[self._atoms[key]], right))
         return self._atoms[key]
 
+    def _brief(self, a: Polynomial) -> Polynomial:
+        """Return a polynomial of a few terms, or the name or negated name of a longer one."""
+        if len(a) <= BRIEF:
+            return a
+        sign = 1 if a[po.leading_monomial(a)] > 0 else -1
+        name = self._atom("abbreviation", po.scale(a, sign), self.arrange)
+        return po.scale(po.variable(name), sign)
+
+    def _numbered(self, what: str) -> int:
+        """Return the next name of a kind."""
+        self._counts[what] = self._counts.get(what, 0) + 1
+        return self.names.new(Symbol(self.letters[what], (str(self._counts[what]),)), ENTRY)
+
     def _function(self, op: str, args: list[Polynomial]) -> Polynomial:
-        """Return a function's value: cosine and sine of a name get names, others stand as they are."""
+        """Return a function's value: cosine and sine of a name and choices get names, others stand
+        as they are.
+        """
+        if len(args) > 1:
+            args = [self._brief(a) for a in args]
         key = (op, *(frozenset(a.items()) for a in args))
         if key in self._atoms:
             return po.variable(self._atoms[key])
@@ -189,6 +207,10 @@ class Cut:
             argument = key[1]
             self._atoms["cos", argument], self._atoms["sin", argument] = cosine, sine
             self.given += [cosine, sine]
+        elif op == "where":
+            written = Function(op, tuple(self.arrange(a) for a in args))
+            self._atoms[key] = self._numbered("abbreviation")
+            self.lines.append((self.names.symbols[self._atoms[key]], written))
         else:
             written = Function(op, tuple(self.arrange(a) for a in args))
             self._atoms[key] = self.names.function(written)

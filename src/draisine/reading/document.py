@@ -132,7 +132,7 @@ def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | E
     symbols, cut = subject.form.symbols, sheet.cut
     out: list[str | Expression] = []
     for name in subject.angles:
-        x = subject.graph.symbol(name)
+        x = subject.turns[name]
         if x.index in used:
             cut.name(x, Symbol.parse(symbols.get(name, ANGLES.get(name, name))))
             out += _item(sheet, subject.form.meanings.get(name, ("", name))[1], ", ")
@@ -143,6 +143,9 @@ def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | E
         if x.index in used:
             cut.name(x, Symbol(axis))
             out += _item(sheet, "of the frame's origin", ", ")
+    for k, x in enumerate(subject.z):
+        cut.name(x, Symbol("z", (str(k + 1),)))
+        out += _item(sheet, "of a force element", ", ")
     if subject.t.index in used:
         cut.name(subject.t, Symbol("t"))
         out += _item(sheet, "time", ", ")
@@ -211,6 +214,7 @@ def _validity(subject: Subject) -> list[str | Expression]:
 def _used(subject: Subject) -> set[int]:
     """Return the nodes that the equations need."""
     parts: list[Any] = [subject.C, subject.M, subject.F, subject.Q, subject.c, subject.b]
+    parts.append(subject.acting.rates)
     roots = [x.index for part in parts for x in _flat(part) if hasattr(x, "index")]
     return set(reachable(subject.graph, roots))
 

@@ -118,7 +118,8 @@ class StraightRunning:
     def at(self, xs: Sequence[Scalar], v: Scalar, g: Scalar) -> list[Scalar]:
         """Return expressions at the straight upright motion of speed v under gravity g."""
         subject = self.subject
-        values: dict[str, Scalar] = dict.fromkeys(subject.angles, 0.0) | {"t": 0.0, "g": g}
+        values: dict[str, Scalar] = {f"turn {name}": 0.0 for name in subject.angles}
+        values |= {"t[0]": 0.0, "g": g}
         values |= {f"r[{k}]": 0.0 for k in range(len(subject.r))}
         for k in range(len(subject.columns)):
             radius = self.wheels.get(k)
@@ -148,7 +149,7 @@ class StraightRunning:
     def places(self) -> list[str]:
         """The symbols of the coordinates."""
         joints = {j.name: f"r[{k}]" for k, j in enumerate(self.subject.model.joints)}
-        return [joints.get(name, name) for name in self.names]
+        return [joints.get(name, f"turn {name}") for name in self.names]
 
     @cached_property
     def K0(self) -> Array:

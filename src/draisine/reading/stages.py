@@ -31,7 +31,6 @@ from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
 from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
 
-
 MANY = 12
 """Most terms of an entry of the elimination that has no name."""
 
@@ -302,6 +301,9 @@ def applied_forces(sheet: Sheet, subject: Subject) -> None:
     """The generalised forces Q of the inputs, next to those of free motion."""
     if not all(is_zero(x) for x in subject.Q):
         sheet.column("Q", subject.Q, "Q")
+    if len(subject.z):
+        sheet.say("The states of force elements change by")
+        sheet.column(r"\dot{z}", subject.acting.rates, "e")
 
 
 STAGES = (

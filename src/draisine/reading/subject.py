@@ -19,10 +19,12 @@ from draisine.mechanics import constraints
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.base import base_angles, free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
+from draisine.mechanics.elements import ElementForces, element_forces
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan
 from draisine.mechanics.kinematics import Geometry, Point, Velocities, geometry, velocities
 from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenches
+from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Surface, Wheel
 from draisine.model.form import Form
@@ -54,7 +56,7 @@ class Subject:
     @cached_property
     def t(self) -> Expr:
         """Time."""
-        return self.graph.symbol("t")
+        return self.graph.symbol("t[0]")
 
     @cached_property
     def p(self) -> Array:
@@ -114,9 +116,14 @@ class Subject:
         return dict(self.form.angles) or dict.fromkeys(base_angles(self.model), 0.0)
 
     @cached_property
+    def turns(self) -> dict[str, Expr]:
+        """The symbols of the base's angles, by name."""
+        return {name: self.graph.symbol(f"turn {name}") for name in self.angles}
+
+    @cached_property
     def R(self) -> Array:
         """The rotation of the base's frame."""
-        angles = {name: self.graph.symbol(name) for name in self.angles}
+        angles = self.turns
         R = np.eye(3)
         if self.form.rotation is not None:
             R = self.form.rotation(angles)
@@ -129,8 +136,9 @@ class Subject:
     @cached_property
     def point(self) -> dict[str, float]:
         """The nominal value of every symbol: the drawing, at rest."""
-        values = dict(self.nominal) | self.angles | {"t": 0.0}
-        for name, xs in (("r", self.r), ("p", self.p), ("w", self.w)):
+        values = dict(self.nominal) | {"t[0]": 0.0}
+        values |= {f"turn {name}": x for name, x in self.angles.items()}
+        for name, xs in (("r", self.r), ("p", self.p), ("w", self.w), ("z", self.z)):
             values |= {f"{name}[{k}]": 0.0 for k in range(len(xs))}
         return values | {f"r[{k}]": x for k, x in enumerate(self.shape)}
 
@@ -249,9 +257,23 @@ class Subject:
         return gather(self.tree, self.geo, self.needed, ORIGIN)[self.columns]
 
     @cached_property
+    def z(self) -> Array:
+        """The states of force elements."""
+        return self._symbols("z", self.model.memory)
+
+    @cached_property
+    def acting(self) -> ElementForces:
+        """What the force elements do."""
+        readings = Readings(
+            self.tree, self.geo, self.world, self.p, self.vel, self.speeds, ORIGIN, self.t
+        )
+        return element_forces(readings, self.mode, self.z)
+
+    @cached_property
     def Q(self) -> Array:
-        """The generalised forces of the inputs."""
-        return generalised(self.tree, self.geo, self.world, self.w, ORIGIN)[self.columns]
+        """The generalised forces of the inputs and of force elements."""
+        pushed = generalised(self.tree, self.geo, self.world, self.w, ORIGIN)
+        return (pushed + self.acting.Q)[self.columns]
 
     @cached_property
     def independent(self) -> list[int]:

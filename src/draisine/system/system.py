@@ -235,12 +235,6 @@ class System:
         """
         from draisine.reading.subject import trace_subject
 
-        if self.model.elements:
-            names = ", ".join(repr(element.name) for element in self.model.elements)
-            raise ModelError(
-                f"equations to read know no force elements yet ({names}); leave them out, or take the "
-                "equations as code."
-            )
         found = self.survey(mode)
         spare = [row.label for row in found.spare]
         shape = [] if found.nominal is None else list(found.nominal[1])
