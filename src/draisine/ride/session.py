@@ -93,7 +93,7 @@ class Session:
             numerics=None if self.terrain is None else Numerics(dt=STEP, rtol=1e-8, atol=1e-10),
         )
         self.status, self.reason = RIDING, ""
-        self.seen = self.stepper.observe()
+        self._look()
         self.record, self.first_parameters = Record(), dict(self.system.parameters)
 
     def _start(self) -> State:
@@ -126,15 +126,19 @@ class Session:
         except SimulationError as error:
             self.status, self.reason = STOPPED, str(error)
             return
-        self.seen = self.stepper.observe()
+        self._look()
         self._judge()
         self.record.add(count, inputs, self)
+
+    def _look(self) -> None:
+        """See the present state."""
+        self.seen, self.state = self.stepper.observe(), self.stepper.state
 
     def _judge(self) -> None:
         """See whether the ride has ended."""
         outputs = dict(zip(self.system.outputs, self.seen["outputs"], strict=True))
         joints = [joint.name for joint in self.system.model.joints]
-        steer = self.stepper.state.r[joints.index("steer")] if "steer" in joints else 0.0
+        steer = self.state.r[joints.index("steer")] if "steer" in joints else 0.0
         normal, *level = self.seen["forces"].reshape(-1, 3).T
         if abs(outputs["lean"]) > LEAN_LIMIT:
             self.status = FELL
@@ -154,7 +158,8 @@ class Session:
         if self.terrain is not None:
             raise ParameterError("parameters change on smooth ground only: choose another ride.")
         self.stepper = self.stepper.with_parameters(keep=KEPT, **parameters)
-        self.system, self.seen = self.stepper.system, self.stepper.observe()
+        self.system = self.stepper.system
+        self._look()
         self.record.changes[len(self.record.steps)] = parameters
 
     def set_friction(self, mu: float) -> None:
@@ -167,7 +172,7 @@ class Session:
 
     def parts(self) -> dict[str, Floats]:
         """Return what a frame is made of, by name."""
-        seen, now = self.seen, self.stepper.state
+        seen, now = self.seen, self.state
         return {
             "time": np.array([self.stepper.time]),
             "status": np.array([float(self.status)]),
