@@ -6,6 +6,7 @@ import mpmath
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 
 from draisine import Numerics, compile, simulate, state
 from draisine.errors import SimulationError
@@ -120,3 +121,31 @@ def test_a_pole_stops_the_run_with_what_it_has(a2):
     instant = math.atan2(a2 * math.sin(1.6), a2 * math.cos(1.6) - 0.5) / math.pi
     assert 0.5 * instant < float(end.time[-1]) < instant
     assert f"{instant:.6f}"[:6] in str(e.value)
+
+
+def boarded(amplitude: float, until: float) -> np.ndarray:
+    """Return the pose of a snakeboard by hand: with Vx = s l cos(phi), Wz = s sin(phi) its one
+    momentum equation is regular at every angle phi of the trucks,
+
+    `(M l^2 cos^2 + J sin^2) s' + s phi' (J - M l^2) sin cos + sin(phi) Jr psi'' = 0`.
+    """
+    M, J, Jr, l, w = 5.0, 0.1 + 0.3 + 0.02 + 2 * 0.5 * 0.25**2, 0.3, 0.25, 2 * math.pi  # noqa: E741
+
+    def slope(t, at):
+        phi, rate = amplitude * math.sin(w * t), amplitude * w * math.cos(w * t)
+        c, s = math.cos(phi), math.sin(phi)
+        spin = -0.7 * w * w * math.sin(w * t)
+        push = -at[3] * rate * (J - M * l * l) * s * c - s * Jr * spin
+        V, W = at[3] * l * c, at[3] * s
+        across = M * l * l * c * c + J * s * s
+        return [V * math.cos(at[2]), V * math.sin(at[2]), W, push / across]
+
+    return solve_ivp(slope, (0, until), np.zeros(4), rtol=1e-12, atol=1e-14).y[:3, -1]
+
+
+def test_trucks_of_a_snakeboard_go_through_a_quarter_turn():
+    """The kernel gains a dimension at the instant, and leaves as it came."""
+    system = compile("snakeboard", drive="sine", truck_amplitude=2.0)
+    run = simulate(system, state(system, Vx=0.0), 1.0, numerics=Numerics(**FINE)).to_xarray()
+    pose = [*run.position.values[-1, :2], run.yaw.values[-1]]
+    assert_allclose(pose, boarded(2.0, 1.0), atol=1e-8)

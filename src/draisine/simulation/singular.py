@@ -14,8 +14,10 @@ import numpy as np
 from scipy.optimize import minimize_scalar
 
 from draisine.algebra.scalar import Floats
+from draisine.errors import SingularityError
 from draisine.mechanics import constraints
 from draisine.mechanics.formulations._rank import Place, place_drawing
+from draisine.model import Model
 from draisine.system.closed_form import ClosedForm
 
 AHEAD, WIDTH = 0.5, 0.04
@@ -52,8 +54,7 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
     drawing = place_drawing(model, mode)
 
     def place(time: float) -> Place:
-        r = [float(joint.motion(time)[0]) for joint in model.joints if joint.motion is not None]
-        return replace(drawing, r=np.array(r), t=time)
+        return replace(drawing, r=shape_at(model, time), t=time)
 
     def least(time: float) -> float:
         return float(np.linalg.svd(place(time).C[keep], compute_uv=False)[-1])
@@ -74,6 +75,11 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
             size = max(1.0, float(np.abs(at.b).max()))
             return SingularShape(at.t, at.r, rows, abs(float(w @ at.b[keep])) < 1e-6 * size)
     return None
+
+
+def shape_at(model: Model, t: float) -> Floats:
+    """Return the shape of a model all of whose joints are prescribed."""
+    return np.array([float(j.motion(t)[0]) for j in model.joints if j.motion is not None])
 
 
 def gauss_step(
@@ -105,4 +111,10 @@ def gauss_step(
         slopes = fresh
         if change <= 1e-13 * max(1.0, float(np.abs(fresh).max())):
             break
+    else:
+        if not change <= 1e-9 * max(1.0, float(np.abs(slopes).max())):
+            raise SingularityError(
+                f"the step through the singular shape from {span[0]:.9g} s to {span[1]:.9g} s does "
+                "not converge."
+            )
     return lambda t: y + h * integrals((t - span[0]) / h) @ slopes

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import SimulationError
+from draisine.errors import RedundancyError, SimulationError, SingularityError
 from draisine.simulation.integrators import (
     DEGENERATE,
     DONE,
@@ -21,7 +21,13 @@ from draisine.simulation.integrators import (
 )
 from draisine.simulation.options import Task
 from draisine.simulation.python_law import PythonRate
-from draisine.simulation.singular import WIDTH, SingularShape, find_singular_shape, gauss_step
+from draisine.simulation.singular import (
+    WIDTH,
+    SingularShape,
+    find_singular_shape,
+    gauss_step,
+    shape_at,
+)
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import PIVOT_FIRM, ClosedForm
 from draisine.system.state import State
@@ -59,6 +65,8 @@ def run_smooth(task: Task) -> Trajectory:
             tick(t1)
     except KeyboardInterrupt:
         reason = "interrupted"
+    except (RedundancyError, SingularityError) as error:
+        reason = str(error).removesuffix(".")
     made = {name: getattr(numerics, name) for name in ("integrator", "dt", "drift", "rtol", "atol")}
     made["drift"] = str(numerics.drift)
     if reason is None:
@@ -166,6 +174,7 @@ class SmoothRun:
         assert self.ahead is not None
         instant, dt = self.ahead.t, self.numerics.dt
         far = instant + max(instant - t, WIDTH / 4)
+        self.change_pivots(t, shape_at(self.system.model, instant - (instant - t) / 8))
         y = gauss_step(self.machine, self.y, (t, far), self.given, self.anchors)
         grid = _grid(self.numerics.start, t, min(far, t1), dt)
         times = np.where(np.abs(grid - instant) < 1e-6, instant + 1e-6, grid)
@@ -188,21 +197,23 @@ class SmoothRun:
         if len(samples):
             self.y, self.last = samples[-1], float(times[-1])
 
-    def change_pivots(self, t: float) -> None:
+    def change_pivots(self, t: float, shape: Floats | None = None) -> None:
         """Choose pivots and independent speeds anew where the present ones degenerate: some that the
-        run had before and that are firm here, or else those that are best here.
+        run had before and that are firm here, or else those that are best here; or those that are
+        best in a given shape.
         """
         seen = self.machine.observation(self.y, t, self.given)
         parts = self.machine.layout.split(self.y)
         q, r, z = parts["q"], parts["r"], parts["z"]
         user, place = self.machine.user_pose(q, parts["p"])
         state = State(user, place, r, seen["v"])
-        for machine in dict.fromkeys(machine for machine, *_ in self.done):
+        known = () if shape is not None else dict.fromkeys(machine for machine, *_ in self.done)
+        for machine in known:
             y = machine.enter(state, t, z, tolerance=1e-6)
             if machine.least_pivot(y, t) > PIVOT_FIRM:
                 break
         else:
-            machine = self.system.machine(*self.way, (q, r))
+            machine = self.system.machine(*self.way, (q, r if shape is None else shape))
             y = machine.enter(state, t, z, tolerance=1e-6)
         self.machine, self.y = machine, y
         self.done.append((self.machine, [], []))
