@@ -8,10 +8,13 @@ A plug is one file with one thing in it (`THINGS`). It is found
   `draisine.vehicle`, `draisine.law` ..., value `package.module` or `package.module:object`;
 - as `FILE.py` (the one thing of its kind) or `FILE.py:name` (the thing of that name);
 - as the thing itself.
+
+A stored result never has code run that only it names (`check_trust`).
 """
 
 import importlib
 import importlib.util
+import sys
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -124,6 +127,35 @@ def is_file(which: str) -> bool:
     return which.endswith(".py") or ".py:" in which
 
 
+_TRUSTED: set[Path] = set()
+"""Files of code that the user named in this process."""
+
+
+def trust(which: str) -> None:
+    """Let a result name this file of code: it may be run."""
+    _TRUSTED.add(_path(which))
+
+
+def check_trust(which: str, who: str) -> None:
+    """Raise where a plug is told by a file that nobody but a stored result has named: such code is
+    not run. Files that this process has run already, because the user named them, are trusted.
+    """
+    if not is_file(which) or _path(which) in _TRUSTED:
+        return
+    ran = (getattr(module, "__file__", None) for module in tuple(sys.modules.values()))
+    if any(file is not None and Path(file).resolve() == _path(which) for file in ran):
+        return
+    raise DataError(
+        f"{who} names code of its own, {_path(which)}: it is run only if you trust it. Look at it, "
+        "then say --trust, or trust=True to `draisine.load`."
+    )
+
+
+def _path(which: str) -> Path:
+    file = which if which.endswith(".py") else which.rpartition(":")[0]
+    return Path(file).resolve()
+
+
 def label(which: Any) -> str:
     """Return what a result tells of a plug: the name or file that was given, or the thing's own name.
 
@@ -141,6 +173,7 @@ def _from_file(kind: str, which: str) -> Any:
     path = Path(file)
     if not path.is_file():
         raise UnknownNameError(f"{kind} {which!r}: no file {file!r}.")
+    trust(which)
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -94,6 +94,12 @@ MACHINE, OUTPUT, RUN = MachineOptions(), OutputOptions(), RunOptions()
 """Nothing asked for."""
 
 
+Trust = Annotated[
+    bool,
+    Parameter(help="Run the code that a stored result names: the file of its vehicle or law."),
+]
+
+
 EXAMPLES = {
     "--set": "--set mB=90",
     "--initial": "--initial lean=10deg",

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from draisine.cli._keep import check_film, film
+from draisine.cli._options import Trust
 
 
 def animate(
@@ -12,6 +13,7 @@ def animate(
     *,
     fps: float = 20.0,
     speed: float | None = None,
+    trust: Trust = False,
 ) -> None:
     """Write a film of a stored run, or a page that replays it.
 
@@ -25,6 +27,6 @@ def animate(
 
     target = out or result.with_suffix(".html")
     check_film(target)
-    data = load(result)
+    data = load(result, trust)
     check_single(data)
     film(data, target, quiet=False, fps=fps, speed=speed)

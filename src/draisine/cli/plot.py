@@ -6,6 +6,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from draisine.cli._keep import check_figure
+from draisine.cli._options import Trust
 
 
 def plot(
@@ -15,6 +16,7 @@ def plot(
     figure: str | None = None,
     series: Annotated[list[str] | None, Parameter(name="--series")] = None,
     out: Path | None = None,
+    trust: Trust = False,
 ) -> None:
     """Draw a figure from a stored result.
 
@@ -24,9 +26,10 @@ def plot(
     :param series: For histories and phase: what to draw, --series lean --series steer.
     :param out: Where to write it (.png, .svg, .pdf); beside the result if not given.
     """
+    from draisine.results.store import load
     from draisine.view.plot import plot as draw
 
     target = out or result.with_suffix(".png")
     check_figure(target)
-    draw(result, figure, target, series=series)
+    draw(load(result, trust), figure, target, series=series)
     print(f"figure: {target}")

@@ -5,7 +5,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from draisine.cli._keep import check_film, film
-from draisine.cli._options import MACHINE, OUTPUT, RUN, MachineOptions, OutputOptions, RunOptions
+from draisine.cli._options import (
+    MACHINE,
+    OUTPUT,
+    RUN,
+    MachineOptions,
+    OutputOptions,
+    RunOptions,
+    Trust,
+)
 from draisine.cli._report import report
 from draisine.cli._screen import fail, progress_bar
 
@@ -16,14 +24,14 @@ FIRST = "mauny2018/passive-stabilisation"
 """What `draisine run` runs when nothing else is asked for."""
 
 
-def ride_file(where: str) -> "Dataset | None":
+def ride_file(where: str, trust: bool) -> "Dataset | None":
     """Return the ride in a result, if it is one."""
     from draisine.results.store import load
 
     path = Path(where)
     if path.suffix not in (".nc", ".zarr") or not path.exists():
         return None
-    data = load(path)
+    data = load(path, trust)
     return data if "ride" in data.attrs else None
 
 
@@ -49,6 +57,7 @@ def run(
     change: RunOptions = RUN,
     output: OutputOptions = OUTPUT,
     animate: Path | None = None,
+    trust: Trust = False,
 ) -> int:
     """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
 
@@ -67,12 +76,12 @@ def run(
             out=output.out or Path(f"{stem}.nc"),
             plot=output.plot or Path(f"{stem}.png"),
         )
-    if (again := ride_file(scenario)) is not None:
+    if (again := ride_file(scenario, trust)) is not None:
         return repeat(again)
     output.check()
     if animate is not None:
         check_film(animate)
-    loaded = load(scenario, change.changes(machine))
+    loaded = load(scenario, change.changes(machine), trust)
     if animate is not None and loaded.scenario.kind not in ("run", "cycle"):
         kind = loaded.scenario.kind
         raise ParameterError(f"--animate goes with runs; {loaded.name} is of the kind {kind!r}.")

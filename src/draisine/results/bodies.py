@@ -12,6 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, DraisineError
 from draisine.model import TWIST, Joint, Model, Wheel
 from draisine.model.motion import motion_of
+from draisine.registry import check_trust
 from draisine.system.system import System, compile
 
 if TYPE_CHECKING:
@@ -50,11 +51,13 @@ def restore_system(data: "Dataset") -> System:
     name, parameters = data.attrs.get("vehicle"), data.attrs.get("parameters")
     if name is None or parameters is None:
         raise DataError("the dataset does not say which vehicle made it (attribute 'vehicle').")
+    which = str(data.attrs.get("vehicle_path", name))
+    check_trust(which, "the dataset")
     arguments = json.loads(parameters) | json.loads(data.attrs.get("structure", "{}"))
     motions = json.loads(data.attrs.get("motions", "{}"))
     try:
         arguments |= {key: motion_of(entry) for key, entry in motions.items()}
-        return compile(str(data.attrs.get("vehicle_path", name)), **arguments)
+        return compile(which, **arguments)
     except DraisineError as error:
         raise DataError(
             f"the dataset's vehicle cannot be made again: {error} A vehicle of your own is found if it "

@@ -1,12 +1,15 @@
 """Datasets in files: netCDF, Zarr, CSV; whole or not at all."""
 
+import json
 import os
 import shutil
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from draisine import registry
 from draisine.errors import DataError
+from draisine.results.zarr_store import check_zarr
 
 if TYPE_CHECKING:
     from collections.abc import Hashable
@@ -83,7 +86,9 @@ def save(what: Any, path: str | Path) -> None:
             case ".nc":
                 data.to_netcdf(whole, engine="netcdf4")
             case ".zarr":
-                data.to_zarr(whole, mode="w", consolidated=False, zarr_format=2)
+                data.to_zarr(
+                    whole, mode="w", consolidated=False, zarr_format=2, write_empty_chunks=True
+                )
             case ".csv":
                 _write_csv(data, whole)
         replace(whole, path)
@@ -123,22 +128,67 @@ def replace(new: Path, path: Path) -> None:
         os.replace(new, path)
 
 
-def load(path: str | Path) -> "Dataset":
-    """Return a result that was stored as .nc or .zarr as a dataset, loaded whole; see `save`."""
+def load(path: str | Path, trust: bool = False) -> "Dataset":
+    """Return a result that was stored as .nc or .zarr as a dataset, loaded whole; see `save`.
+
+    A result may name code of its own: the file of its vehicle or law. That is never run, unless you
+    `trust` the result.
+    """
+    data = _load(Path(path))
+    if trust:
+        for file in code_files(data):
+            registry.trust(file)
+    return data
+
+
+def code_files(data: "Dataset") -> list[str]:
+    """Return the files of code that a dataset names: of its vehicle, its scenario's plugs, its ride."""
+    found = [str(data.attrs.get("vehicle_path", ""))]
+    for name in ("scenario", "ride"):
+        waiting: list[Any] = [json.loads(data.attrs.get(name, "{}"))]
+        while waiting:
+            one = waiting.pop()
+            if isinstance(one, dict):
+                waiting += one.values()
+            elif isinstance(one, list):
+                waiting += one
+            elif isinstance(one, str):
+                found.append(one)
+    return [text for text in found if registry.is_file(text)]
+
+
+def _load(path: Path) -> "Dataset":
+    """Return a stored dataset, loaded whole."""
     import xarray
 
-    path = Path(path)
     if not path.exists():
         raise DataError(f"{path}: no such file.")
     if path.suffix not in (".nc", ".zarr"):
         raise DataError(f"{path}: results are .nc or .zarr; a .csv cannot be read back.")
+    if path.suffix == ".zarr":
+        check_zarr(path)
     try:
-        if path.suffix == ".nc":
-            return xarray.load_dataset(path, engine="netcdf4")
-        with xarray.open_zarr(path, consolidated=False) as data:
+        data = (
+            xarray.open_dataset(path, engine="netcdf4")
+            if path.suffix == ".nc"
+            else xarray.open_zarr(path, consolidated=False)
+        )
+        with data:
+            if data.nbytes > _room():
+                raise DataError(f"{path}: holds {data.nbytes / 1e9:.3g} GB, more than fits here.")
             return data.load()
+    except DataError:
+        raise
     except Exception as error:
         raise DataError(f"{path}: is not a dataset that can be read ({error}).") from error
+
+
+def _room() -> int:
+    """Return how many bytes of data are taken into memory: half of what the computer has."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // 2
+    except (AttributeError, OSError, ValueError):
+        return 8 * 2**30
 
 
 def _write_csv(data: "Dataset", path: Path) -> None:

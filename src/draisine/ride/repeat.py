@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.registry import check_trust
+from draisine.results.store import code_files
 from draisine.ride.session import Session
 
 if TYPE_CHECKING:
@@ -16,6 +18,8 @@ def repeat_ride(data: "Dataset") -> Session:
     inputs.
     """
     told = json.loads(data.attrs["ride"])
+    for file in code_files(data):
+        check_trust(file, "the ride")
     session = Session(told["preset"])
     if told["first"] != session.system.parameters:
         session.change(told["first"])

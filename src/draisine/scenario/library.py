@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, UnknownNameError, did_you_mean
-from draisine.registry import is_file
+from draisine.registry import check_trust, is_file
 from draisine.scenario.overrides import override
 
 if TYPE_CHECKING:
@@ -58,13 +58,14 @@ def titles() -> dict[str, tuple[str, str]]:
     return found
 
 
-def load(where: str, changes: Mapping[str, Any] | None = None) -> Loaded:
+def load(where: str, changes: Mapping[str, Any] | None = None, trust: bool = False) -> Loaded:
     """Return a scenario by name, by its TOML file, or as a result (.nc, .zarr) carries it.
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
-    expected of the scenario as published do not hold after a change and are left out.
+    expected of the scenario as published do not hold after a change and are left out. Code that a
+    result names is run only if you `trust` it.
     """
-    name, file, content = _content(where)
+    name, file, content = _content(where, trust)
     return accept(name, file, override(content, changes) if changes else content)
 
 
@@ -80,10 +81,10 @@ def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
     return Loaded(name, file, content, plan)
 
 
-def _content(where: str) -> tuple[str, str, dict[str, Any]]:
+def _content(where: str, trust: bool) -> tuple[str, str, dict[str, Any]]:
     path = Path(where)
     if path.suffix in (".nc", ".zarr"):
-        return _inside(path)
+        return _inside(path, trust)
     if path.suffix == ".toml":
         return path.stem, where, _anchored(_parsed(where, _text(path)), path.parent)
     shipped = _shipped()
@@ -131,12 +132,15 @@ def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     return content
 
 
-def _inside(path: Path) -> tuple[str, str, dict[str, Any]]:
-    from draisine.results.store import load
+def _inside(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
+    from draisine.results.store import code_files, load
 
-    stored = load(path).attrs.get("scenario")
+    data = load(path, trust)
+    stored = data.attrs.get("scenario")
     if stored is None:
         raise DataError(f"{path}: carries no scenario; it was not made by `draisine run`.")
+    for file in code_files(data):
+        check_trust(file, str(path))
     found = json.loads(stored)
     return found["name"], str(path), found["content"]
 

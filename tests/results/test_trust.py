@@ -1,0 +1,118 @@
+"""A result is data: reading, drawing and repeating it runs no code that only it names."""
+
+import json
+import re
+import subprocess
+import sys
+from importlib.resources import files
+
+import numpy as np
+import pytest
+import xarray
+
+import draisine
+from draisine.errors import DataError
+from draisine.results.bodies import restore_system
+from draisine.results.store import load, save
+from draisine.scenario.library import load as load_scenario
+
+SLEDGE = """
+from pathlib import Path
+from draisine.model import Body, Model
+
+Path(__file__).with_name("ran").touch()
+
+
+def sledge(*, m: float = 2.0) -> Model:
+    return Model([Body("sledge", m)], base="translations")
+"""
+
+
+def draisine_in(folder, *arguments):
+    """Return what a command line left, in a process of its own."""
+    start = "import sys; from draisine.cli import main; sys.exit(main())"
+    command = [sys.executable, "-c", start, *arguments]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A result of a vehicle in a file of its own, made by another process."""
+    (tmp_path / "sledge.py").write_text(SLEDGE)
+    (tmp_path / "throw.toml").write_text(
+        "kind = 'run'\ntitle = 'a throw'\nvehicle.name = 'sledge.py'\nrun.until = 0.1\n"
+    )
+    made = draisine_in(tmp_path, "run", "throw.toml", "--out", "throw.nc")
+    assert made.returncode == 0, made.stderr
+    (tmp_path / "ran").unlink()
+    return tmp_path / "throw.nc"
+
+
+def test_a_result_runs_no_code_unless_it_is_trusted(stored):
+    ran = stored.with_name("ran")
+    data = load(stored)
+    assert data["time"].size == 11
+    with pytest.raises(DataError, match=r"names code of its own, .*sledge\.py.*--trust"):
+        load_scenario(str(stored))
+    with pytest.raises(DataError, match=r"names code of its own, .*sledge\.py"):
+        restore_system(data)
+    for command in ("run", "plot", "animate"):
+        told = draisine_in(stored.parent, command, str(stored))
+        assert told.returncode == 2
+        assert "names code of its own" in told.stderr
+    assert not ran.exists()
+    assert restore_system(load(stored, trust=True)).parameters == {"m": 2.0}
+    assert ran.exists()
+
+
+def test_what_ran_here_may_be_drawn_again(tmp_path):
+    (tmp_path / "sledge.py").write_text(SLEDGE)
+    system = draisine.compile(str(tmp_path / "sledge.py"))
+    data = draisine.simulate(system, draisine.state(system), 0.1).to_xarray()
+    assert "vehicle_path" in data.attrs
+    assert restore_system(data).parameters == {"m": 2.0}
+
+
+@pytest.fixture
+def zarr(tmp_path):
+    data = xarray.Dataset({"x": ("time", np.full(4, np.nan))}, {"time": np.arange(4.0)})
+    save(data, tmp_path / "x.zarr")
+    assert load(tmp_path / "x.zarr").identical(data)
+    return tmp_path / "x.zarr"
+
+
+def test_a_missing_chunk_is_told(zarr):
+    next(p for p in (zarr / "x").iterdir() if not p.name.startswith(".")).unlink()
+    with pytest.raises(DataError, match="x is damaged: chunk 0 is missing"):
+        load(zarr)
+
+
+def test_a_codec_that_runs_code_is_refused(zarr):
+    described = json.loads((zarr / "x" / ".zarray").read_text())
+    (zarr / "x" / ".zarray").write_text(json.dumps(described | {"filters": [{"id": "pickle"}]}))
+    with pytest.raises(DataError, match="packed by 'pickle'"):
+        load(zarr)
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"shape": [-4]}, "has a size that is none"),
+        ({"shape": [10**12], "chunks": [1]}, "claims 1000000000000 chunks"),
+    ],
+)
+def test_absurd_sizes_are_told(zarr, change, told):
+    described = json.loads((zarr / "x" / ".zarray").read_text())
+    (zarr / "x" / ".zarray").write_text(json.dumps(described | change))
+    with pytest.raises(DataError, match=told):
+        load(zarr)
+
+
+def test_names_are_text_in_the_page():
+    """Whatever becomes HTML by a template goes through `plain`, but numbers and colours of ours."""
+    page = files("draisine.view").joinpath("replay.html").read_text(encoding="utf-8")
+    for template in re.findall(r"innerHTML = ([^;]*);", page):
+        for inside in re.findall(r"\$\{([^}]*)\}", template):
+            assert inside.startswith("plain(") or re.fullmatch(
+                r"\w\.colour|s|s === M\.speed.*", inside
+            ), inside
