@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from draisine.experiment.run import run
 from draisine.scenario.library import load
-from draisine.view.film import Stage
+from draisine.view.film import FilmStage
 from draisine.view.scene.scene import scene
 
 
@@ -17,7 +17,7 @@ def figure() -> Figure:
     """Return the picture."""
     times = np.array([0.0, 0.33, 0.66, 1.0])
     data = run(load("locomotion/falling-cat", {"run.dt": 0.01})).data
-    stage = Stage(scene(data, lambda known: times))
+    stage = FilmStage(scene(data, lambda known: times))
     picture = Figure(figsize=(10.0, 5.7), layout="constrained")
     for k, axes in enumerate(picture.subplots(2, 2).flat):
         axes.imshow(stage.picture(k))

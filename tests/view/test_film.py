@@ -32,7 +32,7 @@ from draisine.terrain import (
 from draisine.terrain.motions import Shake, Slide
 from draisine.vehicles.bicycle.whipple import whipple
 from draisine.view import film as films
-from draisine.view.film import PIXELS, Stage, animate, frame_times
+from draisine.view.film import PIXELS, FilmStage, animate, frame_times
 from draisine.view.replay import _quaternions, page
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import heights, hidden_points, patches
@@ -115,7 +115,7 @@ def test_the_camera_follows(passive):
 
 
 def test_a_frame_tells_time_and_angles(passive):
-    stage = Stage(scene(passive, every(0.5)), 2.0)
+    stage = FilmStage(scene(passive, every(0.5)), 2.0)
     stage.show(1)
     told = [text.get_text() for text in stage.figure.axes[0].texts]
     lean = math.degrees(float(passive["lean"].sel(time=0.5, method="nearest")))
@@ -183,7 +183,7 @@ def test_a_jump_leaves_gaps_in_its_tracks(passive):
     points = motion_in(page(flown))["tracks"][0]["points"]
     assert None in points
     assert not len(scene(passive, every(0.01)).posts)
-    Stage(motion).show(50)
+    FilmStage(motion).show(50)
 
 
 @pytest.mark.parametrize("vehicle", names("vehicle"))
@@ -193,7 +193,7 @@ def test_every_machine_can_be_shown(vehicle):
     motion = scene(data, every(0.05))
     assert motion.size > 0
     assert {part.body for part in motion.parts} | {ball.body for ball in motion.balls}
-    stage = Stage(motion)
+    stage = FilmStage(motion)
     stage.show(2)
     stage.figure.canvas.draw()
     assert np.asarray(stage.figure.canvas.buffer_rgba())[..., :3].min() < 120
@@ -280,7 +280,7 @@ def test_patches_lie_on_the_faces(name, passive):
         own = faces[int(np.argmin(gaps))]
         assert min(gaps) < 1e-9
         assert max(own.excess(x, own.numbers[:3]) for x in points) < 1e-9
-    shown = Stage(motion)
+    shown = FilmStage(motion)
     shown.show(1)
     assert len(shown.faces.get_paths()) > len(faces)
     found = motion_in(page(passive, terrain=terrain))
@@ -332,7 +332,7 @@ def test_a_moving_mesh_beside_fixed_ground(passive):
     for k, height in ((0, 0.0), (1, 0.05), (2, 0.0)):
         found = sorted(float(patch.outline[0, 2]) for patch in motion.ground_at(k))
         assert_allclose(found, [-1.0, height], atol=1e-12)
-    Stage(motion).show(1)
+    FilmStage(motion).show(1)
 
 
 def test_what_looks_away_or_is_behind_the_camera_is_not_drawn(passive):

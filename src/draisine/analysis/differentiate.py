@@ -72,42 +72,44 @@ def run_tangent(
 
 
 @dataclass(frozen=True, eq=False)
-class Jet:
+class MatrixJet:
     """Stacks of matrices with their derivatives, which products, sums and inverses carry along."""
 
     value: Floats
     rate: Floats
 
-    def __matmul__(self, other: "Jet") -> "Jet":
-        return Jet(self.value @ other.value, self.rate @ other.value + self.value @ other.rate)
+    def __matmul__(self, other: "MatrixJet") -> "MatrixJet":
+        return MatrixJet(
+            self.value @ other.value, self.rate @ other.value + self.value @ other.rate
+        )
 
-    def __add__(self, other: "Jet") -> "Jet":
-        return Jet(self.value + other.value, self.rate + other.rate)
+    def __add__(self, other: "MatrixJet") -> "MatrixJet":
+        return MatrixJet(self.value + other.value, self.rate + other.rate)
 
-    def __sub__(self, other: "Jet") -> "Jet":
-        return Jet(self.value - other.value, self.rate - other.rate)
+    def __sub__(self, other: "MatrixJet") -> "MatrixJet":
+        return MatrixJet(self.value - other.value, self.rate - other.rate)
 
-    def __neg__(self) -> "Jet":
-        return Jet(-self.value, -self.rate)
+    def __neg__(self) -> "MatrixJet":
+        return MatrixJet(-self.value, -self.rate)
 
-    def __getitem__(self, where: Any) -> "Jet":
-        return Jet(self.value[where], self.rate[where])
+    def __getitem__(self, where: Any) -> "MatrixJet":
+        return MatrixJet(self.value[where], self.rate[where])
 
 
 Matrices = Any
-"""Stacks of matrices (N, rows, columns): an array, or a `Jet`."""
+"""Stacks of matrices (N, rows, columns): an array, or a `MatrixJet`."""
 
 
 def inverse(x: Matrices) -> Matrices:
     """Return the inverse of each matrix."""
-    if isinstance(x, Jet):
+    if isinstance(x, MatrixJet):
         y = np.linalg.inv(x.value)
-        return Jet(y, -(y @ x.rate @ y))
+        return MatrixJet(y, -(y @ x.rate @ y))
     return np.linalg.inv(x)
 
 
 def transpose(x: Matrices) -> Matrices:
     """Return the transpose of each matrix."""
-    if isinstance(x, Jet):
-        return Jet(x.value.transpose(0, 2, 1), x.rate.transpose(0, 2, 1))
+    if isinstance(x, MatrixJet):
+        return MatrixJet(x.value.transpose(0, 2, 1), x.rate.transpose(0, 2, 1))
     return x.transpose(0, 2, 1)

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
 from draisine.registry import find, is_file, names
 from draisine.scenario.library import load
-from draisine.scenario.terrain import Place
+from draisine.scenario.terrain import WheelPlace
 from draisine.terrain import Terrain, kerb, plane, ramp
 
 Way = Literal["torque", "angle", "lean"]
@@ -35,7 +35,7 @@ class Preset:
     parameter_set: str | None = None
     parameters: Mapping[str, Any] = field(default_factory=dict)
     ground: Callable[[], Terrain] | None = None
-    place: Place | None = None
+    place: WheelPlace | None = None
     mu: float = math.inf
     pace: float = 1.0
     sticks: bool = False
@@ -46,9 +46,9 @@ class Preset:
         return self.vehicle, self.parameter_set, self.ground is None
 
 
-def on_face(x: float, face: str) -> Place:
+def on_face(x: float, face: str) -> WheelPlace:
     """Return the place of a machine whose rear wheel stands on a face."""
-    return Place(wheel="rear", centre=[x, 0.0], on=face)
+    return WheelPlace(wheel="rear", centre=[x, 0.0], on=face)
 
 
 HELD = {"hold": 1.0, "lean_help": 5.0}

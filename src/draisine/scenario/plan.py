@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from draisine.scenario.schema import Scenario
-from draisine.scenario.terrain import Place, place_state
+from draisine.scenario.terrain import WheelPlace, place_state
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.system.state import State, state
 from draisine.system.system import System
@@ -21,7 +21,7 @@ class Start:
     values: Mapping[str, float] = field(default_factory=dict)
     mode: Mapping[str, str] | None = None
     at_rest: bool | None = None
-    place: Place | None = None
+    place: WheelPlace | None = None
 
 
 @dataclass(frozen=True)

@@ -260,7 +260,7 @@ def terrain_of(data: "Dataset") -> Terrain | None:
     return terrain
 
 
-class Place(ScenarioTable):
+class WheelPlace(ScenarioTable):
     """Where a machine starts: the centre of one of its wheels.
 
     With `on` it is first made to stand on that face, which turns it; then x and y are enough.
@@ -305,11 +305,11 @@ def place(
     >>> bool(abs(start.p[0] + 3.0) < 0.1)
     True
     """
-    asked = Place.model_validate({"wheel": wheel, "centre": centre, "on": on})
+    asked = WheelPlace.model_validate({"wheel": wheel, "centre": centre, "on": on})
     return place_state(system.model, terrain, state, asked)
 
 
-def place_state(model: Model, terrain: Terrain, state: State, place: Place) -> State:
+def place_state(model: Model, terrain: Terrain, state: State, place: WheelPlace) -> State:
     """Return a state with the machine moved, as a whole, to where a scenario wants it."""
     wheels = {c.name: c for c in model.wheels}
     if place.wheel not in wheels:

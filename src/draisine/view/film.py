@@ -121,7 +121,7 @@ def _film(
         times, shown = frame_times(known, fps, speed)
         return times
 
-    stage = Stage(scene(data, choose, terrain), shown, progress)
+    stage = FilmStage(scene(data, choose, terrain), shown, progress)
     folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
     try:
         whole = folder / path.name
@@ -135,7 +135,7 @@ def _film(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _gif(stage: "Stage", path: Path, fps: float) -> None:
+def _gif(stage: "FilmStage", path: Path, fps: float) -> None:
     """Write a film of few colours, the same for all frames, so that it is small and does not
     flicker.
     """
@@ -149,7 +149,7 @@ def _gif(stage: "Stage", path: Path, fps: float) -> None:
     )
 
 
-def _mp4(stage: "Stage", path: Path, fps: float) -> None:
+def _mp4(stage: "FilmStage", path: Path, fps: float) -> None:
     from matplotlib.animation import FFMpegWriter
 
     rate: Any = fps  # the stubs want a whole number, ffmpeg does not
@@ -161,7 +161,7 @@ def _mp4(stage: "Stage", path: Path, fps: float) -> None:
             stage.tell(k)
 
 
-class Stage:
+class FilmStage:
     """A figure on which one frame after the other is shown."""
 
     def __init__(

@@ -26,7 +26,7 @@ from draisine.analysis.bicycle.straight import (
     sweep_parameters,
     terms,
 )
-from draisine.analysis.differentiate import Jet, run_tangent
+from draisine.analysis.differentiate import MatrixJet, run_tangent
 from draisine.analysis.variation import SEEDS, Chart, sort_lanes
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import Layout
@@ -121,7 +121,9 @@ def _moving_terms(
     du = -np.linalg.solve(here.speed_u[0], left["seen"][speeds] + here.speed_x[0] @ dx)
     values, rates = _by_parameters(machine, moving, parameters, np.eye(seeds), {"x": dx, "u": du})
     pair = [terms(sort_lanes(machine, out, count), at) for out in (values, rates)]
-    return Terms(*[Jet(getattr(pair[0], f.name), getattr(pair[1], f.name)) for f in fields(Terms)])
+    return Terms(
+        *[MatrixJet(getattr(pair[0], f.name), getattr(pair[1], f.name)) for f in fields(Terms)]
+    )
 
 
 def _by_parameters(

@@ -12,7 +12,7 @@ from draisine.model.names import state_units
 from draisine.model.quantity import number
 from draisine.registry import find, names
 from draisine.scenario.plan import Start
-from draisine.scenario.terrain import Place
+from draisine.scenario.terrain import WheelPlace
 from draisine.scenario.validate.mistakes import Mistakes, read_table
 from draisine.scenario.values import field_value
 
@@ -37,14 +37,14 @@ def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: M
     return Start(values, mode, rest, _read_place(given.get("place"), mistakes))
 
 
-def _read_place(given: Any, mistakes: Mistakes) -> Place | None:
+def _read_place(given: Any, mistakes: Mistakes) -> WheelPlace | None:
     if given is None:
         return None
     if not isinstance(given, dict):
         mistakes.add("initial.place", "must be a table: wheel, centre, on.", given)
         return None
-    found = read_table(Place, given, "initial.place", mistakes)
-    return found if isinstance(found, Place) else None
+    found = read_table(WheelPlace, given, "initial.place", mistakes)
+    return found if isinstance(found, WheelPlace) else None
 
 
 def check_lean(name: str, value: float) -> float:

@@ -17,7 +17,7 @@ from draisine.results.events import events_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
-from draisine.view.scene.shapes import Ball, Outline, balls, parts
+from draisine.view.scene.shapes import Outline, SolidBall, balls, parts
 from draisine.view.style import COLOURS, angles_to_draw, displayed_series
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ class Scene:
     R: Floats
     p: Floats
     parts: list[Outline]
-    balls: list[Ball]
+    balls: list[SolidBall]
     tracks: dict[str, Floats]
     focus: Floats
     size: float
@@ -98,12 +98,12 @@ class Scene:
             for patch in self.patches
         ]
 
-    def colour(self, part: Outline | Ball) -> str:
+    def colour(self, part: Outline | SolidBall) -> str:
         """Return the colour of a part."""
         return colour_of(part, self.bodies)
 
 
-def colour_of(part: Outline | Ball, bodies: Sequence[str]) -> str:
+def colour_of(part: Outline | SolidBall, bodies: Sequence[str]) -> str:
     """Return the colour of a part: wheels are dark, every other body has its own."""
     kind = part.kind if isinstance(part, Outline) else "ball"
     fixed = {"rim": "#222222", "spokes": "#8a8a8a", "valve": COLOURS[1]}
@@ -188,7 +188,7 @@ def _nearest(known: Floats, wanted: Floats) -> "np.ndarray[tuple[int], np.dtype[
 
 
 def _outline(
-    names: tuple[str, ...], R: Floats, p: Floats, drawn: list[Outline], marks: list[Ball]
+    names: tuple[str, ...], R: Floats, p: Floats, drawn: list[Outline], marks: list[SolidBall]
 ) -> Floats:
     """Return all that is drawn of a machine as points, (times, points, 3)."""
     clouds = [(part.body, part.points) for part in drawn]

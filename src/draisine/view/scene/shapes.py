@@ -25,7 +25,7 @@ class Outline:
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class SolidBall:
     """A body's mass centre in the drawing, as a ball that grows with the mass."""
 
     body: str
@@ -61,7 +61,7 @@ def parts(model: Model) -> list[Outline]:
     return found
 
 
-def balls(model: Model) -> list[Ball]:
+def balls(model: Model) -> list[SolidBall]:
     """Return the mass centres of all bodies with mass, but for wheels, whose hub it is."""
     hubs = {c.body: np.asarray(c.centre, float) for c in model.wheels}
     heaviest = max(float(body.mass) for body in model.bodies)
@@ -71,7 +71,7 @@ def balls(model: Model) -> list[Ball]:
         hub = [hubs[body.name]] if body.name in hubs else []
         if float(body.mass) > 0 and len(_distinct([com, *hub])) > len(hub):
             share = (float(body.mass) / heaviest) ** (1 / 3)
-            found.append(Ball(body.name, com, 0.03 * reach(model) * max(share, 0.5)))
+            found.append(SolidBall(body.name, com, 0.03 * reach(model) * max(share, 0.5)))
     return found
 
 
