@@ -25,6 +25,7 @@ KEYS = {"wheelie": "ArrowUp", "brake": "b", "steer-lean": "ArrowLeft", "steer-an
 
 def take(page: Page, name: str, target: Path) -> None:
     """Ride a preset until its moment and take a picture."""
+    page.evaluate("ride.scene = ride.frame = null")
     page.select_option("#preset", name)
     page.focus("#picture")
     while not page.evaluate(f"ride.scene?.preset.name === {name!r} && ride.frame?.time > 0.01"):

@@ -1,0 +1,34 @@
+"""What goes with the page: its dependencies, its text for readers."""
+
+import json
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from draisine.ride.export import MODULES
+from draisine.ride.presets import PRESETS
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_lock_file_pins_everything_and_has_no_addresses():
+    text = (ROOT / "package-lock.json").read_text(encoding="utf-8")
+    assert "http" not in text and '"resolved"' not in text
+    packages = json.loads(text)["packages"]
+    assert all("integrity" in package for name, package in packages.items() if name)
+    wanted = json.loads((ROOT / "package.json").read_text(encoding="utf-8"))["dependencies"]
+    assert wanted["three"].startswith("0.187") and wanted["uplot"].startswith("1.6")
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_the_tutorial_has_every_lesson(name):
+    text = " ".join((ROOT / "docs/tutorial/ride.md").read_text(encoding="utf-8").split())
+    for part in (PRESETS[name].lesson, PRESETS[name].question, PRESETS[name].answer):
+        assert part in text
+
+
+def test_every_module_of_the_page_is_in_the_exported_one():
+    page = files("draisine.ride") / "page"
+    own = {path.name[:-3] for path in page.iterdir() if path.name.endswith(".js")}
+    assert own - {"vendor"} == set(MODULES)
