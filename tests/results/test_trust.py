@@ -114,5 +114,5 @@ def test_names_are_text_in_the_page():
     for template in re.findall(r"innerHTML = ([^;]*);", page):
         for inside in re.findall(r"\$\{([^}]*)\}", template):
             assert inside.startswith("plain(") or re.fullmatch(
-                r"\w\.colour|s|s === M\.speed.*", inside
+                r"\w\.colour|s|s === .* selected.*", inside
             ), inside
