@@ -138,6 +138,13 @@ def test_lists(capsys):
     assert "passive-stabilisation" in " ".join(found["scenarios"])
 
 
+def test_show_tells_couplings_and_rows_that_repeat_others(capsys):
+    out = " ".join(said(capsys, "show", "car").split())
+    assert "13 speeds, 11 constraints: 2 degrees of freedom" in out
+    assert "coupling left_link: steer, left_steer" in out
+    assert "row rear_right.across repeats rear_left.across (always)" in out
+
+
 def test_show(capsys):
     out = said(capsys, "show", "whipple", "--plot", "whipple.svg")
     for text in ("9 speeds, 6 constraints: 3 degrees of freedom", "wheelbase", "forward_speed"):

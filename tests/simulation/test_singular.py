@@ -96,7 +96,7 @@ def test_a_shape_with_a_limit_is_passed():
     system = compile(crawler)
     run = simulate(system, state(system), 1.2, numerics=Numerics(**FINE)).to_xarray()
     pose = [*run.position.values[-1, :2], run.yaw.values[-1]]
-    assert_allclose(pose, crawled(1.2, 401), atol=1e-9)
+    assert_allclose(pose, crawled(1.2, 801), atol=1e-10)
     assert_allclose(np.diff(run.time.values), 0.01, atol=1e-6)
 
 
@@ -148,4 +148,4 @@ def test_trucks_of_a_snakeboard_go_through_a_quarter_turn():
     system = compile("snakeboard", drive="sine", truck_amplitude=2.0)
     run = simulate(system, state(system, Vx=0.0), 1.0, numerics=Numerics(**FINE)).to_xarray()
     pose = [*run.position.values[-1, :2], run.yaw.values[-1]]
-    assert_allclose(pose, boarded(2.0, 1.0), atol=1e-8)
+    assert_allclose(pose, boarded(2.0, 1.0), atol=1e-10)
