@@ -13,6 +13,7 @@ DraisineError
 `-- SimulationError      a run that had to stop; `partial` holds what was computed
 |-- ContactSetError  no set of contacts is admissible
 |-- DeadEndError     a run came to ground that a wheel's shape cannot meet; also a TerrainError
+|-- ValidityError    a run that could not have been
 `-- ZenoError        too many events
 """
 
@@ -81,6 +82,12 @@ class ZenoError(SimulationError):
     def __init__(self, message: str, partial: Any = None, state: Any = None) -> None:
         super().__init__(message, partial)
         self.state = state
+
+
+class ValidityError(SimulationError):
+    """A run that could not have been: the ground would pull, friction pass its limit, or the
+    machine has fallen.
+    """
 
 
 class TerrainError(DraisineError, ValueError):

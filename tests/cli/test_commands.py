@@ -42,7 +42,7 @@ def test_run_without_arguments_leaves_data_and_a_figure(capsys):
 def test_json_is_one_object_in_si(capsys):
     found = json.loads(said(capsys, "run", PASSIVE, "--json"))
     assert " ".join(found) == (
-        "scenario vehicle parameters final energy maximum_gap events outcome seconds"
+        "scenario vehicle parameters final energy maximum_gap events validity outcome seconds"
     )
     assert found["final"]["forward_speed"] == pytest.approx(4.622437, abs=1e-6)
     assert found["final"]["lean"] == pytest.approx(0.010342440644693847, abs=1e-9)
@@ -51,6 +51,28 @@ def test_json_is_one_object_in_si(capsys):
     assert found["events"] == []
     assert found["outcome"] == "completed"
     assert found["seconds"] > 0
+
+
+SLOW = ("run", PASSIVE, "--initial", "forward_speed=1", "--until", "3")
+
+
+def test_a_run_that_could_not_have_been_is_told(capsys):
+    """Ideal wheels hold the bicycle by pulling; the scenario's title promises that it stays up."""
+    title = "steadies itself"
+    assert title in said(capsys, "run", PASSIVE)
+    out = said(capsys, *SLOW)
+    assert "not to be believed: from" in out
+    assert title not in out
+    found = json.loads(said(capsys, *SLOW, "--json"))["validity"]
+    assert found["pull_from"] is not None or found["fall_from"] is not None
+    needy = json.loads(said(capsys, "run", PASSIVE, "--mu", "0.01", "--json"))["validity"]
+    assert 0.0 <= needy["friction_exceeded_from"] < 5.0
+    assert needy["friction_needed"] > 0.01
+
+
+def test_a_strict_run_stops_where_it_could_not_have_been(capsys):
+    assert main([*SLOW, "--strict"]) == 1
+    assert "s the ground would have to pull" in capsys.readouterr().err
 
 
 def test_changes_on_the_command_line(capsys):

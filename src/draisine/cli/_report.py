@@ -19,7 +19,9 @@ def report(result: "Result", json: bool) -> None:
     from rich.table import Table
 
     console = open_console()
-    console.print(f"[bold]{result.loaded.name}[/bold]: {result.loaded.scenario.title}")
+    believed = result.validity is None or result.validity.sound
+    title = result.loaded.scenario.title if believed else "not what its title says"
+    console.print(f"[bold]{result.loaded.name}[/bold]: {title}")
     rows = table(result)
     if rows:
         drawn = Table("quantity", "unit", *numeric_columns("start", "end", "minimum", "maximum"))

@@ -57,12 +57,16 @@ def run(
     change: RunOptions = RUN,
     output: OutputOptions = OUTPUT,
     animate: Path | None = None,
+    mu: float | None = None,
+    strict: bool = False,
     trust: Trust = False,
 ) -> int:
     """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
 
     :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
     :param animate: Write a film (.gif, .mp4) or a page that replays the run (.html).
+    :param mu: The friction there is, to be held against what the run needs.
+    :param strict: Stop where the ground would have to pull, friction passes --mu, or it falls.
     """
     from draisine.errors import ParameterError, SimulationError
     from draisine.experiment.run import run as carry_out
@@ -88,7 +92,7 @@ def run(
     failed = None
     with progress_bar(f"running {loaded.name}") as progress:
         try:
-            result = carry_out(loaded, progress)
+            result = carry_out(loaded, progress, mu=mu, strict=strict)
         except SimulationError as error:
             if error.partial is None:
                 raise

@@ -1,5 +1,6 @@
 """A result in a few words: for people as a table, for programs as plain data."""
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -72,6 +73,7 @@ def _moved(result: Result) -> dict[str, Any]:
         "energy": energy,
         "maximum_gap": gap,
         "events": _events(result),
+        "validity": None if result.validity is None else json.loads(result.validity.dumps()),
     }
 
 
@@ -161,6 +163,8 @@ def remarks(result: Result) -> list[str]:
     if found["maximum_gap"] is not None:
         lines.append(f"maximum gap of a contact: {found['maximum_gap']:.1e} m")
     lines += event_lines(found["events"])
+    if result.validity is not None:
+        lines.append(str(result.validity))
     time = result.data["time"].values
     lines.append(f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, {seconds}")
     return lines

@@ -4,14 +4,14 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import draisine
-from draisine.errors import SimulationError
+from draisine.errors import SimulationError, ValidityError
 from draisine.experiment.kinds.cycle import find_cycle
 from draisine.experiment.kinds.linear import straight_running
 from draisine.experiment.kinds.map import contact_map
@@ -30,6 +30,7 @@ from draisine.scenario.schema import (
 from draisine.simulation.contact.run import EnergyWarning
 from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
+from draisine.simulation.validity import Validity
 from draisine.system.state import State
 from draisine.system.system import System
 
@@ -49,6 +50,12 @@ class Result:
     events: tuple[Event, ...] = ()
 
     @property
+    def validity(self) -> Validity | None:
+        """Whether a run can be believed; None of what is no run."""
+        told = self.data.attrs.get("validity")
+        return None if told is None else Validity.loads(told)
+
+    @property
     def bodies(self) -> Bodies:
         """The bodies of the machine, for questions."""
         return Bodies(self.data, self.system.model)
@@ -59,12 +66,15 @@ def run(
     progress: Callable[[float], None] | None = None,
     *,
     changes: Mapping[str, Any] | None = None,
+    mu: float | None = None,
+    strict: bool = False,
 ) -> Result:
     """Return what a scenario leaves: one that ships, by its name, or a TOML file of your own.
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). `progress` is told which
     fraction of a long run is done. A run that had to stop raises `SimulationError`, whose `partial`
-    is the result until then.
+    is the result until then; with `strict`, so does one that could not have been (see `simulate`),
+    `mu` being the friction there is.
 
     >>> import draisine
     >>> result = draisine.run("mauny2018/passive-stabilisation", changes={"run.until": 0.5})
@@ -77,7 +87,7 @@ def run(
     begun = time.perf_counter()
     match scenario:
         case RunScenario():
-            return _run(loaded, progress)
+            return _run(loaded, progress, mu, strict)
         case SweepScenario():
             data = run_sweep(loaded, scenario, system.model, run, progress)
             return _swept(loaded, system, data, time.perf_counter() - begun)
@@ -97,7 +107,9 @@ def run(
             return _result(loaded, system, ridden, time.perf_counter() - begun, data)
 
 
-def _run(loaded: Loaded, progress: Callable[[float], None] | None) -> Result:
+def _run(
+    loaded: Loaded, progress: Callable[[float], None] | None, mu: float | None, strict: bool
+) -> Result:
     plan, system = loaded.plan, loaded.plan.system
     assert isinstance(plan.scenario, RunScenario)
     start, until = plan.state(), plan.scenario.run.until
@@ -111,15 +123,18 @@ def _run(loaded: Loaded, progress: Callable[[float], None] | None) -> Result:
                 until,
                 terrain=plan.terrain,
                 law=plan.law,
-                contact=plan.contact,
+                contact=plan.contact if mu is None else replace(plan.contact, mu=mu),
                 numerics=plan.numerics,
+                strict=strict,
                 progress=progress,
             )
     except SimulationError as error:
         if error.partial is None:
             raise
         partial = _result(loaded, system, error.partial, time.perf_counter() - begun)
-        raise SimulationError(str(error).partition(" The part before")[0], partial) from error
+        told = str(error).partition(" The part before")[0].partition("; the part before")[0]
+        kind = ValidityError if isinstance(error, ValidityError) else SimulationError
+        raise kind(told, partial) from error
     return _result(loaded, system, trajectory, time.perf_counter() - begun)
 
 

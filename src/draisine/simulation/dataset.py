@@ -46,6 +46,7 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
             **_maker(system),
             "mode": json.dumps(run.arcs[0].mode),
             "outcome": run.outcome,
+            "validity": run.validity.dumps(),
             **_spare_rows(run),
             **{
                 k: v if isinstance(v, float | int) else label(v)

@@ -1,9 +1,10 @@
 """The one verb: from a state through a motion, by the driver that the task asks for."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
-from draisine.errors import ParameterError
+from draisine.errors import ParameterError, SimulationError
 from draisine.simulation.compare.by_formulation import run_by_formulation
 from draisine.simulation.compare.compliant import Compliant, run_compliant
 from draisine.simulation.compare.kinematic import SpeedLaw, run_kinematic
@@ -20,6 +21,7 @@ from draisine.simulation.options import (
 from draisine.simulation.regrip import run_grips
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Trajectory
+from draisine.simulation.validity import demand
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -36,6 +38,7 @@ def simulate(
     inputs: Mapping[str, float] | None = None,
     contact: ContactOptions = CONTACT,
     numerics: Numerics = NUMERICS,
+    strict: bool = False,
     progress: Callable[[float], None] | None = None,
 ) -> Trajectory:
     """Return the motion of a system from a state until a time (s).
@@ -45,7 +48,9 @@ def simulate(
     are told. `law` is a control law, traced into the compiled code where it can be, or a `SpeedLaw`,
     which leads the configuration without dynamics; `inputs` are constant inputs by name. `contact`
     and `numerics` hold everything else. `progress` is told from time to time which fraction of the
-    run is done.
+    run is done. Its `validity` tells whether the run can be believed: with `strict`, one in which
+    the ground would have to pull, friction passes `contact.mu`, the machine falls or a value is no
+    number raises `ValidityError`.
 
     A run that cannot go on, or that is interrupted from the keyboard, raises `SimulationError`, with
     the motion until then in its `partial`.
@@ -62,7 +67,17 @@ def simulate(
     ['collision']
     """
     task = Task(system, state, until, terrain, law, inputs, contact, numerics, progress)
-    return _driver(task)(task)
+    try:
+        run = replace(_driver(task)(task), contact=contact)
+    except SimulationError as error:
+        if error.partial is not None:
+            error.partial = replace(error.partial, contact=contact)
+            if strict:
+                demand(error.partial)
+        raise
+    if strict:
+        demand(run)
+    return run
 
 
 def _driver(task: Task) -> Callable[[Task], Trajectory]:

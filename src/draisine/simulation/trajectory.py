@@ -10,6 +10,7 @@ import numpy as np
 
 import draisine
 from draisine.algebra.scalar import Floats
+from draisine.simulation.options import ContactOptions
 from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     import xarray
 
     from draisine.simulation.contact.active_set import Trial
+    from draisine.simulation.validity import Validity
 
 
 Key = tuple[str, str]
@@ -138,6 +140,14 @@ class Trajectory:
     outcome: str
     settings: dict[str, Any] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
+    contact: ContactOptions | None = None
+
+    @cached_property
+    def validity(self) -> "Validity":
+        """Whether the run can be believed, and from when on not."""
+        from draisine.simulation.validity import assess
+
+        return assess(self)
 
     @property
     def t(self) -> Floats:
@@ -196,7 +206,7 @@ class Trajectory:
                 f"  {len(t)} samples, {len(self.arcs)} arc{'s' * (len(self.arcs) > 1)}",
                 f"  {how or 'no numerics'}",
                 f"  events: {counted or 'none'}",
-                "  .to_xarray() .to_pandas() .plot() .animate(path) .save(path) .final()",
+                f"  {self.validity}",
             ]
         )
 

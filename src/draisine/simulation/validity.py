@@ -1,0 +1,303 @@
+"""Whether a run can be believed: ideal contacts hold by pulling if they must, and nobody stops a
+machine that has fallen; so each run tells from when on it could not have been.
+"""
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, fields, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.errors import ValidityError
+from draisine.model import Model
+from draisine.model.surface import Surface
+from draisine.simulation.options import CONTACT, ContactOptions
+
+if TYPE_CHECKING:
+    from draisine.simulation.trajectory import Trajectory
+
+PULL = 1e-6
+"""Normal forces below minus this many N are pulls."""
+
+SLACK = 1e-6
+"""By how much friction may pass its limit: round-off."""
+
+STEER = math.pi / 2
+"""No bar turns further, in rad."""
+
+
+@dataclass(frozen=True)
+class Validity:
+    """What a run would have needed, and from when on it is not to be believed (times in s, None:
+    never).
+
+    `pull_from`: the ground would have to pull the wheel `pull_contact`. `friction_needed`: the
+    largest ratio of tangential to normal force; `friction_exceeded_from`: it passes the mu that was
+    given. `fall_from`: the lean passes the limit. `steer_beyond`: a joint called steer is turned by
+    over 90 degrees, `steer_turns` times round at most. `energy_drift`: of a run that nothing drives
+    or brakes, relative to the kinetic energy plus the change of potential (None: not such a run).
+    `constraint_drift`: the widest gap of a closed contact, in m. `projected`: whether gaps were
+    closed by projection on the way. `redundant_rows`: rows of contacts that repeat others, whose
+    forces are told by least norm. `unphysical`: what no real machine has.
+    `not_finite_from`: a value is no longer a number.
+    """
+
+    pull_from: float | None = None
+    pull_contact: str | None = None
+    friction_needed: float = 0.0
+    friction_exceeded_from: float | None = None
+    fall_from: float | None = None
+    steer_beyond: float | None = None
+    steer_turns: float = 0.0
+    energy_drift: float | None = None
+    constraint_drift: float = 0.0
+    projected: bool = False
+    redundant_rows: tuple[str, ...] = ()
+    unphysical: tuple[str, ...] = ()
+    not_finite_from: float | None = None
+
+    @property
+    def breaks(self) -> dict[str, float]:
+        """What could not have been, in words, by when; the first first. Strict runs stop there."""
+        return _by_time(
+            {
+                f"the ground would have to pull {self.pull_contact!r}": self.pull_from,
+                "friction passes what there is": self.friction_exceeded_from,
+                "it has fallen": self.fall_from,
+                "a value is no longer a number": self.not_finite_from,
+            }
+        )
+
+    @property
+    def faults(self) -> dict[str, float]:
+        """All that speaks against the run, in words, by when; the first first."""
+        return _by_time(self.breaks | {"the steer is turned too far": self.steer_beyond})
+
+    @property
+    def sound(self) -> bool:
+        """Whether the run could have been, by a machine that could be."""
+        return not self.faults and not self.unphysical
+
+    def __str__(self) -> str:
+        parts = [f"from {t:.4g} s {what}" for what, t in self.faults.items()]
+        parts += [f"{body}" for body in self.unphysical]
+        if not parts:
+            need = f"friction needed {self.friction_needed:.3g}"
+            return f"valid: all contacts push, {need}" if self.friction_needed else "valid"
+        return "not to be believed: " + "; ".join(parts)
+
+    def dumps(self) -> str:
+        """Return the record as JSON; numbers that are none are null."""
+        plain = {k: _plain(v) for k, v in asdict(self).items()}
+        return json.dumps(plain)
+
+    @classmethod
+    def loads(cls, text: str) -> "Validity":
+        """Return a record from JSON.
+
+        >>> Validity.loads(Validity(fall_from=1.5, redundant_rows=("a",)).dumps()).fall_from
+        1.5
+        """
+        known: dict[str, Any] = {
+            k: tuple(v) if isinstance(v, list) else v for k, v in json.loads(text).items()
+        }
+        if known.get("friction_needed") is None:
+            known["friction_needed"] = math.inf
+        return cls(**{f.name: known[f.name] for f in fields(cls) if f.name in known})
+
+
+def _by_time(found: Mapping[str, float | None]) -> dict[str, float]:
+    known = {what: t for what, t in found.items() if t is not None}
+    return dict(sorted(known.items(), key=lambda pair: pair[1]))
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def assess(run: "Trajectory") -> Validity:
+    """Return what a run would have needed."""
+    contact = run.contact if run.contact is not None else CONTACT
+    t, model = run.t, run.arcs[0].machine.system.model
+    forces = _wheel_forces(run, model)
+    pull = {name: _crossing(t, push[0] + PULL) for name, push in forces.items()}
+    first = min(
+        (n for n in pull if pull[n] is not None), key=lambda n: pull[n] or 0.0, default=None
+    )
+    turned = _steer(run, model)
+    return Validity(
+        pull_from=None if first is None else pull[first],
+        pull_contact=first,
+        friction_needed=max((_ratio(push) for push in forces.values()), default=0.0),
+        friction_exceeded_from=_earliest(
+            _crossing(t, _margin(push, contact, name)) for name, push in forces.items()
+        ),
+        fall_from=_fall(run, model, contact.fall),
+        steer_beyond=_crossing(t, STEER - turned),
+        steer_turns=float(np.nanmax(turned, initial=0.0)) / (2.0 * math.pi),
+        energy_drift=_energy_drift(run, model),
+        constraint_drift=_constraint_drift(run),
+        projected=run.settings.get("drift", "project") == "project",
+        redundant_rows=_redundant(run),
+        unphysical=tuple(_odd_parts(model)),
+        not_finite_from=_not_finite(run),
+    )
+
+
+def demand(run: "Trajectory") -> None:
+    """Raise `ValidityError` where a run could not have been, with the part before in `partial`."""
+    breaks = run.validity.breaks
+    if breaks:
+        what, t = next(iter(breaks.items()))
+        raise ValidityError(
+            f"at {t:.6g} s {what}; the part before is in the error's `partial`.", _until(run, t)
+        )
+
+
+def _until(run: "Trajectory", t: float) -> "Trajectory":
+    """Return the part of a run before a time, its first sample at least."""
+    arcs: list[Any] = []
+    for arc in run.arcs:
+        count = int(np.searchsorted(arc.t, t, side="right"))
+        if count == 0 and arcs:
+            break
+        arcs.append(_cut(arc, max(count, 1)))
+    events = tuple(event for event in run.events if event.t <= t)[: len(arcs) - 1]
+    return replace(run, arcs=tuple(arcs), events=events, outcome="not valid any more")
+
+
+def _cut(arc: Any, count: int) -> Any:
+    """Return the first samples of an arc."""
+    parts = {f.name: getattr(arc, f.name) for f in fields(arc)}
+    first = {
+        name: x[:count]
+        for name, x in parts.items()
+        if name in ("t", "y", "rates", "forces", "world", "torques")
+    }
+    if isinstance(parts["inputs"], np.ndarray) and parts["inputs"].ndim == 2:
+        first["inputs"] = parts["inputs"][:, :count]
+    return replace(arc, **first)
+
+
+def _wheel_forces(run: "Trajectory", model: Model) -> dict[str, Floats]:
+    """Return (normal, along, across) over time of every wheel; zero where it is open."""
+    stacked = np.concatenate([arc.observations["forces"] for arc in run.arcs], axis=1)
+    wheels = {wheel.name for wheel in model.wheels}
+    return {
+        c.name: stacked[3 * k : 3 * k + 3]
+        for k, c in enumerate(model.contacts)
+        if c.name in wheels and 3 * k + 3 <= len(stacked)
+    }
+
+
+def _crossing(t: Floats, margin: Floats) -> float | None:
+    """Return when a margin becomes negative, between samples on a straight line."""
+    bad = np.flatnonzero(margin < 0.0)
+    if not len(bad):
+        return None
+    k = int(bad[0])
+    if k == 0 or not np.isfinite(margin[k - 1]) or t[k] == t[k - 1]:
+        return float(t[k])
+    part = margin[k - 1] / (margin[k - 1] - margin[k])
+    return float(t[k - 1] + part * (t[k] - t[k - 1]))
+
+
+def _earliest(times: Iterable[float | None]) -> float | None:
+    return min((t for t in times if t is not None), default=None)
+
+
+def _ratio(push: Floats) -> float:
+    """Return the largest tangential over normal force while the ground pushes."""
+    presses = push[0] > PULL
+    needed = np.hypot(push[1], push[2])[presses] / push[0][presses]
+    return float(needed.max(initial=0.0))
+
+
+def _margin(push: Floats, contact: ContactOptions, name: str) -> Floats:
+    """Return what friction could still hold; nothing where mu is infinite."""
+    mu = contact.friction(name, "")
+    if not math.isfinite(mu):
+        return np.zeros(push.shape[1])
+    slack = SLACK * (1.0 + np.abs(push).max(initial=0.0))
+    return np.asarray(mu * push[0] - np.hypot(push[1], push[2]) + slack)
+
+
+def _fall(run: "Trajectory", model: Model, limit: float) -> float | None:
+    """Return when the lean passes a limit below 90 degrees; what is round cannot fall."""
+    if model.base != "SE(3)" or not model.wheels or not limit < math.pi / 2:
+        return None
+    carrier = [w for w in model.wheels if w.body == model.bodies[0].name]
+    if carrier and all(_is_round(wheel.surface) for wheel in carrier):
+        return None
+    q = np.concatenate([arc.pose()[0] for arc in run.arcs], axis=1)
+    return _crossing(run.t, math.sin(limit) - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1])))
+
+
+def _is_round(surface: Surface) -> bool:
+    """Return whether a surface has no axle: it can roll every way."""
+    return not float(surface.ring) > 0.0
+
+
+def _steer(run: "Trajectory", model: Model) -> Floats:
+    """Return by how much the joints called steer are turned, at most."""
+    steered = [k for k, joint in enumerate(model.joints) if joint.name == "steer"]
+    r = np.concatenate([arc.y[:, arc.machine.layout.r] for arc in run.arcs])
+    return np.abs(r[:, steered]).max(axis=1, initial=0.0)
+
+
+def _energy_drift(run: "Trajectory", model: Model) -> float | None:
+    """Return the relative drift of the energy inside arcs that nothing drives or brakes."""
+    driven = any(joint.motion is not None or joint.damper for joint in model.joints)
+    if driven or model.elements or model.ground is not None or run.terrain is not None:
+        return None
+    worst = 0.0
+    for arc in run.arcs:
+        seen = arc.observations
+        if arc.states or np.any(seen["inputs"]):
+            return None
+        T, U = seen["kinetic"][0], seen["potential"][0]
+        scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
+        worst = max(worst, float(np.abs(T + U - T[0] - U[0]).max()) / scale)
+    return worst
+
+
+def _constraint_drift(run: "Trajectory") -> float:
+    """Return the widest gap of a closed contact."""
+    worst = 0.0
+    for arc in run.arcs:
+        gaps, forces = arc.observations["gaps"], arc.observations["forces"]
+        carries = np.abs(forces.reshape(len(gaps), 3, -1)).max(axis=1) > 0 if len(gaps) else gaps
+        held = np.abs(gaps[np.asarray(carries, bool) & np.isfinite(gaps)])
+        worst = max(worst, float(held.max(initial=0.0)))
+    return worst
+
+
+def _redundant(run: "Trajectory") -> tuple[str, ...]:
+    """Return the rows of modes on the plane that repeat others."""
+    found: dict[str, None] = {}
+    for arc in run.arcs:
+        if isinstance(arc.mode, dict):
+            survey = arc.machine.system.survey(arc.mode)
+            found |= dict.fromkeys(row.label for row in survey.spare)
+    return tuple(found)
+
+
+def _odd_parts(model: Model) -> list[str]:
+    """Return what no real machine has (impossible masses are refused where it is drawn): a damper
+    that drives, a weight that rises.
+    """
+    found = [f"the damper of {j.name!r} creates energy" for j in model.joints if j.damper < 0.0]
+    if model.base == "SE(3)" and float(model.gravity[2]) > 0.0:
+        found.append("gravity points up")
+    return found
+
+
+def _not_finite(run: "Trajectory") -> float | None:
+    for arc in run.arcs:
+        bad = np.flatnonzero(~np.isfinite(arc.y).all(axis=1))
+        if len(bad):
+            return float(arc.t[bad[0]])
+    return None

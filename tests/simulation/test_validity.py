@@ -1,0 +1,146 @@
+"""Every run says whether it can be believed: against events of runs on a terrain, and laws."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine import ContactOptions, Numerics
+from draisine.control import Ramp, TimeInputs
+from draisine.errors import SimulationError, ValidityError
+from draisine.simulation.validity import Validity
+from draisine.terrain import plane
+
+BRAKE = TimeInputs((Ramp("front_wheel", start=0.0, end=1.0, value=-400.0),))
+FINE = Numerics(dt=1e-3)
+
+
+@pytest.fixture(scope="module")
+def braked(bicycle):
+    """Ever harder braking in front: ideal contacts hold the rear wheel down."""
+    start = draisine.state(bicycle, forward_speed=8.0)
+    return draisine.simulate(
+        bicycle, start, 1.0, law=BRAKE, numerics=FINE, contact=ContactOptions(mu=0.6)
+    )
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    return draisine.compile("whipple")
+
+
+def first(run, kind):
+    return next(event for event in run.events if event.kind == kind)
+
+
+def test_the_ground_pulls_from_where_a_wheel_lifts_off_on_a_terrain(bicycle, braked):
+    start = draisine.state(bicycle, forward_speed=8.0)
+    run = draisine.simulate(bicycle, start, 1.0, terrain=plane(), law=BRAKE)
+    lifted = first(run, "lift-off")
+    assert lifted.contacts[0][0] == braked.validity.pull_contact == "rear"
+    assert braked.validity.pull_from == pytest.approx(lifted.t, abs=1e-5)
+    assert run.validity.pull_from is None
+
+
+def test_friction_is_exceeded_from_where_a_wheel_slips_on_a_terrain(bicycle, braked):
+    start = draisine.state(bicycle, forward_speed=8.0)
+    rough = ContactOptions(mu=0.6, impact="moreau")
+    run = draisine.simulate(bicycle, start, 0.9, terrain=plane(), law=BRAKE, contact=rough)
+    slipped = first(run, "slip")
+    assert braked.validity.friction_exceeded_from == pytest.approx(slipped.t, abs=1e-5)
+    assert braked.validity.friction_needed > 0.6
+    assert run.validity.friction_needed <= 0.6 + 1e-6
+    assert run.validity.friction_exceeded_from is None
+
+
+def test_strict_runs_stop_before_the_first_fault(bicycle, braked):
+    start = draisine.state(bicycle, forward_speed=8.0)
+    how = {"law": BRAKE, "numerics": FINE, "contact": ContactOptions(mu=0.6), "strict": True}
+    with pytest.raises(ValidityError, match="friction") as caught:
+        draisine.simulate(bicycle, start, 1.0, **how)
+    assert isinstance(caught.value, SimulationError)
+    part, when = caught.value.partial, braked.validity.friction_exceeded_from
+    assert when - 1e-3 <= part.t[-1] <= when
+    assert part.validity.sound
+    assert part.to_xarray().sizes["time"] == len(part.t)
+    assert draisine.simulate(bicycle, start, 0.2, strict=True).validity.sound
+
+
+def test_a_slow_bicycle_is_not_believed():
+    """Ideal wheels hold it in impossible motions; the title of its scenario is not repeated."""
+    changes = {"initial.forward_speed": 1.0, "run.until": 3.0}
+    result = draisine.run("mauny2018/passive-stabilisation", changes=changes)
+    found = result.validity
+    assert not found.sound
+    assert found.pull_from is not None or found.fall_from is not None
+    assert "not to be believed" in str(found)
+    stored = json.loads(result.data.attrs["validity"])
+    assert stored["pull_from"] == found.pull_from and stored["pull_contact"] == found.pull_contact
+    wanted = {
+        *("pull_from", "pull_contact", "friction_needed", "friction_exceeded_from", "fall_from"),
+        *("steer_beyond", "energy_drift", "constraint_drift", "projected", "redundant_rows"),
+        "unphysical",
+    }
+    assert wanted <= set(stored)
+    with pytest.raises(ValidityError) as caught:
+        draisine.run("mauny2018/passive-stabilisation", changes=changes, strict=True)
+    assert float(caught.value.partial.data.time[-1]) <= min(found.breaks.values())
+
+
+def test_a_disc_that_falls_over_is_told():
+    disc = draisine.compile("rolling_disc")
+    start = draisine.state(disc, lean=1.0)
+    with pytest.raises(SimulationError) as stopped:
+        draisine.simulate(disc, start, 5.0)
+    run = stopped.value.partial
+    lean = np.abs(run.to_xarray().lean.values)
+    k = int(np.argmax(lean > math.radians(80)))
+    assert run.t[k - 1] <= run.validity.fall_from <= run.t[k]
+    with pytest.raises(ValidityError, match="fallen"):
+        draisine.simulate(disc, start, 5.0, strict=True)
+
+
+def test_a_ball_cannot_fall():
+    ball = draisine.compile("ball")
+    run = draisine.simulate(ball, draisine.state(ball, Wx=3.0, Wy=2.0), 2.0)
+    assert run.validity.fall_from is None and run.validity.sound
+
+
+def test_drifts_are_those_of_the_method(bicycle):
+    start = draisine.state(bicycle, forward_speed=4.6, lean_rate=0.5)
+    drifts = []
+    for dt in (0.02, 0.01):
+        numerics = Numerics(integrator="rk4", dt=dt, drift="none")
+        found = draisine.simulate(bicycle, start, 1.0, numerics=numerics).validity
+        assert not found.projected
+        drifts.append((found.energy_drift, found.constraint_drift))
+    orders = np.log2(np.array(drifts[0]) / np.array(drifts[1]))
+    assert np.all(orders > 3.5)
+    pushed = draisine.simulate(bicycle, start, 0.1, inputs={"steer": 0.1})
+    assert pushed.validity.energy_drift is None
+
+
+def rod(*, damper: float = -0.1, g: float = -9.81) -> draisine.Model:
+    bar = draisine.Body("bar", 1.0, (0.5, 0.0, 0.0), np.eye(3))
+    base = draisine.Body("base", 1.0, (0.0, 0.0, 0.0), np.eye(3))
+    hinge = draisine.Revolute("hinge", "base", "bar", (0.0, 1.0, 0.0), damper=damper)
+    return draisine.Model([base, bar], [hinge], gravity=(0.0, 0.0, -g))
+
+
+def test_impossible_machines_are_named():
+    odd = draisine.compile(rod)
+    run = draisine.simulate(odd, draisine.state(odd), 0.1)
+    assert run.validity.unphysical == (
+        "the damper of 'hinge' creates energy",
+        "gravity points up",
+    )
+    assert not run.validity.sound
+    usual = draisine.compile(rod, damper=0.1, g=9.81)
+    assert draisine.simulate(usual, draisine.state(usual), 0.1).validity.sound
+
+
+def test_records_survive_json():
+    record = Validity(pull_from=1.0, pull_contact="rear", friction_needed=math.inf)
+    assert Validity.loads(record.dumps()) == record
