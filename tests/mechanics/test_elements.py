@@ -1,6 +1,7 @@
 """Force elements against data of the model, closed forms and laws."""
 
 from dataclasses import dataclass, replace
+from functools import wraps
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from draisine.analysis.linear import linearise
 from draisine.errors import ModelError
 from draisine.mechanics.forces.air_drag import AirDrag
 from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Body, Disc, Model, Output, Prismatic, Revolute, Wheel, Wrench, inertia
 from draisine.registry import find
@@ -240,3 +242,88 @@ def test_machines_side_by_side_do_what_each_does_alone(bicycle):
     for k, start in enumerate(starts):
         alone = draisine.simulate(bicycle, start, 0.05, numerics=numerics).final()
         assert_allclose(fleet["v"][:, k], alone.v, rtol=1e-12, atol=1e-12)
+
+
+def loaded(*, stiffness: float = 12.0, camber: float = 1.0, sigma: float = 0.2) -> Model:
+    """The benchmark bicycle on tyres whose forces are proportional to their loads."""
+    model, tyre = whipple(), LoadTyre(stiffness, camber, sigma)
+    return replace(model, contacts=[replace(wheel, tyre=tyre) for wheel in model.wheels])
+
+
+def test_tyre_forces_and_loads_are_solved_together():
+    """At any state the side force is the stiffness times the load that it causes itself."""
+    system = draisine.compile(loaded)
+    machine, rng = system.machine(), np.random.default_rng(3)
+    for _ in range(5):
+        names = ("lean", "steer", "lean_rate", "Vy")
+        asked = dict(zip(names, rng.uniform(-0.4, 0.4, 4), strict=True))
+        state = draisine.state(system, forward_speed=5.0, **asked)
+        z = rng.uniform(-0.05, 0.05, 2)
+        forces = machine.observation(machine.enter(state, z=z))["forces"].reshape(2, 3)
+        assert_allclose(forces[:, 2], 12.0 * forces[:, 0] * z, rtol=1e-10, atol=1e-7)
+
+
+def test_straight_running_does_not_feel_that_stiffness_follows_the_load():
+    """With the stiffness at the static loads both tyres have the same roots."""
+    ideal = draisine.compile("whipple")
+    upright = draisine.state(ideal, forward_speed=4.0)
+    static = draisine.simulate(ideal, upright, 0.01).to_xarray().contact_force.values[0, :, 0]
+
+    def one(*, kind: bool = True) -> Model:
+        model = whipple()
+        tyres = [
+            LoadTyre(12.0, 1.0, 0.2) if kind else LinearTyre(12.0 * load, 1.0 * load, 0.2)
+            for load in static
+        ]
+        pairs = zip(model.wheels, tyres, strict=True)
+        return replace(model, contacts=[replace(wheel, tyre=tyre) for wheel, tyre in pairs])
+
+    first, second = (draisine.compile(one, kind=kind) for kind in (True, False))
+    roots = [
+        np.sort_complex(linearise(s, draisine.state(s, forward_speed=4.0)).eigenvalues())
+        for s in (first, second)
+    ]
+    assert_allclose(roots[0], roots[1], rtol=1e-8, atol=1e-8)
+
+
+def test_loads_that_cannot_be_known_are_named():
+    system = draisine.compile(loaded)
+    with pytest.raises(ModelError, match="the load of contact 'rear' is not known here"):
+        system.accelerate(draisine.state(system, forward_speed=3.0))
+
+    class Squared(LoadTyre):
+        def __call__(self, readings, z):
+            load = readings.load(self.contact)
+            return {self.contact: Wrench(across=load * load)}, [0.0]
+
+    def wrong(*, g: float = 9.81) -> Model:
+        model = whipple(g=g)
+        contacts = [replace(wheel, tyre=Squared(1.0, 0.0, 1.0)) for wheel in model.wheels]
+        return replace(model, contacts=contacts)
+
+    with pytest.raises(ModelError, match="do not grow evenly with the load of 'rear'"):
+        _ = draisine.compile(wrong).machine().rate
+
+
+def on_tyres(tyre):
+    """Return the benchmark bicycle on tyres, its parameters free."""
+
+    @wraps(whipple)
+    def vehicle(**parameters) -> Model:
+        model = whipple(**parameters)
+        return replace(model, contacts=[replace(wheel, tyre=tyre) for wheel in model.wheels])
+
+    return draisine.compile(vehicle)
+
+
+def test_tyres_stay_within_their_price():
+    """Side slip with relaxation costs at most 1.6 times the ideal equations, in proportion to the
+    load at most twice, counted as operations.
+    """
+    ideal = draisine.compile("whipple").machine().rate.program.operations
+    one, other = (
+        on_tyres(tyre).machine().rate.program.operations
+        for tyre in (LinearTyre(9000.0, 900.0, 0.2), LoadTyre(12.0, 1.0, 0.2))
+    )
+    assert ideal < one <= 1.6 * ideal
+    assert one < other <= 2.0 * ideal

@@ -2,6 +2,7 @@
 any scalar.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -52,6 +53,7 @@ class Readings:
     speeds: Array
     ref: Array
     t: Scalar
+    loads: Mapping[str, Scalar] | None = None
 
     def joint(self, name: str) -> Scalar:
         """Return the coordinate of a joint."""
@@ -200,6 +202,23 @@ class Readings:
         """Return how fast a wheel turns about the ground's normal, positive to the left."""
         _, at, _ = self._touch(name)
         return self.world.up[0] @ (spin_matrix(self.tree, self.geo, at) @ self.speeds)
+
+    def load(self, name: str) -> Scalar:
+        """Return the ground's normal force on a contact, N. Force elements can read it in the closed
+        form, where they are solved together with it, eq. [loads].
+        """
+        if self.loads is None:
+            raise ModelError(
+                f"the load of contact {name!r} is not known here: force elements of the closed form "
+                "alone can read it (formulation 'projected', level ground)."
+            )
+        if name not in self.loads:
+            known = list(self.loads)
+            raise ModelError(
+                f"contact {name!r} has no load here; the ground carries: "
+                f"{', '.join(known) or 'none'}. {did_you_mean(name, known)}"
+            )
+        return self.loads[name]
 
     def _touch(self, name: str) -> tuple[Contact, Point, Surface]:
         """Return a contact, its point and its surface."""

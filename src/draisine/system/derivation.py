@@ -1,7 +1,7 @@
 """One mode of a model, traced: geometry, constraints, motion and reduced dynamics."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from draisine.algebra.lie import quaternion
 from draisine.algebra.scalar import Array, Scalar
 from draisine.algebra.trace import Expr, evaluate
+from draisine.errors import ModelError
 from draisine.mechanics import constraints
 from draisine.mechanics.applied import generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, is_free
@@ -17,6 +18,7 @@ from draisine.mechanics.constraints import Mode
 from draisine.mechanics.elements import ElementForces
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Pivot, eliminate
+from draisine.mechanics.loads import LoadSolution, solve_loads
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
 from draisine.system.layout import state_sizes
@@ -122,23 +124,39 @@ class Derivation:
         return self.tracing.command(self.readings, self.symbols["z"], self.symbols["w"])
 
     @cached_property
+    def loaded(self) -> LoadSolution:
+        """What the force elements do at this state, and the reduced dynamics under all forces."""
+        found, t = self.found, self.symbols["t"][0]
+        force = generalised(self.tree, found.geo, found.world, self.driven.inputs, found.ref)
+
+        def act(loads: Mapping[str, Scalar]) -> ElementForces:
+            reading = replace(self.readings, loads=loads)
+            return self.tracing.act(reading, self.mode, self.symbols["z"])
+
+        def move(Q: Array) -> projected.Reduced:
+            return projected.dynamics(
+                self.moving, force + Q, t, self.model.gravity, self.driven.guides
+            )
+
+        solved = solve_loads(act, move, self.moving, self.tracing.graph.symbol)
+        if solved.loads and self.driven.guides:
+            raise ModelError("elements that read loads do not go with a law that guides joints.")
+        return solved
+
+    @property
     def acting(self) -> ElementForces:
         """What the force elements do at this state."""
-        return self.tracing.act(self.readings, self.mode, self.symbols["z"])
+        return self.loaded.acting
+
+    @property
+    def reduced(self) -> projected.Reduced:
+        """The reduced dynamics."""
+        return self.loaded.reduced
 
     @property
     def memory_rates(self) -> list[Scalar]:
         """The rates of all states z."""
         return [*self.acting.rates, *self.driven.rates]
-
-    @cached_property
-    def reduced(self) -> projected.Reduced:
-        """The reduced dynamics."""
-        found = self.found
-        force = generalised(self.tree, found.geo, found.world, self.driven.inputs, found.ref)
-        force = force + self.acting.Q
-        t, gravity = self.symbols["t"][0], self.model.gravity
-        return projected.dynamics(self.moving, force, t, gravity, self.driven.guides)
 
     def _preference(self, columns: list[int]) -> list[int]:
         """Return the order in which speeds are tried as independent: joints, then angular, then

@@ -311,11 +311,28 @@ def dynamics(
         udot = udot + change
     vdot = still + spread(tree.model, H @ udot) if k else still
     reaction = MH @ udot - unbalanced if k else -unbalanced
-    lam = solver.solve_transposed(list(reaction))[:m]
+    return Reduced(udot, vdot, _multipliers(moving, reaction), guiding)
+
+
+def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
+    """Return the multipliers of all rows whose forces are the reaction, eq. [multipliers]."""
+    found, solver, model = moving.rows, moving.solver, moving.rows.tree.model
+    lam = solver.solve_transposed(list(reaction))[: len(found.keep)]
     if found.spare:
-        forces = constraints.compliances(tree.model, found.mode)
-        lam = share(solver, lam, found.C[:, columns], found.keep, forces)
-    return Reduced(udot, vdot, lam, guiding)
+        forces = constraints.compliances(model, found.mode)
+        lam = share(solver, lam, found.C[:, free_columns(model)], found.keep, forces)
+    return lam
+
+
+def response(moving: Reconstruction, force: Array) -> Reduced:
+    """Return what a generalised force adds to the reduced dynamics; no joint is guided."""
+    found, H, model = moving.rows, moving.H, moving.rows.tree.model
+    columns = free_columns(model)
+    MH = mass_matrix(found.tree, found.geo, found.ref)[np.ix_(columns, columns)] @ H
+    udot = solve_symmetric(H.T @ MH, H.T @ force[columns])
+    multipliers = _multipliers(moving, MH @ udot - force[columns])
+    unguided = array([0.0] * len(model.joints))
+    return Reduced(udot, spread(model, H @ udot), multipliers, unguided)
 
 
 def guide(

@@ -1,0 +1,26 @@
+"""A linear tyre whose forces are proportional to its load."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from draisine.algebra.scalar import Array, Scalar
+from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.model import Wrench
+
+
+@dataclass(frozen=True, eq=False)
+class LoadTyre(LinearTyre):
+    """As the linear tyre, with `cornering` and `camber` in 1/rad: forces per unit of the load. It lets
+    go where the load vanishes.
+    """
+
+    def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
+        """Return the side force and the rate of the slip."""
+        done, lag = super().__call__(readings, z)
+        load, wrench = readings.load(self.contact), done[self.contact]
+        moment = load * wrench.aligning
+        return {self.contact: Wrench(across=load * wrench.across, aligning=moment)}, lag
+
+
+FORCE = LoadTyre
