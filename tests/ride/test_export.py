@@ -56,18 +56,50 @@ def test_its_simulator_is_the_package_s_own(page, tmp_path):
     assert_allclose(found["v"], session.stepper.state.v, rtol=1e-12, atol=1e-12)
 
 
-def test_it_rides_from_disk(page, browser):
+@pytest.fixture
+def tab(page, browser):
+    """The page, opened from disk."""
     context = browser.new_context(viewport={"width": 640, "height": 400})
-    tab, complaints = context.new_page(), []
-    tab.on("console", lambda m: complaints.append(m.text) if m.type == "error" else None)
-    tab.on("pageerror", lambda error: complaints.append(str(error)))
+    tab = context.new_page()
+    tab.complaints = []
+    tab.on("console", lambda m: tab.complaints.append(m.text) if m.type == "error" else None)
+    tab.on("pageerror", lambda error: tab.complaints.append(str(error)))
     tab.goto(page.as_uri())
+    yield tab
+    context.close()
 
-    def wait(expression, seconds=30.0):
-        end = time.monotonic() + seconds
-        while not tab.evaluate(expression):
-            assert time.monotonic() < end, (expression, complaints)
-            time.sleep(0.02)
+
+def wait_for(tab, expression, seconds=30.0):
+    end = time.monotonic() + seconds
+    while not tab.evaluate(expression):
+        assert time.monotonic() < end, (expression, tab.complaints)
+        time.sleep(0.02)
+
+
+SHOW = """() => {
+  const places = [];
+  ride.controls.demo = true;
+  ride.engine.due = () => 16;                // a slice for each frame, without waiting
+  for (let k = 0; k < 1500; k++) {
+    ride.ask(1 / 64);
+    places.push([ride.frame.status, ride.frame.output("lean"), ride.frame.part("p")[1]]);
+  }
+  return places;
+}"""
+
+
+def test_a_rider_shows_how_it_is_done(tab):
+    wait_for(tab, "window.ride?.frame?.time > 0.02")
+    status, lean, aside = np.array(tab.evaluate(SHOW)).T
+    assert not status.any()
+    assert np.abs(lean).max() < 0.2
+    assert np.abs(aside).max() < 3.0
+    assert np.count_nonzero(np.diff(np.sign(aside[np.abs(aside) > 0.2]))) >= 2
+
+
+def test_it_rides_from_disk(tab):
+    def wait(expression):
+        wait_for(tab, expression)
 
     wait("window.ride?.frame?.time > 0.05")
     tab.keyboard.down("ArrowRight")
@@ -80,5 +112,4 @@ def test_it_rides_from_disk(page, browser):
     first = np.array(tab.evaluate("[...ride.engine.ride.start]"))
     tab.keyboard.press("r")
     assert np.isfinite(first).all()
-    assert complaints == []
-    context.close()
+    assert tab.complaints == []

@@ -210,6 +210,7 @@ class Session:
             "inputs": list(model.inputs),
             "joints": [joint.name for joint in model.joints],
             "controls": self.controls,
+            "guided": self.law is not None and self.law.bar_guided,
             "machine": machine,
             "ground": describe_ground(self.terrain, parts["p"], machine["size"]),
             "chart": stability_chart(self.system),

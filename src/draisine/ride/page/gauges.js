@@ -9,7 +9,7 @@ const GAUGES = [
   ["steer torque", "N m", (f) => f.input("steer")],
   ["drive", "N m", (f) => f.input("rear_wheel")],
   ["energy", "J", (f) => f.part("energy")[0] + f.part("energy")[1]],
-  ["least load of a wheel", "N", (f) => Math.min(...f.forces.map((force) => force[2]))],
+  ["least load", "N", (f) => Math.min(...f.forces.map((force) => force[2]))],
   ["time", "s", (f) => f.time],
 ];
 

@@ -184,7 +184,8 @@ class Page {
   }
 
   way(name) {
-    this.controls.way = name;
+    if (name === "angle" && !this.scene.guided) this.say("On this ground the bar is free: steer by torque or by leaning.", 3);
+    else this.controls.way = name;
     this.mirror();
   }
 
