@@ -80,7 +80,8 @@ class MachineTask:
     @cached_property
     def key(self) -> str | None:
         """A digest of the task; None where the law cannot be told from others."""
-        return fingerprint((self.mode, self.law, self.states, self.correction, self.configuration))
+        plain = (self.mode, self.states, self.correction, self.configuration)
+        return repr(plain) if self.law is None else fingerprint((*plain, self.law))
 
 
 class Programs(Mapping[str, Program]):

@@ -9,7 +9,9 @@ so every width gives the same bits. Only a program's address, `pow`, and what LL
 import ast
 import ctypes
 import re
+import struct
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,22 +63,28 @@ class Packed:
 
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
-        kinds = fields(owner)
-        self.record, self.slots = record, np.zeros(len(kinds), dtype=np.int64)
-        doubles = self.slots.view(np.float64)
-        self._inner = inner = list[Packed]()
-        for k, (name, kind) in enumerate(kinds.items()):
-            value = getattr(record, name)
-            if kind in (DOUBLES, INTEGERS):
-                self.slots[k] = _where(value, kind)
-            elif kind == FLOAT:
-                doubles[k] = value
-            elif isinstance(kind, type):
-                inner.append(Packed(value))
-                self.slots[k] = inner[-1].address
+        self.record, (kinds, slots) = record, _slots(owner)
+        self._inner: list[Packed] = []
+        values = []
+        for value, kind in zip(record, kinds, strict=True):
+            if kind is None:
+                values.append(value)
+            elif kind in _ENTRIES:
+                values.append(_where(value, kind))
             else:
-                self.slots[k] = value
-        self.address: int = self.slots.ctypes.data
+                self._inner.append(Packed(value))
+                values.append(self._inner[-1].address)
+        self._bytes = np.frombuffer(slots.pack(*values), dtype=np.int64)
+        self.address: int = self._bytes.__array_interface__["data"][0]
+
+
+@cache
+def _slots(record: type) -> tuple[list[Kind | None], struct.Struct]:
+    """Return the kinds of a record's fields, None for plain numbers, and how they stand in memory."""
+    kinds = fields(record).values()
+    form = "".join("d" if kind == FLOAT else "q" for kind in kinds)
+    plain = (INT, FLOAT, ADDRESS)
+    return [None if kind in plain else kind for kind in kinds], struct.Struct("=" + form)
 
 
 def _where(array: Any, kind: Kind) -> int:
