@@ -1,6 +1,7 @@
 """Pictures of every ride, taken in a browser: `python docs/ride_pictures.py FOLDER`.
 
-Needs playwright and chromium; each preset is ridden for a moment and photographed.
+Needs playwright and chromium; each preset is ridden for a moment and photographed. The pictures of
+the tutorial (`figures/ride.png`, `figures/ride-ramp.png`) are two of them.
 """
 
 import shutil

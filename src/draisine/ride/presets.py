@@ -127,7 +127,7 @@ PRESETS: dict[str, Preset] = {
         "The front mass is low and ahead of the steer axis: when the frame falls, it falls faster, "
         "and so the bar turns into the fall (Kooijman and others 2011).",
         {"forward_speed": 5.0, "lean_rate": 0.1},
-        keys={"torque": 0.02, "helped": 0.02, "assisted": 0.02},
+        keys={"torque": 0.01, "helped": 0.01, "assisted": 0.01},
         parameter_set="two_mass_skate",
         sticks=True,
     ),
