@@ -264,6 +264,22 @@ def test_several_cycles_are_no_motion(capsys):
         assert "holds 2 cycles" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("ending", ["tex", "html", "md", "py", "wl", "mpl", "m", "c"])
+def test_equations_to_read_in_a_file(capsys, ending):
+    out = said(capsys, "equations", "cart_pole", "--as", "paper", "--out", f"page.{ending}")
+    assert out == f"equations: page.{ending}\n"
+    assert "theta" in Path(f"page.{ending}").read_text() or ending == "html"
+
+
+def test_equations_to_read_on_the_screen(capsys):
+    text = said(capsys, "equations", "whipple", "--as", "paper", "--form", "thesis")
+    assert r"\documentclass" in text and r"\alpha_{1}" in text
+    assert "Multipliers" in said(
+        capsys, "equations", "rolling_disc", "--as", "markdown", "--detail", "full"
+    )
+    assert "K_{0,11}" in said(capsys, "equations", "whipple", "--as", "paper", "--linear")
+
+
 def test_equations_in_a_file(capsys):
     out = said(capsys, "equations", "rolling_disc", "--as", "latex", "--out", "disc.tex")
     assert out == "equations: disc.tex\n"

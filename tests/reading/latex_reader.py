@@ -222,7 +222,7 @@ class Document:
         return function(self.values[turn[2]])
 
 
-VECTORS = {"v", "u", "C", "M", "H", "Q", "F", r"\kappa", r"\nu", r"\rho", "b"}
+VECTORS = {r"\phi", "v", "u", "C", "M", "H", "Q", "F", r"\kappa", r"\nu", r"\rho", "b"}
 VECTORS |= {rf"\bar{{{x}}}" for x in VECTORS}
 VECTORS |= {r"\dot{v}", r"\dot{u}", "M_{r}", "F_{r}", r"\lambda"}
 

@@ -97,6 +97,20 @@ class MathmlDocument:
         return {"c": math.cos, "s": math.sin, "t": math.tan}[x[0].text](angle)
 
 
-MATRICES = {"v", "u", "C", "M", "H", "Q", "F", "\u03ba", "\u03bd", "\u03c1", "b", "\u03bb"}
+MATRICES = {
+    "\u03d5",
+    "v",
+    "u",
+    "C",
+    "M",
+    "H",
+    "Q",
+    "F",
+    "\u03ba",
+    "\u03bd",
+    "\u03c1",
+    "b",
+    "\u03bb",
+}
 MATRICES |= {f"mover({x} \u00af)" for x in MATRICES}
 MATRICES |= {"mover(v \u02d9)", "mover(u \u02d9)", "msub(M mrow(r))", "msub(F mrow(r))"}

@@ -25,7 +25,7 @@ from draisine.codegen.formula import (
     negative,
 )
 from draisine.mechanics.base import is_planar
-from draisine.mechanics.kernel import Elimination
+from draisine.mechanics.kernel import Elimination, eliminate
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
 from draisine.reading.sheet import Sheet
@@ -319,6 +319,29 @@ STAGES = (
 """In the order of reading."""
 
 
+def accelerations(sheet: Sheet, subject: Subject) -> None:
+    """The rates of the independent speeds: M_r udot = phi, eliminated from the first to the last."""
+    k = len(subject.independent)
+    if not k or sheet.expand:
+        return
+    pivots = [(j, j) for j in range(k)]
+    solver = eliminate(subject.M_r, pivots)
+    forces = subject.H.T @ subject.Q - subject.F_r
+    phi, udot = sheet.quantity(r"\phi"), sheet.quantity(r"\dot{u}")
+    sheet.heading("Accelerations")
+    sheet.relate(Product((sheet.quantity("M_r"), udot)), phi)
+    right = Product((Transpose(sheet.quantity("H")), sheet.quantity("Q")))
+    sheet.relate(phi, Sum((right, negative(sheet.quantity("F_r")))))
+    for j in range(k):
+        sheet.define(forces[j], Symbol("phi", (str(j + 1),)))
+        sheet.define(solver.pivot[j], Symbol("E", (str(j + 1),)))
+        for c, x in solver.upper[j]:
+            sheet.define(x, Symbol("E", (f"{j + 1}{c + 1}",)))
+    found = solver.solve(list(forces))
+    _back_substituted(sheet, solver, "y", found, [""])
+    sheet.column(r"\dot{u}", found, "y")
+
+
 def multipliers(sheet: Sheet, subject: Subject) -> None:
     """The multipliers, eq. (14) of the paper: C' lambda = rho, the forces that the motion lacks."""
     m = len(subject.C)
@@ -344,5 +367,5 @@ def multipliers(sheet: Sheet, subject: Subject) -> None:
     sheet.column(r"\lambda", found[:m], "lambda")
 
 
-FURTHER = (multipliers,)
+FURTHER = (accelerations, multipliers)
 """What a full page has beside."""
