@@ -1,11 +1,19 @@
-"""What pushes from outside: joint torques and forces at points, as generalised forces."""
+"""What pushes, as generalised forces: joint torques and forces at points, which are inputs, and force
+elements, which read the state.
+"""
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from draisine.algebra.scalar import Array, array
-from draisine.mechanics.constraints import Ground
-from draisine.mechanics.kinematics import Geometry, point, point_matrix
+from draisine.algebra.scalar import Array, Scalar, array
+from draisine.errors import ModelError, did_you_mean
+from draisine.mechanics.constraints import Ground, Mode, contact_axes, contact_point
+from draisine.mechanics.kinematics import Geometry, point, point_matrix, spin_matrix
+from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree
+from draisine.model import ForceElement, Wrench
 
 
 def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Array) -> Array:
@@ -25,3 +33,85 @@ def generalised(tree: Tree, geo: Geometry, world: Ground, inputs: Array, ref: Ar
         at = point(geo, link, rotor, tree.local(force.body, force.point))
         out = out + point_matrix(tree, geo, at, ref).T @ pushed
     return array(out)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ElementForces:
+    """What all elements do at one state: Q for v = (V at ref, W, rdot), the rates of their states,
+    and their forces on contacts (in the base's axes) by name.
+    """
+
+    Q: Array
+    rates: list[Scalar]
+    pushes: dict[str, Array]
+
+
+def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
+    """Return what the force elements do, eq. [elements]; z are their states, one after the other.
+
+    A tyre works where its contact has the status `tyre`; elsewhere its states stay as they are.
+    """
+    model = readings.tree.model
+    statuses = {} if mode is None else dict(mode)
+    Q: Any = np.zeros(6 + len(model.joints), dtype=object)
+    rates: list[Scalar] = []
+    pushes: dict[str, Array] = {}
+    first = 0
+    for element in model.elements:
+        own = z[first : first + element.states]
+        first += element.states
+        if statuses.get(getattr(element, "contact", ""), "tyre") != "tyre":
+            rates += [0.0] * element.states
+            continue
+        done, lag = element(readings, own)
+        if len(lag) != element.states:
+            raise ModelError(
+                f"force {element.name!r}: it returns {len(lag)} rates for {element.states} states."
+            )
+        rates += list(lag)
+        for name, value in done.items():
+            Q = Q + _generalised(readings, element, name, value, pushes)
+    return ElementForces(array(Q), rates, pushes)
+
+
+def _generalised(
+    readings: Readings, element: ForceElement, name: str, value: Any, pushes: dict[str, Array]
+) -> Array:
+    """Return the generalised force of what an element does to the contact, joint or body of a name;
+    pushes on contacts are added up.
+    """
+    tree, model = readings.tree, readings.tree.model
+    known: list[str]
+    if isinstance(value, Wrench):
+        known = [c.name for c in model.contacts]
+        if name in known:
+            Q, push = _on_contact(readings, known.index(name), value)
+            pushes[name] = pushes.get(name, np.zeros(3)) + push
+            return Q
+    elif np.ndim(value) == 0:
+        known = [j.name for j in model.joints]
+        if name in known:
+            return value * np.eye(6 + len(known))[6 + known.index(name)]
+    else:
+        known = [b.name for b in model.bodies]
+        if name in known:
+            link = tree.place[name][0]
+            at = point(readings.geo, link, None, tree.local(name, model.body(name).com))
+            P = point_matrix(tree, readings.geo, at, readings.ref)
+            return P.T @ (readings.world.R.T @ array(value))
+    raise ModelError(
+        f"force {element.name!r}: nothing is called {name!r} that it can push so. "
+        f"{did_you_mean(name, known)}"
+    )
+
+
+def _on_contact(readings: Readings, k: int, wrench: Wrench) -> tuple[Array, Array]:
+    """Return the generalised force of a wrench on a contact, and its force in the base's axes."""
+    tree, geo, world = readings.tree, readings.geo, readings.world
+    contact = tree.model.contacts[k]
+    at, _ = contact_point(tree, geo, world, contact)
+    normal, along, across = contact_axes(tree, geo, world, contact, at).values()
+    push = wrench.normal * normal + wrench.along * along + wrench.across * across
+    moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal
+    P, J = point_matrix(tree, geo, at, readings.ref), spin_matrix(tree, geo, at)
+    return P.T @ push + J.T @ moment, push

@@ -12,7 +12,7 @@ from typing import Any
 from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.algebra.trace import Expr, tangent
 from draisine.errors import ModelError
-from draisine.mechanics.elements import ElementForces
+from draisine.mechanics.applied import ElementForces
 from draisine.mechanics.formulations.projected import Reconstruction, Reduced, Rows, response
 
 

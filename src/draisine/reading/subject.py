@@ -16,10 +16,9 @@ from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.algebra.trace import Expr, Graph, evaluate
 from draisine.errors import ParameterError, did_you_mean
 from draisine.mechanics import constraints
-from draisine.mechanics.applied import generalised
+from draisine.mechanics.applied import ElementForces, element_forces, generalised
 from draisine.mechanics.base import base_angles, free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
-from draisine.mechanics.elements import ElementForces, element_forces
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan
 from draisine.mechanics.kinematics import Geometry, Point, Velocities, geometry, velocities

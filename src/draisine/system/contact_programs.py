@@ -13,10 +13,9 @@ from draisine.algebra.trace import evaluate, tangent
 from draisine.codegen.program import Program
 from draisine.errors import ModelError
 from draisine.mechanics import constraints, energy
-from draisine.mechanics.applied import generalised
+from draisine.mechanics.applied import ElementForces, generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, spread
 from draisine.mechanics.contact.features import meet, place
-from draisine.mechanics.elements import ElementForces
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.readings import Readings

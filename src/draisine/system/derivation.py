@@ -12,10 +12,9 @@ from draisine.algebra.scalar import Array, Scalar
 from draisine.algebra.trace import Expr, evaluate
 from draisine.errors import ModelError
 from draisine.mechanics import constraints
-from draisine.mechanics.applied import generalised
+from draisine.mechanics.applied import ElementForces, generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, is_free
 from draisine.mechanics.constraints import Mode
-from draisine.mechanics.elements import ElementForces
 from draisine.mechanics.formulations import projected
 from draisine.mechanics.kernel import Pivot, eliminate
 from draisine.mechanics.loads import LoadSolution, solve_loads

@@ -12,8 +12,8 @@ from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Expr, Graph
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import DraisineError, ModelError, did_you_mean
+from draisine.mechanics.applied import ElementForces, element_forces
 from draisine.mechanics.constraints import Mode
-from draisine.mechanics.elements import ElementForces, element_forces
 from draisine.mechanics.formulations.projected import Reconstruction
 from draisine.mechanics.readings import Readings
 from draisine.model import Guide, Model
