@@ -56,7 +56,12 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     free, count = len(machine.choice.independent), len(model.speeds)
     console.print(f"{count} speeds, {count - free} constraints: {free} degrees of freedom")
     for contact in model.contacts:
-        console.print(f"contact {contact.name}: {type(contact).__name__.lower()} on {contact.body}")
+        kind, shape = (type(x).__name__.lower() for x in (contact, contact.surface))
+        text = f"contact {contact.name}: {kind} on {contact.body}"
+        console.print(text + (f", {shape}" if contact.surface.sections else ""))
+    for element in model.elements:
+        told = f"{element.states} states" if element.states != 1 else "1 state"
+        console.print(f"force {element.name}: {type(element).__name__}, {told}")
     for coupling in model.couplings:
         console.print(f"coupling {coupling.name}: {', '.join(coupling.ends)}")
     rows = system.survey()
