@@ -281,7 +281,7 @@ class Bicycle:
         moving = self.motion(x, evaluate)
         rows = moving.rows
         Q = generalised(rows.tree, rows.geo, rows.world, x["w"], rows.ref)
-        return moving, Q, projected.dynamics(moving, Q, 0.0, rows.tree.model.gravity)
+        return moving, Q, projected.dynamics(moving, Q, 0.0, rows.tree.model.gravity, {})
 
     def __call__(self, x: Values, evaluate: Evaluate) -> list[Any]:
         moving, _, reduced = self.dynamics(x, evaluate)
