@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from draisine import compile
+from draisine import compile, state
 from draisine.analysis.bicycle.straight import canonical_matrices
+from draisine.analysis.linear import linearise
 from draisine.codegen.paper import latex
 from draisine.errors import ParameterError
 from draisine.reading.linear import StraightRunning
@@ -81,6 +82,16 @@ def test_a_rider_who_leans_has_three_coordinates():
     straight = StraightRunning(compile("whipple", mU=30.0).subject())
     assert straight.names == ["lean", "steer", "torso"]
     assert straight.M.shape == (3, 3)
+
+
+def test_a_steady_motion_is_written_in_numbers(bicycle):
+    start = state(bicycle, forward_speed=5.0)
+    linear = linearise(bicycle, start)
+    text = linear.equations(digits=12).write()
+    read = Document(text, {}).matrices
+    assert_allclose(read["A"], linear.A, rtol=1e-11)
+    assert_allclose(read["B"], linear.B, rtol=1e-11)
+    assert ", ".join(linear.states).replace("_", " ") in text
 
 
 def test_machines_that_do_not_run_straight_are_told():

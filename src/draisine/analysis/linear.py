@@ -13,7 +13,7 @@ the motion is straight or a circle.
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -34,6 +34,9 @@ from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
+
+if TYPE_CHECKING:
+    from draisine.reading.document import Equations
 
 SHRUNK = 0.02
 """Where a pivot has shrunk to this part of what it was when chosen, others are chosen."""
@@ -59,6 +62,13 @@ class Linear:
     def eigenvalues(self) -> Floats:
         """Return the eigenvalues, in no particular order."""
         return np.linalg.eigvals(self.A)
+
+    def equations(self, title: str = "Linear system", digits: int = 6) -> "Equations":
+        """Return the system to read, in numbers of so many digits."""
+        from draisine.reading.linear import write_numbers
+
+        matrices = {"A": self._one("equations"), "B": self.B}
+        return write_numbers(matrices, self.states, self.inputs, title, digits)
 
     def part(
         self, inputs: Sequence[str] | None = None, outputs: Sequence[str] | None = None

@@ -22,12 +22,12 @@ ANGLES = {"yaw": r"\psi", "lean": r"\varphi", "pitch": r"\theta"}
 
 @dataclass(frozen=True, eq=False)
 class Equations:
-    """The equations of one mode of a machine, to read: printed as LaTeX, shown as HTML in a
-    notebook, saved in the language of a file's ending.
+    """Equations to read: printed as LaTeX, shown as HTML in a notebook, saved in the language of a
+    file's ending. `subject` is what they are about, where it has symbols.
     """
 
     page: Page
-    subject: Subject
+    subject: Subject | None = None
 
     def write(self, language: str = "latex") -> str:
         """Return the equations as a printer writes them: latex, html, markdown, ..."""

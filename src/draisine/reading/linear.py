@@ -255,10 +255,8 @@ def write_numbers(
     inputs: Sequence[str],
     title: str,
     digits: int = 6,
-) -> Page:
-    """Return a linear system in numbers, `xdot = A x + B w` (and y = C x + D w, where given), with
-    so many digits.
-    """
+) -> Equations:
+    """Return a linear system in numbers, `xdot = A x + B w`, with so many digits."""
     x, w = name_of("x"), name_of("w")
     blocks: list[Block] = [
         Heading("Linear system"),
@@ -272,4 +270,4 @@ def write_numbers(
     for k, (name, matrix) in enumerate(matrices.items(), start=2):
         rows = [tuple(Number(Fraction(f"{y:.{digits}g}")) for y in row) for row in matrix]
         blocks.append(Assignment(name_of(name), Matrix(tuple(rows)), k))
-    return Page(title, tuple(blocks))
+    return Equations(Page(title, tuple(blocks)))
