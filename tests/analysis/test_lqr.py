@@ -1,0 +1,47 @@
+"""State feedback of least cost."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine import compile, simulate, state
+from draisine.analysis.linear import Linear, linearise
+from draisine.analysis.lqr import lqr
+from draisine.errors import ConfigurationError, UnknownNameError
+
+
+def integrators(B):
+    """Return a double integrator whose input acts by B."""
+    A = np.array([[0.0, 1.0], [0.0, 0.0]])
+    none = np.zeros((0, 2)), np.zeros((0, 1))
+    return Linear(A, np.array(B)[:, None], *none, ("x", "v"), ("push",), ())
+
+
+def test_the_double_integrator_of_the_textbook():
+    """Q = 1, R = 1: K = (1, sqrt 3)."""
+    law = lqr(integrators([0.0, 1.0]), {"x": 1.0, "v": 1.0}, {"push": 1.0})
+    assert_allclose(law.K, [[1.0, math.sqrt(3.0)]], rtol=1e-12)
+
+
+def test_what_cannot_be_steadied_or_is_not_there_is_named():
+    with pytest.raises(ConfigurationError, match="the inputs push cannot steady"):
+        lqr(integrators([0.0, 0.0]), {"x": 1.0, "v": 1.0}, {"push": 1.0})
+    with pytest.raises(UnknownNameError, match="no state 'w'"):
+        lqr(integrators([0.0, 1.0]), {"w": 1.0}, {"push": 1.0})
+    with pytest.raises(UnknownNameError, match="no input 'pull'"):
+        lqr(integrators([0.0, 1.0]), {"x": 1.0}, {"pull": 1.0})
+
+
+def test_a_pendulum_is_held_about_the_pitch_at_which_it_balances():
+    """Its mass centre is ahead of the axle: it leans back by atan(hx / hz)."""
+    system = compile("segway")
+    pitch = -math.atan2(0.02, 0.8)
+    found = linearise(system, state(system, pitch=pitch))
+    weights = {"pitch": 100.0, "left_rate": 1.0, "right_rate": 1.0}
+    law = lqr(found, weights, {"left": 0.1, "right": 0.1}, about={"pitch": pitch})
+    assert np.linalg.eigvals(found.A - found.part(["left", "right"]).B @ law.K).real.max() < 0
+    run = simulate(system, state(system, pitch=0.1, Wz=0.3), 15.0, law=law).to_xarray()
+    assert_allclose(run.pitch.values[-1], pitch, atol=1e-5)
+    assert_allclose(run.speeds.values[-1], 0.0, atol=1e-4)
