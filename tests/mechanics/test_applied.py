@@ -13,6 +13,7 @@ from draisine.errors import ModelError
 from draisine.mechanics.forces.air_drag import AirDrag
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
+from draisine.mechanics.forces.passive_tyre import PassiveTyre
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Body, Disc, Model, Output, Prismatic, Revolute, Wheel, Wrench, inertia
 from draisine.registry import find
@@ -325,3 +326,37 @@ def test_tyres_stay_within_their_price():
     )
     assert ideal < one <= 1.6 * ideal
     assert one < other <= 2.0 * ideal
+
+
+def test_camber_at_a_point_ahead_creates_no_energy():
+    """Sharp's camber thrust does; the same thrust with its moment does not."""
+    arm, sigma, C = 0.04, 0.2, 9000.0
+    rise = {}
+    for tyre in (PassiveTyre(C, arm, sigma), LinearTyre(C, C * arm / 0.3, sigma)):
+        system = on_tyres(tyre)
+        start = draisine.state(system, forward_speed=1.0, lean=0.3, steer=0.4)
+        numerics = draisine.Numerics(dt=0.002, rtol=1e-11, atol=1e-12)
+        data = draisine.simulate(system, start, 0.4, numerics=numerics).to_xarray()
+        stored = (sigma * C * data.element_state.values**2 / 2).sum(axis=1)
+        rise[type(tyre)] = np.diff(data.energy.values + stored).max()
+    assert rise[PassiveTyre] < 1e-9
+    assert rise[LinearTyre] > 1e-6
+
+
+def test_a_point_ahead_gives_the_camber_thrust_of_small_leans():
+    """A disc that rolls straight ahead, leaned: the slip grows at the rate of Sharp's tyre."""
+    rates = []
+    for tyre in (PassiveTyre(9000.0, 0.05, 0.2), LinearTyre(9000.0, 900.0, 0.2)):
+
+        def disc(*, lean: float = 0.0, tyre=tyre) -> Model:
+            body = Body("disc", 1.0, (0, 0, 0.5), inertia(0.1, 0.2, 0.1))
+            wheel = Wheel("ground", "disc", (0, 0, 0.5), (0, 1, 0), Disc(0.5), tyre=tyre)
+            return Model([body], contacts=[wheel])
+
+        system = draisine.compile(disc)
+        state = draisine.state(system, lean=1e-3, pitch_rate=4.0, yaw_rate=0.0, Vy=0.0)
+        machine = system.machine()
+        y = machine.layout.split(machine.enter(state))
+        found = machine.rate(**y)["rate"][machine.layout.z][0]
+        rates.append(found)
+    assert_allclose(rates[0], rates[1], rtol=1e-5)
