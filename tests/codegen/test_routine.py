@@ -11,7 +11,7 @@ import pytest
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, each, routine
 from draisine.codegen.targets import _llvm
-from draisine.codegen.targets._native_routine import write
+from draisine.codegen.targets._llvm_routine import write
 from draisine.codegen.targets.native import Packed, compile_routines
 from draisine.errors import RoutineError
 

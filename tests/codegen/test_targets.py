@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from codegen.programs import Case, assert_close, long, wide
 from draisine.codegen.listing import identifiers
-from draisine.codegen.program import Program, run
+from draisine.codegen.program import Program, flatten, run
 from draisine.codegen.targets import c, javascript, jax, latex, python
 
 RTOL = 1e-13
@@ -56,6 +56,15 @@ def test_the_small_program_has_every_operation(small: Case) -> None:
         "add", "sub", "mul", "neg", "inv", "sqrt", "sin", "cos", "exp", "atan2", "lt", "where",
         "input", "const",
     }  # fmt: skip
+
+
+def test_one_array_in_and_one_out_change_nothing(case: Case) -> None:
+    flat = flatten(case.program)
+    x = np.concatenate([np.zeros(0), *(case.inputs[name] for name in states(case.program))])
+    given = {"x": x} | {k: v for k, v in case.inputs.items() if k == "parameters"}
+    expected = np.concatenate(list(run(case.program, **case.inputs).values()))
+    assert np.array_equal(run(flat, **given)["out"], expected)
+    assert flat.table == case.program.table
 
 
 class TestPython:

@@ -178,3 +178,9 @@ def test_laws_do_not_fill_the_memory(kept):
         system.machine(law=law)
     assert len(system._machines._things) == MOST
     assert fingerprint(laws[0]) != fingerprint(laws[1])
+
+
+def test_a_vehicle_compiled_again_is_ready(kept):
+    first, again = (draisine.compile("rolling_disc", store=kept) for _ in range(2))
+    assert first.artifacts is again.artifacts
+    assert draisine.compile("rolling_disc", store=kept, radius=0.4).artifacts is not first.artifacts

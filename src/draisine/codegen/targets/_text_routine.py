@@ -16,14 +16,12 @@ from draisine.codegen.routine import (
     INT,
     INTEGERS,
     NONE,
-    Definition,
     Kind,
     Routine,
-    bounds,
     fields,
-    step_of,
 )
 from draisine.codegen.statements import ATOM, PRODUCT, SUM
+from draisine.codegen.subset import Definition, bounds, read, step_of
 from draisine.errors import RoutineError
 
 CHOICE, OR, AND, TEST = -3, -2, -1, 0
@@ -134,7 +132,7 @@ def write(routine: Routine, dialect: Dialect, name: str) -> str:
         if taken.count(names[one]) > 1:
             names[one] += f"_{k}"
     names[routine] = name
-    return "\n".join(_Writer(one.definition, dialect, names).function() for one in family)
+    return "\n".join(_Writer(read(one), dialect, names).function() for one in family)
 
 
 Text = tuple[str, int]
