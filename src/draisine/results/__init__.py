@@ -1,6 +1,7 @@
 """What a run left, and questions to it.
 
-`bodies`: where bodies are. `quantities`: what follows from a dataset. `questions`: what can be asked
-of one, by name. `straight` and `cycle`: what is known of straight running and of a limit cycle.
-`events`: events as records. `store`: files. `zarr_store`: what a folder of chunks must be.
+`attributes`: what a dataset tells of itself. `bodies`: where bodies are. `quantities`: what follows
+from a dataset. `questions`: what can be asked of one, by name. `straight` and `cycle`: what is known
+of straight running and of a limit cycle. `events`: events as records. `store`: files. `zarr_store`:
+what a folder of chunks must be.
 """

@@ -13,6 +13,7 @@ from draisine.errors import DataError, DraisineError
 from draisine.model import TWIST, Joint, Model, Wheel
 from draisine.model.motion import motion_of
 from draisine.registry import check_trust
+from draisine.results.attributes import table
 from draisine.system.system import System, compile
 
 if TYPE_CHECKING:
@@ -53,12 +54,12 @@ def restore_system(data: "Dataset") -> System:
         raise DataError("the dataset does not say which vehicle made it (attribute 'vehicle').")
     which = str(data.attrs.get("vehicle_path", name))
     check_trust(which, "the dataset")
-    arguments = json.loads(parameters) | json.loads(data.attrs.get("structure", "{}"))
-    motions = json.loads(data.attrs.get("motions", "{}"))
+    arguments = table(data, "parameters") | table(data, "structure")
+    motions = table(data, "motions")
     try:
         arguments |= {key: motion_of(entry) for key, entry in motions.items()}
         return compile(which, **arguments)
-    except DraisineError as error:
+    except (DraisineError, TypeError) as error:
         raise DataError(
             f"the dataset's vehicle cannot be made again: {error} A vehicle of your own is found if it "
             "is in a file of its own: compile FILE.py:function."

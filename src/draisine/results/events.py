@@ -5,7 +5,6 @@ rear energy`, `number of collisions`. Counting starts with 1; with `of` only the
 count.
 """
 
-import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -13,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import DataError, ParameterError, did_you_mean
 from draisine.model import Model
+from draisine.results.attributes import records
 from draisine.results.bodies import Bodies
 from draisine.simulation.trajectory import Event, Key, TerrainMode
 
@@ -65,8 +65,12 @@ def _mode(mode: TerrainMode) -> dict[str, str]:
 
 def events_of(data: "Dataset") -> list[dict[str, Any]]:
     """Return the events that a dataset carries; none if it was made without."""
-    found = json.loads(data.attrs.get("events", "[]"))
-    return [event for event in found if isinstance(event, dict)]
+    found = records(data, "events")
+    events = [event for event in found if isinstance(event, dict)]
+    for k, event in enumerate(events, 1):
+        if not isinstance(event.get("time"), float | int):
+            raise DataError(f"the dataset's attribute 'events' is damaged: event {k} has no time.")
+    return events
 
 
 @dataclass(frozen=True)

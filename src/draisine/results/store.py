@@ -1,6 +1,5 @@
 """Datasets in files: netCDF, Zarr, CSV; whole or not at all."""
 
-import json
 import os
 import shutil
 import tempfile
@@ -9,6 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from draisine import registry
 from draisine.errors import DataError
+from draisine.results.attributes import table
 from draisine.results.zarr_store import check_zarr
 
 if TYPE_CHECKING:
@@ -145,7 +145,7 @@ def code_files(data: "Dataset") -> list[str]:
     """Return the files of code that a dataset names: of its vehicle, its scenario's plugs, its ride."""
     found = [str(data.attrs.get("vehicle_path", ""))]
     for name in ("scenario", "ride"):
-        waiting: list[Any] = [json.loads(data.attrs.get(name, "{}"))]
+        waiting: list[Any] = [table(data, name)]
         while waiting:
             one = waiting.pop()
             if isinstance(one, dict):

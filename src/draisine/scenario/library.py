@@ -133,16 +133,19 @@ def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
 
 
 def _inside(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
+    from draisine.results.attributes import table
     from draisine.results.store import code_files, load
 
     data = load(path, trust)
-    stored = data.attrs.get("scenario")
-    if stored is None:
+    found = table(data, "scenario")
+    if not found:
         raise DataError(f"{path}: carries no scenario; it was not made by `draisine run`.")
     for file in code_files(data):
         check_trust(file, str(path))
-    found = json.loads(stored)
-    return found["name"], str(path), found["content"]
+    content = found.get("content")
+    if not isinstance(content, dict):
+        raise DataError(f"{path}: its scenario is damaged: it has no content.")
+    return str(found.get("name")), str(path), content
 
 
 def _shipped() -> dict[str, Traversable]:

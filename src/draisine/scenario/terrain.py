@@ -2,7 +2,6 @@
 onto it.
 """
 
-import json
 import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
@@ -12,11 +11,12 @@ from pydantic import Field, TypeAdapter, model_validator
 
 from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, TerrainError, did_you_mean
+from draisine.errors import ParameterError, did_you_mean
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import assemble
 from draisine.model import Model, Wheel
 from draisine.model.quantity import Number, Positive
+from draisine.results.attributes import table
 from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector
 from draisine.system.state import State
 from draisine.system.system import System
@@ -206,10 +206,7 @@ class MeshGround(ScenarioTable):
         """Return the ground in numbers."""
         if self.file is None:
             return cast(Terrain, _carried(Mesh(self.points, self.triangles), self.motion))
-        try:
-            return cast(Terrain, _carried(read_mesh(self.file, self.scale), self.motion))
-        except OSError as error:
-            raise TerrainError(f"{self.file}: cannot be read: {error.strerror}.") from error
+        return cast(Terrain, _carried(read_mesh(self.file, self.scale), self.motion))
 
 
 class HeightGround(ScenarioTable):
@@ -252,8 +249,8 @@ GroundPart = Annotated[
 
 def terrain_of(data: "Dataset") -> Terrain | None:
     """Return the ground on which a dataset was made; None where its scenario names none."""
-    content = json.loads(data.attrs.get("scenario", "{}")).get("content", {})
-    if content.get("terrain") is None:
+    content = table(data, "scenario").get("content")
+    if not isinstance(content, dict) or content.get("terrain") is None:
         return None
     adapter: TypeAdapter[Any] = TypeAdapter(GroundPart)
     terrain: Terrain = adapter.validate_python(content["terrain"]).terrain()

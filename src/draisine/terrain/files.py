@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import DataError
+from draisine.errors import DataError, TerrainError
 from draisine.terrain.mesh import Ints, Mesh
 
 PLY_TYPES = {
@@ -23,11 +23,30 @@ def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
         raise DataError(f"{file.name}: not a mesh; known are {', '.join(sorted(readers))}.")
     try:
         points, triangles = readers[file.suffix.lower()](file.read_bytes())
-    except (ValueError, IndexError, KeyError, StopIteration) as error:
-        raise DataError(f"{file.name} is damaged: {error or 'it ends too early'}") from error
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}.") from error
+    except (ArithmeticError, LookupError, ValueError, StopIteration) as error:
+        reason = str(error).strip() or "it ends too early"
+        raise DataError(f"{file.name} is damaged: {reason}.") from error
     if not len(triangles):
         raise DataError(f"{file.name} holds no triangles.")
-    return Mesh(points * scale, triangles)
+    if not np.isfinite(points).all():
+        raise DataError(
+            f"{file.name} is damaged: point {_first(~np.isfinite(points))} is not finite."
+        )
+    wrong = (triangles < 0) | (triangles >= len(points))
+    if wrong.any():
+        text = f"triangle {_first(wrong)} names a point that is not there; it has {len(points)}"
+        raise DataError(f"{file.name} is damaged: {text}.")
+    try:
+        return Mesh(points * scale, triangles)
+    except TerrainError as error:
+        raise TerrainError(f"{file.name}: {error}") from error
+
+
+def _first(wrong: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> int:
+    """Return which row is the first one with something wrong, counted from 1."""
+    return int(np.argmax(wrong.any(axis=1))) + 1
 
 
 def _stl(data: bytes) -> tuple[Floats, Ints]:
@@ -68,9 +87,8 @@ def _fan(ring: list[int]) -> list[list[int]]:
 def _ply(data: bytes) -> tuple[Floats, Ints]:
     """Return points and triangles of a PLY file."""
     head, _, rest = data.partition(b"end_header")
-    body = rest.partition(b"\n")[2]
-    lines = [line.split() for line in head.decode("ascii").splitlines()]
-    if lines[0] != ["ply"]:
+    lines = [line.split() for line in head.decode("ascii").splitlines() if line.split()]
+    if not lines or lines[0] != ["ply"]:
         raise ValueError("no PLY header")
     style = next(line[1] for line in lines if line[0] == "format")
     elements: list[tuple[str, int, list[list[str]]]] = []
@@ -79,31 +97,50 @@ def _ply(data: bytes) -> tuple[Floats, Ints]:
             elements.append((line[1], int(line[2]), []))
         elif line[0] == "property":
             elements[-1][2].append(line[1:])
-    words = iter(body.split()) if style == "ascii" else None
-    order = ">" if style == "binary_big_endian" else "<"
-    at = 0
-
-    def take(kind: str) -> float:
-        nonlocal at
-        if words is not None:
-            return float(next(words))
-        dtype = np.dtype(order + PLY_TYPES[kind])
-        value = np.frombuffer(body, dtype, 1, at)[0]
-        at += dtype.itemsize
-        return float(value)
-
+    body = _PlyBody(rest.partition(b"\n")[2], style)
     points: list[list[float]] = []
     triangles: list[list[int]] = []
     for name, count, properties in elements:
+        if count > len(data):
+            raise ValueError(f"{count} of {name!r} do not fit into {len(data)} bytes")
         for _ in range(count):
-            values: dict[str, float] = {}
-            for words_ in properties:
-                if words_[0] == "list":
-                    ring = [int(take(words_[2])) for _ in range(int(take(words_[1])))]
-                    if name == "face" and words_[3] in ("vertex_indices", "vertex_index"):
-                        triangles += _fan(ring)
-                else:
-                    values[words_[1]] = take(words_[0])
+            values, rings = body.element(properties)
             if name == "vertex":
                 points.append([values[axis] for axis in "xyz"])
+            elif name == "face":
+                for ring in rings.get("vertex_indices", rings.get("vertex_index", [])):
+                    triangles += _fan(ring)
     return np.array(points).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3)
+
+
+class _PlyBody:
+    """The numbers of a PLY file, one after the other."""
+
+    def __init__(self, data: bytes, style: str) -> None:
+        self.data, self.at = data, 0
+        self.words = iter(data.split()) if style == "ascii" else None
+        self.order = ">" if style == "binary_big_endian" else "<"
+
+    def take(self, kind: str) -> float:
+        """Return the next number of a type."""
+        if self.words is not None:
+            return float(next(self.words))
+        dtype = np.dtype(self.order + PLY_TYPES[kind])
+        value = np.frombuffer(self.data, dtype, 1, self.at)[0]
+        self.at += dtype.itemsize
+        return float(value)
+
+    def element(
+        self, properties: list[list[str]]
+    ) -> tuple[dict[str, float], dict[str, list[list[int]]]]:
+        """Return the numbers of one element, and its lists, by name."""
+        values: dict[str, float] = {}
+        rings: dict[str, list[list[int]]] = {}
+        for words in properties:
+            if words[0] == "list":
+                count = int(self.take(words[1]))
+                ring = [int(self.take(words[2])) for _ in range(min(count, len(self.data)))]
+                rings.setdefault(words[3], []).append(ring)
+            else:
+                values[words[1]] = self.take(words[0])
+        return values, rings

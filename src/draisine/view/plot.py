@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.errors import ParameterError
+from draisine.errors import DataError, ParameterError
 from draisine.registry import find
 from draisine.results.store import dataset_of
 
@@ -37,7 +37,13 @@ def plot(
     if series and figure not in ("histories", "phase"):
         raise ParameterError(f"series go with histories and phase, not with {figure}.")
     draw = find("figure", figure)
-    axes = draw(data, names=series) if series else draw(data)
+    if data.sizes.get("time") == 0:
+        raise DataError("the result is empty: it has no times.")
+    try:
+        axes = draw(data, names=series) if series else draw(data)
+    except KeyError as error:
+        text = str(error.args[0]).partition(".")[0] if error.args else "something"
+        raise DataError(f"the result is not whole: {text}.") from error
     if path is not None:
         from draisine.view.save import save
 

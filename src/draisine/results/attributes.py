@@ -1,0 +1,32 @@
+"""What a stored dataset tells of itself, in attributes that are JSON: read, or told to be damaged."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from draisine.errors import DataError
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+
+def table(data: "Dataset", name: str) -> dict[str, Any]:
+    """Return an attribute that holds a table; an empty one where there is none."""
+    found = _parse(data, name, "{}")
+    if not isinstance(found, dict):
+        raise DataError(f"the dataset's attribute {name!r} is damaged: it is no table.")
+    return found
+
+
+def records(data: "Dataset", name: str) -> list[Any]:
+    """Return an attribute that holds a list; an empty one where there is none."""
+    found = _parse(data, name, "[]")
+    if not isinstance(found, list):
+        raise DataError(f"the dataset's attribute {name!r} is damaged: it is no list.")
+    return found
+
+
+def _parse(data: "Dataset", name: str, default: str) -> Any:
+    try:
+        return json.loads(str(data.attrs.get(name, default)))
+    except ValueError as error:
+        raise DataError(f"the dataset's attribute {name!r} is damaged: {error}.") from error

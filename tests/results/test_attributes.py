@@ -1,0 +1,59 @@
+"""Results whose attributes or variables are damaged: each a `DataError`, whatever is asked of them."""
+
+import contextlib
+
+import pytest
+
+import draisine
+from draisine.errors import DataError, DraisineError
+from draisine.results.attributes import records, table
+from draisine.results.events import events_of
+from draisine.results.store import load, save
+from draisine.scenario.library import load as load_scenario
+from draisine.scenario.terrain import terrain_of
+
+JUNK = ["", "{", "[]", "3", "null", '{"a":1}', '{"content": 3}', '[{"time": "a"}]', "9" * 400]
+JUNK += ['{"name": 3, "content": {"kind": 3}}', '{"radius": 1e400}', "x" * 5000]
+NAMES = ["scenario", "parameters", "structure", "vehicle", "mode", "events", "motions", "title"]
+
+
+@pytest.fixture(scope="module")
+def data():
+    disc = draisine.compile("rolling_disc")
+    run = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.05)
+    return run.to_xarray()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_damaged_attributes_are_told(data, name, tmp_path):
+    for text in JUNK:
+        one = data.copy()
+        one.attrs = data.attrs | {name: text}
+        save(one, tmp_path / "a.nc")
+        back = load(tmp_path / "a.nc")
+        for ask in (events_of, terrain_of, draisine.plot):
+            with contextlib.suppress(DraisineError):
+                ask(back)
+        with pytest.raises(DraisineError):  # there is no right scenario among them
+            load_scenario(str(tmp_path / "a.nc"))
+
+
+def test_what_is_damaged_is_named(data):
+    one = data.copy()
+    one.attrs = {"events": "3", "motions": "{"}
+    with pytest.raises(DataError, match="'events' is damaged: it is no list"):
+        records(one, "events")
+    with pytest.raises(DataError, match="'motions' is damaged: Expecting property name"):
+        table(one, "motions")
+    assert table(one, "structure") == {}
+
+
+@pytest.mark.parametrize("name", ["orientation", "position", "energy"])
+def test_a_result_that_is_not_whole_is_told(data, name):
+    with pytest.raises(DataError, match=f"not whole: No variable named '{name}'"):
+        draisine.plot(data.drop_vars(name))
+
+
+def test_a_result_without_times_is_told(data):
+    with pytest.raises(DataError, match="it has no times"):
+        draisine.plot(data.isel(time=slice(0, 0)))
