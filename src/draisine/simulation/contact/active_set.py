@@ -75,6 +75,18 @@ class Trial:
     result: Floats
     admissible: bool
 
+    @property
+    def refusal(self) -> str:
+        """Why a set is not admissible: which contact would pull, which would sink."""
+        held = " and ".join(":".join(key) for key in self.closed) or "none"
+        pull = min(self.pushes, key=lambda key: float(self.pushes[key][0]), default=None)
+        sink = min(self.separations, key=lambda key: self.separations[key], default=None)
+        if pull is not None and float(self.pushes[pull][0]) < 0.0:
+            return f"with {held} closed {':'.join(pull)} would pull"
+        if sink is not None and self.separations[sink] < 0.0:
+            return f"with {held} closed {':'.join(sink)} would sink"
+        return f"with {held} closed rows contradict each other"
+
 
 Solver = Callable[[Sequence[Candidate]], tuple[Floats, Floats, bool]]
 """From closed contacts to the result, the multipliers of their rows, and whether rows repeat."""
@@ -124,8 +136,9 @@ def choose(
     if not good:
         names = ", ".join(":".join(c.key) for c in candidates)
         raise ContactSetError(
-            f"no set of the contacts {names} has non-negative forces and separations; "
-            "friction (a finite mu) may solve it.",
+            f"no set of the contacts {names} has non-negative forces and separations: "
+            f"{'; '.join(trial.refusal for trial in made)}. Friction may solve it, "
+            "ContactOptions(mu=0.8, impact='moreau').",
             made,
         )
     return Selection(made[min(good)[1]], made)

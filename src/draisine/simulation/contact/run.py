@@ -59,6 +59,7 @@ class TerrainRun:
         self.ended: dict[int, frozenset[WheelOnFeature]] = {}
         self.course: Course | None = None
         self.first, self.around = True, np.zeros(0)
+        self.leaving: frozenset[WheelOnFeature] = frozenset()
 
     # --- what is seen of a state
 
@@ -121,6 +122,9 @@ class TerrainRun:
         energy = self.energy(t, self.y)
         touching = self.resolver.touching(t, self.y, self.closed, fired, ended, self.valid)
         avoid = frozenset(fired) if kind == "lift-off" else frozenset()
+        if avoid:  # what leaves at one instant does not take turns
+            self.leaving |= avoid
+            avoid = self.leaving if self.stuck > 0 else avoid
         slipping = frozenset(fired) if kind == "slip" else frozenset()
         try:
             outcome = self.resolver.resolve(t, self.y, self.closed, touching, avoid, slipping)
@@ -136,6 +140,11 @@ class TerrainRun:
             return
         if kind == "lift-off" and not outcome.struck and self.mode == mode:
             return  # it cannot be released: the next steps tell whether it is pulled
+        if kind == "collision" and self.stuck > 2 and not outcome.struck and self.mode == mode:
+            for contact in fired:  # exactly on a border: what it does not take, it has left
+                gone_from = self.ended.get(contact.wheel, frozenset())
+                self.ended[contact.wheel] = gone_from | {contact}
+            return
         after = self.energy(t, outcome.y)
         if outcome.struck:
             kind = "collision"
@@ -285,8 +294,11 @@ class TerrainRun:
         self._keep(step, when)
         self.t = step.t + when
         self.mark()
-        self.stuck = 0 if when > 0 else self.stuck + 1
-        if self.stuck > 5:
+        if self.t > step.t:  # a step may be too short to be seen on the clock
+            self.stuck, self.leaving = 0, frozenset()
+        else:
+            self.stuck += 1
+        if self.stuck > 8:
             self._give_up(found)
 
     def _pass(self, step: ContactStep) -> None:

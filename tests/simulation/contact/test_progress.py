@@ -1,0 +1,108 @@
+"""Every run on a terrain makes progress or ends with a typed error and its partial result."""
+
+import math
+import time
+import warnings
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine import ContactOptions, Numerics
+from draisine.errors import ContactSetError, SimulationError
+from draisine.simulation.contact.run import EnergyWarning
+from draisine.terrain import corner, kerb, move_ground, plane
+from draisine.terrain.motions import Shake
+from simulation.contact.conftest import bicycle
+from simulation.contact.test_disc import G, disc, rolling
+
+FRICTION = ContactOptions(mu=0.8, impact="moreau")
+
+
+def test_a_slow_descent_ends_and_says_why():
+    """Ideal wheels would need adhesion at the edge; friction solves it."""
+    start = draisine.state(bicycle(), forward_speed=0.6)
+    with pytest.raises(ContactSetError, match="'rear' is about to be pulled by 'edge'") as caught:
+        draisine.simulate(bicycle(), start, 4.0, terrain=kerb(1.5, -0.15))
+    assert caught.value.partial.t[-1] > 2.0
+    run = draisine.simulate(bicycle(), start, 4.0, terrain=kerb(1.5, -0.15), contact=FRICTION)
+    assert run.outcome == "completed"
+
+
+def test_a_wheel_may_start_on_an_edge():
+    """It pivots about the edge: its energy is kept until it leaves it."""
+    run = draisine.simulate(disc(), rolling(1.0), 0.1, terrain=kerb(0.0, -0.1))
+    data = run.to_xarray()
+    assert run.outcome == "completed"
+    assert run.arcs[-1].mode[0][0][1] == "edge"
+    assert np.ptp(data.energy.values) < 1e-9 * data.energy.values[0]
+
+
+@pytest.mark.parametrize("angle", [1e-8, 1e-6, 1e-4])
+def test_tiny_corners_are_passed(angle):
+    """A disc keeps (1 + 2 cos b) / 3 of its spin: almost all."""
+    run = draisine.simulate(disc(), rolling(2.0), 1.0, terrain=corner(angle, at=1.0))
+    assert run.outcome == "completed"
+    assert run.final().v[4] == pytest.approx(4.0 * (1 + 2 * math.cos(angle)) / 3, abs=1e-3)
+
+
+def test_two_wheels_leave_a_shaking_platform_at_once():
+    """Both when the ground falls faster than they do: A w^2 sin(w t) = g."""
+    A, w = 0.02, 30.0
+    floor, start = move_ground(plane(), Shake((0, 0, A), w)), draisine.state(bicycle())
+    v = start.v.copy()
+    v[2] += A * w
+    run = draisine.simulate(
+        bicycle(), draisine.State(start.q, start.p, start.r, v), 0.1, terrain=floor
+    )
+    off = [event for event in run.events if event.kind == "lift-off"]
+    assert 1 <= len(off) <= 3
+    assert all(e.t == pytest.approx(math.asin(G / (A * w * w)) / w, abs=1e-9) for e in off)
+    assert off[-1].mode_after == ()
+
+
+def test_ideal_friction_stops_a_wheel_that_slides():
+    """It keeps two thirds of its speed, by a plastic impact along the ground."""
+    v = np.array([3.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    slid = draisine.State(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3), np.zeros(0), v)
+    run = draisine.simulate(disc(), slid, 0.1, terrain=plane())
+    assert run.arcs[-1].mode == ((("ground", "ground"), "rolling"),)
+    assert run.final().v[4] == pytest.approx(2.0 / 3.0 * 3.0 / 0.5, rel=1e-9)
+
+
+def attack(seed):
+    """Return a random machine, start, ground and contacts."""
+    rng = np.random.default_rng(seed)
+    system = (bicycle, disc)[int(rng.integers(2))]()
+    asked = {"forward_speed": rng.uniform(-1, 4), "lean": rng.normal(scale=0.1)}
+    start = draisine.state(system, **asked)
+    lifted = rng.choice([0.0, 0.0, 0.1])
+    state = draisine.State(start.q, start.p + [0.0, 0.0, lifted], start.r, start.v)
+    grounds = [
+        lambda: plane(rng.uniform(-0.3, 0.3)),
+        lambda: kerb(rng.uniform(1.2, 2.0), rng.uniform(-0.2, 0.1)),
+        lambda: move_ground(plane(), Shake((0, 0, rng.uniform(0, 0.02)), rng.uniform(10, 40))),
+    ]
+    mu = float(rng.choice([np.inf, 0.0, 0.6]))
+    contact = ContactOptions(mu=mu, impact="moreau" if 0 < mu < np.inf else "plastic")
+    return system, state, grounds[int(rng.integers(3))](), contact
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_the_watchdog(seed):
+    system, state, ground, contact = attack(seed)
+    begun = time.perf_counter()
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EnergyWarning)
+        try:
+            run = draisine.simulate(
+                system, state, 0.6, terrain=ground, contact=contact, numerics=Numerics(dt=0.05)
+            )
+        except SimulationError as error:
+            run = error.partial
+        except draisine.DraisineError:
+            return  # a start that is none
+    assert run is not None
+    assert all(np.isfinite(arc.y).all() for arc in run.arcs)
+    assert run.validity.pull_from is None
+    assert time.perf_counter() - begun < 60.0
