@@ -22,6 +22,7 @@ from draisine.codegen.formula import (
     Sum,
     Symbol,
     Transpose,
+    name_of,
     negative,
 )
 from draisine.mechanics.base import is_planar
@@ -47,6 +48,10 @@ def ground(sheet: Sheet, subject: Subject) -> None:
     """The ground's normal in the links' frames, and where the wheels touch."""
     axes = subject.form.axes
     sheet.heading("Contact with the ground")
+    sheet.say(
+        *(name_of(r"\gamma_j"), " is the ground's normal in the axes of link ", name_of("j"), ", "),
+        *(name_of(r"\alpha_k"), " the angle of a wheel's contact point."),
+    )
     for k, (contact, (at, surface)) in enumerate(
         zip(subject.model.contacts, subject.touching, strict=True)
     ):
@@ -64,7 +69,7 @@ def ground(sheet: Sheet, subject: Subject) -> None:
     if sheet.cut.lines:
         sheet.flush()
     else:
-        sheet.blocks.pop()
+        del sheet.blocks[-2:]
 
 
 def _contact_angle(sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any) -> None:
@@ -126,10 +131,35 @@ def _moments(subject: Subject) -> list[tuple[int, int]]:
     return [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
 
 
+def _bodies_told(subject: Subject) -> list[str | Expression]:
+    """Say how bodies and links are counted, and what is written of them."""
+    words = [body.name.replace("_", " ") for body in subject.model.bodies]
+    links = [link.name.replace("_", " ") for link in subject.tree.links]
+    counted = "; ".join(", ".join(f"{k} {x}" for k, x in enumerate(xs)) for xs in (words, links))
+    central, moment = name_of("x_b"), name_of("I_b")
+    lumps: list[str | Expression] = [
+        name_of(r"\bar{m}_j"),
+        ", ",
+        name_of("S_j"),
+        ", ",
+        name_of("J_j"),
+    ]
+    return [
+        *(f"Bodies and links: {counted}. In a link's axes ", central, " and ", moment),
+        *(
+            " are mass centre and central inertia of a body, ",
+            *lumps,
+            " mass and moments of a link",
+        ),
+        *(" with its wheels about its origin, ", name_of("p_j"), " its place in the link before."),
+    ]
+
+
 def bodies(sheet: Sheet, subject: Subject) -> None:
     """Mass centre and inertia of each body in its link's axes, then the lumps of each link."""
     axes, tree = subject.form.axes, subject.tree
     names, upper = sheet.cut, _moments(subject)
+    sheet.say(*_bodies_told(subject))
     for b, body in enumerate(subject.model.bodies):
         link = tree.links[tree.place[body.name][0]]
         centre, J = link.R.T @ (body.com - link.o), link.R.T @ body.inertia @ link.R
@@ -201,6 +231,7 @@ def kernel(sheet: Sheet, subject: Subject) -> None:
     )
     tails = [str(k + 1) for k in subject.independent]
     if not sheet.expand:
+        sheet.say("by elimination; pivots ", name_of("D_k"), " do not vanish in the drawing.")
         for k, pivot in enumerate(solver.pivot):
             if len(sheet.polynomial(pivot)) > 1:
                 sheet.cut.define(pivot, Symbol("D", (str(k + 1),)))
@@ -258,6 +289,22 @@ def forces(sheet: Sheet, subject: Subject) -> None:
     sheet.heading("Forces of free motion and inputs")
     if not sheet.expand:
         needed, vel = subject.needed, subject.vel
+        sheet.say(
+            *("Link by link: angular velocity ", name_of(r"\omega_j"), ", its rate "),
+            *(
+                name_of(r"\epsilon_j"),
+                " and acceleration ",
+                name_of("a_j"),
+                " (less gravity) where ",
+            ),
+            *(
+                "no speed changes, force ",
+                name_of("f_j"),
+                " and moment ",
+                name_of("n_j"),
+                " needed.",
+            ),
+        )
         for j in range(len(subject.tree.links)):
             tails = [f"{j}{x}" for x in axes]
             if j:
@@ -287,6 +334,7 @@ def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
         sheet.quantity("F_r"), Product((H, Sum((F, Product((M, sheet.quantity(r"\kappa")))))))
     )
     if not sheet.expand:
+        sheet.say("with ", name_of("N"), " = ", Product((M, sheet.quantity("H"))), ".")
         tails = [str(c + 1) for c in subject.independent]
         for i in range(n):
             for j, tail in enumerate(tails):
