@@ -134,3 +134,16 @@ def test_impossible_parameters_are_refused_in_words_and_the_ride_goes_on(served)
         assert until_scene(socket)["sliders"]["c"]["value"] == 0.1
         socket.send(commands(1))
         assert np.isfinite(np.frombuffer(socket.recv(timeout=10))).all()
+
+
+def test_another_bicycle_is_taken_up_and_one_that_is_none_refused(served):
+    with enter(served) as socket:
+        until_scene(socket)
+        socket.send(json.dumps({"parameter_set": "browser_jason"}))
+        scene = until_scene(socket)
+        assert scene["parameter_set"] == "browser_jason"
+        assert scene["sliders"]["c"]["value"] != 0.08
+        socket.send(json.dumps({"parameter_set": "no_such"}))
+        assert "no_such" in json.loads(socket.recv(timeout=30))["refused"]
+        socket.send(json.dumps({"parameter_set": ""}))
+        assert until_scene(socket)["parameter_set"] == ""

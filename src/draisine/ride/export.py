@@ -59,7 +59,7 @@ def _simulator(session: Session) -> str:
 
 def _ride(session: Session, kind: str, names: list[str]) -> dict[str, Any]:
     """Return what the page needs to know of a ride."""
-    scene = session.description() | {"sliders": {}}
+    scene = session.description() | {"sliders": {}, "sets": []}
     scene["presets"] = {name: scene["presets"][name] for name in names}
     machine = session.system.machine(None, session.law, session.law.states if session.law else 0)
     start = machine.enter(session.stepper.state, z=session.stepper.law_state)

@@ -89,5 +89,10 @@ def ride_dataset(session: "Session") -> "Dataset":
     meaning = {"long_name": "what the rider commanded on the way"}
     data["ride_inputs"] = (("time", "ride_input"), given, meaning)
     data = data.assign_coords(ride_input=names)
-    told = {"preset": session.name, "changes": record.changes, "first": session.first_parameters}
+    told = {
+        "preset": session.name,
+        "parameter_set": session.preset.parameter_set,
+        "changes": record.changes,
+        "first": session.first_parameters,
+    }
     return data.assign_attrs(ride=json.dumps(told), title=f"A ride: {session.preset.title}")

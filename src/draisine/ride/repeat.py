@@ -1,12 +1,14 @@
 """The same ride once more."""
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from draisine.registry import check_trust
 from draisine.results.store import code_files
+from draisine.ride.presets import PRESETS, preset_of
 from draisine.ride.session import Session
 
 if TYPE_CHECKING:
@@ -20,7 +22,9 @@ def repeat_ride(data: "Dataset") -> Session:
     told = json.loads(data.attrs["ride"])
     for file in code_files(data):
         check_trust(file, "the ride")
-    session = Session(told["preset"])
+    name = told["preset"]
+    ride = replace(PRESETS.get(name) or preset_of(name), parameter_set=told["parameter_set"])
+    session = Session(name, {name: ride})
     if told["first"] != session.system.parameters:
         session.change(told["first"])
         session.reset()

@@ -2,7 +2,8 @@
 
 The page asks for a frame by sending its commands (binary, float64: a serial number, then the
 controls of the scene in order); the answer is the serial number and the frame. Words (JSON) change what is
-ridden: {"preset": name}, {"reset": true}, {"parameters": {...}}, {"pace": x}, {"mu": x},
+ridden: {"preset": name}, {"reset": true}, {"parameters": {...}},
+{"parameter_set": name}, {"pace": x}, {"mu": x},
 {"record": true}.
 """
 
@@ -13,6 +14,7 @@ import secrets
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -193,6 +195,7 @@ class RideServer:
         """Do what the page asks for in words, and tell it what came of it."""
         known = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
         known |= {"pace": self.set_pace, "record": self.keep, "mu": self.set_mu}
+        known |= {"parameter_set": self.set_bicycle}
         try:
             for key, value in wanted.items():
                 if key not in known:
@@ -209,11 +212,19 @@ class RideServer:
         if preset.kind not in self.prepared:
             told = f"preparing {preset.title!r}: deriving and compiling its equations of motion"
             await socket.send_text(json.dumps({"preparing": told}))
-            await prepare(name)
+            if preset is PRESETS.get(name):
+                await prepare(name)
             self.prepared.add(preset.kind)
         self.session, self.name = Session(name, self.presets), name
         self.pace = self.session.preset.pace
         await self.describe(socket)
+
+    async def set_bicycle(self, socket: WebSocket, value: Any) -> None:
+        """Take up the same ride on the bicycle of another parameter set."""
+        changed = replace(self.presets[self.name], parameter_set=str(value) or None)
+        Session(self.name, {self.name: changed})  # what cannot be ridden is refused here
+        self.presets = {**self.presets, self.name: changed}
+        await self.choose(socket, self.name)
 
     async def reset(self, socket: WebSocket, value: Any) -> None:
         """Begin anew."""
@@ -269,8 +280,6 @@ async def prepare(name: str) -> None:
     """Let another process derive and compile a ride that ships with the package, so that this one can
     go on; others are made when they are taken up.
     """
-    if name not in PRESETS:
-        return
     command = f"from draisine.ride.session import Session; Session({name!r}).description()"
     process = await asyncio.create_subprocess_exec(sys.executable, "-c", command)
     await process.wait()

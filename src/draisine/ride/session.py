@@ -19,6 +19,7 @@ from draisine.simulation.stepper import STEP, Stepper
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import Generic, generic
 from draisine.system.state import State, state
+from draisine.vehicles import parameter_sets
 from draisine.view.scene.description import describe_ground, describe_machine
 
 RATE = round(1.0 / STEP)
@@ -210,6 +211,8 @@ class Session:
             "inputs": list(model.inputs),
             "joints": [joint.name for joint in model.joints],
             "controls": self.controls,
+            "sets": _sets(self.preset.vehicle),
+            "parameter_set": self.preset.parameter_set or "",
             "guided": self.law is not None and self.law.bar_guided,
             "machine": machine,
             "ground": describe_ground(self.terrain, parts["p"], machine["size"]),
@@ -241,3 +244,11 @@ def _told(name: str, preset: Preset) -> dict[str, Any]:
         "keys": preset.keys,
         "pace": preset.pace,
     }
+
+
+def _sets(vehicle: str) -> tuple[str, ...]:
+    """Return the parameter sets of a vehicle, if it has any."""
+    try:
+        return parameter_sets(vehicle)
+    except UnknownNameError:
+        return ()

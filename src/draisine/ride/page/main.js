@@ -54,6 +54,7 @@ class Page {
     if (other) this.prepare(scene.preset);
     at("record").hidden = !scene.records;
     this.sliders();
+    at("set").replaceChildren(...["", ...scene.sets].map((name) => new Option(name || "as drawn", name, false, name === scene.parameter_set)));
     this.say("");
     this.clear();
   }
@@ -69,6 +70,7 @@ class Page {
     at("question").querySelector("p").textContent = preset.answer;
     at("question").open = false;
     at("preset").replaceChildren(...Object.entries(this.scene.presets).map(([name, title]) => new Option(title, name, false, name === preset.name)));
+    at("sets").hidden = !this.scene.sets.length;
     at("pace").value = String(preset.pace);
     at("mu").value = "";
     this.camera.choose(this.scene.ground.patches.length ? "side" : "chase");
@@ -159,6 +161,7 @@ class Page {
     at("help-open").onclick = () => at("keys").showModal();
     at("preset").onchange = () => { this.ghost = null; this.engine.say({ preset: at("preset").value }); };
     at("pace").onchange = () => this.engine.say({ pace: Number(at("pace").value) });
+    at("set").onchange = () => { this.ghost = null; this.engine.say({ parameter_set: at("set").value }); };
     at("mu").onchange = () => this.engine.say({ mu: at("mu").value ? Number(at("mu").value) : null });
     at("camera").onchange = () => this.camera.choose(at("camera").value);
     at("help").onchange = () => { this.controls.help = at("help").value; };
