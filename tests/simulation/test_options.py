@@ -6,7 +6,7 @@ import pytest
 
 import draisine
 from draisine import ContactOptions, GripSchedule, Numerics
-from draisine.errors import ParameterError, UnknownNameError
+from draisine.errors import ModelError, ParameterError, UnknownNameError
 from draisine.simulation.compare.compliant import Compliant, Hertz
 from draisine.simulation.compare.kinematic import SpeedLaw
 from draisine.terrain import plane
@@ -112,6 +112,16 @@ def test_more_samples_than_memory_are_refused(bicycle, thrown, terrain):
 def test_what_a_run_cannot_heed_is_refused(bicycle, thrown, unheeded):
     with pytest.raises(ParameterError, match="leave it out"):
         draisine.simulate(bicycle, thrown, 0.1, **unheeded)
+
+
+@pytest.mark.parametrize(("rate", "growth"), [(0.5, 0.0), (1.0, 0.3)])
+def test_motions_whose_rates_are_not_their_derivatives_are_refused(rate, growth):
+    def lifted(t):
+        return (t, rate, growth)
+
+    guided = draisine.compile("whipple", steering=lifted)
+    with pytest.raises(ModelError, match=r"joint 'steer': .* derivatives are 1 and 0"):
+        draisine.simulate(guided, draisine.state(guided, forward_speed=5.0, t=0.0), 0.1)
 
 
 def test_ground_that_gives_way_needs_friction(bicycle, thrown):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import ModelError, ParameterError, did_you_mean
 from draisine.registry import find, names
 from draisine.system.state import State
 from draisine.system.system import System
@@ -199,6 +199,27 @@ class Numerics:
         return find("integrator", self.integrator)
 
 
+def _check_motion(name: str, motion: Callable[[Any], Any], start: float, end: float) -> None:
+    """Raise where the rates that a joint's motion tells are not its derivatives, at most of some
+    times: at single ones it may jump.
+    """
+    h, wrong = 1e-4, []
+    for part in (0.03, 0.21, 0.43, 0.68, 0.91):
+        t = start + part * (end - start)
+        near = np.array([[float(x) for x in motion(t + k * h)] for k in (-2, -1, 0, 1, 2)])
+        rates = np.array([1.0, -8.0, 0.0, 8.0, -1.0]) @ near / (12.0 * h)
+        scale = 1e-5 * (1.0 + np.abs(near).max())
+        if not np.all(np.abs(rates[:2] - near[2, 1:]) <= scale):
+            wrong.append((t, rates[:2], near[2, 1:]))
+    if len(wrong) > 2:
+        t, rates, told = wrong[0]
+        raise ModelError(
+            f"joint {name!r}: at {t:.4g} s its motion tells the rates {told[0]:.6g} and "
+            f"{told[1]:.6g}, the derivatives are {rates[0]:.6g} and {rates[1]:.6g}; a motion returns "
+            "(r, rdot, rddot)."
+        )
+
+
 CONTACT, NUMERICS = ContactOptions(), Numerics()
 """The options by default."""
 
@@ -226,6 +247,9 @@ class Task:
             )
         if (self.until - start) / dt > 1e8:
             raise ParameterError(f"dt = {dt} s makes more than 1e8 samples; take a larger one.")
+        for joint in self.system.model.joints:
+            if joint.motion is not None:
+                _check_motion(joint.name, joint.motion, start, min(self.until, start + 10.0))
 
     @property
     def mode(self) -> Mapping[str, str] | None:
