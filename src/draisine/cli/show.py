@@ -10,11 +10,12 @@ if TYPE_CHECKING:
     from draisine.system.system import System
 
 
-def show(vehicle: str, /, *, plot: Path | None = None) -> None:
+def show(vehicle: str, /, *, plot: Path | None = None, frames: bool = False) -> None:
     """Show a vehicle: a drawing, its bodies, freedoms, contacts, inputs, outputs and parameters.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param plot: Write a side view of its drawing to this file (.png, .svg, .pdf).
+    :param frames: The side view has the links' frames of `draisine equations --as paper`.
     """
     from draisine.system.system import compile
     from draisine.vehicles import meanings
@@ -27,7 +28,7 @@ def show(vehicle: str, /, *, plot: Path | None = None) -> None:
         from draisine.view.figures.side import drawing
         from draisine.view.save import save
 
-        save(drawing(system.model), plot)
+        save(drawing(system.model, frames=frames), plot)
         print(f"drawing: {plot}")
 
 

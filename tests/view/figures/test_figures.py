@@ -246,3 +246,11 @@ def test_every_figure_asks_for_data_only(name):
     assert first.name == "data"
     assert others[0].name == "axes"
     assert all(other.default is not inspect.Parameter.empty for other in others)
+
+
+def test_a_drawing_shows_the_frames_of_its_links():
+    axes = side.drawing(whipple(), frames=True)
+    texts = [text for text in axes.texts if text.get_text()]
+    assert [text.get_text() for text in texts] == ["$x_{0}$", "$z_{0}$", "$x_{1}$", "$z_{1}$"]
+    x, z = texts[0].get_position(), texts[1].get_position()
+    assert x[1] == pytest.approx(0.3) and z[0] == pytest.approx(0.0)  # at the rear hub

@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.algebra.lie import Pose
+from draisine.mechanics.tree import assemble
 from draisine.model import Model
+from draisine.reading.subject import first_wheel
 from draisine.view.figures import _snapshots as snapshots
 from draisine.view.scene.skeleton import links, sections
 from draisine.view.style import COLOURS, given_or_new, legend, plain, words
@@ -33,8 +36,10 @@ def draw(
     return snapshots.look_along(data, SIGHT, axes, every, raised)
 
 
-def drawing(model: Model, axes: "Axes | None" = None) -> "Axes":
-    """Return axes with the drawing of a machine, seen from its right side."""
+def drawing(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "Axes":
+    """Return axes with the drawing of a machine, seen from its right side; `frames` adds those of
+    its links, as the equations to read have them.
+    """
     axes = plain(given_or_new(axes, (8.0, 5.5)))
     joined = links(model)
     for k, body in enumerate(model.bodies):
@@ -56,9 +61,28 @@ def drawing(model: Model, axes: "Axes | None" = None) -> "Axes":
             along = axis / np.linalg.norm(axis) * 1.1 * (high - low)
             ends = np.array([through, through + along])
             axes.plot(ends[:, 0], ends[:, 2], color="grey", lw=1, ls="--")
+    if frames:
+        _add_frames(axes, model, 0.12 * (high - low))
     axes.axhline(0.0, color="black", lw=0.8)
     axes.set_aspect("equal", adjustable="datalim")
     axes.set_xlabel("x, forward (m)")
     axes.set_ylabel("z, up (m)")
     legend(axes)
     return axes
+
+
+def _add_frames(axes: "Axes", model: Model, size: float) -> None:
+    """Add the frame of every link: arrows along its axes that lie in the picture, a dot where one
+    points out of it.
+    """
+    wheel = first_wheel(model)
+    base = Pose(np.eye(3), np.zeros(3) if wheel is None else np.asarray(wheel.centre, float))
+    for k, link in enumerate(assemble(model, frame=base).links):
+        x, z = float(link.o[0]), float(link.o[2])
+        axes.plot(x, z, "o", color="black", ms=3)
+        for name, axis in zip("xyz", np.asarray(link.R, float).T, strict=True):
+            if np.hypot(axis[0], axis[2]) > 1e-6:
+                end = (x + size * axis[0], z + size * axis[2])
+                arrow = {"arrowstyle": "-|>", "color": "black", "lw": 1.0}
+                axes.annotate("", end, (x, z), arrowprops=arrow)
+                axes.text(*end, f"${name}_{{{k}}}$", size=9, ha="left", va="bottom")
