@@ -23,7 +23,7 @@ from draisine.results.questions import known_series, unit_of
 def test_a_dataset_carries_the_table(vehicle):
     """Variables, units, meanings, dimensions and labels of a run are those of the table."""
     system = draisine.compile(vehicle)
-    data = draisine.simulate(system, draisine.state(system), until=0.02, dt=0.01).to_xarray()
+    data = draisine.simulate(system, draisine.state(system), until=0.02).to_xarray()
     table, labels = variables(system.model), dimensions(system.model)
     assert set(data.data_vars) == set(table)
     for name, variable in table.items():
