@@ -144,3 +144,17 @@ def test_impossible_machines_are_named():
 def test_records_survive_json():
     record = Validity(pull_from=1.0, pull_contact="rear", friction_needed=math.inf)
     assert Validity.loads(record.dumps()) == record
+
+
+@pytest.mark.parametrize("dt", [0.5, 2.0])
+def test_a_step_that_is_far_too_long_is_not_completed(bicycle, dt):
+    """The state that is reached is looked at, too; the start is kept as a sample."""
+    start = draisine.state(bicycle, forward_speed=8.0, lean_rate=3.0, steer_rate=8.0)
+    long = Numerics(integrator="rk4", dt=dt)
+    with pytest.raises(SimulationError, match="no longer a number") as stopped:
+        draisine.simulate(bicycle, start, dt, numerics=long)
+    run = stopped.value.partial
+    assert run.t.tolist() == [0.0]
+    assert np.isfinite(run.arcs[0].y).all()
+    found = draisine.simulate_many(bicycle, [start], dt, numerics=long)
+    assert found["outcome"][0] != "completed"
