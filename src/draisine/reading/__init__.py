@@ -4,7 +4,6 @@ In the order of the data: `subject` (a mode, traced over the symbols that people
 (symbols as people write them, no two alike), `polynomial` (what stands between names), `cut`
 (from the graph to polynomials), `form` (from a polynomial to the narrowest tree), `sheet` (lines
 and numbered blocks in the making), `stages` (constraints, free dynamics, kernel, reduced
-dynamics), `linear` (about straight running), `document` (the page), `explain` (the page
-stage by stage). Printers live in
-`codegen.paper`.
+dynamics), `solution` (accelerations, multipliers), `linear` (about straight running), `document`
+(the page), `explain` (the page stage by stage). Printers live in `codegen.paper`.
 """

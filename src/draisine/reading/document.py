@@ -13,7 +13,8 @@ from draisine.model import TWIST
 from draisine.reading.cut import TooLong
 from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
 from draisine.reading.sheet import Sheet
-from draisine.reading.stages import FURTHER, STAGES
+from draisine.reading.solution import FURTHER
+from draisine.reading.stages import STAGES
 from draisine.reading.subject import Subject
 from draisine.registry import find, names
 

@@ -23,10 +23,9 @@ from draisine.codegen.formula import (
     Symbol,
     Transpose,
     name_of,
-    negative,
 )
 from draisine.mechanics.base import is_planar
-from draisine.mechanics.kernel import Elimination, eliminate
+from draisine.mechanics.kernel import Elimination
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
 from draisine.reading.sheet import Sheet
@@ -202,7 +201,7 @@ def free_dynamics(sheet: Sheet, subject: Subject) -> None:
     sheet.matrix("M", subject.M, places("M", n, n), symmetric=True, kind=INERTIA)
 
 
-def _back_substituted(
+def name_solution(
     sheet: Sheet, solver: Elimination, letter: str, entries: Any, columns: Sequence[str]
 ) -> None:
     """Name the entries of a solution in the order in which they were found."""
@@ -239,13 +238,13 @@ def kernel(sheet: Sheet, subject: Subject) -> None:
                 for j, x in entries:
                     if len(sheet.polynomial(x)) > MANY:
                         sheet.cut.define(x, Symbol(letter, (f"{k + 1},{j + 1}",)))
-        _back_substituted(sheet, solver, "H", H, tails)
+        name_solution(sheet, solver, "H", H, tails)
     symbols = [[Symbol("H", (f"{i + 1}{tail}",)) for tail in tails] for i in range(len(H))]
     if H.shape[1]:
         sheet.matrix("H", H, symbols)
     if subject.moved:
         if not sheet.expand:
-            _back_substituted(sheet, solver, "nu", subject.drift, [""])
+            name_solution(sheet, solver, "nu", subject.drift, [""])
         sheet.column(r"\nu", subject.drift, "nu")
 
 
@@ -267,7 +266,7 @@ def kernel_rate(sheet: Sheet, subject: Subject) -> None:
     else:
         _wander(sheet, subject)
         sheet.vector("d", subject.c, [str(k + 1) for k in range(m)], least=3)
-        _back_substituted(sheet, subject.solver, "kappa", subject.kappa, [""])
+        name_solution(sheet, subject.solver, "kappa", subject.kappa, [""])
     sheet.column(r"\kappa", subject.kappa, "kappa")
 
 
@@ -365,55 +364,3 @@ STAGES = (
     reduced_dynamics,
 )
 """In the order of reading."""
-
-
-def accelerations(sheet: Sheet, subject: Subject) -> None:
-    """The rates of the independent speeds: M_r udot = phi, eliminated from the first to the last."""
-    k = len(subject.independent)
-    if not k or sheet.expand:
-        return
-    pivots = [(j, j) for j in range(k)]
-    solver = eliminate(subject.M_r, pivots)
-    forces = subject.H.T @ subject.Q - subject.F_r
-    phi, udot = sheet.quantity(r"\phi"), sheet.quantity(r"\dot{u}")
-    sheet.heading("Accelerations")
-    sheet.relate(Product((sheet.quantity("M_r"), udot)), phi)
-    right = Product((Transpose(sheet.quantity("H")), sheet.quantity("Q")))
-    sheet.relate(phi, Sum((right, negative(sheet.quantity("F_r")))))
-    for j in range(k):
-        sheet.define(forces[j], Symbol("phi", (str(j + 1),)))
-        sheet.define(solver.pivot[j], Symbol("E", (str(j + 1),)))
-        for c, x in solver.upper[j]:
-            sheet.define(x, Symbol("E", (f"{j + 1}{c + 1}",)))
-    found = solver.solve(list(forces))
-    _back_substituted(sheet, solver, "y", found, [""])
-    sheet.column(r"\dot{u}", found, "y")
-
-
-def multipliers(sheet: Sheet, subject: Subject) -> None:
-    """The multipliers, eq. (14) of the paper: C' lambda = rho, the forces that the motion lacks."""
-    m = len(subject.C)
-    if not m:
-        return
-    sheet.heading("Multipliers")
-    rho = Sum(
-        (
-            Product((sheet.quantity("M"), sheet.quantity(r"\dot{v}"))),
-            sheet.quantity("F"),
-            negative(sheet.quantity("Q")),
-        )
-    )
-    sheet.relate(sheet.quantity(r"\rho"), rho)
-    lack = [subject.graph.symbol(f"rho[{k}]") for k in range(len(subject.columns))]
-    for k, x in enumerate(lack):
-        sheet.cut.name(x, Symbol("rho", (str(k + 1),)), SPEED)
-    found = subject.solver.solve_transposed(lack)
-    if not sheet.expand:
-        for i, _ in [*reversed(subject.solver.order)]:
-            if i < m:
-                sheet.define(found[i], Symbol("lambda", (str(i + 1),)), SPEED, least=9)
-    sheet.column(r"\lambda", found[:m], "lambda")
-
-
-FURTHER = (accelerations, multipliers)
-"""What a full page has beside."""
