@@ -11,7 +11,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy.optimize import minimize_scalar
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import SingularityError
@@ -58,6 +57,8 @@ def find_singular_shape(machine: ClosedForm, t: float) -> SingularShape | None:
 
     def least(time: float) -> float:
         return float(np.linalg.svd(place(time).C[keep], compute_uv=False)[-1])
+
+    from scipy.optimize import minimize_scalar
 
     times = np.linspace(t, t + AHEAD, 51)
     values = [least(x) for x in times]
