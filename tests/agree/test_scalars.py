@@ -303,7 +303,6 @@ def targets(moving: projected.Reconstruction) -> np.ndarray:
         rows.world,
         moving.vel,
         rows.active,
-        moving.speeds,
         moving.refdot,
         rows.p,
         0.0,

@@ -601,7 +601,6 @@ def check_hdot(x: Moving, statuses: dict[str, str]) -> None:
         found.world,
         moving.vel,
         found.active,
-        moving.speeds,
         moving.refdot,
         found.p,
         t,

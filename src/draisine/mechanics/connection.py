@@ -366,7 +366,7 @@ def _targets(found: Kinematics, v: Array) -> list[Scalar]:
     """Return c of `A etadot + B rddot = c` for every row of the contacts."""
     at = found.at
     vel = velocities(at.tree, at.geo, v[:3], v[3:6], v[6:], ORIGIN)
-    inputs = (at.tree, at.geo, at.world, vel, at.active, v, ORIGIN, ORIGIN, 0.0)
+    inputs = (at.tree, at.geo, at.world, vel, at.active, ORIGIN, ORIGIN, 0.0)
     return constraints.acceleration_targets(*inputs)[: len(at.A)]
 
 

@@ -247,7 +247,6 @@ def acceleration_targets(
     world: Ground,
     vel: Velocities,
     active: Sequence[Active],
-    speeds: Array,
     refdot: Array,
     p: Array,
     t: Scalar,
@@ -261,12 +260,12 @@ def acceleration_targets(
         if a.holds_all:
             out += list(wanted[: len(a.names)])
             continue
-        w = a.P @ speeds - ground_velocity(tree.model, world, p, a.at, t)
+        w = a.P @ vel.speeds - ground_velocity(tree.model, world, p, a.at, t)
         axes = contact_axes(tree, geo, world, a.contact, a.at)
         rates = contact_axes_rates(tree, geo, world, vel, a.contact, a.at)
         out += [axes[name] @ wanted - rates[name] @ w for name in a.names]
     out += [joint.motion(t)[2] for joint in tree.model.joints if joint.motion is not None]
-    return out + [-x for x in couplings.drifts(tree, geo, speeds[6:])]
+    return out + [-x for x in couplings.drifts(tree, geo, vel.rdot)]
 
 
 def gaps(

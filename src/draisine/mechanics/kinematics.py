@@ -57,6 +57,11 @@ class Velocities:
     w0: list[Array]
     o0dot: list[Array]
 
+    @property
+    def speeds(self) -> Array:
+        """All speeds (V at ref, W, rdot)."""
+        return np.concatenate([self.V, self.W[0], self.rdot])
+
 
 def velocities(
     tree: Tree, geo: Geometry, V: Array, W: Array, rdot: Array, ref: Array

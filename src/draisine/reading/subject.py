@@ -231,7 +231,6 @@ class Subject:
             self.world,
             self.vel,
             self.active,
-            self.speeds,
             ORIGIN,
             self.p,
             self.t,

@@ -94,14 +94,13 @@ def point_velocity(
     n: Array,
     ndot: Array,
     gap: Scalar | None = None,
-    size: Scalar = 1.0,
 ) -> Row:
     """Return the row of `n . (v + w x arm)`: the velocity of the body's material at a point that
     may wander over it (`armdot` is the whole rate of the arm) along a direction that may turn.
     """
     body = bodies[i]
     g = n @ body.turning(armdot) + ndot @ (body.v + body.turning(arm))
-    return Row(label, {i: (n, cross(arm, n))}, g, gap, size=size)
+    return Row(label, {i: (n, cross(arm, n))}, g, gap)
 
 
 def across_axis(axis: Array) -> tuple[Array, Array, Array]:
@@ -222,16 +221,18 @@ def contact_rows(
     place = body.x + arm - (anchor if contact.anchored else NONE)
     size = 1.0 if contact.anchored else norm(cross(UP, guide))
     return [
-        point_velocity(
-            f"{contact.name}.{k}",
-            i,
-            bodies,
-            arm,
-            armdot,
-            axes[k],
-            rates[k],
-            axes[k] @ place if k in HOLONOMIC else None,
-            size,
+        replace(
+            point_velocity(
+                f"{contact.name}.{k}",
+                i,
+                bodies,
+                arm,
+                armdot,
+                axes[k],
+                rates[k],
+                axes[k] @ place if k in HOLONOMIC else None,
+            ),
+            size=size,
         )
         for k in contact.directions
         if k in names

@@ -293,7 +293,7 @@ def dynamics(
     columns = free_columns(tree.model)
     m, k = len(found.keep), H.shape[1]
     c = constraints.acceleration_targets(
-        tree, geo, world, vel, found.active, moving.speeds, moving.refdot, found.p, t
+        tree, geo, world, vel, found.active, moving.refdot, found.p, t
     )
     still = spread(tree.model, solver.solve([c[i] for i in found.keep] + [0.0] * k))
     needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)

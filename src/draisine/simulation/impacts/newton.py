@@ -11,6 +11,9 @@ from draisine.errors import ParameterError
 from draisine.simulation.contact.active_set import Candidate, Selection, choose
 from draisine.simulation.contact.resolution import resolver
 
+PARTS = 1e-9
+"""A contact that approaches slower than this, m/s, counts as parting."""
+
 
 def impact(
     M: Floats,
@@ -22,7 +25,6 @@ def impact(
     tangential: float = 1.0,
     rest_speed: float = 0.0,
     resolution: str = "complete",
-    tolerance: float = 1e-9,
 ) -> Selection:
     """Return the speeds after an impact with `C v+ = -E C v-`, E = diag(normal, tangential,
     tangential) per contact.
@@ -42,4 +44,4 @@ def impact(
         return E if -contact.relative(v)[0] > rest_speed else np.zeros(3)
 
     solver = resolver(M, driven, v, restitution, resolution)
-    return choose(contacts, solver, lambda k, after: float(k.relative(after)[0]), tolerance)
+    return choose(contacts, solver, lambda k, after: float(k.relative(after)[0]), PARTS)
