@@ -32,7 +32,7 @@ def euler_disc(
     """Return the disc, a toy of this name by its size, drawn upright; `MEANING` tells what each
     parameter is.
 
-    >>> euler_disc().contacts[0].radius
+    >>> float(euler_disc().contacts[0].surface.reach)
     0.0375
     """
     return rolling_disc(mass=mass, radius=radius, axial=axial, diametral=diametral, g=g)

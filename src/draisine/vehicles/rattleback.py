@@ -39,7 +39,7 @@ def rattleback(
 ) -> Model:
     """Return the rattleback, drawn at rest on the ground; `MEANING` tells what each parameter is.
 
-    >>> rattleback().contacts[0].surface.reach
+    >>> float(rattleback().contacts[0].surface.reach)
     0.2
     """
     centre, left = (0.0, 0.0, c), (0.0, 1.0, 0.0)
