@@ -123,3 +123,13 @@ def test_a_return_map_turns_small_swings_by_their_frequency():
     omega = np.sqrt(9.81 / 2.0)
     assert np.linalg.det(J) == pytest.approx(1.0, abs=1e-6)
     assert np.trace(J) == pytest.approx(2.0 * np.cos(0.3 * omega), abs=1e-6)
+
+
+def test_steppers_results_and_events_are_told_in_short(bicycle):
+    stepper = draisine.Stepper(bicycle, draisine.state(bicycle, forward_speed=5.0))
+    stepper.step(0.125)
+    assert repr(stepper) == "Stepper of whipple at 0.125 s, 1024 steps per s"
+    result = draisine.run("mauny2018/ramp-jump")
+    assert repr(result).startswith("Result of mauny2018/ramp-jump: completed\n")
+    assert len(repr(result).splitlines()) == 4
+    assert repr(result.events[0]) == "Event(0.414548083 s lift-off front:ramp)"

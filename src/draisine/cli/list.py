@@ -46,15 +46,20 @@ def list(
     if json:
         print_json(found)
         return
-    console = open_console()
     for heading, entries in found.items():
-        console.print(f"[bold]{heading}[/bold]")
-        plain = [name for name, text in entries.items() if not text]
-        if plain:
-            console.print(f"  {', '.join(plain)}")
-        for name, text in entries.items():
-            if text:
-                console.print(f"  {name:40s} {text}")
+        _print(heading, entries)
+
+
+def _print(heading: str, entries: dict[str, str]) -> None:
+    """Print names of one kind: those without a text in one paragraph, the others a line each."""
+    console = open_console()
+    console.print(f"[bold]{heading}[/bold]")
+    plain = [name for name, text in entries.items() if not text]
+    if plain:
+        console.print(f"  {', '.join(plain)}")
+    for name, text in entries.items():
+        if text:
+            console.print(f"  {name:40s} {text}")
 
 
 def _sets() -> dict[str, str]:

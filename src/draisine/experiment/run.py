@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Result:
     """What a scenario left: its data, how it ended, and the seconds that the computation took."""
 
@@ -48,6 +49,18 @@ class Result:
     seconds: float
     system: System
     events: tuple[Event, ...] = ()
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{n} along {name}" for name, n in self.data.sizes.items())
+        lines = [f"Result of {self.loaded.name}: {self.outcome}", f"  data: {sizes}"]
+        if self.events:
+            lines.append(f"  events: {', '.join(event.kind for event in self.events)}")
+        if self.validity is not None:
+            lines.append(f"  {self.validity}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escape(repr(self))}</pre>"
 
     @property
     def validity(self) -> Validity | None:

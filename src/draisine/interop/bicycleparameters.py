@@ -266,14 +266,20 @@ def _check_names(
                 f"{place[name]}: unknown parameter {name!r}. {did_you_mean(name, missing or names)}"
             )
     if missing:
-        hint = ""
-        if set(missing) <= {"IByy", "IHyy"}:
-            hint = " The linearised model does without, the nonlinear one does not."
-        if all(name[1] == "B" for name in values if name in names):
-            hint = " A rider alone is no bicycle; BicycleParameters' add_rider puts one on it."
-        raise DataError(
-            f"{where}: {', '.join(missing)} missing; the {form} form needs {len(names)} parameters.{hint}"
-        )
+        raise _missing(where, values, form, missing)
+
+
+def _missing(where: str, values: Mapping[str, float], form: str, missing: list[str]) -> DataError:
+    """Return the error that tells what a file lacks, and why it may."""
+    names = BENCHMARK if form == "benchmark" else PRINCIPAL
+    hint = ""
+    if set(missing) <= {"IByy", "IHyy"}:
+        hint = " The linearised model does without, the nonlinear one does not."
+    if all(name[1] == "B" for name in values if name in names):
+        hint = " A rider alone is no bicycle; BicycleParameters' add_rider puts one on it."
+    return DataError(
+        f"{where}: {', '.join(missing)} missing; the {form} form needs {len(names)} parameters.{hint}"
+    )
 
 
 def _check_signs(place: Mapping[str, str], values: Mapping[str, float]) -> None:

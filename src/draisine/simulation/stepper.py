@@ -89,6 +89,12 @@ class Stepper:
         """The machine."""
         return self._task.system
 
+    def __repr__(self) -> str:
+        vehicle = self._task.system.vehicle.__name__
+        return (
+            f"Stepper of {vehicle} at {self.time:g} s, {1.0 / self._task.numerics.dt:g} steps per s"
+        )
+
     @property
     def time(self) -> float:
         """The present time, in s."""

@@ -32,7 +32,7 @@ STATUS = {1: "sliding", 3: "rolling"}
 """The name of a status by the number of rows that it holds."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Event:
     """What happened at an instant.
 
@@ -64,6 +64,9 @@ class Event:
     def __str__(self) -> str:
         where = ", ".join(":".join(key) for key in self.contacts)
         return f"{self.t:.9f} s {self.kind} {where}".rstrip()
+
+    def __repr__(self) -> str:
+        return f"Event({self})"
 
 
 class Arc(Protocol):
