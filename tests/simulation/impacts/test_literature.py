@@ -182,3 +182,32 @@ def test_slow_bounces_rest(model):
     k = contact(np.eye(3), 0.3)
     after = model.impact(np.eye(3), NONE, [k], v, normal=0.8, rest_speed=0.2).chosen.result
     assert_allclose(after, 0.0, atol=1e-12)
+
+
+def test_brachs_ratio_is_against_the_slip_that_is_left():
+    """A steep rod with little friction slips back in the course of its impact: then the friction acts
+    ahead, with all of mu, and the normal velocity returns by its coefficient.
+    """
+    e, mu = 0.5, 0.1
+    M, k = rod(0.7, mu)
+    v = np.array([0.05, -1.0, 0.0])
+    W = k.C @ np.linalg.solve(M, k.C.T)
+    P = (1 + e) / (W[0, 0] + mu * W[0, 1])
+    assert 0.05 + (W[1, 0] + mu * W[1, 1]) * P < 0  # it slips back at the end
+    found = brach.impact(M, NONE, [k], v, normal=e).chosen
+    assert_allclose(found.pushes["tip", "ground"], [P, mu * P, 0.0], rtol=0, atol=1e-12)
+    assert k.C[0] @ found.result == pytest.approx(e, abs=1e-12)
+
+
+def test_brachs_ratio_stops_the_slip_where_less_than_mu_does():
+    """In space: the slip along its first direction ends, what the coupling leaves across goes on."""
+    W = np.array([[1.0, 0.2, 0.9], [0.2, 1.0, 0.3], [0.9, 0.3, 2.0]])
+    u, mu = np.array([-1.0, 0.1, 0.0]), 0.4
+    k = contact(np.eye(3), mu)
+    hold = np.linalg.solve(W, [1.0, -0.1, 0.0])
+    assert np.linalg.norm(hold[1:]) > mu * hold[0]  # friction cannot hold all of it
+    found = brach.impact(np.linalg.inv(W), NONE, [k], u).chosen
+    push = found.pushes["tip", "ground"]
+    assert push[2] == pytest.approx(0.0, abs=1e-14)
+    assert abs(push[1]) < mu * push[0]
+    assert found.result[:2] == pytest.approx([0.0, 0.0], abs=1e-12)
