@@ -211,3 +211,19 @@ def test_brachs_ratio_stops_the_slip_where_less_than_mu_does():
     assert push[2] == pytest.approx(0.0, abs=1e-14)
     assert abs(push[1]) < mu * push[0]
     assert found.result[:2] == pytest.approx([0.0, 0.0], abs=1e-12)
+
+
+@pytest.mark.parametrize("model", [keller, stronge], ids=["keller", "stronge"])
+def test_slip_that_begins_keeps_its_direction(model):
+    """From rest the coupling drives a contact off: slip along d with W_TN - mu W_TT d = c d, c > 0."""
+    W = np.array([[1.0, 0.6, -0.5], [0.6, 2.0, 0.4], [-0.5, 0.4, 1.0]])
+    u, mu = np.array([-1.0, 0.0, 0.0]), 0.15
+    k = contact(np.eye(3), mu)
+    assert np.linalg.norm(np.linalg.solve(W[1:, 1:], W[1:, 0])) > mu
+    found = model.impact(np.linalg.inv(W), NONE, [k], u, normal=0.5).chosen
+    push = found.pushes["tip", "ground"]
+    d = found.result[1:] / np.linalg.norm(found.result[1:])
+    assert_allclose(push[1:], -mu * push[0] * d, rtol=0, atol=1e-12)
+    rate = W[1:, 0] - mu * W[1:, 1:] @ d
+    assert_allclose(rate, (rate @ d) * d, rtol=0, atol=1e-12)
+    assert rate @ d > 0
