@@ -17,7 +17,8 @@ DraisineError
 `-- ZenoError        too many events
 """
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Any
 
@@ -99,14 +100,43 @@ class DeadEndError(SimulationError, TerrainError):
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that leads from a wrong name to the right one.
+    """Return a sentence that leads from a wrong name to the right one: to those of which it is a
+    whole part, the shortest first, else to the one that is spelt most alike.
 
     >>> did_you_mean("wipple", ["whipple", "rolling_disc"])
     "Did you mean 'whipple'?"
+    >>> did_you_mean("speed", ["forward_speed", "steer"])
+    "Did you mean 'forward_speed'?"
     """
     choices = sorted(known)
-    plain = {choice.lower(): choice for choice in choices}
+    if meant := _having(name, choices) or _alike(name, choices):
+        *first, last = map(repr, meant)
+        return f"Did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
+    if not choices:
+        return "None is known."
+    if len(choices) > MANY:
+        return f"None of the {len(choices)} that are known is spelt alike."
+    return f"Known: {', '.join(choices)}."
+
+
+MANY = 32
+"""How many names a sentence may list."""
+
+
+def _having(name: str, choices: Sequence[str]) -> list[str]:
+    """Return the names that have all words of one, the shortest five."""
+    words = _words(name)
+    found = [choice for choice in choices if words and words <= _words(choice)]
+    return sorted(found, key=len)[:5]
+
+
+def _words(name: str) -> set[str]:
+    return set(re.findall(r"[^\W_]+", name.lower()))
+
+
+def _alike(name: str, choices: Sequence[str]) -> list[str]:
+    """Return the name that is spelt most alike, as a whole or in its part after the last slash."""
+    plain = {choice.rpartition("/")[2].lower(): choice for choice in choices}
+    plain |= {choice.lower(): choice for choice in choices}
     close = get_close_matches(name, choices, n=1) or get_close_matches(name.lower(), plain, n=1)
-    if close:
-        return f"Did you mean {plain.get(close[0], close[0])!r}?"
-    return f"Known: {', '.join(choices)}." if choices else "None is known."
+    return [plain.get(each, each) for each in close]

@@ -48,6 +48,9 @@ THINGS = {
 integrators, formulations and printers have several parts, so that the file itself is the thing.
 """
 
+ALIASES = {("vehicle", "bicycle"): "whipple"}
+"""Other words that people have for a plug, by kind and word."""
+
 WHOLE = ("integrator", "formulation", "printer")
 """The kinds of which the file itself is the thing."""
 
@@ -111,6 +114,7 @@ def find(kind: str, which: Any) -> Any:
         return which
     if is_file(which):
         return _from_file(kind, which)
+    which = ALIASES.get((kind, which), which)
     home = own_plugs(kind).get(which) or foreign_plugs(kind).get(which)
     if home is None:
         raise UnknownNameError(f"no {kind} {which!r}. {did_you_mean(which, names(kind))}")

@@ -94,7 +94,7 @@ COMMANDS = [
     (["list", "wheels"], "wheels"),
     (["run", PASSIVE, "--formulation", "planner"], "Did you mean 'planar'?"),
     (["run", "mauny2018/controlled-turn", "--formulation", "planar"], "takes laws and inputs"),
-    (["eigenvalues", "whipple", "--speed", "0-10"], "write LOW:HIGH:COUNT"),
+    (["eigenvalues", "whipple", "--speed", "0-10"], "Write it as 5, 3,5,7 or 0:10:101"),
     (["eigenvalues", "whipple", "--speed", "5:2:7"], "low must be below high"),
     (["eigenvalues", "rolling_disc"], "is no bicycle"),
     (["steady", "rolling_disc"], "is no bicycle"),

@@ -3,9 +3,10 @@
 import sys
 from collections.abc import Sequence
 
-from cyclopts import App, CycloptsError, Parameter
+from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from draisine import __version__
+from draisine.cli._options import INITIAL
 from draisine.cli._screen import fail
 from draisine.errors import DraisineError, SimulationError, UnknownNameError, did_you_mean
 from draisine.registry import find, foreign_plugs, is_file, own_plugs
@@ -56,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CycloptsError as error:
         if debug:
             raise
-        return fail(str(error), 2)
+        return fail(_meant(error, given) or str(error), 2)
     except KeyboardInterrupt:
         return fail("interrupted; nothing half-written remains.", 1)
     except BrokenPipeError:
@@ -86,6 +87,17 @@ def _add_own(given: Sequence[str]) -> None:
     if first not in app and not first.startswith("-"):
         commands = [name for name in app if not name.startswith("-")]
         raise UnknownNameError(f"no command {first!r}. {did_you_mean(first, commands)}")
+
+
+def _meant(error: CycloptsError, given: Sequence[str]) -> str | None:
+    """Return where an initial value goes that was given to `run` as an option of its own."""
+    if not isinstance(error, UnknownOptionError) or given[0] != "run":
+        return None
+    option = str(error.token.keyword or error.token.value).partition("=")[0]
+    name = option.removeprefix("--").replace("-", "_")
+    if name not in ("speed", "forward_speed", "lean", "steer", "yaw", "pitch"):
+        return None
+    return f"Unknown option: {option}. Did you mean --initial {INITIAL.get(name, name)}=VALUE?"
 
 
 def _tell(error: Exception) -> int:

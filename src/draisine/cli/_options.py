@@ -80,7 +80,8 @@ class RunOptions:
     def changes(self, machine: MachineOptions) -> dict[str, Any]:
         """Return values by key path of a scenario."""
         found = {f"vehicle.parameters.{n}": x for n, x in machine.parameters.items()}
-        found |= {f"initial.{n}": x for n, x in assignments("--initial", self.initial).items()}
+        for n, x in assignments("--initial", self.initial).items():
+            found[f"initial.{INITIAL.get(n, n)}"] = x
         found |= {f"run.mode.{n}": x for n, x in assignments("--mode", self.mode).items()}
         for name in ("until", "dt", "integrator", "formulation"):
             if getattr(self, name) is not None:
@@ -100,6 +101,10 @@ Trust = Annotated[
 ]
 
 
+INITIAL = {"speed": "forward_speed"}
+"""Other words that people have for initial values."""
+
+
 EXAMPLES = {
     "--set": "--set mB=90",
     "--initial": "--initial lean=10deg",
@@ -109,16 +114,43 @@ EXAMPLES = {
 """How options that give values to names are written."""
 
 
-def span(option: str, text: str, example: str) -> tuple[float, float, int]:
-    """Return what LOW:HIGH:COUNT stands for."""
+def span(option: str, text: str, example: str, unit: str | None = None) -> tuple[float, float, int]:
+    """Return what LOW:HIGH:COUNT stands for, of a quantity in a unit. A plain number beyond a whole
+    turn is hardly an angle in radians: it has to say its unit.
+    """
+    import math
+
     from draisine.errors import ParameterError
     from draisine.model.quantity import number
 
     try:
         low, high, count = text.split(":")
-        return number(low), number(high), int(count)
+        many = int(count)
     except ValueError:
         raise ParameterError(f"{option} {text}: write LOW:HIGH:COUNT, as in {example}.") from None
+    try:
+        ends = number(low, unit), number(high, unit)
+    except ValueError as error:
+        raise ParameterError(f"{option} {text}: {error}.") from None
+    plain = [x for x, told in zip(ends, (low, high), strict=True) if "deg" not in told]
+    if unit == "rad" and any(abs(x) > 2 * math.pi + 0.01 for x in plain):
+        degrees = ":".join(x if "deg" in x else f"{x}deg" for x in (low, high))
+        raise ParameterError(
+            f"{option} {text}: plain angles are in rad, and this is more than a turn. Did you mean "
+            f"{degrees}:{count}?"
+        )
+    return *ends, many
+
+
+def numbers(option: str, text: str, example: str, unit: str) -> list[float]:
+    """Return what numbers with commas between them stand for, of a quantity in a unit."""
+    from draisine.errors import ParameterError
+    from draisine.model.quantity import number
+
+    try:
+        return [number(x, unit) for x in text.split(",")]
+    except ValueError as error:
+        raise ParameterError(f"{option} {text}: {error}. Write it as {example}.") from None
 
 
 def assignments(option: str, given: list[str] | None) -> dict[str, Any]:

@@ -28,6 +28,8 @@ def cycles(
     """
     from draisine.errors import ParameterError
     from draisine.experiment.tables.cycles import every_cycle, remarks, scan_cycles, summary, table
+    from draisine.registry import find
+    from draisine.vehicles import meanings
 
     output.check()
     given = machine.parameters
@@ -39,7 +41,7 @@ def cycles(
         if scan is None:
             data = every_cycle(vehicle, given, machine.parameter_set, joint=joint)
         else:
-            values = _values(scan)
+            values = _values(scan, meanings(find("vehicle", vehicle)).get(over, ("", ""))[0])
             data = scan_cycles(
                 vehicle,
                 values,
@@ -56,13 +58,13 @@ def cycles(
     output.keep(data)
 
 
-def _values(scan: str) -> Any:
-    """Return the values that LOW:HIGH:COUNT stands for."""
+def _values(scan: str, unit: str) -> Any:
+    """Return the values that LOW:HIGH:COUNT stands for, of a parameter in a unit."""
     import numpy as np
 
     from draisine.errors import ParameterError
 
-    low, high, many = span("--scan", scan, "0:6.28:64")
+    low, high, many = span("--scan", scan, "0:360deg:65", unit or None)
     if many < 2 or not low < high:
         raise ParameterError(f"--scan {scan}: LOW must be below HIGH, and COUNT at least 2.")
     return np.linspace(low, high, many)

@@ -1,6 +1,8 @@
 """`draisine eigenvalues`."""
 
-from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, span
+from typing import Any
+
+from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, numbers, span
 from draisine.cli._report import report
 
 
@@ -15,13 +17,19 @@ def eigenvalues(
     """Eigenvalues of a bicycle that runs straight, against speed, and its critical speeds.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
-    :param speed: Speeds in m/s, LOW:HIGH:COUNT.
+    :param speed: Speeds in m/s: LOW:HIGH:COUNT, or one by one, 3,5,7.
     """
     from draisine.experiment.run import run as carry_out
     from draisine.scenario.library import accept
 
     output.check()
-    low, high, count = span("--speed", speed, "0:10:101")
+    speeds: dict[str, Any]
+    if ":" in speed:
+        speeds = dict(
+            zip(("low", "high", "count"), span("--speed", speed, "0:10:101"), strict=True)
+        )
+    else:
+        speeds = {"at": numbers("--speed", speed, "5, 3,5,7 or 0:10:101", "m/s")}
     chosen = {"name": vehicle, "parameters": machine.parameters}
     if machine.parameter_set is not None:
         chosen["parameter_set"] = machine.parameter_set
@@ -29,7 +37,7 @@ def eigenvalues(
         "kind": "linear",
         "title": f"straight running of {vehicle}",
         "vehicle": chosen,
-        "speeds": {"low": low, "high": high, "count": count},
+        "speeds": speeds,
     }
     result = carry_out(accept("eigenvalues", "eigenvalues", content))
     report(result, output.json)

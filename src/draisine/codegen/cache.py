@@ -70,6 +70,32 @@ class Store:
                     os.unlink(name)
                 raise
 
+    def entries(self) -> dict[Path, int]:
+        """Return the files that are ours, with their sizes in bytes.
+
+        >>> import tempfile
+        >>> store = Store(Path(tempfile.mkdtemp()))
+        >>> store.put("key", b"value")
+        >>> list(store.entries().values()), store.clear(), store.get("key")
+        ([46], 1, None)
+        """
+        found = {}
+        with contextlib.suppress(OSError):
+            for path in sorted(self.folder.iterdir()):
+                with contextlib.suppress(OSError), path.open("rb") as file:
+                    if file.read(len(_MAGIC)) == _MAGIC:
+                        found[path] = path.stat().st_size
+        return found
+
+    def clear(self) -> int:
+        """Remove the files that are ours, and no others; return how many."""
+        count = 0
+        for path in self.entries():
+            with contextlib.suppress(OSError):
+                path.unlink()
+                count += 1
+        return count
+
 
 def _digest(key: str, content: bytes) -> bytes:
     """Return what tells that the content is whole, and is that of this key."""

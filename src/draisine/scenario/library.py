@@ -59,7 +59,8 @@ def titles() -> dict[str, tuple[str, str]]:
 
 
 def load(where: str, changes: Mapping[str, Any] | None = None, trust: bool = False) -> Loaded:
-    """Return a scenario by name, by its TOML file, or as a result (.nc, .zarr) carries it.
+    """Return a scenario by name, by its TOML file, or as a result (.nc, .zarr) carries it. The last
+    part of a name is enough where it stands once: "ramp-jump".
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
     expected of the scenario as published do not hold after a change and are left out. Code that a
@@ -88,14 +89,18 @@ def _content(where: str, trust: bool) -> tuple[str, str, dict[str, Any]]:
     if path.suffix == ".toml":
         return path.stem, where, _anchored(_parsed(where, _text(path)), path.parent)
     shipped = _shipped()
-    if where not in shipped:
+    ends = [name for name in shipped if name == where] or [
+        name for name in shipped if name.rpartition("/")[2] == where
+    ]
+    if len(ends) != 1:
         if path.exists():
             raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr.")
         raise UnknownNameError(
-            f"no scenario {where!r}. {did_you_mean(where, shipped)} A file of your own ends with "
-            ".toml."
+            f"no scenario {where!r}. {did_you_mean(where, shipped)} `draisine list scenarios` "
+            "tells all; a file of your own ends with .toml."
         )
-    return where, f"{where}.toml", _parsed(where, shipped[where].read_text(encoding="utf-8"))
+    (name,) = ends
+    return name, f"{name}.toml", _parsed(name, shipped[name].read_text(encoding="utf-8"))
 
 
 def _text(path: Path) -> str:

@@ -146,18 +146,26 @@ class Grid(ScenarioTable):
 
 
 class Speeds(ScenarioTable):
-    """Evenly spaced speeds in m/s."""
+    """Speeds in m/s: evenly spaced, or one by one."""
 
-    low: NotNegative
-    high: Positive
-    count: int = Field(ge=2, le=10001)
+    low: NotNegative | None = None
+    high: Positive | None = None
+    count: int | None = Field(None, ge=2, le=10001)
+    at: list[NotNegative] | None = Field(
+        None, min_length=1, max_length=10001, description="Instead of low, high and count."
+    )
 
     @model_validator(mode="after")
-    def _rises(self) -> Self:
-        return _rising(self)
+    def _either(self) -> Self:
+        if self.model_fields_set not in ({"low", "high", "count"}, {"at"}):
+            raise ValueError("takes either low, high and count, or at")
+        return self if self.at else _rising(self)
 
     def values(self) -> NDArray[np.float64]:
         """Return the speeds."""
+        if self.at is not None:
+            return np.array(self.at)
+        assert self.low is not None and self.high is not None and self.count is not None
         return np.linspace(self.low, self.high, self.count)
 
 

@@ -329,10 +329,9 @@ def compile(
     >>> compile("whipple", parameter_set="browser_jason", g=9.7).parameters["g"]
     9.7
     """
-    if parameter_set is not None:
-        name = vehicle if isinstance(vehicle, str) else vehicle.__name__
-        arguments = dict(published(name, parameter_set)) | arguments
     vehicle = cast(Callable[..., Model], find("vehicle", vehicle))
+    if parameter_set is not None:
+        arguments = dict(published(vehicle.__name__, parameter_set)) | arguments
     signature = inspect.signature(vehicle)
     hints = get_type_hints(vehicle)
     for name in arguments:

@@ -50,7 +50,7 @@ def read_vehicle(table: VehicleTable, mistakes: Mistakes) -> System | None:
     arguments: dict[str, Any] = {}
     if table.parameter_set is not None:
         with mistakes.at("vehicle.parameter_set", table.parameter_set):
-            arguments |= published(table.name, table.parameter_set)
+            arguments |= published(vehicle.__name__, table.parameter_set)
     arguments |= _parameters(vehicle, table.parameters, mistakes)
     arguments |= _motions(vehicle, table.motions, mistakes)
     try:

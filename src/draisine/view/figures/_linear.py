@@ -42,21 +42,22 @@ def eigenvalues(
     for low, high in _stable_ranges(modes, critical):
         axes.axvspan(low, high, color=STABLE, zorder=0, linewidth=0)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
+    dots = "o" if modes.speed.size < 20 else ""
     for k, name in enumerate(modes.names):
         label = f"{name}, real" if name not in modes.names[:k] else None
         values = modes.values[:, k]
-        axes.plot(modes.speed, values.real, color=TYRED[name], linewidth=1.8, label=label)
+        axes.plot(modes.speed, values.real, dots + "-", color=TYRED[name], lw=1.8, label=label)
         swings = np.where(values.imag > 1e-9, values.imag, np.nan)
         if np.any(np.isfinite(swings)):
             speed = modes.speed
-            if critical is not None and np.isfinite(critical.double_root):
+            if critical is not None and speed[0] < critical.double_root < speed[-1]:
                 at = np.searchsorted(speed, critical.double_root)
                 speed = np.insert(speed, at, critical.double_root)
                 swings = np.insert(swings, at, 0.0)
-            axes.plot(
-                speed, swings, "--", color=TYRED[name], linewidth=1.4, label=f"{name}, imaginary"
-            )
-    axes.set_xlim(modes.speed.min(), modes.speed.max())
+            label = f"{name}, imaginary"
+            axes.plot(speed, swings, dots + "--", color=TYRED[name], lw=1.4, label=label)
+    margin = 0.5 if modes.speed.size == 1 else 0.0
+    axes.set_xlim(modes.speed.min() - margin, modes.speed.max() + margin)
     axes.set_ylim(*limits)
     if critical is not None:
         _mark_speeds(axes, critical)

@@ -1,0 +1,146 @@
+"""Command lines as people write them, right, almost right and wrong, and what happens.
+
+Eigenvalues and the stable range are those of Meijaard and others (2007), doi:10.1098/rspa.2007.1857.
+"""
+
+import json
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from draisine.cli import main
+from draisine.codegen.cache import Store
+from draisine.scenario.library import load
+
+RIGHT = [
+    # what is written                              what is on the screen
+    ("", "draisine run"),
+    ("--help", "eigenvalues"),
+    ("--version", "0.1.0"),
+    ("run --help", "--initial"),
+    ("list vehicles", "whipple"),
+    ("list scenarios", "mauny2018/ramp-jump"),
+    ("list sets", "benchmark"),
+    ("show whipple", "3 degrees of freedom"),
+    ("show bicycle", "3 degrees of freedom"),
+    ("show rolling_disc", "contact"),
+    ("run ramp-jump", "mauny2018/ramp-jump: A jump from a ramp"),
+    ("run mauny2018/ramp-jump", "mauny2018/ramp-jump: A jump from a ramp"),
+    ("run passive-stabilisation --initial speed=5 --until 0.1", "completed: 0.1 s"),
+    ("run passive-stabilisation --initial forward_speed=5 --until 0.1", "completed: 0.1 s"),
+    ("check matrices", "meijaard2007/matrices"),
+    ("eigenvalues --speed 5", "-0.775342 +4.46487i"),
+    ("eigenvalues --speed 3,5,7", "1.70676 +2.31582i"),
+    ("eigenvalues bicycle --speed 5", "-0.775342 +4.46487i"),
+    ("eigenvalues bicycle --parameter-set benchmark --speed 5", "-0.775342 +4.46487i"),
+    ("eigenvalues --speed 0:10:11", "stable from 4.29238 m/s to 6.02426 m/s"),
+    ("eigenvalues --speed 5 --plot one.png", "figure: one.png"),
+    ("cycles --scan 214deg:216deg:3", "families of limit cycles"),
+    ("cycles --scan 3.74:3.76:3", "families of limit cycles"),
+    ("cache", "entries"),
+    ("doctor", "cpu"),
+]
+
+WRONG = [
+    # what is written                              what is answered
+    ("jump", "no command 'jump'. Known: animate, "),
+    ("rnu", "Did you mean 'run'?"),
+    ("eigenvalue", "Did you mean 'eigenvalues'?"),
+    ("show unicicle", "Did you mean 'unicycle'?"),
+    ("show disc", "Did you mean 'euler_disc' or 'rolling_disc'?"),
+    ("run jump", "Did you mean 'mauny2018/ramp-jump' or 'mauny2018/ramp-jump-pitched'?"),
+    ("run ramp-jmp", "Did you mean 'mauny2018/ramp-jump'?"),
+    ("run ramp_jump", "Did you mean 'mauny2018/ramp-jump' or"),
+    ("run controlled-turn", "'mauny2017/controlled-turn' or 'mauny2018/controlled-turn'?"),
+    ("run xyzzy", "that are known is spelt alike. `draisine list scenarios` tells all"),
+    ("run mine.toml", "mine.toml: no such file"),
+    ("run --speed 3", "Did you mean --initial forward_speed=VALUE?"),
+    ("run --lean=10deg", "Did you mean --initial lean=VALUE?"),
+    ("run --untill 3", "--until"),
+    ("run --initial velocity=3", "initial.velocity = 3.0: nothing of whipple is called so."),
+    ("run --initial wheel_speed=3", "Did you mean 'rear_wheel_speed' or"),
+    ("run --initial speed=18deg", "this is in m/s"),
+    ("run --set mass=90", "whipple has no such parameter."),
+    ("eigenvalues --speed fast", "'fast' is not a number"),
+    ("eigenvalues --speed 3,-5", "negative"),
+    ("eigenvalues --speed 3,,5", "'' is not a number"),
+    ("eigenvalues --speed 0:10", "write LOW:HIGH:COUNT, as in 0:10:101"),
+    ("eigenvalues --speed 18deg", "'18deg' is an angle, but this is in m/s"),
+    ("cycles --scan 0:360:61", "Did you mean 0deg:360deg:61?"),
+    ("cycles --scan 0deg:360:61", "Did you mean 0deg:360deg:61?"),
+    ("cycles --over frequency --scan 1deg:2deg:3", "is an angle, but this is in Hz"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.mark.parametrize(("line", "screen"), RIGHT, ids=[line or "nothing" for line, _ in RIGHT])
+def test_what_is_right_is_done(line, screen, capsys):
+    assert main(line.split()) == 0
+    assert screen in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("line", "answer"), WRONG, ids=[line for line, _ in WRONG])
+def test_what_is_wrong_is_answered(line, answer, capsys):
+    assert main(line.split()) == 2
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert answer in told.err
+    assert len(told.err) < 500, "a paragraph of names is no answer"
+
+
+def test_the_last_part_of_a_name_wins_where_it_stands_once():
+    for name in ("mauny2018/ramp-jump", "mauny2018/incline", "kooijman2008/weave"):
+        assert load(name.rpartition("/")[2]).name == name
+
+
+def test_speed_replaces_the_forward_speed_of_a_scenario(capsys):
+    assert main(["run", "incline", "--initial", "speed=2.5", "--until", "0.01", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["final"]["forward_speed"] == pytest.approx(2.5, abs=0.1)
+
+
+def test_chosen_speeds_are_those_of_the_data(capsys):
+    assert main(["eigenvalues", "--speed", "7,3,5", "--out", "chosen.csv"]) == 0
+    rows = Path("chosen.csv").read_text(encoding="utf-8").splitlines()
+    speed = rows[0].split(",").index("speed")
+    assert sorted({float(row.split(",")[speed]) for row in rows[1:]}) == [3.0, 5.0, 7.0]
+
+
+def test_clearing_the_cache_leaves_what_is_not_ours(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path))
+    (tmp_path / "letter.txt").write_text("dear")
+    Store().put("a", b"12")
+    Store().put("b", b"3")
+    assert main(["cache", "--clear"]) == 0
+    out = capsys.readouterr().out
+    assert f"{tmp_path}: 2 entries" in out
+    assert "2 entries removed" in out
+    assert [path.name for path in tmp_path.iterdir()] == ["letter.txt"]
+
+
+def test_doctor_tells_what_is_missing_and_leaves_nothing(capsys, tmp_path, monkeypatch):
+    monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path / "kept"))
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    monkeypatch.setattr(
+        "importlib.util.find_spec", lambda name: None if name == "sympy" else find_spec(name)
+    )
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["machine"]["cache"] == f"{tmp_path / 'kept'}: kept"
+    assert list((tmp_path / "kept").iterdir()) == []
+    assert "not .mp4" in found["programs"]["ffmpeg"]
+    assert "draisine[symbolic]" in found["extras"]["symbolic"]
+    assert {"python", "draisine", "numpy"} <= set(found["versions"])
+
+
+def test_doctor_says_where_nothing_can_be_kept(capsys, tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path / "file" / "cache"))
+    assert main(["doctor", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["machine"]["cache"].endswith("cannot be written; nothing is kept")
