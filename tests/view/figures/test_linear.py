@@ -42,6 +42,17 @@ def test_eigenvalues_against_speed(modes: Eigenmodes) -> None:
         view.eigenvalues(eigenvalues(BICYCLE, [4.0, 5.0], mB=[80.0, 90.0]))
 
 
+@pytest.mark.parametrize("speeds", [[5.0], [3.0, 5.0, 7.0]])
+def test_a_few_speeds_are_dots(speeds: list[float]) -> None:
+    axes = view.eigenvalues(eigenvalues(BICYCLE, speeds), critical_speeds(BICYCLE))
+    curves = {line.get_label(): line for line in axes.get_lines()}
+    for name in ("weave, real", "weave, imaginary"):
+        assert_allclose(curves[name].get_xdata(), speeds)
+        assert (curves[name].get_marker(), curves[name].get_linestyle()) == ("o", "None")
+    assert axes.get_xlim() == (speeds[0] - view.MARGIN, speeds[-1] + view.MARGIN)
+    saved(axes)
+
+
 def test_root_locus_and_mode_shapes(modes: Eigenmodes) -> None:
     axes = view.root_locus(modes)
     assert [text.get_text() for text in axes.texts] == ["weave", "capsize", "castering"]

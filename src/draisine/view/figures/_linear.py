@@ -28,6 +28,13 @@ TYRED = MODES | {"wobble": COLOURS[3], "tyre": GREY}
 STABLE = "#dff0d8"
 
 
+FEW = 10
+"""Fewer speeds than these are drawn one by one: straight lines between them would not be true."""
+
+MARGIN = 0.5
+"""What is left free on both sides of a few speeds, m/s."""
+
+
 def eigenvalues(
     modes: Eigenmodes,
     critical: Critical | None = None,
@@ -35,28 +42,29 @@ def eigenvalues(
     limits: tuple[float, float] = (-10.0, 10.0),
 ) -> "Axes":
     """Return axes with the eigenvalues against speed: real parts solid, imaginary parts dashed, the
-    stable range shaded and critical speeds marked.
+    stable range shaded and critical speeds marked. A few speeds are dots, imaginary parts hollow.
     """
     _check_single(modes)
     axes = plain(given_or_new(axes, (7.5, 4.5)))
     for low, high in _stable_ranges(modes, critical):
         axes.axvspan(low, high, color=STABLE, zorder=0, linewidth=0)
     axes.axhline(0.0, color=GREY, linewidth=0.8)
-    dots = "o" if modes.speed.size < 20 else ""
+    few = modes.speed.size < FEW
+    real, imaginary = ("o", "o") if few else ("-", "--")
     for k, name in enumerate(modes.names):
         label = f"{name}, real" if name not in modes.names[:k] else None
         values = modes.values[:, k]
-        axes.plot(modes.speed, values.real, dots + "-", color=TYRED[name], lw=1.8, label=label)
+        axes.plot(modes.speed, values.real, real, color=TYRED[name], lw=1.8, label=label)
         swings = np.where(values.imag > 1e-9, values.imag, np.nan)
         if np.any(np.isfinite(swings)):
             speed = modes.speed
-            if critical is not None and speed[0] < critical.double_root < speed[-1]:
+            if not few and critical is not None and np.isfinite(critical.double_root):
                 at = np.searchsorted(speed, critical.double_root)
                 speed = np.insert(speed, at, critical.double_root)
                 swings = np.insert(swings, at, 0.0)
             label = f"{name}, imaginary"
-            axes.plot(speed, swings, dots + "--", color=TYRED[name], lw=1.4, label=label)
-    margin = 0.5 if modes.speed.size == 1 else 0.0
+            axes.plot(speed, swings, imaginary, color=TYRED[name], lw=1.4, mfc="none", label=label)
+    margin = MARGIN if few else 0.0
     axes.set_xlim(modes.speed.min() - margin, modes.speed.max() + margin)
     axes.set_ylim(*limits)
     if critical is not None:
@@ -72,7 +80,8 @@ def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[f
     ranges = _ranges(modes.speed, modes.stable)
     if critical is None or len(ranges) != 1:
         return ranges
-    return [(float(critical.stable_from), min(float(critical.stable_to), modes.speed.max()))]
+    end = modes.speed.max() + MARGIN
+    return [(float(critical.stable_from), min(float(critical.stable_to), end))]
 
 
 def _mark_speeds(axes: "Axes", critical: Critical) -> None:
