@@ -117,6 +117,10 @@ COMMANDS = [
 
 FILES = [
     ("", "kind: is missing. Take one of: run, sweep, state, map, linear"),
+    (
+        'kind = "linear"\ntitle = "x"\nvehicle.name = "whipple"\nspeeds = { low = 0, at = [5] }',
+        "takes either low, high and count, or at",
+    ),
     ('kind = "walk"', "no such kind. "),
     ("kind = run", "not TOML"),
     ('kind = ["run"]', "no such kind. "),
