@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import ModelError
 from draisine.model import Blade, Body, Force, Model, Output, Revolute, Wheel, inertia
+from draisine.model.surface import Ball, Surface
 
 UNIT = inertia(1.0, 1.0, 1.0)
 
@@ -103,3 +104,16 @@ def test_a_drawing_cannot_change():
 def test_a_contact_names_its_body():
     with pytest.raises(ModelError, match="frame"):
         Model([FRAME], contacts=[Blade("edge", "fram", point=(0, 0, 0), heading=(1, 0, 0))])
+
+
+@pytest.mark.parametrize("kind", ["edge", "vertex"])
+def test_a_surface_that_promises_too_much_is_told_what_it_lacks(kind):
+    class Egg(Ball):
+        """A surface that promises what its kind of meeting cannot do."""
+
+        meet_edge, meet_vertex = Surface.meet_edge, Surface.meet_vertex
+
+    egg = Egg(0.3)
+    assert kind in egg.kinds
+    with pytest.raises(ModelError, match=f"surface Egg .* method `meet_{kind}`"):
+        egg.meet(kind, np.zeros(3), np.zeros(7))

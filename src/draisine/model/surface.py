@@ -139,11 +139,15 @@ class Surface(ABC):
 
     def meet_edge(self, centre: Array, f: Array) -> FeatureContact:
         """Return how it meets a line."""
-        raise NotImplementedError(f"{type(self).__name__} meets no edges.")
+        raise ModelError(
+            f"surface {type(self).__name__} promises to meet edges; give it a method `meet_edge`."
+        )
 
     def meet_vertex(self, centre: Array, f: Array) -> FeatureContact:
         """Return how it meets a point."""
-        raise NotImplementedError(f"{type(self).__name__} meets no vertices.")
+        raise ModelError(
+            f"surface {type(self).__name__} promises to meet vertices; give it a method `meet_vertex`."
+        )
 
 
 @dataclass(frozen=True, eq=False)
