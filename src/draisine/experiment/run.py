@@ -5,6 +5,7 @@ import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,7 +69,7 @@ class Result:
         told = self.data.attrs.get("validity")
         return None if told is None else Validity.loads(told)
 
-    @property
+    @cached_property
     def bodies(self) -> Bodies:
         """The bodies of the machine, for questions."""
         return Bodies(self.data, self.system.model)

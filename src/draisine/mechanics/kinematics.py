@@ -82,6 +82,55 @@ def velocities(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Accelerations:
+    """Per link, in its own frame: the acceleration `a` of its origin (gravity taken off), its angular
+    acceleration `alpha`, and `B = hat(alpha) + hat(W) hat(W)`: that of a point x is `a + B x`.
+    """
+
+    a: list[Array]
+    alpha: list[Array]
+    B: list[Array]
+
+
+def accelerations(
+    tree: Tree,
+    geo: Geometry,
+    vel: Velocities,
+    vdot: Array,
+    ref: Array,
+    refdot: Array,
+    gravity: Array,
+) -> Accelerations:
+    """Return the accelerations of all links for the motion vdot; `gravity` is in the base's axes."""
+    W, al = vel.W[0], vdot[3:6]
+    B = _acceleration_matrix(al, W)
+    out = Accelerations([vdot[:3] + cross(W, vel.V - refdot) - gravity - B @ ref], [al], [B])
+    for j, link in enumerate(tree.links[1:], start=1):
+        i, E = link.parent, geo.E[j]
+        rate, rise = vel.rdot[link.joint], vdot[6 + link.joint]
+        W_in = E.T @ vel.W[i]
+        turned, slid = Z * rise + rate * cross(W_in, Z), Z * rise + 2 * rate * cross(W_in, Z)
+        out.a.append(E.T @ (out.a[i] + out.B[i] @ geo.p[j]) + link.slide * slid)
+        out.alpha.append(E.T @ out.alpha[i] + link.turn * turned)
+        out.B.append(_acceleration_matrix(out.alpha[j], vel.W[j]))
+    return out
+
+
+def _acceleration_matrix(al: Array, W: Array) -> Array:
+    """Return B: the acceleration of point x is a + B x."""
+    x, y, z = W
+    xx, yy, zz = x * x, y * y, z * z
+    xy, xz, yz = x * y, x * z, y * z
+    return array(
+        [
+            [-(yy + zz), xy - al[2], xz + al[1]],
+            [xy + al[2], -(xx + zz), yz - al[0]],
+            [xz - al[1], yz + al[0], -(xx + yy)],
+        ]
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Point:
     """A point that a body passes through: `c` in the base's frame, `t` its velocity per unit spin
     of the rotor, if any.

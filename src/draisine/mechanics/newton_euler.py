@@ -1,8 +1,8 @@
 """Free dynamics `M vdot + F = Q` by recursion: the inverse map (motion to forces) and the composite
 inertias.
 
-With `B = hat(alpha) + hat(W) hat(W)` the acceleration of a point x of a link is `a + B x`; forces
-and moments are then linear in its first and second moments of mass, eq. [newton-euler].
+With `a + B x` the acceleration of a point x of a link, forces and moments are linear in its first
+and second moments of mass, eq. [newton-euler].
 """
 
 from dataclasses import dataclass
@@ -10,8 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from draisine.algebra.lie import Ad, Pose, ad, cross, hat, inverse
-from draisine.algebra.scalar import Array, Scalar, array
-from draisine.mechanics.kinematics import Geometry, Velocities
+from draisine.algebra.scalar import Array, array
+from draisine.mechanics.kinematics import Geometry, Velocities, accelerations
 from draisine.mechanics.tree import Link, Tree, Z
 
 
@@ -42,38 +42,24 @@ def wrenches(
 
     `gravity` is in the base's axes.
     """
-    Vdot, al, rddot = vdot[:3], vdot[3:6], vdot[6:]
-    W = vel.W[0]
-    links = tree.links
-    B = [_acceleration_matrix(al, W)]
-    a = [Vdot + cross(W, vel.V - refdot) - gravity - B[0] @ ref]
-    alphas, falls = [al], [gravity]
-    for j, link in enumerate(links[1:], start=1):
-        i, E = link.parent, geo.E[j]
-        rate, rise = vel.rdot[link.joint], rddot[link.joint]
-        W_in = E.T @ vel.W[i]
-        turned, slid = Z * rise + rate * cross(W_in, Z), Z * rise + 2 * rate * cross(W_in, Z)
-        acc = E.T @ (a[i] + B[i] @ geo.p[j]) + link.slide * slid
-        al = E.T @ alphas[i] + link.turn * turned
-        a.append(acc)
-        alphas.append(al)
-        falls.append(E.T @ falls[i])
-        B.append(_acceleration_matrix(al, vel.W[j]))
+    links, rddot = tree.links, vdot[6:]
+    acc = accelerations(tree, geo, vel, vdot, ref, refdot, gravity)
     out = np.zeros(len(tree.model.joints), dtype=object)
-    force = [link.mass * a[j] + B[j] @ link.S for j, link in enumerate(links)]
-    moment = [cross(link.S, a[j]) + _turning(B[j] @ link.G) for j, link in enumerate(links)]
+    force = [link.mass * acc.a[j] + acc.B[j] @ link.S for j, link in enumerate(links)]
+    moment = [cross(link.S, acc.a[j]) + _turning(acc.B[j] @ link.G) for j, link in enumerate(links)]
     for j, link in enumerate(links):
         for rotor in link.rotors:
             spin, rise = vel.rdot[rotor.joint], rddot[rotor.joint]
             axial = rotor.inertia * rotor.axis
             moment[j] = moment[j] + cross(vel.W[j], axial * spin) + axial * rise
-            out[rotor.joint] = axial @ alphas[j] + rotor.inertia * rise
+            out[rotor.joint] = axial @ acc.alpha[j] + rotor.inertia * rise
         if link.added is not None or link.drag is not None:
-            extra = _fluid(link, vel.V_link[j], vel.W[j], a[j] + falls[j], alphas[j])
+            through = acc.a[j] + geo.R0[j].T @ gravity
+            extra = _fluid(link, vel.V_link[j], vel.W[j], through, acc.alpha[j])
             force[j], moment[j] = force[j] + extra[:3], moment[j] + extra[3:]
     for k, joint in enumerate(tree.model.joints):
         out[k] = out[k] + joint.spring * (geo.r[k] - joint.rest) + joint.damper * vel.rdot[k]
-    return Wrenches(force, moment, array(out), a, alphas)
+    return Wrenches(force, moment, array(out), acc.a, acc.alpha)
 
 
 def gather(tree: Tree, geo: Geometry, needed: Wrenches, ref: Array) -> Array:
@@ -111,20 +97,6 @@ def inverse_dynamics(
     return gather(tree, geo, wrenches(tree, geo, vel, vdot, ref, refdot, gravity), ref)
 
 
-def _acceleration_matrix(al: Array, W: Array) -> Array:
-    """Return B: the acceleration of point x is a + B x."""
-    x, y, z = W
-    xx, yy, zz = x * x, y * y, z * z
-    xy, xz, yz = x * y, x * z, y * z
-    return array(
-        [
-            [-(yy + zz), xy - al[2], xz + al[1]],
-            [xy + al[2], -(xx + zz), yz - al[0]],
-            [xz - al[1], yz + al[0], -(xx + yy)],
-        ]
-    )
-
-
 def _turning(T: Array) -> Array:
     """Return `int x cross (B x) dm` from T = B G."""
     return array([T[2, 1] - T[1, 2], T[0, 2] - T[2, 0], T[1, 0] - T[0, 1]])
@@ -145,10 +117,7 @@ def _fluid(link: Link, V: Array, W: Array, a: Array, al: Array) -> Array:
 def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
     """Return M for v = (V at ref, W, rdot), from composite bodies, eq. [composite-bodies]."""
     links = tree.links
-    mass: list[Scalar] = [link.mass for link in links]
-    S = [link.S for link in links]
-    G = [link.G for link in links]
-    added = [link.added for link in links]
+    whole = [_Composite(link) for link in links]
     columns: list[dict[int, tuple[Array, Array]]] = [{} for _ in links]
     n = 6 + len(tree.model.joints)
     M = np.zeros((n, n), dtype=object)
@@ -159,26 +128,16 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
             M[6 + rotor.joint, 6 + rotor.joint] = rotor.inertia
         if j == 0:
             break
-        k = link.joint
-        columns[j][k] = _column(link, mass[j], S[j], G[j], added[j])
+        k, i, E, p = link.joint, link.parent, geo.E[j], geo.p[j]
+        columns[j][k] = whole[j].column(link)
         for other, (force, moment) in columns[j].items():
             value = link.slide * force[2] + link.turn * moment[2]
             M[6 + k, 6 + other] = value
             M[6 + other, 6 + k] = value
-        i, E, p = link.parent, geo.E[j], geo.p[j]
-        for other, (force, moment) in columns[j].items():
             pushed = E @ force
             columns[i][other] = (pushed, E @ moment + cross(p, pushed))
-        SE = E @ S[j]
-        mixed = np.outer(p, SE)
-        mass[i] = mass[i] + mass[j]
-        S[i] = S[i] + SE + mass[j] * p
-        G[i] = G[i] + E @ G[j] @ E.T + mixed + mixed.T + mass[j] * np.outer(p, p)
-        if added[j] is not None:
-            X = Ad(inverse(Pose(E, p)))
-            moved = X.T @ added[j] @ X
-            added[i] = moved if added[i] is None else added[i] + moved
-    M[:6, :6] = _base_block(mass[0], S[0], G[0], added[0], ref)
+        whole[i].carry(whole[j], E, p)
+    M[:6, :6] = whole[0].base_block(ref)
     for k, (force, moment) in columns[0].items():
         column = np.concatenate([force, moment - cross(ref, force)])
         M[:6, 6 + k] = column
@@ -186,30 +145,47 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
     return array(M)
 
 
-def _base_block(m: Scalar, S: Array, G: Array, added: Array | None, ref: Array) -> Array:
-    """Return the inertia of the whole machine, as it stands, for a twist (V at ref, W)."""
-    M = np.zeros((6, 6), dtype=object)
-    mixed = np.outer(ref, S)
-    S_ref = S - m * ref
-    G_ref = G - mixed - mixed.T + m * np.outer(ref, ref)
-    M[:3, :3] = m * np.eye(3)
-    M[:3, 3:] = -hat(S_ref)
-    M[3:, :3] = hat(S_ref)
-    M[3:, 3:] = (G_ref[0, 0] + G_ref[1, 1] + G_ref[2, 2]) * np.eye(3) - G_ref
-    if added is not None:
-        X = Ad(Pose(np.eye(3), ref))
-        M = M + X.T @ added @ X
-    return M
+class _Composite:
+    """The inertia of a link and of all that it carries, as it stands: mass, first and second moments
+    about the link's origin, added masses.
+    """
 
+    def __init__(self, link: Link) -> None:
+        self.mass, self.S, self.G, self.added = link.mass, link.S, link.G, link.added
 
-def _column(
-    link: Link, mass: Scalar, S: Array, G: Array, added: Array | None
-) -> tuple[Array, Array]:
-    """Return force and moment (at the link's origin) per unit acceleration of the link's joint."""
-    force = link.slide * mass * Z + link.turn * cross(Z, S)
-    spread = array([-G[0, 2], -G[1, 2], G[0, 0] + G[1, 1]])
-    moment = link.slide * cross(S, Z) + link.turn * spread
-    if added is not None:
-        extra = link.slide * added[:, 2] + link.turn * added[:, 5]
-        force, moment = force + extra[:3], moment + extra[3:]
-    return force, moment
+    def carry(self, other: "_Composite", E: Array, p: Array) -> None:
+        """Add the inertia of a link whose frame is (E, p) in this one's."""
+        SE = E @ other.S
+        mixed = np.outer(p, SE)
+        self.mass = self.mass + other.mass
+        self.S = self.S + SE + other.mass * p
+        self.G = self.G + E @ other.G @ E.T + mixed + mixed.T + other.mass * np.outer(p, p)
+        if other.added is not None:
+            X = Ad(inverse(Pose(E, p)))
+            moved = X.T @ other.added @ X
+            self.added = moved if self.added is None else self.added + moved
+
+    def column(self, link: Link) -> tuple[Array, Array]:
+        """Return force and moment (at the link's origin) per unit acceleration of its joint."""
+        force = link.slide * self.mass * Z + link.turn * cross(Z, self.S)
+        spread = array([-self.G[0, 2], -self.G[1, 2], self.G[0, 0] + self.G[1, 1]])
+        moment = link.slide * cross(self.S, Z) + link.turn * spread
+        if self.added is not None:
+            extra = link.slide * self.added[:, 2] + link.turn * self.added[:, 5]
+            force, moment = force + extra[:3], moment + extra[3:]
+        return force, moment
+
+    def base_block(self, ref: Array) -> Array:
+        """Return the 6x6 inertia for a twist (V at ref, W)."""
+        M = np.zeros((6, 6), dtype=object)
+        mixed = np.outer(ref, self.S)
+        S = self.S - self.mass * ref
+        G = self.G - mixed - mixed.T + self.mass * np.outer(ref, ref)
+        M[:3, :3] = self.mass * np.eye(3)
+        M[:3, 3:] = -hat(S)
+        M[3:, :3] = hat(S)
+        M[3:, 3:] = (G[0, 0] + G[1, 1] + G[2, 2]) * np.eye(3) - G
+        if self.added is not None:
+            X = Ad(Pose(np.eye(3), ref))
+            M = M + X.T @ self.added @ X
+        return M

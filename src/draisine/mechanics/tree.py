@@ -8,13 +8,14 @@ momentum of its spin (a gyrostat). Neither changes any result; both save work.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.lie import Ad, Pose, cross, hat
 from draisine.algebra.scalar import Array, Scalar, array, norm, vanishes
-from draisine.model import Body, Model
+from draisine.model import Body, Joint, Model
 
 Evaluate = Callable[[Sequence[Scalar]], NDArray[np.float64]]
 Z = np.array([0.0, 0.0, 1.0])
@@ -159,7 +160,6 @@ def assemble(
     place: dict[str, tuple[int, Rotor | None]] = {}
     joints = {j.child: (i, j) for i, j in enumerate(model.joints)}
     for index, name in enumerate(order):
-        leaves = [joints[j.child] for j in model.joints if j.parent == name and j.child in folded]
         own = joints.get(name)
         R, o = _frame(model, name, folded, aligned, evaluate)
         if own is None and frame is not None:
@@ -169,23 +169,11 @@ def assemble(
         if own is not None:
             up = links[parent]
             K, p = up.R.T @ R, up.R.T @ (o - up.o)
-        body = model.body(name)
-        mass = body.mass
-        S, G = second_moments(body, R, o)
-        rotors = []
-        for i, joint in leaves:
-            wheel = model.body(joint.child)
-            S_wheel, G_wheel = second_moments(wheel, R, o)
-            mass, S, G = mass + wheel.mass, S + S_wheel, G + G_wheel
-            a = joint.axis / norm(joint.axis)
-            axial = a @ wheel.inertia @ a
-            hubs = [c.centre for c in model.wheels if c.body == joint.child]
-            centre = hubs[0] if hubs else joint.through
-            rotor = Rotor(i, R.T @ a, R.T @ (centre - o), axial)
-            rotors.append(rotor)
-            place[joint.child] = (index, rotor)
+        lump = _Lump(model, name, R, o)
         place[name] = (index, None)
-        shift = Ad(Pose(R, o))
+        for i, joint in (joints[j.child] for j in model.joints if j.parent == name):
+            if joint.child in folded:
+                place[joint.child] = (index, lump.fold(i, joint))
         links.append(
             Link(
                 name=name,
@@ -197,15 +185,45 @@ def assemble(
                 p=p,
                 R=R,
                 o=o,
-                mass=mass,
-                S=S,
-                G=G,
-                added=None if body.added is None else shift.T @ body.added @ shift,
-                drag=None if body.drag is None else shift.T @ body.drag @ shift,
-                rotors=tuple(rotors),
+                **lump.inertia,
             )
         )
     return Tree(model, tuple(links), place)
+
+
+class _Lump:
+    """The mass of a link: that of its body, and of the wheels that are folded into it."""
+
+    def __init__(self, model: Model, name: str, R: Array, o: Array) -> None:
+        self.model, self.body, self.R, self.o = model, model.body(name), R, o
+        self.mass = self.body.mass
+        self.S, self.G = second_moments(self.body, R, o)
+        self.rotors: list[Rotor] = []
+
+    def fold(self, index: int, joint: Joint) -> Rotor:
+        """Add the wheel that turns about a joint; return what keeps the momentum of its spin."""
+        wheel = self.model.body(joint.child)
+        S, G = second_moments(wheel, self.R, self.o)
+        self.mass, self.S, self.G = self.mass + wheel.mass, self.S + S, self.G + G
+        a = joint.axis / norm(joint.axis)
+        hubs = [c.centre for c in self.model.wheels if c.body == joint.child]
+        centre = hubs[0] if hubs else joint.through
+        axial = a @ wheel.inertia @ a
+        self.rotors.append(Rotor(index, self.R.T @ a, self.R.T @ (centre - self.o), axial))
+        return self.rotors[-1]
+
+    @property
+    def inertia(self) -> dict[str, Any]:
+        """What a `Link` is told of its mass, of the fluid's too."""
+        shift, body = Ad(Pose(self.R, self.o)), self.body
+        return {
+            "mass": self.mass,
+            "S": self.S,
+            "G": self.G,
+            "added": None if body.added is None else shift.T @ body.added @ shift,
+            "drag": None if body.drag is None else shift.T @ body.drag @ shift,
+            "rotors": tuple(self.rotors),
+        }
 
 
 def _frame(

@@ -3,18 +3,25 @@
 import json
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from draisine.algebra.lie import rotation
-from draisine.algebra.scalar import Floats
+from draisine.algebra.lie import cross, rotation
+from draisine.algebra.scalar import Array, Floats
+from draisine.algebra.trace import Graph
+from draisine.codegen.program import Program, run
 from draisine.errors import DataError, DraisineError
-from draisine.model import TWIST, Joint, Model, Wheel
+from draisine.mechanics.base import spread
+from draisine.mechanics.kinematics import accelerations, geometry, velocities
+from draisine.mechanics.tree import assemble
+from draisine.model import Model, Wheel
 from draisine.model.motion import motion_of
 from draisine.registry import check_trust
 from draisine.results.attributes import table
+from draisine.system.layout import state_sizes
 from draisine.system.system import System, compile
+from draisine.system.tracing import Tracing
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -88,66 +95,17 @@ class Bodies:
     @cached_property
     def motions(self) -> dict[str, BodyMotion]:
         """The motion of every body, by name."""
-        found = {self.model.bodies[0].name: self._base()}
-        waiting = list(self.model.joints)
-        while waiting:
-            joint = next(j for j in waiting if j.parent in found)
-            waiting.remove(joint)
-            found[joint.child] = self._carried(found[joint.parent], joint)
-        return found
-
-    def _base(self) -> BodyMotion:
-        R = np.moveaxis(rotation(self.data["orientation"].values.T), 2, 0)
-        V, W = self._twist("speeds")
-        A, dW = self._twist("accelerations")
-        turn = np.einsum("tij,tj->ti", R, W)
-        accelerated = np.einsum("tij,tj->ti", R, A + np.cross(W, V))
-        return BodyMotion(
-            R,
-            self.data["position"].values,
-            np.einsum("tij,tj->ti", R, V),
-            turn,
-            accelerated,
-            np.einsum("tij,tj->ti", R, dW),
-        )
-
-    def _twist(self, name: str) -> tuple[Floats, Floats]:
-        known = [str(x) for x in self.data["speed"].values]
-        values = self.data[name].values
-        whole = np.zeros((len(values), 6))
-        for k, component in enumerate(TWIST):
-            if component in known:
-                whole[:, k] = values[:, known.index(component)]
-        return whole[:, :3], whole[:, 3:]
-
-    def _carried(self, parent: BodyMotion, joint: Joint) -> BodyMotion:
-        data, name = self.data, joint.name
-        r = data["shape"].sel(joint=name).values
-        rate = data["speeds"].sel(speed=f"{name}_rate").values
-        growth = data["accelerations"].sel(speed=f"{name}_rate").values
-        axis = np.asarray(joint.axis, float)
-        axis = axis / np.linalg.norm(axis)
-        through = np.asarray(joint.through, float)
-        a = parent.R @ axis
-        turn, slide = joint.turn, float(joint.slide)
-        R = parent.R @ _about(axis, turn * r)
-        spun, grown = (turn * rate)[:, None] * a, (turn * growth)[:, None] * a
-        w = parent.w + spun
-        dw = parent.dw + grown + np.cross(parent.w, spun)
-        d, slid = -(R @ through), (slide * r)[:, None] * a
-        v = parent.velocity(through) + np.cross(parent.w, slid) + (slide * rate)[:, None] * a
-        acc = parent.acceleration(through) + np.cross(parent.dw, slid)
-        acc = acc + np.cross(parent.w, np.cross(parent.w, slid))
-        acc = acc + (2 * slide * rate)[:, None] * np.cross(parent.w, a)
-        acc = acc + (slide * growth)[:, None] * a
-        return BodyMotion(
-            R,
-            parent.position(through) + slid + d,
-            v + np.cross(w, d),
-            w,
-            acc + np.cross(dw, d) + np.cross(w, np.cross(w, d)),
-            dw,
-        )
+        names = {"q": "orientation", "p": "position", "r": "shape", "v": "speeds"}
+        names |= {"vdot": "accelerations"}
+        out = run(_outward_pass(self.model), **{k: self.data[n].values.T for k, n in names.items()})
+        parts = ("p", "v", "w", "a", "dw")
+        return {
+            body.name: BodyMotion(
+                out[f"{body.name}.R"].T.reshape(-1, 3, 3),
+                *(out[f"{body.name}.{part}"].T for part in parts),
+            )
+            for body in self.model.bodies
+        }
 
     @cached_property
     def wheels(self) -> dict[str, Wheel]:
@@ -163,10 +121,27 @@ class Bodies:
         return self.motions[wheel.body]
 
 
-def _about(axis: Floats, angle: Floats) -> Floats:
-    """Return the rotations about an axis by angles, by Rodrigues' formula."""
-    K = np.array(
-        [[0.0, -axis[2], axis[1]], [axis[2], 0.0, -axis[0]], [-axis[1], axis[0], 0.0]], dtype=float
-    )
-    s, c = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
-    return cast(Floats, np.eye(3) + s * K + (1.0 - c) * (K @ K))
+def _outward_pass(model: Model) -> Program:
+    """Return the program from a state and its accelerations to the motion of every body, the point
+    that stands at the drawing's origin being the one that is followed.
+    """
+    tree, zero = assemble(model, fold=False), np.zeros(3)
+    tracing, speeds = Tracing(Graph(), model, {}, {}), len(model.speeds)
+    given = tracing.symbols(state_sizes(model, v=speeds, vdot=speeds))
+    v, vdot = spread(model, given["v"]), spread(model, given["vdot"])
+    geo = geometry(tree, given["r"])
+    vel = velocities(tree, geo, v[:3], v[3:6], v[6:], zero)
+    acc = accelerations(tree, geo, vel, vdot, zero, zero, zero)
+    outputs: dict[str, Array] = {}
+    for j, link in enumerate(tree.links):
+        R, x = rotation(given["q"]) @ geo.R0[j], -(link.R.T @ link.o)
+        moved = {
+            "R": (R @ link.R.T).ravel(),
+            "p": given["p"] + rotation(given["q"]) @ geo.o0[j] + R @ x,
+            "v": R @ (vel.V_link[j] + cross(vel.W[j], x)),
+            "w": R @ vel.W[j],
+            "a": R @ (acc.a[j] + acc.B[j] @ x),
+            "dw": R @ acc.alpha[j],
+        }
+        outputs |= {f"{link.name}.{part}": value for part, value in moved.items()}
+    return tracing.program("bodies", given, outputs)
