@@ -36,7 +36,7 @@ class Record:
         if count and len(self.steps) < MOST:
             self.steps.append(count)
             self.inputs.append(inputs)
-            self.parts.append({name: part.copy() for name, part in session.parts().items()})
+            self.parts.append(session.parts())
             self.seen.append(session.seen)
 
 

@@ -65,7 +65,9 @@ SLIDERS = {
 
 
 class Session:
-    """One rider's ride."""
+    """One rider's ride; `controls` is what the page commands, by name: the push, then the rider's
+    commands or the joints.
+    """
 
     def __init__(self, name: str, presets: Mapping[str, Preset] = PRESETS) -> None:
         self.presets = presets
@@ -79,6 +81,9 @@ class Session:
         self.system = ride_system(self.preset)
         self.terrain = None if self.preset.ground is None else self.preset.ground()
         self.law = rider_of(self.system, bar_guided=self.terrain is None)
+        joints = [joint.name for joint in self.system.model.joints]
+        self._steer = joints.index("steer") if "steer" in joints else None
+        self.controls = (f"{PUSH}.y", *(joints if self.law is None else self.law.commands))
         self.reset()
 
     def reset(self) -> None:
@@ -112,12 +117,6 @@ class Session:
             return generic(self.system, self.law, self.terrain.motions)
         return self.system.machine(None, self.law, int(getattr(self.law, "states", 0)))
 
-    @property
-    def controls(self) -> tuple[str, ...]:
-        """What the page commands, by name: the push, then the rider's commands or the joints."""
-        joints = tuple(joint.name for joint in self.system.model.joints)
-        return f"{PUSH}.y", *(joints if self.law is None else self.law.commands)
-
     def advance(self, count: int, inputs: dict[str, float]) -> None:
         """Go on by so many steps under commands and inputs by name, unless the ride has ended."""
         if self.status != RIDING:
@@ -137,20 +136,25 @@ class Session:
 
     def _judge(self) -> None:
         """See whether the ride has ended."""
-        outputs = dict(zip(self.system.outputs, self.seen["outputs"], strict=True))
-        joints = [joint.name for joint in self.system.model.joints]
-        steer = self.state.r[joints.index("steer")] if "steer" in joints else 0.0
-        normal, *level = self.seen["forces"].reshape(-1, 3).T
-        if abs(outputs["lean"]) > LEAN_LIMIT:
+        _, lean, pitch, *_ = self.seen["outputs"].tolist()
+        steer = 0.0 if self._steer is None else float(self.state.r[self._steer])
+        if abs(lean) > LEAN_LIMIT:
             self.status = FELL
         elif abs(steer) > STEER_LIMIT:
             self.status = FLIPPED
-        elif self.law is not None and abs(outputs["pitch"]) > PITCH_LIMIT:
+        elif self.law is not None and abs(pitch) > PITCH_LIMIT:
             self.status = TURNED_OVER
-        elif self.terrain is None and np.any(normal < 0.0) and not self.preset.sticks:
-            self.status = LIFTED
-        elif math.isfinite(mu := self.preset.mu) and np.any(np.hypot(*level) > mu * normal):
-            self.status = SLIPPED
+        else:
+            self._judge_contacts(self.seen["forces"].tolist())
+
+    def _judge_contacts(self, forces: list[float]) -> None:
+        """See whether the ground would have to pull a wheel, or holds one no longer."""
+        mu, sticks = self.preset.mu, self.preset.sticks or self.terrain is not None
+        for normal, along, across in zip(forces[::3], forces[1::3], forces[2::3], strict=True):
+            if normal < 0.0 and not sticks:
+                self.status = LIFTED
+            elif math.isfinite(mu) and math.hypot(along, across) > mu * normal:
+                self.status = SLIPPED
 
     def change(self, parameters: dict[str, float]) -> None:
         """Ride on with other parameters, at the same place, speed, lean and steer; what cannot be is

@@ -1,5 +1,6 @@
 """Stepping from outside: one driver for rides, learning environments, co-simulation and hardware."""
 
+import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -70,9 +71,10 @@ class Stepper:
             numerics = Numerics(integrator="rk4" if terrain is None else "dop853", dt=STEP)
         until = numerics.start + numerics.dt
         self._task = Task(system, state, until, terrain, law, None, contact, numerics, None)
-        self._commands = tuple(getattr(law, "commands", ()))
+        commands = tuple(getattr(law, "commands", ()))
+        self._commands = {name: k - len(commands) for k, name in enumerate(commands)}
         self.inputs = dict.fromkeys(system.model.inputs, 0.0)
-        plain = self.inputs.keys() - set(self._commands)
+        plain = self.inputs.keys() - self._commands.keys()
         self.inputs |= {n: float(v) for n, v in (inputs or {}).items() if n in plain}
         self._set_out()
         self.hold(inputs or {})
@@ -125,16 +127,16 @@ class Stepper:
         """Hold these inputs and commands from now on; what is not named stays as it is."""
         commands = {}
         for name, value in inputs.items():
-            if not np.isfinite(value):
+            if not math.isfinite(value):
                 raise ParameterError(f"input {name} = {value} is not a finite number.")
             if name in self._commands:
-                commands[self._commands.index(name) - len(self._commands)] = float(value)
+                commands[self._commands[name]] = float(value)
             elif name in self.inputs:
                 self.inputs[name] = float(value)
             else:
                 known = [*self.inputs, *self._commands]
                 raise ParameterError(f"no input {name!r}. {did_you_mean(name, known)}")
-        self._driver.hold(self.system.inputs(self.inputs), commands)
+        self._driver.hold(np.array(list(self.inputs.values())), commands)
 
     def step(self, dt: float, inputs: Mapping[str, float] | None = None) -> None:
         """Go on by dt seconds, to the last whole step in them: what is left over is not lost, but
@@ -246,6 +248,7 @@ class _OnPlane:
                 "one that does not, as rk4."
             )
         self.cause: str | None = None
+        self._seen: dict[str, Floats] | None = None
         self._pose()
 
     def _pose(self) -> None:
@@ -269,6 +272,7 @@ class _OnPlane:
         self.run.problem.tail[: len(inputs)] = inputs
         for k, value in commands.items():
             self.y[k] = value
+        self._seen = None
 
     def advance(
         self, count: int, end: int
@@ -276,6 +280,7 @@ class _OnPlane:
         start, h, work, stalled = self.numerics.start, self.numerics.dt, self.work, False
         (march,) = routine_code(self.method.march, width=1)
         self.check()
+        self._seen = None
         while count < end:
             self.work.wrong[:] = 0.0
             reached = march(self.packed, start, h, np.inf, count, end, np.zeros(1))
@@ -308,7 +313,9 @@ class _OnPlane:
         return State(q, p, self.y[at.r].copy(), self.observe(t)["v"])
 
     def observe(self, t: float) -> dict[str, Floats]:
-        return self.run.machine.observation(self.y, t, self.run.given)
+        if self._seen is None:
+            self._seen = self.run.machine.observation(self.y, t, self.run.given)
+        return self._seen
 
 
 class _OnTerrain:

@@ -211,7 +211,8 @@ class ClosedForm:
         parameters, one per column.
         """
         turn, origin = (self._turn, self.frame[1]) if frames is None else frames
-        user = quaternion_product(q, (turn.T * np.array([1.0, -1.0, -1.0, -1.0])).T)
+        back = (turn.T * np.array([1.0, -1.0, -1.0, -1.0])).T
+        user = quaternion_product(*((q.tolist(), back.tolist()) if q.ndim == 1 else (q, back)))
         return user, p - _rotate(user, origin)
 
     def enter(
@@ -328,7 +329,7 @@ def _largest(x: Floats) -> float:
 
 def _rotate(q: Floats, x: Floats) -> Floats:
     """Return a vector (or one per column) turned by (arrays of) quaternions."""
-    R = rotation(q)
+    R = rotation(q.tolist() if q.ndim == 1 else q)
     if x.ndim == 2:
         return np.einsum("ijt,jt->it", R, x)
     return R @ x if R.ndim == 2 else np.tensordot(R, x, axes=(1, 0))
