@@ -21,7 +21,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
-from draisine.codegen.targets.native import Native, compile_native
+from draisine.codegen.targets.native import compile_native
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations._rank import Survey, spare_at, survey
 from draisine.model import Model
@@ -97,7 +97,7 @@ class Programs(Mapping[str, Program]):
         self._names, self._derive = tuple(names), derive
         self._store, self._key = store, key
         self._programs: dict[str, Program] = {}
-        self._natives: dict[str, Native] = {}
+        self._bound: dict[str, Compiled] = {}
 
     def __getitem__(self, name: str) -> Program:
         if name not in self._names:
@@ -112,9 +112,10 @@ class Programs(Mapping[str, Program]):
 
     def bind(self, name: str, parameters: Floats) -> Compiled:
         """Return a program as machine code, bound to parameters."""
-        if name not in self._natives:
-            self._natives.setdefault(name, compile_native(self[name], self._store))
-        return Compiled(self._natives[name], parameters)
+        if name not in self._bound:
+            native = compile_native(self[name], self._store)
+            self._bound.setdefault(name, Compiled(native, parameters))
+        return self._bound[name].rebind(parameters)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)

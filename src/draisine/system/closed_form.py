@@ -16,6 +16,7 @@ from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
+from draisine.model import Model
 from draisine.system.artifacts import Artifacts, MachineTask, PivotPoint, Programs
 from draisine.system.compiled import Compiled
 from draisine.system.derivation import Pivoting
@@ -97,7 +98,7 @@ class ClosedForm:
     def bind(self, name: str) -> Compiled:
         """Return a program as machine code, bound to the system's parameters."""
         if name in ("rate", "observe"):
-            self._resistance  # noqa: B018 - raises where there is none
+            self.system.check_resistance(self.mode)
         return self.programs.bind(name, self.system.values)
 
     @cached_property
@@ -148,24 +149,6 @@ class ClosedForm:
             return False
         tables = (self.bind("frame").table, self.rate.table)
         return all(np.isfinite(table).all() for table in tables)
-
-    @cached_property
-    def _resistance(self) -> None:
-        """Raise where no inertia resists a freedom, neither in the drawing nor beside it."""
-        model, columns = self.system.model, self.columns
-        tree, n = assemble(model), len(model.joints)
-        switched = multiplier.active_rows(model, self.mode)
-        driven = [6 + k for k in constraints.prescribed_joints(model)]
-        still, inputs = np.zeros(6 + n), np.zeros(len(model.inputs))
-        idle: Floats | None = None
-        for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
-            out = multiplier.free(tree, np.eye(3), np.zeros(3), r, still, inputs)
-            joints = [*np.eye(6 + n)[driven], *couplings.rows(tree, geometry(tree, r))]
-            C = np.vstack([out.C[switched], *(row[None, :] for row in joints)])[:, columns]
-            idle = multiplier.idle(out.M[np.ix_(columns, columns)], C)
-            if idle is None:
-                return
-        raise multiplier.weightless(np.asarray(idle), model.speeds)
 
     @cached_property
     def frame(self) -> tuple[Floats, Floats]:
@@ -318,6 +301,23 @@ class ClosedForm:
         """Return everything that `observe` knows of one y."""
         inputs = {} if w is None else {"w": w}
         return self.observe(t=[t], **self.layout.split(y), **inputs)
+
+
+def check_resistance(model: Model, mode: Mode) -> None:
+    """Raise where no inertia resists a freedom of a mode, neither in the drawing nor beside it."""
+    tree, n, columns = assemble(model), len(model.joints), free_columns(model)
+    switched = multiplier.active_rows(model, mode)
+    driven = [6 + k for k in constraints.prescribed_joints(model)]
+    still, inputs = np.zeros(6 + n), np.zeros(len(model.inputs))
+    idle: Floats | None = None
+    for r in (np.zeros(n), 0.1 * np.sin(1.0 + np.arange(n))):
+        out = multiplier.free(tree, np.eye(3), np.zeros(3), r, still, inputs)
+        joints = [*np.eye(6 + n)[driven], *couplings.rows(tree, geometry(tree, r))]
+        C = np.vstack([out.C[switched], *(row[None, :] for row in joints)])[:, columns]
+        idle = multiplier.idle(out.M[np.ix_(columns, columns)], C)
+        if idle is None:
+            return
+    raise multiplier.weightless(np.asarray(idle), model.speeds)
 
 
 def _largest(x: Floats) -> float:

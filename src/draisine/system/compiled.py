@@ -2,6 +2,7 @@
 
 import ctypes
 import threading
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -29,12 +30,27 @@ class Compiled:
 
     def __init__(self, native: Native, parameters: Floats) -> None:
         self.native, self.program = native, native.program
-        self.table: Floats = np.zeros(native.size_table)
         self.inputs, self.outputs = inputs_of(self.program), outputs_of(self.program)
+        self._call = prototype()(native.call)
+        self._prologue = prototype()(native.prologue)
+        self._bind(parameters)
+
+    def _bind(self, parameters: Floats) -> None:
+        self.table: Floats = np.zeros(self.native.size_table)
         table = self.table.ctypes.data
-        prototype()(self.native.prologue)(parameters.ctypes.data, table, table, 1)
-        self._call = prototype()(self.native.call)
-        self._own = _Buffers(self.native.size_in, self.table, self.native.size_out)
+        self._prologue(parameters.ctypes.data, table, table, 1)
+
+    def rebind(self, parameters: Floats) -> "Compiled":
+        """Return the same code bound to other parameters: nothing is loaded, the prologue runs."""
+        other = object.__new__(Compiled)
+        other.__dict__.update(self.__dict__)
+        other.__dict__.pop("_own", None)
+        other._bind(parameters)
+        return other
+
+    @cached_property
+    def _own(self) -> _Buffers:
+        return _Buffers(self.native.size_in, self.table, self.native.size_out)
 
     def flat(self, x: Floats) -> Floats:
         """Return all outputs one after the other, for all inputs one after the other: the fast way
@@ -68,10 +84,9 @@ class Compiled:
         """Return what the prologue leaves for many sets of parameters, one per column."""
         out: Floats = np.empty((parameters.shape[1], self.native.size_table))
         rows = np.ascontiguousarray(parameters.T, dtype=float)
-        prologue = prototype()(self.native.prologue)
         alike = bool((rows == rows[:1]).all())
         for row, table in zip(rows[:1] if alike else rows, out, strict=False):
-            prologue(row.ctypes.data, table.ctypes.data, table.ctypes.data, 1)
+            self._prologue(row.ctypes.data, table.ctypes.data, table.ctypes.data, 1)
         if alike:
             out[:] = out[:1]
         return out.T

@@ -188,7 +188,7 @@ class Configuration:
         order = sorted(range(len(model.joints)), key=lambda k: k in spinning)
         self.joints = [model.joints[k].name for k in order]
         self.soft = [*self.joints, *PLACED]
-        self.far = {"x", "y", "z", *(model.joints[k].name for k in spinning)}
+        self.far = {"x", "y", "z", "yaw", *(model.joints[k].name for k in spinning)}
         self._turning = [
             i for i, k in enumerate(machine.columns) if k >= 3 and k - 6 not in spinning
         ]

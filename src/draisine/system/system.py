@@ -21,7 +21,7 @@ from draisine.model import Model
 from draisine.model.names import output_names
 from draisine.registry import find
 from draisine.system.artifacts import Artifacts, MachineTask, Recent
-from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm
+from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, check_resistance
 from draisine.system.state import State
 from draisine.system.tracing import Law
 from draisine.vehicles import parameter_set as published
@@ -125,6 +125,11 @@ class System:
             return ClosedForm(self, own, task)
 
         return self._machines.get(task.key, made)
+
+    def check_resistance(self, mode: Mode) -> None:
+        """Raise, the first time that a mode is asked about, where nothing in it resists a freedom."""
+        key = ("resistance", mode)
+        self._machines.get(key, lambda: check_resistance(self.model, mode))
 
     def survey(self, mode: Mapping[str, str] | Mode | None = None) -> Survey:
         """Return which rows of a mode repeat others, and for which parameters."""
