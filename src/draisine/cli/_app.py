@@ -7,7 +7,7 @@ from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from draisine import __version__
 from draisine.cli._options import INITIAL
-from draisine.cli._screen import fail
+from draisine.cli._screen import end_as_interrupted, fail, patient_output
 from draisine.errors import DraisineError, SimulationError, UnknownNameError, did_you_mean
 from draisine.registry import find, foreign_plugs, is_file, own_plugs
 
@@ -49,6 +49,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     what was asked.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
+    with end_as_interrupted(), patient_output() as output:
+        code = _carry_out(given)
+    if output.error is not None:
+        return fail(f"the output cannot be written: {output.error.strerror}.", 1)
+    return code
+
+
+def _carry_out(given: list[str]) -> int:
+    """Return the exit code of a command line."""
     debug = "--debug" in given
     given = [x for x in given if x != "--debug"]
     try:
@@ -60,9 +69,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return fail(_meant(error, given) or str(error), 2)
     except KeyboardInterrupt:
         return fail("interrupted; nothing half-written remains.", 1)
-    except BrokenPipeError:
-        sys.stderr.close()
-        return 1
     except Exception as error:
         if debug:
             raise

@@ -1,9 +1,13 @@
 """What the commands print, and how they show that they are at work."""
 
+import errno
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from contextlib import contextmanager, redirect_stdout, suppress
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -15,6 +19,70 @@ def open_console() -> "Console":
 
     width = None if sys.stdout.isatty() else 120
     return Console(width=width, highlight=False, soft_wrap=False)
+
+
+class PatientOutput:
+    """Standard output that never stops the work: what nobody reads any more (`| head`) is dropped, and
+    so is what cannot be written; `error` says why.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self.stream = stream
+        self.error: OSError | None = None
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        """Write as far as anybody reads."""
+        try:
+            return self.stream.write(text)
+        except OSError as error:
+            self._drop(error)
+            return len(text)
+
+    def flush(self) -> None:
+        """Hand on what was written."""
+        try:
+            self.stream.flush()
+        except OSError as error:
+            self._drop(error)
+
+    def _drop(self, error: OSError) -> None:
+        """Let the rest go nowhere, the buffer's content too."""
+        if error.errno != errno.EPIPE:
+            self.error = error
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        with suppress(OSError):
+            os.dup2(nowhere, self.stream.fileno())
+        os.close(nowhere)
+
+
+@contextmanager
+def patient_output() -> Iterator[PatientOutput]:
+    """Let standard output be patient."""
+    with open(os.devnull, "w", encoding="utf-8") as nowhere:
+        output: Any = PatientOutput(sys.stdout or nowhere)
+        with redirect_stdout(output):
+            try:
+                yield output
+            finally:
+                output.flush()
+
+
+@contextmanager
+def end_as_interrupted() -> Iterator[None]:
+    """Let who ends the program (SIGTERM) interrupt it like Ctrl-C: what was computed is kept, and
+    nothing half-written remains.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
 
 
 @contextmanager

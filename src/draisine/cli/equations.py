@@ -80,8 +80,8 @@ def equations(
     :param formulation: Another derivation, as it stands, all contacts closed; `draisine list formulations`.
     :param out: Write to this file instead of the screen.
     """
+    from draisine.codegen.files import write_text
     from draisine.experiment.simulator import write_simulator_files
-    from draisine.results.store import write_text
     from draisine.scenario.validate.vehicle import build_system
     from draisine.system.equations import page_languages, write_equations, write_page
 

@@ -25,7 +25,8 @@ def ride(
     :param record: Write the last ride to this file (.nc, .zarr); `draisine run` repeats it.
     :param export: Write a page that rides on smooth ground by itself, from disk or any web server.
     """
-    from draisine.results.store import check_target, write_text
+    from draisine.codegen.files import write_text
+    from draisine.results.store import check_target
 
     if export is not None:
         from draisine.ride.export import ride_page

@@ -11,6 +11,9 @@ import os
 import tempfile
 from pathlib import Path
 
+from draisine.codegen.files import whole_file
+from draisine.errors import DataError
+
 _MAGIC = b"draisine1"
 
 
@@ -44,31 +47,25 @@ class Store:
     def get(self, key: str) -> bytes | None:
         """Return what was stored, or None where there is nothing, or nothing to be trusted."""
         path = self.folder / key
+        head = len(_MAGIC) + 32
         try:
+            if not path.is_file():  # to open a pipe would be to wait for who writes into it
+                return None
             with path.open("rb") as file:
                 if hasattr(os, "getuid") and os.fstat(file.fileno()).st_uid != os.getuid():
                     return None
-                data = file.read()
+                start = file.read(head)
+                content = file.read() if start.startswith(_MAGIC) else b""
         except OSError:
             return None
-        head = len(_MAGIC) + 32
-        magic, digest, content = data[: len(_MAGIC)], data[len(_MAGIC) : head], data[head:]
-        sound = magic == _MAGIC and digest == _digest(key, content)
-        return content if sound else None
+        return content if start == _MAGIC + _digest(key, content) else None
 
     def put(self, key: str, content: bytes) -> None:
         """Store bytes, whole or not at all; a folder that cannot be written is no error."""
-        with contextlib.suppress(OSError):
+        with contextlib.suppress(OSError, DataError):
             self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-            handle, name = tempfile.mkstemp(dir=self.folder)
-            try:
-                with os.fdopen(handle, "wb") as file:
-                    file.write(_MAGIC + _digest(key, content) + content)
-                os.replace(name, self.folder / key)
-            except OSError:
-                with contextlib.suppress(OSError):
-                    os.unlink(name)
-                raise
+            with whole_file(self.folder / key) as new:
+                new.write_bytes(_MAGIC + _digest(key, content) + content)
 
     def entries(self) -> dict[Path, int]:
         """Return the files that are ours, with their sizes in bytes.
@@ -82,6 +79,8 @@ class Store:
         found = {}
         with contextlib.suppress(OSError):
             for path in sorted(self.folder.iterdir()):
+                if not path.is_file():
+                    continue
                 with contextlib.suppress(OSError), path.open("rb") as file:
                     if file.read(len(_MAGIC)) == _MAGIC:
                         found[path] = path.stat().st_size

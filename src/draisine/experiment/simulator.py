@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from draisine.codegen.files import write_text
 from draisine.errors import ParameterError
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.scenario.validate.motion import read_start
@@ -31,5 +32,5 @@ def write_simulator_files(
     files = write_simulator(system, language, begin, mode=mode)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
-        (folder / name).write_text(text, encoding="utf-8")
+        write_text(text, folder / name)
     return [folder / name for name in files]

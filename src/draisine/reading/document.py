@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.algebra.trace import reachable
+from draisine.codegen.files import write_text
 from draisine.codegen.formula import Expression, Name, Page, Symbol, name_of
 from draisine.errors import UnknownNameError, did_you_mean
 from draisine.mechanics.base import turns_freely
@@ -37,7 +38,7 @@ class Equations:
     def save(self, path: str | Path) -> None:
         """Write a file whose ending chooses the language: .tex, .html, .md, ..."""
         path = Path(path)
-        path.write_text(self.write(language_of(path.suffix)), encoding="utf-8")
+        write_text(self.write(language_of(path.suffix)), path)
 
     def __str__(self) -> str:
         return self.write()

@@ -2,11 +2,11 @@
 
 import os
 import shutil
-import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from draisine import registry
+from draisine.codegen.files import check_folder, check_place, whole_file
 from draisine.errors import DataError
 from draisine.results.attributes import table
 from draisine.results.zarr_store import check_zarr
@@ -28,16 +28,14 @@ def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
     """Raise where nothing could be written, before any work is done."""
     if path.suffix not in allowed:
         raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.")
-    folder = path.parent
-    if not folder.is_dir():
-        raise DataError(f"{path}: there is no folder {str(folder)!r}.")
-    if path.exists() and not os.access(path, os.W_OK):
-        raise DataError(f"{path}: may not be written to.")
-    if path.is_dir() and path.suffix != ".zarr":
-        raise DataError(f"{path}: is a folder.")
-    if path.suffix == ".zarr" and path.exists() and not _is_store(path):
-        raise DataError(f"{path}: is there, but not as a result; remove it, or take another name.")
-    _workplace(path).rmdir()
+    if path.suffix == ".zarr" and path.exists():
+        if not _is_store(path):
+            raise DataError(
+                f"{path}: is there, but not as a result; remove it, or take another name."
+            )
+        check_folder(path)
+    else:
+        check_place(path)
 
 
 def _is_store(path: Path) -> bool:
@@ -46,14 +44,6 @@ def _is_store(path: Path) -> bool:
         return False
     inside = {entry.name for entry in path.iterdir()}
     return not inside or bool(inside & {".zgroup", "zarr.json"})
-
-
-def _workplace(path: Path) -> Path:
-    """Return a new folder beside a file, in which it can be made."""
-    try:
-        return Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from None
 
 
 def dataset_of(what: Any) -> "Dataset":
@@ -79,53 +69,25 @@ def save(what: Any, path: str | Path) -> None:
     """
     data, path = dataset_of(what), Path(path)
     check_target(path)
-    folder = _workplace(path)
-    try:
-        whole = folder / path.name
+    with whole_file(path) as new:
         match path.suffix:
             case ".nc":
-                data.to_netcdf(whole, engine="netcdf4")
+                _write_netcdf(data, new)
             case ".zarr":
                 data.to_zarr(
-                    whole, mode="w", consolidated=False, zarr_format=2, write_empty_chunks=True
+                    new, mode="w", consolidated=False, zarr_format=2, write_empty_chunks=True
                 )
             case ".csv":
-                _write_csv(data, whole)
-        replace(whole, path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+                _write_csv(data, new)
 
 
-def write_text(text: str, path: Path) -> None:
-    """Write a text; nothing half-written remains if that fails."""
-    if path.is_dir():
-        raise DataError(f"{path}: is a folder.")
-    check_target(path, (path.suffix,))
-    folder = _workplace(path)
+def _write_netcdf(data: "Dataset", path: Path) -> None:
+    """Write netCDF; its library tells of a full disk by no more than a number of its own."""
     try:
-        whole = folder / path.name
-        whole.write_text(text, encoding="utf-8")
-        replace(whole, path)
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def replace(new: Path, path: Path) -> None:
-    """Put a finished file or folder in its place."""
-    if path.is_dir():
-        old = new.with_name("replaced")
-        path.rename(old)
-        try:
-            new.rename(path)
-        except BaseException:
-            old.rename(path)
-            raise
-    else:
-        os.replace(new, path)
+        data.to_netcdf(path, engine="netcdf4")
+    except RuntimeError as error:
+        free = shutil.disk_usage(path.parent).free
+        raise OSError(f"{error}, with {free / 1e6:.3g} MB free there") from error
 
 
 def load(path: str | Path, trust: bool = False) -> "Dataset":
@@ -163,6 +125,8 @@ def _load(path: Path) -> "Dataset":
 
     if not path.exists():
         raise DataError(f"{path}: no such file.")
+    if not (path.is_file() or path.is_dir()):
+        raise DataError(f"{path}: is neither a file nor a folder.")
     if path.suffix not in (".nc", ".zarr"):
         raise DataError(f"{path}: results are .nc or .zarr; a .csv cannot be read back.")
     if path.suffix == ".zarr":

@@ -1,7 +1,6 @@
 """Motions to look at: a film of a stored run (.gif, .mp4), or a page that replays it (.html)."""
 
 import shutil
-import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from subprocess import CalledProcessError
@@ -10,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.files import whole_file, write_text
 from draisine.errors import DataError, ParameterError
-from draisine.results.store import check_target, dataset_of, replace, write_text
+from draisine.results.store import check_target, dataset_of
 from draisine.terrain import Terrain
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import Patch, heights, hidden_points
@@ -122,17 +122,11 @@ def _film(
         return times
 
     stage = FilmStage(scene(data, choose, terrain), shown, progress)
-    folder = Path(tempfile.mkdtemp(prefix=".draisine-", dir=path.parent))
     try:
-        whole = folder / path.name
-        (_gif if path.suffix == ".gif" else _mp4)(stage, whole, fps)
-        replace(whole, path)
+        with whole_file(path) as new:
+            (_gif if path.suffix == ".gif" else _mp4)(stage, new, fps)
     except CalledProcessError as error:
         raise DataError(f"{path}: ffmpeg could not write it ({error}).") from error
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from error
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _gif(stage: "FilmStage", path: Path, fps: float) -> None:

@@ -1,0 +1,213 @@
+"""Full disks and killed runs: what stood there before still does, and nothing half-written remains."""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+from draisine.codegen.cache import Store
+from draisine.codegen.files import PREFIX, REPLACED, remove_leftovers, whole_file, write_text
+from draisine.errors import DataError
+
+posix = pytest.mark.skipif(os.name != "posix", reason="pipes, locks and limits are those of POSIX")
+ENDINGS = (".nc", ".zarr", ".csv", ".png")
+
+
+def python(code, *given, **options):
+    """Run some lines of Python in a process of their own; return what is printed."""
+    command = [sys.executable, "-c", textwrap.dedent(code), *map(str, given)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60, **options)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def names(folder):
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def test_the_old_file_stays_until_the_new_one_is_whole(tmp_path):
+    path = tmp_path / "a.txt"
+    write_text("old", path)
+
+    def fail():
+        with whole_file(path) as new:
+            new.write_text("half")
+            raise OSError(28, "No space left on device")
+
+    with pytest.raises(DataError, match=r"a\.txt: cannot be written: No space left on device\.$"):
+        fail()
+    assert path.read_text() == "old"
+    write_text("new", path)
+    assert path.read_text() == "new"
+    assert names(tmp_path) == ["a.txt"]
+
+
+FULL = """
+    import os, resource, sys
+    from pathlib import Path
+    import numpy as np, xarray
+    from matplotlib.figure import Figure
+    from draisine.codegen.cache import Store
+    from draisine.errors import DataError
+    from draisine.results.store import save
+    from draisine.view.save import save as save_figure
+
+    folder, limit = Path(sys.argv[1]), int(sys.argv[2])
+    time = np.arange(40000.0)
+    data = xarray.Dataset({"a": ("time", np.sin(time))}, coords={"time": time})
+    axes = Figure().subplots()
+    axes.plot(np.random.default_rng(0).normal(size=3000))
+    if limit:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+    for ending in sys.argv[3:]:
+        path = folder / f"a{ending}"
+        try:
+            save_figure(axes, path) if ending == ".png" else save(data, path)
+            print(f"{path}: written")
+        except DataError as error:
+            print(error)
+    store = Store(folder / "cache")
+    store.put("old", b"new" + bytes(100000))
+    print(store.get("old"), sorted(os.listdir(store.folder)))
+"""
+
+
+def old_files(folder):
+    """Put small results into a folder; return their bytes."""
+    for ending in ENDINGS:
+        if ending == ".zarr":
+            (folder / "a.zarr").mkdir()
+            (folder / "a.zarr" / ".zgroup").write_text('{"zarr_format": 2}')
+        else:
+            (folder / f"a{ending}").write_bytes(b"old")
+    Store(folder / "cache").put("old", b"old")
+    return contents(folder)
+
+
+def contents(folder):
+    return {p: p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def check_full(folder, limit):
+    """Fill a place by results that do not fit: each is refused with a reason, the old ones stay."""
+    before = old_files(folder)
+    *told, kept = python(FULL, folder, limit, *ENDINGS).splitlines()
+    for line, ending in zip(told, ENDINGS, strict=True):
+        assert line.startswith(f"{folder / ('a' + ending)}: cannot be written: "), line
+        assert any(word in line for word in ("No space left", "File too large", "MB free there")), (
+            line
+        )
+    assert kept == "b'old' ['old']"
+    assert contents(folder) == before
+    assert names(folder) == ["a.csv", "a.nc", "a.png", "a.zarr", "cache"]
+
+
+@posix
+def test_files_that_may_not_grow(tmp_path):
+    check_full(tmp_path, 8000)
+
+
+@posix
+def test_a_full_disk(tmp_path):
+    command = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(tmp_path)]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"no disk may be mounted here ({error})")
+    try:
+        check_full(tmp_path, 0)
+    finally:
+        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+
+
+KILLED = """
+    import sys, time
+    from pathlib import Path
+    from draisine.codegen.files import whole_file
+
+    with whole_file(Path(sys.argv[1])) as new:
+        new.write_text("half")
+        print("begun", flush=True)
+        time.sleep(60)
+"""
+
+
+@posix
+def test_what_a_killed_run_left_is_removed_by_the_next(tmp_path):
+    path = tmp_path / "a.txt"
+    command = [sys.executable, "-c", textwrap.dedent(KILLED), str(path)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as run:
+        assert run.stdout.readline() == "begun\n"
+        write_text("another", path)  # beside a run that is alive
+        assert [name[: len(PREFIX)] for name in names(tmp_path)] == [PREFIX, "a.txt"]
+        run.send_signal(signal.SIGKILL)
+    assert len(names(tmp_path)) == 2
+    write_text("the next", path)
+    assert names(tmp_path) == ["a.txt"]
+    assert path.read_text() == "the next"
+
+
+@posix
+def test_leftovers_in_the_cache_are_removed(tmp_path):
+    left = tmp_path / f"{PREFIX}abc"
+    left.mkdir()
+    (left / "key").write_bytes(b"half")
+    store = Store(tmp_path)
+    store.put("key", b"whole")
+    assert (names(tmp_path), store.get("key")) == (["key"], b"whole")
+
+
+@posix
+def test_a_folder_that_was_moved_away_is_not_lost(tmp_path):
+    """Killed between its two moves: the old folder is away, the new one not yet in its place."""
+    left = tmp_path / f"{PREFIX}abc"
+    for name, text in ((REPLACED, "old"), ("a.zarr", "new")):
+        (left / name).mkdir(parents=True)
+        (left / name / "content").write_text(text)
+    remove_leftovers(tmp_path)
+    assert names(tmp_path) == ["a.zarr"]
+    assert (tmp_path / "a.zarr" / "content").read_text() == "new"
+
+
+@posix
+def test_a_link_is_never_followed(tmp_path):
+    kept = tmp_path / "precious"
+    kept.mkdir()
+    (tmp_path / f"{PREFIX}link").symlink_to(kept)
+    remove_leftovers(tmp_path)
+    assert kept.is_dir()
+
+
+@posix
+def test_pipes_and_foreign_files_in_the_cache(tmp_path):
+    """A pipe that nobody writes into would be waited for, for ever."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "foreign").write_bytes(b"foreign" * 100)
+    (tmp_path / "folder").mkdir()
+    code = """
+        import sys
+        from pathlib import Path
+        from draisine.codegen.cache import Store
+
+        store = Store(Path(sys.argv[1]))
+        print([store.get(key) for key in ("pipe", "foreign", "folder")], store.entries())
+        for key in ("pipe", "foreign", "folder"):
+            store.put(key, b"content")
+        print([store.get(key) for key in ("pipe", "foreign", "folder")], store.clear())
+    """
+    assert python(code, tmp_path).splitlines() == [
+        "[None, None, None] {}",
+        "[b'content', b'content', None] 2",
+    ]
+    assert names(tmp_path) == ["folder"]
+
+
+@posix
+def test_a_pipe_is_no_place_for_a_result(tmp_path):
+    os.mkfifo(tmp_path / "a.txt")
+    with pytest.raises(DataError, match="not as a file"):
+        write_text("text", tmp_path / "a.txt")
+    assert names(tmp_path) == ["a.txt"]
