@@ -9,6 +9,7 @@
 """
 
 import importlib
+import logging
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
     from draisine.system.system import System, compile
     from draisine.view.film import animate
     from draisine.view.plot import plot
+
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 __version__ = "0.1.0"
 

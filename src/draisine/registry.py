@@ -117,7 +117,8 @@ def find(kind: str, which: Any) -> Any:
     which = ALIASES.get((kind, which), which)
     home = own_plugs(kind).get(which) or foreign_plugs(kind).get(which)
     if home is None:
-        raise UnknownNameError(f"no {kind} {which!r}. {did_you_mean(which, names(kind))}")
+        known = [*names(kind), *(word for of, word in ALIASES if of == kind)]
+        raise UnknownNameError(f"no {kind} {which!r}. {did_you_mean(which, known)}")
     place, _, wanted = home.partition(":")
     return _thing(kind, importlib.import_module(place), which, place, wanted)
 

@@ -117,7 +117,7 @@ def test_maps_run_and_are_drawn(capsys):
     assert "12 configurations" in out
     found = json.loads(said(capsys, "run", "small.toml", "--json"))
     assert set(found["ranges"]) == {"beta", "pitch"}
-    assert "figure: map.png" in said(capsys, "plot", "map.nc")
+    assert "figure: map-2.png" in said(capsys, "plot", "map.nc")
 
 
 def test_check_agrees_and_disagrees(capsys):

@@ -1,5 +1,6 @@
 """The commands together, and how their errors are told."""
 
+import logging
 import sys
 from collections.abc import Sequence
 
@@ -14,7 +15,8 @@ from draisine.registry import find, foreign_plugs, is_file, own_plugs
 app = App(
     name="draisine",
     help="Exact, fast dynamics of machines that roll, grip and bounce.",
-    help_epilogue="With --debug, errors show where they arose.",
+    help_epilogue="With --verbose, it tells what is derived, compiled and run; with --debug, errors show "
+    "where they arose, too.",
     version=__version__,
     help_format="plaintext",
     default_parameter=Parameter(negative=()),
@@ -59,7 +61,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _carry_out(given: list[str]) -> int:
     """Return the exit code of a command line."""
     debug = "--debug" in given
-    given = [x for x in given if x != "--debug"]
+    if debug or "--verbose" in given:
+        logging.basicConfig(format="%(name)s: %(message)s")
+        logging.getLogger("draisine").setLevel(logging.DEBUG if debug else logging.INFO)
+    given = [x for x in given if x not in ("--debug", "--verbose")]
     try:
         _add_own(given)
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")

@@ -1,9 +1,12 @@
 """What the commands write: data, figures and films, each checked before the work begins."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from draisine.cli._screen import progress_bar
+from draisine.cli._screen import fail, progress_bar
 
 
 def check_figure(path: Path) -> None:
@@ -30,20 +33,46 @@ def check_film(path: Path) -> None:
     check_film(path)
 
 
+def free_name(path: Path, force: bool = False) -> Path:
+    """Return a name that was not asked for: with a counter where something has it already, unless
+    that may be replaced.
+    """
+    if force:
+        return path
+    names = (path.with_stem(f"{path.stem}-{k}") for k in count(2))
+    return next(each for each in chain([path], names) if not each.exists())
+
+
 def keep(data: Any, out: Path | None, plot: Path | None, quiet: bool) -> None:
     """Write data and figure, and say where."""
     if out is not None:
         from draisine.results.store import save
 
-        save(data, out)
-        if not quiet:
-            print(f"data: {out}")
+        with tell_file("data", out, quiet):
+            save(data, out)
     if plot is not None:
         from draisine.view.plot import plot as draw
 
-        draw(data, path=plot)
-        if not quiet:
-            print(f"figure: {plot}")
+        with tell_file("figure", plot, quiet):
+            draw(data, path=plot)
+
+
+@contextmanager
+def tell_file(what: str, path: Path, quiet: bool = False) -> Iterator[None]:
+    """Say where something was written, and whether it took the place of something else."""
+    replaced = " (replaced)" if path.exists() else ""
+    yield
+    if not quiet:
+        print(f"{what}: {path}{replaced}")
+
+
+def show(path: Path) -> int:
+    """Open a file where this computer opens pages and pictures; return the exit code."""
+    import webbrowser
+
+    if webbrowser.open(path.resolve().as_uri()):
+        return 0
+    return fail(f"no program was found that opens {path}; open it yourself.", 1)
 
 
 def film(data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | None = None) -> None:
@@ -51,10 +80,9 @@ def film(data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | N
     from draisine.errors import SimulationError
     from draisine.view.film import animate
 
+    what = "replay" if path.suffix == ".html" else "film"
     try:
-        with progress_bar(f"drawing {path}") as progress:
+        with tell_file(what, path, quiet), progress_bar(f"drawing {path}") as progress:
             animate(data, path, fps=fps, speed=speed, progress=progress)
     except KeyboardInterrupt:
         raise SimulationError(f"interrupted; {path} was not written.") from None
-    if not quiet:
-        print(f"{'replay' if path.suffix == '.html' else 'film'}: {path}")

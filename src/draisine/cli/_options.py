@@ -55,7 +55,7 @@ class OutputOptions:
 @Parameter(name="*")
 @dataclass(frozen=True)
 class RunOptions:
-    """How a scenario is changed before it runs."""
+    """How a scenario is changed before it runs, and what the run is held against."""
 
     initial: Annotated[
         Values,
@@ -76,6 +76,16 @@ class RunOptions:
         str | None,
         Parameter(help="Another derivation of the equations of motion; slow, for passive runs."),
     ] = None
+    mu: Annotated[
+        float | None,
+        Parameter(help="The friction there is, to be held against what the run needs."),
+    ] = None
+    strict: Annotated[
+        bool,
+        Parameter(
+            help="Stop where the ground would have to pull, friction passes --mu, or it falls."
+        ),
+    ] = False
 
     def changes(self, machine: MachineOptions) -> dict[str, Any]:
         """Return values by key path of a scenario."""
@@ -98,6 +108,12 @@ MACHINE, OUTPUT, RUN = MachineOptions(), OutputOptions(), RunOptions()
 Trust = Annotated[
     bool,
     Parameter(help="Run the code that a stored result names: the file of its vehicle or law."),
+]
+
+
+Force = Annotated[
+    bool,
+    Parameter(help="Replace files that are there; without it, names that were not given count up."),
 ]
 
 

@@ -60,18 +60,24 @@ def _eigenvalue_table(data: Any) -> Any:
     """Return the eigenvalues at some of the speeds."""
     from rich.table import Table
 
-    names = [str(name) for name in data["eigenmode"].values]
+    labels = [str(name) for name in data["eigenmode"].values]
+    names = [name for name in labels if name.removesuffix("_2") == name or name[:-2] not in labels]
     table = Table(*numeric_columns("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
     count = data.sizes["speed"]
     for k in range(0, count, max(1, (count - 1) // 10)):
         row = data.isel(speed=k)
-        cells = []
-        for name in names:
-            one = row.sel(eigenmode=name)
-            real, imaginary = float(one["eigenvalue_real"]), float(one["eigenvalue_imaginary"])
-            cells.append(f"{real:.6g}" + (f" {imaginary:+.6g}i" if imaginary else ""))
+        cells = [_roots(row, [n for n in (name, f"{name}_2") if n in labels]) for name in names]
         table.add_row(f"{float(row['speed']):g}", *cells)
     return table
+
+
+def _roots(row: Any, names: list[str]) -> str:
+    """Return the eigenvalues of one mode: a conjugate pair as one, real ones side by side."""
+    real = [float(row["eigenvalue_real"].sel(eigenmode=name)) for name in names]
+    swing = float(row["eigenvalue_imaginary"].sel(eigenmode=names[0]))
+    if swing and len(names) > 1:
+        return f"{real[0]:.6g} ±{swing:.6g}i"
+    return f"{real[0]:.6g} {swing:+.6g}i" if swing else ", ".join(f"{x:.6g}" for x in real)
 
 
 def _sweep_table(result: "Result") -> Any:

@@ -87,28 +87,12 @@ def end_as_interrupted() -> Iterator[None]:
 
 @contextmanager
 def progress_bar(text: str) -> Iterator[Callable[[float], None]]:
-    """Show a progress bar on stderr, if that is a terminal, for work that takes over a second.
+    """Show a progress bar on stderr, if that is a terminal, for work that takes over a second."""
+    from draisine.simulation.options import report_progress
 
-    The work may tell how far it is by the function that it gets: a fraction of the whole.
-    """
-    if not sys.stderr.isatty():
-        yield lambda fraction: None
-        return
-    from threading import Timer
-
-    from rich.console import Console
-    from rich.progress import Progress
-
-    bar = Progress(console=Console(stderr=True), transient=True)
-    task = bar.add_task(text, total=None)
-    late = Timer(1.0, bar.start)
-    late.start()
-    try:
-        yield lambda fraction: bar.update(task, total=1.0, completed=fraction)
-    finally:
-        late.cancel()
-        late.join()
-        bar.stop()
+    with report_progress(True, text) as tell:
+        assert tell is not None
+        yield tell
 
 
 def numeric_columns(*headings: str) -> list[Any]:
@@ -116,6 +100,18 @@ def numeric_columns(*headings: str) -> list[Any]:
     from rich.table import Column
 
     return [Column(heading, justify="right") for heading in headings]
+
+
+def entry_table(entries: dict[str, str]) -> Any:
+    """Return names with what is told of each beside them, in two columns that wrap."""
+    from rich.table import Table
+
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, text in entries.items():
+        table.add_row(f"  {escape(name)}", escape(text))
+    return table
 
 
 def escape(text: str) -> str:

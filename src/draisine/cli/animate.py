@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from draisine.cli._keep import check_film, film
-from draisine.cli._options import Trust
+from draisine.cli._keep import check_film, film, free_name
+from draisine.cli._options import Force, Trust
 
 
 def animate(
@@ -13,6 +13,7 @@ def animate(
     *,
     fps: float = 20.0,
     speed: float | None = None,
+    force: Force = False,
     trust: Trust = False,
 ) -> None:
     """Write a film of a stored run, or a page that replays it.
@@ -25,7 +26,7 @@ def animate(
     from draisine.results.store import load
     from draisine.view.plot import check_single
 
-    target = out or result.with_suffix(".html")
+    target = out or free_name(result.with_suffix(".html"), force)
     check_film(target)
     data = load(result, trust)
     check_single(data)

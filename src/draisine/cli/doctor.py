@@ -1,7 +1,7 @@
 """`draisine doctor`."""
 
 from draisine.cli._options import Json
-from draisine.cli._screen import escape, open_console, print_json
+from draisine.cli._screen import entry_table, open_console, print_json
 
 EXTRAS = {
     "ride": ("starlette", "uvicorn", "websockets"),
@@ -25,8 +25,7 @@ def doctor(*, json: Json = False) -> None:
     console = open_console()
     for heading, entries in found.items():
         console.print(f"[bold]{heading}[/bold]")
-        for name, text in entries.items():
-            console.print(f"  {name:12s} {escape(text)}")
+        console.print(entry_table(entries))
 
 
 def _versions() -> dict[str, str]:

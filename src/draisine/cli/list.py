@@ -3,7 +3,7 @@
 from typing import Literal
 
 from draisine.cli._options import Json
-from draisine.cli._screen import open_console, print_json
+from draisine.cli._screen import entry_table, open_console, print_json
 
 
 def list(
@@ -52,14 +52,16 @@ def list(
 
 def _print(heading: str, entries: dict[str, str]) -> None:
     """Print names of one kind: those without a text in one paragraph, the others a line each."""
+    from rich.padding import Padding
+
     console = open_console()
     console.print(f"[bold]{heading}[/bold]")
     plain = [name for name, text in entries.items() if not text]
     if plain:
-        console.print(f"  {', '.join(plain)}")
-    for name, text in entries.items():
-        if text:
-            console.print(f"  {name:40s} {text}")
+        console.print(Padding(", ".join(plain), (0, 0, 0, 2)))
+    told = {name: text for name, text in entries.items() if text}
+    if told:
+        console.print(entry_table(told))
 
 
 def _sets() -> dict[str, str]:

@@ -5,8 +5,9 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from draisine.cli._keep import check_figure
-from draisine.cli._options import Trust
+from draisine.cli._keep import check_figure, free_name, tell_file
+from draisine.cli._keep import show as show_file
+from draisine.cli._options import Force, Trust
 
 
 def plot(
@@ -16,20 +17,37 @@ def plot(
     figure: str | None = None,
     series: Annotated[list[str] | None, Parameter(name="--series")] = None,
     out: Path | None = None,
+    show: bool = False,
+    force: Force = False,
     trust: Trust = False,
-) -> None:
-    """Draw a figure from a stored result.
+) -> int:
+    """Draw figures from a stored result.
 
     :param result: A result that `draisine run --out` wrote (.nc, .zarr).
-    :param figure: overview, histories, top, front, side, profile, forces, gaps, energies, event_graph,
-        migration, phase, maps, sweep, eigenvalues, steady or cycle.
+    :param figure: One or several with commas between them, --figure top,forces; `draisine list figures` tells
+        all. Without one, that which tells most.
     :param series: For histories and phase: what to draw, --series lean --series steer.
-    :param out: Where to write it (.png, .svg, .pdf); beside the result if not given.
+    :param out: Where to write it (.png, .svg, .pdf); RESULT-FIGURE.png if not given.
+    :param show: Open the figures.
     """
+    from draisine.errors import ParameterError
     from draisine.results.store import load
     from draisine.view.plot import plot as draw
 
-    target = out or result.with_suffix(".png")
-    check_figure(target)
-    draw(load(result, trust), figure, target, series=series)
-    print(f"figure: {target}")
+    names = figure.split(",") if figure else [None]
+    if out is not None and len(names) > 1:
+        raise ParameterError(f"--out {out} is one file, but {len(names)} figures are asked for.")
+    targets = {name: out or free_name(_name(result, name), force) for name in names}
+    for target in targets.values():
+        check_figure(target)
+    data = load(result, trust)
+    for name, target in targets.items():
+        with tell_file("figure", target):
+            draw(data, name, target, series=series)
+    return max(map(show_file, targets.values())) if show else 0
+
+
+def _name(result: Path, figure: str | None) -> Path:
+    """Return the name of a figure of a result; a figure may be a file of one's own."""
+    mark = f"-{Path(figure).stem}" if figure else ""
+    return result.with_name(f"{result.stem}{mark}.png")

@@ -4,11 +4,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from draisine.cli._keep import check_film, film
+from draisine.cli._keep import check_film, film, free_name
 from draisine.cli._options import (
     MACHINE,
     OUTPUT,
     RUN,
+    Force,
     MachineOptions,
     OutputOptions,
     RunOptions,
@@ -57,16 +58,13 @@ def run(
     change: RunOptions = RUN,
     output: OutputOptions = OUTPUT,
     animate: Path | None = None,
-    mu: float | None = None,
-    strict: bool = False,
+    force: Force = False,
     trust: Trust = False,
 ) -> int:
     """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
 
     :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
     :param animate: Write a film (.gif, .mp4) or a page that replays the run (.html).
-    :param mu: The friction there is, to be held against what the run needs.
-    :param strict: Stop where the ground would have to pull, friction passes --mu, or it falls.
     """
     from draisine.errors import ParameterError, SimulationError
     from draisine.experiment.run import run as carry_out
@@ -74,12 +72,9 @@ def run(
 
     if scenario is None:
         scenario = FIRST
-        stem = FIRST.rpartition("/")[2]
-        output = replace(
-            output,
-            out=output.out or Path(f"{stem}.nc"),
-            plot=output.plot or Path(f"{stem}.png"),
-        )
+        out = output.out or free_name(Path(f"{FIRST.rpartition('/')[2]}.nc"), force)
+        figure = output.plot or free_name(out.with_suffix(".png"), force)
+        output = replace(output, out=out, plot=figure)
     if (again := ride_file(scenario, trust)) is not None:
         return repeat(again)
     output.check()
@@ -92,7 +87,7 @@ def run(
     failed = None
     with progress_bar(f"running {loaded.name}") as progress:
         try:
-            result = carry_out(loaded, progress, mu=mu, strict=strict)
+            result = carry_out(loaded, progress, mu=change.mu, strict=change.strict)
         except SimulationError as error:
             if error.partial is None:
                 raise

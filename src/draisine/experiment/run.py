@@ -3,7 +3,7 @@
 import json
 import time
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
@@ -30,6 +30,7 @@ from draisine.scenario.schema import (
     SweepScenario,
 )
 from draisine.simulation.contact.run import EnergyWarning
+from draisine.simulation.options import Progress, report_progress
 from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
 from draisine.simulation.validity import Validity
@@ -77,7 +78,7 @@ class Result:
 
 def run(
     which: str | Loaded,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = None,
     *,
     changes: Mapping[str, Any] | None = None,
     mu: float | None = None,
@@ -86,9 +87,9 @@ def run(
     """Return what a scenario leaves: one that ships, by its name, or a TOML file of your own.
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). `progress` is told which
-    fraction of a long run is done. A run that had to stop raises `SimulationError`, whose `partial`
-    is the result until then; with `strict`, so does one that could not have been (see `simulate`),
-    `mu` being the friction there is.
+    fraction of a long run is done; True shows a bar. A run that had to stop raises `SimulationError`,
+    whose `partial` is the result until then; with `strict`, so does one that could not have been
+    (see `simulate`), `mu` being the friction there is.
 
     >>> import draisine
     >>> result = draisine.run("mauny2018/passive-stabilisation", changes={"run.until": 0.5})
@@ -103,7 +104,8 @@ def run(
         case RunScenario():
             return _run(loaded, progress, mu, strict)
         case SweepScenario():
-            data = run_sweep(loaded, scenario, system.model, run, progress)
+            with report_progress(progress, f"running {loaded.name}") as tell:
+                data = run_sweep(loaded, scenario, system.model, run, tell)
             return _swept(loaded, system, data, time.perf_counter() - begun)
         case StateScenario():
             found = _at(system, loaded.plan.state(), scenario.inputs)
@@ -121,9 +123,7 @@ def run(
             return _result(loaded, system, ridden, time.perf_counter() - begun, data)
 
 
-def _run(
-    loaded: Loaded, progress: Callable[[float], None] | None, mu: float | None, strict: bool
-) -> Result:
+def _run(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> Result:
     plan, system = loaded.plan, loaded.plan.system
     assert isinstance(plan.scenario, RunScenario)
     start, until = plan.state(), plan.scenario.run.until

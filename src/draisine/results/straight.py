@@ -11,8 +11,10 @@ from draisine.results.questions import Labels, parse_labels
 if TYPE_CHECKING:
     from xarray import Dataset
 
-MODES = ("weave", "weave_conjugate", "capsize", "castering")
-WOBBLING = ("wobble", "wobble_conjugate", *(f"tyre_{k}" for k in range(1, 9)))
+MODES = ("weave", "weave_2", "capsize", "castering")
+"""Eigenmodes by name; the second of a pair is the first's conjugate, or another real number."""
+
+WOBBLING = ("wobble", "wobble_2", *(f"tyre_{k}" for k in range(1, 9)))
 """What two-wheelers on tyres have beside weave and capsize."""
 
 COORDINATES = ("lean", "steer")

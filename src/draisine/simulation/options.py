@@ -2,7 +2,8 @@
 
 import inspect
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -22,6 +23,39 @@ RESOLUTIONS = ("complete", "reduced")
 
 SOLVERS = ("events", "time_stepping")
 """Ways through contacts that go by name."""
+
+
+Progress = bool | Callable[[float], None] | None
+"""Whether work tells how far it is: to a function, as a fraction of the whole, or (True) by a bar."""
+
+
+@contextmanager
+def report_progress(progress: Progress, text: str) -> Iterator[Callable[[float], None] | None]:
+    """Give what work tells its progress to: nothing, a function, or a bar on stderr that appears
+    after a second where that is a terminal or a notebook.
+    """
+    if not isinstance(progress, bool) or not progress:
+        yield progress or None
+        return
+    from threading import Timer
+
+    from rich.console import Console
+    from rich.progress import Progress as ProgressBar
+
+    console = Console(stderr=True)
+    if not (console.is_terminal or console.is_jupyter):
+        yield lambda fraction: None
+        return
+    bar = ProgressBar(console=console, transient=True)
+    task = bar.add_task(text, total=None)
+    late = Timer(1.0, bar.start)
+    late.start()
+    try:
+        yield lambda fraction: bar.update(task, total=1.0, completed=fraction)
+    finally:
+        late.cancel()
+        late.join()
+        bar.stop()
 
 
 def _check_number(name: str, value: Any) -> None:

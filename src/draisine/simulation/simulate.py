@@ -1,5 +1,6 @@
 """The one verb: from a state through a motion, by the driver that the task asks for."""
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,9 @@ from draisine.simulation.options import (
     ContactOptions,
     GripSchedule,
     Numerics,
+    Progress,
     Task,
+    report_progress,
 )
 from draisine.simulation.regrip import run_grips
 from draisine.simulation.smooth import run_smooth
@@ -26,6 +29,8 @@ from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.terrain import Terrain
+
+_log = logging.getLogger(__name__)
 
 
 def simulate(
@@ -39,7 +44,7 @@ def simulate(
     contact: ContactOptions = CONTACT,
     numerics: Numerics = NUMERICS,
     strict: bool = False,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> Trajectory:
     """Return the motion of a system from a state until a time (s).
 
@@ -48,9 +53,9 @@ def simulate(
     are told. `law` is a control law, traced into the compiled code where it can be, or a `SpeedLaw`,
     which leads the configuration without dynamics; `inputs` are constant inputs by name. `contact`
     and `numerics` hold everything else. `progress` is told from time to time which fraction of the
-    run is done. Its `validity` tells whether the run can be believed: with `strict`, one in which
-    the ground would have to pull, friction passes `contact.mu`, the machine falls or a value is no
-    number raises `ValidityError`.
+    run is done; True shows a bar. Its `validity` tells whether the run can be believed: with `strict`,
+    one in which the ground would have to pull, friction passes `contact.mu`, the machine falls or a
+    value is no number raises `ValidityError`.
 
     A run that cannot go on, or that is interrupted from the keyboard, raises `SimulationError`, with
     the motion until then in its `partial`.
@@ -66,9 +71,11 @@ def simulate(
     >>> [event.kind for event in run.events]
     ['collision']
     """
-    task = Task(system, state, until, terrain, law, inputs, contact, numerics, progress)
+    text = f"simulating {system.vehicle.__name__}"
     try:
-        run = replace(_driver(task)(task), contact=contact)
+        with report_progress(progress, text) as tell:
+            task = Task(system, state, until, terrain, law, inputs, contact, numerics, tell)
+            run = replace(_driver(task)(task), contact=contact)
     except SimulationError as error:
         if error.partial is not None:
             error.partial = replace(error.partial, contact=contact)
@@ -77,6 +84,9 @@ def simulate(
         raise
     if strict:
         demand(run)
+    for event in run.events:
+        _log.debug("%s", event)
+    _log.info("%s: %s at %g s", text, run.outcome, run.arcs[-1].t[-1])
     return run
 
 

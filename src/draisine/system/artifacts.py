@@ -8,7 +8,9 @@ traced anew each time.
 
 import hashlib
 import json
+import logging
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cache, cached_property
@@ -30,6 +32,8 @@ from draisine.system.contact_programs import ObstacleMotion, TerrainDerivation, 
 from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.mode_programs import PROGRAMS
 from draisine.system.tracing import Law, Tracing, trace
+
+_log = logging.getLogger(__name__)
 
 MOST = 64
 """How many things of a kind are kept in memory: a machine with its code takes some 0.2 MB."""
@@ -242,8 +246,11 @@ def _stored(
         return make()
     stored = store.get(key)
     if stored is not None:
+        _log.debug("kept: %s", key)
         return loads(stored)
+    begun = time.perf_counter()
     made = make()
+    _log.info("derived in %.2f s: %s", time.perf_counter() - begun, key)
     store.put(key, dumps(made))
     return made
 

@@ -12,6 +12,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.files import whole_file, write_text
 from draisine.errors import DataError, ParameterError
 from draisine.results.store import check_target, dataset_of
+from draisine.simulation.options import Progress, report_progress
 from draisine.terrain import Terrain
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import Patch, heights, hidden_points
@@ -58,7 +59,7 @@ def animate(
     fps: float = 20.0,
     speed: float | None = None,
     terrain: Terrain | None = None,
-    progress: Callable[[float], None] | None = None,
+    progress: Progress = None,
 ) -> None:
     """Write a run, a result, a dataset or the file of one as a film (.gif, .mp4) or as a page that
     replays it (.html).
@@ -66,7 +67,7 @@ def animate(
     `speed` is how many seconds of the run pass in one: 1 shows it as it is, 0.2 in slow motion. By
     default it is 1, and more for runs longer than half a minute. A page can be slowed and sped up
     while it plays. `terrain` is the ground to be drawn; runs of scenarios know theirs. `progress` is
-    told which fraction of the frames is drawn. Nothing half-written remains if that fails.
+    told which fraction of the frames is drawn; True shows a bar. Nothing half-written remains if that fails.
 
     >>> import draisine, tempfile
     >>> disc = draisine.compile("rolling_disc")
@@ -84,7 +85,8 @@ def animate(
 
         write_text(page(data, speed or 1.0, terrain), path)
         return
-    _film(data, path, fps, speed, terrain, progress)
+    with report_progress(progress, f"drawing {path}") as tell:
+        _film(data, path, fps, speed, terrain, tell)
 
 
 def frame_times(known: Floats, fps: float, speed: float | None) -> tuple[Floats, float]:

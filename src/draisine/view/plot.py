@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
+SERIES = ("histories", "phase", "comparison")
+"""The figures that can be told what to draw."""
+
+
 def plot(
     what: Any,
     figure: str | None = None,
@@ -34,8 +38,8 @@ def plot(
     data = dataset_of(what)
     figure = figure or figure_for(data)
     check_single(data, figure)
-    if series and figure not in ("histories", "phase"):
-        raise ParameterError(f"series go with histories and phase, not with {figure}.")
+    if series and figure not in SERIES:
+        raise ParameterError(f"series go with {' and '.join(SERIES)}, not with {figure}.")
     draw = find("figure", figure)
     if data.sizes.get("time") == 0:
         raise DataError("the result is empty: it has no times.")
@@ -55,6 +59,8 @@ def figure_for(data: "Dataset") -> str:
     """Return the figure that tells most of a result."""
     if "multiplier" in data.dims:
         return "cycle"
+    if "run" in data.dims:
+        return "comparison"
     if "time" in data.dims:
         return "overview" if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims:

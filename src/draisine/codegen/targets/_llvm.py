@@ -1,8 +1,10 @@
 """LLVM text as machine code of this computer, kept in the store."""
 
 import hashlib
+import logging
 import struct
 import threading
+import time
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -13,6 +15,7 @@ import llvmlite.binding as llvm
 
 from draisine.codegen.cache import Store
 
+_log = logging.getLogger(__name__)
 _lock = threading.Lock()
 
 
@@ -40,7 +43,9 @@ def load(task: Any, text: Callable[[], str], store: Store | None) -> Any:
     with _lock:
         code = store.get(key) if store is not None else None
         if code is None:
+            begun = time.perf_counter()
             code = assemble(text())
+            _log.info("compiled in %.2f s: %s", time.perf_counter() - begun, key)
             if store is not None:
                 store.put(key, code)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())

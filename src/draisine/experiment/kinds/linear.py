@@ -73,7 +73,7 @@ def _on_tyres(system: System, v: Floats) -> "Dataset":
     """Return the eigenvalues of a two-wheeler on tyres."""
     modes = tyred_eigenmodes(system, v)
     tyres = [f"tyre_{k}" for k in range(1, modes.names.count("tyre") + 1)]
-    names = ("weave", "weave_conjugate", "wobble", "wobble_conjugate", "capsize", *tyres)
+    names = ("weave", "weave_2", "wobble", "wobble_2", "capsize", *tyres)
     return _dataset(system, v, names, _eigenvalues(modes))
 
 

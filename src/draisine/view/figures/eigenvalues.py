@@ -46,7 +46,7 @@ def _draw_measured(data: "Dataset", axes: "Axes") -> None:
     """Draw measured eigenvalues as marks: real parts filled, imaginary parts open."""
     if "measured_value" not in data:
         return
-    quantity = np.char.replace(data["measured_quantity"].values.astype(str), "_conjugate", "")
+    quantity = np.char.replace(data["measured_quantity"].values.astype(str), "_2", "")
     for name in dict.fromkeys(quantity.tolist()):
         part, _, mode = name.rstrip("]").partition("[")
         colour, here = linear.TYRED[mode], quantity == name

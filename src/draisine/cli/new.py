@@ -1,0 +1,41 @@
+"""`draisine new`."""
+
+from pathlib import Path
+from typing import Literal
+
+from draisine.cli._options import Force
+
+
+def new(
+    kind: Literal["vehicle", "scenario"],
+    name: str,
+    /,
+    *,
+    vehicle: str = "whipple",
+    force: Force = False,
+) -> None:
+    """Write a file to begin with, which runs as it is: a vehicle (.py) or a scenario (.toml).
+
+    :param kind: What to begin: vehicle or scenario.
+    :param name: Its name; the file is called so.
+    :param vehicle: Of a scenario: the vehicle's name or file.
+    """
+    from draisine.cli._keep import tell_file
+    from draisine.cli._templates import SCENARIO, VEHICLE
+    from draisine.codegen.files import write_text
+    from draisine.errors import DataError, ParameterError
+    from draisine.registry import find
+
+    if not name.replace("-", "_").isidentifier() or (kind == "vehicle" and "-" in name):
+        raise ParameterError(
+            f"{name!r} is no name for a {kind}: take letters, digits and underscores, no ending."
+        )
+    path = Path(f"{name}.{'py' if kind == 'vehicle' else 'toml'}")
+    if path.exists() and not force:
+        raise DataError(f"{path}: is there already; take another name, or replace it by --force.")
+    if kind == "scenario":
+        find("vehicle", vehicle)
+    text = VEHICLE if kind == "vehicle" else SCENARIO.replace("VEHICLE", vehicle)
+    with tell_file(kind, path):
+        write_text(text.replace("NAME", name), path)
+    print(f"try: draisine {'show' if kind == 'vehicle' else 'run'} {path}")

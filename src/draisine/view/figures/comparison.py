@@ -1,0 +1,56 @@
+"""Two runs in one figure: what both tell on the left, their difference on the right."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.view.style import curve, legend, new_figure, plain, rest, words
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+MOST = 5
+"""No more quantities than this are drawn unless they are asked for."""
+
+
+def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) -> Any:
+    """Return axes, a row per quantity: both runs, and the second minus the first. By default these
+    are angles and speeds, as far as they change.
+    """
+    if data.sizes.get("run") != 2:
+        raise ParameterError(
+            "these are no two runs; `draisine compare` holds two beside each other."
+        )
+    names = list(names or _telling(data))
+    for name in names:
+        if name not in data:
+            known = ", ".join(map(str, data.data_vars))
+            raise ParameterError(f"the two runs have no {name!r} in common; they have {known}.")
+    if axes is None:
+        axes = np.reshape(new_figure(len(names), 2, (10.0, 0.6 + 2.1 * len(names))), (-1, 2))
+    for (beside, apart), name in zip(axes, names, strict=True):
+        unit = str(data[name].attrs["units"])
+        scale = 180.0 / np.pi if "rad" in unit else 1.0
+        shown = unit.replace("rad", "deg")
+        t, (one, other) = data["time"].values, scale * data[name].values
+        for k, values in enumerate((one, other)):
+            curve(plain(beside), k, t, values, str(data["run"].values[k]))
+        curve(plain(apart), 2, t, other - one, "second minus first")
+        apart.yaxis.set_major_formatter("{x:.3g}")
+        rest(beside)
+        rest(apart)
+        beside.set_ylabel(f"{words(name)} ({shown})" if shown else words(name))
+    for panel in axes[0]:
+        legend(panel, 2)
+    for panel in axes[-1]:
+        panel.set_xlabel("time (s)")
+    return axes
+
+
+def _telling(data: "Dataset") -> list[str]:
+    """Return the quantities to be drawn by default."""
+    names = [str(n) for n in data.data_vars if data[n].attrs["units"] in ("rad", "m/s")]
+    moving = [n for n in names if float(np.nanmax(np.ptp(data[n].values, axis=1))) > 1e-12]
+    return (moving or names or [str(n) for n in data.data_vars])[:MOST]

@@ -1,0 +1,145 @@
+"""What commands write, under which names, what they open, and what they begin."""
+
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine.cli import main
+from draisine.cli._keep import free_name
+from draisine.results.comparison import compare, differences
+
+PUSH = ["run", "mauny2018/passive-stabilisation", "--until", "0.3"]
+
+
+@pytest.fixture(scope="module")
+def two_runs(tmp_path_factory):
+    """The same push by two integrators."""
+    folder = tmp_path_factory.mktemp("runs")
+    for name in ("dop853", "rk4"):
+        assert main([*PUSH, "--integrator", name, "--out", str(folder / f"{name}.nc")]) == 0
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def test_names_that_were_not_given_count_up(tmp_path):
+    path = tmp_path / "a.png"
+    assert free_name(path) == path
+    path.touch()
+    assert free_name(path) == tmp_path / "a-2.png"
+    (tmp_path / "a-2.png").touch()
+    assert free_name(path) == tmp_path / "a-3.png"
+    assert free_name(path, force=True) == path
+
+
+def test_the_first_command_twice_loses_nothing(capsys):
+    for _ in range(2):
+        assert main(["run", "--until", "0.1"]) == 0
+    stem = "passive-stabilisation"
+    wanted = [f"{stem}{k}{end}" for k in ("", "-2") for end in (".nc", ".png")]
+    assert sorted(path.name for path in Path().iterdir()) == sorted(wanted)
+    assert main(["run", "--until", "0.1", "--force"]) == 0
+    assert f"data: {stem}.nc (replaced)" in capsys.readouterr().out
+
+
+def test_several_figures_are_named_after_result_and_figure(two_runs, capsys, monkeypatch):
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda uri: opened.append(uri) or True)
+    for path in two_runs.glob("*.png"):
+        path.unlink()
+    line = ["plot", str(two_runs / "rk4.nc"), "--figure", "top,forces"]
+    assert main([*line, "--show"]) == 0
+    assert main(line) == 0
+    names = sorted(path.name for path in two_runs.glob("*.png"))
+    assert names == ["rk4-forces-2.png", "rk4-forces.png", "rk4-top-2.png", "rk4-top.png"]
+    assert [Path(uri).name for uri in opened] == ["rk4-top.png", "rk4-forces.png"]
+    assert all(uri.startswith("file:///") for uri in opened)
+    assert main([*line, "--force"]) == 0
+    assert "rk4-top.png (replaced)" in capsys.readouterr().out
+
+
+def test_open_shows_pages_and_says_what_else_to_do(two_runs, capsys, monkeypatch):
+    Path("page.html").write_text("<p>hello")
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda uri: opened.append(uri) or True)
+    assert main(["open", "page.html"]) == 0
+    assert opened == [Path("page.html").resolve().as_uri()]
+    assert main(["open", str(two_runs / "rk4.nc")]) == 2
+    assert "draisine animate" in capsys.readouterr().err
+    monkeypatch.setattr("webbrowser.open", lambda uri: False)
+    assert main(["open", "page.html"]) == 1
+    assert "open it yourself" in capsys.readouterr().err
+
+
+def test_two_runs_are_compared(two_runs, capsys):
+    files = [str(two_runs / f"{name}.nc") for name in ("dop853", "rk4")]
+    assert main(["compare", *files, "--plot", "both.svg", "--json"]) == 0
+    found = {one["name"]: one for one in json.loads(capsys.readouterr().out)}
+    first, second = (draisine.load(file) for file in files)
+    gap = np.abs(second.steer - first.steer).values
+    assert found["steer"]["largest"] == float(gap.max())
+    assert found["steer"]["time"] == float(first.time[int(gap.argmax())])
+    assert 0.0 < found["contact_force[rear, normal]"]["largest"] < 1e-3
+    assert "<svg" in Path("both.svg").read_text()
+    assert main(["compare", files[0], files[0]]) == 0
+    assert "equal to the bit" in capsys.readouterr().out
+
+
+def test_runs_are_compared_at_times_that_both_have(two_runs):
+    run = draisine.load(two_runs / "rk4.nc")
+    assert compare(run, run.isel(time=slice(0, None, 3))).time.size == 11
+    shifted = run.assign_coords(time=run.time + 0.004)
+    both = compare(run, shifted)
+    assert both.attrs["interpolated"] == 1
+    steer = {one.name: one for one in differences(both)}["steer"]
+    assert steer.largest == pytest.approx(0.004 * float(np.abs(run.steer_rate).max()), rel=0.05)
+    with pytest.raises(draisine.DraisineError, match="no times in common"):
+        compare(run, run.assign_coords(time=run.time + 5.0))
+
+
+def test_what_is_new_runs_as_it_is(capsys):
+    assert main(["new", "vehicle", "scooter"]) == 0
+    assert main(["show", "scooter.py"]) == 0
+    assert "3 degrees of freedom" in capsys.readouterr().out
+    assert main(["new", "scenario", "push", "--vehicle", "scooter.py"]) == 0
+    assert main(["run", "push.toml", "--strict"]) == 0
+    assert "valid: all contacts push" in capsys.readouterr().out
+    assert main(["new", "scenario", "push"]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["new", "scenario", "push", "--force"]) == 0
+    assert main(["run", "push.toml", "--strict"]) == 0
+
+
+def test_a_bar_is_shown_from_python_where_somebody_sees_it(monkeypatch):
+    """Told is a fraction that rises to one; without a terminal nothing is drawn."""
+    from draisine.simulation.options import report_progress
+
+    with report_progress(None, "") as tell:
+        assert tell is None
+    disc = draisine.compile("rolling_disc")
+    start = draisine.state(disc, forward_speed=1.0)
+    told = []
+    plain = draisine.simulate(disc, start, 0.5, progress=told.append)
+    assert told == sorted(told)
+    assert told[-1] == pytest.approx(1.0)
+    shown = []
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setattr("rich.progress.Progress.update", lambda self, task, **x: shown.append(x))
+    barred = draisine.simulate(disc, start, 0.5, progress=True)
+    assert [x["completed"] for x in shown] == told
+    np.testing.assert_array_equal(barred.final().q, plain.final().q)
+
+
+def test_what_is_done_is_logged(caplog):
+    disc = draisine.compile("rolling_disc")
+    with caplog.at_level(logging.INFO, logger="draisine"):
+        draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.1)
+    assert "simulating rolling_disc: completed at 0.1 s" in caplog.messages
+    assert any(isinstance(h, logging.NullHandler) for h in logging.getLogger("draisine").handlers)
