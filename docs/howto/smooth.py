@@ -12,7 +12,7 @@ from draisine.simulation.contact.resolution import resolver
 
 def impact(
     M: Floats,
-    driven: Floats,
+    held: Floats,
     contacts: Sequence[Candidate],
     v: Floats,
     *,
@@ -27,5 +27,5 @@ def impact(
     def restitution(contact: Candidate) -> Floats:
         return np.array([normal if -contact.relative(v)[0] > rest_speed else 0.0])
 
-    solver = resolver(M, driven, v, restitution, resolution)
+    solver = resolver(M, held, v, restitution, resolution)
     return choose(smooth, solver, lambda k, after: float(k.relative(after)[0]), tolerance)

@@ -384,9 +384,9 @@ def test_mistakes_about_the_ground_are_told(mine, text, message):
     assert "a mistake" in str(told.value)
 
 
-def test_a_machine_without_wheels_is_told(mine):
+def test_a_blade_of_the_plane_is_told(mine):
     text = "kind = 'run'\ntitle = 'x'\nvehicle.name = 'chaplygin_sleigh'\nrun.until = 1.0\n" + PLANE
-    with pytest.raises(DataError, match="only wheels meet a terrain"):
+    with pytest.raises(DataError, match="blade 'runner' is drawn for the plane"):
         load(mine(text))
 
 

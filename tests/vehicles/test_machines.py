@@ -55,6 +55,7 @@ VEHICLES = {
     "satellite": {"Wx": 0.3, "rotor2_rate": 5.0},
     "segway": {"forward_speed": 0.5, "pitch": 0.05},
     "skateboard": {"forward_speed": 2.0, "lean": 0.1},
+    "skater": {"forward_speed": 2.0},
     "snake": {"forward_speed": 0.3, "joint1": 0.2},
     "tricycle": {"forward_speed": 2.0, "steer": 0.1},
     "trikke": {"forward_speed": 0.3},

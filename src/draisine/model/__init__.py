@@ -8,7 +8,7 @@ shapes. `force`: pushes at points. `model`: the whole drawing. `form`: how it is
 """
 
 from draisine.model.body import Body, inertia
-from draisine.model.contact import HOLONOMIC, Blade, Contact, Pin, Wheel
+from draisine.model.contact import HOLONOMIC, Blade, Contact, Flat, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement, Wrench
 from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
@@ -26,6 +26,7 @@ __all__ = [
     "Coupling",
     "Disc",
     "Ellipsoid",
+    "Flat",
     "Force",
     "ForceElement",
     "Guide",

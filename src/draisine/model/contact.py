@@ -23,6 +23,22 @@ NamedDirections = dict[str, Array]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Flat:
+    """A plane of a body, through a point of the drawing, whose normal points out of the body: what a
+    wheel of another body can touch, in runs on a terrain.
+    """
+
+    body: str
+    point: Vector
+    normal: Vector
+
+    def __post_init__(self) -> None:
+        where = f"flat of {self.body!r}"
+        object.__setattr__(self, "point", vector(self.point, f"{where}, point"))
+        object.__setattr__(self, "normal", _direction(self.normal, f"{where}: the normal"))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Wheel:
     """A surface that rolls on the ground: a `Disc`, `Torus`, `Ball` or `Ellipsoid` around a centre;
     a number is the radius of a knife-edge disc.
@@ -32,7 +48,8 @@ class Wheel:
 
     `lifts` tells whether the ground carries it; set it to False for machines that live in the plane.
     `stiffness`, relative to that of others, is by what it takes its share of forces that several
-    contacts could carry.
+    contacts could carry. `flats` are the planes of other bodies that it may touch; with some it is
+    open where a mode does not mention it.
     """
 
     name: str
@@ -44,6 +61,7 @@ class Wheel:
     tyre: Tyre | None = None
     lifts: bool = True
     stiffness: Scalar = 1.0
+    flats: tuple[Flat, ...] = ()
 
     directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
     anchored: ClassVar[bool] = False
@@ -54,6 +72,10 @@ class Wheel:
         object.__setattr__(self, "axle", _direction(self.axle, f"{where}: the axle"))
         surface = self.surface if isinstance(self.surface, Surface) else Disc(self.surface)
         surface.check(where)
+        object.__setattr__(self, "flats", tuple(self.flats))
+        for flat in self.flats:
+            if flat.body == self.body:
+                raise ModelError(f"{where}: it cannot touch its own body, {self.body!r}.")
         object.__setattr__(self, "surface", surface.about(self.guide))
         if self.tyre is not None:
             object.__setattr__(self, "tyre", self.tyre.on(self.name))
@@ -61,7 +83,7 @@ class Wheel:
     @property
     def closed(self) -> str:
         """The status where a mode does not mention it."""
-        return "rolling" if self.tyre is None else "tyre"
+        return "open" if self.flats else "rolling" if self.tyre is None else "tyre"
 
     @property
     def guide(self) -> Array:
@@ -113,7 +135,6 @@ class Blade:
     closed: ClassVar[str] = "gliding"
     directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
     anchored: ClassVar[bool] = False
-    surface: ClassVar[Surface] = Tip()
 
     def __post_init__(self) -> None:
         where = f"blade {self.name!r}"
@@ -129,6 +150,11 @@ class Blade:
     def guide(self) -> Array:
         """The unit vector along the heading."""
         return self.heading / norm(self.heading)
+
+    @property
+    def surface(self) -> Surface:
+        """A single point."""
+        return Tip().about(self.guide)
 
     @property
     def rows(self) -> dict[str, tuple[str, ...]]:

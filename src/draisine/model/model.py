@@ -156,6 +156,7 @@ class Model:
             ("contact", [(c.name, c.body) for c in self.contacts]),
             ("force", [(f.name, f.body) for f in self.pushes]),
             ("loop", [(c.name, b) for c in self.loops for b in (c.body, c.other)]),
+            ("wheel", [(w.name, flat.body) for w in self.wheels for flat in w.flats]),
         ):
             for name, body in pairs:
                 if body not in known:

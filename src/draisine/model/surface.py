@@ -442,7 +442,12 @@ class Ellipsoid(Surface):
 
 @dataclass(frozen=True, eq=False)
 class Tip(Surface):
-    """A single point: what blades and pins touch with."""
+    """A single point: what blades and pins touch with; its axle is a blade's heading."""
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Faces: a point passes edges and vertices by."""
+        return ("face",)
 
     @property
     def reach(self) -> Scalar:
@@ -461,6 +466,11 @@ class Tip(Surface):
     def support_rate(self, up: Array, updot: Array) -> Array:
         """Return that it stays."""
         return np.zeros(3)
+
+    def heading(self, N: Array) -> Array:
+        """Return the direction across a normal in which it glides."""
+        along = self.axle - (self.axle @ N) * N
+        return along / norm(along)
 
 
 def round_surface(radius: Scalar, crown: Scalar | None = None) -> Disc:

@@ -281,6 +281,12 @@ class Task:
             )
         if (self.until - start) / dt > 1e8:
             raise ParameterError(f"dt = {dt} s makes more than 1e8 samples; take a larger one.")
+        for wheel in self.system.model.wheels if self.terrain is None else ():
+            if wheel.flats:
+                raise ModelError(
+                    f"wheel {wheel.name!r} may touch {wheel.flats[0].body!r}, and leave it: that needs "
+                    "a run on a terrain, terrain=plane() for level ground."
+                )
         for joint in self.system.model.joints:
             if joint.motion is not None:
                 _check_motion(joint.name, joint.motion, start, min(self.until, start + 10.0))

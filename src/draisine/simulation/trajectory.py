@@ -26,10 +26,7 @@ Key = tuple[str, str]
 """A contact by the names of its wheel and its feature."""
 
 TerrainMode = tuple[tuple[Key, str], ...]
-"""The closed contacts, (wheel, feature) with their status, rolling or sliding; all others are open."""
-
-STATUS = {1: "sliding", 3: "rolling"}
-"""The name of a status by the number of rows that it holds."""
+"""The closed contacts, (wheel, feature) with their status: rolling, gliding or sliding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -12,15 +12,15 @@ from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import evaluate, tangent
 from draisine.codegen.program import Program
 from draisine.errors import ModelError
-from draisine.mechanics import constraints, energy
+from draisine.mechanics import constraints, couplings, energy
 from draisine.mechanics.applied import ElementForces, generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, spread
-from draisine.mechanics.contact.features import meet, place
+from draisine.mechanics.contact.features import meet, meet_flat, place
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
-from draisine.model import Model, Wheel
+from draisine.model import Blade, Contact, Flat, Model, Pin, Wheel
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.tracing import Commanded, Tracing, UntraceableLawError, rates_by_symbol
 
@@ -45,17 +45,38 @@ def contact_row(speeds: int) -> Layout:
 def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int | None]]:
     """Return the names of the programs of a machine on terrain, and what each is about: `motion` and
     `observe` (the whole machine), `wheel.kind` for each kind of feature, fixed (None) or moved by one
-    of the motions, and `joint.stop`; joints are counted on after the contacts.
+    of the motions, `wheel.flat0` and on for flats of other bodies, and `joint.stop`; joints are
+    counted on after the contacts.
     """
     out: dict[str, tuple[int, str, int | None]] = dict.fromkeys(
         ("motion", "observe"), (-1, "", None)
     )
-    for k, wheel in enumerate(model.wheels):
+    for k, wheel in enumerate(model.contacts):
         for kind in wheel.surface.kinds:
             out[f"{wheel.name}.{kind}"] = (k, kind, None)
             out |= {f"{wheel.name}.{kind}.{i}": (k, kind, i) for i in range(motions)}
+        for kind in flats_by_kind(wheel):
+            out[f"{wheel.name}.{kind}"] = (k, kind, None)
     first = len(model.contacts)
     return out | {f"{j.name}.stop": (first + k, "stop", None) for k, j in enumerate(model.joints)}
+
+
+def flats_by_kind(contact: Contact) -> dict[str, Flat]:
+    """Return the flats of other bodies by the kinds of features that they are to a contact."""
+    flats = contact.flats if isinstance(contact, Wheel) else ()
+    return {f"flat{k}": flat for k, flat in enumerate(flats)}
+
+
+def terrain_refusal(contact: Contact) -> str | None:
+    """Return why a contact does not meet a terrain, if it does not."""
+    if isinstance(contact, Pin):
+        return f"pin {contact.name!r} holds on the ground plane; a terrain meets wheels and blades."
+    if isinstance(contact, Blade) and not contact.lifts:
+        return (
+            f"blade {contact.name!r} is drawn for the plane; give it lifts=True, so that a terrain "
+            "can carry it."
+        )
+    return None
 
 
 class TerrainDerivation:
@@ -64,16 +85,9 @@ class TerrainDerivation:
     def __init__(self, tracing: Tracing, motions: Sequence[ObstacleMotion] = ()) -> None:
         self.tracing, self.motions, model = tracing, tuple(motions), tracing.model
         for contact in model.contacts:
-            if contact not in model.wheels:
-                raise ModelError(
-                    f"contact {contact.name!r}: only wheels meet a terrain; "
-                    "blades and pins live on the ground plane."
-                )
-        if model.couplings:
-            raise ModelError(
-                f"coupling {model.couplings[0].name!r}: couplings do not reach terrains; run on the "
-                "ground plane, or prescribe the joints."
-            )
+            refusal = terrain_refusal(contact)
+            if refusal is not None:
+                raise ModelError(refusal)
         self.model = model
         point = dict(tracing.nominal) | {f"q[{k}]": float(k == 0) for k in range(4)}
         self.tree = assemble(model, aligned=False, evaluate=lambda values: evaluate(values, point))
@@ -96,7 +110,8 @@ class TerrainDerivation:
         of, kind, motion = program_names(self.model, len(self.motions))[name]
         if kind == "stop":
             return self._stop(of - len(self.model.contacts))
-        wheel = self.model.wheels[of]
+        wheel = self.model.contacts[of]
+        assert not isinstance(wheel, Pin)
         return self._wheel(wheel, kind, None if motion is None else self.motions[motion])
 
     def _program(self, name: str, outputs: dict[str, Any], more: tuple[str, ...] = ()) -> Program:
@@ -164,7 +179,7 @@ class TerrainDerivation:
 
     def _motion(self) -> Program:
         """Return the free machine: rates of the configuration, M and F of `M vdot + F = C' lam`,
-        rates of z, and what prescribed joints are held to.
+        rates of z, and the rows of what holds always: prescribed and guided joints, then couplings.
         """
         zero = np.zeros(3)
         still = array([0.0] * len(self.speeds))
@@ -173,18 +188,38 @@ class TerrainDerivation:
         F = F - generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
         F = F - self.acting.Q
         M = mass_matrix(self.tree, self.geo, zero)
-        t = self.symbols["t"][0]
-        held = {k: r(t)[2] for k, joint in enumerate(self.model.joints) if (r := joint.motion)}
-        held |= {k: guide.acceleration for k, guide in self.driven.guides.items()}
         outputs: dict[str, Any] = {
             "flow": np.concatenate(self._flow),
             "M": M[np.ix_(self.columns, self.columns)],
             "F": F[self.columns],
             "zdot": self._memory_rates,
-            "driven": [held[k] for k in sorted(held)],
+            **self._held(),
             "guided": [float(k in self.driven.guides) for k in range(len(self.model.joints))],
         }
         return self._program("motion", outputs)
+
+    def _held(self) -> dict[str, Any]:
+        """Return the rows that hold whatever touches, `held vdot = held_c`, with what is left of their
+        conditions and the speeds that they demand; a guided joint may be anywhere.
+        """
+        r, t, first = self.symbols["r"], self.symbols["t"][0], len(self.model.twist)
+        moved = {k: joint.motion(t) for k, joint in enumerate(self.model.joints) if joint.motion}
+        moved |= {
+            k: (r[k], self.symbols["v"][first + k], guide.acceleration)
+            for k, guide in self.driven.guides.items()
+        }
+        joints = sorted(moved)
+        rows = [np.eye(6 + len(r))[6 + k] for k in joints] + couplings.rows(self.tree, self.geo)
+        drifts = couplings.drifts(self.tree, self.geo, self.vel.rdot)
+        return {
+            "held": array([list(row[self.columns]) for row in rows]),
+            "held_c": [*(moved[k][2] for k in joints), *(-x for x in drifts)],
+            "held_b": [*(moved[k][1] for k in joints), *(0.0 for _ in drifts)],
+            "held_gap": [
+                *(r[k] - moved[k][0] for k in joints),
+                *couplings.values(self.tree, self.geo),
+            ],
+        }
 
     def _sight(self) -> Program:
         """Return what a user may ask of a state with the accelerations a."""
@@ -225,15 +260,20 @@ class TerrainDerivation:
         outputs |= {"gap": [s["f"][0] * (s["r"][k] - s["f"][1])], "stretch": [1.0]}
         return self._program(f"{self.model.joints[k].name}_stop", outputs, ("f",))
 
-    def _wheel(self, wheel: Wheel, kind: str, motion: ObstacleMotion | None) -> Program:
+    def _wheel(self, wheel: Wheel | Blade, kind: str, motion: ObstacleMotion | None) -> Program:
         """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own
         velocity b, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion; gap,
         point, normal, and both as the obstacle sees them; the direction along; the fold of an edge.
         """
         s, t = self.symbols, self.symbols["t"][0]
         R, p = (np.eye(3), np.zeros(3)) if motion is None else motion(t)
-        f = s["f"] if motion is None else place(kind, s["f"], R, p)
-        met = meet(self.tree, self.geo, self.R, s["p"], wheel, kind, f)
+        pose = (self.tree, self.geo, self.R, s["p"])
+        flats = flats_by_kind(wheel)
+        if kind in flats:
+            met = meet_flat(*pose, wheel, flats[kind])
+        else:
+            f = s["f"] if motion is None else place(kind, s["f"], R, p)
+            met = meet(*pose, wheel, kind, f)
         at = R.T @ (met.meeting.point - p)
         Rdot = array(tangent(list(R.ravel()), {"t[0]": 1.0})).reshape(3, 3)
         pdot = array(tangent(list(p), {"t[0]": 1.0}))

@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.mechanics.base import is_free
-from draisine.model import Wheel
+from draisine.model import Contact
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import (
@@ -26,8 +26,8 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 Meeting = tuple[int, str, ObstacleMotion | None]
-"""What meets: a wheel (or, counted on after them, a joint) by its number, the kind of feature, and
-how the feature moves.
+"""What meets: a wheel or blade (or, counted on after them, a joint) by its number, the kind of
+feature, and how the feature moves.
 """
 
 
@@ -99,9 +99,9 @@ class Generic:
         return len(self.system.model.speeds)
 
     @cached_property
-    def wheels(self) -> tuple[Wheel, ...]:
-        """The wheels in the model's order."""
-        return self.system.model.wheels
+    def wheels(self) -> tuple[Contact, ...]:
+        """What touches, wheels and blades, in the model's order."""
+        return tuple(self.system.model.contacts)
 
     @cached_property
     def framed(self) -> bool:
@@ -111,12 +111,12 @@ class Generic:
         return is_free(model) and model.bodies[0].name not in carriers
 
     @cached_property
-    def driven(self) -> Floats:
-        """The columns of v that belong to prescribed and guided joints."""
-        model = self.system.model
-        first = len(model.twist)
-        held = [first + k for k, j in enumerate(model.joints) if j.motion or k in self.guided]
-        return np.array(held, dtype=np.int64)
+    def held(self) -> list[int]:
+        """The joints that are prescribed or guided: the first of the rows that hold whatever touches;
+        the others are those of couplings.
+        """
+        joints = self.system.model.joints
+        return [k for k, joint in enumerate(joints) if joint.motion or k in self.guided]
 
     @cached_property
     def guided(self) -> list[int]:

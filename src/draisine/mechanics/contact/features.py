@@ -1,14 +1,16 @@
-"""A wheel of the machine meets a feature of the terrain: its rows, in world axes."""
+"""A wheel or a blade of the machine meets a feature of the terrain, or a flat of another body: its
+rows, in world axes.
+"""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from draisine.algebra.lie import cross
-from draisine.algebra.scalar import Array, array
+from draisine.algebra.scalar import Array, array, norm
 from draisine.mechanics.kinematics import Geometry, Point, point, point_matrix
 from draisine.mechanics.tree import Tree
-from draisine.model import Wheel
+from draisine.model import Blade, Flat, Wheel
 from draisine.model.surface import FeatureContact
 
 
@@ -36,10 +38,10 @@ class ContactRows:
 
 
 def meet(
-    tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel, kind: str, f: Array
+    tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel | Blade, kind: str, f: Array
 ) -> ContactRows:
-    """Return how a wheel of the machine meets a feature of the given kind with the numbers f, eq.
-    [contact-rows]; R, p is the base's pose.
+    """Return how a wheel or a blade meets a feature of the given kind with the numbers f, eq.
+    [contact-rows]; R, p is the base's pose. A blade demands nothing along.
     """
     link, rotor = tree.place[wheel.body]
     turned = R @ geo.R0[link]
@@ -51,5 +53,22 @@ def meet(
     at: Point = point(geo, link, rotor, rho if rotor is not None else at_link + rho)
     P = R @ point_matrix(tree, geo, at, np.zeros(3))
     axes = (meeting.normal, meeting.along, cross(meeting.normal, meeting.along))
+    if isinstance(wheel, Blade):
+        axes = (axes[0], np.zeros(3), axes[2])
     rows = array([list(axis @ P) for axis in axes])
     return ContactRows(meeting, hub, surface.axle, axes, rows)
+
+
+def meet_flat(
+    tree: Tree, geo: Geometry, R: Array, p: Array, wheel: Wheel | Blade, flat: Flat
+) -> ContactRows:
+    """Return how a wheel meets a plane of another body: as a face that moves with it, eq.
+    [flat-rows].
+    """
+    link = tree.place[flat.body][0]
+    N = R @ (geo.R0[link] @ (tree.axes(flat.body) @ (flat.normal / norm(flat.normal))))
+    on = point(geo, link, None, tree.local(flat.body, flat.point))
+    met = meet(tree, geo, R, p, wheel, "face", array([*N, N @ (p + R @ on.c)]))
+    under = point(geo, link, None, geo.R0[link].T @ (R.T @ (met.meeting.point - p) - geo.o0[link]))
+    P = R @ point_matrix(tree, geo, under, np.zeros(3))
+    return replace(met, C=met.C - array([list(axis @ P) for axis in met.axes]))

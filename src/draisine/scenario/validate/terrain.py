@@ -12,6 +12,7 @@ from draisine.scenario.plan import Start
 from draisine.scenario.schema import ContactTable, RunTable
 from draisine.scenario.terrain import HeightGround, MeshGround, faces_of
 from draisine.scenario.validate.mistakes import Mistakes
+from draisine.system.contact_programs import terrain_refusal
 from draisine.terrain import Terrain
 
 ON_TERRAIN = ("fall", "events")
@@ -47,10 +48,9 @@ def check_without_terrain(
 def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | None:
     """Return the ground that a table describes."""
     for contact in model.contacts:
-        if contact not in model.wheels:
-            kind = type(contact).__name__.lower()
-            text = f"only wheels meet a terrain, and {contact.name!r} is a {kind}; leave it out."
-            mistakes.add("terrain", text)
+        refusal = terrain_refusal(contact)
+        if refusal is not None:
+            mistakes.add("terrain", refusal)
     if isinstance(ground, MeshGround) and ground.file is not None:
         path = Path(ground.file)
         if path.suffix.lower() not in (".stl", ".obj", ".ply"):
@@ -70,7 +70,7 @@ def check_contact(
     contact: ContactTable, run: RunTable | None, model: Model, mistakes: Mistakes
 ) -> None:
     """Tell what is wrong with how wheels meet a terrain."""
-    wheels, joints = [c.name for c in model.wheels], [j.name for j in model.joints]
+    wheels, joints = [c.name for c in model.contacts], [j.name for j in model.joints]
     mu = contact.mu if isinstance(contact.mu, dict) else {"": contact.mu}
     for name, value in mu.items():
         if name and name.split("/")[0] not in wheels:

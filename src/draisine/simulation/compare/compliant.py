@@ -185,18 +185,16 @@ def run_compliant(task: Task) -> Trajectory:
     start, until, numerics = task.numerics.start, task.until, task.numerics
     times = start + numerics.dt * np.arange(int(np.floor((until - start) / numerics.dt + 1e-9)) + 1)
     machine, n = look.machine, look.n
-    fixed = np.eye(n)[machine.driven]
 
     def accelerations(t: float, y: Floats) -> tuple[Any, Floats, Floats, Floats, Floats]:
         """Return the parts of the dynamics, vdot, the forces of `_push`, and what holds joints."""
         parts = look.dynamics(t, y)
         total, forces, world = _push(look, task.contact, t, y)
         M = parts["M"].reshape(n, n)
-        K = np.block([[M, -fixed.T], [fixed, np.zeros((len(fixed),) * 2)]])
-        right = np.concatenate([total - parts["F"], parts["driven"]])
-        vdot = np.linalg.solve(K, right)[:n]
-        held = M @ vdot + parts["F"] - total
-        return parts, vdot, forces, world, held[n - machine.joints :]
+        held, targets = look.held(parts)
+        K = np.block([[M, -held.T], [held, np.zeros((len(held),) * 2)]])
+        vdot = np.linalg.solve(K, np.concatenate([total - parts["F"], targets]))[:n]
+        return parts, vdot, forces, world, look.holding(parts, M @ vdot + parts["F"] - total)
 
     def motion(t: float, y: Floats) -> Any:
         parts, vdot, *_ = accelerations(t, y)

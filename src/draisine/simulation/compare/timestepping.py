@@ -18,8 +18,8 @@ from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Trajectory
 
 Step = tuple[Floats, Floats, Floats, Floats]
-"""y after a step, impulses per wheel as (normal, along, across) and in world axes, impulses that
-hold joints.
+"""y after a step, impulses per wheel as (normal, along, across) and in world axes, impulses of what
+holds joints.
 """
 
 
@@ -43,7 +43,8 @@ def run_time_stepping(task: Task) -> Trajectory:
     count = int(np.ceil((until - start) / dt - 1e-9))
     times = start + np.arange(count + 1) * ((until - start) / count)
     none = np.zeros((len(look.machine.wheels), 3))
-    steps: list[Step] = [(y, none, none, np.zeros(look.machine.joints))]
+    idle = np.zeros_like(look.dynamics(start, y)["held_c"])
+    steps: list[Step] = [(y, none, none, idle)]
     for t, after in pairwise(times):
         steps.append(_step(look, float(t), float(after - t), steps[-1][0], task.contact, e))
         if task.progress is not None:
@@ -74,20 +75,19 @@ def _step(
         if look.gap(row) <= 0 and look.excess(one, row) <= 0 and look.above(one, row)
     ]
     C = np.vstack([np.zeros((0, n)), *(look.jacobian(rows[k]) for k in touching)])
-    driven = look.machine.driven
-    fixed = np.eye(n)[driven]
-    K = np.block([[M, -fixed.T], [fixed, np.zeros((len(driven),) * 2)]])
-    right = np.concatenate([-h * parts["F"], h * parts["driven"]])
+    held, targets = look.held(parts)
+    K = np.block([[M, -held.T], [held, np.zeros((len(held),) * 2)]])
+    right = np.concatenate([-h * parts["F"], h * targets])
     alone = v + np.linalg.solve(K, right)[:n]
     ground = np.concatenate([np.zeros(0), *(look.carried(rows[k]) for k in touching)])
     b = C @ alone - ground
     b[::3] += e * np.minimum(C[::3] @ v - ground[::3], 0.0)
-    W, back = delassus(M, C, driven)
+    W, back = delassus(M, C, held)
     mu = [contact.friction(*look.key(near[k])) for k in touching]
     Lam = contact_impulses(W, b, mu, 1e-12)
     after = half.copy()
     after[look.y.v] = alone + back @ Lam
-    held = M @ (look.speeds(after) - v) + h * parts["F"] - C.T @ Lam
+    missing = M @ (look.speeds(after) - v) + h * parts["F"] - C.T @ Lam
     after[pose] += 0.5 * h * look.dynamics(t + 0.5 * h, after)["flow"]
     after[look.y.q] /= np.linalg.norm(after[look.y.q])
     after[look.y.z] += h * parts["zdot"]
@@ -95,4 +95,4 @@ def _step(
     for k, push in zip(touching, Lam.reshape(-1, 3), strict=True):
         own[near[k].wheel] += push
         world[near[k].wheel] += push @ look.axes(rows[k])
-    return after, own, world, held[n - look.machine.joints :]
+    return after, own, world, look.holding(parts, missing)

@@ -111,8 +111,9 @@ def choose(
 ) -> Selection:
     """Return the set of contacts in which all forces and separations are non-negative.
 
-    `level` gives a contact's separation (speed or acceleration). Where several sets will do, one
-    with independent rows comes first, then one without the contacts to `avoid`, then the largest.
+    `level` gives a contact's separation (speed or acceleration). Where several sets will do, one in
+    which no wheel repeats its own rows comes first, then one without the contacts to `avoid`, then
+    the largest: wheels of one machine may repeat each other.
     """
     trials: list[tuple[tuple[bool, int, int], Trial]] = []
     for size in range(len(candidates), -1, -1):
@@ -130,7 +131,8 @@ def choose(
             pushing = all(p[0] >= least for p in pushes.values())
             parting = all(x >= -tolerance for x in away.values())
             trial = Trial(tuple(pushes), pushes, away, result, pushing and parting)
-            trials.append(((redundant, len(avoid & pushes.keys()), -size), trial))
+            crowded = redundant and len({wheel for wheel, _ in pushes}) < len(pushes)
+            trials.append(((crowded, len(avoid & pushes.keys()), -size), trial))
     good = [(rank, k) for k, (rank, trial) in enumerate(trials) if trial.admissible]
     made = tuple(trial for _, trial in trials)
     if not good:
@@ -144,24 +146,31 @@ def choose(
     return Selection(made[min(good)[1]], made)
 
 
+def independent(C: Floats, c: Floats) -> tuple[Floats, Floats]:
+    """Return rows that demand what `C x = c` demands, none of which repeats others."""
+    U, s, _ = np.linalg.svd(C, full_matrices=False)
+    rank = int((s > REPEATS * s.max(initial=0.0)).sum())
+    return (C, c) if rank == len(C) else (U[:, :rank].T @ C, U[:, :rank].T @ c)
+
+
 def saddle(
     M: Floats, right: Floats, C: Floats, G: Floats, c: Floats
 ) -> tuple[Floats, Floats, bool]:
     """Return x and lam of `M x - G lam = right`, `C x = c`, and whether rows repeat others (then lam
-    is the least).
+    is the least); rows of nothing repeat none.
     """
     n, m = len(right), len(c)
     if m == 0:
         return np.linalg.solve(M, right), np.zeros(0), False
     U, s, _ = np.linalg.svd(C, full_matrices=False)
-    rank = int((s > REPEATS * s[0]).sum())
+    rank, demands = int((s > REPEATS * s[0]).sum()), int(C.any(axis=1).sum())
     if rank < m:  # combinations of rows that are independent
         C, G, c, U = U[:, :rank].T @ C, G @ U[:, :rank], U[:, :rank].T @ c, U[:, :rank]
     K = np.block([[M, -G], [C, np.zeros((rank, rank))]])
     b = np.concatenate([right, c])
     x = np.linalg.solve(K, b)
     x = x + np.linalg.solve(K, b - K @ x)
-    return x[:n], x[n:] if rank == m else U @ x[n:], rank < m
+    return x[:n], x[n:] if rank == m else U @ x[n:], rank < demands
 
 
 def spread_push(C: Floats, normals: Sequence[int], lam: Floats) -> Floats:
@@ -180,20 +189,19 @@ def select_contacts(
     M: Floats,
     F: Floats,
     v: Floats,
-    driven: Floats,
+    held: Floats,
     targets: Floats,
     candidates: Sequence[Candidate],
     tolerance: float = 1e-7,
     avoid: frozenset[Key] = frozenset(),
 ) -> Selection:
     """Return the contacts that stay closed at acceleration level, eq. [contact-set]: non-negative
-    normal forces, non-negative separating accelerations.
+    normal forces, non-negative separating accelerations; the rows `held vdot = targets` hold always.
     """
-    fixed = np.eye(len(v))[driven]
 
     def solver(closed: Sequence[Candidate]) -> tuple[Floats, Floats, bool]:
-        C = np.vstack([*(k.held for k in closed), fixed])
-        G = np.hstack([*(k.column(v) for k in closed), fixed.T])
+        C = np.vstack([*(k.held for k in closed), held])
+        G = np.hstack([*(k.column(v) for k in closed), held.T])
         c = np.concatenate([*(k.c[: k.rows] for k in closed), targets])
         vdot, lam, redundant = saddle(M, -F, C, G, c)
         if redundant:
@@ -207,7 +215,7 @@ def coulomb_forces(
     M: Floats,
     F: Floats,
     v: Floats,
-    driven: Floats,
+    held: Floats,
     targets: Floats,
     candidates: Sequence[Candidate],
     broken: frozenset[Key] = frozenset(),
@@ -217,13 +225,13 @@ def coulomb_forces(
 
     The `broken` ones do not hold: their friction has just reached its limit.
     """
-    n, fixed = len(v), np.eye(len(v))[driven]
-    K = np.block([[M, -fixed.T], [fixed, np.zeros((len(driven),) * 2)]])
+    n, m = len(v), len(held)
+    K = np.block([[M, -held.T], [held, np.zeros((m, m))]])
     G = np.hstack([k.column(v) for k in candidates])
     C = np.vstack([k.held for k in candidates])
     c = np.concatenate([k.c[: k.rows] for k in candidates])
     alone = np.linalg.solve(K, np.concatenate([-F, targets]))[:n]
-    B = np.linalg.solve(K, np.vstack([G, np.zeros((len(driven), G.shape[1]))]))[:n]
+    B = np.linalg.solve(K, np.vstack([G, np.zeros((m, G.shape[1]))]))[:n]
     starts = _normals(candidates)
     touches = [
         FrictionContact(at, k.rows, k.mu, k.key in broken)

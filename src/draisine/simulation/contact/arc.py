@@ -7,7 +7,6 @@ import numpy as np
 
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
-from draisine.mechanics.constraints import prescribed_joints
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.trajectory import TerrainMode
 from draisine.system.generic import Generic
@@ -55,7 +54,7 @@ class TerrainArc:
                 world[contact.wheel] += np.einsum("ti,tij->jt", push, look.axes(row))
             else:
                 stops[contact.wheel - wheels] += push[:, 0] * look.feature(contact).numbers[0]
-        torques = missing[:, n - machine.joints :].T
+        holding = look.holding(parts, missing.T)
         turned = rotation(self.y.T[machine.layout.q])
         base = np.einsum("wjt,jkt->wkt", world, turned)
         gaps, points = look.nearest(times, self.y, self.closed)
@@ -63,17 +62,15 @@ class TerrainArc:
         state = machine.layout.split(self.y.T)
         x = machine.observe.inputs.pack(t=times[None], **state, w=self.inputs, a=rates)
         seen = machine.observe.batch(x)
-        seen["inputs"][machine.guided] += torques[machine.guided]
         return (
             seen
+            | holding_variables(machine, seen["inputs"], holding)
             | {
                 "forces": forces.reshape(-1, count),
                 "forces_world": world.reshape(-1, count),
                 "forces_base": base.reshape(-1, count),
                 "points": points.reshape(count, -1).T,
                 "gaps": gaps.T,
-                "motion_torques": torques[prescribed_joints(machine.system.model)],
-                "coupling_forces": np.zeros((0, count)),
             }
             | ({"stop_torques": stops} if self.stops else {})
         )
@@ -84,10 +81,23 @@ class TerrainArc:
         return self.y.T[at.q], self.y.T[at.p]
 
 
+def holding_variables(machine: Generic, inputs: Floats, holding: Floats) -> dict[str, Floats]:
+    """Return what held joints and couplings need as variables of a run: torques of prescribed joints,
+    forces of couplings, and inputs to which the torques of guided joints are added; time last.
+    """
+    joints = machine.held
+    guided = [i for i, k in enumerate(joints) if k in machine.guided]
+    moved = [i for i in range(len(joints)) if i not in guided]
+    inputs = inputs.copy()
+    inputs[machine.guided] += holding[guided]
+    couplings = holding[len(joints) :]
+    return {"inputs": inputs, "motion_torques": holding[moved], "coupling_forces": couplings}
+
+
 @dataclass(frozen=True)
 class SteppedArc:
     """An arc on a terrain whose forces were known on the way, sample by sample: `rates` of the
-    speeds, forces per wheel as (normal, along, across) and in world axes, torques that hold
+    speeds, forces per wheel as (normal, along, across) and in world axes, multipliers of what holds
     joints; time first. No contact is closed as a constraint.
     """
 
@@ -121,17 +131,13 @@ class SteppedArc:
         state = machine.layout.split(self.y.T)
         x = machine.observe.inputs.pack(t=self.t[None], **state, w=self.inputs, a=self.rates.T)
         shown = machine.observe.batch(x)
-        shown["inputs"][machine.guided] += self.torques.T[machine.guided]
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
         flat["points"] = points
         return (
             shown
+            | holding_variables(machine, shown["inputs"], self.torques.T)
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
-            | {
-                "gaps": gaps.T,
-                "motion_torques": self.torques.T[prescribed_joints(machine.system.model)],
-                "coupling_forces": np.zeros((0, count)),
-            }
+            | {"gaps": gaps.T}
         )
 
     def pose(self) -> tuple[Floats, Floats]:

@@ -139,16 +139,15 @@ class Resolver:
         """
         look = self.look
         hits = self._candidates(t, y, touching)
-        v = look.speeds(y)
-        M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
+        v, parts = look.speeds(y), look.dynamics(t, y)
         struck = self._struck(t, y, hits, {c for c, *_ in closed}, touching)
         if not struck:
             y, kept = self._carry(t, y, touching, avoid, slipping)
             return Outcome(y, kept, False)
         options = self.options
         blow: Selection = self.impact(
-            M,
-            look.machine.driven,
+            parts["M"].reshape(look.n, look.n),
+            look.held(parts)[0],
             hits,
             v,
             rest_speed=options.rest_speed,
@@ -190,10 +189,8 @@ class Resolver:
         look = self.look
         parts = look.dynamics(t, y)
         M = parts["M"].reshape(look.n, look.n)
-        driven, targets = look.machine.driven, parts["driven"]
-        return select_contacts(
-            M, parts["F"], look.speeds(y), driven, targets, candidates, avoid=avoid
-        )
+        v = look.speeds(y)
+        return select_contacts(M, parts["F"], v, *look.held(parts), candidates, avoid=avoid)
 
     def _struck(
         self,
@@ -243,10 +240,9 @@ class Resolver:
             return y, [(c, k.rows, k.mu) for c, k in held if k.key in chosen.pushes]
         parts = look.dynamics(t, y)
         M = parts["M"].reshape(look.n, look.n)
-        driven, targets = look.machine.driven, parts["driven"]
         candidates = [k for _, k in held]
         broken = frozenset(look.key(c) for c in slipping)
-        forces, vdot = coulomb_forces(M, parts["F"], v, driven, targets, candidates, broken)
+        forces, vdot = coulomb_forces(M, parts["F"], v, *look.held(parts), candidates, broken)
         kept: list[tuple[WheelOnFeature, Candidate]] = []
         for (contact, k), push in zip(held, forces, strict=True):
             stays = contact not in avoid and k.C[0] @ vdot - k.c[0] <= 1e-9  # without a force
@@ -262,8 +258,9 @@ class Resolver:
         look = self.look
         if not closed:
             return y
-        M = look.dynamics(t, y)["M"].reshape(look.n, look.n)
-        rows, wanted = [], []
+        v, parts = look.speeds(y), look.dynamics(t, y)
+        held = look.held(parts)[0]
+        rows, wanted = [held], [held @ v]
         for k in closed:
             if k.way is None:
                 rows.append(k.held)
@@ -271,7 +268,7 @@ class Resolver:
             else:
                 rows.append(k.C)
                 wanted.append(k.b + np.array([0.0, *(SLIP * k.way)]))
-        v = look.speeds(y)
+        M = parts["M"].reshape(look.n, look.n)
         new, _, _ = resolve_complete(M, np.vstack(rows), v, np.concatenate(wanted))
         out = y.copy()
         out[look.y.v] = new

@@ -49,7 +49,7 @@ class Bundle(NamedTuple):
 class Dynamics(NamedTuple):
     """A free machine: its program and how much that tells, its speeds and the law's states, whether
     its quaternion is kept to unit length, and where things begin: in x the pose and the speeds, in y
-    the speeds and the law's states, in what the program tells (flow, M, F, zdot, driven), in the row
+    the speeds and the law's states, in what the program tells (flow, M, F, zdot, held), in the row
     of a contact (C, c, gap, stretch, b), which is `row` long.
     """
 
@@ -67,7 +67,10 @@ class Dynamics(NamedTuple):
     M: int
     F: int
     zdot: int
-    driven: int
+    held: int
+    held_c: int
+    held_b: int
+    held_gap: int
     C: int
     c: int
     gap: int
@@ -77,16 +80,15 @@ class Dynamics(NamedTuple):
 
 
 class Saddle(NamedTuple):
-    """A mode on features: the free machine, driven joints, closed contacts with their rows and
-    friction, the input x of all programs, and room to work.
+    """A mode on features: the free machine, how many rows hold whatever touches, closed contacts with
+    their rows and friction, the input x of all programs, and room to work.
     """
 
     motion: Dynamics
     contacts: Bundle
     status: Integers
     mu: Floats
-    drives: int
-    driven: Integers
+    holds: int
     x: Floats
     out: Floats
     lam: Floats
@@ -142,10 +144,11 @@ def assemble(s: Saddle, seen: Floats, K: Floats, b: Floats, size: int) -> None:
                 push = s1 * row[m.C + n + j] + s2 * row[m.C + 2 * n + j]
                 K[j * size + at] += s.mu[k] * push
         at += s.status[k]
-    for i in range(s.drives):
-        K[(at + i) * size + s.driven[i]] = 1.0
-        K[s.driven[i] * size + at + i] = -1.0
-        b[at + i] = out[m.driven + i]
+    for i in range(s.holds):
+        for j in range(n):
+            K[(at + i) * size + j] = out[m.held + i * n + j]
+            K[j * size + at + i] = -out[m.held + i * n + j]
+        b[at + i] = out[m.held_c + i]
 
 
 @routine
@@ -159,7 +162,7 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
     m, n = s.motion, s.motion.speeds
     call(m.call, s.x, m.table, s.out, 1)
     meet(m, s.x, s.contacts, seen)
-    size = n + s.drives
+    size = n + s.holds
     for k in range(s.contacts.size):
         size += s.status[k]
     K, b, answer = s.work[0:], s.work[size * size :], s.work[size * (size + 1) :]
@@ -219,7 +222,7 @@ def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) ->
 @routine
 def settle(s: Saddle) -> None:
     """Bring the state in x to closed gaps and the ground's velocities by one least step each, eq.
-    [projection]; the quaternion to unit length.
+    [projection], with all that joints and couplings hold; the quaternion to unit length.
     """
     m, n, x, seen = s.motion, s.motion.speeds, s.x, s.seen
     if m.turns == 1:
@@ -227,7 +230,7 @@ def settle(s: Saddle) -> None:
         size = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
         for k in range(4):
             q[k] /= size
-    closed, rows = 0, 0
+    closed, rows = s.holds, s.holds
     for k in range(s.contacts.size):
         closed += 1 if s.status[k] > 0 else 0
         rows += s.status[k]
@@ -236,7 +239,8 @@ def settle(s: Saddle) -> None:
     step, v, J, g = s.work[0:], s.work[n:], s.work[2 * n :], s.work[(2 + rows) * n :]
     room = s.work[(2 + rows) * n + rows :]
     meet(m, x, s.contacts, seen)
-    at = 0
+    hold(s, J, g, m.held_gap)
+    at = s.holds
     for k in range(s.contacts.size):
         if s.status[k] > 0:
             row = seen[k * m.row :]
@@ -254,7 +258,12 @@ def settle(s: Saddle) -> None:
     for j in range(n):
         x[m.x_v + j] = v[j]
     meet(m, x, s.contacts, seen)
-    at = 0
+    hold(s, J, g, m.held_b)
+    for i in range(s.holds):
+        g[i] = -g[i]
+        for j in range(n):
+            g[i] += J[i * n + j] * v[j]
+    at = s.holds
     for k in range(s.contacts.size):
         row = seen[k * m.row :]
         for i in range(s.status[k]):
@@ -266,6 +275,18 @@ def settle(s: Saddle) -> None:
     least(J, g, step, rows, n, room, s.order)
     for j in range(n):
         x[m.x_v + j] = v[j] - step[j]
+
+
+@routine
+def hold(s: Saddle, J: Floats, g: Floats, told: int) -> None:
+    """Write the rows that hold whatever touches, and what the program tells of them from an entry on."""
+    m, n = s.motion, s.motion.speeds
+    if s.holds > 0:
+        call(m.call, s.x, m.table, s.out, 1)
+    for i in range(s.holds):
+        g[i] = s.out[told + i]
+        for j in range(n):
+            J[i * n + j] = s.out[m.held + i * n + j]
 
 
 @routine
@@ -434,7 +455,8 @@ def dynamics(free: Generic) -> Dynamics:
         x_v=x.v.start,
         y_v=y.v.start,
         y_z=y.z.start,
-        **{name: getattr(out, name).start for name in ("flow", "M", "F", "zdot", "driven")},
+        **{name: getattr(out, name).start for name in ("flow", "M", "F", "zdot")},
+        **{name: getattr(out, name).start for name in ("held", "held_c", "held_b", "held_gap")},
         **{name: getattr(row, name).start for name in ("C", "c", "gap", "stretch", "b")},
         row=row.size,
     )
@@ -451,16 +473,17 @@ def saddle(
     """Return a mode for routines: contacts that hold so many rows each, with their friction; x is
     the input that its programs read.
     """
-    size = motion.speeds + sum(rows) + len(free.driven)
+    told = free.motion.outputs
+    holds = told.count("held_c")
+    size = motion.speeds + sum(rows) + holds
     return Saddle(
         motion,
         contacts,
         np.array(rows, dtype=np.int64),
         np.array([m if np.isfinite(m) else 0.0 for m in mu], dtype=float),
-        len(free.driven),
-        free.driven,
+        holds,
         x,
-        np.zeros(free.motion.outputs.size),
+        np.zeros(told.size),
         np.zeros(3 * len(rows)),
         np.zeros(len(rows) * motion.row),
         np.zeros(2 * size * (size + 2)),

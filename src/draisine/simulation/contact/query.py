@@ -9,11 +9,12 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
+from draisine.model import Blade, Wheel
 from draisine.simulation.contact import kernels
-from draisine.simulation.contact.active_set import Candidate
+from draisine.simulation.contact.active_set import REPEATS, Candidate, independent
 from draisine.simulation.contact.borders import Borders
 from draisine.simulation.trajectory import Key
-from draisine.system.contact_programs import FEATURE
+from draisine.system.contact_programs import FEATURE, flats_by_kind
 from draisine.system.generic import Generic, Meeting
 from draisine.terrain import Feature, Terrain
 
@@ -23,6 +24,9 @@ BORDER = 1e-7
 SLACK = 1e-6
 """By how many metres more than a wheel reaches features are looked for: what just touches is near."""
 
+
+DEEP = 0.05
+"""By how many metres a blade may be in the ground at most, where one looks for mistakes."""
 
 KEPT = 256
 """How many sets of contacts are at hand for routines."""
@@ -57,7 +61,7 @@ class ContactQuery:
     ) -> None:
         self.machine, self.terrain, self.inputs = machine, terrain, inputs
         self.stops = dict(stops or {})
-        self._ends = self._joint_ends()
+        self._own = self._joint_ends() | self._flats()
         self.n, self.y, self.row = machine.speeds, machine.layout, machine.row
         self.pose = self.y.span("q", "r")
         self.x = machine.inputs.pack()
@@ -92,14 +96,33 @@ class ContactQuery:
                 out[WheelOnFeature(len(self.machine.wheels) + names.index(name), k)] = made
         return out
 
+    def _flats(self) -> dict[WheelOnFeature, Feature]:
+        """Return the flats of bodies that wheels may touch, counted down from -1: none of them is a
+        feature of the terrain.
+        """
+        nowhere, out = np.full(3, np.inf), {}
+        for w, wheel in enumerate(self.machine.wheels):
+            for k, (kind, flat) in enumerate(flats_by_kind(wheel).items()):
+                made = Feature(flat.body, kind, np.zeros(6), np.zeros((0, 7)), nowhere, nowhere)
+                out[WheelOnFeature(w, -1 - k)] = made
+        return out
+
     def feature(self, contact: WheelOnFeature) -> Feature:
-        """Return what a contact touches: a feature of the terrain, or a joint's stop."""
-        return self._ends[contact] if contact in self._ends else self.terrain[contact.feature]
+        """Return what a contact touches: a feature of the terrain, a joint's stop, or a flat of
+        another body.
+        """
+        return self._own[contact] if contact in self._own else self.terrain[contact.feature]
+
+    def status(self, contact: WheelOnFeature, rows: int) -> str:
+        """Return the status of a closed contact that holds so many rows."""
+        if rows == 1:
+            return "sliding"
+        return "gliding" if isinstance(self.machine.wheels[contact.wheel], Blade) else "rolling"
 
     def _check(self) -> None:
         """Raise where a torus has no thickness to meet edges and vertices with."""
         for wheel in self.machine.wheels:
-            if "edge" not in wheel.surface.kinds:
+            if isinstance(wheel, Wheel) and "edge" not in wheel.surface.kinds:
                 raise TerrainError(
                     f"wheel {wheel.name!r}: a torus of crown 0 meets no edges; leave the crown out "
                     "for a disc, or give it a thickness."
@@ -185,7 +208,7 @@ class ContactQuery:
         return self._alone[contact]
 
     def saddle(self, closed: Sequence[Closed]) -> Packed:
-        """Return a mode for routines: driven joints and closed contacts."""
+        """Return a mode for routines: what holds always, and closed contacts."""
         wanted = tuple(closed)
         if wanted not in self._saddles:
             contacts = self.bundle([contact for contact, *_ in wanted]).record
@@ -214,6 +237,19 @@ class ContactQuery:
         self.fill(t, y)
         motion = self.machine.motion
         return motion.outputs.split(motion.flat(self.x[: motion.inputs.size]))
+
+    def held(self, parts: Mapping[str, Floats]) -> tuple[Floats, Floats]:
+        """Return independent rows `J vdot = c` of what holds whatever touches: prescribed and guided
+        joints, couplings.
+        """
+        return independent(parts["held"].reshape(-1, self.n), parts["held_c"])
+
+    def holding(self, parts: Mapping[str, Floats], force: Floats) -> Floats:
+        """Return the least multipliers, of prescribed and guided joints and of couplings, whose
+        generalised force this is; further axes (time) last.
+        """
+        J = np.moveaxis(parts["held"].reshape(-1, self.n, *force.shape[1:]), [0, 1], [-2, -1])
+        return np.einsum("...nh,n...->h...", np.linalg.pinv(J, rcond=REPEATS), force)
 
     def accelerate(
         self, t: float, y: Floats, closed: Sequence[Closed]
@@ -260,16 +296,16 @@ class ContactQuery:
         return np.array(out)
 
     def reach(self, contact: WheelOnFeature) -> float:
-        """Return how deep a contact may be at most: a wheel's radius."""
+        """Return how deep a contact may be at most: a wheel's radius; for a blade DEEP."""
         wheel = contact.wheel
-        return self.longest[wheel] if wheel < len(self.longest) else np.inf
+        return self.longest[wheel] or DEEP if wheel < len(self.longest) else np.inf
 
     def near(self, t: float, y: Floats, margin: float) -> list[WheelOnFeature]:
         """Return all contacts that may come about while wheels move by no more than a margin, and
-        all stops.
+        all stops and flats.
         """
         found = self._features_near(t, self.centres(t, y), margin)
-        return [*self._ends, *self._contacts(found)]
+        return [*self._own, *self._contacts(found)]
 
     def _features_near(
         self, t: float, centres: Floats, margin: float
@@ -334,8 +370,10 @@ class ContactQuery:
         return np.stack([N, along, np.cross(N, along)], axis=-2)
 
     def above(self, contact: WheelOnFeature, row: Floats) -> bool:
-        """Return whether a wheel's centre is on the outer side of a face; edges count always."""
-        if self.feature(contact).kind != "face":
+        """Return whether a wheel's centre is on the outer side of a face; edges and the points of
+        blades count always.
+        """
+        if self.feature(contact).kind != "face" or not self.longest[contact.wheel]:
             return True
         point, N, centre = row[self.row.point], row[self.row.normal], row[self.row.centre]
         return bool(N @ (centre - point) + self.gap(row) > 0)

@@ -45,21 +45,20 @@ WAYS: dict[str, Resolution] = dict(
 
 def resolver(
     M: Floats,
-    driven: Floats,
+    held: Floats,
     v: Floats,
     restitution: Callable[[Candidate], Floats],
     resolution: str,
 ) -> Callable[[Sequence[Candidate]], tuple[Floats, Floats, bool]]:
     """Return the function from closed contacts to (v after, impulses, whether rows repeat), with
-    `C v+ - b = -E (C v- - b)`; prescribed joints keep their speeds.
+    `C v+ - b = -E (C v- - b)`; the rows `held` keep their speeds.
     """
     solve = WAYS[resolution]
-    fixed = np.eye(len(v))[driven]
 
     def answer(closed: Sequence[Candidate]) -> tuple[Floats, Floats, bool]:
-        C = np.vstack([*(k.held for k in closed), fixed])
+        C = np.vstack([*(k.held for k in closed), held])
         wanted = [(k.b - restitution(k) * k.relative(v))[: k.rows] for k in closed]
-        after, Lam, redundant = solve(M, C, v, np.concatenate([*wanted, v[driven]]))
+        after, Lam, redundant = solve(M, C, v, np.concatenate([*wanted, held @ v]))
         if redundant:
             at = np.cumsum([0, *(k.rows for k in closed)])[: len(closed)].tolist()
             Lam = spread_push(C, at, Lam)

@@ -28,10 +28,13 @@ from draisine.simulation.contact.events import Resolver
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.contact.step import OVER, ContactStep, Course, lock_error
 from draisine.simulation.options import ContactOptions, Task
-from draisine.simulation.trajectory import STATUS, Event, TerrainMode, Trajectory
+from draisine.simulation.trajectory import Event, TerrainMode, Trajectory
 from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
+
+NOTHING = 1e-7
+"""Normal forces below this many N carry nothing."""
 
 
 class EnergyWarning(UserWarning):
@@ -66,7 +69,7 @@ class TerrainRun:
     @property
     def mode(self) -> TerrainMode:
         """The closed contacts by name."""
-        return tuple((self.look.key(c), STATUS[rows]) for c, rows, _ in self.closed)
+        return tuple((self.look.key(c), self.look.status(c, rows)) for c, rows, _ in self.closed)
 
     @property
     def next_stop(self) -> float:
@@ -194,7 +197,7 @@ class TerrainRun:
         """Keep the arc that ends here; the next begins with the present state."""
         if self.times:
             closed, look = self.arc_closed, self.look
-            names = tuple((look.key(c), STATUS[rows]) for c, rows, _ in closed)
+            names = tuple((look.key(c), look.status(c, rows)) for c, rows, _ in closed)
             count = min(len(self.times), len(self.samples))  # an interrupt may come between them
             self.arcs.append(
                 TerrainArc(
@@ -398,7 +401,15 @@ class TerrainRun:
             self.resolve("hand-over", [], ended)
         else:
             kind = {"force": "lift-off", "cone": "slip", "slip": "stick"}[found.kind]
-            self.resolve(kind, [self.closed[found.contact][0]], frozenset())
+            fired = [self.closed[found.contact][0]]
+            if found.kind == "force":
+                fired += [c for c in self._unloaded() if c not in fired]
+            self.resolve(kind, fired, frozenset())
+
+    def _unloaded(self) -> list[WheelOnFeature]:
+        """Return the closed contacts that no longer carry: several may cease to at once."""
+        push = self.look.accelerate(self.t, self.y, self.closed)[1][:, 0]
+        return [c for (c, *_), x in zip(self.closed, push, strict=True) if x < NOTHING]
 
     def mark(self) -> None:
         """Keep the present state as a sample, unless it is there."""

@@ -35,7 +35,7 @@ and after a further impulse x it is a + b x + c x^2 / 2."""
 def strike_in_turn(
     strike: Strike,
     M: Floats,
-    driven: Floats,
+    held: Floats,
     contacts: Sequence[Candidate],
     v: Floats,
     normal: float,
@@ -48,7 +48,7 @@ def strike_in_turn(
         raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
     after = v.copy()
     pushes = {k.key: np.zeros(3) for k in contacts}
-    compliances = [delassus(M, k.C, driven) for k in contacts]
+    compliances = [delassus(M, k.C, held) for k in contacts]
     slowest = 1e-12 * max(float(np.abs(k.relative(v)).max()) for k in contacts)
     for _ in range(STRIKES):
         velocities = [k.relative(after) for k in contacts]

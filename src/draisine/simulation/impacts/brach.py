@@ -17,7 +17,7 @@ from draisine.simulation.impacts._differential import strike_in_turn
 
 def impact(
     M: Floats,
-    driven: Floats,
+    held: Floats,
     contacts: Sequence[Candidate],
     v: Floats,
     *,
@@ -28,7 +28,7 @@ def impact(
     """Return the speeds after an impact with `uN+ = -e uN-` and impulses in a bounded ratio, eq.
     [brach].
     """
-    return strike_in_turn(_strike, M, driven, contacts, v, normal, rest_speed)
+    return strike_in_turn(_strike, M, held, contacts, v, normal, rest_speed)
 
 
 def _strike(W: Floats, u: Floats, mu: float, e: float) -> Floats:

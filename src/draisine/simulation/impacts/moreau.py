@@ -14,7 +14,7 @@ from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
 
 def impact(
     M: Floats,
-    driven: Floats,
+    held: Floats,
     contacts: Sequence[Candidate],
     v: Floats,
     *,
@@ -30,7 +30,7 @@ def impact(
     if not 0 <= normal <= 1:
         raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
     C = np.vstack([k.C for k in contacts])
-    W, back = delassus(M, C, driven)
+    W, back = delassus(M, C, held)
     b = np.concatenate([k.relative(v) for k in contacts])
     for i in range(len(contacts)):
         if -b[3 * i] > rest_speed:
@@ -43,13 +43,12 @@ def impact(
     return Selection(trial, (trial,))
 
 
-def delassus(M: Floats, C: Floats, driven: Floats) -> tuple[Floats, Floats]:
-    """Return `W = C B` and `B`, the speeds per unit impulse with prescribed joints held: B = M^-1 C'
-    where there are none.
+def delassus(M: Floats, C: Floats, held: Floats) -> tuple[Floats, Floats]:
+    """Return `W = C B` and `B`, the speeds per unit impulse where the rows `held` keep their speeds:
+    B = M^-1 C' without any.
     """
-    n, m = len(M), len(driven)
-    fixed = np.eye(n)[driven]
-    K = np.block([[M, -fixed.T], [fixed, np.zeros((m, m))]])
+    n, m = len(M), len(held)
+    K = np.block([[M, -held.T], [held, np.zeros((m, m))]])
     B = np.linalg.solve(K, np.vstack([C.T, np.zeros((m, len(C)))]))[:n]
     return C @ B, B
 

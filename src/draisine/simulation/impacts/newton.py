@@ -17,7 +17,7 @@ PARTS = 1e-9
 
 def impact(
     M: Floats,
-    driven: Floats,
+    held: Floats,
     contacts: Sequence[Candidate],
     v: Floats,
     *,
@@ -43,5 +43,5 @@ def impact(
     def restitution(contact: Candidate) -> Floats:
         return E if -contact.relative(v)[0] > rest_speed else np.zeros(3)
 
-    solver = resolver(M, driven, v, restitution, resolution)
+    solver = resolver(M, held, v, restitution, resolution)
     return choose(contacts, solver, lambda k, after: float(k.relative(after)[0]), PARTS)

@@ -12,7 +12,7 @@ from draisine.simulation.contact.resolution import resolver
 
 def impact(
     M: Floats,
-    driven: Floats,
+    held: Floats,
     contacts: Sequence[Candidate],
     v: Floats,
     *,
@@ -23,5 +23,5 @@ def impact(
     """Return the speeds after an impact with `C v+ = 0` for the contacts that stay closed."""
     if any(not np.isinf(k.mu) and k.mu > 0 for k in contacts):
         raise ParameterError("plastic: wheels with a finite mu need the impact model 'moreau'.")
-    solver = resolver(M, driven, v, lambda contact: np.zeros(3), resolution)
+    solver = resolver(M, held, v, lambda contact: np.zeros(3), resolution)
     return choose(contacts, solver, lambda k, after: float(k.relative(after)[0]), tolerance)

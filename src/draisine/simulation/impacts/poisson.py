@@ -19,7 +19,7 @@ from draisine.simulation.impacts.moreau import contact_impulses, delassus
 
 def impact(
     M: Floats,
-    driven: Floats,
+    held: Floats,
     contacts: Sequence[Candidate],
     v: Floats,
     *,
@@ -31,7 +31,7 @@ def impact(
     """Return the speeds after compression and expansion, eq. [poisson]."""
     if not 0 <= normal <= 1:
         raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
-    W, back = delassus(M, np.vstack([k.C for k in contacts]), driven)
+    W, back = delassus(M, np.vstack([k.C for k in contacts]), held)
     u = np.concatenate([k.relative(v) for k in contacts])
     mu = [k.mu for k in contacts]
     squeezed = contact_impulses(W, u, mu, tolerance, contacts)

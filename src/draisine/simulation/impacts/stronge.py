@@ -14,7 +14,7 @@ from draisine.simulation.impacts._differential import compress, restore, strike_
 
 def impact(
     M: Floats,
-    driven: Floats,
+    held: Floats,
     contacts: Sequence[Candidate],
     v: Floats,
     *,
@@ -25,7 +25,7 @@ def impact(
     """Return the speeds after an impact that gives back e^2 of the work of its compression, eq.
     [stronge].
     """
-    return strike_in_turn(_strike, M, driven, contacts, v, normal, rest_speed)
+    return strike_in_turn(_strike, M, held, contacts, v, normal, rest_speed)
 
 
 def _strike(W: Floats, u: Floats, mu: float, e: float) -> Floats:

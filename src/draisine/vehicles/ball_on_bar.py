@@ -1,0 +1,67 @@
+"""A ball on a bar that lies on two supports, in a vertical plane (figure 3.6 of the thesis).
+
+The ball may touch the bar's upper face, the supports the ground, and none of them must: which of the
+three carry is decided by the run, on a terrain. A ball that rolls past a support by more than
+`L M / m` tips the bar.
+"""
+
+import numpy as np
+
+from draisine.model import Ball, Body, Flat, Model, Prismatic, Revolute, Wheel, inertia
+
+MEANING = {
+    "L": ("m", "distance of the supports from the middle of the bar"),
+    "thickness": ("m", "thickness of the bar"),
+    "foot": ("m", "radius of the supports"),
+    "M": ("kg", "mass of the bar"),
+    "I": ("kg m2", "bar, central moment of inertia across"),
+    "m": ("kg", "mass of the ball"),
+    "radius": ("m", "radius of the ball"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+
+def ball_on_bar(
+    *,
+    L: float = 0.4,
+    thickness: float = 0.04,
+    foot: float = 0.02,
+    M: float = 2.0,
+    I: float = 0.24,  # noqa: E741 - the usual name
+    m: float = 3.0,
+    radius: float = 0.05,
+    g: float = 9.81,
+) -> Model:
+    """Return bar and ball, drawn with the ball on the middle of the bar, over the origin; `MEANING`
+    tells what each parameter is.
+
+    >>> [wheel.name for wheel in ball_on_bar().wheels]
+    ['left', 'right', 'ball']
+    """
+    ahead, up, across = np.eye(3)[0], np.eye(3)[2], (0.0, 1.0, 0.0)
+    middle = (0.0, 0.0, 2 * foot + thickness / 2)
+    top = (0.0, 0.0, 2 * foot + thickness)
+    centre = (0.0, 0.0, 2 * foot + thickness + radius)
+    joints, bodies = [], [Body("ground", 1.0)]
+    for name, body, place in (
+        ("bar", Body("bar", M, middle, inertia(I, I, I)), middle),
+        ("ball", Body("ball", m, centre, inertia(*[0.4 * m * radius**2] * 3)), centre),
+    ):
+        bodies += [Body(f"{name}_x", 0.0), Body(f"{name}_z", 0.0), body]
+        joints += [
+            Prismatic(f"{name}_x", "ground", f"{name}_x", ahead),
+            Prismatic(f"{name}_z", f"{name}_x", f"{name}_z", up),
+            Revolute(f"{name}_turn", f"{name}_z", name, across, place),
+        ]
+    supports = {"left": (-1.0 * L, 0.0, foot), "right": (L, 0.0, foot)}
+    return Model(
+        bodies=bodies,
+        joints=joints,
+        contacts=[
+            *(Wheel(name, "bar", at, across, Ball(foot)) for name, at in supports.items()),
+            Wheel("ball", "ball", centre, across, Ball(radius), flats=(Flat("bar", top, up),)),
+        ],
+        gravity=(0.0, 0.0, -g),
+        base="fixed",
+    )

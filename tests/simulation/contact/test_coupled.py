@@ -1,0 +1,80 @@
+"""What holds whatever touches: couplings, loops and prescribed joints on terrain and in impacts."""
+
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine import ContactOptions, compile, simulate, state
+from draisine.model import Ball, Body, Coupling, Loop, Model, Prismatic, Wheel
+from draisine.terrain import plane
+
+UP = (0.0, 0.0, 1.0)
+
+
+def test_a_car_with_its_linkage_runs_on_terrain_as_on_the_plane():
+    car = compile("car")
+    start = state(car, steer=0.3, forward_speed=1.0)
+    level = simulate(car, start, 0.5, inputs={"steer": 0.1}).to_xarray().isel(time=-1)
+    ground = simulate(car, start, 0.5, inputs={"steer": 0.1}, terrain=plane()).to_xarray()
+    ground = ground.isel(time=-1)
+    for name, size in {"steer": 1.0, "position": 1.0, "coupling_force": 1.0, "energy": 1e3}.items():
+        assert_allclose(ground[name], level[name], rtol=0, atol=1e-11 * size)
+    assert_allclose(ground.contact_force, level.contact_force, rtol=0, atol=1e-8)
+
+
+def hammer(*, m: float = 2.0, M: float = 3.0, n: float = 2.0, kind: str = "gear") -> Model:
+    """A hammer that falls on its nose and leads a weight: n times as far by a gear, or with it by a
+    pin.
+    """
+    coupling = (
+        Coupling("gear", ("hammer", "weight"), lambda a, b: b - n * a)
+        if kind == "gear"
+        else Loop("pin", "hammer", "weight", (0.0, 0.0, 0.5))
+    )
+    return Model(
+        bodies=[Body("frame", 1.0), Body("hammer", m), Body("weight", M)],
+        joints=[
+            Prismatic("hammer", "frame", "hammer", UP),
+            Prismatic("weight", "frame", "weight", UP),
+        ],
+        contacts=[Wheel("nose", "hammer", (0.0, 0.0, 0.1), (0.0, 1.0, 0.0), Ball(0.1))],
+        base="fixed",
+        couplings=[coupling],
+    )
+
+
+@pytest.mark.parametrize("kind", ["gear", "pin"])
+@pytest.mark.parametrize(
+    ("impact", "e"),
+    [("plastic", 0.0), *((name, 0.5) for name in ("newton", "moreau", "poisson", "keller"))],
+)
+def test_what_is_coupled_is_struck_too(kind, impact, e):
+    """The nose feels m + n^2 M and falls with (m + n M) g of it."""
+    system, height = compile(hammer, kind=kind), 0.3
+    n = 2.0 if kind == "gear" else 1.0
+    inertia, weight = 2.0 + n * n * 3.0, (2.0 + n * 3.0) * 9.81
+    start = state(system, mode={"nose": "open"}, hammer=height)
+    given = {"normal": e} if e else {}
+    friction = {} if impact in ("plastic", "newton") else {"mu": 0.5}
+    contact = ContactOptions(impact=impact, restitution=given, **friction)
+    run = simulate(system, start, 0.35, terrain=plane(), contact=contact)
+    first, speed = run.events[0], math.sqrt(2 * height * weight / inertia)
+    assert_allclose(first.t, speed * inertia / weight, rtol=1e-10)
+    assert_allclose(first.impulses["nose", "ground"][0], (1 + e) * inertia * speed, rtol=1e-9)
+    assert_allclose(first.after.v, np.array([1.0, n]) * e * speed, rtol=0, atol=1e-9)
+    data = run.to_xarray()
+    lead = 3.0 * (9.81 - n * weight / inertia)  # what the weight feels while all falls
+    assert_allclose(data.coupling_force.isel(time=0)[-1], lead, rtol=1e-9, atol=1e-12)
+    assert np.abs(data["weight"] - n * data["hammer"]).max() < 1e-12
+
+
+def test_time_steps_and_soft_ground_know_couplings():
+    """A geared weight stands on its nose: the ground carries (m + n M) g."""
+    system = compile(hammer)
+    start = state(system)
+    steps = ContactOptions(mu=0.5, solver="time_stepping")
+    data = simulate(system, start, 0.05, terrain=plane(), contact=steps).to_xarray().isel(time=-1)
+    assert_allclose(data.contact_force[0, 0], 8.0 * 9.81, rtol=1e-9)
+    assert_allclose(data.coupling_force[0], 3.0 * 9.81, rtol=1e-9)
