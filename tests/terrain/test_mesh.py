@@ -1,5 +1,7 @@
 """Meshes and height fields: which features there are, where, and what a query costs."""
 
+import sys
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -135,9 +137,11 @@ def test_nearby_features_are_found_and_far_ones_are_not():
     for _ in range(50):
         centre = np.array([rng.uniform(0, 10), rng.uniform(-5, 5), rng.normal()])
         reach = rng.uniform(0.05, 1.0)
-        outside = np.maximum(low - centre, centre - high).max(axis=1)
-        wanted = set(ground.face_of[outside <= reach].tolist())
-        assert {k for k in ground.near(centre, reach) if k < ground.faces} == wanted
+        margin = rng.choice([0.0, rng.uniform(0.0, 0.5)])
+        nearest = np.clip(centre, low - margin, high + margin)
+        wanted = ground.face_of[np.linalg.norm(nearest - centre, axis=1) <= reach]
+        found = ground.near(centre, reach, margin=margin)
+        assert {k for k in found if k < ground.faces} == set(wanted.tolist())
 
 
 def test_a_query_finds_as_little_on_a_large_mesh():
@@ -234,3 +238,57 @@ def test_damaged_files_say_so(tmp_path):
             read_mesh(_write(tmp_path, name, data))
     with pytest.raises(DataError, match="not a mesh"):
         read_mesh(tmp_path / "a.txt")
+
+
+def test_polygons_of_all_sizes_in_one_file(tmp_path):
+    """A strip of triangles and quadrangles by turns is two triangles for each three of its corners."""
+    n = 200
+    points = [(k, y, 0.1 * k * k) for k in range(n) for y in (0.0, 1.0)]
+    rings = []
+    for k in range(n - 1):
+        a, b, c, d = 2 * k, 2 * k + 2, 2 * k + 3, 2 * k + 1
+        rings += [[a, b, c, d]] if k % 2 else [[a, b, c], [a, c, d]]
+    head = (
+        f"ply\nformat {{}}\nelement vertex {len(points)}\nproperty double x\nproperty double y\n"
+        f"property double z\nelement face {len(rings)}\nproperty uchar colour\n"
+        "property list uchar int vertex_index\nend_header\n"
+    )
+    text = head.format("ascii 1.0") + "".join(f"{x} {y} {z}\n" for x, y, z in points)
+    text += "".join(f"7 {len(r)} " + " ".join(map(str, r)) + "\n" for r in rings)
+    packed = head.format("binary_little_endian 1.0").encode() + np.array(points, "<f8").tobytes()
+    for ring in rings:
+        packed += bytes([7, len(ring)]) + np.array(ring, "<i4").tobytes()
+    for name, data in (("a.ply", text.encode()), ("b.ply", packed)):
+        ground = read_mesh(_write(tmp_path, name, data))
+        assert len(ground.triangles) == 2 * (n - 1)
+        areas = np.linalg.norm(
+            np.cross(*np.diff(ground.points[ground.triangles], axis=1).swapaxes(0, 1)), axis=1
+        )
+        slopes = np.hypot(1.0, 0.1 * (2 * np.arange(n - 1) + 1))
+        assert areas.sum() / 2 == pytest.approx(slopes.sum(), rel=1e-12)
+
+
+def test_other_formats_are_read_by_trimesh(tmp_path):
+    trimesh = pytest.importorskip("trimesh")
+    box = trimesh.Trimesh(CUBE * [1, 2, 3], cube(), process=False)
+    (tmp_path / "a.off").write_text(box.export(file_type="off"))
+    assert read_mesh(tmp_path / "a.off").points.max(axis=0) == pytest.approx([1, 2, 3])
+    (tmp_path / "a.glb").write_bytes(box.export(file_type="glb"))
+    up = read_mesh(tmp_path / "a.glb")  # what is up there, y, is z here
+    assert (up.faces, len(up.convex), len(up.corners)) == (6, 12, 8)
+    assert np.ptp(up.points, axis=0) == pytest.approx([1, 3, 2])
+    assert up.points[:, 2].min() == 0.0
+    for name, data in (
+        ("b.glb", b"glTF"),
+        ("b.off", b"OFF\n3 1"),
+        ("c.gltf", b"{}"),
+        ("d.off", b""),
+    ):
+        with pytest.raises(DataError, match=rf"{name}.+\w"):
+            read_mesh(_write(tmp_path, name, data))
+
+
+def test_without_trimesh_the_way_out_is_told(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "trimesh", None)
+    with pytest.raises(DataError, match=r"a\.off: needs trimesh .+draisine\[meshes\]"):
+        read_mesh(_write(tmp_path, "a.off", b"OFF"))

@@ -40,10 +40,10 @@ class MovingGround(Terrain):
         """The one motion."""
         return (self.motion,)
 
-    def near(self, centre: Floats, reach: float, t: float = 0.0) -> list[int]:
-        """Return the features whose boxes come within `reach` of a point at a time."""
+    def near(self, centre: Floats, reach: float, t: float = 0.0, margin: float = 0.0) -> list[int]:
+        """Return the features near a point at a time, as its ground finds them."""
         R, p = (np.asarray(x, float) for x in self.motion(t))
-        return self.ground.near(R.T @ (centre - p), reach, t)
+        return self.ground.near(R.T @ (centre - p), reach, t, margin)
 
 
 class Joined(Terrain):
@@ -75,11 +75,11 @@ class Joined(Terrain):
         """The motions of what moves, each once."""
         return tuple(dict.fromkeys(m for ground in self.grounds for m in ground.motions))
 
-    def near(self, centre: Floats, reach: float, t: float = 0.0) -> list[int]:
-        """Return the features whose boxes come within `reach` of a point at a time."""
+    def near(self, centre: Floats, reach: float, t: float = 0.0, margin: float = 0.0) -> list[int]:
+        """Return the features near a point at a time, as each of the grounds finds them."""
         found = []
         for ground, first in zip(self.grounds, self._first.tolist(), strict=False):
-            found += [first + k for k in ground.near(centre, reach, t)]
+            found += [first + k for k in ground.near(centre, reach, t, margin)]
         return found
 
 

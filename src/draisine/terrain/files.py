@@ -1,6 +1,8 @@
-"""Meshes from files: STL, OBJ and PLY, in text or binary."""
+"""Meshes from files: STL, OBJ and PLY, in text or binary; others are read by trimesh."""
 
+from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +17,24 @@ PLY_TYPES = {
 }  # fmt: skip
 
 
+OTHERS = (".glb", ".gltf", ".off")
+"""What is read by trimesh, where that is installed."""
+
+FORMATS = (".stl", ".obj", ".ply", *OTHERS)
+"""How the files of meshes end."""
+
+COUNT = "count of "
+"""What the length of a list is called, before the list's name."""
+
+
 def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
-    """Return the ground in an STL, OBJ or PLY file; `scale` takes its lengths to metres."""
+    """Return the ground in an STL, OBJ or PLY file; `scale` takes its lengths to metres. With trimesh
+    (`pip install "draisine[meshes]"`) it may also be glTF in one file, or OFF.
+    """
     file = Path(path)
-    readers = {".stl": _stl, ".obj": _obj, ".ply": _ply}
-    if file.suffix.lower() not in readers:
-        raise DataError(f"{file.name}: not a mesh; known are {', '.join(sorted(readers))}.")
-    try:
-        points, triangles = readers[file.suffix.lower()](file.read_bytes())
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}.") from error
-    except (ArithmeticError, LookupError, ValueError, StopIteration) as error:
-        reason = str(error).strip() or "it ends too early"
-        raise DataError(f"{file.name} is damaged: {reason}.") from error
+    if file.suffix.lower() not in FORMATS:
+        raise DataError(f"{file.name}: not a mesh; known are {', '.join(FORMATS)}.")
+    points, triangles = _read(file)
     if not len(triangles):
         raise DataError(f"{file.name} holds no triangles.")
     if not np.isfinite(points).all():
@@ -42,6 +49,29 @@ def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
         return Mesh(points * scale, triangles)
     except TerrainError as error:
         raise TerrainError(f"{file.name}: {error}") from error
+
+
+def _read(file: Path) -> tuple[Floats, Ints]:
+    """Return points and triangles of a file."""
+    kind = file.suffix.lower()
+    try:
+        data = file.read_bytes()
+    except OSError as error:
+        raise DataError(f"{file}: cannot be read: {error.strerror or error}.") from error
+    damaged: tuple[type[Exception], ...] = (ArithmeticError, LookupError, ValueError, StopIteration)
+    if kind in OTHERS:
+        damaged = (Exception,)  # trimesh raises what its own libraries do
+    try:
+        if kind in OTHERS:
+            return _by_trimesh(data, kind[1:])
+        return {".stl": _stl, ".obj": _obj, ".ply": _ply}[kind](data)
+    except ImportError as error:
+        raise DataError(
+            f'{file.name}: needs trimesh to be read: pip install "draisine[meshes]".'
+        ) from error
+    except damaged as error:
+        reason = str(error).strip() or "it ends too early"
+        raise DataError(f"{file.name} is damaged: {reason}.") from error
 
 
 def _first(wrong: "np.ndarray[tuple[int, ...], np.dtype[np.bool_]]") -> int:
@@ -98,49 +128,91 @@ def _ply(data: bytes) -> tuple[Floats, Ints]:
         elif line[0] == "property":
             elements[-1][2].append(line[1:])
     body = _PlyBody(rest.partition(b"\n")[2], style)
-    points: list[list[float]] = []
-    triangles: list[list[int]] = []
+    points, triangles = np.zeros((0, 3)), np.zeros((0, 3), dtype=np.int64)
     for name, count, properties in elements:
         if count > len(data):
             raise ValueError(f"{count} of {name!r} do not fit into {len(data)} bytes")
-        for _ in range(count):
-            values, rings = body.element(properties)
-            if name == "vertex":
-                points.append([values[axis] for axis in "xyz"])
-            elif name == "face":
-                for ring in rings.get("vertex_indices", rings.get("vertex_index", [])):
-                    triangles += _fan(ring)
-    return np.array(points).reshape(-1, 3), np.array(triangles, dtype=np.int64).reshape(-1, 3)
+        tables = body.elements(count, properties)
+        if name == "vertex":
+            points = np.concatenate([np.column_stack([t[a] for a in "xyz"]) for t in tables])
+        elif name == "face" and tables:
+            ring = next(r[-1] for r in properties if r[-1] in ("vertex_indices", "vertex_index"))
+            triangles = np.concatenate([_fans(table[ring]) for table in tables])
+    return points.astype(float), triangles
+
+
+def _fans(rings: Floats) -> Ints:
+    """Return polygons of as many corners each as triangles."""
+    if not np.isfinite(rings).all():
+        raise ValueError("a corner of a face is not a number")
+    corners = rings.astype(np.int64)
+    fans = [corners[:, [0, k, k + 1]] for k in range(1, corners.shape[1] - 1)]
+    return np.stack(fans, axis=1).reshape(-1, 3) if fans else np.zeros((0, 3), dtype=np.int64)
 
 
 class _PlyBody:
-    """The numbers of a PLY file, one after the other."""
+    """The numbers of a PLY file; those of a text are doubles."""
 
     def __init__(self, data: bytes, style: str) -> None:
-        self.data, self.at = data, 0
-        self.words = iter(data.split()) if style == "ascii" else None
+        self.text = style == "ascii"
+        self.data = np.array(data.split(), dtype=float).tobytes() if self.text else data
+        self.at = 0
         self.order = ">" if style == "binary_big_endian" else "<"
 
-    def take(self, kind: str) -> float:
-        """Return the next number of a type."""
-        if self.words is not None:
-            return float(next(self.words))
-        dtype = np.dtype(self.order + PLY_TYPES[kind])
-        value = np.frombuffer(self.data, dtype, 1, self.at)[0]
-        self.at += dtype.itemsize
-        return float(value)
+    def elements(self, count: int, properties: list[list[str]]) -> list[Any]:
+        """Return the numbers of elements by name: tables of those whose lists are equally long."""
+        tables, chunk = [], 64
+        while count:
+            kind = self._next_kind(properties)
+            fitting = min(count, chunk, (len(self.data) - self.at) // kind.itemsize)
+            table = np.frombuffer(self.data, kind, fitting, self.at)
+            table = _first_alike(table)
+            if not len(table):
+                raise ValueError("it ends too early")
+            tables.append(table)
+            self.at += table.nbytes
+            count -= len(table)
+            chunk = max(64, 2 * len(table))
+        return tables
 
-    def element(
-        self, properties: list[list[str]]
-    ) -> tuple[dict[str, float], dict[str, list[list[int]]]]:
-        """Return the numbers of one element, and its lists, by name."""
-        values: dict[str, float] = {}
-        rings: dict[str, list[list[int]]] = {}
+    def _next_kind(self, properties: list[list[str]]) -> "np.dtype[Any]":
+        """Return what the next element is made of."""
+        fields: list[Any] = []
         for words in properties:
             if words[0] == "list":
-                count = int(self.take(words[1]))
-                ring = [int(self.take(words[2])) for _ in range(min(count, len(self.data)))]
-                rings.setdefault(words[3], []).append(ring)
+                fields.append((COUNT + words[3], self._kind(words[1])))
+                place = self.at + np.dtype(fields).itemsize - fields[-1][1].itemsize
+                if place + fields[-1][1].itemsize > len(self.data):
+                    raise ValueError("it ends too early")
+                length = int(np.frombuffer(self.data, fields[-1][1], 1, place)[0])
+                if not 0 <= length <= len(self.data):
+                    raise ValueError(f"a list of {length} does not fit")
+                fields.append((words[3], self._kind(words[2]), (length,)))
             else:
-                values[words[1]] = self.take(words[0])
-        return values, rings
+                fields.append((words[1], self._kind(words[0])))
+        if not fields:
+            raise ValueError("an element has no properties")
+        return np.dtype(fields)
+
+    def _kind(self, name: str) -> "np.dtype[Any]":
+        """Return a type of numbers by its name in PLY."""
+        return np.dtype("<f8" if self.text else self.order + PLY_TYPES[name])
+
+
+def _first_alike(table: Any) -> Any:
+    """Return a table up to the first element whose lists are not as long as those of the first."""
+    for name in table.dtype.names:
+        if name.startswith(COUNT) and (other := table[name] != table[name][:1]).any():
+            table = table[: int(np.argmax(other))]
+    return table
+
+
+def _by_trimesh(data: bytes, kind: str) -> tuple[Floats, Ints]:
+    """Return points and triangles of a file of another format; of glTF, whose y is up, with z up."""
+    import trimesh
+
+    mesh: Any = trimesh.load(BytesIO(data), file_type=kind, force="mesh", process=False)
+    points = np.asarray(mesh.vertices, float).reshape(-1, 3)
+    if kind in ("glb", "gltf"):
+        points = points[:, [0, 2, 1]] * [1.0, -1.0, 1.0]
+    return points, np.asarray(mesh.faces, np.int64).reshape(-1, 3)

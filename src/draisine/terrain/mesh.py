@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
 from draisine.terrain.feature import Feature, ObstacleMotion, edge, face, vertex
-from draisine.terrain.terrain import Terrain
+from draisine.terrain.terrain import Terrain, distances
 
 Ints = NDArray[np.int64]
 
@@ -234,6 +234,11 @@ class Mesh(Terrain):
         return origin, size, shape, starts, which[order]
 
     @cached_property
+    def _top(self) -> float:
+        """The height of the highest point."""
+        return float(self.points[:, 2].max())
+
+    @cached_property
     def _boxes(self) -> tuple[Floats, Floats]:
         P = self.points[self.triangles]
         return P.min(axis=1), P.max(axis=1)
@@ -245,17 +250,19 @@ class Mesh(Terrain):
         out[self.convex] = self.faces + np.arange(len(self.convex))
         return out
 
-    def near(self, centre: Floats, reach: float, t: float = 0.0) -> list[int]:
-        """Return the features of the triangles whose boxes come within `reach` of a point."""
+    def near(self, centre: Floats, reach: float, t: float = 0.0, margin: float = 0.0) -> list[int]:
+        """Return the features of the triangles whose boxes come within `reach` of a point, or would
+        if it moved by up to a margin along each axis.
+        """
         origin, size, shape, starts, content = self._grid
-        a = np.clip(((centre[:2] - reach - origin) / size).astype(np.int64), 0, shape - 1)
-        b = np.clip(((centre[:2] + reach - origin) / size).astype(np.int64), 0, shape - 1)
+        side = self._half_side(centre, reach, margin)
+        a = np.clip(((centre[:2] - side - origin) / size).astype(np.int64), 0, shape - 1)
+        b = np.clip(((centre[:2] + side - origin) / size).astype(np.int64), 0, shape - 1)
         rows = np.arange(a[0], b[0] + 1) * shape[1]
         spans = [content[starts[r + a[1]] : starts[r + b[1] + 1]] for r in rows]
         found = np.unique(np.concatenate(spans)) if spans else np.zeros(0, dtype=np.int64)
         low, high = self._boxes
-        outside = np.maximum(low[found] - centre, centre - high[found]).max(axis=1)
-        found = found[outside <= reach]
+        found = found[distances(low[found], high[found], centre, margin) <= reach]
         edges = self._feature_of_edge[self._edges_of[found].ravel()]
         points = self.triangles[found].ravel()
         at = np.searchsorted(self.corners, points)
@@ -264,6 +271,13 @@ class Mesh(Terrain):
         vertices = self.faces + len(self.convex) + at[is_corner] if len(is_corner) else at[:0]
         every = np.concatenate([self.face_of[found], edges[edges >= 0], vertices])
         return np.unique(every).tolist()
+
+    def _half_side(self, centre: Floats, reach: float, margin: float) -> float:
+        """Return how far from a point over the ground, measured level, what is within its reach can
+        be.
+        """
+        above = max(float(centre[2]) - margin - self._top, 0.0)
+        return float(np.sqrt(max(reach**2 - above**2, 0.0))) + margin
 
 
 def _clean(points: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:

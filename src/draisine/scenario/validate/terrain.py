@@ -14,6 +14,7 @@ from draisine.scenario.terrain import HeightGround, MeshGround, faces_of
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.system.contact_programs import terrain_refusal
 from draisine.terrain import Terrain
+from draisine.terrain.files import FORMATS
 
 ON_TERRAIN = ("fall", "events")
 """What of `run` goes with a terrain alone."""
@@ -53,8 +54,8 @@ def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | Non
             mistakes.add("terrain", refusal)
     if isinstance(ground, MeshGround) and ground.file is not None:
         path = Path(ground.file)
-        if path.suffix.lower() not in (".stl", ".obj", ".ply"):
-            text = "is not a mesh; known are .stl, .obj, .ply."
+        if path.suffix.lower() not in FORMATS:
+            text = f"is not a mesh; known are {', '.join(FORMATS)}."
             mistakes.add("terrain.file", text, ground.file)
             return None
         if not path.is_file():

@@ -28,6 +28,9 @@ SLACK = 1e-6
 DEEP = 0.05
 """By how many metres a blade may be in the ground at most, where one looks for mistakes."""
 
+MANY = 1000
+"""How many features are watched at once, if wheels can move at all then."""
+
 KEPT = 256
 """How many sets of contacts are at hand for routines."""
 
@@ -301,19 +304,30 @@ class ContactQuery:
         return self.longest[wheel] or DEEP if wheel < len(self.longest) else np.inf
 
     def near(self, t: float, y: Floats, margin: float) -> list[WheelOnFeature]:
-        """Return all contacts that may come about while wheels move by no more than a margin, and
-        all stops and flats.
+        """Return all contacts that may come about while wheels move by no more than a margin along
+        each axis, and all stops and flats.
         """
         found = self._features_near(t, self.centres(t, y), margin)
         return [*self._own, *self._contacts(found)]
+
+    def fit_margin(self, t: float, y: Floats, margin: float, least: float) -> float:
+        """Return a margin or, where more than MANY features are within it, the half, a quarter ... of
+        it, down to a least one: what there is to watch does not grow with the ground.
+        """
+        centres = self.centres(t, y)
+        while margin > least and sum(map(len, self._features_near(t, centres, margin))) > MANY:
+            margin /= 2.0
+        return margin
 
     def _features_near(
         self, t: float, centres: Floats, margin: float
     ) -> tuple[tuple[int, ...], ...]:
         """Return the features near each wheel, the wheels being at some places."""
-        reaches = [longest + margin + SLACK for longest in self.longest]
-        pairs = zip(centres, reaches, strict=True)
-        return tuple(tuple(self.terrain.near(centre, reach, t)) for centre, reach in pairs)
+        pairs = zip(centres, self.longest, strict=True)
+        return tuple(
+            tuple(self.terrain.near(centre, longest + SLACK, t, margin))
+            for centre, longest in pairs
+        )
 
     def _contacts(self, features: Sequence[Sequence[int]]) -> list[WheelOnFeature]:
         """Return all contacts of wheels with features, given for each wheel."""

@@ -25,7 +25,7 @@ from draisine.errors import (
 from draisine.simulation.contact import guards
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.events import Resolver
-from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, WheelOnFeature
+from draisine.simulation.contact.query import BORDER, DEEP, Closed, ContactQuery, WheelOnFeature
 from draisine.simulation.contact.step import OVER, ContactStep, Course, lock_error
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Event, TerrainMode, Trajectory
@@ -57,7 +57,7 @@ class TerrainRun:
         self.samples: list[Floats] = []
         self.outcome = ""
         self.resolver = Resolver(self.look, self.contact)
-        self.h = 1e-3
+        self.h, self.margin = 1e-3, self.contact.margin
         self.stuck = 0
         self.ended: dict[int, frozenset[WheelOnFeature]] = {}
         self.course: Course | None = None
@@ -90,7 +90,8 @@ class TerrainRun:
 
     def begin(self) -> None:
         """Decide which contacts carry at the start; a start below the ground is an error."""
-        near = self.look.near(self.t, self.y, self.contact.margin)
+        margin = self.look.fit_margin(self.t, self.y, DEEP, 1e-3)
+        near = self.look.near(self.t, self.y, margin)
         for contact, row in zip(near, self.look.meet(self.t, self.y, near), strict=True):
             gap = self.look.gap(row)
             deep = gap < -1e-8 and self.look.excess(contact, row) <= 0
@@ -241,7 +242,10 @@ class TerrainRun:
     def _course(self, stop: float) -> Course:
         """Return what stays the same from here on, until a wheel has moved far."""
         look = self.look
-        near = look.near(self.t, self.y, self.contact.margin)
+        widest = self.contact.margin
+        asked = min(widest, 2.0 * self.margin)
+        self.margin = look.fit_margin(self.t, self.y, asked, widest / 256.0)
+        near = look.near(self.t, self.y, self.margin)
         watch = [c for c in near if not any(self._same(c, shut) for shut, *_ in self.closed)]
         watched, borders = look.bundle(watch), look.borders(watch)
         return Course(
@@ -253,6 +257,7 @@ class TerrainRun:
             watch,
             watched,
             borders,
+            self.margin,
             self.valid,
         )
 
@@ -313,7 +318,7 @@ class TerrainRun:
         if self.progress is not None:
             self.progress((self.t - self.start) / (self.until - self.start))
         moved = look.whereabouts(self.t, self.y) - self.around
-        if np.abs(moved).max(initial=0.0) > self.contact.margin / 2:
+        if np.abs(moved).max(initial=0.0) > step.course.margin / 2:
             self.course, self.around = self._course(stop), self.around + moved
         if self.t < stop:
             return

@@ -57,6 +57,7 @@ class Course:
     watch: Sequence[WheelOnFeature]
     watched: Packed
     borders: Borders
+    margin: float
     valid: Callable[[WheelOnFeature, Floats], bool]
 
 
@@ -81,7 +82,7 @@ class ContactStep:
         self.stages = stages(y, np.empty(STAGES * len(y)), len(y), numerics.rtol, numerics.atol)
         look.fill(t, y)
         speed = float(np.abs(look.speeds(y)[:6]).max(initial=0.0)) + look.ground_speed(t, y)
-        longest = course.contact.margin / (2.0 * max(speed, 1e-9))
+        longest = course.margin / (2.0 * max(speed, 1e-9))
         self.last = float(np.nextafter(course.stop, t))
         self.clock = np.array([t, h, self.last, 0.0])
         wrong = look.code.advance(self.saddle, self.stages, self.clock, course.stop, longest)
