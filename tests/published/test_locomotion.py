@@ -136,6 +136,23 @@ def test_torques_of_a_snake_are_those_of_least_norm():
 
 
 @pytest.mark.parametrize(
+    ("lean", "yaw_rate", "spin", "square"),
+    [
+        (0.3, -3.0, 1.2009459449672875, -0.7184838728430147),
+        (0.8, 3.0, -4.130546063289826, 54.93775248769839),
+        (-0.5, 4.0, 1.4667921160530595, 11.543722157536841),
+    ],
+)
+def test_a_disc_on_a_circle_nods_or_falls(lean, yaw_rate, spin, square):
+    """The square of its nutation, by closed form; negative: it is unstable."""
+    system = compile("rolling_disc")
+    start = state(system, lean=lean, yaw_rate=yaw_rate, spin=spin)
+    values = linearise(system, start).eigenvalues()
+    squares = -(values**2)
+    assert np.abs(squares - square).min() < 1e-8 * abs(square)
+
+
+@pytest.mark.parametrize(
     ("inclination", "yaw_rate", "nutation"),
     [(0.2, 19.875317851579773, 15.496298578594653), (0.05, 39.62643298103295, 30.707279064108707)],
 )

@@ -42,6 +42,7 @@ VEHICLES = {
     "chain": {"hinge1": 0.2},
     "chaplygin_sleigh": {"forward_speed": 1.0, "Wz": 0.5},
     "falling_cat": {"bend": 0.3, "sway_rate": 1.0},
+    "penny": {"roll_rate": 6.0, "Wz": 1.5},
     "rocr": {"yaw": -1.2, "Wz": 0.5},
     "roller_racer": {"forward_speed": 1.0, "arm": 0.2},
     "rolling_disc": {"forward_speed": 2.0, "lean": 0.1},

@@ -23,6 +23,8 @@ MEANING = {
         "m",
         "distance of the arm's axle ahead of the hinge, where its mass centre is; < 0 runs ahead",
     ),
+    "spring": ("N m/rad", "stiffness of the hinge"),
+    "damper": ("N m s/rad", "damping of the hinge"),
     "amplitude": ("rad", "swing of the arm"),
     "frequency": ("Hz", "frequency of the arm"),
     "phase": ("rad", "phase of the arm"),
@@ -46,6 +48,8 @@ def roller_racer(
     m2: float = 1.5,
     I2: float = 0.05,
     d2: float = 0.1,
+    spring: float = 0.0,
+    damper: float = 0.0,
     amplitude: float = 0.6,
     frequency: float = 1.0,
     phase: float = 0.0,
@@ -59,12 +63,15 @@ def roller_racer(
     """
     ahead, rear, front = (1.0, 0.0, 0.0), (-d1, 0.0, 0.0), (d2, 0.0, 0.0)
     swing = sine(amplitude, frequency, phase) if drive == "sine" else None
+    hinge = Revolute(
+        "arm", "seat", "arm", (0.0, 0.0, 1.0), spring=spring, damper=damper, motion=swing
+    )
     return Model(
         bodies=[
             Body("seat", m1, rear, inertia(I1 / 2, I1 / 2, I1)),
             Body("arm", m2, front, inertia(I2 / 2, I2 / 2, I2)),
         ],
-        joints=[Revolute("arm", "seat", "arm", (0.0, 0.0, 1.0), motion=swing)],
+        joints=[hinge],
         contacts=[Blade("rear", "seat", rear, ahead), Blade("front", "arm", front, ahead)],
         gravity=np.zeros(3),
         base="SE(2)",

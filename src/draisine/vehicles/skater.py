@@ -24,7 +24,6 @@ MEANING = {
     "start": ("s", "when they begin to"),
     "duration": ("s", "how long that takes"),
     "g": ("m/s2", "gravity"),
-    "drive": ("", '"jump": the legs stretch by a smooth step; None: a force acts in them'),
 }
 """Unit and meaning of every parameter."""
 
