@@ -58,6 +58,7 @@ VEHICLES = {
     "skateboard": {"forward_speed": 2.0, "lean": 0.1},
     "skater": {"forward_speed": 2.0},
     "snake": {"forward_speed": 0.3, "joint1": 0.2},
+    "steering_linkage": {"left": 0.3, "left_rate": 0.5},
     "tricycle": {"forward_speed": 2.0, "steer": 0.1},
     "trikke": {"forward_speed": 0.3},
     "unicycle": {"forward_speed": 2.0},

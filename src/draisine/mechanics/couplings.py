@@ -2,13 +2,16 @@
 [couplings].
 """
 
+from collections.abc import Collection
+
 import numpy as np
 
 from draisine.algebra.jet import gradient, second_rate
-from draisine.algebra.scalar import Array, Scalar, array
+from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.mechanics.kinematics import (
     Geometry,
     Point,
+    geometry,
     point,
     point_drift,
     point_matrix,
@@ -53,10 +56,8 @@ def rows(tree: Tree, geo: Geometry) -> list[Array]:
             row[[6 + k for k in joints]] = gradient(coupling.value, [geo.r[k] for k in joints])
             out.append(array(row))
         else:
-            a, b = _ends(tree, geo, coupling)
-            P = point_matrix(tree, geo, a, ORIGIN) - point_matrix(tree, geo, b, ORIGIN)
-            P[:, :6] = 0.0
-            out += list(tree.links[0].R @ P)
+            nothing = np.zeros((3, 6), dtype=object)
+            out += list(array(np.hstack([nothing, _loop_rows(tree, geo, coupling)])))
     return out
 
 
@@ -76,6 +77,38 @@ def drifts(tree: Tree, geo: Geometry, rdot: Array) -> list[Scalar]:
             drift = [point_drift(tree, geo, still, at, ORIGIN, ORIGIN)[0] for at in (a, b)]
             out += list(tree.links[0].R @ (drift[0] - drift[1]))
     return out
+
+
+def loops_turned_over(
+    tree: Tree, before: Floats, after: Floats, given: Collection[str]
+) -> list[str]:
+    """Return the loops that close on another branch after than before (an elbow bent the other way):
+    where the other joints of a loop are just as many as its rows, their determinant has changed its
+    sign, which it does at dead points alone.
+    """
+    names = [joint.name for joint in tree.model.joints]
+    out, one, two = [], geometry(tree, before), geometry(tree, after)
+    for loop in tree.model.loops:
+        circuit = np.asarray(_loop_rows(tree, one, loop), float)
+        taken = [
+            k for k, column in enumerate(circuit.T) if np.any(column) and names[k] not in given
+        ]
+        U, sizes, _ = np.linalg.svd(circuit)
+        plane = U[:, : int((sizes > 1e-9 * sizes.max(initial=1e-300)).sum())].T
+        if len(taken) == len(plane):
+            rows = [
+                plane @ np.asarray(_loop_rows(tree, at, loop), float)[:, taken] for at in (one, two)
+            ]
+            if np.linalg.det(rows[0]) * np.linalg.det(rows[1]) < 0.0:
+                out.append(loop.name)
+    return out
+
+
+def _loop_rows(tree: Tree, geo: Geometry, loop: Loop) -> Array:
+    """Return how the two ends of a loop part with the joints, three rows."""
+    a, b = _ends(tree, geo, loop)
+    P = point_matrix(tree, geo, a, ORIGIN) - point_matrix(tree, geo, b, ORIGIN)
+    return tree.links[0].R @ P[:, 6:]
 
 
 def _joints(tree: Tree, coupling: Coupling) -> list[int]:

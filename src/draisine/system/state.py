@@ -15,6 +15,7 @@ from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
+from draisine.mechanics.couplings import loops_turned_over
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
 from draisine.model.names import state_names, variables
@@ -135,8 +136,15 @@ def consistent_state(
     pose.targets = {name: float(v) for name, v in asked.items() if name not in pose.fast}
     turned = [abs(v) for name, v in pose.targets.items() if name not in pose.far]
     steps = max(1, int(np.ceil(max(turned, default=0.0) / 0.1)))
+    model = machine.system.model
+    drawn = pose.closed_drawing() if model.loops else pose.r
     for k in range(1, min(steps, 200) + 1):
         pose.approach(k / min(steps, 200))
+    for loop in loops_turned_over(assemble(model), drawn, pose.r, pose.targets):
+        raise ConfigurationError(
+            f"loop {loop!r} would close on the other branch: a dead point lies between the drawing and "
+            "what is asked for. Ask for less, or draw the machine on that branch."
+        )
     if at_rest is None:
         at_rest = _swims(machine) and not any(name in pose.fast for name in asked)
     s = pose.speeds(asked, at_rest)
@@ -144,7 +152,6 @@ def consistent_state(
     flat = _flat_wheel(machine, q, pose.r)
     if flat is not None:
         raise ConfigurationError(f"the wheel {flat!r} would lie flat. Ask for less lean.")
-    model = machine.system.model
     labels = (tuple(joint.name for joint in model.joints), tuple(model.speeds))
     return State(q if q[0] >= 0 else -q, p, pose.r, _user_speeds(machine, s), *labels)
 
@@ -224,6 +231,11 @@ class Configuration:
         rng = np.random.default_rng(1)
         out = self.look(rng.normal(size=self.columns))
         return out["by_speed"].reshape(self.columns, -1).T
+
+    def closed_drawing(self) -> Floats:
+        """Return the shape of the drawing with its loops closed."""
+        self.approach(0.0)
+        return self.r.copy()
 
     def approach(self, part: float) -> None:
         """Bring the configuration to the given part of the way from the drawing to the targets."""

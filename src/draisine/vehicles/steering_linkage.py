@@ -1,0 +1,53 @@
+"""A steering linkage of bars: two knuckles on one beam, their arms joined by a tie rod.
+
+A four-bar whose loop is closed by a pin. To second order the outer wheel turns by
+`inner - tan(bias) track / rod inner^2`, the rod being `track - 2 arm sin(bias)` long; where that is
+track / wheelbase, the wheels' axles meet almost in one point (by default for a wheelbase of 1.2 m).
+`car` has Ackermann's condition itself, as a coupling.
+"""
+
+from draisine.algebra.scalar import cos, sin
+from draisine.model import Body, Loop, Model, Revolute, inertia
+
+MEANING = {
+    "track": ("m", "distance of the kingpins"),
+    "arm": ("m", "length of the steering arms"),
+    "bias": ("rad", "angle by which the arms point inwards"),
+    "I": ("kg m2", "each knuckle with its wheel, moment of inertia about the kingpin"),
+    "m": ("kg", "mass of the tie rod"),
+}
+"""Unit and meaning of every parameter."""
+
+
+def steering_linkage(
+    *,
+    track: float = 0.8,
+    arm: float = 0.12,
+    bias: float = 0.5164832994463787,
+    I: float = 0.05,  # noqa: E741 - the usual name
+    m: float = 0.0,
+) -> Model:
+    """Return the linkage, drawn straight ahead with the beam's middle at the origin; torques act at the
+    kingpins. `MEANING` tells what each parameter is.
+
+    >>> [loop.name for loop in steering_linkage().loops]
+    ['tie']
+    """
+    up = (0.0, 0.0, 1.0)
+    pins = {"left": (0.0, track / 2, 0.0), "right": (0.0, -track / 2, 0.0)}
+    half = track / 2 - arm * sin(bias)
+    left, right = (-arm * cos(bias), half, 0.0), (-arm * cos(bias), -half, 0.0)
+    rod = m * half * half / 3.0
+    return Model(
+        bodies=[
+            Body("beam", 1.0),
+            *(Body(side, 1.0, pin, inertia(I / 2, I / 2, I)) for side, pin in pins.items()),
+            Body("rod", m, (-arm * cos(bias), 0.0, 0.0), inertia(rod / 2, rod / 2, rod)),
+        ],
+        joints=[
+            *(Revolute(side, "beam", side, up, pin) for side, pin in pins.items()),
+            Revolute("rod", "left", "rod", up, left),
+        ],
+        couplings=[Loop("tie", "rod", "right", right)],
+        base="fixed",
+    )
