@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import draisine
-from draisine.errors import SimulationError
+from draisine.errors import ParameterError, SimulationError
 from draisine.simulation.many import simulate_many
 
 
@@ -76,3 +76,27 @@ def test_machines_of_other_sizes_begin_where_they_were_put(bicycle):
             np.testing.assert_allclose(
                 end[name][:, k], getattr(final, name), rtol=1e-12, atol=1e-13
             )
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"mB": [85.0, 85.0, -1.0]}, r"machine 2: body 'frame': mass -1\.0 kg is negative"),
+        ({"rR": [0.3, -0.1, 0.3]}, r"machine 1: whipple: rR = -0\.1 m must be positive"),
+        ({"IBxx": [9.2, 9.2, -3.0]}, "machine 2: .+ not positive semidefinite"),
+        ({"mB": [85.0, np.nan, 85.0]}, "parameter mB: .+ not finite"),
+    ],
+)
+def test_every_machine_is_one(bicycle, changes, told):
+    """The first one would be: it is the last that is not."""
+    start = draisine.state(bicycle, forward_speed=4.6)
+    with pytest.raises(ParameterError, match=told):
+        simulate_many(bicycle, [start] * 3, 0.1, parameters=changes)
+
+
+def test_inputs_that_are_no_numbers_are_refused(bicycle):
+    start = draisine.state(bicycle, forward_speed=4.6)
+    with pytest.raises(ParameterError, match=r"input steer: .+ not finite"):
+        simulate_many(bicycle, [start] * 2, 0.1, inputs={"steer": [0.0, np.inf]})
+    with pytest.raises(ParameterError, match="input steer: nan is not finite"):
+        draisine.simulate(bicycle, start, 0.1, inputs={"steer": np.nan})

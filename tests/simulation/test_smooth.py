@@ -452,3 +452,24 @@ def test_another_formulation_can_be_interrupted_and_keeps_what_it_has(bicycle, t
     assert run.outcome == "interrupted"
     assert 0.03 < run.arcs[0].t[-1] < 0.06
     assert len(calls) < 40
+
+
+@pytest.mark.parametrize("integrator", ["rk4", "ab4", "abm4", "abm5", "dop853"])
+def test_no_sample_is_lost_or_doubled_where_pivots_change(bicycle, integrator):
+    """Runs that end with the step in which others take over, and runs that begin with it."""
+    numerics = draisine.Numerics(dt=0.005, integrator=integrator)
+    start = draisine.state(bicycle, forward_speed=3.04, lean_rate=0.4)
+    whole = draisine.simulate(bicycle, start, 1.64, numerics=numerics)
+    assert len(whole.arcs) > 1
+    change = float(whole.arcs[0].t[-1])
+    for until in (change, change + 0.002, change + 0.005):
+        run = draisine.simulate(bicycle, start, until, numerics=numerics)
+        assert run.t[0] == 0.0
+        assert run.t[-1] == pytest.approx(until, abs=1e-12)
+        assert np.diff(run.t).min() > 1e-4
+        assert_allclose(run.t[: len(whole.arcs[0].t) - 1], whole.arcs[0].t[:-1], rtol=0.01)
+        further = draisine.simulate(bicycle, run.final(), 0.01, numerics=numerics)
+        assert further.t[0] == 0.0
+        assert np.diff(further.t).min() > 1e-4
+        ours, theirs = (r.to_xarray().lean.values for r in (run, further))
+        assert theirs[0] == pytest.approx(ours[-1], abs=1e-12)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, SimulationError, did_you_mean
+from draisine.errors import ModelError, ParameterError, SimulationError, did_you_mean
 from draisine.simulation.integrators import Problem, Span
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import run_smooth
@@ -67,6 +67,7 @@ def simulate_many(
     count, z = len(states), tasks[0].law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
     own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
+    _check_drawings(system, own)
     y = machine.enter_all(states, own, z)
     fleet = _Fleet(machine, np.vstack([given, _anchors(machine, y, own)]), own)
     end, t, wrong = fleet.advance(y, tasks[0].edges, numerics)
@@ -78,6 +79,17 @@ def simulate_many(
         ends[k] = _alone(replace(tasks[k], system=alone, inputs=named), k, out)
     outcome, time = zip(*ends, strict=True)
     return out | {"outcome": np.array(outcome), "time": np.array(time)}
+
+
+def _check_drawings(system: System, parameters: Floats) -> None:
+    """Raise where a column of parameters is no machine, by drawing each that is not like another."""
+    for k in np.unique(parameters, axis=1, return_index=True)[1].tolist():
+        column = dict(zip(system.parameters, parameters[:, k].tolist(), strict=True))
+        if column != dict(system.parameters):
+            try:
+                system.with_parameters(**column)
+            except (ModelError, ParameterError) as error:
+                raise ParameterError(f"machine {k}: {error}") from error
 
 
 def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> None:
@@ -190,4 +202,6 @@ def _columns(
         if np.ndim(column) > 0 and len(column) != count:
             raise ParameterError(f"{kind} {name}: {len(column)} values for {count} machines.")
         values[names.index(name)] = column
+        if not np.isfinite(values[names.index(name)]).all():
+            raise ParameterError(f"{kind} {name}: {column!r} is not finite throughout.")
     return values

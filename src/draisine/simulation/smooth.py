@@ -187,13 +187,16 @@ class SmoothRun:
     def append(self, times: Floats, samples: Floats, extra: bool) -> None:
         """Keep the samples that are new, but an extra last one only to go on from."""
         _, t, y = self.done[-1]
-        first = int(len(times) > 0 and times[0] <= self.last)
+        count = len(times) - extra
+        if count > 1 and times[count - 1] <= times[count - 2]:  # it stopped at a sample
+            count -= 1
+        first = int(count > 0 and times[0] <= self.last)
         if first and len(t) == 1 and len(t[0]) == 1:  # they begin with the start, all we have
             t.clear()
             y.clear()
             first = 0
-        t.append(times[first : len(times) - extra])
-        y.append(samples[first : len(times) - extra])
+        t.append(times[first:count])
+        y.append(samples[first:count])
         if len(samples):
             self.y, self.last = samples[-1], float(times[-1])
 

@@ -275,6 +275,8 @@ class System:
         for name, value in (named or {}).items():
             if name not in names:
                 raise ParameterError(f"no input {name!r}. {did_you_mean(name, names)}")
+            if not np.isfinite(value):
+                raise ParameterError(f"input {name}: {value!r} is not finite.")
             out[names.index(name)] = value
         return out
 
