@@ -4,9 +4,8 @@ from pathlib import Path
 
 from draisine.experiment.run import run
 from draisine.scenario.library import load
-from draisine.view.figures import overview
+from draisine.view.figures import path
 
 data = run(load("mauny2018/passive-stabilisation")).data
-axes = overview.draw(data)
-figure = axes["top"].figure
-figure.savefig(Path(__file__).with_name("passive-stabilisation.png"), dpi=80)
+figure = path.draw(data).figure
+figure.savefig(Path(__file__).with_name("passive-stabilisation.png"), dpi=160)

@@ -1,7 +1,7 @@
 """A run on one page
 
-What `draisine run` draws by itself: the benchmark bicycle rolls at 4.6 m/s, is pushed over at 0.5
-rad/s and steadies itself. Path with snapshots, angles, rates, speeds, normal forces, energies.
+The same push in six panels, by `draisine plot passive-stabilisation.nc --figure overview`: path with
+snapshots, angles, rates, speeds, normal forces, energies.
 """
 
 from matplotlib.figure import Figure

@@ -19,6 +19,8 @@ WITHOUT = {
     "film": "frames",
     "equations": "a page of text",
     "falling_cat": "frames",
+    "path": "numbers in m along the ground",
+    "jump_strip": "numbers in m along the ground",
 }
 """Pictures whose axes need no units, and what is on them."""
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from draisine.errors import DataError, ParameterError
 from draisine.registry import find
 from draisine.results.store import dataset_of
+from draisine.view.style import figure_of, tell_empty
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -48,6 +49,7 @@ def plot(
     except KeyError as error:
         text = str(error.args[0]).partition(".")[0] if error.args else "something"
         raise DataError(f"the result is not whole: {text}.") from error
+    tell_empty(figure_of(axes))
     if path is not None:
         from draisine.view.save import save
 
@@ -62,7 +64,7 @@ def figure_for(data: "Dataset") -> str:
     if "run" in data.dims:
         return "comparison"
     if "time" in data.dims:
-        return "overview" if data.sizes["time"] > 1 else "front"
+        return "path" if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims:
         return "steady"
     if "outcome" in data:

@@ -7,10 +7,12 @@ from draisine.codegen.files import whole_file
 from draisine.results.store import FIGURES, check_target
 from draisine.view.style import figure_of
 
+DPI = 215
+"""Points to an inch of pictures made of points."""
+
 
 def save(axes: Any, path: Path) -> None:
     """Write the figure that axes belong to; nothing half-written remains if that fails."""
     check_target(path, FIGURES)
-    first = next(iter(axes.values())) if isinstance(axes, dict) else axes
     with whole_file(path) as new:
-        figure_of(first).savefig(new, dpi=150)
+        figure_of(axes).savefig(new, dpi=DPI)

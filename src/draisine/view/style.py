@@ -32,11 +32,17 @@ WIDTHS = {"link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "b
 GREY = "#666666"
 
 
+PAPER = 0.7
+"""Figures are so many times the size that is asked for, so that in one column of a paper (86 mm) their
+letters are still read.
+"""
+
+
 def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0, 4.0)) -> Any:
     """Return a figure's axes, rows first: one if there is one, else an array."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=size, layout="constrained")
+    figure = Figure(figsize=(PAPER * size[0], PAPER * size[1]), layout="constrained")
     return figure.subplots(rows, columns)
 
 
@@ -74,7 +80,7 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
             handlelength=2.4,
             columnspacing=1.4,
         )
-        if drawn.get_window_extent().width <= 1.15 * axes.get_window_extent().width:
+        if drawn.get_window_extent().width <= 1.05 * axes.get_window_extent().width:
             return
 
 
@@ -153,8 +159,18 @@ def unit_label(unit: str) -> str:
 
 
 def figure_of(axes: Any) -> "Figure":
-    """Return the figure that axes (or a sequence of them) belong to."""
-    first = axes
+    """Return the figure that axes (or a sequence or mapping of them) belong to."""
+    first = next(iter(axes.values())) if isinstance(axes, dict) else axes
     while isinstance(first, (np.ndarray, Sequence)):
         first = first[0]
     return cast("Figure", first.figure)
+
+
+def tell_empty(figure: "Figure") -> None:
+    """Write a sentence where axes would show nothing."""
+    for axes in figure.axes:
+        shown = [*axes.collections, *axes.patches, *axes.images, *axes.texts]
+        numbers = [np.asarray(line.get_ydata(orig=False), float) for line in axes.lines]
+        if axes.get_visible() and not shown and not any(np.isfinite(y).any() for y in numbers):
+            text = "nothing to draw: there are no numbers"
+            axes.text(0.5, 0.5, text, ha="center", va="center", transform=axes.transAxes)

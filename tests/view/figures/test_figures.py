@@ -27,7 +27,8 @@ from draisine.view.figures import (
     top,
 )
 from draisine.view.save import save
-from draisine.view.scene.skeleton import links, rim
+from draisine.view.scene.shapes import parts
+from draisine.view.scene.skeleton import rim
 from draisine.view.style import COLOURS, words
 
 
@@ -158,8 +159,8 @@ def test_other_machines_can_be_drawn(disc):
 def test_the_drawing_of_a_bicycle():
     axes = side.drawing(whipple())
     assert labels(axes) == ["frame, 85 kg", "fork, 4 kg", "rear wheel, 2 kg", "front wheel, 3 kg"]
-    joined = links(whipple())
-    assert_allclose(joined["fork"][1], [1.02, 0.0, 0.35])
+    (fork,) = (part for part in parts(whipple()) if (part.body, part.kind) == ("fork", "link"))
+    assert any(np.allclose(point, [1.02, 0.0, 0.35]) for point in fork.points)
     around = rim(whipple().contacts[1])
     assert_allclose(np.linalg.norm(around - [1.02, 0.0, 0.35], axis=1), 0.35)
 

@@ -149,8 +149,9 @@ def _row(
 ) -> "Axes":
     t = bodies.data["time"].values
     every = every or pause(t)
-    times = np.arange(t[0], t[-1] + 1e-9 * every, every)
-    machines = [MachineAt(bodies, int(np.argmin(np.abs(t - s)))) for s in times]
+    wanted = np.arange(t[0], t[-1] + 1e-9 * every, every)
+    samples = list(dict.fromkeys(int(np.argmin(np.abs(t - s))) for s in wanted))
+    machines, times = [MachineAt(bodies, k) for k in samples], t[samples]
     seen = [np.vstack([sight.picture(x, raised) for *_, x in m.lines()]) for m in machines]
     left, right = min(x[:, 0].min() for x in seen), max(x[:, 0].max() for x in seen)
     high = max(float(x[:, 1].max()) for x in seen) - min(0.0, *(float(x[:, 1].min()) for x in seen))
@@ -177,9 +178,17 @@ def _beside(sight: Sight, raised: float, shift: float, points: Floats) -> Floats
 
 def pause(t: Floats) -> float:
     """Return a round time that leaves few enough snapshots."""
-    length = float(t[-1] - t[0])
-    place = 10.0 ** math.floor(math.log10(length / MOST))
-    return next(m * place for m in (1.0, 2.0, 5.0, 10.0) if length / (m * place) < MOST)
+    return round_step(float(t[-1] - t[0]) / MOST * (1.0 + 1e-12))
+
+
+def round_step(least: float) -> float:
+    """Return the next 1, 2 or 5 of some decimal place from a number upwards.
+
+    >>> round_step(0.3), round_step(2.0), round_step(70.0)
+    (0.5, 2.0, 100.0)
+    """
+    place = 10.0 ** math.floor(math.log10(least))
+    return float(next(m * place for m in (1.0, 2.0, 5.0, 10.0) if m * place >= least * (1 - 1e-9)))
 
 
 def outline(

@@ -40,8 +40,10 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
         curve(plain(apart), 2, t, other - one, "second minus first")
         apart.yaxis.set_major_formatter("{x:.3g}")
         rest(beside)
-        rest(apart)
+        if not np.any(other - one):
+            rest(apart)
         beside.set_ylabel(f"{words(name)} ({shown})" if shown else words(name))
+        apart.set_ylabel(f"difference ({shown})" if shown else "difference")
     for panel in axes[0]:
         legend(panel, 2)
     for panel in axes[-1]:

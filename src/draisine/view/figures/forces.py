@@ -7,8 +7,9 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
+from draisine.results.events import events_of
 from draisine.view.figures._marks import mark_events
-from draisine.view.style import COLOURS, DASHES, legend, new_figure, plain, rest
+from draisine.view.style import COLOURS, DASHES, GREY, legend, new_figure, plain, rest
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,11 +23,16 @@ HIGHEST = 2.0
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return three axes: normal forces with the events, tangential forces, and tangential over
-    normal force, which ends where the ground does not push.
+    normal force, which ends where the ground does not push. A run with impacts has a fourth: the
+    normal impulses, and those of a set of contacts that was tried and rejected because one of them
+    would have to pull.
     """
     if "contact_force" not in data:
         raise ParameterError("this run has no contact forces to draw.")
-    normal, tangential, ratio = new_figure(3, 1, (7.5, 7.0)) if axes is None else axes
+    impacts = [event for event in events_of(data) if event.get("impulse")]
+    rows = 4 if impacts else 3
+    panels = list(new_figure(rows, 1, (7.5, 2.4 * rows)) if axes is None else axes)
+    normal, tangential, ratio = panels[:3]
     t = data["time"].values
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         force = data["contact_force"].sel(contact=contact)
@@ -49,10 +55,36 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     rest(normal)
     rest(tangential)
     ratio.set_ylim(0.0, min(ratio.get_ylim()[1], HIGHEST))
-    for panel in (tangential, ratio):
+    if impacts and len(panels) > 3:
+        _impulses(panels[3], impacts, [str(c) for c in data["contact"].values])
+    for panel in panels[1:]:
         panel.set_xlim(normal.get_xlim())
-    ratio.set_xlabel("time (s)")
-    return np.array([normal, tangential, ratio])
+    panels[-1].set_xlabel("time (s)")
+    return np.array(panels)
+
+
+def _impulses(axes: "Axes", impacts: list[dict[str, Any]], contacts: list[str]) -> None:
+    """Draw normal impulses as stems, and as crosses those of a rejected trial."""
+    axes.axhline(0.0, color=GREY, lw=0.8)
+    told: set[str] = set()
+    for event in impacts:
+        t, tried = event["time"], event.get("predicted") or {}
+        refused = any(push[0] < 0.0 for push in tried.values())
+        for name, push in event["impulse"].items():
+            wheel = name.partition(":")[0]
+            colour = COLOURS[contacts.index(wheel) % 7] if wheel in contacts else GREY
+            label = "_" if wheel in told else wheel
+            told.add(wheel)
+            axes.plot([t, t], [0.0, push[0]], color=colour, lw=1.6)
+            axes.plot(t, push[0], "o", color=colour, ms=5, label=label)
+        for name, push in tried.items() if refused else ():
+            wheel = name.partition(":")[0]
+            colour = COLOURS[contacts.index(wheel) % 7] if wheel in contacts else GREY
+            label = "_" if "tried" in told else "tried with all closed, rejected"
+            told.add("tried")
+            axes.plot(t, push[0], "x", color=colour, ms=6, mew=1.6, label=label)
+    plain(axes).set_ylabel("normal impulse (N s)")
+    legend(axes, 4)
 
 
 def _without(push: Floats, needed: Floats) -> str:

@@ -13,7 +13,9 @@ from draisine.results.events import events_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Feature, Terrain
 from draisine.view.figures._marks import SIGNS
-from draisine.view.scene.skeleton import lines, mass_centre
+from draisine.view.scene.scene import level, up_of
+from draisine.view.scene.shapes import lines
+from draisine.view.scene.skeleton import mass_centre
 from draisine.view.style import COLOURS, bodies_of, given_or_new, legend, plain
 
 if TYPE_CHECKING:
@@ -29,36 +31,40 @@ REACH = 1.5
 
 def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None) -> "Axes":
     """Return axes with the ground below the way (a section along x), the way of a mass centre, and
-    the machine: at events in black, otherwise every so many seconds in grey.
+    the machine: at events in black, otherwise every so many seconds in grey. A slope is drawn as one:
+    up is where gravity does not pull.
     """
     bodies = bodies_of(data)
     t, events = data["time"].values, events_of(data)
     heaviest = max(bodies.model.bodies, key=lambda b: float(b.mass)).name
     way = np.array([mass_centre(bodies, heaviest, k) for k in range(len(t))])
-    wide, _, high = np.ptp(way, axis=0) + REACH
+    turn = level(up_of(bodies.model))
+    wide, _, high = np.ptp(way @ turn.T, axis=0) + REACH
     axes = plain(given_or_new(axes, (9.0, 1.5 + 6.5 * float(np.clip(high / wide, 0.1, 0.8)))))
     label = "ground"
     for x, z in _ground(terrain_of(data), way):
-        axes.plot(x, z, color="black", lw=1.2, label=label)
+        section = np.column_stack([x, np.full_like(x, np.median(way[:, 1])), z]) @ turn.T
+        axes.plot(section[:, 0], section[:, 2], color="black", lw=1.2, label=label)
         label = "_"
     every = every or _pause(bodies, t, way)
     for s in np.arange(t[0], t[-1] + 1e-9, every):
-        _machine(axes, bodies, int(np.argmin(np.abs(t - s))), "#b5b5b5", 1.0)
+        _machine(axes, bodies, int(np.argmin(np.abs(t - s))), turn, "#b5b5b5")
     seen: set[str] = set()
     for event in events[:MOST]:
         k = int(np.argmin(np.abs(t - event["time"])))
-        _machine(axes, bodies, k, "black", 1.3)
+        _machine(axes, bodies, k, turn, "black")
         sign, _ = SIGNS.get(event["kind"], ("x", ""))
         name = "_" if event["kind"] in seen else event["kind"]
         seen.add(event["kind"])
-        axes.plot(*way[k, ::2], sign, color=COLOURS[1], ms=7, label=name, ls="none", zorder=4)
-    axes.plot(
-        way[:, 0], way[:, 2], color=COLOURS[0], lw=1.4, label=f"mass centre of the {heaviest}"
-    )
+        axes.plot(
+            *(turn @ way[k])[::2], sign, color=COLOURS[1], ms=7, label=name, ls="none", zorder=4
+        )
+    x, _, z = (way @ turn.T).T
+    axes.plot(x, z, color=COLOURS[0], lw=1.4, label=f"mass centre of the {heaviest}")
     axes.plot([], [], color="#b5b5b5", lw=1.0, label=f"machine every {every:.3g} s")
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x, forward (m)")
-    axes.set_ylabel("z, up (m)")
+    axes.set_xlabel("x, forward (m)" if turn[2, 2] == 1.0 else "horizontal (m)")
+    axes.set_ylabel("z, up (m)" if turn[2, 2] == 1.0 else "vertical (m)")
     legend(axes, 5, by_rows=True)
     return axes
 
@@ -72,9 +78,10 @@ def _pause(bodies: Bodies, t: Floats, way: Floats) -> float:
     return float(f"{pause:.1g}") or 0.1
 
 
-def _machine(axes: "Axes", bodies: Bodies, k: int, colour: str, width: float) -> None:
+def _machine(axes: "Axes", bodies: Bodies, k: int, turn: Floats, colour: str) -> None:
     for _, points in lines(bodies, k):
-        axes.plot(points[:, 0], points[:, 2], color=colour, lw=width, solid_capstyle="round")
+        x, _, z = (points @ turn.T).T
+        axes.plot(x, z, color=colour, lw=1.2, solid_capstyle="round")
 
 
 def _ground(terrain: Terrain | None, way: Floats) -> Iterator[tuple[Floats, Floats]]:

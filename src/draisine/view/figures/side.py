@@ -11,7 +11,8 @@ from draisine.mechanics.tree import assemble
 from draisine.model import Model
 from draisine.reading.subject import first_wheel
 from draisine.view.figures import _snapshots as snapshots
-from draisine.view.scene.skeleton import links, sections
+from draisine.view.scene.shapes import parts
+from draisine.view.scene.skeleton import sections
 from draisine.view.style import COLOURS, given_or_new, legend, plain, words
 
 if TYPE_CHECKING:
@@ -41,12 +42,13 @@ def drawing(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "
     its links, as the equations to read have them.
     """
     axes = plain(given_or_new(axes, (8.0, 5.5)))
-    joined = links(model)
+    outlines = [part for part in parts(model) if part.kind in ("link", "box", "blade")]
     for k, body in enumerate(model.bodies):
         colour = COLOURS[k % 7]
-        points = np.array(joined.get(body.name, np.zeros((0, 3))), float).reshape(-1, 3)
-        if len(points):
-            axes.plot(points[:, 0], points[:, 2], color=colour, lw=3, solid_capstyle="round")
+        for part in outlines:
+            if part.body == body.name:
+                x, _, z = part.points.T
+                axes.plot(x, z, color=colour, lw=3, solid_capstyle="round")
         com = np.asarray(body.com, float)
         axes.plot(
             com[0], com[2], "o", color=colour, ms=8, label=f"{words(body.name)}, {body.mass:g} kg"

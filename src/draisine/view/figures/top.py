@@ -7,7 +7,8 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.results.bodies import Bodies
 from draisine.view.figures import _snapshots as snapshots
-from draisine.view.scene.skeleton import lines, mass_centre
+from draisine.view.scene.shapes import lines
+from draisine.view.scene.skeleton import mass_centre
 from draisine.view.style import COLOURS, GREY, bodies_of, given_or_new, legend, plain
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from draisine.algebra.scalar import Floats
 from draisine.view.scene.ground import Patch, clip_patch
 from draisine.view.scene.scene import AROUND, Scene
 
-AZIMUTH = -118.0
-"""From where the camera looks, in degrees from the first heading: from the right, a little behind."""
+AZIMUTH = -72.0
+"""From where the camera looks, in degrees from the first heading: from the right, a little ahead, so that
+the lip of a ramp hides nothing."""
 
 ZOOM = 3.2
 """Half the picture's height, at the distance one, is one over this."""

@@ -260,6 +260,13 @@ def up_of(model: Model) -> Floats:
     return -pull / strength
 
 
+def level(up: Floats) -> Floats:
+    """Return the rotation that takes a direction to the world's vertical, by the shortest way."""
+    x, y, z = up
+    across = np.array([[0.0, 0.0, -x], [0.0, 0.0, -y], [x, y, 0.0]])
+    return np.eye(3) + across + across @ across / (1.0 + z)
+
+
 def _event(event: dict[str, Any]) -> str:
     """Return an event in words: what, and of which wheels."""
     wheels = dict.fromkeys(contact.partition(":")[0] for contact in event["contact"])

@@ -1,7 +1,9 @@
 """Machines as drawable parts, found from the model alone: frames between joints, wheels with spokes,
-blades, and boxes of equal inertia where nothing else tells how a body turns.
+blades, rods from a joint through the mass centre as far again where a body is flat, and boxes of equal
+inertia where nothing else tells how a body turns.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -9,6 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.model import Body, Model, Wheel
+from draisine.results.bodies import Bodies
 from draisine.view.scene.skeleton import places, rim, sections
 
 SPOKES = 10
@@ -44,6 +47,8 @@ def parts(model: Model) -> list[Outline]:
         if float(body.mass) > 0:
             corners = [*corners, np.asarray(body.com, float)]
         corners = _distinct(corners)
+        if free and len(corners) == 2 and np.count_nonzero(_sides(body)[0] > 1e-9) < 3:
+            corners, free = [corners[0], 2.0 * corners[1] - corners[0]], False
         if len(corners) > 1:
             found.append(Outline(body.name, "link", _around(corners)))
         if free and np.any(np.asarray(body.inertia, float)):
@@ -59,6 +64,14 @@ def parts(model: Model) -> list[Outline]:
             along = 0.12 * size * along
             found.append(Outline(contact.body, "blade", np.array([point - along, point + along])))
     return found
+
+
+def lines(bodies: Bodies, k: int) -> Iterator[tuple[OutlineKind, Floats]]:
+    """Yield the lines of the machine at the k-th time, in the world: (kind, points), without spokes."""
+    for part in parts(bodies.model):
+        if part.kind not in ("spokes", "valve"):
+            motion = bodies.motions[part.body]
+            yield part.kind, motion.p[k] + part.points @ motion.R[k].T
 
 
 def balls(model: Model) -> list[SolidBall]:

@@ -1,6 +1,4 @@
-"""Machines as lines: what connects their joints, and the rims of their wheels."""
-
-from collections.abc import Iterator
+"""Where joints are, and the rims of wheels."""
 
 import numpy as np
 
@@ -28,11 +26,6 @@ def places(model: Model) -> dict[str, list[Floats]]:
     return found
 
 
-def links(model: Model) -> dict[str, list[Floats]]:
-    """Return the places of those bodies that have two or more, to be joined by lines."""
-    return {name: points for name, points in places(model).items() if len(points) > 1}
-
-
 def sections(wheel: Wheel, count: int = 61) -> list[Floats]:
     """Return points on the curves that show a wheel's surface, in the drawing."""
     angle = np.linspace(0.0, 2.0 * np.pi, count)[:, None]
@@ -46,16 +39,6 @@ def sections(wheel: Wheel, count: int = 61) -> list[Floats]:
 def rim(wheel: Wheel, count: int = 61) -> Floats:
     """Return points on a wheel's rim, in the drawing."""
     return sections(wheel, count)[0]
-
-
-def lines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
-    """Yield the lines of the machine at the k-th time, in the world: (body or "rim", points)."""
-    for name, points in links(bodies.model).items():
-        motion = bodies.motions[name]
-        yield name, np.array([motion.p[k] + motion.R[k] @ x for x in points])
-    for wheel in bodies.wheels.values():
-        motion = bodies.carrier(wheel)
-        yield "rim", motion.p[k] + rim(wheel) @ motion.R[k].T
 
 
 def mass_centre(bodies: Bodies, name: str, k: int) -> Floats:

@@ -1,0 +1,16 @@
+"""A jump, as a strip
+
+The jump from a ramp (section 4.3.2 of the thesis) as `draisine run ramp-jump --plot jump.png` draws
+it: in full where a wheel leaves the ground or comes back, pale in between, with its shadow.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.run import run
+from draisine.scenario.library import load
+from draisine.view.figures import path
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return path.draw(run(load("mauny2018/ramp-jump")).data).figure

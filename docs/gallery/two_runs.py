@@ -1,0 +1,23 @@
+"""Two runs and their difference
+
+The push without any care for drift and with the stiff correction (2.41) of the gaps: what figures 2.18
+and 2.19 of the thesis show. On the left both runs, on the right how far they are apart. In a terminal:
+`draisine compare a.nc b.nc`.
+"""
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.run import run
+from draisine.results.comparison import compare
+from draisine.scenario.library import load
+from draisine.view.figures import comparison
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    fixed = {"run.until": 2.0, "run.integrator": "abm4", "run.dt": 0.001}
+    runs = [
+        run(load("mauny2018/passive-stabilisation", fixed | {"run.drift": drift})).data
+        for drift in ("none", 0.01)
+    ]
+    return comparison.draw(compare(*runs), names=["lean", "steer", "forward_speed"])[0, 0].figure

@@ -1,0 +1,237 @@
+"""The ridden path in space with the machine on it: snapshots, tracks, ground, axes and events."""
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.scenario.terrain import terrain_of
+from draisine.terrain import Terrain
+from draisine.view.figures import side
+from draisine.view.figures._marks import SIGNS
+from draisine.view.figures._snapshots import round_step
+from draisine.view.scene.ground import Patch, heights, patches
+from draisine.view.scene.scene import Scene, scene
+from draisine.view.style import COLOURS, GREY, check_run, given_or_new, legend, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+MOST = 14
+"""No more snapshots than this, beside those at events."""
+
+LINES = {"link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2}
+"""How thick parts are drawn, in points."""
+
+PALE = 0.45
+"""How much of a machine is seen between events, where there are some."""
+
+
+@dataclass(frozen=True, eq=False)
+class Eye:
+    """An eye far away: what points to the right and up in its picture, and towards it."""
+
+    right: Floats
+    up: Floats
+    towards: Floats
+
+    @classmethod
+    def beside(cls, way: Floats, up: Floats, aside: float, raised: float) -> "Eye":
+        """Return the eye on the right of a way, `aside` radians behind and `raised` above it."""
+        ahead = way[-1] - way[0]
+        ahead = ahead - up * (up @ ahead)
+        if np.linalg.norm(ahead) < 0.3 * np.linalg.norm(np.ptp(way, axis=0)):
+            ahead = np.array([1.0, 0.0, 0.0]) - up * up[0]
+        ahead = ahead / np.linalg.norm(ahead)
+        off = -math.cos(aside) * np.cross(up, ahead) - math.sin(aside) * ahead
+        towards = math.cos(raised) * off + math.sin(raised) * up
+        right = np.cross(up, off)
+        return cls(right, np.cross(towards, right), towards)
+
+    def picture(self, points: Any) -> Floats:
+        """Return where points (any shape, 3) are in the picture."""
+        return np.asarray(points, float) @ np.array([self.right, self.up]).T
+
+
+def draw(
+    data: "Dataset",
+    axes: "Axes | None" = None,
+    every: float | None = None,
+    aside: float = math.radians(-12.0),
+    raised: float = math.radians(18.0),
+) -> "Axes":
+    """Return axes with the machine every so many seconds on its way, as it is seen from the right;
+    where events happen it is drawn in full and marked. The ground has the axes of the world on its
+    rim, in m, and a slope is seen as one. `aside` and `raised` are how far behind (negative: ahead) and
+    above the eye stands, in rad.
+
+    A machine that hardly leaves its place is drawn at several times side by side instead.
+    """
+    check_run(data)
+    if data.sizes["time"] == 1:
+        return side.draw(data, axes)
+    motion = scene(data, lambda known: known)
+    way = _way(motion)
+    length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
+    if length < 2.0 * motion.size:
+        return side.draw(data, axes)
+    eye = Eye.beside(way, motion.up, aside, raised)
+    ground = _ground(motion, way, terrain_of(data))
+    regular = _shots(motion, way, length, every)
+    marked = {motion_index(motion, t): name for t, name in motion.events}
+    seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
+    wide, high = np.ptp(seen, axis=0)
+    axes = given_or_new(axes, (10.0, 1.2 + 9.6 * float(np.clip(high / wide, 0.12, 0.9))))
+    _draw_ground(axes, eye, ground, motion)
+    _draw_tracks(axes, eye, motion)
+    for k in sorted({*regular, *marked}, key=lambda k: float(way[k] @ eye.towards)):
+        _draw_machine(axes, eye, motion, ground, k, PALE if marked and k not in marked else 1.0)
+    _draw_marks(axes, eye, motion, regular, marked)
+    _finish(axes, seen, motion.title)
+    return axes
+
+
+def motion_index(motion: Scene, t: float) -> int:
+    """Return the sample at a time; of two, the later."""
+    return int(np.searchsorted(motion.time, t + 1e-9, side="right")) - 1
+
+
+def _way(motion: Scene) -> Floats:
+    """Return the way of the machine's middle, which the camera of a film would follow."""
+    return np.asarray(motion.p.mean(axis=1), float)
+
+
+def _shots(motion: Scene, way: Floats, length: float, every: float | None) -> list[int]:
+    """Return the samples to be drawn: by default as many as have room beside each other."""
+    t = motion.time
+    if every is None:
+        count = float(np.clip(length / (2.4 * motion.size), 2.0, MOST))
+        every = round_step(0.6 * float(t[-1] - t[0]) / count)
+    return [motion_index(motion, s) for s in np.arange(t[0], t[-1] + 1e-9, every)]
+
+
+def _ground(motion: Scene, way: Floats, terrain: Terrain | None) -> list[Patch]:
+    """Return the ground below a way, as wide as it needs."""
+    reach = 1.2 * motion.size
+    if terrain is not None:
+        return patches(terrain, motion.time, way, reach, motion.cell)
+    points = np.concatenate([*motion.tracks.values(), way])
+    points = points[np.isfinite(points).all(axis=1)]
+    (x0, y0, _), (x1, y1, _) = points.min(axis=0) - reach, points.max(axis=0) + reach
+    z = motion.ground
+    corners = np.array([(x0, y0, z), (x1, y0, z), (x1, y1, z), (x0, y1, z)])
+    cell = motion.cell
+    lines = [((x, y0, z), (x, y1, z)) for x in cell * np.arange(math.ceil(x0 / cell), x1 / cell)]
+    lines += [((x0, y, z), (x1, y, z)) for y in cell * np.arange(math.ceil(y0 / cell), y1 / cell)]
+    return [Patch(corners, np.array(lines).reshape(-1, 2, 3), np.array([0.0, 0.0, 1.0]))]
+
+
+def _rim(ground: list[Patch]) -> Floats:
+    return np.vstack([patch.outline for patch in ground])
+
+
+def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> None:
+    """Draw faces, the far ones first, with their lines, and numbers along the near rim."""
+    from matplotlib.collections import LineCollection, PolyCollection
+
+    seen = [patch for patch in ground if patch.normal @ eye.towards > 0.0]
+    seen.sort(key=lambda patch: float(patch.outline.mean(axis=0) @ eye.towards))
+    shades = [f"{0.5 + 0.5 * patch.grey:.3f}" for patch in seen]
+    outlines = [eye.picture(patch.outline) for patch in seen]
+    axes.add_collection(PolyCollection(outlines, facecolor=shades, edgecolor="none", zorder=0))
+    lines = [line for patch in seen for line in eye.picture(patch.lines)]
+    axes.add_collection(LineCollection(lines, colors="#c8c8c8", linewidths=0.5, zorder=0.5))
+    for axis in (0, 1):
+        places = _ticks(eye, ground, axis, motion.cell)
+        for k, place in enumerate(places):
+            text = f"{place[axis]:.6g}".replace("-", "\N{MINUS SIGN}")
+            last = f"{'xy'[axis]} = {text} m"
+            axes.annotate(
+                last if k == len(places) - 1 else text, eye.picture(place), (0, -3), va="top",
+                textcoords="offset points", ha="center", fontsize=8,
+            )  # fmt: skip
+
+
+def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
+    """Return round places along an axis of the world, on the border of the ground that is nearest to
+    the eye; none where the axis is seen too much from its end.
+    """
+    rim = _rim(ground)
+    low, high = rim.min(axis=0), rim.max(axis=0)
+    along, other = np.eye(3)[axis] * (high - low), 1 - axis
+    if np.linalg.norm(eye.picture(along)) < 0.12 * np.linalg.norm(eye.picture(high - low)):
+        return np.zeros((0, 3))
+    spacing = max(cell, round_step(0.6 * (high[axis] - low[axis]) / 7.0))
+    values = spacing * np.arange(math.ceil(low[axis] / spacing), high[axis] / spacing + 1e-9)
+    near = max(low[other], high[other], key=lambda v: v * eye.towards[other])
+    places = np.empty((len(values), 3))
+    places[:, axis], places[:, other], places[:, 2] = values, near, high[2] + 1.0
+    inside = places.copy()
+    inside[:, other] += 1e-6 * ((low + high) / 2.0 - places)[:, other]
+    places[:, 2] = np.nan_to_num(heights(ground, inside), nan=low[2])
+    return places
+
+
+def _draw_tracks(axes: "Axes", eye: Eye, motion: Scene) -> None:
+    for k, (name, points) in enumerate(motion.tracks.items()):
+        flat = eye.picture(points)
+        axes.plot(*flat.T, color=COLOURS[k % 7], lw=1.3, zorder=2, label=f"{words(name)} contact")
+
+
+def _draw_machine(
+    axes: "Axes", eye: Eye, motion: Scene, ground: list[Patch], k: int, strength: float
+) -> None:
+    """Draw the machine at the k-th time, and its shadow straight below it."""
+    for part, points in zip(motion.parts, motion.lines(k), strict=True):
+        if part.kind in ("rim", "link", "box"):
+            below = np.column_stack([points[:, :2], heights(ground, points)])
+            axes.plot(*eye.picture(below).T, color="#00000026", lw=2.0, zorder=1)
+        axes.plot(
+            *eye.picture(points).T, color=motion.colour(part), lw=LINES[part.kind], zorder=3,
+            alpha=strength, solid_capstyle="round",
+        )  # fmt: skip
+    for ball in motion.balls:
+        place = eye.picture(motion.place(ball.body, ball.centre, k))
+        axes.plot(*place, "o", color=motion.colour(ball), ms=4, alpha=strength, zorder=3)
+
+
+def _draw_marks(
+    axes: "Axes", eye: Eye, motion: Scene, regular: list[int], marked: dict[int, str]
+) -> None:
+    """Write the time over every machine, and mark events."""
+    told: set[str] = set()
+    above, before, raised = 0.06 * motion.size, -math.inf, 0
+    for k in sorted({*regular, *marked}):
+        points = eye.picture(np.vstack(motion.lines(k)))
+        x, y = (points[:, 0].min() + points[:, 0].max()) / 2.0, points[:, 1].max() + above
+        if k in marked:
+            kind = marked[k].split()[0]
+            sign, _ = SIGNS.get(kind, ("x", GREY))
+            label = "_" if kind in told else kind
+            told.add(kind)
+            axes.plot(x, y + above, sign, color=COLOURS[1], ms=6, ls="none", label=label, zorder=5)
+            raised = 10 - raised if x - before < 2.2 * motion.size else 0
+            before = x
+            lift, text = 8 + raised, f"{marked[k].partition(' ')[2]} {motion.time[k]:.3g} s".strip()
+        elif marked:
+            continue
+        else:
+            lift, text = 1, f"{motion.time[k]:.3g} s"
+        axes.annotate(
+            text, (x, y), (0, lift), textcoords="offset points", ha="center", fontsize=8, zorder=6
+        )
+
+
+def _finish(axes: "Axes", seen: Floats, title: str) -> None:
+    """Leave the frame away and fit the picture."""
+    (x0, y0), (x1, y1) = seen.min(axis=0), seen.max(axis=0)
+    room = 0.02 * (x1 - x0)
+    axes.set_xlim(x0 - room, x1 + room)
+    axes.set_ylim(y0 - 3.0 * room, y1 + 2.0 * room)
+    axes.set_aspect("equal", adjustable="box")
+    axes.set_axis_off()
+    legend(axes, 6)
+    axes.set_title(title, loc="right", fontsize=10)

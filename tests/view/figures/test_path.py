@@ -1,0 +1,146 @@
+"""The ridden path with the machine on it, slopes as slopes, impulses, and no empty picture."""
+
+import math
+
+import numpy as np
+import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.registry import names
+from draisine.vehicles.segway import segway
+from draisine.view.figures import forces, path, profile
+from draisine.view.plot import figure_for
+from draisine.view.scene.scene import level
+from draisine.view.scene.shapes import parts
+from draisine.view.style import tell_empty
+
+
+def run(name, **changes):
+    return draisine.run(f"mauny2018/{name}", changes=changes).data
+
+
+@pytest.fixture(scope="module")
+def jump():
+    return run("ramp-jump")
+
+
+@pytest.fixture(scope="module")
+def slope():
+    return run("incline")
+
+
+def told(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+def test_the_first_picture_of_a_run_is_its_path(jump, slope):
+    assert figure_for(jump) == figure_for(slope) == "path"
+
+
+def test_events_are_marked_and_told(jump):
+    axes = path.draw(jump)
+    labels = axes.get_legend_handles_labels()[1]
+    assert {"rear contact", "front contact", "lift-off", "collision"} <= set(labels)
+    for text in ("front 0.415 s", "rear 0.529 s", "front 0.916 s", "rear 1.05 s"):
+        assert text in told(axes)
+    assert "x = 10 m" in told(axes)
+
+
+def test_tracks_and_numbers_stand_where_the_run_was(slope):
+    """From the side and without a raised eye, across is along the ground and up is up: on a slope of
+    ten degrees the track climbs by ten degrees.
+    """
+    axes = path.draw(slope, aside=0.0, raised=0.0)
+    x, z = axes.lines[0].get_xdata(), axes.lines[0].get_ydata()
+    travel = slope["contact_point"].sel(contact="rear").values
+    length = np.linalg.norm(travel - travel[0], axis=1)
+    assert_allclose(x - x[0], length * math.cos(math.radians(10.0)), atol=1e-9)
+    assert_allclose(z - z[0], length * math.sin(math.radians(10.0)), atol=1e-9)
+
+
+def test_every_machine_is_whole(slope):
+    """A frame, a fork, two rims and their spokes and valves at every whole second, each with a ball."""
+    axes = path.draw(slope, every=1.0)
+    times = [text for text in told(axes) if text.endswith(" s")]
+    assert times == [f"{k} s" for k in range(len(times))]
+    lines = [line for line in axes.lines if line.get_zorder() == 3]
+    assert len(lines) == len(times) * (8 + 2)
+
+
+def test_what_stays_in_its_place_is_shown_side_by_side():
+    disc = draisine.compile("rolling_disc")
+    data = draisine.simulate(disc, draisine.state(disc, yaw_rate=2.0), 0.5).to_xarray()
+    assert "time (s)" in path.draw(data).get_xlabel()
+
+
+def test_given_axes_are_used(jump):
+    axes = Figure().subplots()
+    assert path.draw(jump, axes) is axes
+
+
+def test_a_slope_is_drawn_as_a_slope(slope):
+    axes = profile.draw(slope)
+    ground = axes.lines[0]
+    rise = np.ptp(ground.get_ydata()) / np.ptp(ground.get_xdata())
+    assert math.degrees(math.atan(rise)) == pytest.approx(10.0, abs=1e-9)
+    assert axes.get_ylabel() == "vertical (m)"
+
+
+def test_level_takes_up_to_the_vertical():
+    up = np.array([0.3, -0.2, 0.5])
+    up = up / np.linalg.norm(up)
+    R = level(up)
+    assert_allclose(R @ up, [0.0, 0.0, 1.0], atol=1e-15)
+    assert_allclose(R @ R.T, np.eye(3), atol=1e-15)
+    assert_allclose(level(np.array([0.0, 0.0, 1.0])), np.eye(3), atol=0.0)
+
+
+def test_impulses_and_the_rejected_trial_of_test_4():
+    """Thesis, section 4.3.4: 126.6 N s in front and -66.8 N s behind are rejected; then 133.3 N s."""
+    panels = forces.draw(run("impact-lift-off"))
+    assert panels[3].get_ylabel() == "normal impulse (N s)"
+    points = {
+        (line.get_marker(), round(float(line.get_ydata()[0]), 1))
+        for line in panels[3].lines
+        if line.get_marker() in ("o", "x")
+    }
+    assert {("x", 126.6), ("x", -66.8), ("o", 133.3), ("o", 67.7), ("o", 5.8)} == points
+    labels = panels[3].get_legend_handles_labels()[1]
+    assert "tried with all closed, rejected" in labels
+
+
+def test_a_segway_has_a_body_in_its_profile():
+    """The link from the axle to the mass centre."""
+    assert ("body", "link") in {(part.body, part.kind) for part in parts(segway())}
+
+
+@pytest.mark.parametrize("vehicle", names("vehicle"))
+def test_every_body_with_mass_is_drawn(vehicle):
+    model = draisine.compile(vehicle).model
+    drawn = {part.body for part in parts(model)}
+    assert {body.name for body in model.bodies if float(body.mass) > 0.0} <= drawn
+
+
+def test_nothing_is_empty_without_a_sentence():
+    figure = Figure()
+    empty, full, blank = figure.subplots(3)
+    empty.plot([0.0, 1.0], [np.nan, np.nan])
+    full.plot([0.0, 1.0], [0.0, 1.0])
+    blank.set_visible(False)
+    tell_empty(figure)
+    assert told(empty) == ["nothing to draw: there are no numbers"]
+    assert told(full) == told(blank) == []
+
+
+def test_letters_are_read_in_one_column_of_a_paper(jump):
+    """At 86 mm no text of a figure with one panel is smaller than 5 points."""
+    for name in ("histories", "energies", "gaps", "phase"):
+        axes = draisine.plot(jump, name)
+        figure = axes.figure
+        FigureCanvasAgg(figure).draw()
+        shrink = 86 / 25.4 / figure.get_figwidth()
+        texts = [*axes.get_xticklabels(), axes.xaxis.label, *axes.get_legend().get_texts()]
+        assert min(text.get_fontsize() for text in texts) * shrink > 5.0
