@@ -148,9 +148,9 @@ def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> 
         places = _ticks(eye, ground, axis, motion.cell)
         for k, place in enumerate(places):
             text = f"{place[axis]:.6g}".replace("-", "\N{MINUS SIGN}")
-            last = f"{'xy'[axis]} = {text} m"
+            last, (x, y) = f"{'xy'[axis]} = {text} m", eye.picture(place)
             axes.annotate(
-                last if k == len(places) - 1 else text, eye.picture(place), (0, -3), va="top",
+                last if k == len(places) - 1 else text, (x, y), (0, -3), va="top",
                 textcoords="offset points", ha="center", fontsize=8,
             )  # fmt: skip
 

@@ -66,7 +66,7 @@ def parts(model: Model) -> list[Outline]:
     return found
 
 
-def lines(bodies: Bodies, k: int) -> Iterator[tuple[OutlineKind, Floats]]:
+def lines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
     """Yield the lines of the machine at the k-th time, in the world: (kind, points), without spokes."""
     for part in parts(bodies.model):
         if part.kind not in ("spokes", "valve"):
