@@ -5,14 +5,15 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile
-from draisine.analysis.variation import PARTS, chart, displace, drawing_configuration, vary
+from draisine.analysis.variation import PARTS, chart, vary
 from draisine.system.closed_form import ClosedForm
+from draisine.system.state import Configuration, displace
 
 VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat", "fish")
 
 
 def some_states(machine: ClosedForm, count: int, rng: np.random.Generator) -> np.ndarray:
-    still, n = drawing_configuration(machine, count), len(machine.columns)
+    still, n = Configuration(machine, count).y, len(machine.columns)
     y = displace(machine, still, 0.2 * rng.normal(size=(count, n)))
     y[:, machine.layout.u] = rng.normal(size=(count, machine.layout.count("u")))
     return y

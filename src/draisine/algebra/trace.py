@@ -116,14 +116,11 @@ class Graph:
         samples: Sequence[tuple[Decimal, Decimal]],
         fixed: bool,
     ) -> int:
-        if (
-            shape[0] in ("add", "sub")
-            and all(
-                not values[k] or values[k].adjusted() < samples[0][k].adjusted() - 35
-                for k in range(2)
-            )
-            and self._cancels(shape)
-        ):
+        tiny = all(
+            not x or x.adjusted() < first.adjusted() - 35
+            for x, first in zip(values, samples[0], strict=True)
+        )
+        if shape[0] in ("add", "sub") and tiny and self._cancels(shape):
             return self.constant(0.0)
         key = (_ROUND.plus(values[0]), _ROUND.plus(values[1]))
         same = self._by_value.get(key)
@@ -132,7 +129,7 @@ class Graph:
                 return same
             index = self._append(
                 shape, values, fixed
-            )  # parameters alone say it too: regular always
+            )  # parameters alone say it too: always regular
             self._by_value[key] = index
             return index
         if key[0] == key[1]:

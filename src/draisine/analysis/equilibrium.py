@@ -19,15 +19,13 @@ from draisine.analysis.variation import (
     Variation,
     anchors_of,
     chart,
-    displace,
-    heading_rows,
     vary,
 )
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import Layout
-from draisine.system.state import State, consistent_state
+from draisine.system.state import State, consistent_state, displace
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
@@ -209,54 +207,3 @@ class Balance:
             + ": the forces cannot be balanced near the start. Start closer, ask for less, or leave "
             "an input free."
         )
-
-
-def place(
-    machine: ClosedForm, y: Floats, targets: Mapping[str, Floats], parameters: Floats | None = None
-) -> Floats:
-    """Return N states (N, entries) with closed contacts, in which named coordinates have their
-    values and all others keep theirs.
-    """
-    found = vary(machine, y, parameters=parameters)
-    at = chart(found)
-    names = list(at.coordinates)
-    start = {name: found.value(name) for name in names}
-    for name in targets:
-        if name not in names:
-            raise ParameterError(
-                f"placing: no independent coordinate {name!r}. {did_you_mean(name, names)}"
-            )
-    far = max(float(np.max(np.abs(x - start[name]))) for name, x in targets.items())
-    steps = max(1, int(np.ceil(far / 0.2)))
-    for k in range(1, steps + 1):
-        goal = {name: start[name] for name in names}
-        goal |= {name: start[name] + k / steps * (x - start[name]) for name, x in targets.items()}
-        y = _settle(machine, y, names, goal, parameters, 1e-15 if k == steps else 1e-2)
-    return y
-
-
-def _settle(
-    machine: ClosedForm,
-    y: Floats,
-    names: list[str],
-    goal: Mapping[str, Floats],
-    parameters: Floats | None,
-    precision: float,
-) -> Floats:
-    """Return states with closed contacts and given coordinates, by Newton's method."""
-    size = last = np.inf
-    for _ in range(30):
-        found = vary(machine, y, parameters=parameters, seeds=("dx",))
-        J = np.concatenate([found.d["conditions"]["dx"], heading_rows(found, names)], axis=1)
-        left = [found.value(name) - goal[name] for name in names]
-        rest = np.concatenate([found.values["conditions"], np.array(left).T], axis=1)
-        step = -np.linalg.solve(J, rest[:, :, None])[:, :, 0]
-        y = displace(machine, y, step)
-        size = float(np.abs(step).max(initial=0.0))
-        if size < precision or (size < 1e-11 and size >= 0.5 * last):
-            return y
-        last = size
-    raise ConfigurationError(
-        f"no configuration has these coordinates ({', '.join(names)}) with closed contacts; a "
-        f"step of {size:.3g} remains."
-    )

@@ -24,14 +24,13 @@ from draisine.analysis.variation import (
     anchors_of,
     chart,
     chart_of,
-    displace,
     to_heading,
     vary,
 )
 from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
 from draisine.mechanics.constraints import Mode
 from draisine.system.closed_form import ClosedForm
-from draisine.system.state import State
+from draisine.system.state import State, displace
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
@@ -244,7 +243,6 @@ def linear_systems(
     tolerance: float = 1e-7,
 ) -> Linear:
     """Return the linear systems about N steady motions y (N, entries) of one machine."""
-    model = machine.system.model
     found = vary(machine, y, w, anchors=anchors_of(machine, y[0]))
     at = chart(found)
     hidden = cyclic_coordinates(machine, at, y[0], w[0])
@@ -257,28 +255,36 @@ def linear_systems(
     seeds = _seeds(found, at)
     A, B = _rates(found, at, seeds), _input_rates(found, at)
     states = [*at.coordinates, *at.speeds, *(f"z[{k}]" for k in range(machine.memory))]
-    asked = [*machine.system.outputs, *(j.name for j in model.joints)]
-    seen = _places(found.names, asked if outputs is None else outputs, "output")
-    C = to_heading(found, found.names, _along(found.d["seen"], seeds))[:, seen]
-    D = found.d["seen"]["dw"][:, seen]
     kept = [k for k, name in enumerate(states) if cyclic or name not in hidden]
-    left = [k for k in range(len(states)) if k not in kept]
-    scale = np.abs(C).max(initial=1.0)
-    blind = [k for k in range(len(seen)) if np.abs(C[:, k, left]).max(initial=0) > 1e-9 * scale]
-    if blind and outputs is not None:
-        raise ConfigurationError(
-            f"output {found.names[seen[blind[0]]]!r} needs cyclic coordinates; ask with cyclic=True."
-        )
-    shown = [k for k in range(len(seen)) if k not in blind]
+    C = to_heading(found, found.names, _along(found.d["seen"], seeds))
+    shown = _shown(found, C, [k for k in range(len(states)) if k not in kept], outputs)
     return Linear(
         A[:, kept][:, :, kept],
         B[:, kept],
         C[:, shown][:, :, kept],
-        D[:, shown],
+        found.d["seen"]["dw"][:, shown],
         tuple(states[k] for k in kept),
-        tuple(model.inputs),
-        tuple(found.names[seen[k]] for k in shown),
+        tuple(machine.system.model.inputs),
+        tuple(found.names[k] for k in shown),
     )
+
+
+def _shown(
+    found: Variation, C: Floats, hidden: Sequence[int], outputs: Sequence[str] | None
+) -> list[int]:
+    """Return which of what is seen are outputs: those asked for, or all (with the joints) that do not
+    change with hidden states.
+    """
+    system = found.machine.system
+    asked = [*system.outputs, *(j.name for j in system.model.joints)]
+    seen = _places(found.names, asked if outputs is None else outputs, "output")
+    scale = np.abs(C[:, seen]).max(initial=1.0)
+    blind = [k for k in seen if np.abs(C[:, k, hidden]).max(initial=0) > 1e-9 * scale]
+    if blind and outputs is not None:
+        raise ConfigurationError(
+            f"output {found.names[blind[0]]!r} needs cyclic coordinates; ask with cyclic=True."
+        )
+    return [k for k in seen if k not in blind]
 
 
 def check_steady(found: Variation, at: Chart, hidden: Sequence[str], tolerance: float) -> None:

@@ -16,6 +16,7 @@ from draisine.mechanics.tree import assemble
 from draisine.model.names import observation_names, paced_speed_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import Layout
+from draisine.system.state import independent
 
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 PARTS = ("force", "zdot", "conditions", "seen", "paced")
@@ -120,29 +121,6 @@ def _seed_lanes(machine: ClosedForm, seeds: Sequence[str]) -> Layout:
     return Layout({name: machine.variation.inputs.count(name) for name in seeds})
 
 
-def displace(machine: ClosedForm, y: Floats, dx: Floats) -> Floats:
-    """Return states (N, entries) after finite steps dx (N, n) of their configurations."""
-    at = machine.layout
-    whole = np.zeros((len(y), 6 + at.count("r")))
-    whole[:, machine.columns] = dx
-    V, W, q = whole[:, :3], whole[:, 3:6], y[:, at.q]
-    scalar, vector = q[:, :1], q[:, 1:]
-    turned = q.copy()
-    turned[:, 0] -= np.sum(vector * W, axis=1) / 2
-    turned[:, 1:] += (scalar * W + np.cross(vector, W)) / 2
-    moved = y.copy()
-    moved[:, at.q] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
-    moved[:, at.p] += V + 2 * np.cross(vector, scalar * V + np.cross(vector, V))
-    moved[:, at.r] += whole[:, 6:]
-    return moved
-
-
-def drawing_configuration(machine: ClosedForm, count: int) -> Floats:
-    """Return the drawing, at rest, as so many states (N, entries)."""
-    q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
-    return np.tile(machine.layout.pack(q=q, p=p), (count, 1))
-
-
 def anchors_of(machine: ClosedForm, y: Floats) -> Floats:
     """Return where the pins hold their points: where they are in the state y."""
     contacts = machine.system.model.contacts
@@ -182,7 +160,7 @@ def chart(found: Variation) -> Chart:
     coordinates = ["lean", *firm, "pitch", "yaw", *loose, "x", "y", "z"]
     hard = found.d["conditions"]["dx"]
     rows = heading_rows(found, coordinates)
-    kept = _independent(hard, rows)
+    kept = independent(hard, rows)
     if hard.shape[1] + len(kept) != rows.shape[2]:
         raise ConfigurationError(
             "the coordinates lean, pitch, yaw, x, y, z and the joints do not tell neighbouring "
@@ -190,7 +168,7 @@ def chart(found: Variation) -> Chart:
         )
     rates = [f"{name}_rate" for name in ("lean", *firm, *loose, "pitch", "yaw")]
     rates += [name for name in model.speeds if name not in rates]
-    fast = _independent(np.zeros((len(found), 0, rows.shape[2])), found.rows(rates, "du"))
+    fast = independent(np.zeros((len(found), 0, rows.shape[2])), found.rows(rates, "du"))
     return chart_of(found, [coordinates[k] for k in kept], [rates[k] for k in fast])
 
 
@@ -224,29 +202,3 @@ def to_heading(found: Variation, names: Sequence[str], rows: Floats) -> Floats:
     turned[:, i] = c * rows[:, i] + s * rows[:, j]
     turned[:, j] = c * rows[:, j] - s * rows[:, i]
     return turned
-
-
-def _independent(hard: Floats, rows: Floats) -> list[int]:
-    """Return which rows (N, rows, n) are independent of the hard ones and of those kept before."""
-    basis: list[Floats] = []
-
-    def residual(row: Floats) -> Floats:
-        size = np.linalg.norm(row, axis=1, keepdims=True)
-        left = row / np.where(size > 1e-12, size, np.inf)
-        for _ in range(2):
-            for b in basis:
-                left = left - np.sum(b * left, axis=1, keepdims=True) * b
-        return left
-
-    kept = []
-    for k in range(hard.shape[1] + rows.shape[1]):
-        wanted = k < hard.shape[1]
-        if len(basis) == rows.shape[2]:
-            break
-        left = residual(hard[:, k] if wanted else rows[:, k - hard.shape[1]])
-        size = np.linalg.norm(left, axis=1, keepdims=True)
-        if wanted or size.min() > 1e-3:
-            basis.append(left / size)
-            if not wanted:
-                kept.append(k - hard.shape[1])
-    return kept

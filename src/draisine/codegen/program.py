@@ -91,7 +91,7 @@ def trace_program(
         for key, values in outputs.items()
     }
     order = reachable(graph, [i for entries in flat.values() for i in entries])
-    position: dict[int, int] = {}
+    position = {i: k for k, i in enumerate(order)}
     steps: list[Instruction] = []
     fixed: list[bool] = []
     for i in order:
@@ -99,26 +99,14 @@ def trace_program(
         if op[0] == "symbol":
             if i not in leaves:
                 raise ValueError(f"program {name!r}: symbol {op[1]!r} is not among the inputs.")
-            step = leaves[i]
-        elif op[0] == "const":
-            step = op
+            steps.append(leaves[i])
+            fixed.append(leaves[i][1] == "parameters")
         else:
-            step = (op[0], *(position[k] for k in op[1:]))
-        position[i] = len(steps)
-        steps.append(step)
-        fixed.append(
-            step[1] == "parameters"
-            if step[0] == "input"
-            else all(fixed[k] for k in arguments(step))
-        )
+            steps.append(op if op[0] == "const" else (op[0], *(position[k] for k in op[1:])))
+            fixed.append(all(fixed[k] for k in arguments(steps[-1])))
     sizes = {array: len(symbols) for array, symbols in inputs.items()}
-    return Program(
-        name,
-        sizes,
-        steps,
-        {key: [position[i] for i in values] for key, values in flat.items()},
-        fixed,
-    )
+    found = {key: [position[i] for i in values] for key, values in flat.items()}
+    return Program(name, sizes, steps, found, fixed)
 
 
 def flatten(program: Program) -> Program:

@@ -203,17 +203,9 @@ class _Reader:
                     return fields(record)[field]
                 return self.refuse(node, f"finds no field {field!r} in {_word(record)}")
             case ast.Subscript(value=value, slice=ast.Slice(lower=low, upper=None, step=None)):
-                if low is None or self.each:
-                    self.refuse(node, "takes a[i:] with a beginning, outside of `each`")
-                self.whole(low)  # type: ignore[arg-type]
-                return self.array(value)
+                return self.tail(node, value, low)
             case ast.Subscript(value=value, slice=index) if not isinstance(index, ast.Slice):
-                outer, self.indexing = self.indexing, True
-                self.whole(index)
-                self.indexing = outer
-                if self.each:
-                    self.stride(index)
-                return ELEMENT[self.array(value)]
+                return self.entry(value, index)
             case ast.UnaryOp(op=ast.USub(), operand=operand):
                 kind = self.expression(operand)
                 return kind if kind in (INT, FLOAT) else self.refuse(node, "negates no number")
@@ -234,6 +226,20 @@ class _Reader:
             case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
                 return self.call(node, name, args)
         return self.refuse(node, f"does not know `{ast.unparse(node)}`")
+
+    def tail(self, node: ast.expr, value: ast.expr, low: ast.expr | None) -> Kind:
+        if low is None or self.each:
+            self.refuse(node, "takes a[i:] with a beginning, outside of `each`")
+        self.whole(low)  # type: ignore[arg-type]
+        return self.array(value)
+
+    def entry(self, value: ast.expr, index: ast.expr) -> Kind:
+        outer, self.indexing = self.indexing, True
+        self.whole(index)
+        self.indexing = outer
+        if self.each:
+            self.stride(index)
+        return ELEMENT[self.array(value)]
 
     def name(self, node: ast.expr, name: str) -> Kind:
         if name in self.closed:

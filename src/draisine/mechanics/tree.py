@@ -160,34 +160,21 @@ def assemble(
     place: dict[str, tuple[int, Rotor | None]] = {}
     joints = {j.child: (i, j) for i, j in enumerate(model.joints)}
     for index, name in enumerate(order):
-        own = joints.get(name)
         R, o = _frame(model, name, folded, aligned, evaluate)
-        if own is None and frame is not None:
-            R, o = frame
-        parent = 0 if own is None else order.index(own[1].parent)
-        K, p = R, o
-        if own is not None:
+        parent, number, turn, slide, K, p = 0, -1, 0.0, 0.0, R, o
+        if name in joints:
+            number, own = joints[name]
+            parent, turn, slide = order.index(own.parent), own.turn, own.slide
             up = links[parent]
             K, p = up.R.T @ R, up.R.T @ (o - up.o)
+        elif frame is not None:
+            K, p = R, o = frame
         lump = _Lump(model, name, R, o)
         place[name] = (index, None)
         for i, joint in (joints[j.child] for j in model.joints if j.parent == name):
             if joint.child in folded:
                 place[joint.child] = (index, lump.fold(i, joint))
-        links.append(
-            Link(
-                name=name,
-                parent=parent,
-                joint=-1 if own is None else own[0],
-                turn=0.0 if own is None else own[1].turn,
-                slide=0.0 if own is None else own[1].slide,
-                K=K,
-                p=p,
-                R=R,
-                o=o,
-                **lump.inertia,
-            )
-        )
+        links.append(Link(name, parent, number, turn, slide, K, p, R, o, **lump.inertia))
     return Tree(model, tuple(links), place)
 
 

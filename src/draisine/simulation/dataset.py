@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.model import Model
 from draisine.model.names import STORED, dimensions, output_names, variables
 from draisine.registry import label
 from draisine.system.closed_form import ClosedForm
@@ -110,6 +111,12 @@ def _values(run: "Trajectory") -> dict[str, Floats]:
     found |= {name: x for name, x in remembered.items() if x.shape[1]}
     if "stop_torques" in seen:
         found["stop_torque"] = seen["stop_torques"]
+    return found | _by_name(model, shape, seen)
+
+
+def _by_name(model: Model, shape: Floats, seen: dict[str, Floats]) -> dict[str, Floats]:
+    """Return joints and outputs as variables of their own, each with its rate."""
+    found = {}
     for k, joint in enumerate(model.joints):
         found[joint.name] = shape[:, k]
         found[f"{joint.name}_rate"] = seen["v"][:, model.speeds.index(f"{joint.name}_rate")]

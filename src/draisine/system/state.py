@@ -4,14 +4,14 @@ What is asked for, and what the contacts demand, is satisfied; of the rest as mu
 as in the drawing and at rest (joints first, then place and heading, then lean, pitch and height).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from draisine.algebra.lie import quaternion_rate, rotation
+from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
@@ -132,15 +132,11 @@ def consistent_state(
             )
         if not np.isfinite(value):
             raise ParameterError(f"initial state: {name} = {value} is not a finite number.")
-    pose = Configuration(machine, t)
-    pose.targets = {name: float(v) for name, v in asked.items() if name not in pose.fast}
-    turned = [abs(v) for name, v in pose.targets.items() if name not in pose.far]
-    steps = max(1, int(np.ceil(max(turned, default=0.0) / 0.1)))
-    model = machine.system.model
-    drawn = pose.closed_drawing() if model.loops else pose.r
-    for k in range(1, min(steps, 200) + 1):
-        pose.approach(k / min(steps, 200))
-    for loop in loops_turned_over(assemble(model), drawn, pose.r, pose.targets):
+    pose, model = Configuration(machine, 1, t), machine.system.model
+    targets = {name: np.array([float(v)]) for name, v in asked.items() if name not in pose.fast}
+    drawn = pose.closed_drawing(targets) if model.loops else pose.r
+    pose.reach(targets)
+    for loop in loops_turned_over(assemble(model), drawn, pose.r, targets):
         raise ConfigurationError(
             f"loop {loop!r} would close on the other branch: a dead point lies between the drawing and "
             "what is asked for. Ask for less, or draw the machine on that branch."
@@ -178,129 +174,203 @@ def _flat_wheel(machine: "ClosedForm", q: Floats, r: Floats) -> str | None:
     return None
 
 
-class Configuration:
-    """A configuration of a machine (inner pose q, p and shape r), on its way to what is asked of it."""
+def configurations(
+    machine: "ClosedForm", asked: Mapping[str, Floats], parameters: Floats | None = None
+) -> Floats:
+    """Return configurations at rest as y (N, entries), each as near to the drawing as closed contacts
+    and the N values asked of each name allow; `parameters` (N, parameters) gives each its own.
+    """
+    pose = Configuration(machine, len(next(iter(asked.values()))), parameters=parameters)
+    for name in asked:
+        if name not in pose.names or name in pose.fast:
+            known = [known for known in pose.names if known not in pose.fast]
+            raise ParameterError(f"no coordinate {name!r}. {did_you_mean(name, known)}")
+    pose.reach(asked)
+    return pose.y
 
-    def __init__(self, machine: "ClosedForm", t: float = 0.0) -> None:
+
+def displace(machine: "ClosedForm", y: Floats, dx: Floats) -> Floats:
+    """Return states (N, entries) after finite steps dx (N, n) of their configurations."""
+    at = machine.layout
+    whole = np.zeros((len(y), 6 + at.count("r")))
+    whole[:, machine.columns] = dx
+    V, W, q = whole[:, :3], whole[:, 3:6], y[:, at.q]
+    scalar, vector = q[:, :1], q[:, 1:]
+    turned = q.copy()
+    turned[:, 0] -= np.sum(vector * W, axis=1) / 2
+    turned[:, 1:] += (scalar * W + np.cross(vector, W)) / 2
+    moved = y.copy()
+    moved[:, at.q] = turned / np.linalg.norm(turned, axis=1, keepdims=True)
+    moved[:, at.p] += V + 2 * np.cross(vector, scalar * V + np.cross(vector, V))
+    moved[:, at.r] += whole[:, 6:]
+    return moved
+
+
+class Configuration:
+    """N configurations of a machine, as y (N, entries) at rest, on their way from the drawing to what
+    is asked of them; q, p, r and speeds are those of the first.
+    """
+
+    def __init__(
+        self,
+        machine: "ClosedForm",
+        count: int = 1,
+        t: float = 0.0,
+        parameters: Floats | None = None,
+    ) -> None:
         self.machine, self.t = machine, t
+        self._table = None if parameters is None else machine.initial.tables(parameters.T)
         model = machine.system.model
-        self.names = state_names(model)
-        self.columns = len(machine.columns)
-        self.q, self.p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
-        self.r = np.array(
-            [joint.motion(t)[0] if joint.motion else 0.0 for joint in model.joints], float
-        )
-        tree = assemble(model)
-        spinning = {rotor.joint for link in tree.links for rotor in link.rotors}
-        order = sorted(range(len(model.joints)), key=lambda k: k in spinning)
+        self.names, self.columns = state_names(model), len(machine.columns)
+        q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
+        r = [joint.motion(t)[0] if joint.motion else 0.0 for joint in model.joints]
+        self.y = np.tile(machine.layout.pack(q=q, p=p, r=r), (count, 1))
+        links = assemble(model).links
+        self._spinning = {rotor.joint for link in links for rotor in link.rotors}
+        order = sorted(range(len(model.joints)), key=lambda k: k in self._spinning)
         self.joints = [model.joints[k].name for k in order]
         self.soft = [*self.joints, *PLACED]
-        self.far = {"x", "y", "z", "yaw", *(model.joints[k].name for k in spinning)}
-        self._turning = [
-            i for i, k in enumerate(machine.columns) if k >= 3 and k - 6 not in spinning
-        ]
-        self.start = dict(zip(self.names, self.look()["values"], strict=True))
+        self.start = self.look()["values"].T
         moving = self.by_speed()
         self.fast = {name for name, row in zip(self.names, moving, strict=True) if np.any(row)}
-        self.targets: dict[str, float] = {}
+
+    @property
+    def q(self) -> Floats:
+        """The first one's quaternion of the inner base frame."""
+        return self.y[0, self.machine.layout.q]
+
+    @property
+    def p(self) -> Floats:
+        """The first one's position of the inner base frame."""
+        return self.y[0, self.machine.layout.p]
+
+    @property
+    def r(self) -> Floats:
+        """The first one's shape."""
+        return self.y[0, self.machine.layout.r]
 
     def look(self, s: Floats | None = None) -> dict[str, Floats]:
-        """Return what the program `initial` tells of the present configuration."""
-        speeds = np.zeros(self.columns) if s is None else s
-        anchors = np.zeros(self.machine.initial.inputs.count("anchors"))
-        if len(anchors) and self.machine.system.model.ground is None:
-            first = self.machine.initial(t=[self.t], q=self.q, p=self.p, r=self.r, s=speeds)
-            anchors = self._pinned(first)
-        return self.machine.initial(
-            t=[self.t], q=self.q, p=self.p, r=self.r, s=speeds, anchors=anchors
-        )
+        """Return what the program `initial` tells of the configurations, one per column."""
+        parts, count = self.machine.layout.split(self.y.T), len(self.y)
+        given = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
+        if s is not None:
+            given["s"] = np.repeat(s[:, None], count, axis=1)
+        program = self.machine.initial
+        if program.inputs.count("anchors") and self.machine.system.model.ground is None:
+            found = program.batch(program.inputs.pack(**given), self._table)
+            given["anchors"] = self._pinned(found["conditions"])
+        return program.batch(program.inputs.pack(**given), self._table)
 
-    def _pinned(self, out: dict[str, Floats]) -> Floats:
+    def _pinned(self, conditions: Floats) -> Floats:
         """Return anchors where the pins are: grips hold wherever the machine is put."""
         model, mode = self.machine.system.model, self.machine.mode
         rows = constraints.holonomic_rows(mode, model)
         pins = [k for k, c in enumerate(model.contacts) if hasattr(c, "axes")]
-        anchors = np.zeros(3 * len(pins))
-        for value, (k, name) in zip(out["conditions"], rows, strict=False):
+        anchors = np.zeros((3 * len(pins), len(self.y)))
+        for value, (k, name) in zip(conditions, rows, strict=False):
             if k in pins:
                 anchors[3 * pins.index(k) + "xyz".index(name)] = value
         return anchors
 
     def by_speed(self) -> Floats:
-        """Return d values / d speeds."""
+        """Return d values / d speeds of the first."""
         rng = np.random.default_rng(1)
         out = self.look(rng.normal(size=self.columns))
-        return out["by_speed"].reshape(self.columns, -1).T
+        return out["by_speed"][:, 0].reshape(self.columns, -1).T
 
-    def closed_drawing(self) -> Floats:
-        """Return the shape of the drawing with its loops closed."""
-        self.approach(0.0)
+    def closed_drawing(self, asked: Iterable[str]) -> Floats:
+        """Return the shape of the drawing with its loops closed, the coordinates that something is
+        asked of as they are drawn.
+        """
+        self.reach({name: self.start[:, self.names.index(name)] for name in asked})
         return self.r.copy()
 
-    def approach(self, part: float) -> None:
-        """Bring the configuration to the given part of the way from the drawing to the targets."""
-        goal = {
-            name: self.start[name] + part * (v - self.start[name])
-            for name, v in self.targets.items()
-        }
-        for _ in range(60):
-            hard, soft = self._equations(goal)
-            rows, residual = _independent(hard, soft, self.columns)
-            step = np.zeros(self.columns)
-            if len(rows):
-                step = -np.linalg.lstsq(rows, residual, rcond=None)[0]
-            if min(_largest(step), _largest(residual)) < 1e-15:
-                break
-            turn = np.abs(step[self._turning]).max(initial=0.0)
-            self._move(step * min(1.0, 0.3 / max(turn, 1e-300)))
-        worst = _largest(np.array([x for x, _ in self._equations(goal)[0]]))
+    def reach(self, targets: Mapping[str, Floats]) -> None:
+        """Bring the configurations from the drawing to the targets; angles that are far are
+        approached in steps.
+        """
+        model = self.machine.system.model
+        far = {"x", "y", "z", "yaw", *(model.joints[k].name for k in self._spinning)}
+        turned = [np.abs(x).max() for name, x in targets.items() if name not in far]
+        steps = min(200, max(1, int(np.ceil(max(turned, default=0.0) / 0.1))))
+        begin = {name: self.start[:, self.names.index(name)] for name in targets}
+        for k in range(1, steps + 1):
+            goal = {name: x0 + k / steps * (targets[name] - x0) for name, x0 in begin.items()}
+            worst = self._settle(goal, 1e-15 if k == steps else 1e-3)
         if not worst < 1e-11:
-            wanted = ", ".join(f"{n} = {x:.6g}" for n, x in self.targets.items())
+            wanted = ", ".join(f"{n} = {_span(x)}" for n, x in targets.items())
             raise ConfigurationError(
                 f"no configuration has {wanted or 'closed contacts'} with the contacts "
                 f"{dict(self.machine.mode)}: an error of {worst:.3g} remains. Ask for less, or open a "
                 "contact."
             )
 
-    def _equations(
-        self, goal: Mapping[str, float]
-    ) -> tuple[list[tuple[float, Floats]], list[tuple[float, Floats]]]:
-        """Return what is left of the equations that must hold (closed contacts, the goal) and of
-        those that may (all else stays as it started), each with its derivatives.
+    def _settle(self, goal: Mapping[str, Floats], precision: float) -> float:
+        """Bring the configurations to a goal by Newton's method; return the largest error that is
+        left of what must hold.
         """
-        out, index = self.look(), self.names.index
-        jacobian = out["by_pose"].reshape(self.columns, -1).T
-        pinned = self._grips()
-        conditions = zip(out["conditions"], jacobian[len(self.names) :], strict=True)
-        hard = [equation for k, equation in enumerate(conditions) if k not in pinned]
+        turning = [
+            i for i, k in enumerate(self.machine.columns) if k >= 3 and k - 6 not in self._spinning
+        ]
+        size = np.inf
+        for _ in range(60):
+            rest, rows, hard = self._equations(goal)
+            error = float(np.abs(rest[:, :hard]).max(initial=0.0))
+            if not np.isfinite(rest).all():
+                break
+            step = -_solve(rows, rest)
+            last, size = size, float(np.abs(step).max(initial=0.0))
+            if min(size, float(np.abs(rest).max(initial=0.0))) < precision:
+                break
+            if size < 1e-11 and size >= 0.5 * last:
+                break
+            turn = np.abs(step[:, turning]).max(axis=1, initial=0.3)
+            self.y = displace(self.machine, self.y, step * (0.3 / turn)[:, None])
+        return error
 
-        def reach(name: str, value: float) -> tuple[float, Floats]:
-            k = index(name)
-            return _wrap(name, out["values"][k] - value), jacobian[k]
-
-        hard += [reach(name, x) for name, x in goal.items()]
-        return hard, [reach(name, self.start[name]) for name in self.soft if name not in goal]
+    def _equations(self, goal: Mapping[str, Floats]) -> tuple[Floats, Floats, int]:
+        """Return what is left (N, equations) of those that must hold (closed contacts, the goal) and
+        of as many as can hold beside them (all else stays as it started), their derivatives (N,
+        equations, n), and how many must.
+        """
+        out, index, pinned = self.look(), self.names.index, self._grips()
+        values, conditions = out["values"].T, out["conditions"].T
+        J = out["by_pose"].reshape(self.columns, -1, len(self.y)).transpose(2, 1, 0)
+        kept = [k for k in range(conditions.shape[1]) if k not in pinned]
+        soft = [name for name in self.soft if name not in goal]
+        left = [values[:, index(name)] - x for name, x in goal.items()]
+        left += [values[:, index(name)] - self.start[:, index(name)] for name in soft]
+        rest = np.column_stack([conditions[:, kept], *left])
+        asked = [index(name) for name in (*goal, *soft)]
+        rows = J[:, [*(len(self.names) + k for k in kept), *asked]]
+        if "yaw" in (*goal, *soft):
+            at = len(kept) + (*goal, *soft).index("yaw")
+            rest[:, at] = (rest[:, at] + np.pi) % (2 * np.pi) - np.pi
+        hard = len(kept) + len(goal)
+        chosen = [*range(hard), *(hard + k for k in independent(rows[:, :hard], rows[:, hard:]))]
+        return rest[:, chosen], rows[:, chosen], hard
 
     def values(self) -> dict[str, float]:
-        """Return all that is known of the configuration at rest, by name."""
-        return dict(zip(self.names, map(float, self.look()["values"]), strict=True))
+        """Return all that is known of the first configuration at rest, by name."""
+        return dict(zip(self.names, map(float, self.look()["values"][:, 0]), strict=True))
 
     def speeds(self, asked: Mapping[str, float], at_rest: bool = False) -> Floats:
         """Return the inner speeds (V at the base's origin, free ones only) in which all that is
         asked of speeds is so; of the rest as many as possible are zero, or the kinetic energy is
         least.
         """
-        out, names, columns = self.look(), self.names, self.columns
-        rows = out["by_speed"].reshape(columns, -1).T
-        hard = self._demanded()
-        for name, value in asked.items():
-            if name in self.fast:
-                k = names.index(name)
-                hard.append((float(out["values"][k]) - value, rows[k]))
-        soft = [(0.0, rows[names.index(n)]) for n in self._settled() if n not in asked]
-        A, residual = _independent(hard, [] if at_rest else soft, columns)
-        s = -_solved(A, residual) if len(A) else np.zeros(columns)
-        wrong = np.abs(A[: len(hard)] @ s + residual[: len(hard)]).max(initial=0.0)
+        out, index = self.look(), self.names.index
+        rows = out["by_speed"][:, 0].reshape(self.columns, -1).T
+        b, C = self._demanded()
+        fast = {name: value for name, value in asked.items() if name in self.fast}
+        b = np.array([*b, *(value - out["values"][index(n), 0] for n, value in fast.items())])
+        C = np.vstack([C, *(rows[index(name)] for name in fast)])
+        soft = [] if at_rest else [index(n) for n in self._settled() if n not in asked]
+        kept = independent(C[None], rows[None, soft]) if soft else []
+        A = np.vstack([C, rows[[soft[k] for k in kept]]])
+        residual = np.concatenate([b, np.zeros(len(kept))])
+        s = _solve(A[None], residual[None])[0] if len(A) else np.zeros(self.columns)
+        wrong = np.abs(C @ s - b).max(initial=0.0)
         if wrong > 1e-9 * max(1.0, float(np.abs(residual).max(initial=0.0))):
             wanted = ", ".join(f"{n} = {asked[n]:.6g}" for n in asked if n in self.fast)
             raise ConfigurationError(
@@ -309,19 +379,18 @@ class Configuration:
             )
         return self._calmed(A, s) if at_rest else s
 
-    def _demanded(self) -> list[tuple[float, Floats]]:
-        """Return the rows `C s = b` of contacts and prescribed joints, as (-b, row)."""
+    def _demanded(self) -> tuple[Floats, Floats]:
+        """Return b and C of the rows `C s = b` of contacts and prescribed joints."""
         machine = self.machine
         found = machine.rows(t=[self.t], q=self.q, p=self.p, r=self.r)
         C = found["C"].reshape(-1, 6 + len(machine.system.model.joints)).copy()
         C[:, 3:6] += np.cross(found["ref"], C[:, :3])
-        return [(-b, row) for b, row in zip(found["b"], C[:, machine.columns], strict=True)]
+        return found["b"], C[:, machine.columns]
 
     def _settled(self) -> list[str]:
         """Return the speeds that stay zero if they can, in order."""
         model = self.machine.system.model
-        links = assemble(model).links
-        spinning = {model.joints[rotor.joint].name for link in links for rotor in link.rotors}
+        spinning = {model.joints[k].name for k in self._spinning}
         firm = [f"{name}_rate" for name in self.joints if name not in spinning]
         loose = [f"{name}_rate" for name in self.joints if name in spinning]
         return [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in self.names]
@@ -356,64 +425,51 @@ class Configuration:
         rows = constraints.holonomic_rows(self.machine.mode, model)
         return [i for i, (_, name) in enumerate(rows) if name in "xyz"]
 
-    def _move(self, step: Floats) -> None:
-        model = self.machine.system.model
-        whole = np.zeros(6 + len(model.joints))
-        whole[self.machine.columns] = step
-        R = rotation(self.q)
-        self.p = self.p + R @ whole[:3]
-        q = self.q + quaternion_rate(self.q, whole[3:6])
-        self.q = q / np.linalg.norm(q)
-        self.r = self.r + whole[6:]
 
-
-def _solved(A: Floats, b: Floats) -> Floats:
-    """Return the solution of A x = b, of least squares where A is not square and regular.
+def _solve(A: Floats, b: Floats) -> Floats:
+    """Return the solutions x (N, n) of `A x = b`, of least squares where A is not square and regular.
 
     Elimination leaves what is zero by symmetry exactly zero; orthogonal transformations do not.
     """
-    if A.shape[0] == A.shape[1]:
+    if A.shape[1] == A.shape[2]:
         try:
-            x = np.linalg.solve(A, b)
-            if np.abs(A @ x - b).max() <= 1e-12 * max(1.0, np.abs(b).max()):
+            x = np.linalg.solve(A, b[:, :, None])[:, :, 0]
+            wrong = np.abs(np.einsum("nij,nj->ni", A, x) - b).max(initial=0.0)
+            if wrong <= 1e-12 * max(1.0, np.abs(b).max(initial=0.0)):
                 return x
         except np.linalg.LinAlgError:
             pass
-    return np.linalg.lstsq(A, b, rcond=None)[0]
+    return np.array([np.linalg.lstsq(A1, b1, rcond=None)[0] for A1, b1 in zip(A, b, strict=True)])
 
 
-def _largest(x: Floats) -> float:
-    """Return the largest size of some numbers; NaN where one is."""
-    return float(np.abs(x).max(initial=0.0))
+def _span(x: Floats) -> str:
+    """Return some numbers as the text of their least and largest."""
+    low, high = float(np.min(x)), float(np.max(x))
+    return f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
 
 
-def _wrap(name: str, x: float) -> float:
-    """Return a difference of headings without whole turns."""
-    return float((x + np.pi) % (2 * np.pi) - np.pi) if name == "yaw" else float(x)
-
-
-def _independent(
-    hard: list[tuple[float, Floats]], soft: list[tuple[float, Floats]], columns: int
-) -> tuple[Floats, Floats]:
-    """Return all hard equations, and of the soft ones those that are independent of what stands
-    before them.
+def independent(hard: Floats, rows: Floats) -> list[int]:
+    """Return which rows (N, rows, n) are, in all of N cases, independent of the hard ones and of those
+    kept before.
     """
     basis: list[Floats] = []
-    rows, residual = [], []
-    for k, (x, row) in enumerate([*hard, *soft]):
-        size = float(np.linalg.norm(row))
-        left = row / size if size > 1e-12 else np.zeros_like(row)
+    kept = []
+    for k in range(hard.shape[1] + rows.shape[1]):
+        wanted = k < hard.shape[1]
+        if len(basis) == rows.shape[2] and not wanted:
+            break
+        row = hard[:, k] if wanted else rows[:, k - hard.shape[1]]
+        size = np.linalg.norm(row, axis=1, keepdims=True)
+        left = row / np.where(size > 1e-12, size, np.inf)
         for _ in range(2):
             for b in basis:
-                left = left - (b @ left) * b
-        rest = float(np.linalg.norm(left))
-        if k >= len(hard) and (rest < 1e-3 or len(basis) == columns):
-            continue
-        if rest > 1e-9:
-            basis.append(left / rest)
-        rows.append(row)
-        residual.append(x)
-    return np.array(rows).reshape(len(rows), columns), np.array(residual)
+                left = left - np.sum(b * left, axis=1, keepdims=True) * b
+        size = np.linalg.norm(left, axis=1, keepdims=True)
+        if size.min() > (1e-9 if wanted else 1e-3):
+            basis.append(left / size)
+            if not wanted:
+                kept.append(k - hard.shape[1])
+    return kept
 
 
 def _user_speeds(machine: "ClosedForm", s: Floats) -> Floats:

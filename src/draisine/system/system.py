@@ -152,9 +152,7 @@ class System:
         independent derivations, in plain Python, for the mode with all contacts closed; they give
         contact forces only. `tolerance` is how far the state may break the constraints.
         """
-        machine = self.machine(mode)
-        w = self.inputs(inputs)
-        model, n = self.model, len(state.v)
+        machine, w, model = self.machine(mode), self.inputs(inputs), self.model
         switched = multiplier.active_rows(model, machine.mode)
         if formulation == "projected":
             y = machine.enter(state, t, tolerance=tolerance)
@@ -174,17 +172,7 @@ class System:
             vdot, forces = other(t, state, w)
             return vdot, np.ravel(forces)[switched]
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
-        rows = [*switched, *multiplier.joint_rows(model)]
-        M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
-        if formulation == "projected" and not machine.choice.spare:
-            return multiplier.nullspace(M, out["F"], C, out["c"][rows])
-        labels = constraints.labels(model, machine.mode)
-        given = (M, out["F"], C, out["c"][rows], labels, model.speeds)
-        if not machine.choice.spare:
-            return multiplier.saddle_point(*given)
-        rank = len(labels) - len(machine.choice.spare)
-        forces = np.array(constraints.compliances(model, machine.mode), dtype=float)
-        return multiplier.shared_saddle_point(*given, rank, forces)
+        return _solve_rows(machine, out, by_kernel=formulation == "projected")
 
     def equations(
         self,
@@ -284,6 +272,26 @@ class System:
     def outputs(self) -> list[str]:
         """The names of the outputs."""
         return output_names(self.model)
+
+
+def _solve_rows(
+    machine: ClosedForm, out: Mapping[str, Floats], by_kernel: bool
+) -> tuple[Floats, Floats]:
+    """Return vdot and multipliers from the free machine and its rows: by an orthogonal basis of the
+    kernel, or by the saddle-point system, forces of rows that repeat others shared.
+    """
+    model, n = machine.system.model, len(out["F"])
+    rows = [*multiplier.active_rows(model, machine.mode), *multiplier.joint_rows(model)]
+    M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
+    if by_kernel and not machine.choice.spare:
+        return multiplier.nullspace(M, out["F"], C, out["c"][rows])
+    labels = constraints.labels(model, machine.mode)
+    given = (M, out["F"], C, out["c"][rows], labels, model.speeds)
+    if not machine.choice.spare:
+        return multiplier.saddle_point(*given)
+    rank = len(labels) - len(machine.choice.spare)
+    forces = np.array(constraints.compliances(model, machine.mode), dtype=float)
+    return multiplier.shared_saddle_point(*given, rank, forces)
 
 
 def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:

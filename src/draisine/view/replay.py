@@ -49,15 +49,7 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
         "title": motion.title,
         "time": _rounded(motion.time),
         **_machine(motion),
-        "tracks": [
-            {
-                "name": f"{words(name)} contact",
-                "colour": COLOURS[k % 7],
-                "points": _rounded(way),
-                "pushes": _rounded(motion.pushes[name]),
-            }
-            for k, (name, way) in enumerate(motion.tracks.items())
-        ],
+        "tracks": _tracks(motion),
         "events": [{"time": t, "name": words(name)} for t, name in motion.events],
         "readings": [
             {
@@ -85,6 +77,19 @@ def _content(motion: Scene, speed: float) -> dict[str, Any]:
         },
         "speed": speed,
     }
+
+
+def _tracks(motion: Scene) -> list[dict[str, Any]]:
+    """Return the ways of the contact points, and the forces along them."""
+    return [
+        {
+            "name": f"{words(name)} contact",
+            "colour": COLOURS[k % 7],
+            "points": _rounded(way),
+            "pushes": _rounded(motion.pushes[name]),
+        }
+        for k, (name, way) in enumerate(motion.tracks.items())
+    ]
 
 
 def _machine(motion: Scene) -> dict[str, Any]:

@@ -14,11 +14,11 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import Matrices, inverse, transpose
-from draisine.analysis.equilibrium import place
 from draisine.analysis.linear import cyclic_coordinates
-from draisine.analysis.variation import Chart, Variation, chart, drawing_configuration, vary
+from draisine.analysis.variation import Chart, Variation, chart, vary
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.system.closed_form import ClosedForm
+from draisine.system.state import configurations
 from draisine.system.system import System
 
 FAST = 16.0
@@ -123,7 +123,7 @@ def stand_upright(
     """
     count, inputs = len(parameters), len(machine.system.model.inputs)
     targets = {"lean": np.zeros(count)} | {k: np.full(count, x) for k, x in about.items()}
-    y = place(machine, drawing_configuration(machine, count), targets, parameters)
+    y = configurations(machine, targets, parameters)
     at = chart(vary(machine, y, parameters=parameters))
     cyclic = cyclic_coordinates(machine, at, y[0], np.zeros(inputs))
     essential = [name for name in at.coordinates if name not in cyclic]

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.equilibrium import place
 from draisine.analysis.linear import linear_systems
-from draisine.analysis.variation import drawing_configuration, vary
+from draisine.analysis.variation import vary
 from draisine.system.closed_form import ClosedForm
+from draisine.system.state import configurations
 from draisine.system.system import System
 
 _HIGHEST = 100.0
@@ -75,8 +75,7 @@ def turning_map(system: System, lean: Any, steer: Any) -> TurningMap:
 
 def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     """Return speed, torque, radius, friction and growth at (leans; steers)."""
-    y = drawing_configuration(machine, grid.shape[1])
-    y = place(machine, y, {"lean": grid[0], "steer": grid[1]})
+    y = configurations(machine, {"lean": grid[0], "steer": grid[1]})
     still = vary(machine, y, seeds=("du", "dw"))
     rows = still.rows(["lean_rate", "steer_rate", "rear_wheel_speed"], "du")
     u = np.linalg.solve(rows, np.array([[0.0], [0.0], [1.0]]))[:, :, 0]

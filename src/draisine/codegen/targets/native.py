@@ -276,57 +276,72 @@ def _elementary(kind: str) -> str:
 
 
 def _circular(kind: str, name: str, shift: int) -> list[str]:
-    """Return the sine of x plus `shift` quarter turns: the argument is reduced in three parts."""
-    s = suffix(kind)
-    whole = kind.replace("double", "i64")
-    flags = kind.replace("double", "i1")
+    """Return the sine of x plus `shift` quarter turns."""
+    return [
+        f"define internal {kind} @draisine_{name}.{suffix(kind)}({kind} %x) alwaysinline {{",
+        *_reduction(kind),
+        *_short_series(kind),
+        *_quarter(kind, shift),
+        f"  ret {kind} %result",
+        "}",
+    ]
 
-    def c(x: float) -> str:
-        return constant(kind, x)
+
+def _reduction(kind: str) -> list[str]:
+    """Return x less its whole quarter turns, as r1 + d: pi/2 is taken off in three parts."""
+    s, (high, middle, low) = suffix(kind), (constant(kind, x) for x in _HALF_PI)
+    return [
+        f"  %turns = fmul {kind} %x, {constant(kind, 2 / math.pi)}",
+        f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
+        f"  %m = fneg {kind} %n",
+        f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {high}, {kind} %x)",
+        f"  %r1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {middle}, {kind} %r0)",
+        f"  %d0 = fsub {kind} %r0, %r1",
+        f"  %d1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {middle}, {kind} %d0)",
+        f"  %d = call {kind} @llvm.fma.{s}({kind} %m, {kind} {low}, {kind} %d1)",
+    ]
+
+
+def _short_series(kind: str) -> list[str]:
+    """Return sine and cosine of r1 + d by polynomials, taken in pairs: a shorter way than Horner's."""
+    s, one, half = suffix(kind), constant(kind, 1.0), constant(kind, 0.5)
+    body = [f"  %z = fmul {kind} %r1, %r1", f"  %zz = fmul {kind} %z, %z"]
+    for tag, coefficients in (("p", _SIN), ("q", _COS)):
+        for k in (0, 2, 4):
+            low, high = (constant(kind, x) for x in coefficients[k : k + 2])
+            line = f"call {kind} @llvm.fma.{s}({kind} %z, {kind} {high}, {kind} {low})"
+            body.append(f"  %{tag}{k}{k + 1} = {line}")
+        for upper, lower, both in (("45", "23", "25"), ("25", "01", "0")):
+            line = f"{kind} %zz, {kind} %{tag}{upper}, {kind} %{tag}{lower}"
+            body.append(f"  %{tag}{both} = call {kind} @llvm.fma.{s}({line})")
+    return [
+        *body,
+        f"  %zr = fmul {kind} %z, %r1",
+        f"  %half = fmul {kind} %z, {half}",
+        f"  %minus_half = fneg {kind} %half",
+        f"  %dc = call {kind} @llvm.fma.{s}({kind} %d, {kind} %minus_half, {kind} %d)",
+        f"  %bend = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %dc)",
+        f"  %sine = fadd {kind} %r1, %bend",
+        f"  %w = fsub {kind} {one}, %half",
+        f"  %e0 = fsub {kind} {one}, %w",
+        f"  %e = fsub {kind} %e0, %half",
+        f"  %minus_r1 = fneg {kind} %r1",
+        f"  %ed = call {kind} @llvm.fma.{s}({kind} %minus_r1, {kind} %d, {kind} %e)",
+        f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %ed)",
+        f"  %cosine = fadd {kind} %w, %tail",
+    ]
+
+
+def _quarter(kind: str, shift: int) -> list[str]:
+    """Return sine or cosine with its sign, as the number of quarter turns wants it."""
+    whole, flags = kind.replace("double", "i64"), kind.replace("double", "i1")
 
     def i(n: int) -> str:
         if kind == "double":
             return str(n)
         return "<" + ", ".join([f"i64 {n}"] * int(kind[1:].split()[0])) + ">"
 
-    body = [
-        f"define internal {kind} @draisine_{name}.{s}({kind} %x) alwaysinline {{",
-        f"  %turns = fmul {kind} %x, {c(2 / math.pi)}",
-        f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
-        f"  %m = fneg {kind} %n",
-        f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[0])}, {kind} %x)",
-        f"  %r1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[1])}, {kind} %r0)",
-        f"  %d0 = fsub {kind} %r0, %r1",
-        f"  %d1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[1])}, {kind} %d0)",
-        f"  %d = call {kind} @llvm.fma.{s}({kind} %m, {kind} {c(_HALF_PI[2])}, {kind} %d1)",
-        f"  %z = fmul {kind} %r1, %r1",
-        f"  %zz = fmul {kind} %z, %z",
-    ]
-    for tag, coefficients in (
-        ("p", _SIN),
-        ("q", _COS),
-    ):  # in pairs: a shorter way than Horner's
-        for k in (0, 2, 4):
-            low, high = c(coefficients[k]), c(coefficients[k + 1])
-            line = f"call {kind} @llvm.fma.{s}({kind} %z, {kind} {high}, {kind} {low})"
-            body.append(f"  %{tag}{k}{k + 1} = {line}")
-        for upper, lower, both in (("45", "23", "25"), ("25", "01", "0")):
-            line = f"{kind} %zz, {kind} %{tag}{upper}, {kind} %{tag}{lower}"
-            body.append(f"  %{tag}{both} = call {kind} @llvm.fma.{s}({line})")
-    body += [
-        f"  %zr = fmul {kind} %z, %r1",
-        f"  %half = fmul {kind} %z, {c(0.5)}",
-        f"  %minus_half = fneg {kind} %half",
-        f"  %dc = call {kind} @llvm.fma.{s}({kind} %d, {kind} %minus_half, {kind} %d)",
-        f"  %bend = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %dc)",
-        f"  %sine = fadd {kind} %r1, %bend",
-        f"  %w = fsub {kind} {c(1.0)}, %half",
-        f"  %e0 = fsub {kind} {c(1.0)}, %w",
-        f"  %e = fsub {kind} %e0, %half",
-        f"  %minus_r1 = fneg {kind} %r1",
-        f"  %ed = call {kind} @llvm.fma.{s}({kind} %minus_r1, {kind} %d, {kind} %e)",
-        f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %ed)",
-        f"  %cosine = fadd {kind} %w, %tail",
+    return [
         f"  %k0 = fptosi {kind} %n to {whole}",
         f"  %k = add {whole} %k0, {i(shift)}",
         f"  %odd = and {whole} %k, {i(1)}",
@@ -336,10 +351,7 @@ def _circular(kind: str, name: str, shift: int) -> list[str]:
         f"  %flip = icmp ne {whole} %two, {i(0)}",
         f"  %minus = fneg {kind} %value",
         f"  %result = select {flags} %flip, {kind} %minus, {kind} %value",
-        f"  ret {kind} %result",
-        "}",
     ]
-    return body
 
 
 def _angle(kind: str) -> list[str]:

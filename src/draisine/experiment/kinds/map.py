@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.equilibrium import place
-from draisine.analysis.variation import drawing_configuration, vary
+from draisine.analysis.variation import vary
 from draisine.errors import ConfigurationError
 from draisine.results.bodies import Bodies
 from draisine.results.questions import series, unit_of
 from draisine.scenario.schema import Grid
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import ClosedForm
+from draisine.system.state import configurations
 from draisine.system.system import System
 
 if TYPE_CHECKING:
@@ -54,10 +54,9 @@ def _configurations(machine: ClosedForm, asked: Mapping[str, Floats]) -> Floats:
     """Return states at rest with closed contacts in which coordinates have the values asked for, one
     row for each.
     """
-    count = len(next(iter(asked.values())))
     try:
-        return place(machine, drawing_configuration(machine, count), asked)
-    except (ConfigurationError, np.linalg.LinAlgError) as error:
+        return configurations(machine, asked)
+    except ConfigurationError as error:
         raise ConfigurationError(
             f"some points of the map have no configuration with closed contacts ({error}). Take a "
             "smaller range."

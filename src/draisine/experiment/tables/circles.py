@@ -63,11 +63,8 @@ def hands_free(
     data: dict[str, tuple[Any, str, str]] = {
         name: (found[name], unit, meaning) for name, (unit, meaning) in SEEN.items()
     }
-    data["radius"] = (
-        np.array([_radius(point) for point in found.points]),
-        "m",
-        "radius of the rear contact's path",
-    )
+    radius = np.array([_radius(point) for point in found.points])
+    data["radius"] = (radius, "m", "radius of the rear contact's path")
     data["growth"] = (growth, "1/s", "largest real part of the eigenvalues, but for one zero")
     data["stable"] = (growth < -_NOTHING, "", "whether disturbances die out")
     data["stable_backwards"] = (

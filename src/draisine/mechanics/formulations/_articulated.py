@@ -46,11 +46,18 @@ def accelerations(tree: Tree, geo: Geometry, needed: Wrenches, force: Array) -> 
         pushed = E @ p_left[:3]
         p[i] = p[i] + np.concatenate([pushed, E @ p_left[3:] + cross(at, pushed)])
     twist = list(tree.model.twist)
-    a = [np.zeros(6, dtype=object)] + [array([])] * (len(links) - 1)
     if twist:
-        a[0][twist] = solve_symmetric(I[0][np.ix_(twist, twist)], -p[0][twist])
-    out[:6] = a[0]
-    for j, link in enumerate(links):
+        out[twist] = solve_symmetric(I[0][np.ix_(twist, twist)], -p[0][twist])
+    _pass_on(tree, geo, steps, out)
+    return array(out)[[*twist, *range(6, len(out))]]
+
+
+def _pass_on(
+    tree: Tree, geo: Geometry, steps: list[tuple[Array, Scalar, Scalar]], out: Array
+) -> None:
+    """Add to `out`, which holds the base's acceleration, those of the joints, from the base on."""
+    a = [out[:6], *([array([])] * (len(tree.links) - 1))]
+    for j, link in enumerate(tree.links):
         if j:
             E, up = geo.E[j], a[link.parent]
             came = np.concatenate([E.T @ (up[:3] + cross(up[3:], geo.p[j])), E.T @ up[3:]])
@@ -61,7 +68,6 @@ def accelerations(tree: Tree, geo: Geometry, needed: Wrenches, force: Array) -> 
             a[j] = came
         for rotor in link.rotors:
             out[6 + rotor.joint] = out[6 + rotor.joint] - rotor.axis @ a[j][3:]
-    return array(out)[[*twist, *range(6, len(out))]]
 
 
 def _along(link: Link, wrench: Array) -> Scalar:

@@ -7,7 +7,7 @@ whole motion.
 
 import ctypes
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
@@ -35,32 +35,11 @@ def run_by_formulation(task: Task) -> Trajectory:
     >>> bool(abs(run.to_xarray().lean[-1] - fast.to_xarray().lean[-1]) < 1e-9)
     True
     """
-    system, state, inputs, until, numerics = (
-        task.system, task.state, task.inputs, task.until, task.numerics,
-    )  # fmt: skip
-    dt, formulation = numerics.dt, numerics.formulation
-    n, failed = len(system.model.joints), list[BaseException]()
+    system, state, inputs, until = task.system, task.state, task.inputs, task.until
+    numerics, dt = task.numerics, task.numerics.dt
     at = Layout(state_sizes(system.model, v=len(state.v)))
-    columns = system.machine().columns
-
-    def rate(x_at: int, table_at: int, out_at: int, stride: int) -> None:
-        x = np.ctypeslib.as_array((ctypes.c_double * (1 + at.size)).from_address(x_at)).copy()
-        out = np.ctypeslib.as_array((ctypes.c_double * at.size).from_address(out_at))
-        t, y = float(x[0]), x[1:]
-        q = y[at.q] / np.linalg.norm(y[at.q])
-        whole = np.zeros(6 + n)
-        whole[columns] = y[at.v]
-        try:
-            here = State(q, y[at.p], y[at.r], y[at.v])
-            vdot, _ = system.accelerate(here, inputs, t=t, formulation=formulation, tolerance=1e-2)
-        except BaseException as error:  # nothing may pass through machine code
-            failed.append(error)
-            out[:] = np.nan
-            return
-        turn = quaternion_rate(y[at.q], whole[3:6])
-        out[:] = np.concatenate([turn, rotation(q) @ whole[:3], whole[6:], vdot])
-
-    callback = prototype()(rate)
+    failed: list[BaseException] = []
+    callback = prototype()(_rate(task, at, failed))
     address = int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
     problem = Problem(address, np.zeros(1), at.size, np.zeros(0), keep=callback)
     steps = max(1, math.ceil(until / dt - 1e-9))
@@ -82,6 +61,35 @@ def run_by_formulation(task: Task) -> Trajectory:
             run,
         )
     return run
+
+
+def _rate(
+    task: Task, at: Layout, failed: list[BaseException]
+) -> Callable[[int, int, int, int], None]:
+    """Return the right-hand side as machine code calls it; what goes wrong in it is kept."""
+    system, n = task.system, len(task.system.model.joints)
+    columns, formulation = system.machine().columns, task.numerics.formulation
+
+    def rate(x_at: int, table_at: int, out_at: int, stride: int) -> None:
+        x = np.ctypeslib.as_array((ctypes.c_double * (1 + at.size)).from_address(x_at)).copy()
+        out = np.ctypeslib.as_array((ctypes.c_double * at.size).from_address(out_at))
+        t, y = float(x[0]), x[1:]
+        q = y[at.q] / np.linalg.norm(y[at.q])
+        whole = np.zeros(6 + n)
+        whole[columns] = y[at.v]
+        here = State(q, y[at.p], y[at.r], y[at.v])
+        try:
+            vdot, _ = system.accelerate(
+                here, task.inputs, t=t, formulation=formulation, tolerance=1e-2
+            )
+        except BaseException as error:  # nothing may pass through machine code
+            failed.append(error)
+            out[:] = np.nan
+            return
+        turn = quaternion_rate(y[at.q], whole[3:6])
+        out[:] = np.concatenate([turn, rotation(q) @ whole[:3], whole[6:], vdot])
+
+    return rate
 
 
 def _arc(

@@ -55,7 +55,8 @@ def run_kinematic(task: Task) -> Trajectory:
     independent, columns = machine.choice.independent, machine.columns
 
     def slope(x: Floats) -> tuple[Floats, Floats]:
-        here.q, here.p, here.r = x[at.q] / np.linalg.norm(x[at.q]), x[at.p], x[at.r]
+        here.y[0, at.span("q", "r")] = x
+        here.y[0, at.q] /= np.linalg.norm(x[at.q])
         speeds = np.zeros(6 + n)
         speeds[columns] = here.speeds(rates(here.values()))
         q, V, W = here.q, speeds[:3], speeds[3:6]

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.model import Model
+from draisine.model import Joint, Model
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches
 from draisine.view.scene.scene import cell_of, colour_of, up_of
@@ -24,18 +24,7 @@ def describe_machine(model: Model) -> dict[str, Any]:
     names = [body.name for body in model.bodies]
     return {
         "bodies": names,
-        "joints": [
-            {
-                "name": joint.name,
-                "parent": names.index(joint.parent),
-                "child": names.index(joint.child),
-                "axis": _unit(np.asarray(joint.axis, float)).tolist(),
-                "through": np.asarray(joint.through, float).tolist(),
-                "turn": float(joint.turn),
-                "slide": float(joint.slide),
-            }
-            for joint in model.joints
-        ],
+        "joints": [_screw(joint, names) for joint in model.joints],
         "parts": [
             {
                 "body": names.index(part.body),
@@ -61,6 +50,19 @@ def describe_machine(model: Model) -> dict[str, Any]:
         ],
         "size": reach(model) / 2.0,
         "up": up_of(model).tolist(),
+    }
+
+
+def _screw(joint: Joint, bodies: list[str]) -> dict[str, Any]:
+    """Return a joint as a screw between two bodies, in the drawing."""
+    return {
+        "name": joint.name,
+        "parent": bodies.index(joint.parent),
+        "child": bodies.index(joint.child),
+        "axis": _unit(np.asarray(joint.axis, float)).tolist(),
+        "through": np.asarray(joint.through, float).tolist(),
+        "turn": float(joint.turn),
+        "slide": float(joint.slide),
     }
 
 

@@ -116,12 +116,7 @@ def scene(
     """Return the motion of a stored run; `choose` takes its times to those that are wanted, each of
     which is answered by the nearest sample. `terrain` is the ground, if the dataset does not tell.
     """
-    if "time" not in data.dims or "orientation" not in data:
-        raise ParameterError("this result is no run; only motions can be animated.")
-    known = data["time"].values
-    if known[-1] <= known[0]:
-        raise ParameterError("this result is one instant; there is no motion to animate.")
-    taken = data.isel(time=_nearest(known, choose(known)))
+    taken = _pick(data, choose)
     time = taken["time"].values
     model = restore_model(data)
     bodies = Bodies(taken, model)
@@ -162,12 +157,28 @@ def scene(
     )
     if terrain is None:
         return replace(seen, posts=_posts(tracks, ground, size / 5.0))
+    return _on_terrain(seen, terrain, (low + high) / 2.0)
+
+
+def _on_terrain(seen: Scene, terrain: Terrain, middle: Floats) -> Scene:
+    """Return a scene with the faces of a ground around the machine, and how the ground moves."""
+    time, cell = seen.time, seen.cell
     poses = [[pose(motion, float(t)) for t in time] for motion in terrain.motions]
     return replace(
         seen,
-        patches=patches(terrain, time, (low + high) / 2.0, AROUND * cell, cell),
+        patches=patches(terrain, time, middle, AROUND * cell, cell),
         carriers=[(np.array([R for R, _ in at]), np.array([p for _, p in at])) for at in poses],
     )
+
+
+def _pick(data: "Dataset", choose: Callable[[Floats], Floats]) -> "Dataset":
+    """Return the samples of a run that are nearest to the chosen times."""
+    if "time" not in data.dims or "orientation" not in data:
+        raise ParameterError("this result is no run; only motions can be animated.")
+    known = data["time"].values
+    if known[-1] <= known[0]:
+        raise ParameterError("this result is one instant; there is no motion to animate.")
+    return data.isel(time=_nearest(known, choose(known)))
 
 
 def cell_of(size: float) -> float:

@@ -87,17 +87,7 @@ def _measured(
 ) -> Bicycle:
     """Return the bicycle with its geometry, after checking that it is flat and symmetric."""
     for wheel in (rear, front):
-        hinge = model.joints[hinges[wheel.body]]
-        for what, axis in ((f"joint {hinge.name!r}", hinge.axis), (f"{wheel.name!r}", wheel.axle)):
-            unit = axis / norm(axis)
-            if not vanishes([hinge.turn - 1.0, hinge.slide, *(unit - LEFT)]):
-                raise _no(f"{what}: the axle must be a hinge that points to the left, (0, 1, 0)")
-        surface = wheel.surface
-        if not vanishes([surface.reach - surface.ring - surface.thickness]):
-            raise _no(f"wheel {wheel.name!r} is no disc, torus or ball")
-        offset = wheel.centre - hinge.through
-        if not vanishes([offset[0], offset[2]]):
-            raise _no(f"joint {hinge.name!r} does not pass through the centre of {wheel.name!r}")
+        _check_wheel(wheel, model.joints[hinges[wheel.body]])
     turning = model.joints[steer]
     up = turning.axis / norm(turning.axis)
     flat = [up[1], front.centre[1] - rear.centre[1], turning.through[1] - rear.centre[1]]
@@ -127,6 +117,20 @@ def _measured(
         front.surface.thickness,
         rear.surface.thickness,
     )
+
+
+def _check_wheel(wheel: Wheel, hinge: Joint) -> None:
+    """Raise where a wheel is not round, or does not turn about its own axle, which points left."""
+    for what, axis in ((f"joint {hinge.name!r}", hinge.axis), (f"{wheel.name!r}", wheel.axle)):
+        unit = axis / norm(axis)
+        if not vanishes([hinge.turn - 1.0, hinge.slide, *(unit - LEFT)]):
+            raise _no(f"{what}: the axle must be a hinge that points to the left, (0, 1, 0)")
+    surface = wheel.surface
+    if not vanishes([surface.reach - surface.ring - surface.thickness]):
+        raise _no(f"wheel {wheel.name!r} is no disc, torus or ball")
+    offset = wheel.centre - hinge.through
+    if not vanishes([offset[0], offset[2]]):
+        raise _no(f"joint {hinge.name!r} does not pass through the centre of {wheel.name!r}")
 
 
 def _no(why: str) -> ModelError:
