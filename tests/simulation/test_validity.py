@@ -158,3 +158,29 @@ def test_a_step_that_is_far_too_long_is_not_completed(bicycle, dt):
     assert np.isfinite(run.arcs[0].y).all()
     found = draisine.simulate_many(bicycle, [start], dt, numerics=long)
     assert found["outcome"][0] != "completed"
+
+
+def test_rows_that_repeat_others_are_told_on_the_plane_and_on_terrain():
+    system = draisine.compile("segway")
+    start = draisine.state(system)
+    run = draisine.simulate(system, start, 0.01)
+    assert run.validity.redundant_rows == ("right.across",)
+    assert str(run.validity).endswith("forces shared with right.across")
+    ground = draisine.simulate(system, start, 0.01, terrain=plane())
+    assert ground.validity.redundant_rows == ("right:ground.across",)
+
+
+def test_a_start_with_more_than_its_joints_give_is_told():
+    """A fish of mass m that glides at V has m V^2 / 2 more than one at rest, fluid included."""
+    fish = draisine.compile("fish", drive="sine", amplitude=0.0)
+    rest = draisine.simulate(fish, draisine.state(fish), 0.01).validity
+    assert rest.start_energy == pytest.approx(0.0, abs=1e-12)
+    assert "joints" not in str(rest)
+    gliding = draisine.state(fish, Vx=0.5)
+    moving = draisine.simulate(fish, gliding, 0.01).validity
+    body, added = 1000.0 * math.pi * 0.1 * 0.02, 1000.0 * math.pi * 0.02**2
+    assert moving.start_energy == pytest.approx(3 * (body + added) * 0.5**2 / 2, rel=1e-12)
+    assert "J of the start are not from its joints" in str(moving)
+    disc = draisine.compile("rolling_disc")
+    free = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.01).validity
+    assert free.start_energy is None

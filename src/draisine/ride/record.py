@@ -75,6 +75,10 @@ class RideArc:
         q, p = (np.array([parts[name] for parts in self.parts]).T for name in ("q", "p"))
         return q, p
 
+    def redundant_rows(self) -> list[str]:
+        """Return none: two wheels in line repeat nothing."""
+        return []
+
 
 def ride_dataset(session: "Session") -> "Dataset":
     """Return a ride as a dataset: the motion at its frames, and all that repeats it."""

@@ -96,6 +96,9 @@ class Arc(Protocol):
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
 
+    def redundant_rows(self) -> list[str]:
+        """Return the rows of closed contacts that repeat others."""
+
 
 @dataclass(frozen=True)
 class SmoothArc:
@@ -128,6 +131,10 @@ class SmoothArc:
         """Return the user's quaternions and positions, time last."""
         at = self.machine.layout
         return self.machine.user_pose(self.y.T[at.q], self.y.T[at.p])
+
+    def redundant_rows(self) -> list[str]:
+        """Return the rows of the mode that repeat others."""
+        return [row.label for row in self.machine.system.survey(self.mode).spare]
 
 
 @dataclass(frozen=True, repr=False)

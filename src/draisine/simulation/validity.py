@@ -12,6 +12,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ValidityError
+from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
 from draisine.model.surface import Surface
 from draisine.simulation.options import CONTACT, ContactOptions
@@ -24,6 +25,9 @@ PULL = 1e-6
 
 SLACK = 1e-6
 """By how much friction may pass its limit: round-off."""
+
+MOVES = 1e-9
+"""A start with less J than this is one from rest."""
 
 STEER = math.pi / 2
 """No bar turns further, in rad."""
@@ -41,8 +45,10 @@ class Validity:
     or brakes, relative to the kinetic energy plus the change of potential (None: not such a run).
     `constraint_drift`: the widest gap of a closed contact, in m. `projected`: whether gaps were
     closed by projection on the way. `redundant_rows`: rows of contacts that repeat others, whose
-    forces are told by least norm. `unphysical`: what no real machine has.
-    `not_finite_from`: a value is no longer a number.
+    forces are told by least norm (on a terrain, by a share in which all push). `start_energy`: by how
+    many J the kinetic energy of the start exceeds that of a start from rest, where joints are
+    prescribed (None: none is). `unphysical`: what no real machine has. `not_finite_from`: a value is
+    no longer a number.
     """
 
     pull_from: float | None = None
@@ -56,6 +62,7 @@ class Validity:
     constraint_drift: float = 0.0
     projected: bool = False
     redundant_rows: tuple[str, ...] = ()
+    start_energy: float | None = None
     unphysical: tuple[str, ...] = ()
     not_finite_from: float | None = None
 
@@ -84,10 +91,21 @@ class Validity:
     def __str__(self) -> str:
         parts = [f"from {t:.4g} s {what}" for what, t in self.faults.items()]
         parts += [f"{body}" for body in self.unphysical]
+        notes = "; ".join(["", *self._notes()])
         if not parts:
             need = f"friction needed {self.friction_needed:.3g}"
-            return f"valid: all contacts push, {need}" if self.friction_needed else "valid"
-        return "not to be believed: " + "; ".join(parts)
+            valid = f"valid: all contacts push, {need}" if self.friction_needed else "valid"
+            return valid + notes
+        return "not to be believed: " + "; ".join(parts) + notes
+
+    def _notes(self) -> list[str]:
+        """Return what one should know of a run that may well be believed."""
+        notes = []
+        if self.redundant_rows:
+            notes.append(f"forces shared with {', '.join(self.redundant_rows)}")
+        if (self.start_energy or 0.0) > MOVES:
+            notes.append(f"{self.start_energy:.3g} J of the start are not from its joints")
+        return notes
 
     def dumps(self) -> str:
         """Return the record as JSON; numbers that are none are null."""
@@ -141,7 +159,8 @@ def assess(run: "Trajectory") -> Validity:
         energy_drift=_energy_drift(run, model),
         constraint_drift=_constraint_drift(run),
         projected=run.settings.get("drift", "project") == "project",
-        redundant_rows=_redundant(run),
+        redundant_rows=tuple(dict.fromkeys(x for arc in run.arcs for x in arc.redundant_rows())),
+        start_energy=_start_energy(run, model),
         unphysical=tuple(_odd_parts(model)),
         not_finite_from=_not_finite(run),
     )
@@ -275,14 +294,22 @@ def _constraint_drift(run: "Trajectory") -> float:
     return worst
 
 
-def _redundant(run: "Trajectory") -> tuple[str, ...]:
-    """Return the rows of modes on the plane that repeat others."""
-    found: dict[str, None] = {}
-    for arc in run.arcs:
-        if isinstance(arc.mode, dict):
-            survey = arc.machine.system.survey(arc.mode)
-            found |= dict.fromkeys(row.label for row in survey.spare)
-    return tuple(found)
+def _start_energy(run: "Trajectory", model: Model) -> float | None:
+    """Return the kinetic energy of the start beyond the least that keeps the rows and the prescribed
+    rates, eq. [rest].
+    """
+    arc = run.arcs[0]
+    if not isinstance(arc.mode, dict) or not any(joint.motion for joint in model.joints):
+        return None
+    (q, p), v, n = arc.pose(), arc.observations["v"][:, 0], len(model.speeds)
+    r = arc.y[0, arc.machine.layout.r]
+    seen = arc.machine.free(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
+    M = seen["M"].reshape(n, n)
+    rows = multiplier.active_rows(model, arc.machine.mode) + multiplier.joint_rows(model)
+    _, sizes, directions = np.linalg.svd(seen["C"].reshape(-1, n)[rows])
+    H = directions[np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)) :].T
+    rest = v - H @ np.linalg.lstsq(H.T @ M @ H, H.T @ M @ v, rcond=1e-13)[0]
+    return max(0.0, float(v @ M @ v - rest @ M @ rest) / 2.0)
 
 
 def _odd_parts(model: Model) -> list[str]:

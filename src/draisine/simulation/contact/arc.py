@@ -7,6 +7,7 @@ import numpy as np
 
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
+from draisine.mechanics.formulations._rank import REPEATS, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.trajectory import TerrainMode
 from draisine.system.generic import Generic
@@ -80,6 +81,25 @@ class TerrainArc:
         at = self.machine.layout
         return self.y.T[at.q], self.y.T[at.p]
 
+    def redundant_rows(self) -> list[str]:
+        """Return the rows of the closed contacts that repeat others where the arc begins."""
+        if len(self.closed) < 2:
+            return []
+        look = ContactQuery(self.machine, self.terrain, self.inputs, self.stops)
+        seen = look.meet(self.t[0], self.y[0], [contact for contact, *_ in self.closed])
+        rows = {
+            f"{':'.join(key)}.{name}": row
+            for (key, _), (_, held, _), C in zip(
+                self.mode, self.closed, look.jacobian(seen), strict=True
+            )
+            for name, row in list(zip(("normal", "along", "across"), C, strict=True))[:held]
+            if row.any()
+        }
+        C = np.array([row / np.linalg.norm(row) for row in rows.values()]).reshape(-1, look.n)
+        rank = int(np.linalg.matrix_rank(C, tol=REPEATS)) if len(C) else 0
+        kept = independent_rows(C, [label.endswith("normal") for label in rows], rank)
+        return [label for k, label in enumerate(rows) if k not in kept]
+
 
 def holding_variables(machine: Generic, inputs: Floats, holding: Floats) -> dict[str, Floats]:
     """Return what held joints and couplings need as variables of a run: torques of prescribed joints,
@@ -144,3 +164,7 @@ class SteppedArc:
         """Return the user's quaternions and positions, time last."""
         at = self.machine.layout
         return self.y.T[at.q], self.y.T[at.p]
+
+    def redundant_rows(self) -> list[str]:
+        """Return none: contacts are no rows here."""
+        return []
