@@ -276,11 +276,11 @@ def test_straight_running_as_data(tmp_path):
     store.save(result.data, tmp_path / "eig.nc")
     assert store.load(tmp_path / "eig.nc").identical(result.data)
     with pytest.raises(ParameterError, match="not among the speeds"):
-        straight_quantity("eigenvalue_real[weave]", result.data, [1.05])
+        straight_quantity("eigenvalue_real[weave]", result.system.model, result.data, [1.05])
     with pytest.raises(ParameterError, match="at which speeds"):
-        straight_quantity("eigenvalue_real[weave]", result.data, None)
+        straight_quantity("eigenvalue_real[weave]", result.system.model, result.data, None)
     with pytest.raises(ParameterError, match="one number"):
-        straight_quantity("weave_speed", result.data, [1.0])
+        straight_quantity("weave_speed", result.system.model, result.data, [1.0])
 
 
 def test_the_schema_knows_all_kinds():

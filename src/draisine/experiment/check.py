@@ -43,7 +43,11 @@ class Finding:
 
     @property
     def agrees(self) -> bool:
-        """Whether all compared numbers are within the tolerance, and their root mean square is."""
+        """Whether all compared numbers are within the tolerance, and their root mean square is; of a
+        number that is disputed, whether ours differs.
+        """
+        if self.origin == "disputed":
+            return bool(self.deviation > self.allowed)
         spread = self.rms_allowed is None or self.rms <= self.rms_allowed
         return bool(self.deviation <= self.allowed) and spread
 
@@ -75,7 +79,7 @@ def findings(result: Result) -> Iterator[Finding]:
             elif isinstance(scenario, LinearScenario):
                 at = block.at if isinstance(block.at, list) else None
                 places = [f"v = {v:g} m/s" for v in at] if at else [""]
-                ours = straight_quantity(quantity, result.data, at)
+                ours = straight_quantity(quantity, result.system.model, result.data, at)
             elif isinstance(scenario, CycleScenario):
                 places, ours = (
                     [""],

@@ -190,18 +190,20 @@ def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
-    """Return lines about the critical speeds of a bicycle; of a machine on tyres none are known."""
-    if not critical:
-        return []
+    """Return lines about the critical speeds of a bicycle."""
     words = {
         "weave_speed": "weave speed",
         "capsize_speed": "capsize speed",
+        "wobble_speed": "wobble speed",
         "double_root_speed": "double root at",
     }
     lines = [
         f"{word}: {critical[name]:.12g} m/s" if critical[name] is not None else f"{word}: none"
         for name, word in words.items()
+        if name in critical
     ]
+    if "stable_from" not in critical:
+        return lines
     low, high = critical["stable_from"], critical["stable_to"]
     if low is None:
         return [*lines, "stable at no speed"]

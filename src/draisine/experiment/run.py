@@ -115,7 +115,7 @@ def run(
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case LinearScenario():
-            data = straight_running(scenario, system)
+            data = straight_running(scenario, system, loaded.plan.law)
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case CycleScenario():

@@ -10,7 +10,7 @@ shapes. `force`: pushes at points. `model`: the whole drawing. `form`: how it is
 from draisine.model.body import Body, inertia
 from draisine.model.contact import HOLONOMIC, Blade, Contact, Flat, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
-from draisine.model.force import Force, ForceElement, Wrench
+from draisine.model.force import Force, ForceElement, Tyre, Wrench
 from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
 from draisine.model.model import GROUPS, TWIST, Model, Output
 from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Torus, round_surface
@@ -40,6 +40,7 @@ __all__ = [
     "Revolute",
     "Surface",
     "Torus",
+    "Tyre",
     "Wheel",
     "Wrench",
     "inertia",

@@ -27,6 +27,7 @@ from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Surface, Wheel
 from draisine.model.form import Form
+from draisine.vehicles import draw
 
 ORIGIN = np.zeros(3)
 
@@ -372,6 +373,6 @@ def trace_subject(
         vehicle, parameters, structure = chosen.vehicle, chosen.convert(parameters), {}
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in parameters}
-    model = vehicle(**symbols, **structure)
+    model = draw(vehicle, symbols, structure)
     mode = constraints.mode_of(model, statuses)
     return Subject(graph, model, symbols, parameters, mode, chosen, tuple(spare), tuple(shape))

@@ -22,6 +22,7 @@ from draisine.results.attributes import table
 from draisine.system.layout import state_sizes
 from draisine.system.system import System, compile
 from draisine.system.tracing import Tracing
+from draisine.vehicles import plain_structure
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -77,8 +78,10 @@ def machine_attributes(system: System) -> dict[str, str]:
     """Return what a dataset tells of its machine, so that `restore_system` can make it again; motions
     of joints, which are functions, a scenario tells by their names.
     """
-    plain = {k: v for k, v in system.structure.items() if not callable(v)}
-    return {"parameters": json.dumps(system.parameters), "structure": json.dumps(plain)}
+    return {
+        "parameters": json.dumps(system.parameters),
+        "structure": json.dumps(plain_structure(system.structure)),
+    }
 
 
 def restore_model(data: "Dataset") -> Model:

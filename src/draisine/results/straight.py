@@ -1,11 +1,13 @@
 """What is known of a bicycle that runs straight by numbers, with the labels that each takes."""
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
+from draisine.model import Model
 from draisine.results.questions import Labels, parse_labels
 
 if TYPE_CHECKING:
@@ -14,14 +16,12 @@ if TYPE_CHECKING:
 MODES = ("weave", "weave_2", "capsize", "castering")
 """Eigenmodes by name; the second of a pair is the first's conjugate, or another real number."""
 
-WOBBLING = ("wobble", "wobble_2", *(f"tyre_{k}" for k in range(1, 9)))
-"""What two-wheelers on tyres have beside weave and capsize."""
-
 COORDINATES = ("lean", "steer")
 
+MOST = 8
+"""How many eigenmodes of one name are told apart."""
+
 KNOWN: dict[str, Labels] = {
-    "eigenvalue_real": ((*MODES, *WOBBLING),),
-    "eigenvalue_imaginary": ((*MODES, *WOBBLING),),
     **dict.fromkeys(("M", "C1", "K0", "K2"), (COORDINATES, COORDINATES)),
     "weave_speed": (),
     "weave_frequency": (),
@@ -30,15 +30,36 @@ KNOWN: dict[str, Labels] = {
     "double_root": (),
     "stable_from": (),
     "stable_to": (),
+    "wobble_speed": (),
+    "wobble_frequency": (),
 }
-"""What a linear scenario tells, with the labels that each takes."""
+"""What a linear scenario tells beside eigenvalues, with the labels that each takes."""
 
 
-def straight_quantity(text: str, data: "Dataset", at: list[float] | None) -> Floats:
+def eigenmode_labels(names: Sequence[str]) -> list[str]:
+    """Return eigenmodes told apart by numbers.
+
+    >>> eigenmode_labels(["weave", "weave", "capsize", "torso", "torso"])
+    ['weave', 'weave_2', 'capsize', 'torso', 'torso_2']
+    """
+    earlier = [list(names[:k]).count(name) for k, name in enumerate(names)]
+    return [f"{name}_{n + 1}" if n else name for name, n in zip(names, earlier, strict=True)]
+
+
+def straight_labels(model: Model) -> dict[str, Labels]:
+    """Return all that a linear scenario with a machine can tell, with the labels that each takes."""
+    swinging = ("wobble", "wobble_2")
+    others = [joint.name for joint in model.joints] + ["lean", "castering", "tyre", "law"]
+    numbered = [f"{name}_{k}" for name in others for k in range(2, 1 + MOST)]
+    labels = ((*MODES, *swinging, *others, *numbered),)
+    return {"eigenvalue_real": labels, "eigenvalue_imaginary": labels} | KNOWN
+
+
+def straight_quantity(text: str, model: Model, data: "Dataset", at: list[float] | None) -> Floats:
     """Return one of the known quantities: at speeds, or the one number that it is."""
-    name, labels = parse_labels(text, KNOWN)
+    name, labels = parse_labels(text, straight_labels(model))
     if name not in data:
-        raise ParameterError(f"{text!r}: a machine on tyres has eigenvalues only.")
+        raise ParameterError(f"{text!r}: only the ideal bicycle has canonical matrices.")
     values = data[name]
     if "speed" not in values.dims:
         if at is not None:

@@ -26,6 +26,16 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     return out
 
 
+def nest(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Return content whose dotted keys are tables.
+
+    >>> nest({"mB": 90.0, "flexible.steer_damper": 1.0})
+    {'mB': 90.0, 'flexible': {'steer_damper': 1.0}}
+    """
+    plain = {key: value for key, value in content.items() if "." not in key}
+    return override(plain, {key: value for key, value in content.items() if "." in key})
+
+
 def single(content: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, Any]:
     """Return the content of the one run of a sweep that has these values."""
     plain = {k: v for k, v in content.items() if k != "sweep"}

@@ -177,9 +177,10 @@ class Expected(ScenarioTable):
     """
 
     title: Text
-    origin: Literal["published", "computed", "law", "measured"] = Field(
-        description="Printed in the source; computed independently; a law of mechanics; or measured, "
-        "with a bound on how far a model of that kind may be off."
+    origin: Literal["published", "computed", "law", "measured", "disputed"] = Field(
+        description="Printed in the source; computed independently; a law of mechanics; measured, with "
+        "a bound on how far a model of that kind may be off; or printed in the source and wrong: then "
+        "the `note` tells why, and our number must differ by more than the bounds."
     )
     at: Places | None = Field(None, description="Times, speeds, or coordinates of points by name.")
     atol: NotNegative = 0.0
@@ -273,6 +274,10 @@ class LinearScenario(Common):
 
     kind: Literal["linear"]
     speeds: Speeds
+    law: list[dict[str, Any]] = Field(
+        [],
+        description="Control laws that close the loop: a `name`, the other keys are its numbers.",
+    )
 
 
 class Beginning(ScenarioTable):

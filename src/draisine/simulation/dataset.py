@@ -13,6 +13,7 @@ from draisine.model import Model
 from draisine.model.names import STORED, dimensions, output_names, variables
 from draisine.registry import label
 from draisine.system.closed_form import ClosedForm
+from draisine.vehicles import plain_structure
 
 if TYPE_CHECKING:
     import pandas
@@ -139,11 +140,10 @@ def _maker(system: Any) -> dict[str, str]:
     in the script that runs, which would run again), where; parameters, and what decided its
     structure.
     """
-    plain = {k: v for k, v in system.structure.items() if isinstance(v, int | float | str | None)}
     told = {
         "vehicle": system.vehicle.__name__,
         "parameters": json.dumps(system.parameters),
-        "structure": json.dumps(plain),
+        "structure": json.dumps(plain_structure(system.structure)),
     }
     vehicle = system.vehicle
     own = vehicle.__module__ != "__main__" and not vehicle.__module__.startswith("draisine.")

@@ -32,6 +32,7 @@ from draisine.system.contact_programs import ObstacleMotion, TerrainDerivation, 
 from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.mode_programs import PROGRAMS
 from draisine.system.tracing import Law, Tracing, trace
+from draisine.vehicles import draw
 
 _log = logging.getLogger(__name__)
 
@@ -145,7 +146,7 @@ class Artifacts:
 
     def draw(self, parameters: Mapping[str, float]) -> Model:
         """Return the model for some parameters."""
-        return self.vehicle(**parameters, **self.structure)
+        return draw(self.vehicle, parameters, self.structure)
 
     def trace(self, law: Law | None = None, states: int = 0) -> Tracing:
         """Return the vehicle drawn with symbols."""

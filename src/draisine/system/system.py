@@ -24,6 +24,7 @@ from draisine.system.artifacts import Artifacts, MachineTask, Recent
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, check_resistance
 from draisine.system.state import State
 from draisine.system.tracing import Law
+from draisine.vehicles import make_record, record_numbers
 from draisine.vehicles import parameter_set as published
 
 if TYPE_CHECKING:
@@ -339,39 +340,48 @@ def compile(
     parameters that can change, others decide the structure.
 
     An argument annotated `float | None` decides the structure while it is None, and is a parameter
-    once it has a value. `parameter_set` names published values; arguments go before them.
+    once it has a value. `parameter_set` names published values; arguments go before them. Each number
+    of an argument that is a record, or a table for one, is a parameter, too.
 
     >>> compile("whipple", parameter_set="browser_jason", g=9.7).parameters["g"]
     9.7
+    >>> compile("whipple", flexible={"steer_damper": 1.5}).parameters["flexible_steer_damper"]
+    1.5
     """
     vehicle = cast(Callable[..., Model], find("vehicle", vehicle))
     if parameter_set is not None:
         arguments = dict(published(vehicle.__name__, parameter_set)) | arguments
-    signature = inspect.signature(vehicle)
-    hints = get_type_hints(vehicle)
-    for name in arguments:
-        if name not in signature.parameters:
-            raise ParameterError(
-                f"{vehicle.__name__} has no parameter {name!r}. {did_you_mean(name, signature.parameters)}"
-            )
-    parameters: dict[str, float] = {}
-    structure: dict[str, Any] = {}
-    for name, parameter in signature.parameters.items():
-        value = arguments.get(name, parameter.default)
-        hint = hints.get(name)
+    parameters, structure = _split(vehicle, arguments)
+    system = System(_artifacts(vehicle, structure, parameters, store or Store()), parameters)
+    if not system.model.speeds:
+        raise ModelError("nothing can move: the base is fixed and there are no joints.")
+    return system
+
+
+def _split(
+    vehicle: Callable[..., Model], arguments: Mapping[str, Any]
+) -> tuple[dict[str, float], dict[str, Any]]:
+    """Return the arguments of a vehicle that are parameters, and those that decide its structure."""
+    hints, parameters, structure = get_type_hints(vehicle), dict[str, float](), dict[str, Any]()
+    left = dict(arguments)
+    for name, parameter in inspect.signature(vehicle).parameters.items():
+        value, hint = left.pop(name, parameter.default), hints.get(name)
         if get_origin(hint) is Literal and value not in get_args(hint):
             known = [str(choice) for choice in get_args(hint)]
             raise ParameterError(
                 f"{vehicle.__name__}: {name} = {value!r}. {did_you_mean(str(value), known)}"
             )
-        numeric = hint is float or (
+        if hint is float or (
             isinstance(hint, UnionType) and float in get_args(hint) and value is not None
-        )
-        if numeric:
+        ):
             parameters |= _checked({name: 0.0}, {name: value})
-        else:
-            structure[name] = value
-    system = System(_artifacts(vehicle, structure, parameters, store or Store()), parameters)
-    if not system.model.speeds:
-        raise ModelError("nothing can move: the base is fixed and there are no joints.")
-    return system
+            continue
+        structure[name] = make_record(f"{vehicle.__name__}: {name}", hint, value)
+        own = record_numbers(name, structure[name])
+        parameters |= _checked(own, own | {key: left.pop(key) for key in own if key in left})
+    for name in left:
+        known = [*structure, *parameters]
+        raise ParameterError(
+            f"{vehicle.__name__} has no parameter {name!r}. {did_you_mean(name, known)}"
+        )
+    return parameters, structure

@@ -17,6 +17,7 @@ from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations.projected import Reconstruction
 from draisine.mechanics.readings import Readings
 from draisine.model import Guide, Model
+from draisine.vehicles import draw
 
 Law = Callable[[Readings, Array], tuple[dict[str, Scalar | Guide], Sequence[Scalar]]]
 """A control law: from what it reads and its own states z to inputs by name (torques, forces, or the
@@ -78,7 +79,7 @@ def trace(
     """Return a vehicle drawn with a symbol for each of its parameters."""
     graph = Graph()
     symbols = {name: graph.symbol(name, parameter=True) for name in nominal}
-    return Tracing(graph, vehicle(**symbols, **structure), symbols, nominal, law, states)
+    return Tracing(graph, draw(vehicle, symbols, structure), symbols, nominal, law, states)
 
 
 def read(moving: Reconstruction, t: Scalar) -> Readings:

@@ -1,10 +1,11 @@
 """Machines, one file and one function each; published parameters in `_sets`; `_three_links`: the
-drawing of both swimmers.
+drawing of both swimmers; `_records`: arguments that are records of numbers.
 """
 
 from collections.abc import Callable
 from typing import Any
 
+from draisine.vehicles._records import draw, make_record, plain_structure, record_numbers
 from draisine.vehicles._sets import (
     ParameterSource,
     parameter_set,
@@ -15,11 +16,15 @@ from draisine.vehicles._sets import (
 
 __all__ = [
     "ParameterSource",
+    "draw",
+    "make_record",
     "meanings",
     "parameter_set",
     "parameter_sets",
     "parameter_source",
+    "plain_structure",
     "read_parameter_set",
+    "record_numbers",
 ]
 
 

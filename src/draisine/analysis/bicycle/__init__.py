@@ -1,6 +1,7 @@
 """Straight running and turning of a bicycle.
 
 `straight`: the canonical matrices. `eigenmodes`: what follows eigenvalues along the speed.
-`eigenvalues`: weave, capsize and castering. `tyred`: the same on tyres, with wobble. `critical`: speeds at
-which stability changes. `sensitivity`: derivatives by parameters. `turning`: maps of steady turns.
+`eigenvalues`: weave, capsize and castering. `followed`: the same of any two-wheeler, with wobble.
+`critical`: speeds at which stability changes. `sensitivity`: derivatives by parameters. `turning`: maps
+of steady turns.
 """

@@ -7,31 +7,47 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.eigenmodes import Eigenmodes, fill_speeds, track
+from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
-from draisine.analysis.bicycle.tyred import tyred_eigenmodes
 from draisine.errors import ParameterError
 from draisine.system.system import System
+from draisine.system.tracing import Law
 
 _SETTLED = 10.0
 """Names are given at this speed, m/s, or at the highest asked for."""
 
 
 def eigenvalues(
-    system: System, speed: Any, *, about: Mapping[str, float] | None = None, **sweep: Any
+    system: System,
+    speed: Any,
+    *,
+    about: Mapping[str, float] | None = None,
+    law: Law | None = None,
+    **sweep: Any,
 ) -> Eigenmodes:
     """Return the eigenmodes of a bicycle at speeds in m/s, from its nonlinear model; parameters
-    given as arrays are swept together. A machine on tyres has a wobble, too, and no sweep.
+    given as arrays are swept together. On tyres, with parts that give, with a rider who moves, or
+    under a control law there may be a wobble and others; then there is no sweep.
 
     >>> from draisine import compile
     >>> modes = eigenvalues(compile("whipple"), [4.0, 5.0])
     >>> print(modes.mode("weave").round(6))
     [ 0.413253+3.079108j -0.775342+4.464868j]
     """
-    if system.model.memory:
+    if law is not None or not is_plain(system):
         if about or sweep:
-            raise ParameterError("eigenvalues on tyres: one upright machine at a time, no sweep.")
-        return tyred_eigenmodes(system, speed)
+            raise ParameterError(
+                "eigenvalues of more than the ideal bicycle: one upright machine at a time, no sweep."
+            )
+        return TwoWheeler(system, law).eigenmodes(speed)
     return eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
+
+
+def is_plain(system: System) -> bool:
+    """Return whether lean, steer and speed are all the freedoms of a machine, so that canonical
+    matrices tell how it runs straight.
+    """
+    return not system.model.memory and system.machine().layout.count("u") == 3
 
 
 def eigenmodes_of(matrices: Canonical, speed: Any) -> Eigenmodes:

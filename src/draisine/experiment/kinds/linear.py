@@ -8,25 +8,30 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.eigenmodes import Eigenmodes
-from draisine.analysis.bicycle.eigenvalues import eigenmodes_of
+from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain
+from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
-from draisine.analysis.bicycle.tyred import tyred_eigenmodes
-from draisine.results.straight import COORDINATES, MODES
+from draisine.results.straight import COORDINATES, MODES, eigenmode_labels
 from draisine.scenario.schema import Expected, LinearScenario
 from draisine.system.system import System
+from draisine.system.tracing import Law
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def straight_running(scenario: LinearScenario, system: System) -> "Dataset":
+SLOWEST = 0.1
+"""Below this speed, m/s, no change of stability is looked for: at rest tyres swing undamped."""
+
+
+def straight_running(scenario: LinearScenario, system: System, law: Law | None = None) -> "Dataset":
     """Return matrices, eigenvalues and critical speeds of a bicycle that runs straight, in the axes
     of the benchmark (lean and steer to the right); at the scenario's speeds, and at those of its
     measurements, which stand beside.
     """
     measured = [block for block in scenario.expected if block.origin == "measured"]
     v = np.unique([*scenario.speeds.values(), *(x for block in measured for x in block.at or ())])
-    return _computed(system, v).assign(_measurements(measured))
+    return _computed(system, law, v).assign(_measurements(measured))
 
 
 def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
@@ -47,10 +52,10 @@ def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
     }
 
 
-def _computed(system: System, v: Floats) -> "Dataset":
+def _computed(system: System, law: Law | None, v: Floats) -> "Dataset":
     """Return what is computed at speeds v."""
-    if system.model.memory:
-        return _on_tyres(system, v)
+    if law is not None or not is_plain(system):
+        return _followed(TwoWheeler(system, law), v)
     matrices = canonical_matrices(system)
     modes, critical = eigenmodes_of(matrices, v), critical_of(matrices)
     data = _eigenvalues(modes) | {
@@ -69,12 +74,22 @@ def _computed(system: System, v: Floats) -> "Dataset":
     return _dataset(system, v, MODES, data)
 
 
-def _on_tyres(system: System, v: Floats) -> "Dataset":
-    """Return the eigenvalues of a two-wheeler on tyres."""
-    modes = tyred_eigenmodes(system, v)
-    tyres = [f"tyre_{k}" for k in range(1, modes.names.count("tyre") + 1)]
-    names = ("weave", "weave_2", "wobble", "wobble_2", "capsize", *tyres)
-    return _dataset(system, v, names, _eigenvalues(modes))
+def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
+    """Return the eigenvalues of a two-wheeler that is more than the ideal bicycle, and the speeds at
+    which weave, capsize and wobble first change their stability.
+    """
+    modes = running.eigenmodes(v)
+    low, high = max(float(v.min()), SLOWEST), float(v.max())
+    crossings = running.crossings(low, high) if low < high else []
+    data = _eigenvalues(modes)
+    for name in ("weave", "capsize", "wobble"):
+        first = next(
+            (x for x in crossings if x.name == name), CriticalSpeed(name, np.nan, np.nan, False)
+        )
+        data[f"{name}_speed"] = ((), first.speed, "m/s")
+        if name != "capsize":
+            data[f"{name}_frequency"] = ((), first.frequency, "rad/s")
+    return _dataset(running.system, v, eigenmode_labels(modes.names), data)
 
 
 def _eigenvalues(modes: Eigenmodes) -> dict[str, Any]:

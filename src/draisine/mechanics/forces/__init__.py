@@ -1,5 +1,6 @@
 """Force elements: one per file, found by its file's name; its class is called FORCE there.
 
 `linear_tyre`: side slip and camber with relaxation. `load_tyre`: the same in proportion to the load.
-`passive_tyre`: with camber that creates no energy. `air_drag`: a body in the wind.
+`passive_tyre`: with camber that creates no energy. `air_drag`: a body in the wind. `joint_friction`: dry
+friction of a joint.
 """

@@ -7,7 +7,7 @@ from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model
 from draisine.results import cycle
 from draisine.results.questions import parse_labels, parse_question, parse_series
-from draisine.results.straight import KNOWN
+from draisine.results.straight import straight_labels
 from draisine.scenario.overrides import sides
 from draisine.scenario.schema import Expected, RunTable
 from draisine.scenario.validate.mistakes import Mistakes, key_path
@@ -36,7 +36,7 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
     """Return what reads the quantities of a block of expected numbers."""
     match kind:
         case "linear":
-            return lambda text, _: parse_labels(text, KNOWN)
+            return lambda text, model: parse_labels(text, straight_labels(model))
         case "cycle":
             return lambda text, model: parse_labels(text, cycle.cycle_labels(model))
         case "sweep" | "map":

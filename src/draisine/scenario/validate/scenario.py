@@ -66,6 +66,9 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
                     mistakes.add(f"inputs.{key}", text, tables["inputs"][key])
         case "map" if "map" in tables:
             _check_map(tables["map"], model, mistakes)
+        case "linear":
+            law = read_law(tables.get("law") or [], [], model, mistakes)
+            return {"start": start, "law": law}
         case "cycle":
             missing = gait_obstacle(model)
             if missing:

@@ -10,6 +10,7 @@ from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.quantity import number
 from draisine.registry import find
+from draisine.scenario.overrides import nest
 from draisine.scenario.schema import VehicleTable
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.system.system import System, compile
@@ -66,9 +67,12 @@ def _parameters(
     """Return the arguments that parameters stand for: numbers where the vehicle takes numbers."""
     known, hints = inspect.signature(vehicle).parameters, get_type_hints(vehicle)
     out: dict[str, Any] = {}
-    for name, value in given.items():
+    for name, value in nest(given).items():
         path = f"vehicle.parameters.{name}"
-        if name not in known:
+        if any(name.startswith(f"{record}_") for record in known if record in given):
+            with mistakes.at(path):
+                out[name] = number(value)
+        elif name not in known:
             text = f"{vehicle.__name__} has no such parameter. {did_you_mean(name, known)}"
             mistakes.add(path, text, value)
         elif not _is_number(hints.get(name)):

@@ -33,6 +33,7 @@ SEGMENTS = {
     "shanks": (2 * 0.0433, 440.3, 0.4395, 0.251, 0.246, 0.102),
     "feet": (2 * 0.0137, 258.1, 0.4415, 0.257, 0.245, 0.124),
 }
+UPPER = ("head", "trunk", "upper arms", "forearms", "hands")
 NECK = 603.3
 # Fractions of the stature that arms and legs are off the bicycle's plane; of its length that a
 # slightly bent arm reaches.
@@ -84,8 +85,11 @@ def from_tape_measure(
     cranks: Point | None = None,
     grips: Point | None = None,
     gravity: float = 9.81,
+    leaning: bool = False,
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Return the benchmark's 26 parameters, and for each estimated one a sentence that says how.
+    """Return the benchmark's 26 parameters, and for each estimated one a sentence that says how;
+    where the rider is `leaning`, also those of the upper body (trunk, head and arms) on a hinge at
+    the height of the saddle.
 
     Metres, kilograms, radians. `head_angle` is measured from the horizontal, as makers give it (72
     degrees is 1.257); `fork_mass` includes handlebar and stem. `saddle`, `cranks` and `grips` are
@@ -117,8 +121,8 @@ def from_tape_measure(
         saddle[1],
     )
     frame = _frame(mass["B"], wheelbase)
-    rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if rider_mass > 0 else []
-    whole = _together([frame, *rider])
+    rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if rider_mass > 0 else {}
+    whole = _together([frame, *rider.values()])
     fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips)
     _say_frame(said, rider_mass > 0)
     _say_rest(said)
@@ -138,6 +142,8 @@ def from_tape_measure(
         "IFxx": 0.32 * mass["F"] * front_radius**2,
         "IFyy": 0.56 * mass["F"] * front_radius**2,
     }
+    if leaning:
+        values |= _leaning(rider, saddle, said)
     return {name: float(value) for name, value in values.items()}, said
 
 
@@ -249,7 +255,9 @@ def _fork(
     )
 
 
-def _rider(mass: float, height: float, saddle: Point, cranks: Point, grips: Point) -> list[_Lump]:
+def _rider(
+    mass: float, height: float, saddle: Point, cranks: Point, grips: Point
+) -> dict[str, _Lump]:
     scale = height / STATURE
     long = {name: segment[1] * scale for name, segment in SEGMENTS.items()}
     arm = [STRETCH * long[name] for name in ("upper arms", "forearms", "hands")]
@@ -271,10 +279,20 @@ def _rider(mass: float, height: float, saddle: Point, cranks: Point, grips: Poin
         "shanks": (knee, cranks, legs),
         "feet": (heel, (heel[0] + long["feet"], heel[1]), legs),
     }
-    return [
-        _segment(name, mass, long[name], start, end, aside)
+    return {
+        name: _segment(name, mass, long[name], start, end, aside)
         for name, (start, end, aside) in ends.items()
-    ]
+    }
+
+
+def _leaning(rider: dict[str, _Lump], saddle: Point, said: dict[str, str]) -> dict[str, float]:
+    """Return what the rider has above the saddle: trunk, head and arms."""
+    if not rider:
+        raise ParameterError("leaning = True needs a rider_mass.")
+    found = _published("U", _together(rider[name] for name in UPPER)) | {"zP": -saddle[1]}
+    told = "Trunk, head and arms of the rider's rigid segments; the hinge at the saddle's height."
+    said |= dict.fromkeys(found, told)
+    return found
 
 
 def _segment(

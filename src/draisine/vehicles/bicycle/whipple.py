@@ -10,11 +10,29 @@ wheels' angles grow rolling forward.
 import math
 from typing import Any
 
-import numpy as np
-
-from draisine.algebra.scalar import Array, Scalar, atan2, cos, sin, sqrt
+from draisine.algebra.scalar import array, cos, sin
 from draisine.errors import ParameterError
-from draisine.model import Body, JointMotion, Model, Output, Revolute, Wheel, inertia, round_surface
+from draisine.mechanics.forces.joint_friction import JointFriction
+from draisine.model import (
+    Body,
+    JointMotion,
+    Model,
+    Revolute,
+    Tyre,
+    Wheel,
+    inertia,
+    round_surface,
+)
+from draisine.vehicles.bicycle import _rider
+from draisine.vehicles.bicycle._flexible import (
+    Flexible,
+    front_side,
+    or_none,
+    rear_side,
+    steering_head,
+)
+from draisine.vehicles.bicycle._outputs import outputs
+from draisine.vehicles.bicycle._rider import Arms, Legs
 from draisine.vehicles.bicycle._thesis import THESIS
 
 MEANING = {
@@ -53,6 +71,13 @@ MEANING = {
     "zU": ("m", "upper body, mass centre, z (down, so negative), straight above that of the frame"),
     "kU": ("m", "upper body, radius of gyration about its mass centre"),
     "zP": ("m", "height of the hinge of the upper body, z (down, so negative)"),
+    "xU": ("m", "upper body, mass centre, x; above that of the frame if not given"),
+    "IUxx": ("kg m2", "upper body, central moment of inertia xx; all three in place of kU"),
+    "IUyy": ("kg m2", "upper body, central moment of inertia yy"),
+    "IUzz": ("kg m2", "upper body, central moment of inertia zz"),
+    "IUxz": ("kg m2", "upper body, entry xz of the inertia tensor"),
+    "torso_spring": ("N m/rad", "spring of the upper body's hinge"),
+    "torso_damper": ("N m s/rad", "damper of the upper body's hinge"),
 }
 """Unit and meaning of every parameter."""
 
@@ -68,9 +93,6 @@ SYMBOLS = {
 
 FORMS = {"thesis": THESIS}
 """Other parametrisations to write the bicycle in."""
-
-UPPER_BODY = (-1.05, 0.15, -0.75)
-"""What zU, kU and zP are if only mU is given: round numbers for some 30 kg of the benchmark's rider."""
 
 
 def whipple(
@@ -107,15 +129,30 @@ def whipple(
     zU: float | None = None,
     kU: float | None = None,
     zP: float | None = None,
+    xU: float | None = None,
+    IUxx: float | None = None,
+    IUyy: float | None = None,
+    IUzz: float | None = None,
+    IUxz: float | None = None,
+    torso_spring: float | None = None,
+    torso_damper: float | None = None,
     torso: JointMotion | None = None,
     steering: JointMotion | None = None,
+    arms: Arms | None = None,
+    legs: Legs | None = None,
+    pedalling: JointMotion | None = None,
+    rear_tyre: Tyre | None = None,
+    front_tyre: Tyre | None = None,
+    flexible: Flexible | None = None,
 ) -> Model:
     """Return the bicycle; `MEANING` tells what each parameter is.
 
     The world's frame is that of the ground: on a slope, gravity is tilted. Wheels are knife-edged
     discs, or torus tyres where a crown radius is given. With a mass mU the rider's upper body leans
-    about a hinge along x, positive to the right: by a torque, or guided by the motion `torso`. Held
-    upright it changes nothing. The motion `steering` guides the steer angle.
+    about a hinge along x, positive to the right: free, with a spring and a damper, by a torque, or
+    guided by the motion `torso`. Held upright it changes nothing. The motion `steering` guides the
+    steer angle. `arms` hold the bar, `legs` turn cranks by the motion `pedalling`; `rear_tyre` and
+    `front_tyre` are laws of tyres in place of ideal rolling; `flexible` tells what gives.
 
     >>> model = whipple(mB=90.0)
     >>> [joint.name for joint in model.joints]
@@ -127,52 +164,62 @@ def whipple(
     rear, front = (0.0, 0.0, rR), (w, 0.0, rF)
     fall = (0.0, 0.0, -g) if slope is None else (-g * sin(slope), 0.0, -g * cos(slope))
     frame = Body("frame", mB, (xB, 0.0, -zB), inertia(IBxx, IByy, IBzz, xz=-IBxz))
-    riders, hinges = [], []
-    if mU is not None:
-        high, wide, hinge = (
-            given if given is not None else usual
-            for given, usual in zip((zU, kU, zP), UPPER_BODY, strict=True)
-        )
-        upper = Body("upper_body", mU, (xB, 0.0, -high), mU * wide * wide * np.eye(3))
-        frame, riders = _without(frame, upper), [upper]
-        ahead = (1.0, 0.0, 0.0)
-        hinges = [Revolute("torso", "frame", "upper_body", ahead, (0.0, 0.0, -hinge), motion=torso)]
-    elif any(x is not None for x in (zU, kU, zP, torso)):
-        raise ParameterError("whipple: zU, kU, zP and torso need the mass mU of an upper body.")
+    upper = {"xU": xU, "zU": zU, "kU": kU, "zP": zP}
+    upper |= {"IUxx": IUxx, "IUyy": IUyy, "IUzz": IUzz, "IUxz": IUxz}
+    upper |= {"torso_spring": torso_spring, "torso_damper": torso_damper}
+    rider = _rider.together(
+        _rider.upper_body(frame, mU, upper, torso),
+        _rider.arms(arms, "frame" if mU is None else "upper_body"),
+        _rider.legs(legs, pedalling),
+    )
+    gives = Flexible() if flexible is None else flexible
+    # at rest the front wheel carries its share, and what it carries itself is no load of springs
+    load = g * (mB * xB + mH * xH) / w
+    crown_point, head_point = (_on_axis(h, w, c, lam) for h in (2.0 * rF * cos(lam), -zH))
+    head = steering_head(gives, lam, head_point)
+    forward = front_side(gives, lam, crown_point, load * cos(lam))
+    backward = rear_side(gives, array(list(rear)), g * (mB + mH) - load)
     return Model(
         bodies=[
-            frame,
+            _rider.without(frame, rider.bodies),
             Body("fork", mH, (xH, 0.0, -zH), inertia(IHxx, IHyy, IHzz, xz=-IHxz)),
             Body("rear_wheel", mR, rear, inertia(IRxx, IRyy, IRxx)),
             Body("front_wheel", mF, front, inertia(IFxx, IFyy, IFxx)),
-            *riders,
+            *rider.bodies,
+            *(body for side in (head, forward, backward) for body in side.bodies),
         ],
         joints=[
-            Revolute("steer", "frame", "fork", up, (w + c, 0.0, 0.0), motion=steering),
-            Revolute("rear_wheel", "frame", "rear_wheel", left, rear),
-            Revolute("front_wheel", "fork", "front_wheel", left, front),
-            *hinges,
+            Revolute(
+                "steer",
+                head.carrier,
+                "fork",
+                up,
+                (w + c, 0.0, 0.0),
+                spring=or_none(gives.steer_spring),
+                damper=or_none(gives.steer_damper),
+                motion=steering,
+            ),
+            Revolute("rear_wheel", backward.carrier, "rear_wheel", left, rear),
+            Revolute("front_wheel", forward.carrier, "front_wheel", left, front),
+            *rider.joints,
+            *(joint for side in (head, forward, backward) for joint in side.joints),
         ],
         contacts=[
-            Wheel("rear", "rear_wheel", rear, left, round_surface(rR, crown)),
-            Wheel("front", "front_wheel", front, left, round_surface(rF, crown)),
+            Wheel("rear", "rear_wheel", rear, left, round_surface(rR, crown), tyre=rear_tyre),
+            Wheel("front", "front_wheel", front, left, round_surface(rF, crown), tyre=front_tyre),
         ],
+        forces=[]
+        if gives.steer_friction is None
+        else [JointFriction("steer", gives.steer_friction)],
         gravity=fall,
-        outputs=_outputs(rear, rR, lam),
+        outputs=outputs(rear, backward.carrier, rR, lam),
+        couplings=rider.couplings,
     )
 
 
-def _without(whole: Body, part: Body) -> Body:
-    """Return what is left of a body when a part of it is a body of its own."""
-    mass = whole.mass - part.mass
-    com = (whole.mass * whole.com - part.mass * part.com) / mass
-
-    def about_origin(m: Scalar, c: Array) -> Array:
-        return m * ((c @ c) * np.eye(3) - np.outer(c, c))
-
-    moments = whole.inertia + about_origin(whole.mass, whole.com) - part.inertia
-    left = moments - about_origin(part.mass, part.com) - about_origin(mass, com)
-    return Body(whole.name, mass, com, left)
+def _on_axis(height: Any, w: Any, c: Any, lam: Any) -> Any:
+    """Return the point of the steer axis at a height."""
+    return array([w + c - height * sin(lam) / cos(lam), 0.0, height])
 
 
 def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
@@ -196,67 +243,3 @@ def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
         )
     if isinstance(slope, (int, float)) and not abs(slope) < math.pi / 2:
         raise ParameterError(f"whipple: slope = {slope:g} rad is no ground to ride on.")
-
-
-def _outputs(rear: Any, rR: Scalar, lam: Scalar) -> list[Output]:
-    """Return what people ask of a bicycle; contact angles after (2.20)-(2.23) of the thesis, free
-    of jumps when upright.
-    """
-
-    def front_axes(readings: Any) -> tuple[Scalar, Scalar, Scalar]:
-        """The ground's normal along the fork's wheel-plane axes and along the front axle."""
-        x, y, z = readings.rotation[2, :]
-        cr, sr = cos(readings.joint("steer")), sin(readings.joint("steer"))
-        ahead, along = z * sin(lam) + x * cos(lam), z * cos(lam) - x * sin(lam)
-        return cr * ahead + sr * y, along, cr * y - sr * ahead
-
-    def front_contact(readings: Any) -> Scalar:
-        ahead, along, _ = front_axes(readings)
-        turned = (ahead * cos(lam) - along * sin(lam), along * cos(lam) + ahead * sin(lam))
-        return atan2(*turned)
-
-    def front_lean(readings: Any) -> Scalar:
-        ahead, along, side = front_axes(readings)
-        return atan2(side, sqrt(ahead * ahead + along * along))
-
-    def beta(readings: Any) -> Scalar:
-        line, heading = readings.contact("front") - readings.contact("rear"), readings.heading
-        cross = heading[0] * line[1] - heading[1] * line[0]
-        return atan2(cross, heading[0] * line[0] + heading[1] * line[1])
-
-    def rear_contact(readings: Any) -> Scalar:
-        return atan2(readings.rotation[2, 0], readings.rotation[2, 2])
-
-    return [
-        Output(
-            "forward_speed",
-            lambda readings: readings.heading @ readings.velocity("frame", rear),
-            "m/s",
-            "velocity of the rear hub along the heading",
-        ),
-        Output(
-            "rear_wheel_speed",
-            lambda readings: rR * readings.rate("rear_wheel"),
-            "m/s",
-            "rear radius times the rear wheel's rate",
-        ),
-        Output("front_lean", front_lean, "rad", "lean of the front wheel, positive to the right"),
-        Output(
-            "rear_contact_angle",
-            rear_contact,
-            "rad",
-            "how far the contact wandered along the rear tyre, backward positive (alpha0 - pi)",
-        ),
-        Output(
-            "front_contact_angle",
-            front_contact,
-            "rad",
-            "how far the contact wandered along the front tyre, backward positive (alpha1 - pi - lam)",
-        ),
-        Output(
-            "beta",
-            beta,
-            "rad",
-            "from the rear wheel's heading to the line of contacts, left positive",
-        ),
-    ]

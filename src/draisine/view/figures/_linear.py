@@ -4,6 +4,7 @@ responses, maps of steady turning, sensitivities.
 Each function takes data of `draisine.analysis` and axes (new ones by default) and returns the axes.
 """
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MODES = {"weave": COLOURS[0], "capsize": COLOURS[1], "castering": COLOURS[2]}
-TYRED = MODES | {"wobble": COLOURS[3], "tyre": GREY}
+TYRED = defaultdict(lambda: GREY, MODES | {"wobble": COLOURS[3]})
 STABLE = "#dff0d8"
 
 

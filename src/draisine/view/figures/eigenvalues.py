@@ -1,5 +1,6 @@
 """Eigenvalues of straight running against speed."""
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,6 +14,8 @@ from draisine.view.style import given_or_new
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
+
+_SECOND = re.compile(r"_(conjugate|\d+)$")
 
 SPEEDS = (
     "weave_speed",
@@ -32,11 +35,11 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     if "eigenvalue_real" not in data:
         raise ParameterError("this result has no eigenvalues; they come from linear scenarios.")
     values = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
-    names = tuple(str(x).partition("_")[0] for x in data["eigenmode"].values)
+    names = tuple(_SECOND.sub("", str(x)) for x in data["eigenmode"].values)
     axes = given_or_new(axes, (7.5, 4.5))
     _draw_measured(data, axes)
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
-    if "weave_speed" not in data:
+    if "stable_from" not in data:
         swings = float(np.abs(values.imag).max())
         return linear.eigenvalues(modes, None, axes, (-10.0, 1.1 * swings))
     return linear.eigenvalues(modes, Critical(*(data[name].values for name in SPEEDS)), axes)

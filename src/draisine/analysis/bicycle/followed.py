@@ -1,0 +1,173 @@
+"""Eigenvalues of any two-wheeler that runs straight (on tyres, with parts that give, with a rider, under
+a control law), followed along the speed and named; and the speeds at which they pass into instability.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.analysis.bicycle.eigenmodes import Eigenmodes, fill_speeds, track
+from draisine.analysis.linear import linearise
+from draisine.errors import ConfigurationError
+from draisine.system.state import state
+from draisine.system.system import System
+from draisine.system.tracing import Law
+
+SETTLED = 30.0
+"""Names are given at this speed, m/s, or at the highest asked for: there the slow pair is the weave,
+the real eigenvalue next to zero the capsize. Of the other pairs the wobble is the one that is damped
+least at some speed from a third of it on.
+"""
+
+
+@dataclass(frozen=True, eq=False)
+class CriticalSpeed:
+    """A speed at which an eigenmode changes its stability: its frequency there in rad/s, zero where it
+    does not swing, and whether it is damped above.
+    """
+
+    name: str
+    speed: float
+    frequency: float
+    damped_above: bool
+
+
+@dataclass(frozen=True, eq=False)
+class TwoWheeler:
+    """A two-wheeler that can run straight at any speed, with its control law."""
+
+    system: System
+    law: Law | None = None
+    inputs: Mapping[str, float] | None = None
+
+    def matrices(self, speed: Floats) -> tuple[Floats, tuple[str, ...]]:
+        """Return A (speeds, states, states) of the linear systems at speeds, and their states: those
+        that have to do with lean and steer. The speed and what a suspension does in the plane of
+        the machine do not, to first order.
+        """
+        unit = state(self.system, forward_speed=1.0)  # straight running is linear in the speed
+        motions = [replace(unit, v=x * unit.v) for x in speed]
+        found = linearise(self.system, motions, law=self.law, inputs=self.inputs)
+        linked = np.abs(found.A).max(axis=0)
+        linked = linked > 1e-9 * linked.max()
+        aside = np.isin(found.states, ("lean", "steer"))
+        for _ in found.states:
+            aside = aside | ((linked | linked.T) @ aside)
+        states = tuple(name for name, yes in zip(found.states, aside, strict=True) if yes)
+        return found.A[:, aside][:, :, aside], states
+
+    def eigenmodes(self, speed: Any) -> Eigenmodes:
+        """Return the eigenmodes at speeds in m/s, linearised from the nonlinear model.
+
+        >>> from draisine import compile
+        >>> modes = TwoWheeler(compile("motorcycle")).eigenmodes([15.24])
+        >>> print(modes.mode("wobble").round(3), modes.mode("capsize").round(3))
+        [-6.519+54.589j] [0.073+0.j]
+        """
+        v = np.atleast_1d(np.asarray(speed, float))
+        grid = fill_speeds(np.unique(np.concatenate([v, [0.0, SETTLED]])))
+        A, states = self.matrices(grid)
+        values, vectors = np.linalg.eig(A)
+        order = track(values)
+        followed = np.take_along_axis(values, order, axis=1)
+        shapes = np.take_along_axis(vectors, order[:, None, :], axis=2)
+        growth = followed[3.0 * grid >= SETTLED].real.max(axis=0)
+        shares = _shares(shapes[-1], states, self.system)
+        names, places = _named(followed[-1], growth, shares)
+        at = np.searchsorted(grid, v)
+        named = _upper_first(followed[at][:, places], names)
+        return Eigenmodes(v, named, shapes[at][:, :, places], names, states)
+
+    def crossings(self, low: float = 0.1, high: float = 20.0) -> list[CriticalSpeed]:
+        """Return the speeds between two at which an eigenmode changes its stability, in rising order.
+
+        >>> from draisine import compile
+        >>> ideal = TwoWheeler(compile("whipple")).crossings(1.0, 10.0)
+        >>> [(x.name, round(x.speed, 9)) for x in ideal]
+        [('weave', 4.292382536), ('capsize', 6.024262015)]
+        """
+        v = fill_speeds(np.array([low, high]))
+        modes = self.eigenmodes(v)
+        growth = modes.values.real
+        found: dict[tuple[str, int], CriticalSpeed] = {}
+        for j, name in enumerate(modes.names):
+            for k in np.flatnonzero(growth[:-1, j] * growth[1:, j] < 0.0):
+                ends, between = (v[k], v[k + 1]), (modes.values[k, j] + modes.values[k + 1, j]) / 2
+                speed, value = self._refined(ends, between)
+                crossing = CriticalSpeed(name, speed, abs(value.imag), bool(growth[k, j] > 0))
+                found[name, int(k)] = crossing
+        return sorted(found.values(), key=lambda crossing: crossing.speed)
+
+    def _refined(self, ends: tuple[float, float], near: complex) -> tuple[float, complex]:
+        """Return where the eigenvalue near a value has no real part, by the secant between two
+        speeds, and its value there.
+        """
+        from scipy.optimize import brentq
+
+        def value(v: float) -> complex:
+            values = np.linalg.eigvals(self.matrices(np.array([v, 1.0]))[0][0])
+            return complex(values[np.argmin(np.abs(values - near))])
+
+        speed = float(brentq(lambda v: value(v).real, *ends, xtol=1e-12, rtol=1e-14))
+        return speed, value(speed)
+
+
+def _shares(vectors: Floats, states: tuple[str, ...], system: System) -> dict[str, Floats]:
+    """Return how much each coordinate, tyre and law takes part in eigenvectors, by its name."""
+    joints = {joint.name for joint in system.model.joints}
+    memory = system.model.memory
+    shares: dict[str, Floats] = {}
+    for k, name in enumerate(states):
+        if name.startswith("z["):
+            name = "tyre" if int(name[2:-1]) < memory else "law"
+        elif name not in joints and name != "lean":
+            continue
+        shares[name] = np.maximum(shares.get(name, 0.0), np.abs(vectors[k]))
+    return shares
+
+
+def _named(
+    last: Floats, growth: Floats, shares: dict[str, Floats]
+) -> tuple[tuple[str, ...], list[int]]:
+    """Return the names of eigenvalues at the last speed, and which is whose."""
+    swings = np.abs(last.imag) > 1e-9
+    pairs = [k for k in np.argsort(last.imag) if last[k].imag > max(1e-9, abs(last[k].real))]
+    firm = [k for k in np.argsort(np.abs(last)) if not swings[k]]
+    if not pairs or not firm:
+        raise ConfigurationError(
+            "at the highest speed there is no swinging eigenmode (weave) beside one that does not "
+            "swing (capsize); ask analysis.linear for the eigenvalues as they are."
+        )
+
+    def conjugate(k: int) -> int:
+        others = [j for j in range(len(last)) if j != k]
+        return int(min(others, key=lambda j: abs(last[j] - np.conj(last[k]))))
+
+    taken = {"weave": [pairs[0], conjugate(pairs[0])]}
+    if len(pairs) > 1:
+        wobble = max(pairs[1:], key=lambda k: growth[k])
+        taken["wobble"] = [wobble, conjugate(wobble)]
+    taken["capsize"] = [firm[0]]
+    names = [name for name, places in taken.items() for _ in places]
+    places = [int(k) for each in taken.values() for k in each]
+    others = [k for k in np.lexsort((last.imag, last.real)) if k not in places]
+    for k in others:
+        lead = max(shares, key=lambda name: shares[name][k])
+        caster = lead in ("steer", "lean") and not swings[k]
+        names.append("castering" if caster else lead)
+    return tuple(names), [*places, *(int(k) for k in others)]
+
+
+def _upper_first(values: Floats, names: tuple[str, ...]) -> Floats:
+    """Return eigenvalues whose named pairs begin with the one of larger imaginary (or real) part."""
+    out = values.copy()
+    for k in [names.index(name) for name in ("weave", "wobble") if name in names]:
+        pair = out[:, k : k + 2]
+        turned = (pair[:, 0].imag < pair[:, 1].imag) | (
+            (pair[:, 0].imag == pair[:, 1].imag) & (pair[:, 0].real < pair[:, 1].real)
+        )
+        out[turned, k : k + 2] = pair[turned][:, ::-1]
+    return out

@@ -1,0 +1,91 @@
+"""Arguments of vehicles that are records of numbers, such as a tyre or what is flexible: each number of
+a record is a parameter of the vehicle, called after the argument and the number
+(`front_tyre_cornering`). In files a record is a table; the `name` in the table of a force element, such
+as a tyre, tells which.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass, replace
+from typing import Any, get_args
+
+from draisine.errors import ParameterError, did_you_mean
+from draisine.model import Model
+from draisine.model.quantity import number
+from draisine.registry import find, own_plugs
+
+
+def make_record(what: str, hint: Any, value: Any) -> Any:
+    """Return the record that a table stands for, the argument `what` of a vehicle being annotated by
+    `hint`; anything but a table as it is.
+
+    >>> from draisine.model import Tyre
+    >>> make_record("tyre", Tyre | None, {"name": "load_tyre", "cornering": 11, "camber": 1,
+    ...     "relaxation": 0.2}).cornering
+    11.0
+    """
+    if not isinstance(value, Mapping):
+        return value
+    given = dict(value)
+    own = [kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)]
+    kind: Any = own[0] if own else find("force", given.pop("name", ""))
+    known = [f.name for f in fields(kind) if f.init]
+    for name, x in given.items():
+        if name not in known:
+            raise ParameterError(f"{what}: no {name!r}. {did_you_mean(name, known)}")
+        if isinstance(x, int | float) and not isinstance(x, bool):
+            given[name] = number(x)
+    needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
+    lacking = [name for name in needed if name not in given]
+    if lacking:
+        raise ParameterError(f"{what}: {', '.join(lacking)} not given.")
+    return kind(**given)
+
+
+def record_table(value: Any) -> dict[str, Any] | None:
+    """Return the table that stands for a record; None for what is none, or a user's own law."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return None
+    held = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+    told = {name: x for name, x in held.items() if x is not None and x != ""}
+    plug = type(value).__module__.rpartition(".")[2]
+    if plug in own_plugs("force"):
+        return {"name": plug, **told}
+    return None if hasattr(value, "states") else told
+
+
+def plain_structure(structure: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what decides the structure of a vehicle as plain data: records as tables; functions,
+    such as motions of joints, are left out.
+    """
+    told = {name: record_table(value) or value for name, value in structure.items()}
+    return {k: x for k, x in told.items() if isinstance(x, int | float | str | dict | None)}
+
+
+def record_numbers(name: str, value: Any) -> dict[str, float]:
+    """Return the numbers of a record that is given as an argument; none where it is no record.
+
+    >>> from draisine.mechanics.forces.linear_tyre import LinearTyre
+    >>> list(record_numbers("tyre", LinearTyre(1e4, 1e3, 0.2)))
+    ['tyre_cornering', 'tyre_camber', 'tyre_relaxation', 'tyre_trail']
+    """
+    return {f"{name}_{field}": x for field, x in _numbers(value).items()}
+
+
+def draw(
+    vehicle: Callable[..., Model], parameters: Mapping[str, Any], structure: Mapping[str, Any]
+) -> Model:
+    """Return a vehicle drawn with its parameters, those of records put back into them."""
+    left, whole = dict(parameters), dict(structure)
+    for name, value in structure.items():
+        own = {field: left.pop(f"{name}_{field}") for field in _numbers(value)}
+        if own:
+            whole[name] = replace(value, **own)
+    return vehicle(**left, **whole)
+
+
+def _numbers(value: Any) -> dict[str, float]:
+    """Return the fields of a record that hold numbers."""
+    if not is_dataclass(value) or isinstance(value, type):
+        return {}
+    held = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+    return {k: x for k, x in held.items() if isinstance(x, float)}

@@ -1,0 +1,71 @@
+"""What people ask of a bicycle."""
+
+from typing import Any
+
+from draisine.algebra.scalar import Scalar, atan2, cos, sin, sqrt
+from draisine.model import Output
+
+
+def outputs(rear: Any, carrier: str, rR: Scalar, lam: Scalar) -> list[Output]:
+    """Return what people ask of a bicycle whose rear hub is a point of `carrier`;
+    contact angles after (2.20)-(2.23) of the thesis, free
+    of jumps when upright.
+    """
+
+    def front_axes(readings: Any) -> tuple[Scalar, Scalar, Scalar]:
+        """The ground's normal along the fork's wheel-plane axes and along the front axle."""
+        x, y, z = readings.rotation[2, :]
+        cr, sr = cos(readings.joint("steer")), sin(readings.joint("steer"))
+        ahead, along = z * sin(lam) + x * cos(lam), z * cos(lam) - x * sin(lam)
+        return cr * ahead + sr * y, along, cr * y - sr * ahead
+
+    def front_contact(readings: Any) -> Scalar:
+        ahead, along, _ = front_axes(readings)
+        turned = (ahead * cos(lam) - along * sin(lam), along * cos(lam) + ahead * sin(lam))
+        return atan2(*turned)
+
+    def front_lean(readings: Any) -> Scalar:
+        ahead, along, side = front_axes(readings)
+        return atan2(side, sqrt(ahead * ahead + along * along))
+
+    def beta(readings: Any) -> Scalar:
+        line, heading = readings.contact("front") - readings.contact("rear"), readings.heading
+        cross = heading[0] * line[1] - heading[1] * line[0]
+        return atan2(cross, heading[0] * line[0] + heading[1] * line[1])
+
+    def rear_contact(readings: Any) -> Scalar:
+        return atan2(readings.rotation[2, 0], readings.rotation[2, 2])
+
+    return [
+        Output(
+            "forward_speed",
+            lambda readings: readings.heading @ readings.velocity(carrier, rear),
+            "m/s",
+            "velocity of the rear hub along the heading",
+        ),
+        Output(
+            "rear_wheel_speed",
+            lambda readings: rR * readings.rate("rear_wheel"),
+            "m/s",
+            "rear radius times the rear wheel's rate",
+        ),
+        Output("front_lean", front_lean, "rad", "lean of the front wheel, positive to the right"),
+        Output(
+            "rear_contact_angle",
+            rear_contact,
+            "rad",
+            "how far the contact wandered along the rear tyre, backward positive (alpha0 - pi)",
+        ),
+        Output(
+            "front_contact_angle",
+            front_contact,
+            "rad",
+            "how far the contact wandered along the front tyre, backward positive (alpha1 - pi - lam)",
+        ),
+        Output(
+            "beta",
+            beta,
+            "rad",
+            "from the rear wheel's heading to the line of contacts, left positive",
+        ),
+    ]

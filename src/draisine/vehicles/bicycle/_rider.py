@@ -1,0 +1,211 @@
+"""The rider as bodies of his own: an upper body that leans, arms that hold the bar, legs that pedal.
+
+All are parts of the benchmark's frame with rider: their masses are taken from it, so that a rider who
+does not move changes nothing. Arms are those of Schwab, Meijaard and Kooijman (Lateral dynamics of a
+bicycle with a passive rider model, Vehicle System Dynamics 50 (2012) 1209-1224,
+doi:10.1080/00423114.2011.610898): shoulders that turn two ways, elbows that bend, hands on the grips;
+they add no freedom, but mass to the steering.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from draisine.algebra.lie import cross
+from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm, sqrt
+from draisine.errors import ParameterError
+from draisine.model import Body, Coupling, Joint, JointMotion, Loop, Revolute, inertia
+
+LEFT = (0.0, 1.0, 0.0)
+SIDES = {"left": 1.0, "right": -1.0}
+
+
+@dataclass(frozen=True)
+class Arms:
+    """Arms from the shoulders over the elbows to the grips: points (x ahead of the rear contact, y to
+    the left, z up) of the left one, m; the right one is its mirror image. `upper` and `lower` are the
+    masses of one upper arm and one forearm with hand, kg, thin rods both.
+    """
+
+    shoulder_x: float
+    shoulder_y: float
+    shoulder_z: float
+    elbow_x: float
+    elbow_y: float
+    elbow_z: float
+    grip_x: float
+    grip_y: float
+    grip_z: float
+    upper: float
+    lower: float
+
+
+@dataclass(frozen=True)
+class Legs:
+    """Legs from the hips over the knees to pedals that go round: hips (x ahead, z up) and cranks'
+    axle, lengths of thigh, shank and crank, m; `upper` and `lower` are the masses of one thigh and one
+    shank with foot, kg, thin rods both; `aside` is how far they are from the middle.
+    """
+
+    hip_x: float
+    hip_z: float
+    axle_x: float
+    axle_z: float
+    thigh: float
+    shank: float
+    crank: float
+    upper: float
+    lower: float
+    aside: float = 0.1
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Bodies that are taken from the frame, those joints that hold them, and conditions on them."""
+
+    bodies: Sequence[Body]
+    joints: Sequence[Joint]
+    couplings: Sequence[Coupling | Loop]
+
+
+NOTHING = Parts([], [], [])
+
+
+UPPER_BODY = {"zU": -1.05, "kU": 0.15, "zP": -0.75}
+"""What these are if only mU is given: round numbers for some 30 kg of the benchmark's rider."""
+
+
+def upper_body(
+    frame: Body,
+    mass: Scalar | None,
+    given: Mapping[str, Scalar | None],
+    torso: JointMotion | None,
+) -> Parts:
+    """Return the upper body of a mass on its hinge along x, with what is given of it by the names of
+    whipple's parameters.
+    """
+    told = {name: x for name, x in given.items() if x is not None}
+    if mass is None:
+        if told or torso is not None:
+            lacking = ", ".join(told) or "torso"
+            raise ParameterError(f"whipple: {lacking}: these need the mass mU of an upper body.")
+        return NOTHING
+    if "kU" in told and "IUxx" in told:
+        raise ParameterError("whipple: kU and IUxx both tell the upper body's inertia; give one.")
+    values = UPPER_BODY | told
+    if "IUxx" in told:
+        xz = -values.get("IUxz", 0.0)
+        spread = inertia(values["IUxx"], values["IUyy"], values["IUzz"], xz=xz)
+    else:
+        spread = mass * values["kU"] * values["kU"] * np.eye(3)
+    com = (values.get("xU", frame.com[0]), 0.0, -values["zU"])
+    hinge = Revolute(
+        "torso",
+        "frame",
+        "upper_body",
+        (1.0, 0.0, 0.0),
+        (0.0, 0.0, -values["zP"]),
+        spring=values.get("torso_spring", 0.0),
+        damper=values.get("torso_damper", 0.0),
+        motion=torso,
+    )
+    return Parts([Body("upper_body", mass, com, spread)], [hinge], [])
+
+
+def arms(made: Arms | None, torso: str) -> Parts:
+    """Return both arms on a torso, their hands pinned to the fork."""
+    if made is None:
+        return NOTHING
+    bodies: list[Body] = []
+    joints: list[Joint] = []
+    hands: list[Loop] = []
+    for side, sign in SIDES.items():
+        shoulder, elbow, grip = (
+            array([x, sign * y, z])
+            for x, y, z in (
+                (made.shoulder_x, made.shoulder_y, made.shoulder_z),
+                (made.elbow_x, made.elbow_y, made.elbow_z),
+                (made.grip_x, made.grip_y, made.grip_z),
+            )
+        )
+        across = cross(elbow - shoulder, grip - elbow)
+        hinge = across / norm(across)
+        upward = cross(hinge, elbow - shoulder)
+        hub, arm, fore = f"{side}_shoulder", f"{side}_upper_arm", f"{side}_forearm"
+        bodies += [Body(hub, com=shoulder), rod(arm, made.upper, shoulder, elbow)]
+        bodies += [rod(fore, made.lower, elbow, grip)]
+        joints += [
+            Revolute(f"{side}_raise", torso, hub, hinge, shoulder),
+            Revolute(f"{side}_spread", hub, arm, upward, shoulder),
+            Revolute(f"{side}_elbow", arm, fore, hinge, elbow),
+        ]
+        hands.append(Loop(f"{side}_hand", fore, "fork", grip))
+    return Parts(bodies, joints, hands)
+
+
+def legs(made: Legs | None, pedalling: JointMotion | None) -> Parts:
+    """Return both legs on cranks that go round as told, the left pedal ahead in the drawing."""
+    if made is None:
+        if pedalling is not None:
+            raise ParameterError("whipple: pedalling needs legs.")
+        return NOTHING
+    axle, hip = array([made.axle_x, 0.0, made.axle_z]), array([made.hip_x, 0.0, made.hip_z])
+    bodies: list[Body] = [Body("cranks", com=axle)]
+    joints: list[Joint] = [Revolute("cranks", "frame", "cranks", LEFT, axle, motion=pedalling)]
+    feet: list[Loop] = []
+    for side, sign in SIDES.items():
+        aside = array([0.0, sign * made.aside, 0.0])
+        top, pedal = hip + aside, axle + aside + array([sign * made.crank, 0.0, 0.0])
+        knee = _knee(top, pedal, made.thigh, made.shank)
+        thigh, shank = f"{side}_thigh", f"{side}_shank"
+        bodies += [rod(thigh, made.upper, top, knee), rod(shank, made.lower, knee, pedal)]
+        joints += [
+            Revolute(f"{side}_hip", "frame", thigh, LEFT, top),
+            Revolute(f"{side}_knee", thigh, shank, LEFT, knee),
+        ]
+        feet.append(Loop(f"{side}_foot", shank, "cranks", pedal))
+    return Parts(bodies, joints, feet)
+
+
+def _knee(top: Array, pedal: Array, thigh: Scalar, shank: Scalar) -> Array:
+    """Return the knee, ahead of the line from hip to pedal, by the law of cosines."""
+    line = pedal - top
+    long = norm(line)
+    along = (long * long + thigh * thigh - shank * shank) / (2.0 * long)
+    ahead = array([-line[2], 0.0, line[0]]) / long
+    square = thigh * thigh - along * along
+    return top + (along / long) * line + sqrt(square) * ahead
+
+
+def rod(name: str, mass: Scalar, start: Array, end: Array) -> Body:
+    """Return a thin rod from one point to another."""
+    line = end - start
+    spread = (mass / 12.0) * ((line @ line) * np.eye(3) - np.outer(line, line))
+    return Body(name, mass, (start + end) / 2.0, spread)
+
+
+def together(*parts: Parts) -> Parts:
+    """Return parts of a rider as one."""
+    return Parts(
+        [body for part in parts for body in part.bodies],
+        [joint for part in parts for joint in part.joints],
+        [coupling for part in parts for coupling in part.couplings],
+    )
+
+
+def without(whole: Body, parts: Sequence[Body]) -> Body:
+    """Return what is left of a body when parts of it are bodies of their own."""
+    heavy = [part for part in parts if not is_zero(part.mass)]
+    if not heavy:
+        return whole
+    mass = whole.mass - sum(part.mass for part in heavy)
+    com = (whole.mass * whole.com - sum(part.mass * part.com for part in heavy)) / mass
+
+    def about_origin(m: Scalar, c: Array) -> Array:
+        return m * ((c @ c) * np.eye(3) - np.outer(c, c))
+
+    moments = whole.inertia + about_origin(whole.mass, whole.com)
+    for part in heavy:
+        moments = moments - part.inertia - about_origin(part.mass, part.com)
+    return Body(whole.name, mass, com, moments - about_origin(mass, com))

@@ -1,0 +1,120 @@
+"""What gives in a bicycle: limits of stiff parts, rest under its own weight, energy, and the wobble."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.analysis.bicycle.eigenvalues import eigenvalues
+from draisine.analysis.bicycle.followed import TwoWheeler
+from draisine.errors import ParameterError
+from draisine.mechanics.forces.load_tyre import LoadTyre
+from draisine.vehicles.bicycle import Flexible
+
+# Linear tyre of a city bicycle, per unit of the load; mechmotum kickplate (BSD-2), after Dressel and
+# Dell'Orto: cornering, camber, relaxation, trail = 0.33 / 11.46.
+TYRE = LoadTyre(11.46, 0.573, 0.175, 0.33 / 11.46)
+PARTS = ("fork_bend", "fork_twist", "frame_twist")
+
+
+@pytest.fixture(scope="module")
+def springy():
+    """All that gives, at once."""
+    parts = dict.fromkeys(PARTS, 3000.0)
+    return draisine.compile(
+        "whipple", flexible=Flexible(**parts, front_suspension=2e4, rear_suspension=1e4)
+    )
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_stiff_part_tends_to_a_rigid_one_with_order_one(part):
+    """In 1/stiffness, all four eigenvalues of the ideal bicycle."""
+    rigid = eigenvalues(draisine.compile("whipple"), [5.0]).values[0]
+    soft = draisine.compile("whipple", flexible={part: 1e5})
+    errors = []
+    for k in (1e5, 1e6):
+        stiff = TwoWheeler(soft.with_parameters(**{f"flexible_{part}": k}))
+        found = np.linalg.eigvals(stiff.matrices(np.array([1.0, 5.0]))[0][1])
+        errors.append(max(np.abs(found - root).min() for root in rigid))
+    assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.02)
+    assert errors[1] < 1e-2
+
+
+def test_it_is_drawn_at_rest_under_its_own_weight(springy):
+    vdot, _ = springy.accelerate(draisine.state(springy))
+    assert_allclose(vdot, 0.0, atol=1e-9)
+
+
+def test_springs_keep_the_energy_and_dampers_take_it(springy):
+    numerics = draisine.Numerics(rtol=1e-12, atol=1e-13)
+
+    def ride(system):
+        start = draisine.state(system, forward_speed=5.0, lean_rate=0.3, steer=0.02)
+        return draisine.simulate(system, start, 0.5, numerics=numerics).to_xarray()
+
+    kept = ride(springy)
+    assert float(np.ptp(kept["shape"].sel(joint="front_suspension").values)) > 1e-5
+    assert float(np.ptp(kept.energy.values)) < 1e-11 * float(kept.kinetic_energy.max())
+    damped = draisine.compile(
+        "whipple",
+        flexible=Flexible(
+            fork_bend=3000.0, fork_bend_damper=5.0, steer_friction=0.3, steer_damper=0.5
+        ),
+    )
+    energy = ride(damped).energy.values
+    assert np.diff(energy).max() < 1e-11 * energy[0]
+    assert energy[0] - energy[-1] > 1e-3
+
+
+def test_numbers_of_what_gives_are_parameters():
+    system = draisine.compile("whipple", flexible=Flexible(steer_damper=1.0))
+    assert system.with_parameters(flexible_steer_damper=2.0).model.joints[0].damper == 2.0
+    again = draisine.compile("whipple", flexible={"steer_damper": 1}, flexible_steer_damper=2.0)
+    assert again.parameters["flexible_steer_damper"] == 2.0
+    with pytest.raises(ParameterError, match=r"flexible: no 'fork'\. Did you mean 'fork_bend'"):
+        draisine.compile("whipple", flexible={"fork": 1.0})
+    with pytest.raises(ParameterError, match="front_tyre: camber, relaxation not given"):
+        draisine.compile("whipple", front_tyre={"name": "load_tyre", "cornering": 11.0})
+
+
+def test_a_stored_run_makes_its_machine_again():
+    from draisine.results.bodies import restore_system
+
+    system = draisine.compile("whipple", front_tyre=TYRE, rear_tyre=TYRE).with_parameters(
+        front_tyre_cornering=12.0
+    )
+    run = draisine.simulate(system, draisine.state(system, forward_speed=5.0), 0.02)
+    again = restore_system(run.to_xarray())
+    assert again.parameters == system.parameters
+    assert again.model.memory == 2
+
+
+@pytest.fixture(scope="module")
+def running():
+    gives = Flexible(frame_twist=2000.0, frame_twist_damper=5.0)
+    return TwoWheeler(draisine.compile("whipple", front_tyre=TYRE, rear_tyre=TYRE, flexible=gives))
+
+
+class TestWobble:
+    def test_critical_speeds_are_where_a_root_is_imaginary(self, running):
+        found = running.crossings(0.5, 20.0)
+        wobble = [x for x in found if x.name == "wobble"]
+        assert [x.damped_above for x in wobble] == [False, True]
+        for x in wobble:
+            roots = np.linalg.eigvals(running.matrices(np.array([1.0, x.speed]))[0][1])
+            assert np.abs(roots - 1j * x.frequency).min() < 1e-8
+
+    def test_a_rigid_frame_on_the_same_tyres_does_not_shimmy_there(self, running):
+        """A flexible frame lets it: near 6 to 8 Hz, as bicycles do (Limebeer and Sharp 2006,
+        doi:10.1109/MCS.2006.1700044, tell of 4 to 10 Hz)."""
+        at = [5.0, 10.0]
+        rigid = TwoWheeler(draisine.compile("whipple", front_tyre=TYRE, rear_tyre=TYRE))
+        assert np.all(rigid.eigenmodes(at).mode("wobble").real < -5.0)
+        shimmy = running.eigenmodes(at).mode("wobble")
+        assert np.all(shimmy.real > 0)
+        assert np.all((shimmy.imag > 8 * np.pi) & (shimmy.imag < 20 * np.pi))
+
+    def test_a_steering_damper_calms_it(self, running):
+        gives = Flexible(frame_twist=2000.0, frame_twist_damper=5.0, steer_damper=3.0)
+        calm = draisine.compile("whipple", front_tyre=TYRE, rear_tyre=TYRE, flexible=gives)
+        assert np.all(TwoWheeler(calm).eigenmodes([5.0, 10.0]).mode("wobble").real < 0)

@@ -1,0 +1,110 @@
+"""Riders of bodies of their own: a free upper body against published roots, arms, legs."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.analysis.bicycle.followed import TwoWheeler
+from draisine.errors import ParameterError
+from draisine.experiment.check import check
+from draisine.model.motion import uniform
+from draisine.scenario.library import load
+from draisine.vehicles.bicycle import Arms, Legs, from_tape_measure
+
+LIGHT = 1e-9
+ARMS = Arms(0.2, 0.2, 1.3, 0.5, 0.3, 1.1, 0.75, 0.25, 0.95, upper=2.0, lower=1.5)
+LEGS = Legs(0.2, 0.95, 0.45, 0.28, thigh=0.44, shank=0.45, crank=0.17, upper=5.0, lower=2.5)
+
+
+def roots(system, speed=5.0):
+    return np.linalg.eigvals(TwoWheeler(system).matrices(np.array([1.0, speed]))[0][1])
+
+
+def test_the_leaning_rider_of_moore():
+    """Six roots at five speeds, from an independent program."""
+    _, found = check(load("moore2012/leaning-rider"))
+    assert len(found) == 12
+    assert all(finding.agrees for finding in found)
+
+
+def test_a_stiff_hip_is_a_rigid_rider():
+    rigid = roots(draisine.compile("whipple"))
+    free = draisine.compile("whipple", mU=30.0, torso_spring=1e5, torso_damper=0.0)
+    errors = []
+    for spring in (1e6, 1e7):
+        found = roots(free.with_parameters(torso_spring=spring))
+        errors.append(max(np.abs(found - root).min() for root in rigid))
+    assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.05)
+
+
+def test_two_ways_to_tell_the_inertia_are_refused():
+    with pytest.raises(ParameterError, match="kU and IUxx both"):
+        draisine.compile("whipple", mU=30.0, kU=0.1, IUxx=1.0, IUyy=1.0, IUzz=1.0)
+
+
+@pytest.fixture(scope="module")
+def holding():
+    return draisine.compile("whipple", arms=ARMS)
+
+
+class TestArms:
+    def test_they_add_no_freedom(self, holding):
+        assert len(holding.machine().choice.independent) == 3
+
+    def test_arms_of_no_weight_change_nothing(self, holding):
+        light = holding.with_parameters(arms_upper=LIGHT, arms_lower=LIGHT)
+        ideal = roots(draisine.compile("whipple"))
+        assert max(np.abs(roots(light) - root).min() for root in ideal) < 1e-6
+
+    def test_heavy_arms_burden_the_steering(self, holding):
+        ideal = roots(draisine.compile("whipple"))
+        assert max(np.abs(roots(holding) - root).min() for root in ideal) > 0.1
+
+    def test_hands_stay_on_the_bar_and_energy_stays(self, holding):
+        start = draisine.state(holding, forward_speed=5.0, lean_rate=0.3)
+        numerics = draisine.Numerics(rtol=1e-12, atol=1e-13)
+        run = draisine.simulate(holding, start, 0.5, numerics=numerics).to_xarray()
+        assert float(np.abs(run["shape"].sel(joint="steer")).max()) > 0.02
+        assert float(np.ptp(run.energy.values)) < 1e-10 * float(run.energy[0])
+        assert float(np.ptp(run["shape"].sel(joint="left_elbow").values)) > 1e-3
+
+
+CADENCE = 2.0 * np.pi * 1.5
+
+
+class TestLegs:
+    def test_legs_that_rest_carry_the_same_weight(self):
+        still = draisine.compile("whipple", legs=LEGS, pedalling=uniform(0.0))
+        _, forces = still.accelerate(draisine.state(still))
+        _, ideal = (bare := draisine.compile("whipple")).accelerate(draisine.state(bare))
+        assert_allclose(forces[:6], ideal, atol=1e-8)
+
+    def test_pedals_go_round_at_the_cadence_and_shake_the_bicycle(self):
+        rider = draisine.compile("whipple", legs=LEGS, pedalling=uniform(CADENCE))
+        start = draisine.state(rider, forward_speed=5.0)
+        run = draisine.simulate(rider, start, 0.7).to_xarray()
+        assert_allclose(run["shape"].sel(joint="cranks"), CADENCE * run.time, atol=1e-10)
+        assert float(np.abs(run.lean).max()) > 1e-5
+        knee = run["shape"].sel(joint="left_knee").values
+        assert np.ptp(knee) > 0.5
+
+    def test_pedalling_needs_legs(self):
+        with pytest.raises(ParameterError, match="pedalling needs legs"):
+            draisine.compile("whipple", pedalling=uniform(1.0))
+
+
+def test_a_leaning_rider_from_a_tape_measure():
+    """Trunk, head and arms are 0.4346 + 0.0694 + 2 (0.0271 + 0.0162 + 0.0061) of the mass (de Leva
+    1996, doi:10.1016/0021-9290(95)00178-6, table 4); a rider who does not lean changes nothing.
+    """
+    measures = {"wheelbase": 1.02, "trail": 0.08, "head_angle": 1.257, "rear_radius": 0.33}
+    measures |= {"front_radius": 0.34, "bicycle_mass": 18.0, "rider_mass": 80.0}
+    rigid, _ = from_tape_measure(**measures)
+    values, told = from_tape_measure(**measures, leaning=True)
+    assert values["mU"] == pytest.approx(80.0 * (0.4346 + 0.0694 + 2 * 0.0494))
+    assert {name: values[name] for name in rigid} == rigid
+    assert "saddle's height" in told["zP"]
+    free = roots(draisine.compile("whipple", **values, torso_spring=1e9))
+    ideal = roots(draisine.compile("whipple", **rigid))
+    assert max(np.abs(free - root).min() for root in ideal) < 1e-4
