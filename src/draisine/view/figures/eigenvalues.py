@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-_SECOND = re.compile(r"_(conjugate|\d+)$")
+_SECOND = re.compile(r"_\d+$")
 
 SPEEDS = (
     "weave_speed",
