@@ -11,6 +11,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from draisine.control.rider import COMMANDS
+from draisine.ride.server import RideServer
 
 
 def fetch(ride, path, host=None):
@@ -102,6 +103,47 @@ def test_silence_pauses_the_ride(served):
         time.sleep(0.4)
         socket.send(commands(2))
         assert np.frombuffer(socket.recv(timeout=10))[at] - before < 0.02
+
+
+def test_a_late_page_makes_up_for_a_tenth_of_a_second_and_what_is_lost_is_counted():
+    ride = RideServer("steer-torque", 1)
+    assert ride.due() == 0
+    ride.clock -= 0.25
+    assert ride.due() == 100
+    assert 150 <= ride.late <= 200
+
+
+def test_a_dropped_socket_makes_room_for_the_next_rider(served):
+    with enter(served) as socket:
+        until_scene(socket)
+        socket.socket.shutdown(2)
+    ride_again(served)
+
+
+def test_a_slow_reader_holds_up_nobody(served):
+    with enter(served) as socket:
+        until_scene(socket)
+        for serial in range(1, 2000):
+            socket.send(commands(serial))
+        assert fetch(served, f"/?token={served.token}")[0] == 200
+        socket.send(commands(2000))
+        while True:
+            found = np.frombuffer(socket.recv(timeout=10))
+            if found[0] == 2000:
+                break
+        assert np.isfinite(found).all()
+    ride_again(served)
+
+
+def ride_again(served):
+    """Enter as soon as there is room, and ride."""
+    end = time.monotonic() + 10.0
+    while served.taken and time.monotonic() < end:
+        time.sleep(0.01)
+    with enter(served) as socket:
+        until_scene(socket)
+        socket.send(commands(1))
+        assert np.frombuffer(socket.recv(timeout=10))[0] == 1
 
 
 @pytest.mark.parametrize(

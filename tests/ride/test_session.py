@@ -98,6 +98,32 @@ def test_a_switch_between_the_ways_to_steer_changes_no_bit_of_the_state():
             assert np.array_equal(getattr(session.stepper.state, name), getattr(before, name))
 
 
+def test_on_a_terrain_the_bar_is_taken_up_and_let_go_from_the_same_state():
+    session = Session("kerb")
+    session.advance(300, {"steer_torque": -1.0})
+    before = session.stepper.state
+    for by_angle in (1.0, 0.0):
+        session.advance(0, {"by_angle": by_angle, "steer_torque": 0.0})
+        for name in ("q", "p", "r", "v"):  # every change of inputs settles the contacts
+            assert_allclose(
+                getattr(session.stepper.state, name), getattr(before, name), rtol=0, atol=1e-14
+            )
+
+
+def test_a_guided_bar_on_a_terrain_moves_as_on_smooth_ground():
+    commands = {"by_angle": 1.0, "steer_angle": 0.05, "lean_help": 0.0, "hold": 0.0}
+    ends = []
+    for name in ("steer-torque", "brake"):
+        session = Session(name)
+        session.stepper.reset(Session("brake").stepper.state)
+        for _ in range(32):
+            session.advance(FRAME, commands)
+        ends.append(session.stepper.values())
+    names = ("x", "y", "yaw", "lean", "steer", "lean_rate", "steer_rate", "forward_speed")
+    assert abs(ends[0]["steer"]) > 0.04
+    assert_allclose([ends[0][n] for n in names], [ends[1][n] for n in names], atol=1e-7)
+
+
 def test_any_slicing_of_time_gives_the_same_bits():
     ends = []
     for slices in ([1000], [16] * 62 + [8], [1] * 1000):

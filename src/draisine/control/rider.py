@@ -1,7 +1,7 @@
 """A rider at the controls: hands on the bar, a leaning body, pedals, brakes, and help."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -49,12 +49,13 @@ class Rider:
         rddot = omega^2 (target - r) - 2 omega rdot
 
     Help adds the steer torque -lean_help (lean rate) and that of `BalanceAssist`, or takes 0.8 lean
-    + 0.3 s (lean rate) from the guided angle. Brakes vanish with the rate of their wheels. Without
-    `bar_guided` there is no guided angle: so on a terrain, where a joint is guided always or never.
+    + 0.3 s (lean rate) from the guided angle. Brakes vanish with the rate of their wheels. On a
+    terrain a joint is guided always or never: there the `bar` is "free" or "guided" whatever the
+    command says, and `Stepper.obey` goes from one rider to the other.
     """
 
     body_guided: bool = True
-    bar_guided: bool = True
+    bar: Literal["either", "free", "guided"] = "either"
     hand_rate: float = 10.0
     bar_frequency: float = 10.0
     body_frequency: float = 5.0
@@ -101,12 +102,12 @@ class Rider:
         """Return the torque on the bar, or the acceleration that guides it."""
         help = assist_torque(readings, told["balance_help"], self.assisted_below)
         torque = hands - told["lean_help"] * readings.lean_rate + help
-        if not self.bar_guided:
+        if self.bar == "free":
             return torque
         into_fall = 0.8 * readings.lean + 0.3 * readings.lean_rate
         target = told["steer_angle"] - told["angle_help"] * into_fall
         guided = approach(readings, "steer", target, self.bar_frequency)
-        return Guide(guided, told["by_angle"], torque)
+        return Guide(guided) if self.bar == "guided" else Guide(guided, told["by_angle"], torque)
 
 
 def approach(readings: Readings, joint: str, target: Scalar, frequency: float) -> Scalar:

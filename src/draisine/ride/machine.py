@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from functools import wraps
-from typing import Any
+from typing import Any, Literal
 
 from draisine.control.rider import Rider
 from draisine.model import Force, Model
@@ -45,9 +45,9 @@ def ride_system(preset: Preset) -> System:
     return compile(pushable(vehicle), **values)
 
 
-def rider_of(system: System, bar_guided: bool = True) -> Rider | None:
+def rider_of(system: System, bar: Literal["either", "free", "guided"]) -> Rider | None:
     """Return the rider of a machine that has what a rider needs."""
     joints = {joint.name for joint in system.model.joints}
     if not {"steer", "rear_wheel", "front_wheel"} <= joints:
         return None
-    return Rider(body_guided="torso" in joints, bar_guided=bar_guided)
+    return Rider(body_guided="torso" in joints, bar=bar)

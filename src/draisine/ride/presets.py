@@ -43,7 +43,7 @@ class Preset:
     @property
     def kind(self) -> tuple[object, ...]:
         """What decides which code is compiled for it."""
-        return self.vehicle, self.parameter_set, self.ground is None
+        return self.vehicle, self.parameter_set, self.ground
 
 
 def on_face(x: float, face: str) -> WheelPlace:

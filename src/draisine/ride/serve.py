@@ -40,6 +40,7 @@ def configuration(ride: RideServer) -> uvicorn.Server:
         log_level="error",
         ws="websockets-sansio",
         ws_max_size=LARGEST,
+        ws_ping_interval=None,
         timeout_graceful_shutdown=1,
     )
     return uvicorn.Server(config)

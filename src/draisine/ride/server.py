@@ -63,7 +63,9 @@ class RideServer:
         self.name, self.port, self.token = name, port, secrets.token_urlsafe(16)
         self.hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
         self.session: Session | None = None
-        self.taken, self.prepared = False, set[tuple[object, ...]]()
+        self.taken = False
+        self.preparing = asyncio.Semaphore(1)
+        self.preparations: dict[tuple[object, ...], asyncio.Task[None]] = {}
         self.pace, self.late, self.clock, self.owed = 1.0, 0, -math.inf, 0.0
 
     @property
@@ -124,7 +126,7 @@ class RideServer:
             return
         await socket.accept()
         if self.taken:
-            await socket.close(TAKEN, "somebody rides already, in another tab")
+            await socket.close(TAKEN, "somebody rides already, in another tab; this one waits")
             return
         self.taken = True
         try:
@@ -209,15 +211,40 @@ class RideServer:
         if name not in self.presets:
             raise ValueError(f"no ride {name!r}.")
         preset = self.presets[name]
-        if preset.kind not in self.prepared:
+        ready = self.preparation(name)
+        if not ready.done():
             told = f"preparing {preset.title!r}: deriving and compiling its equations of motion"
             await socket.send_text(json.dumps({"preparing": told}))
-            if preset is PRESETS.get(name):
-                await prepare(name)
-            self.prepared.add(preset.kind)
-        self.session, self.name = Session(name, self.presets), name
+            await ready
+        self.session, self.name = await asyncio.to_thread(Session, name, self.presets), name
         self.pace = self.session.preset.pace
         await self.describe(socket)
+        for other in sorted(PRESETS, key=lambda each: PRESETS[each].ground is not None):
+            self.preparation(other)
+
+    def preparation(self, name: str) -> "asyncio.Task[None]":
+        """Return the preparation of a ride, which goes on in another process; smooth ground first."""
+        kind = self.presets[name].kind
+        if kind not in self.preparations:
+            self.preparations[kind] = asyncio.create_task(self.prepare(name))
+        return self.preparations[kind]
+
+    async def prepare(self, name: str) -> None:
+        """Let another process derive, compile and rehearse a ride that ships with the package, one
+        after the other, so that this one can go on; a ride of the user's own is made when it is
+        taken up.
+        """
+        if self.presets[name] is not PRESETS.get(name):
+            return
+        command = f"from draisine.ride.session import rehearse; rehearse({name!r})"
+        async with self.preparing:
+            process = await asyncio.create_subprocess_exec(sys.executable, "-c", command)
+            try:
+                await process.wait()
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
 
     async def set_bicycle(self, socket: WebSocket, value: Any) -> None:
         """Take up the same ride on the bicycle of another parameter set."""
@@ -274,12 +301,3 @@ class RideServer:
 def forbidden() -> Response:
     """Return the answer to whoever may not see the page."""
     return PlainTextResponse("Forbidden: open the address that `draisine ride` printed.", 403)
-
-
-async def prepare(name: str) -> None:
-    """Let another process derive and compile a ride that ships with the package, so that this one can
-    go on; others are made when they are taken up.
-    """
-    command = f"from draisine.ride.session import Session; Session({name!r}).description()"
-    process = await asyncio.create_subprocess_exec(sys.executable, "-c", command)
-    await process.wait()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.control.rider import Rider
 from draisine.errors import ParameterError, SimulationError, UnknownNameError, did_you_mean
 from draisine.ride.chart import stability_chart
 from draisine.ride.machine import PUSH, ride_system, rider_of
@@ -80,14 +81,18 @@ class Session:
         self.name, self.preset = name, self.presets[name]
         self.system = ride_system(self.preset)
         self.terrain = None if self.preset.ground is None else self.preset.ground()
-        self.law = rider_of(self.system, bar_guided=self.terrain is None)
         joints = [joint.name for joint in self.system.model.joints]
         self._steer = joints.index("steer") if "steer" in joints else None
-        self.controls = (f"{PUSH}.y", *(joints if self.law is None else self.law.commands))
         self.reset()
+        if self.terrain is not None and self.law is not None:
+            for by_angle in (1.0, 0.0):  # the code of both is at hand before anybody switches
+                self._take_over({"by_angle": by_angle})
+            self.reset()
+        self.controls = (f"{PUSH}.y", *(joints if self.law is None else self.law.commands))
 
     def reset(self) -> None:
         """Begin the ride anew, with the present parameters."""
+        self.law = self._rider(self.preset.way == "angle")
         by_angle = {"by_angle": float(self.preset.way == "angle")}
         self.stepper = Stepper(
             self.system,
@@ -101,6 +106,12 @@ class Session:
         self.status, self.reason = RIDING, ""
         self._look()
         self.record, self.first_parameters = Record(), dict(self.system.parameters)
+
+    def _rider(self, by_angle: bool) -> Rider | None:
+        """Return who rides; on a terrain another one takes over where the bar is guided."""
+        if self.terrain is None:
+            return rider_of(self.system, "either")
+        return rider_of(self.system, "guided" if by_angle else "free")
 
     def _start(self) -> State:
         """Return the state at the start of the ride."""
@@ -122,6 +133,7 @@ class Session:
         if self.status != RIDING:
             return
         try:
+            self._take_over(inputs)
             self.stepper.step(count * STEP, inputs)
         except SimulationError as error:
             self.status, self.reason = STOPPED, str(error)
@@ -129,6 +141,13 @@ class Session:
         self._look()
         self._judge()
         self.record.add(count, inputs, self)
+
+    def _take_over(self, inputs: dict[str, float]) -> None:
+        """Let the rider take over who holds the bar as it is commanded."""
+        law = self._rider(bool(inputs["by_angle"])) if "by_angle" in inputs else self.law
+        if law is not None and law != self.law:
+            self.stepper.obey(law)
+            self.law = law
 
     def _look(self) -> None:
         """See the present state."""
@@ -217,7 +236,6 @@ class Session:
             "controls": self.controls,
             "sets": _sets(self.preset.vehicle),
             "parameter_set": self.preset.parameter_set or "",
-            "guided": self.law is not None and self.law.bar_guided,
             "machine": machine,
             "ground": describe_ground(self.terrain, parts["p"], machine["size"]),
             "chart": stability_chart(self.system),
@@ -233,6 +251,15 @@ class Session:
             },
             "rate": RATE,
         }
+
+
+def rehearse(name: str) -> None:
+    """Derive, compile and keep all that a preset needs, and ride it for a while."""
+    session = Session(name)
+    session.description()
+    for _ in range(4 * RATE // 16):
+        session.advance(16, {})
+        session.frame()
 
 
 def _told(name: str, preset: Preset) -> dict[str, Any]:

@@ -18,7 +18,8 @@ from draisine.errors import (
     did_you_mean,
 )
 from draisine.simulation.contact.arc import TerrainArc
-from draisine.simulation.contact.run import TerrainRun
+from draisine.simulation.contact.events import Resolver
+from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.integrators import DEGENERATE
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import HINTS, REASONS, SmoothRun
@@ -156,6 +157,16 @@ class Stepper:
         self.events.extend(events)
         self._driver.check()
 
+    def obey(self, law: Law) -> None:
+        """Go on from the same state under another law of the same states and commands. This is how
+        one takes up or lets go of a joint on a terrain, where a law guides it always or never.
+        """
+        if getattr(law, "states", 0) != getattr(self._task.law, "states", 0):
+            raise ParameterError("a law can be followed only by one that has as many states.")
+        task = replace(self._task, law=law)
+        self._driver.obey(task)
+        self._task = task
+
     def reset(self, state: State | None = None) -> None:
         """Begin anew at the start time, from a state or the first one; inputs stay held."""
         if state is not None:
@@ -218,6 +229,9 @@ class _Driver(Protocol):
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
         """Hold inputs, and write states of the law, counted from the last one."""
 
+    def obey(self, task: Task) -> None:
+        """Go on from here under the law of a task."""
+
     def advance(
         self, count: int, end: int
     ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
@@ -274,6 +288,11 @@ class _OnPlane:
             self.y[k] = value
         self._seen = None
 
+    def obey(self, task: Task) -> None:
+        raise ParameterError(
+            "on the ground plane a law guides joints at times: switch `active` of its Guide by a command."
+        )
+
     def advance(
         self, count: int, end: int
     ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
@@ -327,7 +346,7 @@ class _OnTerrain:
         self.numerics, self.outcome = task.numerics, ""
         self.run = TerrainRun(task).branch(task.numerics.start + FAR)
         self.run.begin()
-        self.here = self.run
+        self.here, self.look = self.run, self.run.look
         self.ahead: TerrainRun | None = None
         self.told = 0  # how many events of the branch were told that the run does not know yet
         self.failure: SimulationError | None = None
@@ -341,8 +360,18 @@ class _OnTerrain:
             y[k] = value
         if np.array_equal(inputs, self.here.look.inputs) and np.array_equal(y, self.here.y):
             return
+        self._set_out_again(y, inputs)
+
+    def obey(self, task: Task) -> None:
+        self.look, _ = place_on_terrain(task)
+        self._set_out_again(self.here.y, self.here.look.inputs)
+
+    def _set_out_again(self, y: Floats, inputs: Floats) -> None:
+        """Let the run go on from the branch, from a state and under inputs."""
         self.run = self.here.branch(self.numerics.start + FAR)
-        self.run.course, self.run.y, self.run.look.inputs = None, y, inputs
+        self.run.look, self.run.course, self.run.y = self.look, None, y
+        self.run.resolver = Resolver(self.look, self.run.contact)
+        self.run.look.inputs = inputs
         self.run.mark()
         self.run.resolve("input", [], frozenset())
         self.here, self.ahead = self.run, None

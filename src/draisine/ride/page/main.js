@@ -80,7 +80,7 @@ class Page {
   lost(code, reason) {
     this.scene = null;
     this.say(reason || "The connection is lost. Trying again ...");
-    if (code !== 4001 && code !== 1003) setTimeout(() => this.engine.open(), 500);
+    if (code !== 1003) setTimeout(() => this.engine.open(), code === 4001 ? 2000 : 500);
   }
 
   // --- frames
@@ -187,8 +187,7 @@ class Page {
   }
 
   way(name) {
-    if (name === "angle" && !this.scene.guided) this.say("On this ground the bar is free: steer by torque or by leaning.", 3);
-    else this.controls.way = name;
+    this.controls.way = name;
     this.mirror();
   }
 
