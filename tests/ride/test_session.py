@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from draisine.errors import ParameterError
+from draisine.errors import DraisineError, ParameterError
 from draisine.ride.presets import PRESETS, preset_of
 from draisine.ride.session import FELL, RATE, RIDING, SLIPPED, Session
 
@@ -137,12 +137,25 @@ def test_any_slicing_of_time_gives_the_same_bits():
 
 def test_a_change_of_parameters_keeps_speed_lean_and_steer():
     session = Session("self-stable")
-    session.advance(300, {})
-    names = ("forward_speed", "lean", "steer", "lean_rate", "steer_rate", "yaw", "x", "y")
+    session.advance(300, {"torso": 0.1})
+    names = ("forward_speed", "lean", "steer", "torso", "rear_wheel", "yaw", "x", "y")
+    names += ("lean_rate", "steer_rate", "torso_rate")
     before = session.stepper.values()
     session.change({"lam": 0.35, "rR": 0.32})
     after = session.stepper.values()
     assert_allclose([after[n] for n in names], [before[n] for n in names], atol=1e-11)
+
+
+def test_impossible_parameters_leave_the_ride_as_it_was():
+    session = Session("self-stable")
+    session.advance(300, {})
+    before = session.frame()
+    for impossible in ({"w": -1.0}, {"IFyy": 1.0}, {"mB": 20.0}, {"c": math.nan}):
+        with pytest.raises(DraisineError):
+            session.change(impossible)
+    assert np.array_equal(session.frame(), before)
+    session.advance(100, {})
+    assert session.status == RIDING
 
 
 def test_a_guided_angle_without_help_falls_and_says_so():

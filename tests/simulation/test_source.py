@@ -87,6 +87,33 @@ def test_javascript_agrees_with_machine_code(case, tmp_path):
     assert found["names"] == list(system.machine().programs["observe"].outputs)
 
 
+ASKED = {"x": 3.0, "y": -1.0, "yaw": 2.5, "lean": 0.2, "steer": 0.1, "rear_wheel": 1.0}
+ASKED |= {"front_wheel": 2.0, "forward_speed": 4.0, "lean_rate": 0.3, "steer_rate": -0.2}
+
+BEGIN = """
+import {{ initial, names, nominal }} from "./whipple.js";
+const parameters = Float64Array.from(nominal);
+for (const [name, value] of Object.entries({changes})) parameters[names.parameters.indexOf(name)] = value;
+console.log(JSON.stringify(Array.from(initial(parameters, {asked}))));
+"""
+
+
+@needs_node
+def test_javascript_begins_in_the_state_that_is_asked_for_with_any_parameters(tmp_path):
+    system, start = machine("whipple")
+    changes = {"lam": 0.45, "c": 0.02, "rR": 0.32}
+    written(tmp_path, write_simulator(system, "javascript", start))
+    (tmp_path / "package.json").write_text('{"type": "module"}')
+    (tmp_path / "page.js").write_text(BEGIN.format(changes=changes, asked=ASKED))
+    done = subprocess.run(["node", "page.js"], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    other = system.with_parameters(**changes)
+    y = other.machine().enter(draisine.state(other, **ASKED))
+    found = np.array(json.loads(done.stdout))
+    found[:4] *= np.sign(found[:4] @ y[:4])
+    assert_allclose(found, y, rtol=1e-11, atol=1e-11)
+
+
 @needs_compiler
 def test_a_law_and_a_tableau_go_along(tmp_path):
     """A bicycle driven by a law with states of its own, by DOP853 in equal steps, in C."""

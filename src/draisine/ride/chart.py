@@ -16,11 +16,9 @@ def stability_chart(system: System) -> dict[str, Any] | None:
     """Return the real parts of the eigenmodes over speeds of a bicycle whose rider sits still, or
     nothing for what is no bicycle.
     """
-    still: dict[str, Any] = {
-        name: value for name, value in system.parameters.items() if name not in ("mU", "slope")
-    }
+    still = {n: value for n, value in system.parameters.items() if n not in ("mU", "slope")}
     try:
-        modes = eigenvalues(compile(unwrap(system.vehicle), **still), SPEEDS)
+        modes = eigenvalues(compile(unwrap(system.vehicle)).with_parameters(**still), SPEEDS)
     except DraisineError:
         return None
     real = {name: np.round(modes.mode(name).real, 4) for name in dict.fromkeys(modes.names)}

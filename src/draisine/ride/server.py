@@ -294,7 +294,8 @@ class RideServer:
         """Tell the page what it is about to see."""
         assert self.session is not None
         self.clock = -math.inf
-        told = self.session.description() | {"records": self.target is not None}
+        described = await asyncio.to_thread(self.session.description)
+        told = described | {"records": self.target is not None}
         await socket.send_text(json.dumps({"scene": told}))
 
 

@@ -35,8 +35,8 @@ PITCH_LIMIT = math.radians(75.0)
 RIDING, FELL, FLIPPED, LIFTED, SLIPPED, TURNED_OVER, STOPPED = range(7)
 """How a ride stands, as frames tell it."""
 
-KEPT = ("x", "y", "yaw", "lean", "steer", "forward_speed", "lean_rate", "steer_rate")
-"""What a change of parameters leaves as it is."""
+PLACE, SPEEDS = ("x", "y", "yaw", "lean"), ("forward_speed", "lean_rate", "steer_rate", "torso_rate")
+"""What a change of parameters leaves as it is on a bicycle, beside its joints."""
 
 
 ON_TERRAIN = ContactOptions(rest_speed=0.05, fall=math.inf)
@@ -181,10 +181,17 @@ class Session:
         """
         if self.terrain is not None:
             raise ParameterError("parameters change on smooth ground only: choose another ride.")
-        self.stepper = self.stepper.with_parameters(keep=KEPT, **parameters)
+        self.stepper = self.stepper.with_parameters(keep=self._kept, **parameters)
         self.system = self.stepper.system
         self._look()
         self.record.changes[len(self.record.steps)] = parameters
+
+    @property
+    def _kept(self) -> list[str]:
+        """What stays as it is: place, joints and speeds of a bicycle; elsewhere what is usual."""
+        joints = [joint.name for joint in self.system.model.joints]
+        here = self.stepper.values()
+        return [n for n in (*PLACE, *joints, *SPEEDS) if n in here] if self.law else []
 
     def set_friction(self, mu: float) -> None:
         """Ride on ground of another friction; on a terrain from the next start on."""

@@ -5,8 +5,10 @@ the same steps. All starts from y = (q, p, r, u, z), the pose being that of the 
 `observe` tells everything in the user's terms.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from importlib.resources import files
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,7 @@ from draisine.registry import find
 from draisine.simulation.integrators import EqualSteps, Problem
 from draisine.simulation.integrators._drivers import Workspace
 from draisine.simulation.smooth import anchors
+from draisine.system.layout import inputs_of
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -34,11 +37,12 @@ END, STEP = 5.0, 0.005
 
 @dataclass(frozen=True, eq=False)
 class Simulator:
-    """What a simulator in source code is made from: names, programs with flat arrays, the method,
-    numbers to begin with, and the workspace whose arrays it needs.
+    """What a simulator in source code is made from: its name, names of its numbers, programs with
+    flat arrays, the method, numbers to begin with, and the workspace whose arrays it needs.
     """
 
     name: str
+    names: dict[str, list[str]]
     programs: dict[str, Program]
     observed: dict[str, int]
     method: EqualSteps
@@ -50,7 +54,7 @@ class Simulator:
     @property
     def sizes(self) -> dict[str, int]:
         """The arrays that a machine owns, and their sizes."""
-        tables = {f"{name}_table": len(p.table) for name, p in self.programs.items()}
+        tables = {f"{name}_table": len(self.programs[name].table) for name in PROGRAMS}
         own = ("x", "y", "k", "settled", "headings", "gap", "wrong")
         return tables | {name: getattr(self.workspace, name).size for name in own}
 
@@ -90,10 +94,19 @@ def write_simulator(
         pose=machine.layout.r.stop,
     )  # fmt: skip
     name = free_word(system.vehicle.__name__, ["main"])
-    programs = {p: replace(flatten(machine.programs[p]), name=f"{name}_{p}") for p in PROGRAMS}
+    programs = {
+        p: replace(flatten(machine.programs[p]), name=f"{name}_{p}") for p in (*PROGRAMS, "frame")
+    }
     outputs = machine.programs["observe"].outputs
     simulator = Simulator(
         name,
+        {
+            "parameters": list(system.parameters),
+            "inputs": list(system.model.inputs),
+            "joints": [joint.name for joint in system.model.joints],
+            "speeds": machine.choice.names,
+            "outputs": system.outputs,
+        },
         programs,
         {key: len(entries) for key, entries in outputs.items()},
         method,
@@ -313,11 +326,15 @@ def _js_files(s: Simulator) -> dict[str, str]:
     march = write(s.method.march, javascript.DIALECT, "march")
     prologues = [f"  {n}_{p}.prologue(parameters, own.{p}_table);" for p in PROGRAMS]
     filled = [f"    {f}: {t}," for f, t in _fields(s, "own.", "", ".call")]
+    frame = s.programs["frame"]
     text = f"""\
 // {n}: one mode of the machine, written by draisine.
 //   const machine = create(); step(machine, t, h); observe(machine, t); simulate(machine, t0, t1, steps)
-// The state is y = (q, p, r, u, z) with the pose of the inner base frame; observe tells the rest.
+// The state is y = (q, p, r, u, z) with the pose of the inner base frame; observe tells the rest, and
+// initial(parameters, {{ lean: 0.1, forward_speed: 5 }}) gives a state to begin with.
 
+// What the numbers are called; speeds are those of u.
+export const names = {json.dumps(s.names)};
 {chr(10).join(arrays)}
 
 // Where observe finds what.
@@ -359,6 +376,14 @@ export function simulate(machine, t0, t1, steps) {{
   return {{ samples: samples.subarray(0, (done + 1) * n), status: machine.own.wrong[0] }};
 }}
 
+// Axes (by rows) and origin of the inner base frame in the drawing.
+export function frame(parameters = nominal) {{
+  const table = new Float64Array({max(1, len(frame.table))}), out = new Float64Array(12);
+  {n}_frame.prologue(parameters, table);
+  {n}_frame.call(new Float64Array({max(1, inputs_of(frame).size)}), table, out);
+  return {{ axes: out.subarray(0, 9), origin: out.subarray(9) }};
+}}
+
 // What can be seen of the present state, by name.
 export function observe(machine, t) {{
   const out = new Float64Array({at});
@@ -368,7 +393,8 @@ export function observe(machine, t) {{
     Object.entries(observed).map(([name, [from, to]]) => [name, out.subarray(from, to)]),
   );
 }}
-"""
+
+{files("draisine.simulation").joinpath("initial.js").read_text(encoding="utf-8")}"""
     return {f"{n}.js": text}
 
 
