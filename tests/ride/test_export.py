@@ -29,9 +29,11 @@ def test_the_page_is_small_and_loads_nothing(page):
 
 NODE = """
 globalThis.performance = { now: () => 0 };
-const { simulators, rides } = globalThis.draisineRide;
-const ride = rides["self-stable"], simulator = simulators[ride.simulator];
-const machine = simulator.create(simulator.nominal, Float64Array.from(ride.start));
+const { simulators, kinds, bicycles, rides } = globalThis.draisineRide;
+const ride = rides["self-stable"], { kind, parameters } = bicycles[ride.bicycle], simulator = simulators[kind];
+const values = Float64Array.from(simulator.names.parameters, (name) => parameters[name]);
+const machine = simulator.create(values, simulator.initial(values, ride.start)), { controls } = kinds[kind], { state } = machine;
+for (const [name, value] of Object.entries(ride.preset.commands)) state[state.length - controls.length + controls.indexOf(name)] = value;
 const run = (from, to) => { for (let k = from; k < to; k++) simulator.step(machine, k / RATE, 1 / RATE); };
 run(0, 2 * RATE);
 const began = process.hrtime.bigint();
@@ -109,7 +111,42 @@ def test_it_rides_from_disk(tab):
     for name in tab.evaluate("Object.keys(ride.scene.presets)"):
         tab.select_option("#preset", name)
         wait(f"ride.scene.preset.name === {name!r} && ride.frame?.time > 0.02")
-    first = np.array(tab.evaluate("[...ride.engine.ride.start]"))
-    tab.keyboard.press("r")
-    assert np.isfinite(first).all()
+    assert tab.complaints == []
+
+
+def test_its_parameters_change_as_those_of_the_package(tab):
+    """The same ride, changed on the way: by the page alone, and by the package."""
+    wait_for(tab, "window.ride?.frame?.time > 0.02")
+    ends = np.array(tab.evaluate(CHANGE))
+    session = Session("self-stable")
+    session.advance(512, {"torso": 0.05})
+    session.change({"c": 0.12, "lam": 0.4})
+    session.advance(512, {"torso": 0.05})
+    assert_allclose(ends, session.parts()["outputs"], rtol=1e-10, atol=1e-10)
+    assert tab.complaints == []
+
+
+CHANGE = """() => {
+  const engine = ride.engine, commands = ride.scene.controls.map((name) => ({ torso: 0.05, hold: 1, speed: 5 })[name] ?? 0);
+  cancelAnimationFrame(ride.next);
+  engine.say({ preset: "self-stable" });
+  engine.due = () => 512;
+  engine.ask(commands);
+  engine.say({ parameters: { c: 0.12, lam: 0.4 } });
+  engine.ask(commands);
+  return [...ride.frame.part("outputs")];
+}"""
+
+
+def test_impossible_parameters_are_refused_and_other_bicycles_taken_up(tab):
+    wait_for(tab, "window.ride?.frame?.time > 0.02")
+    tab.evaluate("ride.engine.say({ parameters: { w: NaN } })")
+    assert "rides on as it was" in tab.inner_text("#message")
+    assert tab.evaluate("ride.engine.parameters.w") == 1.02
+    for name in ("browser_jason", "kooijman", ""):
+        tab.select_option("#set", name)
+        wait_for(tab, f"ride.scene.parameter_set === {name!r} && ride.frame?.time > 0.02")
+    tab.click("#parameters summary")
+    tab.locator("#sliders input").first.fill("0.1")
+    wait_for(tab, "Math.abs(ride.scene.sliders.c.value - 0.1) < 0.01 && ride.frame.time > 0.02")
     assert tab.complaints == []

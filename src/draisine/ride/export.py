@@ -2,13 +2,17 @@
 
 import json
 import re
+from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
-from draisine.algebra.lie import quaternion
+from draisine.ride.machine import ride_system
 from draisine.ride.presets import PRESETS
 from draisine.ride.session import Session
+from draisine.ride.variants import describe_bicycle
 from draisine.simulation.source import write_simulator
+from draisine.system.system import System
+from draisine.vehicles import parameter_sets
 
 MODULES = (
     "vectors",
@@ -22,52 +26,88 @@ MODULES = (
     "gauges",
     "plots",
     "link",
+    "bicycles",
     "local",
     "main",
 )
 """The modules of the page, each after those that it imports."""
 
-GIVES = "create, step, observe, nominal"
+GIVES = "create, step, observe, initial, frame, names"
 """What the page takes from a simulator."""
+
+AS_DRAWN = ""
+"""The bicycle whose parameters are those of the vehicle's own drawing."""
 
 
 def ride_page() -> str:
-    """Return a page that rides all presets on smooth ground by itself."""
-    simulators: dict[str, str] = {}
-    rides: dict[str, Any] = {}
+    """Return a page that rides all presets on smooth ground by itself, on all bicycles."""
     names = [name for name, preset in PRESETS.items() if preset.ground is None]
-    for name in names:
-        session = Session(name)
-        kind = str(session.preset.kind)
-        if kind not in simulators:
-            simulators[kind] = _simulator(session)
-        rides[name] = _ride(session, kind, names)
-    entries = ",\n".join(f"{json.dumps(kind)}: {text}" for kind, text in simulators.items())
-    data = json.dumps(rides, allow_nan=False, separators=(",", ":"))
-    ride = f"globalThis.draisineRide = {{ simulators: {{\n{entries}\n}}, rides: {data} }};"
+    sessions = [Session(names[0]), Session("skate")]
+    kinds = {_kind(session.system): session for session in sessions}
+    simulators = ",\n".join(f"{json.dumps(k)}: {_simulator(s)}" for k, s in kinds.items())
+    data = {
+        "kinds": {kind: _numbers_of(session) for kind, session in kinds.items()},
+        "bicycles": _bicycles(kinds),
+        "rides": {name: _ride(name, names) for name in names},
+    }
+    told = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    ride = f"globalThis.draisineRide = {{ simulators: {{\n{simulators}\n}}, ...{told} }};"
     modules = "\n".join(["const modules = {};", *(_module(name) for name in MODULES)])
     return _inlined(ride, modules)
+
+
+def _kind(system: System) -> str:
+    """Return what decides which simulator a bicycle needs: whether its rider leans."""
+    return "+".join(joint.name for joint in system.model.joints)
+
+
+def _bicycles(kinds: dict[str, Session]) -> dict[str, Any]:
+    """Return all bicycles by the names of their parameter sets."""
+    found = {}
+    for name in (AS_DRAWN, *parameter_sets("whipple")):
+        own = ride_system(replace(PRESETS["steer-torque"], parameter_set=name or None))
+        kind = _kind(own)
+        system = kinds[kind].system.with_parameters(**own.parameters)
+        found[name] = {"kind": kind} | describe_bicycle(system)
+    return found
 
 
 def _simulator(session: Session) -> str:
     """Return the simulator of a ride as an expression."""
     start = session.stepper.state
     (text,) = write_simulator(session.system, "javascript", start, law=session.law).values()
-    plain = re.sub(r"^\s*(export |//.*\n)?", "", text, flags=re.MULTILINE)
-    return f"(() => {{\n{plain}\nreturn {{ {GIVES} }};\n}})()"
+    return f"(() => {{\n{_shrunk(text)}\nreturn {{ {GIVES} }};\n}})()"
 
 
-def _ride(session: Session, kind: str, names: list[str]) -> dict[str, Any]:
+def _shrunk(text: str) -> str:
+    """Return generated code with short names and without what only people read."""
+    text = re.sub(r"^\s*(export |//.*\n)?", "", text, flags=re.MULTILINE)
+    for long, short in (("parameters", "P"), ("table", "T"), ("x", "X"), ("s", "S")):
+        text = re.sub(rf"\b{long}_(\d+)\b", rf"{short}\1", text)
+    text = re.sub(r";\nconst (?=[PTXS]\d)", ",\n", text)
+    return re.sub(r"(?<=[\w)\]]) ([-+*/=]) (?=[\w(])", r"\1", text)
+
+
+def _numbers_of(session: Session) -> dict[str, Any]:
+    """Return how the numbers of frames and commands stand, for all bicycles of a kind."""
+    scene = session.description()
+    return {name: scene[name] for name in ("layout", "outputs", "inputs", "joints", "controls")}
+
+
+def _ride(name: str, names: list[str]) -> dict[str, Any]:
     """Return what the page needs to know of a ride."""
-    scene = session.description() | {"sliders": {}, "sets": []}
-    scene["presets"] = {name: scene["presets"][name] for name in names}
-    machine = session.system.machine(None, session.law, session.law.states if session.law else 0)
-    start = machine.enter(session.stepper.state, z=session.stepper.law_state)
+    session = Session(name)
+    scene = session.description()
+    asked = {"forward_speed": 0.0, "lean_rate": 0.0}
+    asked |= {f"{j}_rate": 0.0 for j in scene["joints"] if not j.endswith("_wheel")}
     return {
-        "scene": scene,
-        "simulator": kind,
-        "start": start.tolist(),
-        "turn": quaternion(machine.frame[0]).tolist(),
+        "preset": scene["preset"],
+        "presets": {each: scene["presets"][each] for each in names},
+        "ground": scene["ground"],
+        "rate": scene["rate"],
+        "bicycle": session.preset.parameter_set or AS_DRAWN,
+        "parameters": session.preset.parameters,
+        "start": asked | dict(session.preset.start),
         "sticks": session.preset.sticks,
     }
 

@@ -35,7 +35,10 @@ PITCH_LIMIT = math.radians(75.0)
 RIDING, FELL, FLIPPED, LIFTED, SLIPPED, TURNED_OVER, STOPPED = range(7)
 """How a ride stands, as frames tell it."""
 
-PLACE, SPEEDS = ("x", "y", "yaw", "lean"), ("forward_speed", "lean_rate", "steer_rate", "torso_rate")
+PLACE, SPEEDS = (
+    ("x", "y", "yaw", "lean"),
+    ("forward_speed", "lean_rate", "steer_rate", "torso_rate"),
+)
 """What a change of parameters leaves as it is on a bicycle, beside its joints."""
 
 

@@ -3,7 +3,7 @@
 // speeds are as small as they can be.
 export function initial(parameters = nominal, asked = {}) {
   const machine = create(parameters), y = machine.state, joints = names.joints.length;
-  const { axes, origin } = frame(parameters), turn = quaternionOf(axes);
+  const { turn, origin } = frame(parameters);
   const put = ([height, pitch]) => {
     const level = quaternionProduct(about(2, asked.yaw ?? 0), about(0, asked.lean ?? 0));
     const q = quaternionProduct(level, about(1, pitch)), to = turned(q, origin);

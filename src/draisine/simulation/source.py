@@ -376,12 +376,12 @@ export function simulate(machine, t0, t1, steps) {{
   return {{ samples: samples.subarray(0, (done + 1) * n), status: machine.own.wrong[0] }};
 }}
 
-// Axes (by rows) and origin of the inner base frame in the drawing.
+// Quaternion and origin of the inner base frame in the drawing.
 export function frame(parameters = nominal) {{
   const table = new Float64Array({max(1, len(frame.table))}), out = new Float64Array(12);
   {n}_frame.prologue(parameters, table);
   {n}_frame.call(new Float64Array({max(1, inputs_of(frame).size)}), table, out);
-  return {{ axes: out.subarray(0, 9), origin: out.subarray(9) }};
+  return {{ turn: quaternionOf(out), origin: out.subarray(9) }};
 }}
 
 // What can be seen of the present state, by name.

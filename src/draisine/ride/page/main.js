@@ -92,7 +92,7 @@ class Page {
       this.ask(dt);
       if (this.frame) this.draw();
     }
-    requestAnimationFrame((next) => this.tick(next));
+    this.next = requestAnimationFrame((next) => this.tick(next));
   }
 
   ask(dt) {
