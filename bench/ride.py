@@ -76,7 +76,8 @@ def growth():
 
 SCRIPT = """
 const { simulators, bicycles, rides } = globalThis.draisineRide;
-const ride = rides["self-stable"], { kind, parameters } = bicycles[ride.bicycle], simulator = simulators[kind];
+const ride = rides["self-stable"], { kind, parameters } = bicycles[ride.bicycle];
+const simulator = simulators[kind];
 const values = Float64Array.from(simulator.names.parameters, (name) => parameters[name]);
 const machine = simulator.create(values, simulator.initial(values, ride.start));
 const run = (from, to) => { for (let k = from; k < to; k++) simulator.step(machine, k / 1024, 1 / 1024); };

@@ -30,10 +30,12 @@ def test_the_page_is_small_and_loads_nothing(page):
 NODE = """
 globalThis.performance = { now: () => 0 };
 const { simulators, kinds, bicycles, rides } = globalThis.draisineRide;
-const ride = rides["self-stable"], { kind, parameters } = bicycles[ride.bicycle], simulator = simulators[kind];
+const ride = rides["self-stable"], { kind, parameters } = bicycles[ride.bicycle];
+const simulator = simulators[kind];
 const values = Float64Array.from(simulator.names.parameters, (name) => parameters[name]);
-const machine = simulator.create(values, simulator.initial(values, ride.start)), { controls } = kinds[kind], { state } = machine;
-for (const [name, value] of Object.entries(ride.preset.commands)) state[state.length - controls.length + controls.indexOf(name)] = value;
+const machine = simulator.create(values, simulator.initial(values, ride.start));
+const { controls } = kinds[kind], { state } = machine, first = state.length - controls.length;
+for (const [name, value] of Object.entries(ride.preset.commands)) state[first + controls.indexOf(name)] = value;
 const run = (from, to) => { for (let k = from; k < to; k++) simulator.step(machine, k / RATE, 1 / RATE); };
 run(0, 2 * RATE);
 const began = process.hrtime.bigint();
@@ -127,7 +129,8 @@ def test_its_parameters_change_as_those_of_the_package(tab):
 
 
 CHANGE = """() => {
-  const engine = ride.engine, commands = ride.scene.controls.map((name) => ({ torso: 0.05, hold: 1, speed: 5 })[name] ?? 0);
+  const engine = ride.engine, given = { torso: 0.05, hold: 1, speed: 5 };
+  const commands = ride.scene.controls.map((name) => given[name] ?? 0);
   cancelAnimationFrame(ride.next);
   engine.say({ preset: "self-stable" });
   engine.due = () => 512;
