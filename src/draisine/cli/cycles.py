@@ -42,15 +42,8 @@ def cycles(
             data = every_cycle(vehicle, given, machine.parameter_set, joint=joint)
         else:
             values = _values(scan, meanings(find("vehicle", vehicle)).get(over, ("", ""))[0])
-            data = scan_cycles(
-                vehicle,
-                values,
-                given,
-                machine.parameter_set,
-                over=over,
-                joint=joint,
-                progress=progress,
-            )
+            how: dict[str, Any] = {"over": over, "joint": joint, "progress": progress}
+            data = scan_cycles(vehicle, values, given, machine.parameter_set, **how)
     if output.json:
         print_json(summary(data))
     else:

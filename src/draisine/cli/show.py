@@ -7,6 +7,11 @@ from draisine.cli._keep import check_figure
 from draisine.cli._screen import open_console
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from rich.tree import Tree
+
+    from draisine.model import Model
     from draisine.system.system import System
 
 
@@ -34,42 +39,15 @@ def show(vehicle: str, /, *, plot: Path | None = None, frames: bool = False) -> 
 
 def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     from rich.table import Table
-    from rich.tree import Tree
 
     from draisine.model.names import outputs as output_variables
     from draisine.view.scene.sketch import sketch
 
     model, console = system.model, open_console()
-    mass = {body.name: float(body.mass) for body in model.bodies}
-    base = model.bodies[0].name
-    tree = Tree(f"[bold]{base}[/bold], {mass[base]:g} kg, base in {model.base}")
-    places = {base: tree}
-    waiting = list(model.joints)
-    while waiting:
-        joint = next(j for j in waiting if j.parent in places)
-        waiting.remove(joint)
-        kind = type(joint).__name__.lower()
-        text = f"[bold]{joint.child}[/bold], {mass[joint.child]:g} kg, by {joint.name} ({kind})"
-        places[joint.child] = places[joint.parent].add(text)
     console.print(sketch(model), markup=False)
-    console.print(tree)
-    machine = system.machine()
-    free, count = len(machine.choice.independent), len(model.speeds)
-    console.print(f"{count} speeds, {count - free} constraints: {free} degrees of freedom")
-    for contact in model.contacts:
-        kind, shape = (type(x).__name__.lower() for x in (contact, contact.surface))
-        text = f"contact {contact.name}: {kind} on {contact.body}"
-        console.print(text + (f", {shape}" if contact.surface.sections else ""))
-    for element in model.elements:
-        told = f"{element.states} states" if element.states != 1 else "1 state"
-        console.print(f"force {element.name}: {type(element).__name__}, {told}")
-    for coupling in model.couplings:
-        console.print(f"coupling {coupling.name}: {', '.join(coupling.ends)}")
-    rows = system.survey()
-    for spare in rows.spare:
-        console.print(f"row {spare}; forces are shared by least norm")
-    if rows.singular:
-        console.print(f"the drawing is a singular shape of the rows {', '.join(rows.singular)}")
+    console.print(_bodies(model))
+    for line in (*_freedoms(system), *_forces(model), *_repeated(system)):
+        console.print(line)
     console.print(f"inputs: {', '.join(model.inputs) or 'none'}")
     outputs = Table("output", "unit", "meaning", title="outputs", title_justify="left")
     for name, one in output_variables(model).items():
@@ -81,3 +59,48 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
         shown = f"{value:.10g}" if isinstance(value, float) else str(value)
         table.add_row(name, shown, unit, meaning)
     console.print(table)
+
+
+def _bodies(model: "Model") -> "Tree":
+    """Return the tree of bodies and joints."""
+    from rich.tree import Tree
+
+    mass = {body.name: float(body.mass) for body in model.bodies}
+    base = model.bodies[0].name
+    places = {base: Tree(f"[bold]{base}[/bold], {mass[base]:g} kg, base in {model.base}")}
+    waiting = list(model.joints)
+    while waiting:
+        joint = next(j for j in waiting if j.parent in places)
+        waiting.remove(joint)
+        kind = type(joint).__name__.lower()
+        text = f"[bold]{joint.child}[/bold], {mass[joint.child]:g} kg, by {joint.name} ({kind})"
+        places[joint.child] = places[joint.parent].add(text)
+    return places[base]
+
+
+def _freedoms(system: "System") -> "Iterator[str]":
+    """Yield how many freedoms there are, and what takes them away."""
+    free, count = len(system.machine().choice.independent), len(system.model.speeds)
+    yield f"{count} speeds, {count - free} constraints: {free} degrees of freedom"
+    for contact in system.model.contacts:
+        kind, shape = (type(x).__name__.lower() for x in (contact, contact.surface))
+        text = f"contact {contact.name}: {kind} on {contact.body}"
+        yield text + (f", {shape}" if contact.surface.sections else "")
+
+
+def _forces(model: "Model") -> "Iterator[str]":
+    """Yield the force elements and the couplings."""
+    for element in model.elements:
+        told = f"{element.states} states" if element.states != 1 else "1 state"
+        yield f"force {element.name}: {type(element).__name__}, {told}"
+    for coupling in model.couplings:
+        yield f"coupling {coupling.name}: {', '.join(coupling.ends)}"
+
+
+def _repeated(system: "System") -> "Iterator[str]":
+    """Yield which rows repeat others, always or in the drawing."""
+    rows = system.survey()
+    for spare in rows.spare:
+        yield f"row {spare}; forces are shared by least norm"
+    if rows.singular:
+        yield f"the drawing is a singular shape of the rows {', '.join(rows.singular)}"
