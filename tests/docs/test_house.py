@@ -89,6 +89,25 @@ def test_no_room_of_mixed_content_is_crowded(room):
         assert len([p for p in room.glob("*.py") if p.name != "__init__.py"]) <= 12
 
 
+def _length(node):
+    """Return how many lines a function has, its docstring not counted."""
+    first = node.body[0]
+    told = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+    return node.end_lineno - node.lineno + 1 - told * (first.end_lineno - first.lineno + 1)
+
+
+def test_functions_are_short():
+    lengths = {
+        f"{_name(path)}: {node.name}": _length(node)
+        for path in FILES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.FunctionDef)
+    }
+    long = {name: size for name, size in lengths.items() if size > 40}
+    assert max(long.values()) <= 80
+    assert len(long) < 25, sorted(long.items(), key=lambda entry: -entry[1])
+
+
 def _glossary():
     text = (ROOT / "docs" / "notation.md").read_text()
     table = text[text.index("## Words") :].split("\n\n")[2].strip()
