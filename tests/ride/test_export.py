@@ -35,7 +35,8 @@ const simulator = simulators[kind];
 const values = Float64Array.from(simulator.names.parameters, (name) => parameters[name]);
 const machine = simulator.create(values, simulator.initial(values, ride.start));
 const { controls } = kinds[kind], { state } = machine, first = state.length - controls.length;
-for (const [name, value] of Object.entries(ride.preset.commands)) state[first + controls.indexOf(name)] = value;
+const put = ([name, value]) => { state[first + controls.indexOf(name)] = value; };
+Object.entries(ride.preset.commands).forEach(put);
 const run = (from, to) => { for (let k = from; k < to; k++) simulator.step(machine, k / RATE, 1 / RATE); };
 run(0, 2 * RATE);
 const began = process.hrtime.bigint();
@@ -151,5 +152,5 @@ def test_impossible_parameters_are_refused_and_other_bicycles_taken_up(tab):
         wait_for(tab, f"ride.scene.parameter_set === {name!r} && ride.frame?.time > 0.02")
     tab.click("#parameters summary")
     tab.locator("#sliders input").first.fill("0.1")
-    wait_for(tab, "Math.abs(ride.scene.sliders.c.value - 0.1) < 0.01 && ride.frame.time > 0.02")
+    wait_for(tab, "Math.abs(ride.scene.sliders.c.value - 0.1) < 0.01 && ride.frame?.time > 0.02")
     assert tab.complaints == []
