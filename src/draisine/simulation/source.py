@@ -360,22 +360,6 @@ export function create(parameters = nominal, y = start, inputs = given) {{
   return {{ own, state: own.x.subarray(1, 1 + y.length), once: workspace(0), all: workspace(1) }};
 }}
 
-// Take one step of length h from time t; machine.state is the state behind it. Return 0, or what is wrong:
-// 1 a value that is no number, 2 a degenerate configuration, 4 a wheel fell flat.
-export function step(machine, t, h) {{
-  march(machine.once, t, h, t + h, 0, 1, machine.own.x);
-  return machine.own.wrong[0];
-}}
-
-// Take equal steps from a time to another; return all states, the first one included, and how it ended.
-export function simulate(machine, t0, t1, steps) {{
-  const n = machine.state.length;
-  const samples = new Float64Array((steps + 1) * n);
-  samples.set(machine.state);
-  const done = march(machine.all, t0, (t1 - t0) / steps, t1, 0, steps, samples);
-  return {{ samples: samples.subarray(0, (done + 1) * n), status: machine.own.wrong[0] }};
-}}
-
 // Quaternion and origin of the inner base frame in the drawing.
 export function frame(parameters = nominal) {{
   const table = new Float64Array({max(1, len(frame.table))}), out = new Float64Array(12);
@@ -394,7 +378,7 @@ export function observe(machine, t) {{
   );
 }}
 
-{files("draisine.simulation").joinpath("initial.js").read_text(encoding="utf-8")}"""
+{files("draisine.simulation").joinpath("simulator.js").read_text(encoding="utf-8")}"""
     return {f"{n}.js": text}
 
 

@@ -1,3 +1,19 @@
+// Take one step of length h from time t; machine.state is the state behind it. Return 0, or what is wrong:
+// 1 a value that is no number, 2 a degenerate configuration, 4 a wheel fell flat.
+export function step(machine, t, h) {
+  march(machine.once, t, h, t + h, 0, 1, machine.own.x);
+  return machine.own.wrong[0];
+}
+
+// Take equal steps from a time to another; return all states, the first one included, and how it ended.
+export function simulate(machine, t0, t1, steps) {
+  const n = machine.state.length;
+  const samples = new Float64Array((steps + 1) * n);
+  samples.set(machine.state);
+  const done = march(machine.all, t0, (t1 - t0) / steps, t1, 0, steps, samples);
+  return { samples: samples.subarray(0, (done + 1) * n), status: machine.own.wrong[0] };
+}
+
 // The state in which what is asked for by name is so: x, y, yaw, lean and joints; outputs, and rates of
 // outputs and joints. Height and pitch follow from the contacts; what else is not asked for is zero, and
 // speeds are as small as they can be.
