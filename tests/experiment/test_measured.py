@@ -48,3 +48,40 @@ def test_a_motorcycles_figure_shows_its_wobble():
     labels = [str(line.get_label()) for line in eigenvalues.draw(result.data).lines]
     assert "wobble, imaginary" in labels
     assert np.isfinite(result.data.eigenvalue_real.values).all()
+
+
+@pytest.fixture(scope="module")
+def assisted():
+    return check(load("balance_assist/weave"))
+
+
+def test_the_assisted_weave_is_met_within_its_bounds(assisted):
+    """A closed loop: root mean squares of 0.3 1/s and 1 rad/s from 2.2 to 4.4 m/s."""
+    _, found = assisted
+    spreads = [finding for finding in found if finding.rms_allowed is not None]
+    assert [finding.rms_allowed for finding in spreads] == [0.3, 1.0]
+    assert all(finding.agrees for finding in found)
+    assert all(finding.agrees for finding in check(load("balance_assist/weave-gain-10"))[1])
+
+
+def test_measured_parameters_give_bands(assisted):
+    """Where their deviations are known, eigenvalues have theirs, drawn as bands."""
+    data = assisted[0].data
+    wide = data.eigenvalue_real_deviation.sel(eigenmode="weave").values
+    assert np.all((wide > 0.01) & (wide < 1.0))
+    assert len(eigenvalues.draw(data).collections) >= 8
+
+
+def test_a_disputed_number_must_differ(tmp_path):
+    """It agrees where ours is another one; a wrong number that were ours would be told."""
+    _, found = check(load("escalona2012/eigenvalues"))
+    (disputed,) = [finding for finding in found if finding.origin == "disputed"]
+    assert disputed.agrees
+    assert disputed.ours == pytest.approx(6.0242620154)
+    assert "6.024" in disputed.note
+    shipped = files("draisine.scenarios") / "escalona2012" / "eigenvalues.toml"
+    same = tmp_path / "same.toml"
+    same.write_text(
+        shipped.read_text(encoding="utf-8").replace("stable_to = 6.8", "stable_to = 6.0")
+    )
+    assert [f.quantity for f in check(load(str(same)))[1] if not f.agrees] == ["stable_to"]

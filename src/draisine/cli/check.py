@@ -110,7 +110,8 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
             title_justify="left",
         )
         for f in rows:
-            mark = "[green]ok[/green]" if f.agrees else "[red]NO[/red]"
+            right = "disputed" if f.origin == "disputed" else "[green]ok[/green]"
+            mark = right if f.agrees else "[red]NO[/red]"
             numbers = (
                 f"{f.expected:.9g}",
                 f"{f.ours:.9g}",
@@ -122,3 +123,5 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
                 label = f"  rms of {f.compared}"
                 table.add_row(label, "", "", f"{f.rms:.1e}", f"{f.rms_allowed:.1e}", mark, "")
         console.print(table)
+        if rows[0].origin == "disputed":
+            console.print(f"  Ours is right: {escape(rows[0].note)}")

@@ -40,6 +40,7 @@ class Finding:
     compared: int
     rms: float
     rms_allowed: float | None
+    note: str
 
     @property
     def agrees(self) -> bool:
@@ -164,4 +165,5 @@ def _held(
         len(expected),
         float(np.sqrt(np.mean(deviation**2))),
         block.rms,
+        " ".join(block.note.split()),
     )

@@ -8,6 +8,7 @@ from typing import Any
 from draisine.vehicles._records import draw, make_record, plain_structure, record_numbers
 from draisine.vehicles._sets import (
     ParameterSource,
+    parameter_deviations,
     parameter_set,
     parameter_sets,
     parameter_source,
@@ -19,6 +20,7 @@ __all__ = [
     "draw",
     "make_record",
     "meanings",
+    "parameter_deviations",
     "parameter_set",
     "parameter_sets",
     "parameter_source",

@@ -19,7 +19,10 @@ from draisine.vehicles.bicycle import BENCHMARK, to_thesis
 COMPARED = ("benchmark", "thesis_table_2_1", "ifac_table_1")
 IDEAL = ("two_mass_skate",)
 REAL = [name for name in parameter_sets("whipple") if name not in IDEAL]
-RIDERLESS = ("kooijman",)
+RIDERLESS = (
+    "kooijman",
+    "balance_assist",
+)
 MEASURED = [name for name in REAL if name not in (*COMPARED, *RIDERLESS)]
 
 

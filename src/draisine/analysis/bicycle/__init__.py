@@ -2,6 +2,6 @@
 
 `straight`: the canonical matrices. `eigenmodes`: what follows eigenvalues along the speed.
 `eigenvalues`: weave, capsize and castering. `followed`: the same of any two-wheeler, with wobble.
-`critical`: speeds at which stability changes. `sensitivity`: derivatives by parameters. `turning`: maps
-of steady turns.
+`critical`: speeds at which stability changes. `sensitivity`: derivatives by parameters. `uncertainty`:
+what deviations of parameters do. `turning`: maps of steady turns.
 """

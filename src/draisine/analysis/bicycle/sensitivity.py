@@ -28,9 +28,11 @@ from draisine.analysis.bicycle.straight import (
 )
 from draisine.analysis.differentiate import MatrixJet, run_tangent
 from draisine.analysis.variation import SEEDS, Chart, sort_lanes
+from draisine.errors import ConfigurationError
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import Layout
 from draisine.system.system import System
+from draisine.system.tracing import Law
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,6 +102,22 @@ def canonical_changes(system: System) -> Canonical:
         for v in (0.0, FAST)
     )
     return by_speed(slow, fast, np.ones(parameters.shape[1]))
+
+
+def straight_changes(
+    system: System, speed: Floats, law: Law | None = None
+) -> list[tuple[MatrixJet, MatrixJet, MatrixJet]]:
+    """Return M, C and K of straight running at each speed with their derivatives by every parameter,
+    under a control law without states.
+    """
+    if getattr(law, "states", 0):
+        raise ConfigurationError(
+            "derivatives by parameters: the control law has states of its own."
+        )
+    machine = system.machine(None, law)
+    parameters, _ = sweep_parameters(system, {})
+    y, at = stand_upright(machine, parameters, {})
+    return [second_order(_moving_terms(machine, y, parameters, at, float(v))) for v in speed]
 
 
 def _moving_terms(

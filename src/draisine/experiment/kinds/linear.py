@@ -11,10 +11,12 @@ from draisine.analysis.bicycle.eigenmodes import Eigenmodes
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain
 from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
+from draisine.analysis.bicycle.uncertainty import spread
 from draisine.results.straight import COORDINATES, MODES, eigenmode_labels
 from draisine.scenario.schema import Expected, LinearScenario
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.vehicles import parameter_deviations
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -29,9 +31,32 @@ def straight_running(scenario: LinearScenario, system: System, law: Law | None =
     of the benchmark (lean and steer to the right); at the scenario's speeds, and at those of its
     measurements, which stand beside.
     """
-    measured = [block for block in scenario.expected if block.origin == "measured"]
+    measured = [block for block in scenario.expected if block.origin == "measured" and block.at]
     v = np.unique([*scenario.speeds.values(), *(x for block in measured for x in block.at or ())])
-    return _computed(system, law, v).assign(_measurements(measured))
+    found = _computed(system, law, v).assign(_measurements(measured))
+    return found.assign(_uncertainty(scenario, system, law, v))
+
+
+def _uncertainty(
+    scenario: LinearScenario, system: System, law: Law | None, v: Floats
+) -> dict[str, Any]:
+    """Return the standard deviations of eigenvalues and critical speeds where those of the parameters
+    are known, as variables of a dataset.
+    """
+    named, changed = scenario.vehicle.parameter_set, scenario.vehicle.parameters
+    if named is None or not is_plain(system) or bool(getattr(law, "states", 0)):
+        return {}
+    known = parameter_deviations(system.vehicle.__name__, named)
+    deviations = {name: size for name, size in known.items() if name not in changed}
+    if not deviations:
+        return {}
+    found = spread(system, deviations, v, law)
+    out: dict[str, Any] = {
+        f"{name}_speed_deviation": ((), x, {"units": "m/s"}) for name, x in found.critical.items()
+    }
+    for part, x, unit in (("real", found.real, "1/s"), ("imaginary", found.imaginary, "rad/s")):
+        out[f"eigenvalue_{part}_deviation"] = (("speed", "eigenmode"), x, {"units": unit})
+    return out
 
 
 def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:

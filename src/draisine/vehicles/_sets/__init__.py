@@ -3,7 +3,7 @@
 A file holds `title`, the table `source` (`citation`, `doi`, `note`; an empty doi means that there
 is none) and the table `values` in SI units. `form` says in which published form the values stand,
 where a vehicle has more than one; what comes back is always the form that the vehicle's function
-takes.
+takes. `deviations` are the standard deviations of measured values, in the form of the file.
 """
 
 import math
@@ -63,19 +63,46 @@ def parameter_source(vehicle: str, name: str) -> ParameterSource:
     return read_parameter_set(_find(vehicle, name), vehicle)[1]
 
 
+def parameter_deviations(vehicle: str, name: str) -> dict[str, float]:
+    """Return the standard deviations of a set's measured values, by name; none where the set has none.
+
+    >>> parameter_deviations("whipple", "balance_assist")["c"]
+    0.01
+    """
+    content = _read(_find(vehicle, name))
+    return {key: float(value) for key, value in content.get("deviations", {}).items()}
+
+
 def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], ParameterSource]:
     """Return values and source of a parameter file, or say what is wrong in it."""
+    content = _read(file)
+    return _values(file, vehicle, content), _source(file, content)
+
+
+def _read(file: Traversable) -> dict[str, Any]:
+    """Return the tables of a parameter file."""
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise DataError(f"{file}: no such file.") from error
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise DataError(f"{file}: not a TOML file: {error}.") from error
-    _check_keys(file, "", content, required=("title", "source", "values"), optional=("form",))
-    for table in ("source", "values"):
-        if not isinstance(content[table], dict):
+    _check_keys(
+        file, "", content, required=("title", "source", "values"), optional=("form", "deviations")
+    )
+    for table in ("source", "values", "deviations"):
+        if not isinstance(content.get(table, {}), dict):
             raise DataError(f"{file}: {table!r} must be a table, [{table}].")
-    return _values(file, vehicle, content), _source(file, content)
+    for key, value in content.get("deviations", {}).items():
+        if key not in content["values"] or isinstance(value, bool) or not _is_size(value):
+            raise DataError(
+                f"{file}: deviations.{key} = {value!r} must be a positive number for one of the values."
+            )
+    return content
+
+
+def _is_size(value: Any) -> bool:
+    return isinstance(value, (int, float)) and math.isfinite(value) and value > 0
 
 
 def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[str, float]:

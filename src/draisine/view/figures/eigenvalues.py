@@ -1,6 +1,7 @@
 """Eigenvalues of straight running against speed."""
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,11 +39,27 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     names = tuple(_SECOND.sub("", str(x)) for x in data["eigenmode"].values)
     axes = given_or_new(axes, (7.5, 4.5))
     _draw_measured(data, axes)
+    _draw_bands(data, axes, names)
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
     if "stable_from" not in data:
         swings = float(np.abs(values.imag).max())
         return linear.eigenvalues(modes, None, axes, (-10.0, 1.1 * swings))
     return linear.eigenvalues(modes, Critical(*(data[name].values for name in SPEEDS)), axes)
+
+
+def _draw_bands(data: "Dataset", axes: "Axes", names: Sequence[str]) -> None:
+    """Shade two standard deviations about eigenvalues whose uncertainty is known."""
+    if "eigenvalue_real_deviation" not in data:
+        return
+    for k, name in enumerate(names):
+        for part in ("real", "imaginary"):
+            middle = data[f"eigenvalue_{part}"].values[:, k]
+            wide = 2.0 * data[f"eigenvalue_{part}_deviation"].values[:, k]
+            shown = np.isfinite(wide) & ((part == "real") | (middle > 1e-9))
+            low, high = (np.where(shown, middle + sign * wide, np.nan) for sign in (-1.0, 1.0))
+            axes.fill_between(
+                data["speed"].values, low, high, color=linear.TYRED[name], alpha=0.15, lw=0
+            )
 
 
 def _draw_measured(data: "Dataset", axes: "Axes") -> None:

@@ -1,0 +1,103 @@
+"""How uncertain eigenvalues and critical speeds are where the parameters of a bicycle are.
+
+An eigenvalue s is a root of `P(s, p) = det N`, `N = M s^2 + C s + K`, so that exactly
+
+    ds/dp = -tr(adj N dN/dp) / tr(adj N dN/ds),        eq. [eigenvalue-change],
+
+and independent deviations of the parameters add up by their squares, to first order. Samples, all at
+once in lanes, tell how far the first order carries.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.analysis.bicycle.critical import Critical, critical_of
+from draisine.analysis.bicycle.eigenmodes import Eigenmodes
+from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, eigenvalues
+from draisine.analysis.bicycle.sensitivity import sensitivities, straight_changes
+from draisine.analysis.bicycle.straight import canonical_matrices
+from draisine.errors import ParameterError, did_you_mean
+from draisine.system.system import System
+from draisine.system.tracing import Law
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """Eigenmodes, and the standard deviations of their real and imaginary parts (speeds, modes); those
+    of the critical speeds by name, m/s.
+    """
+
+    modes: Eigenmodes
+    real: Floats
+    imaginary: Floats
+    critical: dict[str, float]
+
+
+def spread(
+    system: System, deviations: Mapping[str, float], speed: Floats, law: Law | None = None
+) -> Spread:
+    """Return how uncertain the eigenvalues of a bicycle are at speeds in m/s, its parameters having
+    independent standard deviations; exact to first order. A control law may have no states.
+
+    >>> from draisine import compile
+    >>> found = spread(compile("whipple"), {"c": 0.01}, np.array([5.0]))
+    >>> print(f"{found.critical['weave']:.4f} m/s")
+    0.1148 m/s
+    """
+    _check(system, deviations)
+    modes = eigenvalues(system, speed, law=law)
+    places = [list(system.parameters).index(name) for name in deviations]
+    sizes = np.array(list(deviations.values()))
+    moved = derivatives(system, modes, law)[..., places] * sizes
+    critical: dict[str, float] = {}
+    if law is None:
+        change = sensitivities(system)
+        for name in ("weave", "capsize"):
+            each = getattr(change, name)[places] * sizes
+            critical[name] = float(np.sqrt(np.sum(each**2)))
+    real, imaginary = (np.sqrt(np.sum(part**2, axis=-1)) for part in (moved.real, moved.imag))
+    return Spread(modes, real, imaginary, critical)
+
+
+def derivatives(system: System, modes: Eigenmodes, law: Law | None = None) -> Floats:
+    """Return ds/dp of every eigenvalue by every parameter, (speeds, modes, parameters), eq.
+    [eigenvalue-change]; not finite where two eigenvalues meet.
+    """
+    changes = straight_changes(system, modes.speed, law)
+    out = np.empty((*modes.values.shape, len(system.parameters)), complex)
+    for k, (M, C, K) in enumerate(changes):
+        for j, s in enumerate(modes.values[k]):
+            N = M.value[0] * s * s + C.value[0] * s + K.value[0]
+            adjugate = np.array([[N[1, 1], -N[0, 1]], [-N[1, 0], N[0, 0]]])
+            moved = M.rate * s * s + C.rate * s + K.rate
+            by_p = np.einsum("ij,pji->p", adjugate, moved)
+            by_s = np.trace(adjugate @ (2.0 * s * M.value[0] + C.value[0]))
+            with np.errstate(divide="ignore", invalid="ignore"):
+                out[k, j] = -by_p / by_s
+    return out
+
+
+def sample(
+    system: System, deviations: Mapping[str, float], speed: Floats, count: int, seed: int = 0
+) -> tuple[Eigenmodes, Critical]:
+    """Return eigenmodes (samples, speeds, 4) and critical speeds of bicycles whose parameters are drawn
+    from independent normal distributions, all in lanes of one computation.
+    """
+    _check(system, deviations)
+    rng = np.random.default_rng(seed)
+    drawn: dict[str, Any] = {
+        name: system.parameters[name] + size * rng.standard_normal(count)
+        for name, size in deviations.items()
+    }
+    matrices = canonical_matrices(system, **drawn)
+    return eigenmodes_of(matrices, speed), critical_of(matrices)
+
+
+def _check(system: System, deviations: Mapping[str, float]) -> None:
+    for name in deviations:
+        if name not in system.parameters:
+            raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, system.parameters)}")

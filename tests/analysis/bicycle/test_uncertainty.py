@@ -1,0 +1,59 @@
+"""Uncertain parameters: exact first order against differences and against samples."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.analysis.bicycle.eigenvalues import eigenvalues
+from draisine.analysis.bicycle.uncertainty import derivatives, sample, spread
+from draisine.control.balance_assist import BalanceAssist
+from draisine.errors import ConfigurationError, ParameterError
+from draisine.vehicles import parameter_deviations
+
+SPEED = np.array([3.0, 4.0])
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    return draisine.compile("whipple", parameter_set="balance_assist")
+
+
+@pytest.mark.parametrize("law", [None, BalanceAssist(gain=3.9)])
+def test_derivatives_are_those_of_differences(bicycle, law):
+    modes = eigenvalues(bicycle, SPEED, law=law)
+    exact = derivatives(bicycle, modes, law)
+    for name in ("c", "lam", "IBxx", "xH"):
+        p, h = bicycle.parameters[name], 1e-5 * abs(bicycle.parameters[name])
+        ends = [
+            eigenvalues(bicycle.with_parameters(**{name: p + way * h}), SPEED, law=law).values
+            for way in (1.0, -1.0)
+        ]
+        k = list(bicycle.parameters).index(name)
+        assert_allclose(exact[..., k], (ends[0] - ends[1]) / (2 * h), rtol=1e-5, atol=1e-5)
+
+
+def test_small_deviations_spread_samples_as_the_first_order_says(bicycle):
+    """A tenth of the measured deviations; 4000 samples give a deviation to some 1 %."""
+    small = {k: 0.1 * x for k, x in parameter_deviations("whipple", "balance_assist").items()}
+    found = spread(bicycle, small, SPEED)
+    modes, critical = sample(bicycle, small, SPEED, 4000)
+    weave = modes.mode("weave")
+    assert_allclose(weave.real.std(axis=0), found.real[:, 0], rtol=0.05)
+    assert_allclose(weave.imag.std(axis=0), found.imaginary[:, 0], rtol=0.05)
+    assert critical.weave.std() == pytest.approx(found.critical["weave"], rel=0.05)
+    assert critical.capsize.std() == pytest.approx(found.critical["capsize"], rel=0.05)
+
+
+def test_what_cannot_be_spread_is_told(bicycle):
+    with pytest.raises(ParameterError, match="no parameter 'trail'"):
+        spread(bicycle, {"trail": 0.1}, SPEED)
+
+    class Remembering(BalanceAssist):
+        states = 1
+
+        def __call__(self, readings, z):
+            return super().__call__(readings, z)[0], [0.0]
+
+    with pytest.raises(ConfigurationError, match="states of its own"):
+        derivatives(bicycle, eigenvalues(bicycle, SPEED), Remembering())
