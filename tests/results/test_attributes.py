@@ -57,3 +57,19 @@ def test_a_result_that_is_not_whole_is_told(data, name):
 def test_a_result_without_times_is_told(data):
     with pytest.raises(DataError, match="it has no times"):
         draisine.plot(data.isel(time=slice(0, 0)))
+
+
+def test_poses_that_are_not_finite_are_told(data, tmp_path):
+    one = data.copy(deep=True)
+    one["position"].values[3] = float("nan")
+    with pytest.raises(DataError, match=r"the poses at 0\.03 s are not finite"):
+        draisine.animate(one, tmp_path / "a.html")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_variable_that_lost_its_description_is_told(data, tmp_path):
+    """It would be passed by: a result without `energy` as if there had never been one."""
+    save(data, tmp_path / "a.zarr")
+    (tmp_path / "a.zarr" / "energy" / ".zarray").unlink()
+    with pytest.raises(DataError, match=r"energy is damaged: \.zarray is missing"):
+        load(tmp_path / "a.zarr")

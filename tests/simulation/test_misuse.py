@@ -8,7 +8,13 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.errors import ConfigurationError, ModelError, SingularityError
+from draisine.errors import (
+    ConfigurationError,
+    ModelError,
+    ParameterError,
+    SimulationError,
+    SingularityError,
+)
 from draisine.model import Body, Model, Output, Revolute, Wheel, inertia
 
 
@@ -123,3 +129,48 @@ def test_runs_survive_pickling(bicycle, thrown):
 def test_odd_drawings_are_named(parts, error, complaint):
     with pytest.raises(error, match=complaint):
         run(parts)
+
+
+@pytest.mark.parametrize(
+    ("law", "told"),
+    [
+        (3.0, "law: 3.0 is none"),
+        (lambda readings, z: ({"steer": "x"}, ()), "law: 'steer' is 'x', which is not a finite"),
+        (lambda readings, z: ({"steer": 10**400}, ()), "which is not a finite number"),
+        (lambda readings, z: ({"steer": float("nan")}, ()), "'steer' is nan"),
+        (lambda readings, z: ({"steer": 1.0}, None), "it returns inputs by name and the rates"),
+        (lambda readings, z: ([], ()), "it returns inputs by name and the rates"),
+    ],
+)
+def test_what_is_no_law_is_told(bicycle, thrown, law, told):
+    with pytest.raises(ModelError, match=told):
+        draisine.simulate(bicycle, thrown, 0.1, law=law)
+
+
+@pytest.mark.parametrize("states", ["x", -1, 1.5, 10**9])
+def test_the_number_of_a_laws_states_is_checked(bicycle, thrown, states):
+    def law(readings, z):
+        return {}, ()
+
+    law.states = states
+    with pytest.raises(ModelError, match="its attribute `states` is"):
+        draisine.simulate(bicycle, thrown, 0.1, law=law)
+
+
+def test_a_law_that_fails_while_it_is_traced_says_how(bicycle, thrown):
+    def law(readings, z):
+        return {"steer": 1 / 0}, ()
+
+    with (
+        pytest.warns(UserWarning, match="cannot be compiled .ZeroDivisionError"),
+        pytest.raises(SimulationError, match="the control law failed, ZeroDivisionError"),
+    ):
+        draisine.simulate(bicycle, thrown, 0.1, law=law)
+
+
+@pytest.mark.parametrize("value", [10**400, None, [1.0, 2.0], "x", {}])
+def test_values_that_are_no_numbers_are_told(bicycle, value):
+    with pytest.raises(ParameterError, match=r"parameter mB: .+ is not a number"):
+        bicycle.with_parameters(mB=value)
+    with pytest.raises(ParameterError, match="initial state: lean = "):
+        draisine.state(bicycle, lean=value)

@@ -29,6 +29,7 @@ from draisine.analysis.variation import (
 )
 from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
 from draisine.mechanics.constraints import Mode
+from draisine.mechanics.readings import law_states
 from draisine.system.closed_form import ClosedForm
 from draisine.system.state import State, displace
 from draisine.system.system import System
@@ -221,7 +222,7 @@ def machine_at(
     system: System, motion: State, mode: Mapping[str, str] | Mode | None, law: Law | None
 ) -> tuple[ClosedForm, Floats]:
     """Return a machine whose pivots serve a state, and that state as its y, the law at its start."""
-    states = int(getattr(law, "states", 0))
+    states = law_states(law)
     start = np.asarray(getattr(law, "start", np.zeros(states)), float)
     z = np.concatenate([np.zeros(system.model.memory), start])
     machine = system.machine(mode, law, states)

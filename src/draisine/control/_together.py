@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.mechanics.readings import Readings
+from draisine.mechanics.readings import Readings, law_states
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,7 @@ class Together:
     @property
     def states(self) -> int:
         """How many states all laws have."""
-        return sum(int(getattr(law, "states", 0)) for law in self.laws)
+        return sum(law_states(law) for law in self.laws)
 
     @property
     def breakpoints(self) -> tuple[float, ...]:
@@ -29,8 +29,7 @@ class Together:
     def start(self) -> Array:
         """The states at the start, one law's after the other's."""
         parts = [
-            np.asarray(getattr(law, "start", np.zeros(int(getattr(law, "states", 0)))), float)
-            for law in self.laws
+            np.asarray(getattr(law, "start", np.zeros(law_states(law))), float) for law in self.laws
         ]
         return np.concatenate([np.zeros(0), *parts])
 
@@ -41,7 +40,7 @@ class Together:
         given: dict[str, Scalar] = {}
         rates: list[Scalar] = []
         for law in self.laws:
-            count = int(getattr(law, "states", 0))
+            count = law_states(law)
             inputs, own = law(readings, z[len(rates) : len(rates) + count])
             rates += list(own)
             for name, value in inputs.items():

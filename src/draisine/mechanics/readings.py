@@ -30,6 +30,9 @@ from draisine.mechanics.kinematics import (
 from draisine.mechanics.tree import Tree
 from draisine.model import TWIST, Contact, Surface
 
+MOST_STATES = 10_000
+"""How many states of its own a control law may have."""
+
 
 class Slip(NamedTuple):
     """Velocities of a contact's material point over the ground, m/s."""
@@ -227,3 +230,21 @@ class Readings:
             raise ModelError(f"no contact {name!r}. {did_you_mean(name, names)}")
         contact = self.tree.model.contacts[names.index(name)]
         return contact, *contact_point(self.tree, self.geo, self.world, contact)
+
+
+def law_states(law: Any) -> int:
+    """Return how many states of its own a control law has: its attribute `states`, none without it.
+
+    >>> law_states(lambda readings, z: ({}, ()))
+    0
+    """
+    if law is None:
+        return 0
+    if not callable(law):
+        raise ModelError(f"law: {law!r:.80} is none; it is called with readings and its states.")
+    states = getattr(law, "states", 0)
+    if not isinstance(states, int) or not 0 <= states <= MOST_STATES:
+        raise ModelError(
+            f"law: its attribute `states` is {states!r:.80}; it is a number from 0 to {MOST_STATES}."
+        )
+    return int(states)

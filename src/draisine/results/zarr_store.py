@@ -17,6 +17,11 @@ CODECS |= {"vlen-utf8", "vlen-bytes", "vlen-array", "fixedscaleoffset", "bitroun
 
 def check_zarr(path: Path) -> None:
     """Raise where a Zarr store is not whole, or names a codec that could do more than unpack."""
+    for folder in sorted(entry for entry in path.iterdir() if entry.is_dir()):
+        if not any((folder / name).is_file() for name in (".zarray", ".zgroup")):
+            raise DataError(
+                f"{path}: {folder.name} is damaged: .zarray is missing. Make the result again."
+            )
     for file in sorted(path.rglob(".zarray")):
         array, place = _read(path, file), file.parent.relative_to(path).as_posix()
         packers = [array.get("compressor"), *(array.get("filters") or [])]

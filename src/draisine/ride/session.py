@@ -10,6 +10,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.control.rider import Rider
 from draisine.errors import ParameterError, SimulationError, UnknownNameError, did_you_mean
+from draisine.mechanics.readings import law_states
 from draisine.ride.chart import stability_chart
 from draisine.ride.machine import PUSH, ride_system, rider_of
 from draisine.ride.presets import PRESETS, Preset
@@ -129,7 +130,7 @@ class Session:
         """The compiled machine with its rider."""
         if self.terrain is not None:
             return generic(self.system, self.law, self.terrain.motions)
-        return self.system.machine(None, self.law, int(getattr(self.law, "states", 0)))
+        return self.system.machine(None, self.law, law_states(self.law))
 
     def advance(self, count: int, inputs: dict[str, float]) -> None:
         """Go on by so many steps under commands and inputs by name, unless the ride has ended."""

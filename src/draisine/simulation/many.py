@@ -13,6 +13,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError, ParameterError, SimulationError, did_you_mean
+from draisine.mechanics.readings import law_states
 from draisine.simulation.integrators import Problem, Span
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import run_smooth
@@ -63,7 +64,7 @@ def simulate_many(
         Task(system, state, until, None, law, None, contact, numerics, None) for state in states
     ]
     _check_spare(system, tasks[0], parameters or {})
-    machine = system.machine(tasks[0].mode, law, int(getattr(law, "states", 0)))
+    machine = system.machine(tasks[0].mode, law, law_states(law))
     count, z = len(states), tasks[0].law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
     own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})

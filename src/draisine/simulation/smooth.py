@@ -9,6 +9,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import RedundancyError, SimulationError, SingularityError
+from draisine.mechanics.readings import law_states
 from draisine.simulation.integrators import (
     DEGENERATE,
     DONE,
@@ -85,7 +86,7 @@ class SmoothRun:
     def __init__(self, task: Task) -> None:
         system, law, mode = task.system, task.law, task.mode
         self.system, self.law, self.numerics = system, law, task.numerics
-        self.states, drift = int(getattr(law, "states", 0)), task.numerics.drift
+        self.states, drift = law_states(law), task.numerics.drift
         self.projects = drift == "project"
         correction = None if isinstance(drift, str) else float(drift)
         self.given = system.inputs(task.inputs)

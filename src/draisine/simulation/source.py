@@ -20,6 +20,7 @@ from draisine.codegen.routine import ADDRESS, DOUBLES, fields
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._text_routine import C_HELPERS, JS_HELPERS, c_record, write
 from draisine.errors import UnknownNameError, did_you_mean
+from draisine.mechanics.readings import law_states
 from draisine.registry import find
 from draisine.simulation.integrators import EqualSteps, Problem
 from draisine.simulation.integrators._drivers import Workspace
@@ -84,7 +85,7 @@ def write_simulator(
     """
     if language not in LANGUAGES:
         raise UnknownNameError(f"no simulator in {language!r}. {did_you_mean(language, LANGUAGES)}")
-    machine = system.machine(mode, law, int(getattr(law, "states", 0)))
+    machine = system.machine(mode, law, law_states(law))
     z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
     y, method = machine.enter(start, z=z), find("integrator", integrator).equal
     tail = np.concatenate([system.inputs(inputs), anchors(machine, start, 0.0)])

@@ -17,6 +17,7 @@ from draisine.errors import (
     TerrainError,
     did_you_mean,
 )
+from draisine.mechanics.readings import law_states
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.events import Resolver
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
@@ -161,7 +162,7 @@ class Stepper:
         """Go on from the same state under another law of the same states and commands. This is how
         one takes up or lets go of a joint on a terrain, where a law guides it always or never.
         """
-        if getattr(law, "states", 0) != getattr(self._task.law, "states", 0):
+        if law_states(law) != law_states(self._task.law):
             raise ParameterError("a law can be followed only by one that has as many states.")
         task = replace(self._task, law=law)
         self._driver.obey(task)

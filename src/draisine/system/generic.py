@@ -11,6 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.mechanics.base import is_free
+from draisine.mechanics.readings import law_states
 from draisine.model import Contact
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
@@ -51,7 +52,7 @@ class Generic:
     @property
     def states(self) -> int:
         """How many states the law has."""
-        return int(getattr(self.law, "states", 0))
+        return law_states(self.law)
 
     @cached_property
     def motion(self) -> Compiled:
@@ -137,7 +138,7 @@ def generic(
     system: System, law: Law | None = None, motions: tuple[ObstacleMotion, ...] = ()
 ) -> Generic:
     """Return a system as a free machine; `law` and the motions of obstacles are traced into it."""
-    states = int(getattr(law, "states", 0))
+    states = law_states(law)
     programs = system.artifacts.contact_programs(law, states, motions)
     return Generic(system, law, motions, programs)
 

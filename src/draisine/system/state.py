@@ -7,7 +7,7 @@ as in the drawing and at rest (joints first, then place and heading, then lean, 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from html import escape
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -106,7 +106,11 @@ def state(
 def _number(name: str, value: Any, model: "Model") -> float:
     """Return a number that may be written as text."""
     if not isinstance(value, str):
-        return cast(float, value)
+        try:
+            return float(value)
+        except (OverflowError, TypeError, ValueError):
+            text = f"initial state: {name:.80} = {value!r:.80} is not a number."
+            raise ParameterError(text) from None
     from draisine.model.quantity import number
 
     known = variables(model)

@@ -302,8 +302,8 @@ def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str
             raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, known)}")
         try:
             out[name] = float(value)
-        except (TypeError, ValueError):
-            raise ParameterError(f"parameter {name}: {value!r} is not a number.") from None
+        except (OverflowError, TypeError, ValueError):
+            raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None
         if not np.isfinite(out[name]):
             raise ParameterError(f"parameter {name}: {value!r} is not finite.")
     return out

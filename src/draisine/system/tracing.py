@@ -2,9 +2,11 @@
 traced into its programs.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -112,8 +114,15 @@ def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Comm
     names, joints = list(model.inputs), len(model.joints)
     try:
         wanted, rates = law(readings, z)
-    except (TypeError, AttributeError, ValueError) as error:
-        raise UntraceableLawError(str(error)) from error
+    except DraisineError:
+        raise
+    except Exception as error:  # run in Python, it may tell what is wrong
+        raise UntraceableLawError(f"{type(error).__name__}: {error}") from error
+    if not isinstance(wanted, Mapping) or not isinstance(rates, Sequence | np.ndarray):
+        raise ModelError(
+            "law: it returns inputs by name and the rates of its states, as in "
+            "`return {'steer': torque}, ()`."
+        )
     extra: list[Scalar] = [0.0] * len(names)
     guides: dict[int, Guide] = {}
     for name, value in wanted.items():
@@ -124,10 +133,24 @@ def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Comm
             if k >= joints:
                 raise ModelError(f"law: {name!r} is a force; only joints can be guided.")
             guides[k], value = value, value.torque
-        extra[k] = value
-    if len(list(rates)) != len(z):
+        extra[k] = _scalar(name, value)
+    if len(rates) != len(z):
         raise ModelError(
-            f"law: it returns {len(list(rates))} rates for {len(z)} states; say "
+            f"law: it returns {len(rates)} rates for {len(z)} states; say "
             "how many it has by an attribute `states`."
         )
-    return Commanded(given + array(extra), guides, array(list(rates)))
+    told = [_scalar(f"rate {k}", rate) for k, rate in enumerate(rates)]
+    return Commanded(given + array(extra), guides, array(told))
+
+
+def _scalar(name: str, value: Any) -> Scalar:
+    """Return what a law gives for an input or a rate, if it is one number or an expression of some."""
+    if isinstance(value, np.ndarray) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, int | float | np.number):
+        with suppress(OverflowError):
+            if math.isfinite(value):
+                return cast(Scalar, value)
+    elif isinstance(value, Expr):
+        return value
+    raise ModelError(f"law: {name!r:.80} is {value!r:.80}, which is not a finite number.")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.errors import DataError
 from draisine.terrain import Terrain
 from draisine.view.scene.camera import AWAY, AZIMUTH, ZOOM
 from draisine.view.scene.scene import AROUND, Scene, scene
@@ -30,7 +31,10 @@ def page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) ->
     """
     motion = scene(data, _times, terrain)
     text = files("draisine.view").joinpath("replay.html").read_text(encoding="utf-8")
-    content = json.dumps(_content(motion, speed), allow_nan=False, separators=(",", ":"))
+    try:
+        content = json.dumps(_content(motion, speed), allow_nan=False, separators=(",", ":"))
+    except ValueError:
+        raise DataError("the run holds numbers that are not finite: it is damaged.") from None
     text = text.replace("{{title}}", html.escape(motion.title))
     return text.replace("{{motion}}", content.replace("<", "\\u003c"))
 

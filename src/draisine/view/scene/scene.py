@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError
+from draisine.errors import DataError, ParameterError
 from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
 from draisine.results.events import events_of
@@ -110,6 +110,15 @@ def colour_of(part: Outline | SolidBall, bodies: Sequence[str]) -> str:
     return fixed.get(kind) or COLOURS[bodies.index(part.body) % 6]
 
 
+def _check_finite(time: Floats, values: Floats) -> None:
+    """Raise where the poses of a stored run are not numbers."""
+    bad = ~np.isfinite(values).all(axis=(1, 2))
+    if bad.any():
+        raise DataError(
+            f"the poses at {time[np.argmax(bad)]:g} s are not finite: the result is damaged."
+        )
+
+
 def scene(
     data: "Dataset", choose: Callable[[Floats], Floats], terrain: Terrain | None = None
 ) -> Scene:
@@ -123,6 +132,7 @@ def scene(
     names = tuple(body.name for body in model.bodies)
     R = np.stack([bodies.motions[name].R for name in names], axis=1)
     p = np.stack([bodies.motions[name].p for name in names], axis=1)
+    _check_finite(time, p + R.sum(axis=(2, 3))[..., None])
     drawn, marks = parts(model), balls(model)
     outline = _outline(names, R, p, drawn, marks)
     low, high = outline.min(axis=1), outline.max(axis=1)
