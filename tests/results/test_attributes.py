@@ -51,7 +51,7 @@ def test_what_is_damaged_is_named(data):
 @pytest.mark.parametrize("name", ["orientation", "position", "energy"])
 def test_a_result_that_is_not_whole_is_told(data, name):
     with pytest.raises(DataError, match=f"not whole: No variable named '{name}'"):
-        draisine.plot(data.drop_vars(name))
+        draisine.plot(data.drop_vars(name), "overview")
 
 
 def test_a_result_without_times_is_told(data):
