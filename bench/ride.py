@@ -69,7 +69,6 @@ def growth():
     for _ in range(10):
         for _ in range(60 * 60):
             session.advance(17, {})
-        session.record.__init__()
         sizes.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0)
     return sizes[-1] - sizes[1]
 

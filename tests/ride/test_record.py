@@ -1,5 +1,7 @@
 """Rides as data, and the same ride once more."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import xarray
@@ -7,8 +9,8 @@ import xarray
 from draisine.cli import main
 from draisine.errors import DataError
 from draisine.results.store import load, save
-from draisine.ride.record import ride_dataset
-from draisine.ride.repeat import differences, repeat_ride
+from draisine.ride.presets import PRESETS, on_ground
+from draisine.ride.repeat import differences, repeat_ride, ride_again, ride_dataset
 from draisine.ride.session import Session
 
 
@@ -24,7 +26,10 @@ def short_ride(name, change=None):
 
 @pytest.mark.parametrize(("name", "change"), [("steer-torque", {"c": 0.1}), ("kerb", None)])
 def test_a_ride_is_repeated_to_the_bit(name, change, tmp_path, capsys):
-    data = ride_dataset(short_ride(name, change))
+    ridden = short_ride(name, change)
+    *_, again = ride_again(name, ridden.preset, ridden.record)
+    assert np.array_equal(again.frame(), ridden.frame())
+    data = ride_dataset(ridden)
     assert data.sizes["time"] == 60
     save(data, tmp_path / "ride.nc")
     stored = load(tmp_path / "ride.nc")
@@ -32,6 +37,23 @@ def test_a_ride_is_repeated_to_the_bit(name, change, tmp_path, capsys):
     assert differences(stored, again) == {}
     assert main(["run", str(tmp_path / "ride.nc")]) == 0
     assert "to the bit" in capsys.readouterr().out
+
+
+def test_ground_and_friction_are_those_of_the_ride(tmp_path):
+    ride = replace(on_ground(PRESETS["self-stable"], "kerb"), mu=0.7)
+    session = Session("self-stable", {"self-stable": ride})
+    session.advance(64, {"steer_torque": 0.5})
+    save(ride_dataset(session), tmp_path / "ride.nc")
+    again = repeat_ride(load(tmp_path / "ride.nc"))
+    assert (again.preset.mu, again.preset.ground) == (0.7, ride.ground)
+    assert np.array_equal(again.frame(), session.frame())
+
+
+def test_held_inputs_take_no_memory():
+    session = Session("steer-torque")
+    for torque in (0.0, 0.0, 1.0, 1.0):
+        session.advance(1, {"steer_torque": torque})
+    assert len({id(inputs) for inputs in session.record.inputs}) == 2
 
 
 def test_a_ride_is_a_run_like_others(tmp_path):

@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import DraisineError, ParameterError
+from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.ride.presets import PRESETS, preset_of
 from draisine.ride.session import FELL, RATE, RIDING, SLIPPED, Session
 
@@ -191,25 +192,16 @@ def test_the_ramp_is_jumped_and_both_wheels_land():
     assert max(front[-1], rear[-1]) < 1e-9
 
 
-def brake_limit(p):
-    """Return the torque of the front brake that takes all load from the rear wheel: with rolling
-    wheels, moments about the front contact give the deceleration, and the front wheel the torque.
-    """
-    masses = [(p["mR"], 0.0, p["rR"]), (p["mB"], p["xB"], -p["zB"])]
-    masses += [(p["mH"], p["xH"], -p["zH"]), (p["mF"], p["w"], p["rF"])]
-    m = sum(mass for mass, _, _ in masses)
-    behind = sum(mass * (p["w"] - x) for mass, x, _ in masses)
-    spin = p["IRyy"] / p["rR"] + p["IFyy"] / p["rF"]
-    a = p["g"] * behind / (sum(mass * z for mass, _, z in masses) + spin)
-    return (m + p["IRyy"] / p["rR"] ** 2) * a * p["rF"] + p["IFyy"] / p["rF"] * a
-
-
-def test_the_rear_wheel_lifts_at_the_torque_of_the_closed_form():
-    session = Session("brake")
-    limit = brake_limit(session.system.parameters)
-    assert gaps_along(session, 0.3, {"front_brake": 0.99 * limit})[:, 0].max() < 1e-9
+@pytest.mark.parametrize(
+    ("name", "command", "limit", "lifting"),
+    [("brake", "front_brake", brake_limit, 0), ("wheelie", "drive", wheelie_limit, 1)],
+)
+def test_a_wheel_lifts_at_the_torque_of_the_closed_form(name, command, limit, lifting):
+    session = Session(name)
+    _, torque = limit(session.system.parameters)
+    assert gaps_along(session, 0.3, {command: 0.99 * torque})[:, lifting].max() < 1e-9
     session.reset()
-    assert gaps_along(session, 0.3, {"front_brake": 1.01 * limit})[:, 0].max() > 1e-4
+    assert gaps_along(session, 0.3, {command: 1.01 * torque})[:, lifting].max() > 1e-4
 
 
 def test_the_front_wheel_is_raised_and_held():

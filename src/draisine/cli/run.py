@@ -38,8 +38,7 @@ def ride_file(where: str, trust: bool) -> "Dataset | None":
 
 def repeat(ride: "Dataset") -> int:
     """Ride a stored ride once more; return 0 if it came out the same to the bit."""
-    from draisine.ride.record import ride_dataset
-    from draisine.ride.repeat import differences, repeat_ride
+    from draisine.ride.repeat import differences, repeat_ride, ride_dataset
 
     found = differences(ride, ride_dataset(repeat_ride(ride)))
     if found:

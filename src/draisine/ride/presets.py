@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
 from draisine.registry import find, is_file, names
+from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.scenario.library import load
 from draisine.scenario.terrain import WheelPlace
 from draisine.terrain import Terrain, kerb, plane, ramp
@@ -19,8 +20,9 @@ Way = Literal["torque", "angle", "lean"]
 class Preset:
     """A ride: its vehicle and parameter set, its start (values of outputs), the commands of its
     rider, what its keys give where that is unusual, its ground and where on it the machine
-    starts, how fast time passes, whether the ground holds wheels that would lift, and what
-    there is to learn.
+    starts, how fast time passes, whether the ground holds wheels that would lift, whether a rider
+    shows it while nobody steers, what stands beside it for the present parameters, and what there
+    is to learn.
     """
 
     title: str
@@ -39,6 +41,8 @@ class Preset:
     mu: float = math.inf
     pace: float = 1.0
     sticks: bool = False
+    shown: bool = False
+    fact: Callable[[Mapping[str, float]], str] | None = None
 
     @property
     def kind(self) -> tuple[object, ...]:
@@ -49,6 +53,22 @@ class Preset:
 def on_face(x: float, face: str) -> WheelPlace:
     """Return the place of a machine whose rear wheel stands on a face."""
     return WheelPlace(wheel="rear", centre=[x, 0.0], on=face)
+
+
+def brake_fact(parameters: Mapping[str, float]) -> str:
+    """Return at which brake torque the rear wheel lifts."""
+    a, torque = brake_limit(parameters)
+    return (
+        f"This bicycle lifts its rear wheel at {a:.2f} m/s2: {torque:.0f} N m at the front brake."
+    )
+
+
+def wheelie_fact(parameters: Mapping[str, float]) -> str:
+    """Return at which drive torque the front wheel lifts."""
+    a, torque = wheelie_limit(parameters)
+    return (
+        f"This bicycle lifts its front wheel at {a:.2f} m/s2: {torque:.0f} N m at the rear wheel."
+    )
 
 
 HELD = {"hold": 1.0, "lean_help": 5.0}
@@ -63,6 +83,7 @@ PRESETS: dict[str, Preset] = {
         "then the front wheel turns into the lean by itself.",
         {"forward_speed": 5.0},
         commands={"speed": 5.0} | HELD,
+        shown=True,
     ),
     "steer-angle": Preset(
         "Steer by angle",
@@ -73,6 +94,7 @@ PRESETS: dict[str, Preset] = {
         {"forward_speed": 5.0},
         way="angle",
         commands={"hold": 1.0, "speed": 5.0, "angle_help": 1.0},
+        shown=True,
     ),
     "steer-lean": Preset(
         "Steer by leaning",
@@ -83,6 +105,7 @@ PRESETS: dict[str, Preset] = {
         {"forward_speed": 5.0},
         way="lean",
         commands={"hold": 1.0, "speed": 5.0},
+        shown=True,
     ),
     "self-stable": Preset(
         "It rides by itself",
@@ -171,6 +194,7 @@ PRESETS: dict[str, Preset] = {
         {"forward_speed": 5.0},
         commands={"lean_help": 5.0},
         keys={"lift": math.radians(20.0)},
+        fact=wheelie_fact,
         ground=plane,
         place=on_face(0.0, "ground"),
     ),
@@ -183,11 +207,40 @@ PRESETS: dict[str, Preset] = {
         {"forward_speed": 8.0},
         commands={"lean_help": 5.0},
         keys={"front": 300.0},
+        fact=brake_fact,
         ground=plane,
         place=on_face(0.0, "ground"),
     ),
 }
 """The rides by name; the first is the one to begin with."""
+
+GROUNDS = {
+    "smooth": PRESETS["steer-torque"],
+    "flat, wheels may lift": PRESETS["brake"],
+    "ramp": PRESETS["ramp"],
+    "kerb": PRESETS["kerb"],
+}
+"""Grounds by name, each with a ride on it."""
+
+
+def on_ground(ride: Preset, name: str) -> Preset:
+    """Return a ride on the ground of another one, begun at its place.
+
+    >>> on_ground(preset("weave"), "kerb").place
+    WheelPlace(wheel='rear', centre=[0.0, 0.0], on='before')
+    """
+    if name not in GROUNDS:
+        raise UnknownNameError(f"no ground {name!r}. {did_you_mean(name, GROUNDS)}")
+    return replace(ride, ground=GROUNDS[name].ground, place=GROUNDS[name].place)
+
+
+def ground_of(ride: Preset) -> str:
+    """Return the name of a ride's ground; nothing where it is its own.
+
+    >>> ground_of(preset("ramp")), ground_of(preset("wheelie"))
+    ('ramp', 'flat, wheels may lift')
+    """
+    return next((n for n, other in GROUNDS.items() if other.ground is ride.ground), "")
 
 
 def preset(name: str) -> Preset:

@@ -1,43 +1,31 @@
-"""Rides as data: what was done at which step, and what came of it."""
+"""What was done at which step of a ride, and what came of it."""
 
-import json
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import DataError
-from draisine.simulation.trajectory import Trajectory
-
-if TYPE_CHECKING:
-    from xarray import Dataset
-
-    from draisine.ride.session import Session
-
-MOST = 60 * 600
-"""The most frames that are kept: ten minutes of them."""
 
 
 @dataclass
 class Record:
-    """What was done, frame by frame: how many steps under which inputs; parameters that changed
-    before a frame; and what was then.
+    """What repeats a ride to the bit: parameters and friction at the start; frame by frame how many
+    steps under which inputs; parameters that changed before a frame.
     """
 
+    first: dict[str, float]
+    mu: float
     steps: list[int] = field(default_factory=list)
     inputs: list[dict[str, float]] = field(default_factory=list)
     changes: dict[int, dict[str, float]] = field(default_factory=dict)
-    parts: list[dict[str, Floats]] = field(default_factory=list)
-    seen: list[dict[str, Floats]] = field(default_factory=list)
 
-    def add(self, count: int, inputs: dict[str, float], session: "Session") -> None:
-        """Keep a frame."""
-        if count and len(self.steps) < MOST:
+    def add(self, count: int, inputs: dict[str, float]) -> None:
+        """Keep a frame; inputs that are held take no memory."""
+        if count:
+            held = bool(self.inputs) and self.inputs[-1] == inputs
             self.steps.append(count)
-            self.inputs.append(inputs)
-            self.parts.append(session.parts())
-            self.seen.append(session.seen)
+            self.inputs.append(self.inputs[-1] if held else dict(inputs))
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,25 +66,3 @@ class RideArc:
     def redundant_rows(self) -> list[str]:
         """Return none: two wheels in line repeat nothing."""
         return []
-
-
-def ride_dataset(session: "Session") -> "Dataset":
-    """Return a ride as a dataset: the motion at its frames, and all that repeats it."""
-    record = session.record
-    if not record.steps:
-        raise DataError("nothing has been ridden yet; there is nothing to keep.")
-    arc = RideArc(session.machine, record.parts, record.seen)
-    data = Trajectory((arc,), "ridden", {"integrator": "rk4"}).to_xarray()
-    names = list(record.inputs[0])
-    data["ride_steps"] = ("time", record.steps, {"long_name": "steps of 1/1024 s up to here"})
-    given = np.array([list(inputs.values()) for inputs in record.inputs])
-    meaning = {"long_name": "what the rider commanded on the way"}
-    data["ride_inputs"] = (("time", "ride_input"), given, meaning)
-    data = data.assign_coords(ride_input=names)
-    told = {
-        "preset": session.name,
-        "parameter_set": session.preset.parameter_set,
-        "changes": record.changes,
-        "first": session.first_parameters,
-    }
-    return data.assign_attrs(ride=json.dumps(told), title=f"A ride: {session.preset.title}")

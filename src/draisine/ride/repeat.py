@@ -1,39 +1,83 @@
-"""The same ride once more."""
+"""The same ride once more: as data, and from data."""
 
 import json
+import math
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from draisine.errors import DataError
 from draisine.registry import check_trust
 from draisine.results.store import code_files
-from draisine.ride.presets import PRESETS, preset_of
+from draisine.ride.presets import PRESETS, Preset, ground_of, on_ground, preset_of
+from draisine.ride.record import Record, RideArc
 from draisine.ride.session import Session
+from draisine.simulation.trajectory import Trajectory
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def repeat_ride(data: "Dataset") -> Session:
-    """Return the session of a stored ride, ridden once more: same parameters, same steps, same
-    inputs.
+def ride_again(name: str, ride: Preset, record: Record) -> Iterator[Session]:
+    """Yield the session of a ride that is ridden once more, after each of its frames: same
+    parameters, same steps, same inputs, same bits.
     """
+    session = Session(name, {name: replace(ride, mu=record.mu)})
+    if record.first != session.system.parameters:
+        session.change(record.first)
+        session.reset()
+    for k, (count, inputs) in enumerate(zip(record.steps, record.inputs, strict=True)):
+        if k in record.changes:
+            session.change(record.changes[k])
+        session.advance(count, inputs)
+        yield session
+
+
+def ride_dataset(session: Session) -> "Dataset":
+    """Return a ride as a dataset: the motion at its frames, for which it is ridden once more, and all
+    that repeats it.
+    """
+    name, record, ride = session.name, session.record, session.presets[session.name]
+    frames = [(again.parts(), again.seen) for again in ride_again(name, ride, record)]
+    if not frames:
+        raise DataError("nothing has been ridden yet; there is nothing to keep.")
+    arc = RideArc(session.machine, *map(list, zip(*frames, strict=True)))
+    data = Trajectory((arc,), "ridden", {"integrator": "rk4"}).to_xarray()
+    data["ride_steps"] = ("time", record.steps, {"long_name": "steps of 1/1024 s up to here"})
+    given = np.array([list(inputs.values()) for inputs in record.inputs])
+    meaning = {"long_name": "what the rider commanded on the way"}
+    data["ride_inputs"] = (("time", "ride_input"), given, meaning)
+    data = data.assign_coords(ride_input=list(record.inputs[0]))
+    told = {
+        "preset": name,
+        "parameter_set": ride.parameter_set,
+        "ground": ground_of(ride),
+        "mu": record.mu if math.isfinite(record.mu) else None,
+        "changes": record.changes,
+        "first": record.first,
+    }
+    return data.assign_attrs(ride=json.dumps(told), title=f"A ride: {ride.title}")
+
+
+def repeat_ride(data: "Dataset") -> Session:
+    """Return the session of a stored ride, ridden once more."""
     told = json.loads(data.attrs["ride"])
     for file in code_files(data):
         check_trust(file, "the ride")
     name = told["preset"]
     ride = replace(PRESETS.get(name) or preset_of(name), parameter_set=told["parameter_set"])
-    session = Session(name, {name: ride})
-    if told["first"] != session.system.parameters:
-        session.change(told["first"])
-        session.reset()
+    ride = on_ground(ride, told["ground"]) if told["ground"] else ride
     names = [str(name) for name in data["ride_input"].values]
-    steps, given = data["ride_steps"].values, data["ride_inputs"].values
-    for k, (count, row) in enumerate(zip(steps, given, strict=True)):
-        if str(k) in told["changes"]:
-            session.change(told["changes"][str(k)])
-        session.advance(int(count), dict(zip(names, row.tolist(), strict=True)))
+    record = Record(
+        told["first"],
+        math.inf if told["mu"] is None else told["mu"],
+        data["ride_steps"].values.tolist(),
+        [dict(zip(names, row, strict=True)) for row in data["ride_inputs"].values.tolist()],
+        {int(k): change for k, change in told["changes"].items()},
+    )
+    *_, session = ride_again(name, ride, record)
     return session
 
 

@@ -3,7 +3,7 @@
 The page asks for a frame by sending its commands (binary, float64: a serial number, then the
 controls of the scene in order); the answer is the serial number and the frame. Words (JSON) change what is
 ridden: {"preset": name}, {"reset": true}, {"parameters": {...}},
-{"parameter_set": name}, {"pace": x}, {"mu": x},
+{"parameter_set": name}, {"vehicle": name}, {"ground": name}, {"pace": x}, {"mu": x},
 {"record": true}.
 """
 
@@ -27,9 +27,10 @@ from starlette.routing import Route, WebSocketRoute
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from draisine.errors import DraisineError
+from draisine.registry import names
 from draisine.results.store import save
-from draisine.ride.presets import PRESETS, Preset
-from draisine.ride.record import ride_dataset
+from draisine.ride.presets import PRESETS, Preset, on_ground, preset_of
+from draisine.ride.repeat import ride_dataset
 from draisine.ride.session import RATE, Session
 
 CATCH_UP = 100
@@ -197,7 +198,8 @@ class RideServer:
         """Do what the page asks for in words, and tell it what came of it."""
         known = {"preset": self.choose, "reset": self.reset, "parameters": self.parameters}
         known |= {"pace": self.set_pace, "record": self.keep, "mu": self.set_mu}
-        known |= {"parameter_set": self.set_bicycle}
+        known |= {"parameter_set": self.set_bicycle, "vehicle": self.set_vehicle}
+        known |= {"ground": self.set_ground}
         try:
             for key, value in wanted.items():
                 if key not in known:
@@ -248,10 +250,25 @@ class RideServer:
 
     async def set_bicycle(self, socket: WebSocket, value: Any) -> None:
         """Take up the same ride on the bicycle of another parameter set."""
-        changed = replace(self.presets[self.name], parameter_set=str(value) or None)
-        Session(self.name, {self.name: changed})  # what cannot be ridden is refused here
-        self.presets = {**self.presets, self.name: changed}
-        await self.choose(socket, self.name)
+        ride = replace(self.presets[self.name], parameter_set=str(value) or None)
+        await self.take_up(socket, self.name, ride)
+
+    async def set_ground(self, socket: WebSocket, value: Any) -> None:
+        """Take up the same ride on another ground."""
+        ride = on_ground(self.presets[self.name], str(value))
+        await self.take_up(socket, self.name, ride)
+
+    async def set_vehicle(self, socket: WebSocket, value: Any) -> None:
+        """Take up the ride of another vehicle of the package."""
+        if value not in names("vehicle"):
+            raise ValueError(f"no vehicle {value!r}.")
+        await self.take_up(socket, value, preset_of(value))
+
+    async def take_up(self, socket: WebSocket, name: str, ride: Preset) -> None:
+        """Take up a ride of the rider's own making; what cannot be ridden is refused before."""
+        await asyncio.to_thread(Session, name, {name: ride})
+        self.presets = {**self.presets, name: ride}
+        await self.choose(socket, name)
 
     async def reset(self, socket: WebSocket, value: Any) -> None:
         """Begin anew."""
@@ -282,7 +299,7 @@ class RideServer:
         """Write the ride since its start to the file that was named for it."""
         if self.target is None:
             raise ValueError("where to? Start with `draisine ride --record FILE.nc`.")
-        self.write()
+        await asyncio.to_thread(self.write)
         await socket.send_text(json.dumps({"recorded": str(self.target)}))
 
     def write(self) -> None:

@@ -11,9 +11,10 @@ from draisine.algebra.scalar import Floats
 from draisine.control.rider import Rider
 from draisine.errors import ParameterError, SimulationError, UnknownNameError, did_you_mean
 from draisine.mechanics.readings import law_states
+from draisine.registry import names
 from draisine.ride.chart import stability_chart
 from draisine.ride.machine import PUSH, ride_system, rider_of
-from draisine.ride.presets import PRESETS, Preset
+from draisine.ride.presets import GROUNDS, PRESETS, Preset, ground_of
 from draisine.ride.record import Record
 from draisine.scenario.terrain import place_state
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
@@ -109,7 +110,7 @@ class Session:
         )
         self.status, self.reason = RIDING, ""
         self._look()
-        self.record, self.first_parameters = Record(), dict(self.system.parameters)
+        self.record = Record(dict(self.system.parameters), self.preset.mu)
 
     def _rider(self, by_angle: bool) -> Rider | None:
         """Return who rides; on a terrain another one takes over where the bar is guided."""
@@ -144,7 +145,7 @@ class Session:
             return
         self._look()
         self._judge()
-        self.record.add(count, inputs, self)
+        self.record.add(count, inputs)
 
     def _take_over(self, inputs: dict[str, float]) -> None:
         """Let the rider take over who holds the bar as it is commanded."""
@@ -217,6 +218,7 @@ class Session:
             "outputs": seen["outputs"],
             "output_rates": seen["output_rates"],
             "forces": seen["forces_world"],
+            "loads": seen["forces"],
             "points": seen["points"],
             "gaps": seen["gaps"],
             "energy": np.concatenate([seen["kinetic"], seen["potential"]]),
@@ -236,6 +238,7 @@ class Session:
         machine = describe_machine(model)
         return {
             "preset": _told(self.name, self.preset),
+            "fact": self.preset.fact(self.system.parameters) if self.preset.fact else "",
             "presets": {name: each.title for name, each in self.presets.items()},
             "layout": {
                 name: [end - len(part), end]
@@ -245,6 +248,10 @@ class Session:
             "inputs": list(model.inputs),
             "joints": [joint.name for joint in model.joints],
             "controls": self.controls,
+            "vehicles": names("vehicle"),
+            "vehicle": self.preset.vehicle,
+            "grounds": tuple(GROUNDS) if self.law else (),
+            "ground_name": ground_of(self.preset),
             "sets": _sets(self.preset.vehicle),
             "parameter_set": self.preset.parameter_set or "",
             "machine": machine,
@@ -285,6 +292,7 @@ def _told(name: str, preset: Preset) -> dict[str, Any]:
         "commands": preset.commands,
         "keys": preset.keys,
         "pace": preset.pace,
+        "shown": preset.shown,
     }
 
 

@@ -4,6 +4,7 @@ export const FEEL = {
   angle: "The bar goes where you point. It no longer turns into a fall by itself; the help does that for it.",
   lean: "Hands off. Lean, and the bar follows; the frame goes the other way first.",
 };
+const PATIENCE = 15;
 const KEYS = { torque: 1, helped: 2, assisted: 3, angle: (4 * Math.PI) / 180, body: 0.1, drive: 60, brake: 60, front: 180, lift: 0, pace: 1.5 };
 
 export class Controls {
@@ -15,9 +16,12 @@ export class Controls {
     this.speed = 5;
     this.keys = KEYS;
     this.joints = [];
+    this.idle = 0;
   }
 
-  begin({ way, commands, keys }) {
+  begin({ way, commands, keys, shown }) {
+    this.shown = shown;
+    this.idle = 0;
     this.way = way;
     this.keys = { ...KEYS, ...keys };
     this.help = commands.balance_help ? "balance" : commands.lean_help || commands.angle_help ? "lean" : "none";
@@ -27,10 +31,20 @@ export class Controls {
     this.demo = false;
   }
 
+  // Whether it changes who steers: hands do from the moment they touch anything, and a rider shows the ride
+  // when nobody has for a while.
+  handOver(hands, dt) {
+    const before = this.demo, busy = Object.values(hands).some(Boolean);
+    this.idle = busy ? 0 : this.idle + dt;
+    if (busy && before) this.demo = false;
+    else if (this.shown && this.idle > PATIENCE) this.demo = true;
+    return this.demo !== before;
+  }
+
   // The commands for what hands do now, dt seconds after the last.
   commands(hands, dt, frame) {
     if (this.joints.length) return this.torques(hands);
-    const { way, help, keys } = this, steer = this.demo && !hands.steer ? demonstration(frame) : hands.steer;
+    const { way, help, keys } = this, steer = this.demo ? demonstration(frame, way) : hands.steer;
     const braking = hands.brake || hands.front;
     if (braking && frame) this.speed = Math.max(0, frame.output("forward_speed"));
     else if (this.hold) this.speed = Math.max(0, this.speed + keys.pace * dt * (hands.faster - hands.slower));
@@ -60,10 +74,11 @@ export class Controls {
 }
 
 // A rider who weaves along the line y = 0: leans towards it, and steers out of the lean that is too much.
-function demonstration(frame) {
+function demonstration(frame, way) {
   if (!frame) return 0;
   const [, y] = frame.part("p"), yaw = frame.output("yaw"), lean = frame.output("lean");
   const aim = -0.12 * (y - 1.5 * Math.sin(0.35 * frame.time)) - 0.9 * Math.atan2(Math.sin(yaw), Math.cos(yaw));
   const wanted = -Math.max(-0.15, Math.min(0.15, 0.5 * aim));
-  return Math.max(-1, Math.min(1, 6 * (wanted - lean) - 1.5 * frame.outputRate("lean")));
+  const push = 6 * (wanted - lean) - 1.5 * frame.outputRate("lean");
+  return Math.max(-1, Math.min(1, way === "lean" ? -push : push));
 }

@@ -9,9 +9,12 @@ const GAUGES = [
   ["steer torque", "N m", (f) => f.input("steer")],
   ["drive", "N m", (f) => f.input("rear_wheel")],
   ["energy", "J", (f) => f.part("energy")[0] + f.part("energy")[1]],
-  ["least load", "N", (f) => Math.min(...f.forces.map((force) => force[2]))],
+  ["least load", "N", (f) => Math.min(...f.loads.map(([normal]) => normal))],
+  ["friction needed", "", (f) => Math.max(...f.loads.map(needed)), 2],
   ["time", "s", (f) => f.time],
 ];
+
+const needed = ([normal, along, across]) => (normal > 1 ? Math.hypot(along, across) / normal : 0);
 
 export class Gauges {
   constructor(table) {
@@ -25,8 +28,8 @@ export class Gauges {
   }
 
   show(frame) {
-    GAUGES.forEach(([, , value], k) => {
-      const x = value(frame), text = Number.isFinite(x) ? x.toFixed(1) : "";
+    GAUGES.forEach(([, , value, digits = 1], k) => {
+      const x = value(frame), text = Number.isFinite(x) ? x.toFixed(digits) : "";
       this.cells[k].textContent = (text === "-0.0" ? "0.0" : text).replace("-", MINUS);
     });
   }

@@ -125,7 +125,7 @@ export class LocalEngine {
     const rider = state.subarray(state.length - this.scene.controls.length);
     return Float64Array.from([
       this.time, this.status, ...unturned(state.subarray(0, 4), this.turn), ...seen.position, ...r, ...seen.outputs,
-      ...seen.output_rates, ...seen.forces_world, ...seen.points, ...seen.gaps, ...seen.kinetic, ...seen.potential,
+      ...seen.output_rates, ...seen.forces_world, ...seen.forces, ...seen.points, ...seen.gaps, ...seen.kinetic, ...seen.potential,
       ...seen.inputs, ...rider,
     ]);
   }

@@ -21,6 +21,9 @@ export class Frame {
   get contacts() { return triples(this.part("points")); }
   get forces() { return triples(this.part("forces")); }
 
+  // Along the ground's normal, along the wheel and across it.
+  get loads() { return triples(this.part("loads")); }
+
   // The pose of every body: R and p take the drawing to the world.
   poses() {
     const { bodies, joints } = this.scene.machine;

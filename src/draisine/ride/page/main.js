@@ -53,8 +53,11 @@ class Page {
     this.chart.describe(scene.chart);
     if (other) this.prepare(scene.preset);
     at("record").hidden = !scene.records;
+    at("fact").textContent = scene.fact ?? "";
     this.sliders();
-    at("set").replaceChildren(...["", ...scene.sets].map((name) => new Option(name || "as drawn", name, false, name === scene.parameter_set)));
+    offer("set", ["", ...scene.sets], scene.parameter_set);
+    offer("vehicle", scene.vehicles ?? [], scene.vehicle);
+    offer("ground", scene.grounds ?? [], scene.ground_name);
     this.say("");
     this.clear();
   }
@@ -70,7 +73,6 @@ class Page {
     at("question").querySelector("p").textContent = preset.answer;
     at("question").open = false;
     at("preset").replaceChildren(...Object.entries(this.scene.presets).map(([name, title]) => new Option(title, name, false, name === preset.name)));
-    at("sets").hidden = !this.scene.sets.length;
     at("pace").value = String(preset.pace);
     at("mu").value = "";
     this.camera.choose(this.scene.ground.patches.length ? "side" : "chase");
@@ -97,7 +99,9 @@ class Page {
 
   ask(dt) {
     if (this.paused || document.hidden || !this.scene) return;
-    this.commands = this.controls.commands(this.inputs.read(), dt, this.frame);
+    const hands = this.inputs.read();
+    if (this.controls.handOver(hands, dt)) this.shown();
+    this.commands = this.controls.commands(hands, dt, this.frame);
     this.commands["push.y"] = this.frame && this.frame.time < this.pushed ? -200 : 0;
     this.engine.ask(this.scene.controls.map((name) => this.commands[name] ?? 0));
   }
@@ -162,6 +166,8 @@ class Page {
     at("preset").onchange = () => { this.ghost = null; this.engine.say({ preset: at("preset").value }); };
     at("pace").onchange = () => this.engine.say({ pace: Number(at("pace").value) });
     at("set").onchange = () => { this.ghost = null; this.engine.say({ parameter_set: at("set").value }); };
+    at("vehicle").onchange = () => { this.ghost = null; this.engine.say({ vehicle: at("vehicle").value }); };
+    at("ground").onchange = () => { this.ghost = null; this.engine.say({ ground: at("ground").value }); };
     at("mu").onchange = () => this.engine.say({ mu: at("mu").value ? Number(at("mu").value) : null });
     at("camera").onchange = () => this.camera.choose(at("camera").value);
     at("help").onchange = () => { this.controls.help = at("help").value; };
@@ -197,6 +203,11 @@ class Page {
     this.controls.begin({ ...this.scene.preset, way: this.controls.way });
     this.mirror();
     this.engine.say({ reset: true });
+  }
+
+  shown() {
+    this.say(this.controls.demo ? "Nobody steers: a rider shows how. Touch a key to take over." : "You steer.", 3);
+    this.mirror();
   }
 
   push() { this.pushed = (this.frame?.time ?? 0) + 0.1; }
@@ -239,6 +250,12 @@ class Page {
     box.hidden = !text;
     if (seconds) setTimeout(() => { if (box.textContent === text) box.hidden = true; }, 1000 * seconds);
   }
+}
+
+// Names to choose from; where there is nothing to choose, nothing is shown.
+function offer(id, names, chosen) {
+  at(id).replaceChildren(...names.map((name) => new Option(name || "as drawn", name, false, name === chosen)));
+  at(id).parentElement.hidden = names.length < 2;
 }
 
 function newPicture(canvas) {

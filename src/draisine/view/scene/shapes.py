@@ -77,14 +77,14 @@ def lines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
 def balls(model: Model) -> list[SolidBall]:
     """Return the mass centres of all bodies with mass, but for wheels, whose hub it is."""
     hubs = {c.body: np.asarray(c.centre, float) for c in model.wheels}
-    heaviest = max(float(body.mass) for body in model.bodies)
+    heaviest, size = max(float(body.mass) for body in model.bodies), reach(model)
     found = []
     for body in model.bodies:
         com = np.asarray(body.com, float)
         hub = [hubs[body.name]] if body.name in hubs else []
         if float(body.mass) > 0 and len(_distinct([com, *hub])) > len(hub):
             share = (float(body.mass) / heaviest) ** (1 / 3)
-            found.append(SolidBall(body.name, com, 0.03 * reach(model) * max(share, 0.5)))
+            found.append(SolidBall(body.name, com, 0.03 * size * max(share, 0.5)))
     return found
 
 

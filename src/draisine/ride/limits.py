@@ -1,0 +1,47 @@
+"""What a bicycle can do before a wheel lifts, in closed form: the numbers that stand beside a ride."""
+
+from collections.abc import Mapping
+
+
+def _masses(p: Mapping[str, float]) -> tuple[float, float, float]:
+    """Return the mass of a bicycle, and the first moments of its mass: forward from the rear contact,
+    and up.
+    """
+    bodies = [(p["mR"], 0.0, p["rR"]), (p["mB"], p["xB"], -p["zB"])]
+    bodies += [(p["mH"], p["xH"], -p["zH"]), (p["mF"], p["w"], p["rF"])]
+    mass = sum(m for m, _, _ in bodies)
+    return mass, sum(m * x for m, x, _ in bodies), sum(m * z for m, _, z in bodies)
+
+
+def _resistance(p: Mapping[str, float]) -> float:
+    """Return the first moment of mass up, with what both wheels add as they change their spin."""
+    return _masses(p)[2] + p["IRyy"] / p["rR"] + p["IFyy"] / p["rF"]
+
+
+def brake_limit(p: Mapping[str, float]) -> tuple[float, float]:
+    """Return the deceleration at which the rear wheel of a bicycle that runs straight lifts, and the
+    torque of the front brake that gives it.
+
+    Moments about the front contact: the weight's balances that of the masses and wheels that slow
+    down; what slows down all but the front wheel is its contact force.
+
+    >>> from draisine.vehicles import parameter_set
+    >>> print("{:.3f} m/s2, {:.1f} N m".format(*brake_limit(parameter_set("whipple", "benchmark"))))
+    7.609 m/s2, 260.0 N m
+    """
+    mass, forward, _ = _masses(p)
+    a = p["g"] * (mass * p["w"] - forward) / _resistance(p)
+    return a, (mass + p["IRyy"] / p["rR"] ** 2) * a * p["rF"] + p["IFyy"] / p["rF"] * a
+
+
+def wheelie_limit(p: Mapping[str, float]) -> tuple[float, float]:
+    """Return the acceleration at which the front wheel of a bicycle that runs straight lifts, and the
+    torque at the rear wheel that gives it.
+
+    >>> from draisine.vehicles import parameter_set
+    >>> print("{:.3f} m/s2, {:.1f} N m".format(*wheelie_limit(parameter_set("whipple", "benchmark"))))
+    3.840 m/s2, 112.5 N m
+    """
+    mass, forward, _ = _masses(p)
+    a = p["g"] * forward / _resistance(p)
+    return a, (mass + p["IFyy"] / p["rF"] ** 2) * a * p["rR"] + p["IRyy"] / p["rR"] * a
