@@ -81,23 +81,30 @@ def wait_for(tab, expression, seconds=30.0):
         time.sleep(0.02)
 
 
-SHOW = """() => {
-  const places = [];
-  ride.controls.demo = true;
+SHOW = """(name) => {
+  const places = [], still = { steer: 0, faster: 0, slower: 0, brake: 0, front: 0 };
+  ride.engine.say({ preset: name });
+  ride.inputs.read = () => still;            // nobody steers
   ride.engine.due = () => 16;                // a slice for each frame, without waiting
-  for (let k = 0; k < 1500; k++) {
+  for (let k = 0; k < 3200; k++) {
     ride.ask(1 / 64);
-    places.push([ride.frame.status, ride.frame.output("lean"), ride.frame.part("p")[1]]);
+    places.push([ride.controls.demo, ride.frame.status, ride.frame.output("lean"), ride.frame.part("p")[1]]);
   }
-  return places;
+  ride.inputs.read = () => ({ ...still, steer: 1 });
+  ride.ask(1 / 64);
+  return [places, ride.controls.demo];
 }"""
 
 
-def test_a_rider_shows_how_it_is_done(tab):
+@pytest.mark.parametrize("name", ["steer-torque", "steer-angle", "steer-lean"])
+def test_a_rider_shows_how_it_is_done_while_nobody_steers(tab, name):
     wait_for(tab, "window.ride?.frame?.time > 0.02")
-    status, lean, aside = np.array(tab.evaluate(SHOW)).T
+    places, still = tab.evaluate(SHOW, name)
+    shown, status, lean, aside = np.array(places).T
+    assert 14 * 64 < np.argmax(shown) < 16 * 64
+    assert shown[-1] and not still
     assert not status.any()
-    assert np.abs(lean).max() < 0.2
+    assert np.abs(lean).max() < 0.25
     assert np.abs(aside).max() < 3.0
     assert np.count_nonzero(np.diff(np.sign(aside[np.abs(aside) > 0.2]))) >= 2
 

@@ -77,8 +77,10 @@ export class Controls {
 function demonstration(frame, way) {
   if (!frame) return 0;
   const [, y] = frame.part("p"), yaw = frame.output("yaw"), lean = frame.output("lean");
-  const aim = -0.12 * (y - 1.5 * Math.sin(0.35 * frame.time)) - 0.9 * Math.atan2(Math.sin(yaw), Math.cos(yaw));
+  const pull = way === "lean" ? 0.06 : 0.12;   // a body leans slowly
+  const aim = -pull * (y - 1.5 * Math.sin(0.35 * frame.time)) - 0.9 * Math.atan2(Math.sin(yaw), Math.cos(yaw));
   const wanted = -Math.max(-0.15, Math.min(0.15, 0.5 * aim));
-  const push = 6 * (wanted - lean) - 1.5 * frame.outputRate("lean");
+  const held = way === "angle" ? 2 : 1;   // a guided bar has to be held in the turn
+  const push = 6 * (held * wanted - lean) - 1.5 * frame.outputRate("lean");
   return Math.max(-1, Math.min(1, way === "lean" ? -push : push));
 }

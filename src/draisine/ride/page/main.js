@@ -100,7 +100,7 @@ class Page {
   ask(dt) {
     if (this.paused || document.hidden || !this.scene) return;
     const hands = this.inputs.read();
-    if (this.controls.handOver(hands, dt)) this.shown();
+    if (this.controls.handOver(hands, dt)) this.tellWhoSteers();
     this.commands = this.controls.commands(hands, dt, this.frame);
     this.commands["push.y"] = this.frame && this.frame.time < this.pushed ? -200 : 0;
     this.engine.ask(this.scene.controls.map((name) => this.commands[name] ?? 0));
@@ -205,7 +205,7 @@ class Page {
     this.engine.say({ reset: true });
   }
 
-  shown() {
+  tellWhoSteers() {
     this.say(this.controls.demo ? "Nobody steers: a rider shows how. Touch a key to take over." : "You steer.", 3);
     this.mirror();
   }
