@@ -13,7 +13,7 @@ author = "The draisine developers"
 copyright = "the draisine developers, MIT licence"
 release = version = installed("draisine")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "pictures", "notebooks"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "pictures", "machine_pages", "notebooks"]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True

@@ -1,7 +1,7 @@
 """The scripts of the gallery run, and draw what can be read: curves or areas, labels with units."""
 
-import importlib.util
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +9,14 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from draisine.view.replay import page as replay_page
+
 DOCS = Path(__file__).parents[2] / "docs"
-SCRIPTS = sorted((DOCS / "gallery").glob("*.py"))
+sys.path.insert(0, str(DOCS))
+from machine_pages import scenarios_of  # noqa: E402
+from pictures import load  # noqa: E402
+
+GALLERY, MACHINES = (sorted((DOCS / name).glob("*.py")) for name in ("gallery", "machines"))
 UNIT = re.compile(r"\((m|µm|s|N|J|N s|kg|deg|rad|deg/s|rad/s|m/s|1/s|1/m|N m|dB|%|-)[,)]| / ")
 WITHOUT = {
     "mode_shapes": "phasors",
@@ -23,13 +29,6 @@ WITHOUT = {
     "jump_strip": "numbers in m along the ground",
 }
 """Pictures whose axes need no units, and what is on them."""
-
-
-def load(script):
-    spec = importlib.util.spec_from_file_location(script.stem, script)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def bars(figure):
@@ -48,7 +47,7 @@ def is_labelled(axes):
     return (names or UNIT.search(axes.get_ylabel())) and UNIT.search(lowest.get_xlabel())
 
 
-@pytest.mark.parametrize("script", SCRIPTS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("script", [*GALLERY, *MACHINES], ids=lambda path: path.stem)
 def test_picture(script):
     module = load(script)
     title, _, about = module.__doc__.partition("\n")
@@ -70,7 +69,22 @@ def test_picture(script):
             assert box.x1 <= figure.bbox.x1 + 1 and box.y1 <= figure.bbox.y1 + 1, "a cut legend"
 
 
-def test_every_script_has_its_place_on_the_page():
-    pages = [(DOCS / page).read_text(encoding="utf-8") for page in ("gallery.md", "machines.md")]
-    asked = re.findall(r"^```\{picture\} (\w+)$", "\n".join(pages), re.M)
-    assert sorted(asked) == [script.stem for script in SCRIPTS]
+def test_every_script_has_its_place_on_a_page():
+    asked = re.findall(r"^```\{picture\} (\w+)$", (DOCS / "gallery.md").read_text("utf-8"), re.M)
+    assert sorted(asked) == [script.stem for script in GALLERY]
+    listed = re.findall(r"^machines/(\w+)$", (DOCS / "machines.md").read_text("utf-8"), re.M)
+    assert sorted(listed) == [script.stem for script in MACHINES]
+    for script in MACHINES:
+        page = script.with_suffix(".md").read_text("utf-8")
+        assert page == f"```{{machine}} {script.stem}\n```\n"
+
+
+@pytest.mark.parametrize("script", MACHINES, ids=lambda path: path.stem)
+def test_machines_have_a_motion_to_film_and_scenarios(script):
+    """Films are small, and last long enough to be looked at."""
+    assert "\n* `" in scenarios_of(script.stem)
+    motion = load(script).motion()
+    seconds = float(motion.time[-1])
+    assert 0.2 <= seconds <= 10.0
+    assert motion.sizes["time"] > 20
+    assert len(replay_page(motion)) < 400_000

@@ -1,8 +1,10 @@
-"""A car and its trailers
+"""Trailers swing out
 
 Three trailers behind a car that swings to and fro, hitched behind the axles: each swings out before
 it follows.
 """
+
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -11,7 +13,11 @@ from draisine.scenario.library import load
 from draisine.view.figures import top
 
 
+def motion() -> Any:
+    """Return the run."""
+    return run(load("locomotion/trailers-off-axle", {"run.dt": 0.02})).data
+
+
 def figure() -> Figure:
     """Return the picture."""
-    data = run(load("locomotion/trailers-off-axle", {"run.dt": 0.02})).data
-    return top.draw(data, every=2.0).figure
+    return top.draw(motion(), every=2.0).figure

@@ -1,7 +1,9 @@
-"""A trikke rolls
+"""A trikke gets ahead
 
 A rider who swings to and fro over three wheels gets ahead, faster with every swing.
 """
+
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -10,7 +12,11 @@ from draisine.scenario.library import load
 from draisine.view.figures import top
 
 
+def motion() -> Any:
+    """Return the run."""
+    return run(load("locomotion/trikke-steered", {"run.dt": 0.02})).data
+
+
 def figure() -> Figure:
     """Return the picture."""
-    data = run(load("locomotion/trikke-steered", {"run.dt": 0.02})).data
-    return top.draw(data, every=1.0).figure
+    return top.draw(motion(), every=1.0).figure

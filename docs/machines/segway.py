@@ -4,6 +4,8 @@ Pitch and heading of a pendulum on two wheels under a law of least cost, made fr
 system; it starts out tilted and turning.
 """
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from draisine import compile, simulate, state
@@ -12,11 +14,15 @@ from draisine.analysis.lqr import lqr
 from draisine.view.figures import histories
 
 
-def figure() -> Figure:
-    """Return the picture."""
+def motion() -> Any:
+    """Return the run."""
     system = compile("segway", hx=0.0)
     upright = linearise(system, state(system))
     weights = {"pitch": 100.0, "left_rate": 1.0, "right_rate": 1.0}
     law = lqr(upright, weights, {"left": 0.1, "right": 0.1})
-    run = simulate(system, state(system, pitch=0.2, Wz=0.5), 5.0, law=law)
-    return histories.draw(run.to_xarray(), names=["pitch", "yaw"]).figure
+    return simulate(system, state(system, pitch=0.2, Wz=0.5), 5.0, law=law).to_xarray()
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return histories.draw(motion(), names=["pitch", "yaw"]).figure

@@ -4,6 +4,8 @@ It bends its waist round in a circle, from rest and without angular momentum: fo
 second.
 """
 
+from typing import Any
+
 import numpy as np
 from matplotlib.figure import Figure
 
@@ -13,11 +15,15 @@ from draisine.view.film import FilmStage
 from draisine.view.scene.scene import scene
 
 
+def motion() -> Any:
+    """Return the run."""
+    return run(load("locomotion/falling-cat", {"run.dt": 0.01})).data
+
+
 def figure() -> Figure:
     """Return the picture."""
     times = np.array([0.0, 0.33, 0.66, 1.0])
-    data = run(load("locomotion/falling-cat", {"run.dt": 0.01})).data
-    stage = FilmStage(scene(data, lambda known: times))
+    stage = FilmStage(scene(motion(), lambda known: times))
     picture = Figure(figsize=(10.0, 5.7), layout="constrained")
     for k, axes in enumerate(picture.subplots(2, 2).flat):
         axes.imshow(stage.picture(k))

@@ -3,6 +3,8 @@
 Six links on passive wheels; the head is steered by a sine, and all others go where it went.
 """
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from draisine.experiment.run import run
@@ -10,7 +12,11 @@ from draisine.scenario.library import load
 from draisine.view.figures import top
 
 
+def motion() -> Any:
+    """Return the run."""
+    return run(load("locomotion/snake-6", {"run.dt": 0.02})).data
+
+
 def figure() -> Figure:
     """Return the picture."""
-    data = run(load("locomotion/snake-6", {"run.dt": 0.02})).data
-    return top.draw(data, every=2.0).figure
+    return top.draw(motion(), every=2.0).figure

@@ -4,6 +4,8 @@ The rotor swings three times while the trucks swing twice: the board moves sidew
 ever pushed.
 """
 
+from typing import Any
+
 from matplotlib.figure import Figure
 
 from draisine.experiment.run import run
@@ -11,7 +13,11 @@ from draisine.scenario.library import load
 from draisine.view.figures import top
 
 
+def motion() -> Any:
+    """Return the run."""
+    return run(load("locomotion/snakeboard-parking", {"run.dt": 0.02})).data
+
+
 def figure() -> Figure:
     """Return the picture."""
-    data = run(load("locomotion/snakeboard-parking", {"run.dt": 0.02})).data
-    return top.draw(data, every=1.0).figure
+    return top.draw(motion(), every=1.0).figure

@@ -1,8 +1,10 @@
-"""A fish in an ideal fluid
+"""A fish swims from rest
 
 Its hinges swing a quarter period apart. The momentum of body and fluid is zero all the time, and the
 shape alone leads it on.
 """
+
+from typing import Any
 
 from matplotlib.figure import Figure
 
@@ -11,7 +13,11 @@ from draisine.scenario.library import load
 from draisine.view.figures import top
 
 
+def motion() -> Any:
+    """Return the run."""
+    return run(load("locomotion/fish", {"run.dt": 0.02})).data
+
+
 def figure() -> Figure:
     """Return the picture."""
-    data = run(load("locomotion/fish", {"run.dt": 0.02})).data
-    return top.draw(data, every=0.5).figure
+    return top.draw(motion(), every=0.5).figure

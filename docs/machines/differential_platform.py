@@ -1,0 +1,23 @@
+"""A platform on two wheels
+
+Both wheels turn by sines with a quarter of a period between them, and the platform gets sideways
+where no wheel could take it.
+"""
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.run import run
+from draisine.scenario.library import load
+from draisine.view.figures import top
+
+
+def motion() -> Any:
+    """Return the run."""
+    return run(load("locomotion/differential-platform", {"run.dt": 0.02})).data
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return top.draw(motion(), every=0.25).figure

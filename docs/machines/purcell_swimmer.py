@@ -1,0 +1,26 @@
+"""Purcell's swimmer goes round its square
+
+In a fluid without inertia only the way through shapes counts: its two hinges go round a circle, and
+the swimmer gets on by as much with every round, however fast.
+"""
+
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from draisine import compile, simulate, state
+from draisine.model.motion import sine
+from draisine.view.figures import top
+
+
+def motion() -> Any:
+    """Return the run."""
+    hinges = {"rear": sine(0.9, 0.5, np.pi / 2), "front": sine(0.9, 0.5)}
+    system = compile("purcell_swimmer", mass=0.01, **hinges)
+    return simulate(system, state(system), 4.0).to_xarray()
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return top.draw(motion(), every=1.0).figure

@@ -1,0 +1,23 @@
+"""A stone that turns back
+
+Spun against its skew it begins to rattle, stands still, and turns to the other side: its spin about
+the vertical.
+"""
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from draisine import compile, simulate, state
+from draisine.view.figures import histories
+
+
+def motion() -> Any:
+    """Return the run."""
+    system = compile("rattleback")
+    return simulate(system, state(system, pitch="0.5deg", yaw_rate=-5.0), 5.0).to_xarray()
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return histories.draw(motion(), names=["spin"]).figure

@@ -1,0 +1,23 @@
+"""A skater jumps
+
+The legs stretch, are slowed down, and the blades leave the ice; in the air the mass centre follows a
+parabola. Heights of the ends of the blades over the ice.
+"""
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from draisine.experiment.run import run
+from draisine.scenario.library import load
+from draisine.view.figures import gaps
+
+
+def motion() -> Any:
+    """Return the run."""
+    return run(load("locomotion/skater-jump", {"run.dt": 0.01})).data
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return gaps.draw(motion()).figure
