@@ -15,7 +15,8 @@ import numpy as np
 
 import draisine
 from draisine.errors import DraisineError
-from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
+from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.table import WheelOnFeature
 from draisine.terrain import height_field
 
 BOUNDS = {"gap (m)": -1e-9, "rim (m)": -1e-9, "force (N)": -1e-6, "loss (1)": -1e-9}

@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.simulation.contact.active_set import Candidate, Selection, choose
-from draisine.simulation.contact.resolution import resolver
+from draisine.simulation.contact.active_set import resolver
 
 
 def impact(

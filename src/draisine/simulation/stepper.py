@@ -370,7 +370,7 @@ class _OnTerrain:
     def _set_out_again(self, y: Floats, inputs: Floats) -> None:
         """Let the run go on from the branch, from a state and under inputs."""
         self.run = self.here.branch(self.numerics.start + FAR)
-        self.run.look, self.run.course, self.run.y = self.look, None, y
+        self.run.look, self.run.driver, self.run.y = self.look, None, y
         self.run.resolver = Resolver(self.look, self.run.contact)
         self.run.look.inputs = inputs
         self.run.mark()

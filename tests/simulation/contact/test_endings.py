@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import ContactSetError, DeadEndError, SimulationError, TerrainError, ZenoError
 from draisine.model.motion import sine
-from draisine.simulation.contact import guards
+from draisine.simulation.contact import driver, march
 from draisine.simulation.contact import run as hybrid
 from draisine.terrain import plane
 from simulation.contact.conftest import bicycle, placed
@@ -20,15 +20,16 @@ G = 9.81
 
 
 def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
-    look_ahead = hybrid.ContactStep.first_event
+    go = driver.ArcDriver.go
 
-    def interrupted(step):
-        if step.t > 0.3:
+    def interrupted(arc, t, *how):
+        if t > 0.3:
             raise KeyboardInterrupt
-        return look_ahead(step)
+        return go(arc, t, *how)
 
     whole = draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
-    monkeypatch.setattr(hybrid.ContactStep, "first_event", interrupted)
+    monkeypatch.setattr(hybrid, "CHUNK", 1)
+    monkeypatch.setattr(driver.ArcDriver, "go", interrupted)
     with pytest.raises(SimulationError, match="interrupted") as caught:
         draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
     kept = caught.value.partial
@@ -67,32 +68,15 @@ def test_what_is_kept_of_a_run_without_an_admissible_set_pushes_everywhere():
 
 
 def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
-    def closer(run, step, sunk):
-        raise TerrainError("a point that a disc cannot meet.")
-
+    go = driver.ArcDriver.go
+    monkeypatch.setattr(hybrid, "CHUNK", 1)
     monkeypatch.setattr(
-        hybrid.ContactStep, "sunk", lambda step, part: None if step.t < 0.1 else object()
+        driver.ArcDriver, "go", lambda arc, t, *how: go(arc, t, *how) if t < 0.1 else march.SUNK
     )
-    monkeypatch.setattr(hybrid.TerrainRun, "_look_closer", closer)
     with pytest.raises(DeadEndError, match="cannot meet") as caught:
         draisine.simulate(disc(), dropped(0.5), 0.5, terrain=plane())
     assert isinstance(caught.value, TerrainError)
     assert caught.value.partial.t[-1] >= 0.1
-
-
-def test_a_gap_that_is_positive_only_between_samples_is_seen():
-    """A face that comes under a wheel beside it: its gap is negative, hops over zero, and falls."""
-
-    def gap(x):
-        return 0.01 - (x - 0.5) ** 2
-
-    def rate(x):
-        return -2 * (x - 0.5)
-
-    parts = np.array([0.0, 1.0])
-    ends = [np.array([f(x) for x in parts]) for f in (gap, rate)]
-    assert guards.suspects(ends[0][:, None], ends[1][:, None], 1.0) == [0]
-    assert guards.fall(parts, *ends, gap, rate, False) == pytest.approx([0.6])
 
 
 def test_prescribed_joints_need_the_same_torque_as_in_persistent_contact():

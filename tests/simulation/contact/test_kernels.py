@@ -6,7 +6,8 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.simulation.contact.linear import solve
-from draisine.simulation.contact.query import ContactQuery, WheelOnFeature
+from draisine.simulation.contact.query import ContactQuery
+from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import generic
 from draisine.terrain import Terrain, edge, face, move_ground, plane
 from draisine.terrain.motions import Turn

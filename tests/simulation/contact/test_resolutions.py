@@ -7,7 +7,7 @@ import pytest
 
 import draisine
 from draisine.errors import DraisineError
-from draisine.simulation.contact import resolution
+from draisine.simulation.contact import active_set
 from draisine.terrain import corner, height_field
 from simulation.contact.conftest import RUNS, bicycle, on_the_flat
 from simulation.contact.test_disc import disc, rolling
@@ -45,22 +45,22 @@ def test_complete_and_reduced_resolution_agree_in_every_trial_of_every_impact(mo
     of single contacts, where two of one wheel all but repeat each other, as far as their rows tell
     them apart (the least singular value).
     """
-    complete, seen = resolution.WAYS["complete"], []
+    complete, seen = active_set.WAYS["complete"], []
 
     def both(M, C, v, wanted):
-        a, b = complete(M, C, v, wanted), resolution.resolve_reduced(M, C, v, wanted)
+        a, b = complete(M, C, v, wanted), active_set.resolve_reduced(M, C, v, wanted)
         assert a[2] == b[2]
         momentum = np.abs(M @ v).max()
         assert np.abs(a[0] - b[0]).max() <= TOLERANCE * np.abs(v).max()
         assert np.abs(C.T @ (a[1] - b[1])).max(initial=0.0) <= TOLERANCE * momentum
         if len(C):
             s = np.linalg.svd(C, compute_uv=False)
-            least = s[s > resolution.REPEATS * s[0]][-1]
+            least = s[s > active_set.REPEATS * s[0]][-1]
             assert np.abs(a[1] - b[1]).max() <= TOLERANCE * momentum / min(1.0, least)
         seen.append(len(C))
         return a
 
-    monkeypatch.setitem(resolution.WAYS, "complete", both)
+    monkeypatch.setitem(active_set.WAYS, "complete", both)
     system, terrain, state, until, options = CASES[name]()
     try:
         draisine.simulate(system, state, until, terrain=terrain, **options)

@@ -14,11 +14,11 @@ from draisine.simulation.contact.active_set import (
     Selection,
     Trial,
     coulomb_forces,
+    resolve_complete,
     select_contacts,
 )
-from draisine.simulation.contact.query import Closed, ContactQuery, WheelOnFeature
-from draisine.simulation.contact.resolution import resolve_complete
-from draisine.simulation.contact.step import SLIP
+from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key
 
@@ -34,6 +34,11 @@ STILL = 1e-9
 RISE = 3e-7
 """A contact that parts slower than this many m/s and is pressed back rises by less than gaps can
 tell: it stays closed.
+"""
+
+SLIP = 1e-5
+"""The slip in m/s with which a contact begins to slide; below a tenth of it, it sticks. Less would
+make the direction of friction stiff.
 """
 
 DRIFTING = 0.5 * SLIP

@@ -1,136 +1,104 @@
-"""The first event inside a step: guards on its dense output, located by root finding.
+"""Where a guard turns negative on an interval, with a stated certainty, as routines.
 
-An open contact watches its gap, with the gap's rate, so that neither a dip nor a short flight
-between samples is missed; a closed one watches its normal force, its friction and its borders.
+A guard is known by its values at nine Chebyshev nodes. The polynomial through them is written in
+Bernstein's form, whose coefficients bound it from below: no coefficient below zero, no crossing.
+The last terms of its Chebyshev series estimate how far the guard is from it, eq. [guard-fit].
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import math
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import routine
 
-Guard = Callable[[float], float]
+NODES = 9
+"""At how many places a guard is looked at."""
 
-JUST = 1e-9
-"""Gaps below this many metres at the start of an arc belong to contacts that have just opened."""
+DEGREE = NODES - 1
 
+FINEST = 1e-14
+"""How well zeros of polynomials are located."""
 
-NOISE = 1e-14
-"""Gaps this many metres below zero are rounding."""
+NEVER = 2.0
+"""Where a guard vanishes that does not."""
 
-
-@dataclass(frozen=True, slots=True)
-class Crossing:
-    """Where in a step (0 to 1) which guard turns negative, and the guard itself."""
-
-    part: float
-    kind: str
-    contact: int
-    guard: Guard
+TAIL, PLACES = NODES * NODES, NODES * (NODES + 2)
+"""Where the rows of the last two Chebyshev coefficients and the nodes stand in `BASIS`."""
 
 
-def root(guard: Guard, a: float, b: float) -> float:
-    """Return where a guard of opposite signs at a and b vanishes; without a change of sign, the end
-    where it is smaller.
+def _basis() -> Floats:
+    """Return the rows that lead from values at the nodes to Bernstein coefficients and to the last
+    two Chebyshev coefficients, and the nodes.
     """
-    at_a, at_b = guard(a), guard(b)
-    if at_a * at_b >= 0:
-        return a if abs(at_a) <= abs(at_b) else b
-    from scipy.optimize import brentq
+    angles = math.pi * np.arange(NODES) / DEGREE
+    x = 0.5 * (1.0 - np.cos(angles))
+    j = np.arange(NODES)
+    binomials = np.array([math.comb(DEGREE, k) for k in j])
+    powers = binomials * x[:, None] ** j * (1.0 - x[:, None]) ** (DEGREE - j)
+    ends = np.where((j == 0) | (j == DEGREE), 0.5, 1.0)
+    tail = [2.0 / DEGREE * ends * np.cos(k * angles) for k in (DEGREE - 1, DEGREE)]
+    tail[1] = 0.5 * tail[1]
+    return np.concatenate([np.linalg.inv(powers).ravel(), *tail, x])
 
-    return float(brentq(guard, a, b, xtol=1e-15, rtol=1e-14))
+
+BASIS = _basis()
 
 
-def suspects(gaps: Floats, rates: Floats, h: float) -> list[int]:
-    """Return the contacts whose gap may turn negative in a step of length h, from gaps and rates at
-    its parts (the first axis).
+@routine
+def fit(basis: Floats, values: Floats, b: Floats) -> float:
+    """Write the Bernstein coefficients of the polynomial through values at the nodes; return the
+    size of the last two terms of its Chebyshev series, an estimate of its error.
     """
-    a, b = gaps[:-1], gaps[1:]
-    crosses = ((a >= -JUST) & (b < 0)).any(axis=0)
-    dips = ((a > 0) & (b >= 0) & (rates[:-1] < 0) & (rates[1:] > 0)).any(axis=0)
-    hops = ((a < 0) & (b < 0) & (rates[:-1] > 0) & (rates[1:] < 0)).any(axis=0)
-    near = np.abs(gaps).min(axis=0) < h * np.abs(rates).max(axis=0)
-    return np.flatnonzero(crosses | ((dips | hops) & near)).tolist()
+    for j in range(NODES):
+        total = 0.0
+        for i in range(NODES):
+            total += basis[j * NODES + i] * values[i]
+        b[j] = total
+    tail = 0.0
+    for j in range(2):
+        total = 0.0
+        for i in range(NODES):
+            total += basis[TAIL + j * NODES + i] * values[i]
+        tail += abs(total)
+    return tail
 
 
-def stays_positive(values: Floats) -> Floats:
-    """Return which quantities are far above zero all along, from their values at the parts of a step
-    (the first axis): by more than twice what they change from one to the next.
+@routine
+def restrict(b: Floats, low: float, high: float, part: Floats) -> None:
+    """Write the coefficients over [low, high] of the polynomial with the coefficients b over [0, 1]."""
+    for i in range(NODES):
+        part[i] = b[i]
+    for r in range(1, NODES):
+        for i in range(NODES - r):
+            part[i] += low * (part[i + 1] - part[i])
+    share = (high - low) / (1.0 - low)
+    for r in range(1, NODES):
+        for i in range(DEGREE, r - 1, -1):
+            part[i] = part[i - 1] + share * (part[i] - part[i - 1])
+
+
+@routine
+def next_zero(b: Floats, sign: float, at: float, part: Floats) -> float:
+    """Return the first zero behind `at` of the polynomial with the coefficients b over [0, 1], which
+    has the given sign there; NEVER if there is none.
+
+    Intervals are passed from the left while no coefficient over them has the other sign, and halved
+    where one has.
     """
-    finite = np.where(np.isfinite(values), values, -1.0)
-    change = np.abs(np.diff(finite, axis=0)).max(axis=0)
-    return finite.min(axis=0) > 2.0 * change + 1e-3
-
-
-def fall(
-    parts: Floats, gaps: Floats, rates: Floats, gap: Guard, rate: Guard, first: bool
-) -> list[float]:
-    """Return where an open contact's gap turns negative, interval by interval; `first` tells that
-    the step is the first of its arc.
-    """
-    found = []
-    for i in range(len(parts) - 1):
-        a, b = parts[i], parts[i + 1]
-        ga, gb, ra, rb = gaps[i], gaps[i + 1], rates[i], rates[i + 1]
-        if first and i == 0 and abs(ga) <= JUST:
-            found += _short_flight(a, b, gb, ra, rb, gap, rate)
-        elif ga > 0 > gb and min(ra, rb) < 0:
-            found.append(root(gap, a, b))
-        elif -NOISE <= ga <= 0 and gb < -NOISE:
-            found.append(a)
-        elif ga > 0 and gb >= 0 and ra < 0 < rb:
-            found += _dip(a, b, gap, rate)
-        elif ga < 0 and gb < 0 and rb < 0 < ra:
-            found += _hop(a, b, gap, rate)
-    return found
-
-
-def _dip(a: float, b: float, gap: Guard, rate: Guard) -> list[float]:
-    """Return where a gap that is positive at both ends turns negative, if it does."""
-    least = root(rate, a, b)
-    return [root(gap, a, least)] if gap(least) < -1e-14 else []
-
-
-def _hop(a: float, b: float, gap: Guard, rate: Guard) -> list[float]:
-    """Return where a gap that is negative at both ends (a face not yet under the wheel, and the wheel
-    in it) turns negative again after it was positive, if it was.
-    """
-    top = root(rate, a, b)
-    return [root(gap, top, b)] if gap(top) > 0 else []
-
-
-def _short_flight(
-    a: float, b: float, gb: float, ra: float, rb: float, gap: Guard, rate: Guard
-) -> list[float]:
-    """Return where a contact that has just opened closes again inside the interval, if it does."""
-    if gb >= -NOISE:
-        return []
-    top = a
-    if ra > 0 > rb:
-        top = root(rate, a, b)
-    else:
-        for k in range(1, 40):
-            at = a + (b - a) * 0.5**k
-            if gap(at) > 0:
-                top = at
+    low, width = at, 1.0 - at
+    while low < 1.0 - FINEST:
+        restrict(b, low, low + width, part)
+        j = 1
+        while j < NODES:
+            if sign * part[j] < 0.0:
                 break
-    return [root(gap, top, b)] if gap(top) > 0 else [a]
-
-
-def drop(parts: Floats, values: Floats, guard: Guard, slack: float) -> list[float]:
-    """Return where a guard that should stay non-negative falls below zero, once below -slack; one
-    that stays at zero for a while (a contact on the seam of two features) only where it leaves.
-    """
-    for i in range(len(parts) - 1):
-        if values[i + 1] < -slack and values[i] > values[i + 1]:
-            if values[i] <= -slack:
-                return [float(parts[i])]
-            level = -slack if values[i] <= 0 else 0.0
-
-            def above(part: float, level: float = level) -> float:
-                return guard(part) - level
-
-            return [root(above, parts[i], parts[i + 1])]
-    return []
+            j += 1
+        if j == NODES:
+            low += width
+            width = min(2.0 * width, 1.0 - low)
+        elif width < FINEST:
+            return low
+        else:
+            width *= 0.5
+    return NEVER

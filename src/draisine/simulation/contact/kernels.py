@@ -1,41 +1,29 @@
-"""Continuous motion in one mode on any features, as routines: the saddle-point system, one adaptive
-step at a time with dense output (Dormand and Prince, order 8), and a projection that keeps closed
-contacts closed.
+"""A mode on any features, as routines: what contacts look like, the saddle-point system, and a
+projection that keeps closed contacts closed.
 """
 
 from collections.abc import Sequence
-from functools import cache
 from math import sqrt
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Integers, call, routine
-from draisine.codegen.targets.native import routine_code
 from draisine.mechanics.base import turns_freely
 from draisine.simulation.contact.linear import least, share, solve
-from draisine.simulation.integrators.dop853 import (
-    DENSE,
-    NODES,
-    STAGES,
-    WIDTH,
-    Stages,
-    dense,
-    error_norm,
-    grow,
-    interpolate,
-    shrink,
-    weigh,
-)
 from draisine.system.contact_programs import FEATURE
 from draisine.system.generic import Generic
+
+ENDLESS = 1e300
+"""How far inside its feature a contact is that has no borders."""
 
 
 class Bundle(NamedTuple):
     """Contacts (wheel, feature numbers): addresses of their programs, tables one after the other and
-    where each begins, features row by row, and where in x a feature's numbers begin.
+    where each begins, features row by row, and where in x a feature's numbers begin; the borders of
+    all features one after the other and where each feature's begin; which features are faces, how
+    deep a wheel may be in them, and the radius that bends the gap to an edge or a vertex.
     """
 
     size: int
@@ -44,13 +32,19 @@ class Bundle(NamedTuple):
     starts: Integers
     features: Floats
     x_f: int
+    borders: Floats
+    first: Integers
+    faces: Integers
+    reach: Floats
+    bend: Floats
 
 
 class Dynamics(NamedTuple):
     """A free machine: its program and how much that tells, its speeds and the law's states, whether
     its quaternion is kept to unit length, and where things begin: in x the pose and the speeds, in y
     the speeds and the law's states, in what the program tells (flow, M, F, zdot, held), in the row
-    of a contact (C, c, gap, stretch, b), which is `row` long.
+    of a contact (C, c, gap, stretch, b, its point and normal in the world and on the feature, the
+    wheel's centre, the fold), which is `row` long.
     """
 
     call: Address
@@ -76,7 +70,18 @@ class Dynamics(NamedTuple):
     gap: int
     stretch: int
     b: int
+    point: int
+    normal: int
+    centre: int
+    local_point: int
+    local_normal: int
+    fold: int
     row: int
+
+
+_ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre") + (
+    "local_point", "local_normal", "fold",
+)  # fmt: skip
 
 
 class Saddle(NamedTuple):
@@ -101,10 +106,58 @@ class Saddle(NamedTuple):
 def meet(motion: Dynamics, x: Floats, contacts: Bundle, seen: Floats) -> None:
     """Write what the programs of contacts tell of the state in x, one row each."""
     for k in range(contacts.size):
-        for j in range(FEATURE):
-            x[contacts.x_f + j] = contacts.features[k * FEATURE + j]
-        table = contacts.tables[contacts.starts[k] :]
-        call(Address(contacts.calls[k]), x, table, seen[k * motion.row :], 1)
+        meet_one(x, contacts, k, seen[k * motion.row :])
+
+
+@routine
+def meet_one(x: Floats, contacts: Bundle, k: int, row: Floats) -> None:
+    """Write what the program of one of the contacts tells of the state in x."""
+    for j in range(FEATURE):
+        x[contacts.x_f + j] = contacts.features[k * FEATURE + j]
+    table = contacts.tables[contacts.starts[k] :]
+    call(Address(contacts.calls[k]), x, table, row, 1)
+
+
+@routine
+def excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
+    """Return by how much a contact is beyond its borders (at most zero: it is valid), in what it
+    looks like: those of the terrain, and where an edge begins or ceases to have two points next to a
+    torus, eq. [edge-fold].
+    """
+    most = fold_excess(m, contacts, k, row)
+    for i in range(contacts.first[k], contacts.first[k + 1]):
+        most = max(most, border_excess(m, contacts, i, row))
+    return most
+
+
+@routine
+def border_excess(m: Dynamics, contacts: Bundle, i: int, row: Floats) -> float:
+    """Return by how much a contact is beyond one of the borders."""
+    b, C, N = contacts.borders[7 * i :], row[m.local_point :], row[m.local_normal :]
+    beyond = -b[6]
+    for j in range(3):
+        beyond += C[j] * b[j] + N[j] * b[3 + j]
+    return beyond
+
+
+@routine
+def fold_excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
+    """Return by how much a contact of a torus with an edge is beyond where there are two, or one."""
+    f0, f1, f2 = row[m.fold], row[m.fold + 1], row[m.fold + 2]
+    if f0 == 0.0 and f1 == 0.0 and f2 == 0.0:
+        return -ENDLESS
+    third = 1.0 / 3.0
+    lone = ((f0 * f0) ** third + (f1 * f1) ** third) ** 1.5 - f2
+    return lone if contacts.features[k * FEATURE + FEATURE - 1] != 0.0 else -lone
+
+
+@routine
+def is_above(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> int:
+    """Return 1 where a wheel's centre is on the outer side of a face; edges count always."""
+    height = row[m.gap]
+    for j in range(3):
+        height += row[m.normal + j] * (row[m.centre + j] - row[m.point + j])
+    return 1 if contacts.faces[k] == 0 or height > 0.0 else 0
 
 
 @routine
@@ -290,94 +343,6 @@ def hold(s: Saddle, J: Floats, g: Floats, told: int) -> None:
 
 
 @routine
-def leap(s: Saddle, g: Stages, t: float, h: float, last: float, into: Floats) -> int:
-    """Write the state after one step of length h, whatever its error; k holds the rate at its start.
-    Return what is wrong.
-    """
-    for stage in range(1, DENSE):
-        weigh(g, stage, h, s.x[1:])
-        for k in range(g.n):
-            into[k] = s.x[1 + k]
-        s.x[0] = min(t + g.method[NODES + stage] * h, last)
-        wrong = rate(s, g.k[stage * g.n :], s.lam, s.seen)
-        if wrong != 0:
-            return wrong
-    return 0
-
-
-@routine
-def advance(s: Saddle, g: Stages, clock: Floats, end: float, longest: float) -> int:
-    """Take one step that keeps the tolerances, no further than `end`; return what is wrong.
-
-    `clock` holds the time, the length of the step (a proposal first), the last time before the end,
-    and gets a proposal for the next. The new state and the polynomial of the dense output are left.
-    """
-    t, last = clock[0], clock[2]
-    s.x[0] = t
-    for k in range(g.n):
-        s.x[1 + k] = g.y[k]
-    if rate(s, g.k, s.lam, s.seen) != 0:
-        return 1
-    h = min(clock[1], longest)
-    error = 2.0
-    while not error < 1.0:
-        if h < 1e-14 * max(abs(t), 1.0):
-            return 3
-        if t + 1.01 * h >= end:
-            h = end - t
-        wrong = leap(s, g, t, h, last, g.new)
-        error = error_norm(g, h) if wrong == 0 else 1.0
-        if wrong != 0:
-            h *= 0.1
-        elif not error < 1.0:
-            h *= shrink(error)
-    for stage in range(DENSE, STAGES):
-        weigh(g, stage, h, s.x[1:])
-        s.x[0] = min(t + g.method[NODES + stage] * h, last)
-        rate(s, g.k[stage * g.n :], s.lam, s.seen)
-    interpolate(g, h)
-    clock[1], clock[3] = h, h * grow(error)
-    return 0
-
-
-@routine
-def survey(
-    s: Saddle,
-    g: Stages,
-    clock: Floats,
-    contacts: Bundle,
-    parts: Floats,
-    count: int,
-    states: Floats,
-    seen: Floats,
-) -> None:
-    """Write the states at parts of a step, and what contacts look like there; `seen` has the axes
-    part, contact, entry.
-    """
-    for i in range(count):
-        place(s, g, clock, parts[i], states[i * g.n :])
-        meet(s.motion, s.x, contacts, seen[i * contacts.size * s.motion.row :])
-
-
-@routine
-def forces(
-    s: Saddle,
-    g: Stages,
-    clock: Floats,
-    parts: Floats,
-    count: int,
-    states: Floats,
-    lams: Floats,
-    seen: Floats,
-) -> None:
-    """Write the states, the contact forces and what the contacts look like at parts of a step."""
-    size = s.contacts.size
-    for i in range(count):
-        place(s, g, clock, parts[i], states[i * g.n :])
-        rate(s, g.errors, lams[i * 3 * size :], seen[i * size * s.motion.row :])
-
-
-@routine
 def meet_each(
     motion: Dynamics,
     x: Floats,
@@ -422,25 +387,6 @@ def rate_each(
     return -1
 
 
-@routine
-def place(s: Saddle, g: Stages, clock: Floats, part: float, state: Floats) -> None:
-    """Write the state at a part of a step, also into x."""
-    s.x[0] = min(clock[0] + part * clock[1], clock[2])
-    dense(g, part, state)
-    for k in range(g.n):
-        s.x[1 + k] = state[k]
-
-
-@cache
-def kernel_code() -> Any:
-    """Return the routines that Python calls, as machine code."""
-    entries = (meet, meet_each, rate, rate_each, settle, leap, advance, survey, forces, dense)
-    made = routine_code(*entries, width=WIDTH)
-    return SimpleNamespace(
-        **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
-    )
-
-
 def dynamics(free: Generic) -> Dynamics:
     """Return a free machine for routines."""
     x, y, out, row = free.inputs, free.layout, free.motion.outputs, free.row
@@ -457,7 +403,7 @@ def dynamics(free: Generic) -> Dynamics:
         y_z=y.z.start,
         **{name: getattr(out, name).start for name in ("flow", "M", "F", "zdot")},
         **{name: getattr(out, name).start for name in ("held", "held_c", "held_b", "held_gap")},
-        **{name: getattr(row, name).start for name in ("C", "c", "gap", "stretch", "b")},
+        **{name: getattr(row, name).start for name in _ROW},
         row=row.size,
     )
 

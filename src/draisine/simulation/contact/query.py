@@ -1,8 +1,6 @@
 """A machine on a terrain, seen at single states: gaps, contact rows, forces, what is near."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -12,10 +10,11 @@ from draisine.errors import ConfigurationError, ParameterError, TerrainError, di
 from draisine.model import Blade, Wheel
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.active_set import REPEATS, Candidate, independent
-from draisine.simulation.contact.borders import Borders
+from draisine.simulation.contact.march import terrain_code
+from draisine.simulation.contact.table import FeatureTable, WheelOnFeature, remember
 from draisine.simulation.trajectory import Key
-from draisine.system.contact_programs import FEATURE, flats_by_kind
-from draisine.system.generic import Generic, Meeting
+from draisine.system.contact_programs import flats_by_kind
+from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
 
 BORDER = 1e-7
@@ -25,28 +24,8 @@ SLACK = 1e-6
 """By how many metres more than a wheel reaches features are looked for: what just touches is near."""
 
 
-DEEP = 0.05
-"""By how many metres a blade may be in the ground at most, where one looks for mistakes."""
-
 MANY = 1000
 """How many features are watched at once, if wheels can move at all then."""
-
-KEPT = 256
-"""How many sets of contacts are at hand for routines."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class WheelOnFeature:
-    """A wheel on a feature, by index.
-
-    Where a line has two points next to a torus, `side` tells them apart: 1 lies further along the
-    edge than the axle does, -1 less far. The only one is 0.
-    """
-
-    wheel: int
-    feature: int
-    side: int = 0
-
 
 Closed = tuple[WheelOnFeature, int, float]
 """A closed contact: the number of rows that it holds, and its friction."""
@@ -65,20 +44,14 @@ class ContactQuery:
         self.machine, self.terrain, self.inputs = machine, terrain, inputs
         self.stops = dict(stops or {})
         self._own = self._joint_ends() | self._flats()
+        self.table = FeatureTable(machine, terrain, self._own)
         self.n, self.y, self.row = machine.speeds, machine.layout, machine.row
         self.pose = self.y.span("q", "r")
         self.x = machine.inputs.pack()
-        self.code, motion = kernels.kernel_code(), kernels.dynamics(machine)
-        self.motion = Packed(motion)
-        self._alone: dict[WheelOnFeature, Packed] = {}
-        self._borders: dict[WheelOnFeature, Borders] = {}
-        self._programs: dict[Meeting, tuple[int, int]] = {}
-        self._tables = np.zeros(0)
+        self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
-        self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
-        level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0])
-        count = len(machine.wheels)
-        self._level = self._pack([(w, "face", None) for w in range(count)], [level] * count)
+        self.longest = self.table.longest
+        self.level = self.table.level()
         self._check()
 
     def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
@@ -114,7 +87,7 @@ class ContactQuery:
         """Return what a contact touches: a feature of the terrain, a joint's stop, or a flat of
         another body.
         """
-        return self._own[contact] if contact in self._own else self.terrain[contact.feature]
+        return self.table.feature(contact)
 
     def status(self, contact: WheelOnFeature, rows: int) -> str:
         """Return the status of a closed contact that holds so many rows."""
@@ -177,47 +150,14 @@ class ContactQuery:
         sign = {0: "", 1: "+", -1: "-"}[contact.side]
         return self.machine.wheels[contact.wheel].name, self.feature(contact).name + sign
 
-    def bundle(self, contacts: Sequence[WheelOnFeature]) -> Packed:
-        """Return contacts for routines."""
-        features = [self.feature(contact) for contact in contacts]
-        meetings = [(c.wheel, f.kind, f.motion) for c, f in zip(contacts, features, strict=True)]
-        made = self._pack(meetings, [f.numbers for f in features])
-        made.record.features.reshape(-1, FEATURE)[:, -1] = [c.side for c in contacts]
-        return made
-
-    def _pack(self, meetings: Sequence[Meeting], numbers: Sequence[Floats]) -> Packed:
-        """Return programs of contacts with the numbers of their features for routines; the tables of
-        all programs stand one after the other.
-        """
-        for meeting in meetings:
-            if meeting not in self._programs:
-                code = self.machine.contacts[meeting]
-                self._programs[meeting] = code.address, len(self._tables)
-                self._tables = np.concatenate([self._tables, code.table])
-        places = np.array([self._programs[m] for m in meetings], dtype=np.int64).reshape(-1, 2)
-        features = np.zeros((len(meetings), FEATURE))
-        if len(meetings):
-            features[:, :-1] = numbers
-        calls, starts = np.ascontiguousarray(places.T)
-        first = self.machine.inputs.f.start
-        return Packed(
-            kernels.Bundle(len(meetings), calls, self._tables, starts, features.ravel(), first)
-        )
-
-    def alone(self, contact: WheelOnFeature) -> Packed:
-        """Return one contact for routines; those asked for lately are at hand."""
-        if contact not in self._alone:
-            _remember(self._alone, contact, self.bundle([contact]))
-        return self._alone[contact]
-
     def saddle(self, closed: Sequence[Closed]) -> Packed:
         """Return a mode for routines: what holds always, and closed contacts."""
         wanted = tuple(closed)
         if wanted not in self._saddles:
-            contacts = self.bundle([contact for contact, *_ in wanted]).record
+            contacts = self.table.bundle([contact for contact, *_ in wanted]).record
             rows, mu = [rows for _, rows, _ in wanted], [mu for *_, mu in wanted]
             made = kernels.saddle(self.machine, self.motion.record, contacts, rows, mu, self.x)
-            _remember(self._saddles, wanted, Packed(made))
+            remember(self._saddles, wanted, Packed(made))
         return self._saddles[wanted]
 
     def fill(self, t: float, y: Floats) -> None:
@@ -231,8 +171,7 @@ class ContactQuery:
         """Return what contacts look like at a state, one row each."""
         self.fill(t, y)
         seen = np.empty((len(contacts), self.row.size))
-        bundle = self.alone(contacts[0]) if len(contacts) == 1 else self.bundle(contacts)
-        self.code.meet(self.motion, self.x, bundle, seen)
+        self.code.meet(self.motion, self.x, self.table.bundle(contacts), seen)
         return seen
 
     def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
@@ -275,58 +214,51 @@ class ContactQuery:
         """Return the wheels' centres."""
         self.fill(t, y)
         seen = np.empty((len(self.machine.wheels), self.row.size))
-        self.code.meet(self.motion, self.x, self._level, seen)
+        self.code.meet(self.motion, self.x, self.level, seen)
         return seen[:, self.row.centre]
-
-    def whereabouts(self, t: float, y: Floats) -> Floats:
-        """Return the wheels' centres in the world and as each moving ground sees them."""
-        return self._seen_by_grounds(t, self.centres(t, y))
-
-    def ground_speed(self, t: float, y: Floats) -> float:
-        """Return how fast moving grounds pass the wheels' centres."""
-        if not self.terrain.motions:
-            return 0.0
-        soon, centres = 1e-6, self.centres(t, y)
-        change = self._seen_by_grounds(t + soon, centres) - self._seen_by_grounds(t, centres)
-        return float(np.abs(change).max(initial=0.0)) / soon
-
-    def _seen_by_grounds(self, t: float, places: Floats) -> Floats:
-        """Return places of the world in its own frame, then in that of each motion at a time."""
-        out = [places]
-        for motion in self.terrain.motions:
-            R, p = (np.asarray(x, float) for x in motion(t))
-            out.append((places - p) @ R)
-        return np.array(out)
-
-    def reach(self, contact: WheelOnFeature) -> float:
-        """Return how deep a contact may be at most: a wheel's radius; for a blade DEEP."""
-        wheel = contact.wheel
-        return self.longest[wheel] or DEEP if wheel < len(self.longest) else np.inf
 
     def near(self, t: float, y: Floats, margin: float) -> list[WheelOnFeature]:
         """Return all contacts that may come about while wheels move by no more than a margin along
         each axis, and all stops and flats.
         """
-        found = self._features_near(t, self.centres(t, y), margin)
-        return [*self._own, *self._contacts(found)]
+        return self.sweep(t, self.boxes(t, y), margin)
 
-    def fit_margin(self, t: float, y: Floats, margin: float, least: float) -> float:
-        """Return a margin or, where more than MANY features are within it, the half, a quarter ... of
-        it, down to a least one: what there is to watch does not grow with the ground.
+    def boxes(self, t: float, y: Floats) -> Floats:
+        """Return low and high corner of the box around each wheel's centre, one after the other."""
+        return np.repeat(self.centres(t, y), 2, axis=0).ravel()
+
+    def sweep(self, t: float, boxes: Floats, margin: float) -> list[WheelOnFeature]:
+        """Return all contacts that may come about while wheels' centres are no further than a margin
+        along each axis from boxes, and all stops and flats.
         """
-        centres = self.centres(t, y)
-        while margin > least and sum(map(len, self._features_near(t, centres, margin))) > MANY:
+        return [*self._own, *self._contacts(self._features_near(t, boxes, margin))]
+
+    def fit_margin(self, t: float, boxes: Floats, margin: float, least: float) -> float:
+        """Return a margin around boxes or, where more than MANY features are within it, the half, a
+        quarter ... of it, down to a least one: what there is to watch does not grow with the ground.
+        """
+        while margin > least and sum(map(len, self._features_near(t, boxes, margin))) > MANY:
             margin /= 2.0
         return margin
 
-    def _features_near(
-        self, t: float, centres: Floats, margin: float
-    ) -> tuple[tuple[int, ...], ...]:
-        """Return the features near each wheel, the wheels being at some places."""
-        pairs = zip(centres, self.longest, strict=True)
+    def ground_speed(self, t: float, boxes: Floats) -> float:
+        """Return how fast moving grounds pass places at a time."""
+        fastest, soon, places = 0.0, 1e-6, boxes.reshape(-1, 3)
+        for motion in self.terrain.motions:
+            (R, p), (S, o) = motion(t), motion(t + soon)
+            moved = (places - o) @ np.asarray(S, float) - (places - p) @ np.asarray(R, float)
+            fastest = max(fastest, float(np.abs(moved).max(initial=0.0)) / soon)
+        return fastest
+
+    def _features_near(self, t: float, boxes: Floats, margin: float) -> tuple[tuple[int, ...], ...]:
+        """Return the features near each wheel at a time, whose centres are at most a margin beyond
+        boxes.
+        """
+        corners = boxes.reshape(-1, 2, 3)
+        middles, sides = corners.mean(axis=1), np.ptp(corners, axis=1).max(axis=1)
         return tuple(
-            tuple(self.terrain.near(centre, longest + SLACK, t, margin))
-            for centre, longest in pairs
+            tuple(self.terrain.near(middle, longest + SLACK, t, 0.5 * side + margin))
+            for middle, side, longest in zip(middles, sides, self.longest, strict=True)
         )
 
     def _contacts(self, features: Sequence[Sequence[int]]) -> list[WheelOnFeature]:
@@ -340,9 +272,15 @@ class ContactQuery:
         return out
 
     def _sides(self, wheel: int, kind: str) -> tuple[int, ...]:
-        """Return which points of a feature a wheel may touch."""
+        """Return which points of a feature a wheel may touch: a torus may touch an edge twice."""
+        if kind != "edge":
+            return (0,)
         surface = self.machine.wheels[wheel].surface
-        return (0, 1, -1) if kind == "edge" and surface.ring and surface.thickness else (0,)
+        return (0, 1, -1) if surface.ring and surface.thickness else (0,)
+
+    def folds(self, contact: WheelOnFeature) -> bool:
+        """Return whether a contact ends where others of the same wheel and feature begin."""
+        return len(self._sides(contact.wheel, self.feature(contact).kind)) > 1
 
     def gap(self, row: Floats) -> float:
         """Return the gap in what a contact looks like."""
@@ -353,18 +291,9 @@ class ContactQuery:
         stretch, ground = row[self.row.stretch.start], row[self.row.b.start]
         return float(stretch * (self.jacobian(row)[0] @ v - ground))
 
-    def excess(self, contact: WheelOnFeature, row: Floats) -> Any:
-        """Return by how much a contact is beyond the borders of its feature, in what it looks like
-        (further axes first).
-        """
-        if contact not in self._borders:
-            _remember(self._borders, contact, self.borders([contact]))
-        return self._borders[contact].excess(row[..., None, :])[..., 0]
-
-    def borders(self, contacts: Sequence[WheelOnFeature]) -> Borders:
-        """Return where the features of contacts end."""
-        features = [self.feature(contact) for contact in contacts]
-        return Borders(features, [contact.side for contact in contacts], self.row)
+    def excess(self, contact: WheelOnFeature, row: Floats) -> float:
+        """Return by how much a contact is beyond the borders of its feature, in what it looks like."""
+        return float(self.code.excess(self.motion, self.table.bundle([contact]), 0, row))
 
     def jacobian(self, row: Floats) -> Floats:
         """Return the rows C (normal, along, across) over the speeds."""
@@ -434,16 +363,17 @@ class ContactQuery:
         """
         wheels = len(self.machine.wheels)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
-        centres = self.meet_each(times, ys, self._level)[:, :, self.row.centre]
+        centres = self.meet_each(times, ys, self.level)[:, :, self.row.centre]
         left = np.arange(len(ys))
         for margin in (0.05, 1.0):
             alike: dict[tuple[tuple[int, ...], ...], list[int]] = {}
             for i in left.tolist():
-                features = self._features_near(times[i], centres[i], margin)
+                box = np.repeat(centres[i], 2, axis=0).ravel()
+                features = self._features_near(times[i], box, margin)
                 alike.setdefault(features, []).append(i)
             for features, some in alike.items():
                 near = self._contacts(features)
-                rows = self.meet_each(times[some], ys[some], self.bundle(near))
+                rows = self.meet_each(times[some], ys[some], self.table.bundle(near))
                 found = self._least_gaps(near, rows, {contact for contact, *_ in closed})
                 gaps[some], points[some] = found
             left = np.flatnonzero(~(gaps <= 0.05).all(axis=1))
@@ -460,14 +390,8 @@ class ContactQuery:
             better = gap < gaps[:, contact.wheel]
             if contact not in shut:
                 better &= gap > -1e-6
-                better[better] = self.excess(contact, row[better]) <= BORDER
+                for i in np.flatnonzero(better):
+                    better[i] = self.excess(contact, row[i]) <= BORDER
             gaps[better, contact.wheel] = gap[better]
             points[better, contact.wheel] = row[better][:, self.row.point]
         return gaps, points
-
-
-def _remember(known: dict[Any, Any], key: Any, made: Any) -> None:
-    """Keep what was made, and forget the oldest where there is too much."""
-    if len(known) >= KEPT:
-        del known[next(iter(known))]
-    known[key] = made

@@ -7,7 +7,6 @@ contacts carry afterwards is decided at impulse and at acceleration level by `se
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
-from dataclasses import replace
 
 import numpy as np
 
@@ -22,11 +21,12 @@ from draisine.errors import (
     ZenoError,
     did_you_mean,
 )
-from draisine.simulation.contact import guards
+from draisine.simulation.contact import march
 from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.driver import ArcDriver, drive_arc
 from draisine.simulation.contact.events import Resolver
-from draisine.simulation.contact.query import BORDER, DEEP, Closed, ContactQuery, WheelOnFeature
-from draisine.simulation.contact.step import OVER, ContactStep, Course, lock_error
+from draisine.simulation.contact.query import BORDER, Closed, ContactQuery
+from draisine.simulation.contact.table import DEEP, WheelOnFeature
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Event, TerrainMode, Trajectory
 from draisine.system.generic import generic
@@ -35,6 +35,13 @@ from draisine.terrain import Terrain
 
 NOTHING = 1e-7
 """Normal forces below this many N carry nothing."""
+CHUNK = 200
+"""After so many steps machine code comes up for air: there a run can be interrupted."""
+
+LOCKS = 0.1
+"""A sliding contact is about to lock where friction leaves less than this part of its inverse
+inertia.
+"""
 
 
 class EnergyWarning(UserWarning):
@@ -57,11 +64,11 @@ class TerrainRun:
         self.samples: list[Floats] = []
         self.outcome = ""
         self.resolver = Resolver(self.look, self.contact)
-        self.h, self.margin = 1e-3, self.contact.margin
+        self.h = 1e-3
         self.stuck = 0
         self.ended: dict[int, frozenset[WheelOnFeature]] = {}
-        self.course: Course | None = None
-        self.first, self.around = True, np.zeros(0)
+        self.driver: ArcDriver | None = None
+        self.first = True
         self.leaving: frozenset[WheelOnFeature] = frozenset()
 
     # --- what is seen of a state
@@ -90,12 +97,12 @@ class TerrainRun:
 
     def begin(self) -> None:
         """Decide which contacts carry at the start; a start below the ground is an error."""
-        margin = self.look.fit_margin(self.t, self.y, DEEP, 1e-3)
+        margin = self.look.fit_margin(self.t, self.look.boxes(self.t, self.y), DEEP, 1e-3)
         near = self.look.near(self.t, self.y, margin)
         for contact, row in zip(near, self.look.meet(self.t, self.y, near), strict=True):
             gap = self.look.gap(row)
             deep = gap < -1e-8 and self.look.excess(contact, row) <= 0
-            if deep and self.look.above(contact, row) and gap > -self.look.reach(contact):
+            if deep and self.look.above(contact, row) and gap > -self.look.table.reach(contact):
                 name, feature = self.look.key(contact)
                 raise ConfigurationError(
                     f"{name!r} starts {-gap:.3g} below {feature!r}; lift it, or turn it back."
@@ -107,8 +114,11 @@ class TerrainRun:
         """Return whether a feature is there for a contact; one that a wheel has just left only if
         the wheel is well inside it again.
         """
-        left = contact in self.ended.get(contact.wheel, ())
-        return self.look.excess(contact, row) <= (-BORDER if left else BORDER)
+        return self.look.excess(contact, row) <= self._inside(contact)
+
+    def _inside(self, contact: WheelOnFeature) -> float:
+        """Return by how much a contact may be beyond its borders."""
+        return -BORDER if contact in self.ended.get(contact.wheel, ()) else BORDER
 
     def resolve(
         self,
@@ -236,94 +246,68 @@ class TerrainRun:
         """Return the whole run."""
         self.begin()
         while self.t < self.until and not self.outcome:
-            self.move()
+            self.move(CHUNK)
         return self.trajectory(self.outcome or "completed")
 
-    def _course(self, stop: float) -> Course:
-        """Return what stays the same from here on, until a wheel has moved far."""
-        look = self.look
-        widest = self.contact.margin
-        asked = min(widest, 2.0 * self.margin)
-        self.margin = look.fit_margin(self.t, self.y, asked, widest / 256.0)
-        near = look.near(self.t, self.y, self.margin)
-        watch = [c for c in near if not any(self._same(c, shut) for shut, *_ in self.closed)]
-        watched, borders = look.bundle(watch), look.borders(watch)
-        return Course(
-            look,
-            self.contact,
-            self.numerics,
-            stop,
-            self.closed,
-            watch,
-            watched,
-            borders,
-            self.margin,
-            self.valid,
+    def _drive(self, box: Floats, stop: float) -> ArcDriver:
+        """Return what leads through the arc from here on, while wheels stay near boxes."""
+        return drive_arc(
+            self.look, self.contact, self.numerics, self.closed, self._inside, box, (self.t, stop)
         )
 
-    def _same(self, a: WheelOnFeature, b: WheelOnFeature) -> bool:
-        """Return whether two contacts are one, or of one wheel on coplanar faces."""
-        if a.wheel != b.wheel or a.feature == b.feature:
-            return a == b
-        one, two = self.look.feature(a), self.look.feature(b)
-        both = one.kind == two.kind == "face" and one.motion == two.motion
-        return both and bool(np.abs(one.numbers - two.numbers).max() < 1e-9)
+    def move(self, steps: int = 1) -> None:
+        """Take some steps, to the first event at most, which is resolved."""
+        if self.driver is None:
+            self.driver = self._drive(self.look.boxes(self.t, self.y), self.next_stop)
+            self.first, self.h = True, min(self.h, 1e-3)
+        driver = self.driver
+        how = driver.go(self.t, self.y, self.h, self.first, steps)
+        self._pass(driver)
+        if how == march.OUTSIDE:
+            self.driver = self._drive(driver.record.box, driver.stop)
+        elif how in (march.SINGULAR, march.TOO_SMALL):
+            self._fail(how)
+        elif how == march.SUNK:
+            self._sink(driver)
+        elif how == march.LOCKED:
+            self._lock(driver)
+        elif how == march.EVENT:
+            self._reach(driver)
+        elif how == march.ENDED:
+            self._end()
 
-    def move(self) -> None:
-        """Take one step: to its first event, which is resolved, or to its end."""
-        course = self._set_out() if self.course is None else self.course
-        step = ContactStep(course, self.t, self.y, self.h, self.first)
-        found = step.first_event()
-        sunk = step.sunk(1.0 if found is None else found.part)
-        if sunk is not None:
-            self._look_closer(step, sunk)
-        elif found is not None:
-            self._reach(step, found)
-            self.course = None
-            self._handle(found, course)
-            self._check_count()
-        else:
-            self._pass(step)
+    def _pass(self, driver: ArcDriver) -> None:
+        """Take over what a call has left: samples, the last step's end, the length of the next."""
+        course = driver.record
+        clock, count = course.clock, int(course.clock[march.COUNT])
+        self.times += course.times[:count].tolist()
+        self.samples += list(course.samples.reshape(march.ROOM, -1)[:count].copy())
+        self.t, self.h = float(clock[march.T]), float(clock[march.H])
+        self.first = bool(clock[march.FIRST])
+        self.y = course.stages.y.copy()
+        if self.progress is not None:
+            self.progress((self.t - self.start) / (self.until - self.start))
 
-    def _set_out(self) -> Course:
-        """Begin an arc."""
-        self.course = self._course(self.next_stop)
-        self.around = self.look.whereabouts(self.t, self.y)
-        self.first, self.h = True, min(self.h, 1e-3)
-        return self.course
-
-    def _reach(self, step: ContactStep, found: guards.Crossing) -> None:
-        """Go on to an event inside a step."""
-        when, self.y = step.reach(found)
-        if (k := step.pulled(when, self.y)) is not None:
-            bad, (when, self.y) = self.y, step.last_push(when)
-            if step.force(when, self.y, k) > 1.0:
-                self._lock(step, when, k, bad)
-        self._keep(step, when)
-        self.t = step.t + when
+    def _reach(self, driver: ArcDriver) -> None:
+        """Go on to an event inside a step, and resolve it."""
+        before, when = self.t, float(driver.record.clock[march.WHEN])
+        self.t, self.y = before + when, driver.record.state.copy()
         self.mark()
-        if self.t > step.t:  # a step may be too short to be seen on the clock
+        kind, k = driver.guard()
+        if self.t > before:  # a step may be too short to be seen on the clock
             self.stuck, self.leaving = 0, frozenset()
         else:
             self.stuck += 1
         if self.stuck > 8:
-            self._give_up(found)
+            self._give_up(kind, k)
+        self.driver = None
+        self._handle(kind, k, driver)
+        self._check_count()
 
-    def _pass(self, step: ContactStep) -> None:
-        """Go on to the end of a step without events."""
-        look, stop = self.look, step.course.stop
-        self._keep(step, step.h)
-        self.t = stop if step.t + step.h >= stop else step.t + step.h
-        self.y, self.h, self.first = step.end(step.h), step.proposal, False
-        if self.progress is not None:
-            self.progress((self.t - self.start) / (self.until - self.start))
-        moved = look.whereabouts(self.t, self.y) - self.around
-        if np.abs(moved).max(initial=0.0) > step.course.margin / 2:
-            self.course, self.around = self._course(stop), self.around + moved
-        if self.t < stop:
-            return
+    def _end(self) -> None:
+        """End an arc where inputs may jump, or the run."""
         self.mark()
-        self.course = None
+        self.driver = None
         if self.t < self.until:
             self.resolve("input", [], frozenset())
             self._check_count()
@@ -346,31 +330,68 @@ class TerrainRun:
         for name in ("arcs", "events", "times", "samples"):
             setattr(other, name, list(getattr(self, name)))
         other.ended, other.until = dict(self.ended), until
-        if self.course is not None:
-            other.course = replace(self.course, stop=other.next_stop)
+        if self.driver is not None:
+            other.driver = self.driver.until(other.next_stop)
         return other
 
-    def _look_closer(self, step: ContactStep, sunk: WheelOnFeature) -> None:
-        """Make the next step shorter, so that what was missed is found; raise where nothing was."""
-        self.h = 0.2 * step.h
-        if self.h < 1e-8:
-            wheel, feature = self.look.key(sunk)
-            raise TerrainError(
-                f"wheel {wheel!r} sinks into {feature!r} without having touched it: it came over a "
-                "point of the ground that its shape cannot meet. A disc meets no vertices and no "
-                "edges in its plane: give the wheel a crown."
-            )
+    def _fail(self, how: int) -> None:
+        """Raise why there is no step: most often a sliding contact locks, whose force grows while
+        the part of its inverse inertia that friction leaves goes to zero.
+        """
+        look, y = self.look, self.y
+        M = look.dynamics(self.t, y)["M"].reshape(look.n, look.n)
+        rows = look.meet(self.t, y, [contact for contact, *_ in self.closed])
+        for (contact, held, mu), row in zip(self.closed, rows, strict=True):
+            k = look.candidate(contact, row, mu, held)
+            if held == 1 and 0 < mu < np.inf:
+                C, G = k.C[0], k.column(look.speeds(y))[:, 0]
+                if C @ np.linalg.solve(M, G) < LOCKS * (C @ np.linalg.solve(M, C)):
+                    raise self._locked(contact, y)
+        singular = how == march.SINGULAR
+        why = "its contacts contradict each other" if singular else "no step is small enough"
+        raise SimulationError(f"the run stopped at {self.t:.9g} s: {why}.")
 
-    def _give_up(self, found: guards.Crossing) -> None:
+    def _locked(self, contact: WheelOnFeature, y: Floats) -> ContactSetError:
+        """Return the error of a sliding contact whose force grows without bound."""
+        wheel, feature = self.look.key(contact)
+        return ContactSetError(
+            f"at {self.t:.9g} s: the force on wheel {wheel!r}, which slides on {feature!r}, grows "
+            "without bound: it locks (Painleve's paradox). A smaller mu may solve it.",
+            state=self.look.machine.leave(y),
+        )
+
+    def _lock(self, driver: ArcDriver) -> None:
+        """Raise what stops a run in which a contact force jumps to a pull: a sliding contact locks.
+        The last state is the last one in which all contacts push.
+        """
+        course = driver.record
+        self.t += float(course.clock[march.WHEN])
+        self.y = course.state.copy()
+        self.mark()
+        contact = self.closed[int(course.clock[march.WHICH])][0]
+        error = self._locked(contact, course.rows[: len(self.y)])
+        error.partial = self.partial("no admissible contact set")
+        raise error
+
+    def _sink(self, driver: ArcDriver) -> None:
+        """Raise where a wheel is in the ground that has not touched it."""
+        wheel, feature = self.look.key(driver.watch[int(driver.record.clock[march.WHICH])])
+        raise TerrainError(
+            f"wheel {wheel!r} sinks into {feature!r} without having touched it: it came over a "
+            "point of the ground that its shape cannot meet. A disc meets no vertices and no "
+            "edges in its plane: give the wheel a crown."
+        )
+
+    def _give_up(self, kind: int, k: int) -> None:
         """Raise what stops a run that makes no progress."""
-        if found.kind != "force":
+        if kind != march.FORCE:
             raise ZenoError(
                 f"the run makes no progress at {self.t:.9g} s: events follow each other without end. "
                 "A rest_speed (m/s) turns slower bounces into plastic impacts.",
                 self.partial("no progress"),
                 self.state(),
             )
-        wheel, feature = self.look.key(self.closed[found.contact][0])
+        wheel, feature = self.look.key(self.closed[k][0])
         error = ContactSetError(
             f"at {self.t:.9g} s wheel {wheel!r} is about to be pulled by {feature!r}, and would sink "
             "into it if released: no contact set is admissible. Friction (a finite mu) may solve it.",
@@ -379,37 +400,25 @@ class TerrainRun:
         error.partial = self.partial("no admissible contact set")
         raise error
 
-    def _lock(self, step: ContactStep, when: float, k: int, bad: Floats) -> None:
-        """Raise what stops a run in which a contact force jumps to a pull: a sliding contact locks.
-        The last state is the last one in which all contacts push.
-        """
-        self._keep(step, when)
-        self.t = step.t + when
-        self.mark()
-        key, state = self.look.key(self.closed[k][0]), self.look.machine.leave(bad)
-        error = lock_error(self.t, key, state)
-        error.partial = self.partial("no admissible contact set")
-        raise error
-
-    def _handle(self, found: guards.Crossing, course: Course) -> None:
+    def _handle(self, kind: int, k: int, driver: ArcDriver) -> None:
         """Resolve an event, or end the run."""
-        if found.kind == "fall":
+        if kind in (march.LEAN, march.OVER):
             lean = f"lean beyond {np.degrees(self.contact.fall):.3g} deg"
-            self.outcome = f"fell: {'it turned over' if found.contact == OVER else lean}"
+            self.outcome = f"fell: {'it turned over' if kind == march.OVER else lean}"
             self._close_arc(None)
-        elif found.kind == "gap":
-            self.resolve("collision", [course.watch[found.contact]], frozenset())
-        elif found.kind == "border":
-            contact = self.closed[found.contact][0]
+        elif kind == march.GAP:
+            self.resolve("collision", [driver.watch[k]], frozenset())
+        elif kind in (march.BORDER, march.FOLD):
+            contact = self.closed[k][0]
             ended = self.resolver.ending(self.t, self.y, contact)
             self.ended[contact.wheel] = ended
             self.resolve("hand-over", [], ended)
         else:
-            kind = {"force": "lift-off", "cone": "slip", "slip": "stick"}[found.kind]
-            fired = [self.closed[found.contact][0]]
-            if found.kind == "force":
+            fired = [self.closed[k][0]]
+            if kind == march.FORCE:
                 fired += [c for c in self._unloaded() if c not in fired]
-            self.resolve(kind, fired, frozenset())
+            name = {march.FORCE: "lift-off", march.CONE: "slip", march.SLIP: "stick"}[kind]
+            self.resolve(name, fired, frozenset())
 
     def _unloaded(self) -> list[WheelOnFeature]:
         """Return the closed contacts that no longer carry: several may cease to at once."""
@@ -421,17 +430,6 @@ class TerrainRun:
         if self.times and self.t > self.times[-1]:
             self.times.append(self.t)
             self.samples.append(self.y.copy())
-
-    def _keep(self, step: ContactStep, until: float) -> None:
-        """Keep the samples inside the first part of a step."""
-        dt = self.numerics.dt
-        end = step.t + until
-        k = int(np.floor((step.t - self.start) / dt + 1e-9)) + 1
-        while self.start + k * dt < end - 1e-9 * dt:
-            t = self.start + k * dt
-            self.times.append(t)
-            self.samples.append(step.at((t - step.t) / step.h))
-            k += 1
 
 
 def run_on_terrain(task: Task) -> Trajectory:

@@ -8,8 +8,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.contact.active_set import Candidate, Selection, choose
-from draisine.simulation.contact.resolution import resolver
+from draisine.simulation.contact.active_set import Candidate, Selection, choose, resolver
 
 PARTS = 1e-9
 """A contact that approaches slower than this, m/s, counts as parting."""

@@ -6,8 +6,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.contact.active_set import Candidate, Selection, choose
-from draisine.simulation.contact.resolution import resolver
+from draisine.simulation.contact.active_set import Candidate, Selection, choose, resolver
 
 
 def impact(

@@ -1,0 +1,500 @@
+"""An arc in one call, as routines: steps as long as the tolerances allow (Dormand and Prince, order
+8), guards on their dense output, the first event reached by a step of its own, samples on the way.
+"""
+
+from functools import cache
+from math import isfinite, sqrt
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers, routine
+from draisine.codegen.targets.native import routine_code
+from draisine.simulation.contact.guards import NEVER, NODES, PLACES, fit, next_zero
+from draisine.simulation.contact.kernels import (
+    Bundle,
+    Saddle,
+    border_excess,
+    excess,
+    fold_excess,
+    is_above,
+    meet,
+    meet_each,
+    meet_one,
+    rate,
+    rate_each,
+    settle,
+    slip,
+)
+from draisine.simulation.integrators.dop853 import (
+    DENSE,
+    STAGES,
+    WIDTH,
+    Stages,
+    dense,
+    error_norm,
+    grow,
+    interpolate,
+    shrink,
+    weigh,
+)
+from draisine.simulation.integrators.dop853 import NODES as TIMES
+
+PASSED, SINGULAR, TOO_SMALL, EVENT, ENDED, OUTSIDE, SUNK, LOCKED = range(8)
+"""How a call ended: in the midst of the arc, because rows contradict each other, because no step is
+small enough, at an event, at the arc's end, with a step that leaves what was swept, with a wheel in
+the ground, with a force that jumps to a pull.
+"""
+
+LEAN, OVER, GAP, FORCE, CONE, SLIP, BORDER, FOLD = range(8)
+"""What guards watch: the ways to fall, the gap of an open contact, and of a closed one its normal
+force, what friction can still hold, its slip, its distance from each of the feature's borders, and
+from where a torus begins or ceases to touch an edge twice.
+"""
+
+SLACK = (1e-12, 1e-12, 1e-12, 1e-7, 1e-7, 1e-14, 1e-10, 1e-10)
+"""How far below zero a guard of each kind may be: less is rounding, or grazes."""
+
+T, H, LAST, NEXT, STOP, FIRST, COUNT, PART, WHEN, WHICH = range(10)
+"""What the clock holds: time, length of the step, the last time before the end, a proposal for the
+next step, the end, whether the arc begins, how many samples there are; where in the step the event
+was found, how long after its start it is, and which guard or contact it is about.
+"""
+
+JUST = 1e-9
+"""Gaps below this many metres at the start of an arc belong to contacts that have just opened."""
+
+CREEP = 1e-6
+"""Below so many m/s a sliding contact sticks."""
+
+PULL = 2e-7
+"""Forces below minus this many N are pulls: no accepted state has one."""
+
+DEEP = 5e-10
+"""No accepted state has a gap this many metres below zero."""
+
+SHORTEST = 1.0 / 64.0
+"""Guards that no polynomial fits are looked at on ever smaller parts of a step, down to this."""
+
+ROOM = 4096
+"""How many samples fit into one call."""
+
+
+class Course(NamedTuple):
+    """An arc under way: the mode, the step, the open contacts to watch and how far beyond their
+    borders they count; what was swept (the box of each wheel's centre, until a time, by steps of a
+    length); the guards by kind, contact, border and slack; the sine of the lean that is a fall, when
+    samples are due, and room to work.
+    """
+
+    saddle: Saddle
+    stages: Stages
+    watch: Bundle
+    inside: Floats
+    wheels: Bundle
+    box: Floats
+    horizon: float
+    longest: float
+    guards: int
+    kinds: Integers
+    contacts: Integers
+    borders: Integers
+    slack: Floats
+    fall: float
+    start: float
+    dt: float
+    basis: Floats
+    clock: Floats
+    times: Floats
+    samples: Floats
+    values: Floats
+    local: Floats
+    state: Floats
+    rows: Floats
+
+
+@routine
+def leap(s: Saddle, g: Stages, t: float, h: float, last: float, into: Floats) -> int:
+    """Write the state after one step of length h, whatever its error; k holds the rate at its start.
+    Return what is wrong.
+    """
+    for stage in range(1, DENSE):
+        weigh(g, stage, h, s.x[1:])
+        for k in range(g.n):
+            into[k] = s.x[1 + k]
+        s.x[0] = min(t + g.method[TIMES + stage] * h, last)
+        if rate(s, g.k[stage * g.n :], s.lam, s.seen) != 0:
+            return SINGULAR
+    return 0
+
+
+@routine
+def advance(s: Saddle, g: Stages, clock: Floats, longest: float) -> int:
+    """Take one step that keeps the tolerances; return what is wrong. The new state and the polynomial
+    of the dense output are left.
+    """
+    t, last, end = clock[T], clock[LAST], clock[STOP]
+    s.x[0] = t
+    for k in range(g.n):
+        s.x[1 + k] = g.y[k]
+    if rate(s, g.k, s.lam, s.seen) != 0:
+        return SINGULAR
+    h = min(clock[H], longest)
+    error = 2.0
+    while not error < 1.0:
+        if h < 1e-14 * max(abs(t), 1.0):
+            return TOO_SMALL
+        if t + 1.01 * h >= end:
+            h = end - t
+        wrong = leap(s, g, t, h, last, g.new)
+        error = error_norm(g, h) if wrong == 0 else 1.0
+        if wrong != 0:
+            h *= 0.1
+        elif not error < 1.0:
+            h *= shrink(error)
+    for stage in range(DENSE, STAGES):
+        weigh(g, stage, h, s.x[1:])
+        s.x[0] = min(t + g.method[TIMES + stage] * h, last)
+        rate(s, g.k[stage * g.n :], s.lam, s.seen)
+    interpolate(g, h)
+    clock[H], clock[NEXT] = h, h * grow(error)
+    return 0
+
+
+@routine
+def place(c: Course, part: float) -> None:
+    """Put the state at a part of the step into x."""
+    s, g = c.saddle, c.stages
+    s.x[0] = min(c.clock[T] + part * c.clock[H], c.clock[LAST])
+    dense(g, part, s.x[1:])
+
+
+@routine
+def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
+    """Return guard j of the state in x, from what its contact looks like and its force: what must not
+    become negative, in a form that is nearly a polynomial, eq. [guards].
+    """
+    s, m, kind, k = c.saddle, c.saddle.motion, c.kinds[j], c.contacts[j]
+    q = s.x[m.x_q :]
+    if kind == LEAN:
+        return c.fall - abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
+    if kind == OVER:
+        return 1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])
+    if kind == GAP:
+        gap, bend = row[m.gap], c.watch.bend[k]
+        return gap * (1.0 + 0.5 * gap / bend) if bend > 0.0 else gap
+    if kind == FORCE:
+        return lam[0]
+    if kind == CONE:
+        return s.mu[k] * lam[0] - sqrt(lam[1] * lam[1] + lam[2] * lam[2])
+    if kind == SLIP:
+        s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
+        return s1 * s1 + s2 * s2 - CREEP * CREEP
+    if kind == FOLD:
+        return -fold_excess(m, s.contacts, k, row)
+    return -border_excess(m, s.contacts, c.borders[j], row)
+
+
+@routine
+def value(c: Course, j: int) -> float:
+    """Return guard j of the state in x."""
+    s, kind, k = c.saddle, c.kinds[j], c.contacts[j]
+    if kind == GAP:
+        meet_one(s.x, c.watch, k, c.rows)
+    if kind > GAP:
+        rate(s, c.stages.errors, s.lam, s.seen)
+        return measure(c, j, s.seen[k * s.motion.row :], s.lam[3 * k :])
+    return measure(c, j, c.rows, s.lam)
+
+
+@routine
+def survey(c: Course) -> int:
+    """Write the guards at the nodes of the step; return 1 where a wheel leaves what was swept, whose
+    box then grows to hold the step.
+    """
+    s, m, left = c.saddle, c.saddle.motion, 0
+    for i in range(NODES):
+        place(c, c.basis[PLACES + i])
+        meet(m, s.x, c.wheels, c.rows)
+        for w in range(c.wheels.size):
+            for j in range(3):
+                at, box = c.rows[w * m.row + m.centre + j], c.box[6 * w + j :]
+                left = 1 if at < box[0] or at > box[3] else left
+                box[0], box[3] = min(box[0], at), max(box[3], at)
+        meet(m, s.x, c.watch, c.rows)
+        if s.contacts.size > 0:
+            rate(s, c.stages.errors, s.lam, s.seen)
+        for j in range(c.guards):
+            kind, k = c.kinds[j], c.contacts[j]
+            if kind > GAP:
+                row, lam = s.seen[k * m.row :], s.lam[3 * k :]
+            else:
+                row, lam = c.rows[k * m.row :], s.lam[0:]
+            c.values[j * NODES + i] = measure(c, j, row, lam)
+    return left
+
+
+@routine
+def counts(c: Course, k: int, part: float) -> int:
+    """Return 1 where a watched contact is on its feature at a part of the step."""
+    s, row = c.saddle, c.rows
+    place(c, part)
+    meet_one(s.x, c.watch, k, row)
+    if excess(s.motion, c.watch, k, row) > c.inside[k]:
+        return 0
+    return is_above(s.motion, c.watch, k, row)
+
+
+@routine
+def scan(c: Course, j: int, values: Floats, at: float, width: float) -> float:
+    """Return where guard j turns negative on an interval, from its values at the nodes there; NEVER
+    if it does not. What is negative already must have been positive before; but what falls on from
+    the start, a closed contact's guard or the gap of one that has just opened, does so at once.
+    """
+    b, part, kind, found = c.local[NODES:], c.local[2 * NODES :], c.kinds[j], 0.0
+    if b[0] < 0.0:
+        if at == 0.0 and values[1] < values[0]:
+            fresh = 1 if c.clock[FIRST] == 1.0 and abs(values[0]) <= JUST else 0
+            if kind != GAP or (fresh == 1 and counts(c, c.contacts[j], 0.0) == 1):
+                return 0.0
+        found = next_zero(b, -1.0, 0.0, part)
+    while found != NEVER:
+        found = next_zero(b, 1.0, found, part)
+        if found != NEVER:
+            if kind != GAP or counts(c, c.contacts[j], at + found * width) == 1:
+                return at + found * width
+            found = next_zero(b, -1.0, min(found + 1e-12, 1.0), part)
+    return NEVER
+
+
+@routine
+def halve(c: Course, j: int, at: float, width: float) -> float:
+    """Return where a guard that no polynomial fits turns negative on an interval, if it changes its
+    sign there; NEVER else.
+    """
+    low, high = at, at + width
+    place(c, high)
+    if not value(c, j) < -c.slack[j]:
+        return NEVER
+    place(c, low)
+    if value(c, j) < -c.slack[j]:
+        return NEVER
+    while high - low > 1e-14:
+        middle = 0.5 * (low + high)
+        place(c, middle)
+        if value(c, j) < -c.slack[j]:
+            high = middle
+        else:
+            low = middle
+    if c.kinds[j] == GAP and counts(c, c.contacts[j], high) == 0:
+        return NEVER
+    return high
+
+
+@routine
+def fall(c: Course, j: int, before: float) -> float:
+    """Return where in the step guard j turns negative first, NEVER if not before some part of it.
+
+    Where the polynomial through its values leaves that open, it is looked at on halves.
+    """
+    b, values, slack = c.local[NODES:], c.values[j * NODES :], c.slack[j]
+    at, width = 0.0, 1.0
+    while at < min(before, 1.0):
+        tail, some = fit(c.basis, values, b), 0
+        for i in range(NODES):
+            some += 1 if isfinite(values[i]) else 0
+        least = b[0]
+        for i in range(NODES):
+            b[i] += slack
+            least = min(least, b[i])
+        if some == NODES and tail <= 10.0 * slack:
+            tail = 0.0
+        if some > 0 and not least > 2.0 * tail and tail != 0.0 and width > SHORTEST:
+            width *= 0.5
+        else:
+            if some == NODES and least < 0.0:
+                found = scan(c, j, values, at, width) if tail == 0.0 else halve(c, j, at, width)
+                if found != NEVER:
+                    return found if found > 1e-13 else 0.0
+            at += width
+        values = c.local[0:]
+        if at < min(before, 1.0):
+            for i in range(NODES):
+                place(c, at + width * c.basis[PLACES + i])
+                values[i] = value(c, j)
+    return NEVER
+
+
+@routine
+def first_event(c: Course) -> int:
+    """Return the guard that turns negative first in the step, and where, or -1."""
+    c.clock[PART], which = NEVER, -1
+    for j in range(c.guards):
+        part = fall(c, j, c.clock[PART])
+        if part < c.clock[PART]:
+            c.clock[PART], which = part, j
+    return which
+
+
+@routine
+def sunk(c: Course, part: float) -> int:
+    """Return a watched contact that is deep in the ground at a part of the step, or -1: what led
+    there was missed, or there is nothing that a wheel of this shape could meet.
+    """
+    s, m = c.saddle, c.saddle.motion
+    place(c, part)
+    meet(m, s.x, c.watch, c.rows)
+    for k in range(c.watch.size):
+        row = c.rows[k * m.row :]
+        deep = 1 if row[m.gap] < -DEEP and row[m.gap] > -c.watch.reach[k] else 0
+        if deep == 1 and excess(m, c.watch, k, row) < -1e-6 and is_above(m, c.watch, k, row) == 1:
+            return k
+    return -1
+
+
+@routine
+def end(c: Course, h: float) -> None:
+    """Put the state after a step of length h from the same start, contacts settled, into x."""
+    s, g, t = c.saddle, c.stages, c.clock[T]
+    if h == c.clock[H]:
+        for k in range(g.n):
+            c.state[k] = g.new[k]
+    else:
+        leap(s, g, t, h, c.clock[LAST], c.state)
+    s.x[0] = t + h
+    for k in range(g.n):
+        s.x[1 + k] = c.state[k]
+    settle(s)
+    for k in range(g.n):
+        c.state[k] = s.x[1 + k]
+
+
+@routine
+def find_pull(c: Course, h: float) -> int:
+    """Return the closed contact that pulls most after a step of length h, or -1 if none does."""
+    s, worst, least = c.saddle, -1, -PULL
+    end(c, h)
+    s.x[0] = min(s.x[0], c.clock[LAST])
+    rate(s, c.stages.errors, s.lam, s.seen)
+    for k in range(s.contacts.size):
+        if s.lam[3 * k] < least:
+            worst, least = k, s.lam[3 * k]
+    return worst
+
+
+@routine
+def reach(c: Course, j: int) -> float:
+    """Return how long after the step's start the event is that guard j tells of, by steps of their
+    own; its state is left.
+    """
+    part, whole = c.clock[PART], c.clock[H]
+    if part == 0.0:
+        for k in range(c.stages.n):
+            c.state[k] = c.stages.y[k]
+        return 0.0
+    nudge = min(1e-4, 0.1 * part)
+    nudge = -nudge if c.kinds[j] == BORDER else nudge  # before it, a seam is at zero all the time
+    place(c, part)
+    slope = value(c, j)
+    place(c, part - nudge)
+    slope = (slope - value(c, j)) / (nudge * whole)
+    h = part * whole
+    for _ in range(3):
+        end(c, h)
+        off = value(c, j)
+        if slope == 0.0 or abs(off) < 1e-15 * abs(slope):
+            break
+        h = min(max(h - off / slope, 0.0), whole)
+    end(c, h)
+    return h
+
+
+@routine
+def last_push(c: Course, h: float) -> float:
+    """Return how long after the step's start no contact pulls for the last time before h."""
+    low, high = 0.0, h
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        if find_pull(c, middle) < 0:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@routine
+def arrive(c: Course, j: int) -> int:
+    """Go on to the event that guard j tells of; return EVENT, or LOCKED where a force jumps to a
+    pull: the state is then the last one in which all contacts push, the next is left in `rows`.
+    """
+    when, how, s = reach(c, j), EVENT, c.saddle
+    c.clock[WHICH] = j
+    if s.contacts.size > 0 and when > 0.0:
+        k = find_pull(c, when)
+        if k >= 0:
+            for i in range(c.stages.n):
+                c.rows[i] = c.state[i]
+            when = last_push(c, when)
+            find_pull(c, when)
+            if s.lam[3 * k] > 1.0:
+                how, c.clock[WHICH] = LOCKED, k
+    c.clock[WHEN] = when
+    keep(c, when)
+    return how
+
+
+@routine
+def keep(c: Course, until: float) -> None:
+    """Write the samples inside the first part of a step."""
+    g, clock = c.stages, c.clock
+    stop = clock[T] + until - 1e-9 * c.dt
+    k = int((clock[T] - c.start) / c.dt + 1e-9) + 1
+    while c.start + k * c.dt < stop:
+        t, at = c.start + k * c.dt, int(clock[COUNT])
+        c.times[at] = t
+        dense(g, (t - clock[T]) / clock[H], c.samples[at * g.n :])
+        clock[COUNT] += 1.0
+        k += 1
+
+
+@routine
+def march(c: Course, limit: int) -> int:
+    """Take up to so many steps, to the first event or to the end of the arc; return how it ended."""
+    g, clock = c.stages, c.clock
+    for _ in range(limit):
+        wrong = advance(c.saddle, g, clock, c.longest)
+        if wrong != 0:
+            return wrong
+        if survey(c) == 1 or clock[T] + clock[H] > c.horizon:
+            return OUTSIDE
+        j = first_event(c)
+        k = sunk(c, min(clock[PART], 1.0))
+        if k >= 0:
+            clock[H], clock[WHICH] = 0.2 * clock[H], k
+            if clock[H] < 1e-8:
+                return SUNK
+            continue
+        if j >= 0:
+            return arrive(c, j)
+        keep(c, clock[H])
+        end(c, clock[H])
+        for i in range(g.n):
+            g.y[i] = c.state[i]
+        clock[T] += clock[H]
+        clock[H], clock[FIRST] = clock[NEXT], 0.0
+        if clock[T] >= clock[STOP]:
+            clock[T] = clock[STOP]
+            return ENDED
+        if clock[COUNT] > 0.5 * ROOM:
+            break
+    return PASSED
+
+
+@cache
+def terrain_code() -> Any:
+    """Return the routines that Python calls, as machine code."""
+    entries = (march, meet, meet_each, rate, rate_each, settle, excess)
+    made = routine_code(*entries, width=WIDTH)
+    return SimpleNamespace(
+        **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
+    )

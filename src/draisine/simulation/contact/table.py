@@ -1,0 +1,140 @@
+"""Contacts of one machine with one ground, as routines read them."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.targets.native import Packed
+from draisine.simulation.contact.kernels import Bundle
+from draisine.system.contact_programs import FEATURE
+from draisine.system.generic import Generic
+from draisine.terrain import Feature, Terrain
+
+DEEP = 0.05
+"""By how many metres a blade may be in the ground at most, where one looks for mistakes."""
+
+KEPT = 256
+"""How many sets of contacts are at hand for routines."""
+
+
+class WheelOnFeature(NamedTuple):
+    """A wheel on a feature, by index.
+
+    Where a line has two points next to a torus, `side` tells them apart: 1 lies further along the
+    edge than the axle does, -1 less far. The only one is 0.
+    """
+
+    wheel: int
+    feature: int
+    side: int = 0
+
+
+class _Entry(NamedTuple):
+    """One contact: its program and where the table of that begins, the feature's numbers and borders,
+    whether that is a face with a wheel above it, how deep that may be in it, and what bends the gap.
+    """
+
+    call: int
+    start: int
+    numbers: Floats
+    borders: Floats
+    face: int
+    reach: float
+    bend: float
+
+
+class FeatureTable:
+    """The contacts that were asked for so far; stops of joints and flats of bodies are the machine's
+    own.
+    """
+
+    def __init__(
+        self, machine: Generic, terrain: Terrain, own: Mapping[WheelOnFeature, Feature]
+    ) -> None:
+        self.machine, self.terrain, self.own = machine, terrain, own
+        self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
+        self._entries: dict[WheelOnFeature, _Entry] = {}
+        self._starts: dict[Any, int] = {}
+        self._tables = np.zeros(0)
+        self._known: dict[tuple[WheelOnFeature, ...], Packed] = {}
+
+    def feature(self, contact: WheelOnFeature) -> Feature:
+        """Return what a contact touches: a feature of the terrain, a joint's stop, or a flat of
+        another body.
+        """
+        own = self.own.get(contact)
+        return self.terrain[contact.feature] if own is None else own
+
+    def reach(self, contact: WheelOnFeature) -> float:
+        """Return how deep a contact may be at most: a wheel's radius; for a blade DEEP."""
+        wheel = contact.wheel
+        return self.longest[wheel] or DEEP if wheel < len(self.longest) else np.inf
+
+    def bundle(self, contacts: Sequence[WheelOnFeature]) -> Packed:
+        """Return contacts for routines; sets asked for lately are at hand."""
+        wanted = tuple(contacts)
+        if wanted not in self._known:
+            made = self._pack([self._entry(contact) for contact in wanted])
+            remember(self._known, wanted, made)
+        return self._known[wanted]
+
+    def level(self) -> Packed:
+        """Return all wheels on the level plane, to ask for their centres."""
+        level, none = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]), np.zeros((0, 7))
+        programs = [self._program((w, "face", None)) for w in range(len(self.machine.wheels))]
+        return self._pack([_Entry(*program, level, none, 1, 0.0, 0.0) for program in programs])
+
+    def _entry(self, contact: WheelOnFeature) -> _Entry:
+        if contact not in self._entries:
+            it, wheel = self.feature(contact), contact.wheel
+            program = self._program((wheel, it.kind, it.motion))
+            numbers = np.append(it.numbers, float(contact.side))
+            bend = 0.0
+            if it.kind in ("edge", "vertex"):
+                surface = self.machine.wheels[wheel].surface
+                bend = float(surface.thickness) or float(surface.ring)
+            face = int(it.kind == "face" and self.longest[wheel] > 0)
+            self._entries[contact] = _Entry(
+                *program, numbers, it.borders, face, self.reach(contact), bend
+            )
+        return self._entries[contact]
+
+    def _program(self, meeting: Any) -> tuple[int, int]:
+        """Return where a program is and where its table begins: those of all programs stand one after
+        the other.
+        """
+        code = self.machine.contacts[meeting]
+        if meeting not in self._starts:
+            self._starts[meeting] = len(self._tables)
+            self._tables = np.concatenate([self._tables, code.table])
+        return code.address, self._starts[meeting]
+
+    def _pack(self, entries: Sequence[_Entry]) -> Packed:
+        """Return contacts as a record of arrays."""
+        none = _Entry(0, 0, np.zeros(FEATURE), np.zeros((0, 7)), 0, 0.0, 0.0)
+        calls, starts, numbers, borders, faces, reach, bend = zip(*entries, none, strict=True)
+        first = np.cumsum([0, *map(len, borders)])
+        return Packed(
+            Bundle(
+                len(entries),
+                np.array(calls, dtype=np.int64),
+                self._tables,
+                np.array(starts, dtype=np.int64),
+                np.concatenate(numbers),
+                self.machine.inputs.f.start,
+                np.concatenate(borders).ravel(),
+                first.astype(np.int64),
+                np.array(faces, dtype=np.int64),
+                np.array(reach),
+                np.array(bend),
+            )
+        )
+
+
+def remember(known: dict[Any, Any], key: Any, made: Any) -> None:
+    """Keep what was made, and forget the oldest where there is too much."""
+    if len(known) >= KEPT:
+        del known[next(iter(known))]
+    known[key] = made

@@ -1,0 +1,55 @@
+"""Zeros of guards: all there are, in order, and none that is not there."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from draisine.simulation.contact.guards import BASIS, NEVER, NODES, PLACES, fit, next_zero, restrict
+
+X = BASIS[PLACES:]
+
+
+def zeros(values):
+    """Return all zeros of the polynomial through values at the nodes."""
+    b, part, found, at, sign = np.zeros(NODES), np.zeros(NODES), [], 0.0, np.sign(values[0])
+    fit(BASIS, values, b)
+    while (at := next_zero(b, sign, at, part)) != NEVER:
+        found.append(at)
+        at, sign = at + 1e-12, -sign
+    return np.array(found)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.integers(1, 99), min_size=0, max_size=8, unique=True))
+def test_all_zeros_are_found_in_order(hundredths):
+    """Of a polynomial that is known by its zeros."""
+    wanted = np.sort(hundredths) / 100.0
+    values = np.array([np.prod(x - wanted) for x in X])
+    assert zeros(values) == pytest.approx(wanted, abs=1e-6)
+
+
+def test_a_near_miss_has_no_zero_and_a_graze_two():
+    """(x - 0.4)^2 + e is positive, (x - 0.4)^2 - e vanishes at 0.4 -+ sqrt(e)."""
+    dip = (X - 0.4) ** 2
+    assert len(zeros(dip + 1e-12)) == 0
+    assert zeros(dip - 1e-12) == pytest.approx([0.4 - 1e-6, 0.4 + 1e-6], abs=1e-9)
+
+
+def test_coefficients_bound_the_polynomial_on_every_part():
+    rng, b, part = np.random.default_rng(4), np.zeros(NODES), np.zeros(NODES)
+    values = rng.normal(size=NODES)
+    fit(BASIS, values, b)
+    polynomial = np.polynomial.Polynomial.fit(X, values, NODES - 1)
+    for low, high in ((0.0, 1.0), (0.2, 0.7), (0.55, 0.6)):
+        restrict(b, low, high, part)
+        inside = polynomial(np.linspace(low, high, 101))
+        assert part.min() <= inside.min() + 1e-12 and inside.max() <= part.max() + 1e-12
+        assert part[[0, -1]] == pytest.approx(polynomial(np.array([low, high])), abs=1e-11)
+
+
+def test_the_tail_tells_what_no_polynomial_fits():
+    """The seventh term of the cosine on an interval of length 1 is 2 J7(1/2) sin(1/2), 1e-8."""
+    b = np.zeros(NODES)
+    assert fit(BASIS, np.cos(X), b) < 2e-8
+    assert fit(BASIS, np.abs(X - 0.45), b) > 1e-3
