@@ -5,7 +5,7 @@ in N, N = N0 + Lambda N holds, eq. [loads]: one more right-hand side of the same
 load, and a small linear system at the end.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,13 +35,14 @@ class Asked(Mapping[str, Any]):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadSolution:
-    """What elements do under the loads that they cause, the dynamics under both, and the loads that
-    they read.
+    """What elements do under the loads that they cause, the dynamics under both, the loads that they
+    read, and the pivots of their coupling, one where loads do not answer to themselves.
     """
 
     acting: ElementForces
     reduced: Reduced
     loads: Mapping[str, Scalar]
+    pivots: Sequence[Scalar] = ()
 
 
 def solve_loads(
@@ -66,11 +67,11 @@ def solve_loads(
     answers = [response(moving, column) for column in columns]
     start, slopes = _loads(rows, base), [_loads(rows, answer) for answer in answers]
     A = [[float(i == j) - slopes[j][name] for j in range(len(read))] for i, name in enumerate(read)]
-    N = _solve(A, [start[name] for name in read])
+    N, pivots = _solve(A, [start[name] for name in read])
     for load, answer in zip(N, answers, strict=True):
         base = Reduced(*(x + load * dx for x, dx in zip(_parts(base), _parts(answer), strict=True)))
     loads = dict(zip(read, N, strict=True))
-    return LoadSolution(act(nothing | loads), base, loads)
+    return LoadSolution(act(nothing | loads), base, loads, pivots)
 
 
 def _parts(reduced: Reduced) -> tuple[Array, Array, Array, Array]:
@@ -94,7 +95,8 @@ def _slopes(
         if not all(is_zero(x) for x in changes):
             raise ModelError(
                 f"the forces of elements do not grow evenly with the load of {name!r}; loads can be "
-                "solved for where they do."
+                "solved for where they do. Let such a tyre carry its wheel by a vertical spring "
+                "(`sprung = True`, as `magic_formula` does), and take the load from that."
             )
     return slopes
 
@@ -116,9 +118,15 @@ def _loads(rows: Rows, reduced: Reduced) -> dict[str, Scalar]:
     return out
 
 
-def _solve(A: list[list[Scalar]], b: list[Scalar]) -> list[Scalar]:
-    """Return the solution of a small system whose diagonal is near one, without pivoting."""
+def _solve(A: list[list[Scalar]], b: list[Scalar]) -> tuple[list[Scalar], list[Scalar]]:
+    """Return the solution of a small system whose diagonal is near one, and what must not vanish: the
+    determinant of two equations, the pivots, without exchanges, of more.
+    """
     n, A, b = len(b), [list(row) for row in A], list(b)
+    if n == 2:
+        det = A[0][0] * A[1][1] - A[0][1] * A[1][0]
+        x = [(A[1][1] * b[0] - A[0][1] * b[1]) / det, (A[0][0] * b[1] - A[1][0] * b[0]) / det]
+        return x, [det]
     for k in range(n):
         for i in range(k + 1, n):
             factor = A[i][k] / A[k][k]
@@ -128,4 +136,4 @@ def _solve(A: list[list[Scalar]], b: list[Scalar]) -> list[Scalar]:
         for j in range(k + 1, n):
             b[k] = b[k] - A[k][j] * b[j]
         b[k] = b[k] / A[k][k]
-    return b
+    return b, [A[k][k] for k in range(n)]

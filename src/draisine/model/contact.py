@@ -95,7 +95,10 @@ class Wheel:
         """The forbidden directions per status."""
         normal = ("normal",) if self.lifts else ()
         rows = {"open": (), "sliding": normal, "rolling": (*normal, "along", "across")}
-        return rows if self.tyre is None else rows | {"tyre": (*normal, *self.tyre.holds)}
+        if self.tyre is None:
+            return rows
+        carried = () if getattr(self.tyre, "sprung", False) else normal
+        return rows | {"tyre": (*carried, *self.tyre.holds)}
 
     def frame(self, R: Array, axle: Array) -> NamedDirections:
         """Return the directions of the wheel in the axes that R takes to the world's."""

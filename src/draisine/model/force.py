@@ -65,7 +65,9 @@ class ForceElement(Protocol):
 
 
 class Tyre(ForceElement, Protocol):
-    """A force element that belongs to a wheel: what it does not `hold`, it pushes by its law."""
+    """A force element that belongs to a wheel: what it does not `hold`, it pushes by its law. One with
+    `sprung = True` carries the wheel by a force of its own, too.
+    """
 
     @property
     def holds(self) -> tuple[str, ...]:

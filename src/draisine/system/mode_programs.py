@@ -56,7 +56,8 @@ def rate(d: Derivation) -> Program:
     if d.correction is not None:
         speeds = speeds + _stiff(d, d.correction)
     qdot, pdot = d.pose_rates(d.R, d.symbols["q"], speeds, d.found.ref)
-    pivots = [x for x in moving.solver.pivot if isinstance(x, Expr) and not x.fixed]
+    watched = [*moving.solver.pivot, *d.loaded.pivots]
+    pivots = [x for x in watched if isinstance(x, Expr) and not x.fixed]
     rate = [*qdot, *pdot, *speeds[6:], *reduced.udot, *d.memory_rates]
     return d.tracing.program("rate", d.inputs, {"rate": rate, "pivots": pivots})
 

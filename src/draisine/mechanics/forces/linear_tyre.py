@@ -6,15 +6,16 @@ cornering / relaxation where the wheel stands, and continuous through zero speed
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import Any
 
-from draisine.algebra.scalar import Array, Scalar, where
+from draisine.algebra.scalar import Array, Scalar
+from draisine.mechanics.forces._tyre import OnWheel
 from draisine.model import Wrench
 
 
 @dataclass(frozen=True, eq=False)
-class LinearTyre:
+class LinearTyre(OnWheel):
     """Side force `cornering z`, and the slip z that follows the wheel's over the relaxation length.
 
     `cornering` and `camber` are stiffnesses in N/rad, `relaxation` is a length in m; `trail`, in m,
@@ -26,24 +27,10 @@ class LinearTyre:
     camber: Scalar
     relaxation: Scalar
     trail: Scalar = 0.0
-    contact: str = ""
-
-    states: ClassVar[int] = 1
-    holds: ClassVar[tuple[str, ...]] = ("along",)
-
-    @property
-    def name(self) -> str:
-        """The wheel that it belongs to."""
-        return self.contact
-
-    def on(self, contact: str) -> Self:
-        """Return the tyre of a wheel by its name."""
-        return replace(self, contact=contact)
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force and the rate of the slip."""
-        V, slip = readings.travel(self.contact), readings.slip(self.contact).across
-        V = where(V < 0.0, -V, V)
+        V, slip = self.pace(readings), readings.slip(self.contact).across
         leaned = (self.camber / self.cornering) * readings.camber(self.contact)
         side = self.cornering * z[0]
         lag = (-slip - V * (leaned + z[0])) / self.relaxation

@@ -1,0 +1,207 @@
+"""Tyres and resistances against closed forms: sliding, rolling, measured tyres, loads, energy, limits."""
+
+import math
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.analysis.bicycle.followed import TwoWheeler
+from draisine.errors import ModelError
+from draisine.mechanics.forces.air_drag import AirDrag
+from draisine.mechanics.forces.brush_tyre import BrushTyre
+from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.mechanics.forces.load_tyre import LoadTyre
+from draisine.mechanics.forces.magic_formula import MagicFormula
+from draisine.mechanics.forces.rolling_resistance import RollingResistance
+from draisine.model import Body, Disc, Model, Revolute, Wheel, inertia
+from draisine.vehicles import parameter_set
+
+G = 9.81
+TIGHT = draisine.Numerics(rtol=1e-12, atol=1e-13)
+SCHWALBE = tuple(parameter_set("magic_formula", "schwalbe_t03_300kpa").values())
+
+
+def sled(*, mass: float = 10.0, friction: float = 0.8):
+    """A block that slides on a locked wheel without turning."""
+    tyre = BrushTyre(30.0, friction, 0.01)
+    wheel = Wheel("ground", "block", (0, 0, 0.3), (0, 1, 0), Disc(0.3), tyre=tyre)
+    return Model([Body("block", mass)], contacts=[wheel], base="translations")
+
+
+def trolley(*, mass: float = 10.0, moment: float = 0.4, rolling: float = 0.01, area: float = 0.0):
+    """A wheel under a block that does not turn; it rolls with resistance, and in the wind."""
+    centre = (0, 0, 0.3)
+    forces = [RollingResistance("ground", rolling), AirDrag("block", area, wind=(-2.0, 0.0, 0.0))]
+    return Model(
+        [Body("block", mass), Body("wheel", 1.0, centre, inertia(moment / 2, moment, moment / 2))],
+        [Revolute("axle", "block", "wheel", (0, 1, 0), centre)],
+        [Wheel("ground", "wheel", centre, (0, 1, 0), Disc(0.3))],
+        forces,
+        base="translations",
+    )
+
+
+def push_for(element, z=(), **readings):
+    """What an element does to its contact where these things are read."""
+    told = {name: (lambda _, x=x: x) for name, x in readings.items()}
+    done, rates = element(SimpleNamespace(**told), np.asarray(z, float))
+    return next(iter(done.values())), rates
+
+
+class TestBrush:
+    def test_it_grips_by_its_stiffness_and_slides_by_its_friction(self):
+        """F / N = 3 mu (x - x^2 + x^3 / 3), x = C s / (3 mu): Pacejka 2012, (3.13) and (3.18)."""
+        tyre = BrushTyre(12.0, 0.9, 0.1, 0.05)
+        for slip in (1e-6, 0.05, 0.2):
+            x = 12.0 * slip / 2.7
+            force, trail = tyre.grip(slip)
+            assert force * slip == pytest.approx(2.7 * (x - x * x + x**3 / 3), rel=1e-12)
+            assert trail == pytest.approx(0.05 / 3 * (1 - x) ** 3 / (1 - x + x * x / 3), rel=1e-12)
+        assert tyre.grip(1e-9)[0] == pytest.approx(12.0, rel=1e-6)
+        assert tyre.grip(0.5)[0] * 0.5 == pytest.approx(0.9)
+        assert tyre.grip(0.5)[1] == 0.0
+
+    def test_both_slips_share_one_friction(self):
+        slip = SimpleNamespace(along=0.0, across=0.0, normal=0.0)
+        wrench, _ = push_for(
+            BrushTyre(12.0, 0.9, 0.1), (0.6, -0.8), slip=slip, travel=1.0, load=200.0
+        )
+        assert math.hypot(wrench.along, wrench.across) == pytest.approx(0.9 * 200.0)
+        assert wrench.along / wrench.across == pytest.approx(-0.75)
+
+    def test_a_locked_wheel_slides_with_mu_g(self):
+        system = draisine.compile(sled)
+        run = draisine.simulate(system, draisine.state(system, Vx=8.0), 0.8, numerics=TIGHT)
+        slow = run.to_xarray().speeds.sel(speed="Vx").values
+        assert_allclose(np.diff(slow)[20:] / 0.01, -0.8 * G, rtol=1e-9)
+
+
+def test_rolling_resistance_slows_by_its_arm():
+    """(m + I / R^2) a = -c N / R."""
+    system = draisine.compile(trolley)
+    start = draisine.state(system, Vx=5.0)
+    rate, _ = system.accelerate(start, formulation="projected")
+    assert rate[0] == pytest.approx(-0.01 * 11.0 * G / 0.3 / (11.0 + 0.4 / 0.09), rel=1e-5)
+
+
+def test_spin_friction_turns_against_the_spin():
+    still = {"travel": 0.0, "load": 300.0}
+    wrench, _ = push_for(RollingResistance("a", 0.0, 0.02), spin=3.0, **still)
+    assert wrench.aligning == pytest.approx(-0.02 * 300.0, rel=1e-4)
+    assert wrench.rolling == 0.0
+
+
+def test_the_wind_ahead_adds_to_the_speed():
+    """-1.2 / 2 * 0.5 m2 * 7^2 on a trolley at 5 m/s against 2 m/s of wind."""
+    system = draisine.compile(trolley, rolling=0.0, area=0.5)
+    rate, _ = system.accelerate(draisine.state(system, Vx=5.0), formulation="projected")
+    assert rate[0] == pytest.approx(-0.6 * 0.5 * 49.0 / (11.0 + 0.4 / 0.09), rel=1e-9)
+
+
+def test_a_cross_wind_pushes_by_the_side_area():
+    air = AirDrag("b", 0.5, wind=(0.0, 10.0, 0.0), side_area=1.5)
+    body = SimpleNamespace(com=np.zeros(3))
+    tree = SimpleNamespace(model=SimpleNamespace(body=lambda _: body))
+    readings = SimpleNamespace(
+        tree=tree, velocity=lambda *_: np.zeros(3), heading=np.array([1.0, 0.0, 0.0])
+    )
+    (push,) = air(readings, np.zeros(0))[0].values()
+    assert_allclose(push, [0.0, 0.6 * 1.5 * 100.0, 0.0], atol=1e-12)
+
+
+class TestMagicFormula:
+    TYRE = MagicFormula(SCHWALBE, 0.1, 1e5, 500.0, 400.0)
+
+    def test_the_slope_at_no_slip_is_the_formulas(self):
+        """BCD = a3 sin(2 atan(Fz / a4)) per degree."""
+        a, F = SCHWALBE, 0.4
+        slope = (self.TYRE.side_force(400.0, 1e-7, 0.0)) / 1e-7
+        wanted = a[3] * math.sin(2 * math.atan(F / a[4])) * 180 / math.pi
+        assert slope == pytest.approx(wanted, rel=1e-6)
+
+    def test_the_force_at_a_slip_is_the_formulas(self):
+        a, F, x = SCHWALBE, 0.35, 3.0
+        D = a[1] * F * F + a[2] * F
+        B = a[3] * math.sin(2 * math.atan(F / a[4])) / (a[0] * D)
+        E = a[6] * F + a[7]
+        wanted = D * math.sin(a[0] * math.atan(B * x - E * (B * x - math.atan(B * x))))
+        found = self.TYRE.side_force(350.0, math.tan(math.radians(x)), 0.0)
+        assert found == pytest.approx(wanted, rel=1e-12)
+
+    def test_beyond_the_measured_loads_the_friction_force_stays(self):
+        """D = a1 F^2 + a2 F is largest at F = -a2 / (2 a1), 0.79 kN, and negative from twice that on."""
+        forces = [self.TYRE.side_force(load, 0.2, 0.0) for load in (1600.0, 2000.0)]
+        assert min(forces) > 0.0
+
+    def test_small_motions_are_those_of_a_linear_tyre(self):
+        """The same cornering stiffness at the static loads; no camber in either."""
+        ideal = draisine.compile("whipple")
+        _, forces = ideal.accelerate(draisine.state(ideal))
+        bare = (*SCHWALBE[:8], *[0.0] * 6)
+        formula, linear = [], []
+        for load in (forces[0], forces[3]):
+            formula.append(MagicFormula(bare, 0.1, 1e5, 500.0, float(load)))
+            slope = bare[3] * math.sin(2 * math.atan(load / 1000 / bare[4])) * 180 / math.pi
+            linear.append(LinearTyre(slope, 0.0, 0.1))
+        roots = []
+        for rear, front in (formula, linear):
+            running = TwoWheeler(draisine.compile("whipple", rear_tyre=rear, front_tyre=front))
+            roots.append(np.linalg.eigvals(running.matrices(np.array([1.0, 6.0]))[0][1]))
+        assert len(roots[0]) == len(roots[1]) == 8
+        assert max(np.abs(roots[0] - root).min() for root in roots[1]) < 1e-5
+
+    def test_fourteen_coefficients_are_needed(self):
+        with pytest.raises(ModelError, match="it takes 14"):
+            MagicFormula(SCHWALBE[:5], 0.1, 1e5, 500.0, 400.0)
+
+
+class TestBicycleOnTyres:
+    def test_it_tends_to_ideal_rolling_with_order_one(self):
+        """A nonlinear run, in 1 / C1 at fixed relaxation."""
+        asked = {"forward_speed": 5.0, "lean_rate": 0.3}
+        ideal = draisine.compile("whipple")
+        end = draisine.simulate(ideal, draisine.state(ideal, **asked), 0.5, numerics=TIGHT)
+        lean = float(end.to_xarray().lean[-1])
+        tyre = LinearTyre(1e6, 0.0, 0.1)
+        tyred, errors = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre), []
+        for C in (1e6, 1e7):
+            stiff = tyred.with_parameters(rear_tyre_cornering=C, front_tyre_cornering=C)
+            run = draisine.simulate(stiff, draisine.state(stiff, **asked), 0.5, numerics=TIGHT)
+            errors.append(abs(float(run.to_xarray().lean[-1]) - lean))
+        assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.05)
+        assert errors[1] < 1e-4
+
+    def test_energy_with_that_of_the_tyres_never_rises(self):
+        """E + sum sigma F^2 / (2 C1), F = C1 z."""
+        C, sigma = 8000.0, 0.1
+        tyre = LinearTyre(C, 0.0, sigma)
+        system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+        start = draisine.state(system, forward_speed=5.0, lean_rate=0.5)
+        data = draisine.simulate(system, start, 1.0, numerics=TIGHT).to_xarray()
+        held = data.energy.values + sigma * C / 2 * np.sum(data.element_state.values**2, axis=1)
+        assert np.diff(held).max() < 1e-12 * held[0]
+        assert held[0] - held[-1] > 1e-3
+
+    def test_the_coupling_of_loads_is_watched_like_a_pivot(self):
+        """Leaned 0.4 rad, a side force toward the lean of about its own load lifts itself: Painleve.
+        There the loads grow without bounds, and beyond they change their sign."""
+        tyre = LoadTyre(1.0, 0.0, 0.1)
+        system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+        machine = system.machine()
+        y = machine.enter(draisine.state(system, lean=0.4))
+
+        def leaned(share):
+            moved = y.copy()
+            moved[machine.layout.z] = -share
+            return machine.least_pivot(moved), machine.observation(moved)["forces"][0]
+
+        assert leaned(0.0)[0] == pytest.approx(1.0, abs=0.5)
+        shares = np.linspace(0.2, 1.2, 401)
+        pivots, loads = np.array([leaned(share) for share in shares]).T
+        at = np.argmin(pivots)
+        assert pivots[at] < 0.01
+        assert np.argmax(np.abs(loads)) in (at - 1, at, at + 1)
+        assert loads[at - 5] > 0 > loads[at + 5]
