@@ -5,6 +5,7 @@ beside it. A bundle that is there is kept; without node or network the wheel is 
 and the page draws by its own means. Editable installs skip all this.
 """
 
+import json
 import shutil
 import subprocess
 from pathlib import Path
@@ -45,8 +46,9 @@ def bundle(root: Path) -> None:
         raise OSError("npm is not installed")
     for command in COMMANDS:
         subprocess.run(command, cwd=root, check=True, capture_output=True)
+    names = json.loads((root / "package.json").read_text(encoding="utf-8"))["dependencies"]
     texts = [
         f"{name}\n\n{(root / 'node_modules' / name / 'LICENSE').read_text(encoding='utf-8')}"
-        for name in ("three", "uplot")
+        for name in names
     ]
     (root / PAGE / "vendor-licences.txt").write_text("\n\n".join(texts), encoding="utf-8")

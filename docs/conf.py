@@ -13,19 +13,31 @@ author = "The draisine developers"
 copyright = "the draisine developers, MIT licence"
 release = version = installed("draisine")
 
-extensions = ["myst_parser", "sphinx.ext.autodoc", "pictures", "machine_pages", "notebooks"]
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "mathml",
+    "pictures",
+    "machine_pages",
+    "notebooks",
+]
 myst_enable_extensions = ["dollarmath", "amsmath", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = True
 html_theme = "furo"
-html_title = "draisine"
+html_title = f"draisine {release}"
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["draisine.css"]
 exclude_patterns = ["_build"]
 default_role = "code"
 numfig = False
 math_numfig = False
 math_eqref_format = "({number})"
 autodoc_member_order = "bysource"
-autodoc_typehints = "none"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "all"
+autodoc_typehints_format = "short"
 autodoc_class_signature = "mixed"
 suppress_warnings = ["myst.header"]
 
@@ -42,6 +54,15 @@ def link_equations(
     lines[:] = text.split("\n")
 
 
+def hide_private(
+    app: Any, what: str, name: str, thing: Any, options: Any, signature: str | None, returns: Any
+) -> tuple[str, Any] | None:
+    """Leave fields that are nobody's business out of signatures."""
+    if signature is None:
+        return None
+    return re.sub(r",? ?(?<=[ (,])_\w+(=[^,()]*(\([^()]*\))?)?(?=[,)])", "", signature), returns
+
+
 def write_ride(app: Any, error: Exception | None) -> None:
     """Put the page that rides by itself beside the front page."""
     if error is None and app.builder.format == "html":
@@ -53,4 +74,5 @@ def write_ride(app: Any, error: Exception | None) -> None:
 def setup(app: Any) -> None:
     """Connect the hooks."""
     app.connect("autodoc-process-docstring", link_equations)
+    app.connect("autodoc-process-signature", hide_private)
     app.connect("build-finished", write_ride)

@@ -1,8 +1,9 @@
 """Pictures by scripts: each file of `gallery` and `machines` is run when the documentation is built.
 
 A page asks for one by a fenced block. `{picture} NAME` gives the script's title, what it says about
-the picture, the picture itself and the code; `{look} NAME` gives the picture alone; a NAME with a
-folder is not in `gallery`. Pictures are kept beside the built pages.
+the picture, the picture itself and the code; `{look} NAME` gives the picture alone; `{thumbnails}
+page` gives small pictures that lead to all of the page's; a NAME with a folder is not in `gallery`.
+`{moving} SCENARIO` gives a film. Pictures are kept beside the built pages.
 """
 
 import importlib.util
@@ -12,7 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-BLOCK = re.compile(r"^```\{(picture|look)\} ([\w/]+)\n```$", re.MULTILINE)
+BLOCK = re.compile(r"^```\{(picture|look|thumbnails|moving)\} ([\w/-]+)\n```$", re.MULTILINE)
 
 
 @cache
@@ -39,6 +40,14 @@ def entry(script: Path, picture: str) -> str:
     return f"## {name}\n\n{about.strip()}\n\n![{name}]({picture})\n\n```python\n{code}\n```"
 
 
+def place(app: Any, page: str, name: str) -> tuple[Path, str]:
+    """Return where a picture is kept, and how a page names it."""
+    target = Path(app.doctreedir) / "pictures" / name
+    target.parent.mkdir(parents=True, exist_ok=True)
+    here = (Path(app.srcdir) / page).parent
+    return target, Path(os.path.relpath(target, here)).as_posix()
+
+
 def draw(app: Any, page: str, text: list[str]) -> None:
     """Run the scripts that a page asks for, and put what they are about into its text."""
     text[0] = BLOCK.sub(lambda found: draw_block(app, page, found), text[0])
@@ -46,15 +55,41 @@ def draw(app: Any, page: str, text: list[str]) -> None:
 
 def draw_block(app: Any, page: str, found: re.Match[str]) -> str:
     """Run the script that a block asks for; return what the page says instead."""
-    where = found[2] if "/" in found[2] else f"gallery/{found[2]}"
-    script = Path(app.srcdir) / f"{where}.py"
-    target = Path(app.doctreedir) / "pictures" / f"{where}.png"
-    target.parent.mkdir(parents=True, exist_ok=True)
-    load(script).figure().savefig(target, dpi=110)
+    kind, name = found[1], found[2]
+    if kind == "moving":
+        return moving(app, page, name)
+    if kind == "thumbnails":
+        asked = [one[2] for one in BLOCK.finditer(found.string) if one[1] == "picture"]
+        return thumbnails(app, page, asked)
+    script, (target, where) = script_of(app, name), place(app, page, f"{name}.png")
+    load(script).figure().savefig(target, dpi=150)
     app.env.note_dependency(str(script))
-    here = (Path(app.srcdir) / page).parent
-    place = Path(os.path.relpath(target, here)).as_posix()
-    return entry(script, place) if found[1] == "picture" else f"![{title(script)}]({place})"
+    return entry(script, where) if kind == "picture" else f"![{title(script)}]({where})"
+
+
+def script_of(app: Any, name: str) -> Path:
+    """Return the script of a picture."""
+    return Path(app.srcdir) / f"{name if '/' in name else f'gallery/{name}'}.py"
+
+
+def thumbnails(app: Any, page: str, names: list[str]) -> str:
+    """Return small pictures that lead to the large ones further down on a page."""
+    links = []
+    for name in names:
+        said = title(script_of(app, name))
+        anchor = re.sub(r"[^\w\- ]", "", said.lower()).replace(" ", "-")
+        links.append(f"[![{said}]({place(app, page, f'{name}.png')[1]})](#{anchor})")
+    return ":::{container} thumbnails\n" + "\n".join(links) + "\n:::"
+
+
+def moving(app: Any, page: str, scenario: str) -> str:
+    """Return a film of a scenario."""
+    import draisine
+
+    target, where = place(app, page, scenario.replace("/", "-") + ".gif")
+    result = draisine.run(scenario)
+    draisine.animate(result, target, fps=20, speed=0.5)
+    return f"![{result.loaded.scenario.title}, at half its speed]({where})"
 
 
 def setup(app: Any) -> dict[str, bool]:

@@ -139,7 +139,7 @@ def test_a_bar_is_shown_from_python_where_somebody_sees_it(monkeypatch):
 
 def test_what_is_done_is_logged(caplog):
     disc = draisine.compile("rolling_disc")
-    with caplog.at_level(logging.INFO, logger="draisine"):
+    with caplog.at_level(logging.DEBUG, logger="draisine"):
         draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.1)
     assert "simulating rolling_disc: completed at 0.1 s" in caplog.messages
     assert any(isinstance(h, logging.NullHandler) for h in logging.getLogger("draisine").handlers)

@@ -63,7 +63,7 @@ def _carry_out(given: list[str]) -> int:
     debug = "--debug" in given
     if debug or "--verbose" in given:
         logging.basicConfig(format="%(name)s: %(message)s")
-        logging.getLogger("draisine").setLevel(logging.DEBUG if debug else logging.INFO)
+        logging.getLogger("draisine").setLevel(logging.DEBUG)
     given = [x for x in given if x not in ("--debug", "--verbose")]
     try:
         _add_own(given)

@@ -8,6 +8,8 @@ EXTRAS = {
     "symbolic": ("sympy",),
     "jax": ("jax",),
     "control": ("control",),
+    "store": ("zarr",),
+    "notebook": ("ipywidgets",),
 }
 """What optional parts need; `pip install 'draisine[NAME]'` brings it."""
 

@@ -8,6 +8,7 @@ be written, nothing is kept.
 import contextlib
 import hashlib
 import os
+import sys
 import tempfile
 from pathlib import Path
 
@@ -24,8 +25,9 @@ def default_folder() -> Path:
     if base := os.environ.get("LOCALAPPDATA"):
         return Path(base) / "draisine" / "cache"
     base = os.environ.get("XDG_CACHE_HOME", "")
+    usual = "Library/Caches" if sys.platform == "darwin" else ".cache"
     try:
-        return (Path(base) if base else Path.home() / ".cache") / "draisine"
+        return (Path(base) if base else Path.home() / usual) / "draisine"
     except RuntimeError:  # no home at all
         return (
             Path(tempfile.gettempdir()) / f"draisine-{os.getuid() if hasattr(os, 'getuid') else 0}"

@@ -64,6 +64,16 @@ class Result:
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
 
+    def plot(self, figure: str | None = None, path: str | Path | None = None) -> Any:
+        """Draw the result and return the axes, see `draisine.plot`."""
+        return draisine.plot(self, figure, path)
+
+    def animate(self, path: str | Path | None = None, **options: Any) -> Any:
+        """Write the run as a film or as a page that replays it, or return the page for a notebook, see
+        `draisine.animate`.
+        """
+        return draisine.animate(self, path, **options)
+
     @property
     def validity(self) -> Validity | None:
         """Whether a run can be believed; None of what is no run."""

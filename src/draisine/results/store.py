@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -28,6 +29,7 @@ def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
     """Raise where nothing could be written, before any work is done."""
     if path.suffix not in allowed:
         raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.")
+    _check_zarr_there(path)
     if path.suffix == ".zarr" and path.exists():
         if not _is_store(path):
             raise DataError(
@@ -36,6 +38,15 @@ def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
         check_folder(path)
     else:
         check_place(path)
+
+
+def _check_zarr_there(path: Path) -> None:
+    """Raise where a folder of chunks is asked for and the package for it is missing."""
+    if path.suffix == ".zarr" and find_spec("zarr") is None:
+        raise DataError(
+            f"{path}: needs the package zarr, which is not installed here: "
+            "pip install 'draisine[store]', or take a file that ends with .nc."
+        )
 
 
 def _is_store(path: Path) -> bool:
@@ -129,6 +140,7 @@ def _load(path: Path) -> "Dataset":
         raise DataError(f"{path}: is neither a file nor a folder.")
     if path.suffix not in (".nc", ".zarr"):
         raise DataError(f"{path}: results are .nc or .zarr; a .csv cannot be read back.")
+    _check_zarr_there(path)
     if path.suffix == ".zarr":
         check_zarr(path)
     try:

@@ -86,7 +86,7 @@ def simulate(
         demand(run)
     for event in run.events:
         _log.debug("%s", event)
-    _log.info("%s: %s at %g s", text, run.outcome, run.arcs[-1].t[-1])
+    _log.debug("%s: %s at %g s", text, run.outcome, run.arcs[-1].t[-1])
     return run
 
 

@@ -189,9 +189,11 @@ class Trajectory:
         """Draw the run and return the axes, see `draisine.plot`."""
         return draisine.plot(self, figure, path)
 
-    def animate(self, path: "str | Path", **options: Any) -> None:
-        """Write the run as a film or as a page that replays it, see `draisine.animate`."""
-        draisine.animate(self, path, **({"terrain": self.terrain} | options))
+    def animate(self, path: "str | Path | None" = None, **options: Any) -> Any:
+        """Write the run as a film or as a page that replays it, or return the page for a notebook, see
+        `draisine.animate`.
+        """
+        return draisine.animate(self, path, **({"terrain": self.terrain} | options))
 
     def save(self, path: "str | Path") -> None:
         """Write the run into a file (.nc, .zarr, .csv), see `draisine.save`."""

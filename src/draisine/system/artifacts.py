@@ -251,7 +251,7 @@ def _stored(
         return loads(stored)
     begun = time.perf_counter()
     made = make()
-    _log.info("derived in %.2f s: %s", time.perf_counter() - begun, key)
+    _log.debug("derived in %.2f s: %s", time.perf_counter() - begun, key)
     store.put(key, dumps(made))
     return made
 

@@ -42,19 +42,32 @@ class State:
     joints: tuple[str, ...] = ()
     speeds: tuple[str, ...] = ()
 
-    def __repr__(self) -> str:
+    def _named(self) -> dict[str, dict[str, float]]:
+        """Return all numbers by name: pose, shape, twist, rates of the joints."""
         joints = self.joints or [f"r[{k}]" for k in range(len(self.r))]
         speeds = self.speeds or [f"v[{k}]" for k in range(len(self.v))]
-        place = dict(zip("xyz", self.p, strict=True)) | angles_of(self.q)
         first = 6 if len(self.v) == 6 + len(self.r) else len(self.v) - len(self.r)
-        twist = dict(zip(speeds[:first], self.v[:first], strict=True))
-        rates = dict(zip(speeds[first:], self.v[first:], strict=True))
-        parts = [place, dict(zip(joints, self.r, strict=True)), twist, rates]
-        lines = [", ".join(f"{n}={_short(x)}" for n, x in part.items()) for part in parts if part]
+        return {
+            "pose": dict(zip("xyz", self.p, strict=True)) | angles_of(self.q),
+            "shape": dict(zip(joints, self.r, strict=True)),
+            "twist": dict(zip(speeds[:first], self.v[:first], strict=True)),
+            "rates": dict(zip(speeds[first:], self.v[first:], strict=True)),
+        }
+
+    def __repr__(self) -> str:
+        parts = [part for part in self._named().values() if part]
+        lines = [", ".join(f"{n}={_short(x)}" for n, x in part.items()) for part in parts]
         return f"State({(',' + chr(10) + '      ').join(lines)})"
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
+        rows = [
+            f"<tr><th>{title}</th>"
+            + "".join(f"<td>{escape(n)}<br>{_short(x)}</td>" for n, x in part.items())
+            + "</tr>"
+            for title, part in self._named().items()
+            if part
+        ]
+        return f"<table>{''.join(rows)}</table>"
 
 
 def angles_of(q: Floats) -> dict[str, float]:

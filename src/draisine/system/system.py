@@ -1,15 +1,18 @@
 """Vehicles with their parameters: derive once, run many times."""
 
 import inspect
+import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
+from pathlib import Path
 from types import UnionType
 from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 
+import draisine
 from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store
 from draisine.errors import ModelError, ParameterError, did_you_mean
@@ -84,7 +87,10 @@ class System:
         )
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escape(repr(self))}</pre>"
+        with tempfile.TemporaryDirectory() as folder:
+            draisine.plot(self, path=f"{folder}/drawing.svg")
+            drawn = Path(folder, "drawing.svg").read_text(encoding="utf-8").partition("<svg")[2]
+        return f"<pre>{escape(repr(self))}</pre><svg{drawn}"
 
     def __reduce__(self) -> Any:
         return System, (self.artifacts, self.parameters)

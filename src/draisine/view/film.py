@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from xarray import Dataset
 
+    from draisine.view.notebook import InlinePage
+
 FILMS = (".gif", ".mp4", ".html")
 """What a motion can be written as."""
 
@@ -54,15 +56,15 @@ def check_film(path: Path) -> None:
 
 def animate(
     what: Any,
-    path: str | Path,
+    path: str | Path | None = None,
     *,
     fps: float = 20.0,
     speed: float | None = None,
     terrain: Terrain | None = None,
     progress: Progress = None,
-) -> None:
+) -> "InlinePage | None":
     """Write a run, a result, a dataset or the file of one as a film (.gif, .mp4) or as a page that
-    replays it (.html).
+    replays it (.html). Without a path, return the page: a notebook shows it.
 
     `speed` is how many seconds of the run pass in one: 1 shows it as it is, 0.2 in slow motion. By
     default it is 1, and more for runs longer than half a minute. A page can be slowed and sped up
@@ -75,18 +77,24 @@ def animate(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     draisine.animate(run, f"{folder}/disc.html")
     """
-    data, path = dataset_of(what), Path(path)
-    check_film(path)
+    data, path = dataset_of(what), None if path is None else Path(path)
+    if path is not None:
+        check_film(path)
     for name, value in (("fps", fps), ("speed", speed)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ParameterError(f"{name} = {value:g} must be positive.")
-    if path.suffix == ".html":
-        from draisine.view.replay import page
+    if path is not None and path.suffix != ".html":
+        with report_progress(progress, f"drawing {path}") as tell:
+            _film(data, path, fps, speed, terrain, tell)
+        return None
+    from draisine.view.notebook import InlinePage
+    from draisine.view.replay import page
 
-        write_text(page(data, speed or 1.0, terrain), path)
-        return
-    with report_progress(progress, f"drawing {path}") as tell:
-        _film(data, path, fps, speed, terrain, tell)
+    text = page(data, speed or 1.0, terrain)
+    if path is None:
+        return InlinePage(text)
+    write_text(text, path)
+    return None
 
 
 def frame_times(known: Floats, fps: float, speed: float | None) -> tuple[Floats, float]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from draisine.errors import DataError, ParameterError
 from draisine.registry import find
 from draisine.results.store import dataset_of
+from draisine.system.system import System
+from draisine.view.figures.side import drawing
 from draisine.view.style import figure_of, tell_empty
 
 if TYPE_CHECKING:
@@ -24,7 +26,8 @@ def plot(
     *,
     series: Sequence[str] | None = None,
 ) -> Any:
-    """Draw a run, a result, a dataset or the file of one, and return the axes.
+    """Draw a run, a result, a dataset, the file of one, or a system as it is drawn, and return the
+    axes; in a notebook the figure is shown.
 
     `figure` names the figure (`draisine list figures` tells which there are); by default it is the
     one that tells most. `series` are the quantities to draw in histories and phase portraits.
@@ -36,6 +39,20 @@ def plot(
     >>> draisine.plot(run, "histories", series=["lean"]).get_xlabel()
     'time (s)'
     """
+    axes = drawing(what.model) if isinstance(what, System) else _drawn(what, figure, series)
+    if path is not None:
+        from draisine.view.save import save
+
+        save(axes, Path(path))
+    else:
+        from draisine.view.notebook import show_inline
+
+        show_inline(figure_of(axes))
+    return axes
+
+
+def _drawn(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
+    """Return the axes of a figure of data."""
     data = dataset_of(what)
     figure = figure or figure_for(data)
     check_single(data, figure)
@@ -50,10 +67,6 @@ def plot(
         text = str(error.args[0]).partition(".")[0] if error.args else "something"
         raise DataError(f"the result is not whole: {text}.") from error
     tell_empty(figure_of(axes))
-    if path is not None:
-        from draisine.view.save import save
-
-        save(axes, Path(path))
     return axes
 
 

@@ -16,7 +16,7 @@ _STEP = 0.05
 """Speeds no farther apart than this, m/s, are followed from one to the next."""
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Eigenmodes:
     """Eigenvalues (..., speeds, 4) and vectors (..., speeds, states, 4) of straight running, in the
     order of `names`; leading axes are those of a sweep.
@@ -38,10 +38,33 @@ class Eigenmodes:
             raise UnknownNameError(f"no eigenmode {name!r}. {did_you_mean(name, self.names)}")
         return self.values[..., self.names.index(name)]
 
+    def __repr__(self) -> str:
+        v = self.speed
+        return (
+            f"Eigenmodes at {len(v)} speeds, {v.min():g} to {v.max():g} m/s: "
+            f"{', '.join(dict.fromkeys(self.names))}; stable at {int(self.stable.sum())}"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return a table of at most twenty speeds; stable ones are green."""
+        if self.values.ndim > 2:
+            return f"<pre>{self!r}</pre>"
+        head = "".join(f"<th>{name}</th>" for name in self.names)
+        rows = []
+        for k in range(0, len(self.speed), max(1, len(self.speed) // 20)):
+            cells = "".join(f"<td>{_complex(z)}</td>" for z in self.values[k].tolist())
+            colour = ' style="background:#dff0d8"' * bool(self.stable[k])
+            rows.append(f"<tr{colour}><th>{self.speed[k]:g}</th>{cells}</tr>")
+        return f"<table><tr><th>m/s</th>{head}</tr>{''.join(rows)}</table>"
+
     @property
     def stable(self) -> Floats:
         """Whether all eigenvalues are damped, (..., speeds)."""
         return np.all(self.values.real < 0, axis=-1)
+
+
+def _complex(z: complex) -> str:
+    return f"{z.real:.4f} {z.imag:+.4f}i" if z.imag else f"{z.real:.4f}"
 
 
 def fill_speeds(v: Floats) -> Floats:

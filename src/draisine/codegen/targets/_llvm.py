@@ -45,7 +45,7 @@ def load(task: Any, text: Callable[[], str], store: Store | None) -> Any:
         if code is None:
             begun = time.perf_counter()
             code = assemble(text())
-            _log.info("compiled in %.2f s: %s", time.perf_counter() - begun, key)
+            _log.debug("compiled in %.2f s: %s", time.perf_counter() - begun, key)
             if store is not None:
                 store.put(key, code)
         engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())

@@ -1,0 +1,35 @@
+"""`draisine explore`."""
+
+from pathlib import Path
+
+from draisine.cli._keep import free_name, tell_file
+from draisine.cli._keep import show as show_file
+from draisine.cli._options import MACHINE, Force, MachineOptions
+
+
+def explore(
+    vehicle: str = "whipple",
+    out: Path | None = None,
+    /,
+    *,
+    machine: MachineOptions = MACHINE,
+    show: bool = False,
+    force: Force = False,
+) -> int:
+    """Write a page with sliders: parameters of a bicycle, its eigenvalues, critical speeds, modes.
+
+    :param vehicle: A vehicle's name, or FILE.py:function; one that can run straight and upright.
+    :param out: Where to write it (.html); VEHICLE-explore.html if not given.
+    :param show: Open the page.
+    """
+    from draisine.codegen.files import write_text
+    from draisine.results.store import check_target
+    from draisine.scenario.validate.vehicle import build_system
+    from draisine.view.explore import explore_page
+
+    target = out or free_name(Path(f"{Path(vehicle).stem}-explore.html"), force)
+    check_target(target, (".html",))
+    system = build_system(vehicle, machine.parameters, machine.parameter_set)
+    with tell_file("page", target):
+        write_text(explore_page(system), target)
+    return show_file(target) if show else 0

@@ -1,0 +1,113 @@
+// Eigenvalues of a machine that runs straight: M qdd + v C1 qd + (g K0 + v^2 K2) q = 0, q = (lean, steer).
+
+// Coefficients a4 ... a0 of det(M s^2 + v C1 s + g K0 + v^2 K2).
+function characteristic(m, g, v) {
+  const entry = (i) => [m.M[i], v * m.C1[i], g * m.K0[i] + v * v * m.K2[i]];
+  const product = (a, b) => {
+    const out = [0, 0, 0, 0, 0];
+    a.forEach((x, i) => b.forEach((y, j) => { out[i + j] += x * y; }));
+    return out;
+  };
+  const first = product(entry(0), entry(3)), second = product(entry(1), entry(2));
+  return first.map((x, k) => x - second[k]);
+}
+
+// The four roots of a quartic as [real, imaginary], by Aberth's simultaneous iteration.
+function roots(a) {
+  const n = 4, c = a.map((x) => x / a[0]);
+  const size = 1 + Math.max(...c.slice(1).map(Math.abs));
+  const radius = Math.min(size, Math.max(...c.slice(1).map((x, k) => 2 * Math.pow(Math.abs(x), 1 / (k + 1)))));
+  const z = Array.from({ length: n }, (_, k) => [radius * Math.cos(2 * Math.PI * k / n + 0.4), radius * Math.sin(2 * Math.PI * k / n + 0.4)]);
+  const divide = ([a1, b1], [a2, b2]) => { const d = a2 * a2 + b2 * b2; return [(a1 * a2 + b1 * b2) / d, (b1 * a2 - a1 * b2) / d]; };
+  for (let step = 0; step < 200; step++) {
+    let moved = 0;
+    for (let k = 0; k < n; k++) {
+      let p = [1, 0], d = [0, 0];
+      for (let j = 1; j <= n; j++) {
+        d = [d[0] * z[k][0] - d[1] * z[k][1] + p[0], d[0] * z[k][1] + d[1] * z[k][0] + p[1]];
+        p = [p[0] * z[k][0] - p[1] * z[k][1] + c[j], p[0] * z[k][1] + p[1] * z[k][0]];
+      }
+      if (p[0] === 0 && p[1] === 0) continue;
+      const newton = divide(p, d);
+      let sum = [0, 0];
+      for (let j = 0; j < n; j++) if (j !== k) {
+        const one = divide([1, 0], [z[k][0] - z[j][0], z[k][1] - z[j][1]]);
+        sum = [sum[0] + one[0], sum[1] + one[1]];
+      }
+      const below = [1 - (newton[0] * sum[0] - newton[1] * sum[1]), -(newton[0] * sum[1] + newton[1] * sum[0])];
+      const w = divide(newton, below);
+      z[k] = [z[k][0] - w[0], z[k][1] - w[1]];
+      moved = Math.max(moved, Math.hypot(...w) / (1e-300 + Math.hypot(...z[k])));
+    }
+    if (moved < 1e-15) break;
+  }
+  return z.map(([x, y]) => [x, Math.abs(y) < 1e-9 * Math.hypot(x, y) ? 0 : y]);
+}
+
+// Roots at rising speeds, each row in the order of the one before: nearest to where it was heading.
+function followed(m, g, speeds) {
+  const orders = [];
+  const permute = (rest, taken) => rest.length ? rest.forEach((x, k) => permute(rest.filter((_, j) => j !== k), [...taken, x])) : orders.push(taken);
+  permute([0, 1, 2, 3], []);
+  const rows = [];
+  for (const v of speeds) {
+    const found = roots(characteristic(m, g, v)).sort((a, b) => b[0] - a[0] || b[1] - a[1]);
+    if (rows.length) {
+      const last = rows[rows.length - 1], before = rows[Math.max(0, rows.length - 2)];
+      const heading = last.map((z, k) => [2 * z[0] - before[k][0], 2 * z[1] - before[k][1]]);
+      const cost = (order) => order.reduce((s, o, k) => s + Math.hypot(found[o][0] - heading[k][0], found[o][1] - heading[k][1]), 0);
+      const best = orders.reduce((a, b) => (cost(b) < cost(a) ? b : a));
+      rows.push(best.map((o) => found[o]));
+    } else rows.push(found);
+  }
+  return rows;
+}
+
+// Names at the highest speed: the pair is the weave; of the real ones the farther from zero is castering.
+function modeNames(rows) {
+  const last = rows[rows.length - 1];
+  const real = [0, 1, 2, 3].filter((k) => last[k][1] === 0);
+  const far = [...real].sort((a, b) => Math.abs(last[b][0]) - Math.abs(last[a][0]))[0];
+  return last.map((z, k) => (z[1] !== 0 ? "weave" : k === far ? "castering" : "capsize"));
+}
+
+// Speeds up to a limit at which a real root (capsize) or a pair (weave) passes zero.
+function criticalSpeeds(m, g, limit) {
+  const passes = (f) => {
+    const out = [], count = 800;
+    for (let k = 0; k < count; k++) {
+      let a = limit * k / count, b = limit * (k + 1) / count, fa = f(a);
+      if (fa * f(b) >= 0) continue;
+      for (let i = 0; i < 60; i++) { const c = (a + b) / 2, fc = f(c); if (fa * fc <= 0) b = c; else { a = c; fa = fc; } }
+      out.push((a + b) / 2);
+    }
+    return out;
+  };
+  const hurwitz = (v) => { const [a4, a3, a2, a1, a0] = characteristic(m, g, v); return a1 * (a3 * a2 - a4 * a1) - a0 * a3 * a3; };
+  const swings = (v) => { const [, a3, , a1] = characteristic(m, g, v); return a1 / a3 > 0; };
+  return { weave: passes(hurwitz).filter(swings), capsize: passes((v) => characteristic(m, g, v)[4]) };
+}
+
+// Stretches of speed at which all roots are damped.
+function stableRanges(m, g, limit) {
+  const { weave, capsize } = criticalSpeeds(m, g, limit);
+  const ends = [0, ...weave, ...capsize, limit].sort((a, b) => a - b), out = [];
+  for (let k = 0; k + 1 < ends.length; k++) {
+    const middle = (ends[k] + ends[k + 1]) / 2;
+    if (ends[k + 1] > ends[k] && roots(characteristic(m, g, middle)).every((z) => z[0] < 0)) out.push([ends[k], ends[k + 1]]);
+  }
+  return out;
+}
+
+// Lean and steer of an eigenmode, the larger one being 1; each as [real, imaginary].
+function modeShape(m, g, v, [x, y]) {
+  const row = (i, j) => {
+    const k = g * m.K0[i * 2 + j] + v * v * m.K2[i * 2 + j], c = v * m.C1[i * 2 + j], a = m.M[i * 2 + j];
+    return [a * (x * x - y * y) + c * x + k, 2 * a * x * y + c * y];
+  };
+  const sizes = [0, 1].map((i) => Math.hypot(...row(i, 0)) + Math.hypot(...row(i, 1)));
+  const i = sizes[0] > sizes[1] ? 0 : 1;
+  const lean = row(i, 1), steer = row(i, 0).map((z) => -z);
+  const [p, q] = Math.hypot(...lean) > Math.hypot(...steer) ? lean : steer, d = p * p + q * q;
+  return [lean, steer].map(([r, s]) => [(r * p + s * q) / d, (s * p - r * q) / d]);
+}

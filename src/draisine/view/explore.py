@@ -1,0 +1,83 @@
+"""A page with sliders: parameters of a bicycle, its eigenvalues, critical speeds, root locus and mode
+shapes, computed in the browser by generated code; one file, no server, no network.
+"""
+
+import html
+import json
+from importlib.resources import files
+from typing import Any
+
+from draisine.codegen.program import Program, trace_program
+from draisine.codegen.targets.javascript import emit
+from draisine.errors import UnknownNameError
+from draisine.reading.linear import StraightRunning
+from draisine.system.system import System
+from draisine.vehicles import meanings, parameter_set, parameter_sets
+from draisine.view.scene.description import describe_machine
+
+
+def explore_page(system: System) -> str:
+    """Return the text of a page on which the parameters of a bicycle that runs straight are changed.
+
+    >>> import draisine
+    >>> page = explore_page(draisine.compile("whipple"))
+    >>> "http" in page.replace("http://www.w3.org/", "")
+    False
+    """
+    name = system.vehicle.__name__
+    code = emit(straight_program(system)).replace("export ", "")
+    content = json.dumps(_content(system), allow_nan=False, separators=(",", ":"))
+    parts = {
+        "title": html.escape(f"{name.replace('_', ' ')}: straight running"),
+        "content": content.replace("<", "\\u003c"),
+        "generated": code,
+        "mathematics": _file("explore.js"),
+    }
+    text = _file("explore.html")
+    for part, replacement in parts.items():
+        text = text.replace("{{" + part + "}}", replacement)
+    return text
+
+
+def straight_program(system: System) -> Program:
+    """Return the program from parameters to the matrices of straight running: M, C1, K0, K2."""
+    straight = StraightRunning(system.subject())
+    symbols = [straight.subject.parameters[name] for name in system.parameters]
+    matrices = {name: list(getattr(straight, name).ravel()) for name in ("M", "C1", "K0", "K2")}
+    return trace_program("straight", {"parameters": symbols}, matrices)
+
+
+def _content(system: System) -> dict[str, Any]:
+    """Return what the page knows: parameters with their meanings, sets, the machine as it is drawn."""
+    told = meanings(system.vehicle)
+    return {
+        "parameters": [
+            {"name": name, "value": value, "unit": told.get(name, ("", ""))[0]}
+            | {"meaning": told.get(name, ("", ""))[1]}
+            for name, value in system.parameters.items()
+        ],
+        "sets": _sets(system),
+        "machine": describe_machine(system.model),
+        "steer": _steer_joint(system),
+    }
+
+
+def _sets(system: System) -> dict[str, dict[str, float]]:
+    """Return the parameter sets that have all and only the parameters of this machine."""
+    vehicle = system.vehicle.__name__
+    try:
+        names = parameter_sets(vehicle)
+    except UnknownNameError:
+        return {}
+    sets = {name: system.parameters | parameter_set(vehicle, name) for name in names}
+    return {name: found for name, found in sets.items() if set(found) == set(system.parameters)}
+
+
+def _steer_joint(system: System) -> int:
+    """Return the number of the joint that is no wheel: that of the second coordinate."""
+    rolling = {wheel.body for wheel in system.model.wheels}
+    return next(k for k, joint in enumerate(system.model.joints) if joint.child not in rolling)
+
+
+def _file(name: str) -> str:
+    return files("draisine.view").joinpath(name).read_text(encoding="utf-8")

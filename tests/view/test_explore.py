@@ -1,0 +1,117 @@
+"""The page with sliders computes what the package computes, in the browser's language."""
+
+import json
+import re
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine.analysis.bicycle.straight import canonical_matrices
+from draisine.cli import main
+from draisine.codegen.program import run
+from draisine.errors import ParameterError
+from draisine.view.explore import explore_page, straight_program
+
+HARNESS = """
+const fs = require("fs");
+const page = fs.readFileSync(process.argv[2], "utf8"), changes = JSON.parse(process.argv[3]);
+const content = page.match(/<script id="content"[^>]*>(.*?)<\\/script>/s)[1];
+const code = page.split("<script>")[1].split("const D =")[0];
+const told = new Function("D", "changes", code + `
+  const values = D.parameters.map((p) => changes[p.name] ?? p.value);
+  const g = values[D.parameters.findIndex((p) => p.name === "g")];
+  const table = new Float64Array(straightTableSize), m = {};
+  for (const name of ["M", "C1", "K0", "K2"]) m[name] = new Float64Array(4);
+  straightPrologue(Float64Array.from(values), table);
+  straight(table, m.M, m.C1, m.K0, m.K2);
+  const rows = followed(m, g, Array.from({ length: 201 }, (_, k) => k / 20));
+  const weave = rows[100][modeNames(rows).indexOf("weave")];
+  return { rows: [0, 60, 100, 140, 200].map((k) => rows[k]), names: modeNames(rows),
+    critical: criticalSpeeds(m, g, 10), stable: stableRanges(m, g, 10),
+    weave, shape: modeShape(m, g, 5, weave) };`)(JSON.parse(content), changes);
+console.log(JSON.stringify(told));
+"""
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    return draisine.compile("whipple")
+
+
+@pytest.fixture(scope="module")
+def page(bicycle):
+    return explore_page(bicycle)
+
+
+def test_it_needs_nothing_else(page):
+    assert not re.search(r"https?:|src=|<link|import ", page)
+    assert "{{" not in page
+    told = json.loads(re.search(r'<script id="content"[^>]*>(.*?)</script>', page, re.S)[1])
+    assert {"w", "lam", "mB"} <= {p["name"] for p in told["parameters"]}
+    assert all(p["meaning"] for p in told["parameters"])
+    assert "benchmark" in told["sets"] and "browser_jason" in told["sets"]
+
+
+@pytest.mark.parametrize("changes", [{}, {"mB": 60.0, "c": 0.03, "lam": 0.2, "g": 3.7}])
+def test_the_matrices_are_those_of_the_linear_analysis(bicycle, changes):
+    """Two derivations: formulas in the parameters, and exact differentiation at a state."""
+    system = bicycle.with_parameters(**changes)
+    found = run(straight_program(bicycle), parameters=np.array(list(system.parameters.values())))
+    wanted = canonical_matrices(system)
+    turn = np.array([1.0, -1.0, -1.0, 1.0])  # steer counts to the left here, to the right there
+    for name in ("M", "C1", "K0", "K2"):
+        theirs = getattr(wanted, name).ravel()
+        assert_allclose(turn * found[name], theirs, atol=1e-11 * np.abs(theirs).max())
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="no node here")
+@pytest.mark.parametrize("changes", [{}, {"mB": 60.0, "c": 0.03}])
+def test_the_browser_finds_the_same(bicycle, page, changes, tmp_path):
+    """Eigenvalues, critical speeds and mode shapes; for the benchmark those of Meijaard and others
+    (2007), doi:10.1098/rspa.2007.1857.
+    """
+    (tmp_path / "page.html").write_text(page, encoding="utf-8")
+    (tmp_path / "harness.cjs").write_text(HARNESS, encoding="utf-8")
+    command = ["node", "harness.cjs", "page.html", json.dumps(changes)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    told = json.loads(done.stdout)
+    system = bicycle.with_parameters(**changes)
+    modes = draisine.eigenvalues(system, [0.0, 3.0, 5.0, 7.0, 10.0])
+    for theirs, ours in zip(told["rows"], modes.values, strict=True):
+        found = np.array([complex(*z) for z in theirs])
+        apart = np.abs(found[:, None] - ours[None, :])
+        assert apart.min(axis=0).max() < 1e-9 and apart.min(axis=1).max() < 1e-9
+    assert sorted(told["names"]) == ["capsize", "castering", "weave", "weave"]
+    critical = draisine.critical_speeds(system)
+    if not changes:
+        assert told["critical"] == {
+            "weave": [pytest.approx(4.29238253634111, abs=1e-12)],
+            "capsize": [pytest.approx(6.02426201538837, abs=1e-12)],
+        }
+        assert told["stable"] == [
+            pytest.approx([float(critical.stable_from), float(critical.stable_to)])
+        ]
+    lean, steer = (complex(*z) for z in told["shape"])
+    vector = draisine.eigenvalues(system, [5.0]).vectors[0, :2, 0]
+    if told["weave"][1] < 0:
+        vector = np.conj(vector)
+    assert lean / steer == pytest.approx(-vector[0] / vector[1], abs=1e-9)
+
+
+def test_the_command(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    opened = []
+    monkeypatch.setattr("webbrowser.open", lambda uri: opened.append(uri) or True)
+    assert main(["explore", "bicycle", "--set", "mB=70", "--show"]) == 0
+    assert "page: bicycle-explore.html" in capsys.readouterr().out
+    assert opened[0].endswith("bicycle-explore.html")
+    assert '"value":70.0' in (tmp_path / "bicycle-explore.html").read_text(encoding="utf-8")
+
+
+def test_what_cannot_run_straight_is_told():
+    with pytest.raises(ParameterError, match="are those of a bicycle"):
+        explore_page(draisine.compile("rolling_disc"))

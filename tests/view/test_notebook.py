@@ -1,0 +1,104 @@
+"""What a notebook shows: figures below the cell, pages in place, tables, sliders."""
+
+import html
+import re
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+import draisine
+from draisine.errors import ParameterError
+from draisine.view.notebook import InlinePage, sliders
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    return draisine.compile("whipple")
+
+
+@pytest.fixture(scope="module")
+def ride(bicycle):
+    return draisine.simulate(bicycle, draisine.state(bicycle, forward_speed=5.0), 0.3)
+
+
+@pytest.fixture
+def cell(monkeypatch):
+    """What is displayed below a cell, while a kernel seems to run."""
+    display = pytest.importorskip("IPython.display")
+    shown = []
+    monkeypatch.setattr(display, "display", shown.append)
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: SimpleNamespace(kernel=1))
+    return shown
+
+
+def test_a_figure_stands_below_the_cell(ride, cell):
+    axes = ride.plot()
+    (picture,) = cell
+    assert picture.data.startswith(b"\x89PNG")
+    assert axes.figure is not None
+
+
+def test_files_and_terminals_show_nothing(ride, cell, tmp_path, monkeypatch):
+    ride.plot(path=tmp_path / "ride.svg")
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: None)
+    ride.plot("top")
+    assert cell == []
+
+
+def test_a_replay_in_place(ride, tmp_path):
+    page = ride.animate()
+    assert isinstance(page, InlinePage)
+    shown = page._repr_html_()
+    inside = html.unescape(re.search(r'srcdoc="(.*?)"', shown, re.S)[1])
+    assert inside == page.text
+    assert "<canvas" in inside and "http" not in inside
+    assert ride.animate(tmp_path / "ride.html") is None
+    assert (tmp_path / "ride.html").read_text(encoding="utf-8") == page.text
+
+
+def test_a_result_of_a_scenario_shows_itself(cell):
+    result = draisine.run("mauny2018/passive-stabilisation", changes={"run.until": 0.1})
+    result.plot("energies")
+    assert len(cell) == 1
+    assert "<iframe" in result.animate()._repr_html_()
+
+
+def test_systems_are_drawn_and_states_are_tables(bicycle, ride):
+    told = bicycle._repr_html_()
+    assert told.startswith("<pre>System of whipple") and "</svg>" in told
+    table = ride.final()._repr_html_()
+    assert re.findall(r"<th>(\w+)</th>", table) == ["pose", "shape", "twist", "rates"]
+    assert "steer<br>" in table and "lean<br>" in table
+
+
+def test_eigenvalues_are_a_table_with_the_stable_ones_marked(bicycle):
+    modes = draisine.eigenvalues(bicycle, [4.0, 5.0])
+    table = modes._repr_html_()
+    rows = re.findall(r"<tr.*?</tr>", table)
+    assert "-0.7753 +4.4649i" in rows[2] and "background" in rows[2]
+    assert "background" not in rows[1]
+    assert (
+        repr(modes) == "Eigenmodes at 2 speeds, 4 to 5 m/s: weave, capsize, castering; stable at 1"
+    )
+
+
+def test_equations_are_mathml():
+    shown = draisine.compile("chaplygin_sleigh").equations()._repr_html_()
+    assert "<math" in shown
+
+
+def test_sliders_draw_the_changed_bicycle(bicycle, monkeypatch):
+    widgets = pytest.importorskip("ipywidgets")
+    display = pytest.importorskip("IPython.display")
+    shown = []
+    monkeypatch.setattr(display, "display", shown.append)
+    box = sliders(bicycle, ["c", "zB"])
+    trail, height, _ = box.children
+    assert isinstance(trail, widgets.FloatSlider)
+    assert (trail.value, height.max) == (0.08, pytest.approx(-0.27))
+    trail.value = 0.04
+    assert len(shown) >= 1
+    assert "</svg>" in shown[-1].data
+    with pytest.raises(ParameterError, match="no parameter 'trail'"):
+        sliders(bicycle, ["trail"])
