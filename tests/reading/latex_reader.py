@@ -155,7 +155,7 @@ def key(text: str) -> str:
 def displays(text: str) -> Iterator[str]:
     """Give the bodies of all displays, in order."""
     for found in re.finditer(r"\\begin\{align(?:\*|ed)\}(.*?)\\end\{align(?:\*|ed)\}", text, re.S):
-        yield re.sub(r"\\tag\{\d+\}", "", found[1])
+        yield re.sub(r"\\tag\{[\d, ]+\}", "", found[1])
 
 
 def lines(body: str) -> Iterator[tuple[str, str]]:
@@ -177,6 +177,10 @@ def _hidden(found: "re.Match[str]") -> str:
     return found[0].replace("&", "\x00").replace("\\\\", "\x01")
 
 
+MATRIX = r"([^&=]+)&= (\\left\(\\begin\{array\}.*?\\end\{array\}\\right\))"
+"""A matrix and its name; several may stand beside each other."""
+
+
 class Document:
     """What a LaTeX page says at one point: symbols and matrices, read from its text."""
 
@@ -184,9 +188,8 @@ class Document:
         self.values, self.matrices = {r"\pi": math.pi, **given}, dict[str, list[list[float]]]()
         for body in displays(text):
             if r"\begin{array}" in body:
-                left, _, right = body.partition("=")
-                name = left.replace("&", "").strip()
-                self.matrices[name] = self.matrix(right)
+                for left, right in re.findall(MATRIX, body, re.S):
+                    self.matrices[left.strip()] = self.matrix(right)
                 continue
             for left, right in lines(body):
                 self.line(left, right)

@@ -3,6 +3,7 @@ what the compiled programs give.
 """
 
 from contextlib import suppress
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
@@ -11,11 +12,12 @@ from numpy.testing import assert_allclose
 
 from draisine import compile
 from draisine.algebra.lie import hat, quaternion
-from draisine.algebra.trace import evaluate
+from draisine.algebra.trace import evaluate, tangent
 from draisine.codegen.formula import Symbol
 from draisine.codegen.paper import html, latex
 from draisine.errors import ModelError
 from draisine.mechanics.formulations import multiplier
+from draisine.reading.document import ANGLES
 from draisine.registry import names
 from reading import mathml_reader
 from reading.latex_reader import Document
@@ -63,9 +65,9 @@ def given(subject, parameters, rng):
     return point
 
 
-@pytest.fixture(scope="module")
-def equations(machine):
-    return machine.equations(full=True)
+@pytest.fixture(scope="module", params=["short", "full"])
+def equations(machine, request):
+    return machine.equations(full=request.param == "full")
 
 
 LANGUAGES = {
@@ -85,29 +87,45 @@ def mathml_key(text):
     return mathml_reader.key(ElementTree.fromstring(text))
 
 
+QUANTITIES = {
+    "M_r": "M_r",
+    "F_r": "F_r",
+    "kappa": r"\kappa",
+    "nu": r"\nu",
+    "lambda": r"\lambda",
+    "zdot": r"\dot{z}",
+    "udot": r"\dot{u}",
+    "vdot": r"\dot{v}",
+}
+"""How quantities are written that are not written by one letter."""
+
+
+def spellings(name):
+    """Return the symbols of a quantity; it has a bar where another symbol has its letter."""
+    own = Symbol.parse(QUANTITIES.get(name, name))
+    return own, replace(own, bar=True)
+
+
 class Latex(Document):
     def matrix_of(self, name):
         """Return a matrix by its plain name, a column standing up; None where there is none."""
-        text = {
-            "M_r": "M_{r}",
-            "F_r": "F_{r}",
-            "kappa": r"\kappa",
-            "nu": r"\nu",
-            "lambda": r"\lambda",
-            "zdot": r"\dot{z}",
-            "udot": r"\dot{u}",
-        }
-        own = text.get(name, name)
-        written = (own, rf"{own}^{{\top}}", rf"\bar{{{own}}}", rf"\bar{{{own}}}^{{\top}}")
+        written = [latex.symbol(s) for s in spellings(name)]
+        written += [rf"{x}^{{\top}}" for x in written]
         return next((self.matrices[x] for x in written if x in self.matrices), None)
+
+    def value_of(self, symbol):
+        """Return what a line says of a symbol; None where no line does."""
+        return self.values.get(latex_key(latex.symbol(symbol)))
 
 
 class Mathml(MathmlDocument):
     def matrix_of(self, name):
-        own = mathml_key(html.symbol(Symbol.parse(name)))
-        barred = f"mover({own} \u00af)"
-        written = (own, f"msup({own} \u22a4)", barred, f"msup({barred} \u22a4)")
+        written = [mathml_key(html.symbol(s)) for s in spellings(name)]
+        written += [f"msup({x} \u22a4)" for x in written]
         return next((self.matrices[x] for x in written if x in self.matrices), None)
+
+    def value_of(self, symbol):
+        return self.values.get(mathml_key(html.symbol(symbol)))
 
 
 def test_text_gives_what_the_programs_give(machine, equations):
@@ -189,9 +207,35 @@ def check(machine, equations, read_text, rng):
     if len(rows):
         rho = M @ vdot + F - Q
         point |= {f"rho[{k}]": x for k, x in enumerate(rho)}
-        forces = np.ravel(read_text(written(equations, point)).matrix_of("lambda"))
-        own = matrix("C", None)
+        again = read_text(written(equations, point))
+        forces, own = np.ravel(again.matrix_of("lambda")), matrix("C", None)
         close(own.T @ forces, rho, scale=condition * (1 + np.abs(rho).max() + np.abs(forces).max()))
+        if again.matrix_of("vdot") is not None:
+            found = np.ravel(again.matrix_of("vdot"))
+            close(found, vdot, scale=condition * (1 + np.abs(vdot).max()))
+    check_rates(equations, point, v, read)
+
+
+def check_rates(equations, point, v, read):
+    """Check the rates of the base's place and angles: along them its frame moves by its twist."""
+    subject = equations.subject
+    twist = np.zeros(6)
+    twist[subject.columns[: len(subject.model.twist)]] = v[: len(subject.model.twist)]
+    R = evaluate(list(np.ravel(subject.R)), point).reshape(3, 3)
+    angles = {
+        name: Symbol.parse(subject.form.symbols.get(name, ANGLES.get(name, name)))
+        for name in subject.angles
+    }
+    rates = {f"turn {name}": read.value_of(s.with_dots()) for name, s in angles.items()}
+    Rdot = np.zeros(9)
+    for name, rate in rates.items():
+        along = evaluate(tangent(list(np.ravel(subject.R)), {name: 1.0}), point)
+        Rdot += rate * np.array(along)
+    close(Rdot.reshape(3, 3), R @ hat(twist[3:]), scale=1 + np.abs(twist).max())
+    for k in subject.model.twist:
+        if k < 3:
+            rate = read.value_of(Symbol("XYZ"[k], dots=1))
+            close(rate, R[k] @ twist[:3], scale=1 + np.abs(twist).max())
 
 
 def written(equations, point):

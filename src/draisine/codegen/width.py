@@ -1,8 +1,10 @@
 """How wide a formula is when it is set, in units of five points: half an em of the usual font."""
 
 from fractions import Fraction
+from functools import cache
 
 from draisine.codegen.formula import (
+    GREEK,
     Expression,
     Function,
     Matrix,
@@ -64,10 +66,13 @@ def _number(value: Fraction) -> float:
     return _SMALL * digits + 0.5 + signed
 
 
+@cache
 def symbol_width(symbol: Symbol) -> float:
     """Return the width of a symbol with all that belongs to it."""
     letter = symbol.letter
     size = _WIDE.get(letter, 1.1) if len(letter) == 1 else 1.15
+    if len(letter) > 1 and letter not in GREEK:
+        size = 1.05 * len(letter)
     below = 0.0
     for piece in symbol.below:
         below += symbol_width(piece) if isinstance(piece, Symbol) else 0.95 * len(piece)

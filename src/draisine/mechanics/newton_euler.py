@@ -5,6 +5,7 @@ With `a + B x` the acceleration of a point x of a link, forces and moments are l
 and second moments of mass, eq. [newton-euler].
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,21 +63,29 @@ def wrenches(
     return Wrenches(force, moment, array(out), acc.a, acc.alpha)
 
 
-def gather(tree: Tree, geo: Geometry, needed: Wrenches, ref: Array) -> Array:
-    """Return the wrench (at ref) and the joint forces that the links together need: the inward
-    pass.
+def carried_wrenches(
+    tree: Tree, geo: Geometry, needed: Wrenches
+) -> tuple[list[Array], list[Array]]:
+    """Return the force and the moment at its origin that each link needs with all that it
+    carries: the inward pass.
     """
     force, moment = list(needed.force), list(needed.moment)
-    out = np.zeros(6 + len(tree.model.joints), dtype=object)
-    out[6:] = needed.joint
     for j in reversed(range(1, len(tree.links))):
-        link = tree.links[j]
-        along = link.slide * force[j][2] + link.turn * moment[j][2]
-        out[6 + link.joint] = out[6 + link.joint] + along
-        E, i = geo.E[j], link.parent
+        i, E = tree.links[j].parent, geo.E[j]
         pushed = E @ force[j]
         force[i] = force[i] + pushed
         moment[i] = moment[i] + E @ moment[j] + cross(geo.p[j], pushed)
+    return force, moment
+
+
+def gather(tree: Tree, geo: Geometry, needed: Wrenches, ref: Array) -> Array:
+    """Return the wrench (at ref) and the joint forces that the links together need."""
+    force, moment = carried_wrenches(tree, geo, needed)
+    out = np.zeros(6 + len(tree.model.joints), dtype=object)
+    out[6:] = needed.joint
+    for j, link in enumerate(tree.links[1:], start=1):
+        along = link.slide * force[j][2] + link.turn * moment[j][2]
+        out[6 + link.joint] = out[6 + link.joint] + along
     out[:3] = force[0]
     out[3:6] = moment[0] - cross(ref, force[0])
     return array(out)
@@ -114,38 +123,7 @@ def _fluid(link: Link, V: Array, W: Array, a: Array, al: Array) -> Array:
     return out
 
 
-def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
-    """Return M for v = (V at ref, W, rdot), from composite bodies, eq. [composite-bodies]."""
-    links = tree.links
-    whole = [_Composite(link) for link in links]
-    columns: list[dict[int, tuple[Array, Array]]] = [{} for _ in links]
-    n = 6 + len(tree.model.joints)
-    M = np.zeros((n, n), dtype=object)
-    for j in reversed(range(len(links))):
-        link = links[j]
-        for rotor in link.rotors:
-            columns[j][rotor.joint] = (np.zeros(3), rotor.inertia * rotor.axis)
-            M[6 + rotor.joint, 6 + rotor.joint] = rotor.inertia
-        if j == 0:
-            break
-        k, i, E, p = link.joint, link.parent, geo.E[j], geo.p[j]
-        columns[j][k] = whole[j].column(link)
-        for other, (force, moment) in columns[j].items():
-            value = link.slide * force[2] + link.turn * moment[2]
-            M[6 + k, 6 + other] = value
-            M[6 + other, 6 + k] = value
-            pushed = E @ force
-            columns[i][other] = (pushed, E @ moment + cross(p, pushed))
-        whole[i].carry(whole[j], E, p)
-    M[:6, :6] = whole[0].base_block(ref)
-    for k, (force, moment) in columns[0].items():
-        column = np.concatenate([force, moment - cross(ref, force)])
-        M[:6, 6 + k] = column
-        M[6 + k, :6] = column
-    return array(M)
-
-
-class _Composite:
+class Composite:
     """The inertia of a link and of all that it carries, as it stands: mass, first and second moments
     about the link's origin, added masses.
     """
@@ -153,7 +131,7 @@ class _Composite:
     def __init__(self, link: Link) -> None:
         self.mass, self.S, self.G, self.added = link.mass, link.S, link.G, link.added
 
-    def carry(self, other: "_Composite", E: Array, p: Array) -> None:
+    def carry(self, other: "Composite", E: Array, p: Array) -> None:
         """Add the inertia of a link whose frame is (E, p) in this one's."""
         SE = E @ other.S
         mixed = np.outer(p, SE)
@@ -189,3 +167,50 @@ class _Composite:
             X = Ad(Pose(np.eye(3), ref))
             M = M + X.T @ self.added @ X
         return M
+
+
+def composites(tree: Tree, geo: Geometry) -> list[Composite]:
+    """Return the links with all that they carry, eq. [composite-bodies]."""
+    whole = [Composite(link) for link in tree.links]
+    for j in reversed(range(1, len(whole))):
+        whole[tree.links[j].parent].carry(whole[j], geo.E[j], geo.p[j])
+    return whole
+
+
+def joint_wrenches(
+    tree: Tree, geo: Geometry, whole: Sequence[Composite]
+) -> list[dict[int, tuple[Array, Array]]]:
+    """Return, for each link and each joint behind it or on it, the force and the moment at the
+    link's origin that a unit acceleration of the joint needs.
+    """
+    out: list[dict[int, tuple[Array, Array]]] = [{} for _ in tree.links]
+    for j, link in reversed([*enumerate(tree.links)]):
+        for rotor in link.rotors:
+            out[j][rotor.joint] = (np.zeros(3), rotor.inertia * rotor.axis)
+        if j:
+            out[j][link.joint] = whole[j].column(link)
+            for k, (force, moment) in out[j].items():
+                pushed = geo.E[j] @ force
+                arm = cross(geo.p[j], pushed)
+                out[link.parent][k] = (pushed, geo.E[j] @ moment + arm)
+    return out
+
+
+def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
+    """Return M for v = (V at ref, W, rdot), from composite bodies, eq. [composite-bodies]."""
+    whole = composites(tree, geo)
+    columns = joint_wrenches(tree, geo, whole)
+    n = 6 + len(tree.model.joints)
+    M = np.zeros((n, n), dtype=object)
+    for link, behind in zip(tree.links, columns, strict=True):
+        for rotor in link.rotors:
+            M[6 + rotor.joint, 6 + rotor.joint] = rotor.inertia
+        if link is tree.links[0]:
+            continue
+        for k, (force, moment) in behind.items():
+            value = link.slide * force[2] + link.turn * moment[2]
+            M[6 + link.joint, 6 + k] = M[6 + k, 6 + link.joint] = value
+    M[:6, :6] = whole[0].base_block(ref)
+    for k, (force, moment) in columns[0].items():
+        M[:6, 6 + k] = M[6 + k, :6] = np.concatenate([force, moment - cross(ref, force)])
+    return array(M)

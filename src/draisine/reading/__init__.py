@@ -3,7 +3,8 @@
 In the order of the data: `subject` (a mode, traced over the symbols that people read), `names`
 (symbols as people write them, no two alike), `polynomial` (what stands between names), `cut`
 (from the graph to polynomials), `form` (from a polynomial to the narrowest tree), `sheet` (lines
-and numbered blocks in the making), `stages` (constraints, free dynamics, kernel, reduced
-dynamics), `solution` (accelerations, multipliers), `linear` (about straight running), `document`
-(the page), `explain` (the page stage by stage). Printers live in `codegen.paper`.
+and numbered blocks in the making), `contacts` (frames, contact points and how they move), `stages`
+(constraints, free dynamics, reduced dynamics), `solution` (kernel, accelerations, multipliers, rates
+of the coordinates), `linear` (about straight running), `document` (the page), `explain` (the page
+stage by stage). Printers live in `codegen.paper`.
 """

@@ -18,6 +18,9 @@ from draisine.reading.polynomial import Polynomial
 SWELL = 30
 """Most terms of a value before it gets a name of its own."""
 
+WRITTEN_OUT = 300
+"""Most terms of a value that is met on the way to one that is written out."""
+
 BRIEF = 2
 """Most terms of one of several arguments of a function."""
 
@@ -48,20 +51,28 @@ class Cut:
         self.lines: list[Line] = []
         self.given: list[int] = []
         self.given_symbols: list[tuple[str, Symbol]] = []
-        self.letters = {"denominator": "D", "root": "sigma", "abbreviation": "k"}
+        self.letters = {"denominator": "D", "root": "sigma", "abbreviation": "k", "angle": "beta"}
         self._atoms: dict[Any, int] = {}
         self._memo: dict[int, Polynomial] = {}
         self._counts: dict[str, int] = {}
 
     def label(self, x: Any, polynomial: Polynomial) -> None:
-        """Write x as the polynomial from now on, and -x as its negative."""
+        """Write x as the polynomial from now on, -x as its negative and, where x is y times a
+        parameter, y as their quotient: the graph multiplies parameters with each other first.
+        """
         if not isinstance(x, Expr):
             return
-        op = self.graph.ops[x.index]
+        op, *args = self.graph.ops[x.index]
         self.known[x.index] = polynomial
-        if op[0] == "neg":
-            self.known[op[1]] = po.scale(polynomial, -1)
         self._memo.clear()
+        if op == "neg":
+            self.label(Expr(self.graph, args[0]), po.scale(polynomial, -1))
+        elif op == "mul" and self.graph.fixed[args[1]] and args[0] not in self.known:
+            rest, factor = (Expr(self.graph, i) for i in args)
+            below = self.polynomial(factor)
+            if len(below) == 1 and len(self.polynomial(rest)) > 1:
+                ((m, number),) = below.items()
+                self.label(rest, po.divide(polynomial, number, m))
 
     def name(self, x: Expr, symbol: Symbol, kind: str = ENTRY) -> int:
         """Return the number of a new name for a symbol of the graph, which nothing defines."""
@@ -97,6 +108,13 @@ class Cut:
             self.lines.append((self.names.symbols[number], right))
             self.label(x, po.variable(number))
 
+    def label_turn(self, cosine: Any, sine: Any, angle: Symbol) -> None:
+        """Write two values as the cosine and the sine of a known angle from now on."""
+        numbers = self.names.turn(angle)
+        self.given += numbers
+        for x, number in zip((cosine, sine), numbers, strict=True):
+            self.label(x, po.variable(number))
+
     def polynomial(self, x: Any) -> Polynomial:
         """Return a traced value (or a number) as a polynomial in names."""
         if not isinstance(x, Expr):
@@ -111,7 +129,7 @@ class Cut:
 
     def _short(self, value: Polynomial, last: bool) -> Polynomial:
         """Return a value, by a name of its own where it is long and not what was asked for."""
-        if last or len(value) <= self.swell:
+        if last or len(value) <= (WRITTEN_OUT if self.expand else self.swell):
             return value
         if self.expand:
             raise TooLong
@@ -134,7 +152,7 @@ class Cut:
             case "mul":
                 return self._product(memo[args[0]], memo[args[1]])
             case "inv":
-                return self._inverse(memo[args[0]])
+                return self._inverse_of(args[0])
             case "sqrt":
                 return self._root(memo[args[0]])
         return self._function(op, [memo[k] for k in args])
@@ -142,6 +160,8 @@ class Cut:
     def _product(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """Return a b; where both are long, by a name for the longer one."""
         a, b = sorted((a, b), key=len)
+        if self.expand and len(a) * len(b) > 4 * WRITTEN_OUT:
+            raise TooLong
         if len(a) > 1 and len(a) * len(b) > 4 * self.swell and not self.expand:
             b = po.variable(self._atom("abbreviation", b, self.arrange))
         return po.multiply(a, b, self.names.pairs)
@@ -154,6 +174,14 @@ class Cut:
         if "pi" not in self._atoms:
             self._atoms["pi"] = self.names.new(PI, LENGTH)
         return po.scale(po.variable(self._atoms["pi"]), part)
+
+    def _inverse_of(self, i: int) -> Polynomial:
+        """Return one over a node: over each factor of a product by itself."""
+        op, *args = self.graph.ops[i]
+        if op == "mul" and i not in self.known and all(k in self._memo for k in args):
+            a, b = (self._inverse_of(k) for k in args)
+            return po.multiply(a, b, self.names.pairs)
+        return self._inverse(self._memo[i])
 
     def _inverse(self, a: Polynomial) -> Polynomial:
         number, common = po.content(a)
@@ -193,21 +221,17 @@ class Cut:
         return self.names.new(Symbol(self.letters[what], (str(self._counts[what]),)), ENTRY)
 
     def _function(self, op: str, args: list[Polynomial]) -> Polynomial:
-        """Return a function's value: cosine and sine of a name and choices get names, others stand
-        as they are.
+        """Return a function's value: cosine, sine and choices get names, others stand as they
+        are.
         """
+        if op in ("sin", "cos"):
+            return self._turn(op, args[0])
         if len(args) > 1:
             args = [self._brief(a) for a in args]
         key = (op, *(frozenset(a.items()) for a in args))
         if key in self._atoms:
             return po.variable(self._atoms[key])
-        angle = self._single(args[0])
-        if op in ("sin", "cos") and angle is not None:
-            cosine, sine = self.names.turn(angle)
-            argument = key[1]
-            self._atoms["cos", argument], self._atoms["sin", argument] = cosine, sine
-            self.given += [cosine, sine]
-        elif op == "where":
+        if op == "where":
             written = Function(op, tuple(self.arrange(a) for a in args))
             self._atoms[key] = self._numbered("abbreviation")
             self.lines.append((self.names.symbols[self._atoms[key]], written))
@@ -215,6 +239,20 @@ class Cut:
             written = Function(op, tuple(self.arrange(a) for a in args))
             self._atoms[key] = self.names.function(written)
         return po.variable(self._atoms[key])
+
+    def _turn(self, op: str, angle: Polynomial) -> Polynomial:
+        """Return the cosine or the sine of an angle; one that is no single symbol gets a name."""
+        sign = 1 if angle[po.leading_monomial(angle)] > 0 else -1
+        angle = po.scale(angle, sign)
+        argument = frozenset(angle.items())
+        if (op, argument) not in self._atoms:
+            symbol = self._single(angle)
+            if symbol is None:
+                symbol = self.names.symbols[self._atom("angle", angle, self.arrange)]
+            cosine, sine = self.names.turn(symbol)
+            self._atoms["cos", argument], self._atoms["sin", argument] = cosine, sine
+            self.given += [cosine, sine]
+        return po.scale(po.variable(self._atoms[op, argument]), sign if op == "sin" else 1)
 
     def turns(self) -> tuple[tuple[Symbol, str, Symbol], ...]:
         """Return (symbol, function, angle) of the cosines, sines and tangents of named angles."""
@@ -238,5 +276,13 @@ class Cut:
 
 
 def fraction(x: float) -> Fraction:
-    """Return a number as people write it: 0.1 is a tenth."""
-    return Fraction(repr(x)) if x != int(x) else Fraction(int(x))
+    """Return a number as people write it, without what rounding left of it: 0.1 is a tenth,
+    1 / 0.9 ten ninths, and what is next to nothing is zero.
+
+    >>> fraction(0.1), fraction(1 / 0.9), fraction(0.3 - 0.1 - 0.2)
+    (Fraction(1, 10), Fraction(10, 9), Fraction(0, 1))
+    """
+    simple = Fraction(x).limit_denominator(po.SIMPLE)
+    if abs(float(simple) - x) <= 1e-15 + 4e-15 * abs(x):
+        return simple
+    return Fraction(f"{x:.15g}")

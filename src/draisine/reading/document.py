@@ -1,6 +1,5 @@
 """The whole page: coordinates, speeds and parameters with their meanings, then the stages."""
 
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,13 +10,27 @@ from draisine.codegen.formula import Expression, Name, Page, Symbol, name_of
 from draisine.errors import UnknownNameError, did_you_mean
 from draisine.mechanics.base import turns_freely
 from draisine.model import TWIST
+from draisine.reading.contacts import frames, ground
 from draisine.reading.cut import TooLong
 from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
 from draisine.reading.sheet import Sheet
-from draisine.reading.solution import FURTHER
-from draisine.reading.stages import STAGES
+from draisine.reading.solution import (
+    accelerations,
+    kernel,
+    kernel_rate,
+    multipliers,
+    reconstruction,
+)
+from draisine.reading.stages import constraints, free_dynamics, reduced_dynamics
 from draisine.reading.subject import Subject
 from draisine.registry import find, names
+
+PARTS = (
+    (frames, ground, constraints, free_dynamics),
+    (kernel, kernel_rate, reduced_dynamics),
+    (reconstruction, multipliers),
+)
+"""The stages in the order of reading. A part is written out as a whole, or in names."""
 
 ANGLES = {"yaw": r"\psi", "lean": r"\varphi", "pitch": r"\theta"}
 
@@ -63,21 +76,40 @@ def language_of(suffix: str) -> str:
 
 
 def write(subject: Subject, title: str, full: bool = False) -> Equations:
-    """Return the equations of one mode of a machine: those of the plane fully expanded where no
-    line gets too long, others in named parts. `full` adds what leads from there to accelerations,
-    multipliers and rates of the coordinates.
+    """Return the equations of one mode of a machine: those of the plane written out in the given
+    symbols, part by part, until an entry has more terms than a person reads; the others in named
+    parts. `full` is the whole way to the accelerations in names, line by line.
     """
-    if not turns_freely(subject.model):
-        with suppress(TooLong):
-            return Equations(_filled(subject, full, expand=True).page(title), subject)
-    return Equations(_filled(subject, full, expand=False).page(title), subject)
+    written_out = 0
+    if not turns_freely(subject.model) and not full:
+        written_out = _legible(subject)
+    return Equations(_filled(subject, full, written_out).page(title), subject)
 
 
-def _filled(subject: Subject, full: bool, expand: bool) -> Sheet:
-    sheet = Sheet(subject.graph, expand)
+def _legible(subject: Subject) -> int:
+    """Return how many parts of a page have only entries that can be written out."""
+    sheet = Sheet(subject.graph, expand=True, draft=True)
     name_given(sheet, subject)
-    for stage in (*STAGES, *(FURTHER if full else ())):
-        stage(sheet, subject)
+    for k, part in enumerate(PARTS):
+        try:
+            for stage in part:
+                stage(sheet, subject)
+        except TooLong:
+            return k
+    return len(PARTS)
+
+
+def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
+    """Return the page whose first parts are written out."""
+    sheet = Sheet(subject.graph, written_out > 0)
+    name_given(sheet, subject)
+    for k, part in enumerate(PARTS):
+        if k == written_out > 0:
+            sheet.stop_expanding()
+        for stage in part:
+            if full and stage is reconstruction:
+                accelerations(sheet, subject)
+            stage(sheet, subject)
     return sheet
 
 
@@ -127,7 +159,7 @@ def _parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Ex
 
 def _item(sheet: Sheet, meaning: str, separator: str) -> list[str | Expression]:
     """Return the last name with its meaning."""
-    return [Name(sheet.names.symbols[-1]), f" {meaning}", separator]
+    return [Name(sheet.names.symbols[-1]), f" {meaning}" if meaning else "", separator]
 
 
 def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
@@ -135,16 +167,15 @@ def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | E
     out: list[str | Expression] = []
     for name in subject.angles:
         x = subject.turns[name]
-        if x.index in used:
-            cut.name(x, Symbol.parse(symbols.get(name, ANGLES.get(name, name))))
-            out += _item(sheet, subject.form.meanings.get(name, ("", name))[1], ", ")
+        cut.name(x, Symbol.parse(symbols.get(name, ANGLES.get(name, name))))
+        out += _item(sheet, subject.form.meanings.get(name, ("", name))[1], ", ")
     for x, symbol, joint in zip(subject.r, _joints(subject), subject.model.joints, strict=True):
         cut.name(x, symbol)
         out += _item(sheet, joint.name.replace("_", " "), ", ")
-    for x, axis in zip(subject.p, "xyz", strict=True):
-        if x.index in used:
-            cut.name(x, Symbol(axis))
-            out += _item(sheet, "of the frame's origin", ", ")
+    place = [k for k in subject.model.twist if k < 3]
+    for k in place:
+        cut.name(subject.p[k], Symbol("XYZ"[k]))
+        out += _item(sheet, "of the frame's origin" if k == place[-1] else "", ", ")
     for k, x in enumerate(subject.z):
         cut.name(x, Symbol("z", (str(k + 1),)))
         out += _item(sheet, "of a force element", ", ")

@@ -27,21 +27,31 @@ from draisine.reading.polynomial import UNIT, Monomial, Polynomial
 
 _BELOW = (-1, -2, -3, -4)
 
+ROOM = LINE - 10.0
+"""The widest piece of a line: what stands left of it, a sign and its number take some room."""
+
+SEARCHED = 18
+"""Most terms of a polynomial that is written in every way."""
+
 TERMS = 14
 """Most terms of a polynomial whose factors are looked for."""
 
 
 class Arranger:
-    """Writes polynomials in the names of one page."""
+    """Writes polynomials in the names of one page; in a draft term by term."""
 
-    def __init__(self, names: Names) -> None:
-        self.names = names
-        self._memo: dict[frozenset[tuple[Monomial, Fraction]], Expression] = {}
+    def __init__(self, names: Names, draft: bool = False) -> None:
+        self.names, self.draft = names, draft
+        self._memo: dict[tuple[bool, frozenset[tuple[Monomial, Fraction]]], Expression] = {}
 
     def __call__(self, a: Polynomial) -> Expression:
-        """Return the narrowest expression of a polynomial that can be broken into lines."""
-        best = self._arrange(a)
-        if len(a) == 1:
+        """Return the narrowest expression of a polynomial that can be broken into lines. One of
+        many terms is only collected.
+        """
+        if self.draft and a:
+            return self._plain(a)
+        best = self._arrange(a, outer=True)
+        if len(a) == 1 or len(a) > SEARCHED:
             return best
         pairs = self.names.pairs
         below = [
@@ -65,7 +75,7 @@ class Arranger:
         """Return the other way to write a polynomial if it is narrower, else the best so far."""
         if other == a:
             return a, best
-        written = self._arrange(other)
+        written = self._arrange(other, outer=True)
         return (other, written) if _cost(written) < _cost(best) else (a, best)
 
     def _with_tangents(self, a: Polynomial, sine: int, cosine: int, squares: bool) -> Polynomial:
@@ -89,13 +99,13 @@ class Arranger:
             out = po.add(out, term)
         return out
 
-    def _arrange(self, a: Polynomial) -> Expression:
-        key = frozenset(a.items())
+    def _arrange(self, a: Polynomial, outer: bool = False) -> Expression:
+        key = outer, frozenset(a.items())
         if key not in self._memo:
-            self._memo[key] = self._narrowest(a)
+            self._memo[key] = self._narrowest(a, outer)
         return self._memo[key]
 
-    def _narrowest(self, a: Polynomial) -> Expression:
+    def _narrowest(self, a: Polynomial, outer: bool) -> Expression:
         if not a:
             return ZERO
         if len(a) == 1:
@@ -110,7 +120,7 @@ class Arranger:
             found.append(self._multiplied(number, common, self._arrange(rest)))
         if len(a) <= TERMS and all(k > 0 for m in a for _, k in m):
             found += self._factored(a)
-        found += self._collected(a)
+        found += self._collected(a, outer)
         return min(found, key=_cost)
 
     def _plain(self, a: Polynomial) -> Expression:
@@ -140,29 +150,35 @@ class Arranger:
                     return [_multiply(self._arrange(slope), self._arrange(rest))]
         return []
 
-    def _collected(self, a: Polynomial) -> list[Expression]:
-        """Return the polynomial collected by speeds, by masses, and by single names."""
-        kinds = self.names.kinds
-        used = po.names_of(a)
-        choices: list[set[int]] = []
-        for kind in (SPEED, INERTIA):
-            chosen = {name for name in used if kinds[name] == kind}
-            if chosen:
-                choices.append(chosen)
-        if len(a) <= TERMS:
-            counts = Counter(name for m in a for name, _ in m)
-            choices += [{name} for name, count in counts.most_common(3) if count > 1]
+    def _collected(self, a: Polynomial, outer: bool) -> list[Expression]:
+        """Return the polynomial collected by what `_choices` offers."""
         found = []
-        for chosen in choices:
+        for chosen in self._choices(a):
             groups: dict[Monomial, Polynomial] = {}
             for m, x in a.items():
                 key, rest = po.part(m, chosen)
                 groups.setdefault(key, {})[rest] = x
             if len(groups) < len(a):
-                found.append(self._joined(groups))
+                found.append(self._joined(groups, outer))
         return found
 
-    def _joined(self, groups: dict[Monomial, Polynomial]) -> Expression:
+    def _choices(self, a: Polynomial) -> list[set[int]]:
+        """Return names to collect by: speeds, masses, what is divided by, single names; of a
+        polynomial of many terms only the first that it has.
+        """
+        kinds, used = self.names.kinds, po.names_of(a)
+        choices = [{name for name in used if kinds[name] == kind} for kind in (SPEED, INERTIA)]
+        if len(a) > TERMS:
+            choices.insert(1, {name for m in a for name, power in m if power < 0})
+        choices = [chosen for chosen in choices if chosen]
+        if len(a) > SEARCHED:
+            return choices[:1]
+        if len(a) <= TERMS:
+            counts = Counter(name for m in a for name, _ in m)
+            choices += [{name} for name, count in counts.most_common(3) if count > 1]
+        return choices
+
+    def _joined(self, groups: dict[Monomial, Polynomial], outer: bool) -> Expression:
         """Return the sum of groups, those with equal coefficients together."""
         together: dict[frozenset[tuple[Monomial, Fraction]], Polynomial] = {}
         for key, coefficient in groups.items():
@@ -181,14 +197,35 @@ class Arranger:
             number, common = po.content(factor)
             if all(x < 0 for x in factor.values()):
                 number = -number
-            written = self._arrange(inside)
+            rest: Expression = ONE
             if len(factor) == 1:
                 ((common, number),) = factor.items()
-                terms.append(self._multiplied(number, common, written))
             else:
                 rest = self._arrange(po.divide(factor, number, common))
-                terms.append(self._multiplied(number, common, written, rest))
+            terms += self._pieces(number, common, rest, inside, outer)
         return _sum(terms)
+
+    def _pieces(
+        self,
+        number: Fraction,
+        common: Monomial,
+        rest: Expression,
+        inside: Polynomial,
+        outer: bool,
+    ) -> list[Expression]:
+        """Return a sum in brackets times its factors; an outer one that is wider than a line in
+        pieces.
+        """
+        whole = self._multiplied(number, common, self._arrange(inside), rest)
+        if not outer or width(whole) <= ROOM or len(inside) == 1:
+            return [whole]
+        order = sorted(inside, key=self._rank)
+        halves = order[: len(order) // 2], order[len(order) // 2 :]
+        return [
+            piece
+            for half in halves
+            for piece in self._pieces(number, common, rest, {m: inside[m] for m in half}, outer)
+        ]
 
     def _term(self, m: Monomial, x: Fraction) -> Expression:
         return self._multiplied(x, m, ONE)

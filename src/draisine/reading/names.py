@@ -59,11 +59,18 @@ class Names:
 def symbol_of(name: str, symbols: Mapping[str, str]) -> Symbol:
     r"""Return how people write a name: as `symbols` says, else by rule.
 
-    >>> [symbol_of(x, {"phi": r"\varphi"}).plain for x in ("lam", "rR", "IBxz", "mu_2", "speed")]
-    ['lambda', 'r_R', 'I_Bxz', 'mu_2', 'speed']
+    >>> names = ("lam", "rR", "IBxz", "Izz", "mw", "mu_2", "Cf1", "m_rider", "speed")
+    >>> [symbol_of(x, {}).plain for x in names]
+    ['lambda', 'r_R', 'I_Bxz', 'I_zz', 'm_w', 'mu_2', 'C_f1', 'm_rider', 'speed']
     """
     if name in symbols:
         return Symbol.parse(symbols[name])
+    if name not in GREEK and (
+        letters := re.fullmatch(r"([A-Z])([a-z0-9]{1,3})|([a-z])([a-z])", name)
+    ):
+        return Symbol(letters[1] or letters[3], (letters[2] or letters[4],))
+    if words := re.fullmatch(r"([A-Za-z])_([a-z_]+)", name):
+        return Symbol(words[1], (words[2].replace("_", " "),))
     short = re.fullmatch(r"([A-Za-z]+?)_?([A-Z0-9][A-Za-z0-9]{0,3})?", name)
     letter, below = (short[1], short[2]) if short else (name, None)
     letter = {"lam": "lambda"}.get(letter, letter)

@@ -32,12 +32,17 @@ def add(a: Polynomial, b: Polynomial, factor: Fraction | int = 1) -> Polynomial:
     """Return a + factor b."""
     out = dict(a)
     for m, x in b.items():
-        total = out.get(m, 0) + factor * x
-        if total:
-            out[m] = Fraction(total)
-        else:
-            out.pop(m, None)
+        _put(out, m, x if factor == 1 else x * factor)
     return out
+
+
+def _put(a: Polynomial, m: Monomial, x: Fraction) -> None:
+    """Add a term to a polynomial."""
+    total = a[m] + x if m in a else x
+    if total:
+        a[m] = total
+    else:
+        del a[m]
 
 
 def scale(a: Polynomial, factor: Fraction | int) -> Polynomial:
@@ -62,12 +67,12 @@ def multiply(a: Polynomial, b: Polynomial, pairs: Pairs) -> Polynomial:
     out: Polynomial = {}
     for m, x in a.items():
         for n, y in b.items():
-            for k, z in _without_squares(times(m, n), pairs).items():
-                total = out.get(k, 0) + x * y * z
-                if total:
-                    out[k] = Fraction(total)
-                else:
-                    out.pop(k, None)
+            product, number = times(m, n), x * y
+            if any(power > 1 and name in pairs for name, power in product):
+                for k, z in _without_squares(product, pairs).items():
+                    _put(out, k, number * z)
+            else:
+                _put(out, product, number)
     return out
 
 

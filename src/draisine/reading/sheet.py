@@ -1,6 +1,6 @@
 """A page in the making: names, lines and numbered blocks, in the order of reading."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -24,9 +24,9 @@ from draisine.codegen.width import LINE, matrix_width, symbol_width, width
 from draisine.reading.cut import SWELL, Cut, TooLong
 from draisine.reading.form import Arranger
 from draisine.reading.names import ENTRY, Names
-from draisine.reading.polynomial import Polynomial
+from draisine.reading.polynomial import Polynomial, variable
 
-LONG = 24
+LONG = 128
 """Most terms of a value that is written out."""
 
 COLUMN = 10.0
@@ -36,18 +36,32 @@ COLUMN = 10.0
 class Sheet:
     """Blocks and the names in them.
 
-    `expand` writes everything in the given symbols, so that names stand only where a line would be
-    too long; else what has a name is written by it from then on.
+    `expand` writes everything in the given symbols, so that names stand only in matrices whose
+    entries are wide; else what has a name is written by it from then on. In a `draft` no line is
+    looked at twice.
     """
 
-    def __init__(self, graph: Graph, expand: bool = False, swell: int = SWELL) -> None:
+    def __init__(
+        self, graph: Graph, expand: bool = False, swell: int = SWELL, draft: bool = False
+    ) -> None:
         self.names = Names()
-        self.arrange = Arranger(self.names)
+        self.arrange = Arranger(self.names, draft)
         self.cut = Cut(graph, self.names, self.arrange, expand, swell)
-        self.expand = expand
         self.blocks: list[Block] = []
         self._number = 0
         self._kept: set[Symbol] = set()
+        self._entries: list[tuple[Any, int]] = []
+
+    @property
+    def expand(self) -> bool:
+        """Whether everything is written in the given symbols."""
+        return self.cut.expand
+
+    def stop_expanding(self) -> None:
+        """Write by its name, from now on, what has one."""
+        self.cut.expand = False
+        for x, number in self._entries:
+            self.cut.label(x, variable(number))
 
     def _next(self) -> int:
         self._number += 1
@@ -81,6 +95,13 @@ class Sheet:
         if self.cut.lines:
             self.blocks.append(Definitions(tuple(self.cut.lines), self._next()))
             self.cut.lines.clear()
+
+    def end_section(self) -> None:
+        """Add the lines of a section; without any, take its heading and its words back."""
+        if self.cut.lines:
+            self.flush()
+        else:
+            del self.blocks[-2:]
 
     def polynomial(self, x: Any) -> Polynomial:
         """Return a value in names."""
@@ -142,6 +163,7 @@ class Sheet:
             if key not in short:
                 x = None if self.expand else rows[i][j]
                 number = self.cut.define_polynomial(value, symbols[i][j], kind, x)
+                self._entries.append((rows[i][j], number))
                 short[key] = Name(self.names.symbols[number])
             written[place] = short[key]
 
@@ -169,6 +191,10 @@ class Sheet:
         row = list(xs)
         symbols = [Symbol(letter, (str(k + 1),)) for k in range(len(row))]
         self.matrix(symbol, [row], [symbols])
+        self.stand_up()
+
+    def stand_up(self) -> None:
+        """Let the last matrix, a row, be told as the transpose of a column."""
         last = self.blocks.pop()
         assert isinstance(last, Assignment)
         self.blocks.append(Assignment(Transpose(last.symbol), last.matrix, last.number))
@@ -176,25 +202,34 @@ class Sheet:
     def page(self, title: str) -> Page:
         """Return the page as it stands."""
         self.flush()
-        blocks, used = _without_unused(self.blocks, self._kept)
-        turns = [turn for turn in self.cut.turns() if turn[0] in used]
-        used |= {angle for _, _, angle in turns}
+        turns = self.cut.turns()
+        blocks, used = _without_unused(self.blocks, self._kept, {s: x for s, _, x in turns})
+        turns = tuple(turn for turn in turns if turn[0] in used)
         given = [(name, symbol) for name, symbol in self.cut.given_symbols if symbol in used]
         return Page(title, tuple(blocks), tuple(turns), tuple(given))
 
 
-def _without_unused(blocks: Sequence[Block], kept: set[Symbol]) -> tuple[list[Block], set[Symbol]]:
-    """Return the blocks without the lines that nothing needs, and all symbols in use."""
+def _without_unused(
+    blocks: Sequence[Block], kept: set[Symbol], angles: Mapping[Symbol, Symbol]
+) -> tuple[list[Block], set[Symbol]]:
+    """Return the blocks without the lines that nothing needs, and all symbols in use; a cosine
+    needs its angle.
+    """
     used = set(kept)
     out: list[Block] = []
+
+    def use(x: Expression) -> None:
+        found = set(symbols_in(x))
+        used.update(found, {angles[s] for s in found & angles.keys()})
+
     for block in reversed(blocks):
         if isinstance(block, Assignment):
-            used |= set(symbols_in(block.matrix))
+            use(block.matrix)
         elif isinstance(block, Definitions):
             needed = []
             for line in reversed(block.lines):
                 if line[0] in used:
-                    used |= set(symbols_in(line[1]))
+                    use(line[1])
                     needed.append(line)
             if not needed:
                 continue

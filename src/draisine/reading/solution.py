@@ -1,34 +1,161 @@
-"""From the reduced dynamics to accelerations and multipliers: what a full page has beside."""
+"""What is solved for: kernel, its rate, accelerations, rates of the coordinates, multipliers; eqs.
+(11), (12) and (14) of the IFAC paper.
+"""
 
-from draisine.codegen.formula import Product, Sum, Symbol, Transpose, negative
-from draisine.mechanics.kernel import eliminate
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import array
+from draisine.algebra.trace import Expr, tangent
+from draisine.codegen.formula import (
+    Expression,
+    Number,
+    Product,
+    Sum,
+    Symbol,
+    Transpose,
+    name_of,
+    negative,
+)
+from draisine.mechanics.kernel import Elimination, eliminate
+from draisine.reading.contacts import contact_motions, wander
 from draisine.reading.names import SPEED
 from draisine.reading.sheet import Sheet
-from draisine.reading.stages import name_solution
 from draisine.reading.subject import Subject
+
+SHORT = 2
+"""Most terms of an entry of an elimination that has no name."""
+
+
+def name_solution(
+    sheet: Sheet, solver: Elimination, letter: str, entries: Any, columns: Sequence[str]
+) -> None:
+    """Name the entries of a solution in the order in which they were found."""
+    for _, j in reversed(solver.order):
+        for k, tail in enumerate(columns):
+            x = entries[j, k] if entries.ndim == 2 else entries[j]
+            value = sheet.polynomial(x)
+            below = any(power < 0 for m in value for _, power in m)
+            comma = "," if len(entries) > 9 else ""
+            symbol = Symbol(letter, (f"{j + 1}{comma}{tail}" if tail else str(j + 1),))
+            if len(value) > 1 or (below and not sheet.known(value)):
+                sheet.cut.define(x, symbol)
+
+
+def kernel(sheet: Sheet, subject: Subject) -> None:
+    """The kernel of the rows, v = H u, eq. (11), by elimination along pivots that do not vanish in
+    the drawing.
+    """
+    if not len(subject.C):
+        return
+    H, solver = subject.H, subject.solver
+    sheet.heading("Kernel")
+    inside = Product((sheet.quantity("H"), sheet.quantity("u")))
+    sheet.relate(
+        sheet.quantity("v"), Sum((inside, sheet.quantity(r"\nu"))) if subject.moved else inside
+    )
+    tails = [str(k + 1) for k in subject.independent]
+    if not sheet.expand:
+        sheet.say("by elimination; pivots ", name_of("D_k"), " do not vanish in the drawing.")
+        for k, pivot in enumerate(solver.pivot):
+            if len(sheet.polynomial(pivot)) > 1:
+                sheet.cut.define(pivot, Symbol("D", (str(k + 1),)))
+            for letter, entries in (("U", solver.upper[k]), ("L", solver.lower[k])):
+                for j, x in entries:
+                    if len(sheet.polynomial(x)) > SHORT:
+                        sheet.cut.define(x, Symbol(letter, (f"{k + 1},{j + 1}",)))
+        name_solution(sheet, solver, "H", H, tails)
+    comma = "," if len(H) > 9 else ""
+    symbols = [[Symbol("H", (f"{i + 1}{comma}{tail}",)) for tail in tails] for i in range(len(H))]
+    if H.shape[1]:
+        sheet.matrix("H", H, symbols)
+    if subject.moved:
+        if not sheet.expand:
+            name_solution(sheet, solver, "nu", subject.drift, [""])
+        sheet.column(r"\nu", subject.drift, "nu")
+
+
+def kernel_rate(sheet: Sheet, subject: Subject) -> None:
+    """The rate of the kernel, eq. (12): kappa = Hdot u solves C kappa = d, d = -Cdot v."""
+    m = len(subject.C)
+    if not m:
+        return
+    sheet.heading("Rate of the kernel")
+    kappa = sheet.quantity(r"\kappa")
+    inner = Product((sheet.quantity("H"), sheet.quantity(r"\dot{u}")))
+    sheet.relate(sheet.quantity(r"\dot{v}"), Sum((inner, kappa)))
+    wanted = Product((Number(Fraction(-1)), sheet.quantity(r"\dot{C}"), sheet.quantity("v")))
+    sheet.say(
+        "where ", kappa, " solves ", Product((sheet.quantity("C"), kappa)), " = ", wanted, "."
+    )
+    if sheet.expand:
+        subject = subject.reduced
+    else:
+        wander(sheet, subject)
+        contact_motions(sheet, subject)
+        sheet.vector("d", subject.c, [str(k + 1) for k in range(m)], least=3)
+        _right_sides(sheet, subject)
+        name_solution(sheet, subject.solver, "kappa", subject.kappa, [""])
+    sheet.column(r"\kappa", subject.kappa, "kappa")
+
+
+def _right_sides(sheet: Sheet, subject: Subject) -> None:
+    """Name what the elimination leaves of d, row by row, where it is a sum."""
+    solver, kappa = subject.solver, subject.kappa
+    for (i, j), pivot, above in zip(solver.order, solver.pivot, solver.upper, strict=True):
+        left = pivot * kappa[j]
+        for c, x in above:
+            left = left + x * kappa[c]
+        if len(sheet.polynomial(left)) > SHORT:
+            sheet.cut.define(left, Symbol("y", (str(i + 1),)))
 
 
 def accelerations(sheet: Sheet, subject: Subject) -> None:
-    """The rates of the independent speeds: M_r udot = phi, eliminated from the first to the last."""
-    k = len(subject.independent)
-    if not k or sheet.expand:
-        return
-    pivots = [(j, j) for j in range(k)]
-    solver = eliminate(subject.M_r, pivots)
-    forces = subject.H.T @ subject.Q - subject.F_r
-    phi, udot = sheet.quantity(r"\phi"), sheet.quantity(r"\dot{u}")
+    """The rates of all speeds: M_r udot = phi eliminated from the first to the last, then
+    vdot = H udot + kappa.
+    """
+    k, given = len(subject.independent), dict(sheet.cut.given_symbols)
+    rates = [given[f"v[{i}]"].with_dots() for i in range(len(subject.columns))]
+    whole, phi = sheet.quantity("M_r" if len(subject.C) else "M"), sheet.quantity(r"\phi")
+    right: Expression = sheet.quantity("Q")
+    if len(subject.C):
+        right = Product((Transpose(sheet.quantity("H")), right))
     sheet.heading("Accelerations")
-    sheet.relate(Product((sheet.quantity("M_r"), udot)), phi)
-    right = Product((Transpose(sheet.quantity("H")), sheet.quantity("Q")))
-    sheet.relate(phi, Sum((right, negative(sheet.quantity("F_r")))))
-    for j in range(k):
-        sheet.define(forces[j], Symbol("phi", (str(j + 1),)))
-        sheet.define(solver.pivot[j], Symbol("E", (str(j + 1),)))
-        for c, x in solver.upper[j]:
-            sheet.define(x, Symbol("E", (f"{j + 1}{c + 1}",)))
-    found = solver.solve(list(forces))
-    name_solution(sheet, solver, "y", found, [""])
-    sheet.column(r"\dot{u}", found, "y")
+    vdot = subject.kappa
+    if k:
+        solver = eliminate(subject.M_r, [(j, j) for j in range(k)])
+        forces = subject.H.T @ subject.Q - subject.F_r
+        sheet.relate(Product((whole, sheet.quantity(r"\dot{u}"))), phi)
+        lost = sheet.quantity("F_r" if len(subject.C) else "F")
+        sheet.relate(phi, Sum((right, negative(lost))))
+        for j in range(k):
+            sheet.define(forces[j], Symbol("phi", (str(j + 1),)))
+            sheet.define(solver.pivot[j], Symbol("E", (str(j + 1),)))
+            for c, x in solver.upper[j]:
+                sheet.define(x, Symbol("E", (f"{j + 1}{c + 1}",)))
+        udot = solver.solve(list(forces))
+        for j in reversed(range(k)):
+            sheet.define(udot[j], rates[subject.independent[j]], SPEED, least=2)
+        sheet.matrix(r"\dot{u}", [udot], [[rates[i] for i in subject.independent]])
+        sheet.stand_up()
+        vdot = subject.H @ udot + vdot
+    if len(subject.C):
+        for x, symbol in zip(vdot, rates, strict=True):
+            sheet.define(x, symbol, SPEED, least=2)
+        sheet.matrix(r"\dot{v}", [vdot], [rates])
+        sheet.stand_up()
+        lack = subject.M @ vdot + subject.F - subject.Q
+        for x, (place, symbol) in zip(lack, _lacking(subject), strict=True):
+            sheet.cut.define_polynomial(sheet.polynomial(x), symbol, SPEED, place)
+
+
+def _lacking(subject: Subject) -> list[tuple[Expr, Symbol]]:
+    """Return the symbols of the forces that a motion lacks, on the graph and on the page."""
+    count = range(len(subject.columns))
+    return [(subject.graph.symbol(f"rho[{k}]"), Symbol("rho", (str(k + 1),))) for k in count]
 
 
 def multipliers(sheet: Sheet, subject: Subject) -> None:
@@ -37,24 +164,60 @@ def multipliers(sheet: Sheet, subject: Subject) -> None:
     if not m:
         return
     sheet.heading("Multipliers")
-    rho = Sum(
-        (
-            Product((sheet.quantity("M"), sheet.quantity(r"\dot{v}"))),
-            sheet.quantity("F"),
-            negative(sheet.quantity("Q")),
-        )
-    )
-    sheet.relate(sheet.quantity(r"\rho"), rho)
-    lack = [subject.graph.symbol(f"rho[{k}]") for k in range(len(subject.columns))]
-    for k, x in enumerate(lack):
-        sheet.cut.name(x, Symbol("rho", (str(k + 1),)), SPEED)
-    found = subject.solver.solve_transposed(lack)
+    moved = Product((sheet.quantity("M"), sheet.quantity(r"\dot{v}")))
+    lost = negative(sheet.quantity("Q"))
+    lam, rho = sheet.quantity(r"\lambda"), sheet.quantity(r"\rho")
+    sheet.relate(Product((Transpose(sheet.quantity("C")), lam)), rho)
+    sheet.relate(rho, Sum((moved, sheet.quantity("F"), lost)))
+    lack = _lacking(subject)
+    for x, symbol in lack:
+        if x.index not in sheet.cut.known:
+            sheet.cut.name(x, symbol, SPEED)
+    solver = subject.solver
+    found = solver.solve_transposed([x for x, _ in lack])
     if not sheet.expand:
-        for i, _ in [*reversed(subject.solver.order)]:
+        for (i, _), below in zip(solver.order, solver.lower, strict=True):
+            pushed = found[i]
+            for k, factor in below:
+                pushed = pushed + factor * found[k]
+            if below and len(sheet.polynomial(pushed)) > SHORT:
+                sheet.cut.define(pushed, Symbol("w", (str(i + 1),)), SPEED)
+        for i, _ in reversed(solver.order):
             if i < m:
                 sheet.define(found[i], Symbol("lambda", (str(i + 1),)), SPEED, least=9)
     sheet.column(r"\lambda", found[:m], "lambda")
 
 
-FURTHER = (accelerations, multipliers)
-"""What a full page has beside."""
+def reconstruction(sheet: Sheet, subject: Subject) -> None:
+    """The rates of the base's place and angles, from its twist."""
+    if not subject.model.twist:
+        return
+    given = dict(sheet.cut.given_symbols)
+    sheet.heading("Reconstruction")
+    for name, x in {**_angle_rates(subject), **_place_rates(subject)}.items():
+        symbol = given[name].with_dots()
+        value = sheet.polynomial(x)
+        if not (sheet.known(value) and symbol in sheet.names.symbols):
+            sheet.keep([sheet.names.symbols[sheet.cut.define_polynomial(value, symbol, SPEED)]])
+    sheet.flush()
+
+
+def _place_rates(subject: Subject) -> dict[str, Any]:
+    """Return the rates of the coordinates of the base's origin: R V."""
+    rates = subject.R @ subject.speeds[:3]
+    return {f"p[{k}]": rates[k] for k in subject.model.twist if k < 3}
+
+
+def _angle_rates(subject: Subject) -> dict[str, Any]:
+    """Return the rates of the base's angles, from R' Rdot = hat(W)."""
+    R, turning = subject.R, [k - 3 for k in subject.model.twist if k >= 3]
+    names = [f"turn {name}" for name in subject.angles]
+    columns = []
+    for name in names:
+        X = R.T @ array(tangent(list(R.ravel()), {name: 1.0})).reshape(3, 3)
+        columns.append(array([X[2, 1], X[0, 2], X[1, 0]])[turning])
+    if not names:
+        return {}
+    A = np.column_stack(columns)
+    found = eliminate(A, subject.pivots(A)).solve(list(subject.speeds[3:6][turning]))
+    return dict(zip(names, found, strict=True))

@@ -293,11 +293,10 @@ class Subject:
     def solver(self) -> Elimination:
         """The rows [C; S] taken apart along pivots that do not vanish in the drawing."""
         A = np.vstack([self.C, np.eye(len(self.columns))[self.independent]])
-        return eliminate(A, self._pivots(A))
+        return eliminate(A, self.pivots(A) if len(self.C) else [(k, k) for k in range(len(A))])
 
-    def _pivots(self, A: Array) -> list[Pivot]:
-        if not len(self.C):
-            return [(k, k) for k in range(len(A))]
+    def pivots(self, A: Array) -> list[Pivot]:
+        """Return pivots of a square matrix that do not vanish in the drawing."""
         values = self.evaluate(list(A.ravel())).reshape(A.shape)
         pattern = np.array([[not is_zero(x) for x in row] for row in A], dtype=bool)
         cost = np.array([[_cost(x) for x in row] for row in A])

@@ -23,6 +23,9 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
+SYMBOLS = {"mass": "m", "xx": "j_{xx}", "yy": "j_{yy}", "zz": "j_{zz}", "xy": "j_{xy}"}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def rattleback(
     *,

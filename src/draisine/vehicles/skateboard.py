@@ -30,7 +30,14 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
-SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "tilt": r"\kappa", "spring": "k"}
+SYMBOLS = {
+    "wheelbase": "L",
+    "track": "w",
+    "radius": "r",
+    "tilt": r"\kappa",
+    "spring": "k",
+    "damper": "d",
+}
 """How people write parameters and joints, in LaTeX; the others by rule."""
 
 

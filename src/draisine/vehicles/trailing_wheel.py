@@ -26,6 +26,9 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
+SYMBOLS = {"mass": "m", "moment": "I", "radius": "r"}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
 
 def trailing_wheel(
     *,

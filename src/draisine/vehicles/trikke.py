@@ -39,12 +39,15 @@ MEANING = {
 """Unit and meaning of every parameter; swings and feet are those of `drive="sine"`."""
 
 SYMBOLS = {
-    "mf": "m_f",
-    "If": "I_f",
-    "xf": "x_f",
+    "front_amplitude": "A_f",
+    "rider_amplitude": "A_r",
+    "frequency": "f",
+    "rider_phase": r"\eta",
     "kappa": r"\kappa",
     "front": r"\delta",
-    "rider": r"\psi",
+    "rider": r"\rho",
+    "left_foot": r"\delta_l",
+    "right_foot": r"\delta_r",
 }
 """How people write parameters and joints, in LaTeX; the others by rule."""
 

@@ -100,15 +100,22 @@ def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
 
 
 def steps(page: Page) -> Iterator[str | tuple[Symbol, Expression] | Assignment]:
-    """Give headings, definitions (cosines and sines first) and matrices in order."""
+    """Give headings, definitions (cosines and sines as soon as their angles are known) and matrices
+    in order.
+    """
+    defined = {symbol for symbol, _ in page.definitions()}
+    turns = [
+        (angle, (symbol, Function(name, (Name(angle),)))) for symbol, name, angle in page.turns
+    ]
     yield "Cosines, sines, tangents"
-    for symbol, function, angle in page.turns:
-        yield symbol, Function(function, (Name(angle),))
+    yield from (line for angle, line in turns if angle not in defined)
     for block in page.blocks:
         match block:
             case Heading(text):
                 yield text
             case Definitions(lines):
-                yield from lines
+                for line in lines:
+                    yield line
+                    yield from (turn for angle, turn in turns if angle == line[0])
             case Assignment():
                 yield block

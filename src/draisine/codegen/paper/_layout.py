@@ -22,7 +22,7 @@ def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
     left = list(lines)
     fitting = {line[0]: _columns(line) for line in lines}
     waiting = {symbol for symbol, _ in lines}
-    needs = {line[0]: set(symbols_in(line[1])) & waiting for line in lines}
+    needs = {line[0]: _needs(line) & waiting for line in lines}
     out: list[tuple[int, list[Line]]] = []
     while left:
         ready = [x for x in left if not needs[x[0]] & waiting]
@@ -36,6 +36,12 @@ def groups(lines: Sequence[Line]) -> list[tuple[int, list[Line]]]:
         waiting -= {symbol for symbol, _ in chosen}
         left = [x for x in left if x[0] in waiting]
     return out
+
+
+def _needs(line: Line) -> set[Symbol]:
+    """Return the symbols of a line, and the angles of cosines and sines."""
+    found = set(symbols_in(line[1]))
+    return found | {x for s in found for x in s.below if isinstance(x, Symbol)}
 
 
 def _fill(columns: int, room: Sequence[int]) -> tuple[float, int]:

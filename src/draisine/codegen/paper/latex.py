@@ -2,6 +2,7 @@ r"""LaTeX: a document of its own that any LaTeX compiles."""
 
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
+from itertools import groupby
 
 from draisine.codegen.formula import (
     GREEK,
@@ -28,20 +29,22 @@ from draisine.codegen.formula import (
     negative,
 )
 from draisine.codegen.paper._layout import break_line, groups
+from draisine.codegen.width import LINE, width
 
 SUFFIX = ".tex"
 
 _HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \usepackage{amsmath}
-\usepackage[margin=13mm,bottom=17mm,footskip=8mm]{geometry}
+\usepackage[margin=13mm,bottom=16mm,footskip=7mm]{geometry}
 \setlength{\mathindent}{4pt}
 \setlength{\parindent}{0pt}
-\setlength{\parskip}{3pt}
+\setlength{\parskip}{2pt}
+\setlength{\jot}{1.5pt}
 \setlength{\arraycolsep}{3.5pt}
 \allowdisplaybreaks
-\newcommand{\tight}{\abovedisplayskip=2pt plus 2pt \abovedisplayshortskip=2pt plus 2pt
-  \belowdisplayskip=2pt plus 2pt \belowdisplayshortskip=2pt plus 2pt}
-\newcommand{\stage}[1]{\par\addvspace{4pt plus 4pt}\noindent\textbf{\large #1}\quad}
+\newcommand{\tight}{\abovedisplayskip=1pt plus 2pt \abovedisplayshortskip=1pt plus 2pt
+  \belowdisplayskip=1pt plus 2pt \belowdisplayshortskip=1pt plus 2pt}
+\newcommand{\stage}[1]{\par\addvspace{3pt plus 4pt}\noindent\textbf{\large #1}\quad}
 \begin{document}
 \tight"""
 
@@ -51,17 +54,38 @@ _FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "exp": r"\exp"}
 def write(page: Page) -> str:
     """Return the page as a LaTeX document."""
     parts = [_HEAD, rf"{{\Large\bfseries {escape(page.title)}}}\par\smallskip"]
-    for last, block in zip((None, *page.blocks), page.blocks, strict=False):
-        if isinstance(last, Paragraph) and isinstance(block, Paragraph):
-            parts.append("")
-        parts += _block(block)
+    last: Block | None = None
+    for together, blocks in groupby(page.blocks, key=_is_row):
+        if together:
+            parts += _beside([block for block in blocks if isinstance(block, Assignment)])
+            continue
+        for block in blocks:
+            if isinstance(last, Paragraph) and isinstance(block, Paragraph):
+                parts.append("")
+            parts += _block(block)
+            last = block
     return "\n".join([*parts, r"\end{document}", ""])
+
+
+def _is_row(block: Block) -> bool:
+    return isinstance(block, Assignment) and len(block.matrix.rows) == 1
+
+
+def _beside(rows: list[Assignment]) -> list[str]:
+    """Return vectors that follow each other in one display where they fit beside each other."""
+    size = sum(width(row.symbol) + width(row.matrix) + 9.0 for row in rows)
+    if size > LINE:
+        return [line for row in rows for line in _block(row)]
+    written = [f"{formula(row.symbol)} &= {formula(row.matrix)}" for row in rows]
+    return _display([" & ".join(written)], ", ".join(str(row.number) for row in rows))
 
 
 def escape(text: str) -> str:
     """Return words as LaTeX writes them."""
     for mark in "&%$#_{}":
         text = text.replace(mark, rf"\{mark}")
+    for sign in "<>":
+        text = text.replace(sign, f"${sign}$")
     return text.replace("^", r"\textasciicircum{}")
 
 
@@ -80,7 +104,7 @@ def _block(block: Block) -> list[str]:
             return _display([rf"{formula(symbol)} &= {formula(matrix)}"], number)
 
 
-def _display(rows: list[str], number: int | None) -> list[str]:
+def _display(rows: list[str], number: int | str | None) -> list[str]:
     tag = "" if number is None else rf" \tag{{{number}}}"
     return [r"\begin{align*}", " \\\\\n".join(rows) + tag, r"\end{align*}"]
 
@@ -117,7 +141,7 @@ def symbol(s: Symbol) -> str:
     """
     letter = rf"\{s.letter}" if s.letter in GREEK else s.letter
     if len(s.letter) > 1 and s.letter not in GREEK:
-        letter = rf"\mathit{{{escape(s.letter)}}}"
+        letter = r"\mathit{" + escape(s.letter).replace(" ", r"\,") + "}"
     if s.bar:
         letter = rf"\bar{{{letter}}}"
     if s.dots:

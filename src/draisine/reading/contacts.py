@@ -1,0 +1,167 @@
+"""Frames and contacts: what the links' axes are, where contacts touch, how they move."""
+
+from typing import Any
+
+from draisine.algebra.lie import cross
+from draisine.algebra.scalar import cos, is_zero, sin
+from draisine.codegen.formula import Symbol, name_of
+from draisine.mechanics.base import is_planar
+from draisine.mechanics.constraints import Active, contact_axes_rates, ground_velocity, support_rate
+from draisine.mechanics.kinematics import point_drift
+from draisine.reading import polynomial as po
+from draisine.reading.names import ENTRY, LENGTH, SPEED
+from draisine.reading.sheet import Sheet
+from draisine.reading.subject import ORIGIN, Subject
+
+SIMPLE = 3
+"""Most terms of a component that needs no name."""
+
+
+def frames(sheet: Sheet, subject: Subject) -> None:
+    """Turns of links whose axes are no axes of the link before, and where links stand that others
+    carry.
+    """
+    if sheet.expand:
+        return
+    sheet.heading("Frames of the links")
+    sheet.say(
+        *(
+            name_of("R_j"),
+            " turns the axes of link ",
+            name_of("j"),
+            " to those of the link before, ",
+        ),
+        *(name_of("T_j"), " to those of the base, where its origin is ", name_of("o_j")),
+        *((" and its angle ", name_of(r"\theta_j"), ".") if is_planar(subject.model) else (".",)),
+    )
+    geo, links = subject.geo, subject.tree.links
+    for j in range(1, len(links)):
+        _turn(sheet, subject, "R", j, geo.E[j])
+        if links[j].parent:
+            _heading(sheet, subject, j)
+            _turn(sheet, subject, "T", j, geo.R0[j])
+            sheet.vector("o", geo.o0[j], [f"{j}{x}" for x in subject.form.axes], LENGTH)
+    sheet.end_section()
+
+
+def _turn(sheet: Sheet, subject: Subject, letter: str, j: int, R: Any) -> None:
+    """Name the entries of a rotation that are sums."""
+    axes = subject.form.axes
+    for i, row in enumerate(R):
+        for k, x in enumerate(row):
+            if len(sheet.polynomial(x)) > 1:
+                sheet.cut.define(x, Symbol(letter, (f"{j}{axes[i]}{axes[k]}",)), LENGTH)
+
+
+def _heading(sheet: Sheet, subject: Subject, j: int) -> None:
+    """Name the angle between a link of the plane and the base."""
+    links, R = subject.tree.links, subject.geo.R0[j]
+    angle = sum(subject.r[links[k].joint] for k in subject.tree.path(j))
+    if is_planar(subject.model) and is_zero(R[0, 0] - cos(angle)) and is_zero(R[1, 0] - sin(angle)):
+        number = sheet.cut.define(angle, Symbol("theta", (str(j),)))
+        sheet.cut.label_turn(R[0, 0], R[1, 0], sheet.names.symbols[number])
+
+
+def ground(sheet: Sheet, subject: Subject) -> None:
+    """The ground's normal in the links' frames, and where the wheels touch."""
+    axes = subject.form.axes
+    sheet.heading("Contact with the ground")
+    sheet.say(
+        *(name_of(r"\gamma_j"), " is the ground's normal in the axes of link ", name_of("j"), ", "),
+        *(name_of(r"\alpha_k"), " the angle of a wheel's contact point"),
+        *(
+            (", ", name_of("q_k"), " its place in the base's axes.")
+            if _partial(subject)
+            else (".",)
+        ),
+    )
+    for k, (contact, (at, surface)) in enumerate(
+        zip(subject.model.contacts, subject.touching, strict=True)
+    ):
+        if is_zero(surface.ring):
+            continue
+        up = subject.world.up[at.link]
+        tails = [f"{at.link}{x}" for x in axes]
+        if at.link:
+            sheet.vector("gamma", up, tails)
+        sheet.define(surface.slope(up), Symbol("sigma", (str(k),)))
+        _contact_angle(sheet, subject, contact.name, k, surface.axle, surface.steepest(up))
+    for k, a in [] if sheet.expand else _partial(subject):
+        sheet.vector("q", a.at.c, [f"{k}{x}" for x in axes], LENGTH)
+    if subject.model.gravity[0] != 0.0 or subject.model.gravity[1] != 0.0:
+        fall = subject.world.R.T @ subject.model.gravity
+        sheet.vector("g", fall, list(axes))
+    sheet.end_section()
+
+
+def _contact_angle(sheet: Sheet, subject: Subject, contact: str, k: int, axle: Any, e: Any) -> None:
+    """Name the direction from a wheel's hub to its contact point: the cosine and sine of an angle
+    about the axle where that is an axis of the link, else entry by entry.
+    """
+    along = [n for n in range(3) if not is_zero(axle[n])]
+    simple = all(len(sheet.polynomial(x)) == 1 for x in e if not is_zero(x))
+    flat = [sheet.polynomial(x) for x in e]
+    trivial = simple and all(po.names_of(p) <= sheet.turns() for p in flat)
+    if trivial:
+        return
+    if len(along) == 1:
+        n = along[0]
+        cosine, sine = -e[(n + 1) % 3], -e[(n + 2) % 3]
+        text = subject.form.contact_angles.get(contact, rf"\alpha_{k}")
+        sheet.cut.define_turn(cosine, sine, Symbol.parse(text))
+    else:
+        sheet.vector("e", e, [f"{k}{x}" for x in subject.form.axes], least=2)
+
+
+def _partial(subject: Subject) -> list[tuple[int, Active]]:
+    """Return the active contacts that leave their points some direction, with their numbers."""
+    order = [contact.name for contact in subject.model.contacts]
+    return [(order.index(a.contact.name), a) for a in subject.active if not a.holds_all]
+
+
+def wander(sheet: Sheet, subject: Subject) -> None:
+    """Name the rates at which the contact points wander round the wheels."""
+    for k, a in enumerate(subject.active):
+        if is_zero(a.surface.ring):
+            continue
+        up, W = subject.world.up[a.at.link], subject.vel.W[a.at.link]
+        side = cross(a.surface.axle, a.surface.steepest(up))
+        rate = (cross(up, W) @ side) / a.surface.slope(up)
+        text = subject.form.contact_angles.get(a.contact.name, rf"\alpha_{k}")
+        sheet.define(rate, Symbol.parse(text).with_dots(), SPEED)
+
+
+def contact_motions(sheet: Sheet, subject: Subject) -> None:
+    """Name how fast contact points wander in the base's axes, their velocities, what they are
+    accelerated by where no speed changes, and how fast the directions of rows turn.
+    """
+    axes, row = subject.form.axes, 0
+    for k, a in enumerate(subject.active):
+        tails = [f"{k}{x}" for x in axes]
+        rhodot = support_rate(a.surface, a.at, subject.world, subject.vel)
+        drift, cdot = point_drift(subject.tree, subject.geo, subject.vel, a.at, rhodot, ORIGIN)
+        for x, tail in zip(cdot, tails, strict=True):
+            if len(sheet.polynomial(x)) > SIMPLE:
+                sheet.cut.define(x, Symbol("q", (tail,), dots=1), SPEED)
+        if not a.holds_all:
+            sheet.vector("v", _velocity(subject, a), tails, SPEED)
+            sheet.vector("chi", drift, tails, ENTRY)
+            _row_rates(sheet, subject, a, row)
+        row += sum(f"{a.contact.name}.{name}" not in subject.spare for name in a.names)
+
+
+def _velocity(subject: Subject, a: Active) -> Any:
+    """Return the velocity of a contact's point relative to the ground, in the base's axes."""
+    carried = ground_velocity(subject.model, subject.world, subject.p, a.at, subject.t)
+    return a.P @ subject.speeds - carried
+
+
+def _row_rates(sheet: Sheet, subject: Subject, a: Active, row: int) -> None:
+    """Name the rates of the directions of a contact's rows: their first entries are A_ij."""
+    tree, geo, world = subject.tree, subject.geo, subject.world
+    rates = contact_axes_rates(tree, geo, world, subject.vel, a.contact, a.at)
+    kept = [name for name in a.names if f"{a.contact.name}.{name}" not in subject.spare]
+    comma = "," if max(subject.C.shape) > 9 else ""
+    for i, name in enumerate(kept, start=row + 1):
+        for j, x in enumerate(rates[name], start=1):
+            sheet.define(x, Symbol("A", (f"{i}{comma}{j}",), dots=1), SPEED)
