@@ -2,7 +2,7 @@
 
 `body`: mass, mass centre, inertia. `joint`: a screw between two bodies. `motion`: prescribed
 r(t). `coupling`: gears and closed loops. `contact`: wheels, blades, pins; `surface`: their
-shapes. `force`: pushes at points. `model`: the whole drawing. `form`: how it is written on paper.
+shapes. `force`: pushes at points. `steps`: which foot follows which. `model`: the whole drawing. `form`: how it is written on paper.
 `names`: what can be asked of it and what its runs tell. `quantity`: numbers as people write them,
 "18deg".
 """
@@ -13,6 +13,7 @@ from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement, Tyre, Wrench
 from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
 from draisine.model.model import GROUPS, TWIST, Model, Output
+from draisine.model.steps import Steps
 from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Torus, round_surface
 
 __all__ = [
@@ -38,6 +39,7 @@ __all__ = [
     "Pin",
     "Prismatic",
     "Revolute",
+    "Steps",
     "Surface",
     "Torus",
     "Tyre",

@@ -6,7 +6,8 @@ or the world's axes. Its `surface` stands at its `centre` on the body; its `guid
 vector of the drawing, fixed to the body, that tells its directions.
 """
 
-from dataclasses import KW_ONLY, dataclass
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -49,7 +50,9 @@ class Wheel:
     `lifts` tells whether the ground carries it; set it to False for machines that live in the plane.
     `stiffness`, relative to that of others, is by what it takes its share of forces that several
     contacts could carry. `flats` are the planes of other bodies that it may touch; with some it is
-    open where a mode does not mention it.
+    open where a mode does not mention it, as it is where `touches` is False. `armed`, a function of
+    a `mechanics.readings.Readings`, is a condition: where it is not positive, what comes down passes
+    through the ground (so walkers do not scuff).
     """
 
     name: str
@@ -62,6 +65,8 @@ class Wheel:
     lifts: bool = True
     stiffness: Scalar = 1.0
     flats: tuple[Flat, ...] = ()
+    touches: bool = True
+    armed: Callable[[Any], Scalar] | None = field(default=None, repr=False)
 
     directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
     anchored: ClassVar[bool] = False
@@ -83,7 +88,9 @@ class Wheel:
     @property
     def closed(self) -> str:
         """The status where a mode does not mention it."""
-        return "open" if self.flats else "rolling" if self.tyre is None else "tyre"
+        if self.flats or not self.touches:
+            return "open"
+        return "rolling" if self.tyre is None else "tyre"
 
     @property
     def guide(self) -> Array:

@@ -14,6 +14,7 @@ from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement
 from draisine.model.joint import Joint
 from draisine.model.names import RESERVED
+from draisine.model.steps import Steps
 
 TWIST = ("Vx", "Vy", "Vz", "Wx", "Wy", "Wz")
 """The components of the base's twist, in its own axes."""
@@ -52,7 +53,7 @@ class Model:
     The first body is the base. The pose g of the base is that of the drawing's frame, fixed to the
     base body; the ground is the plane z = 0 of the world; `gravity` is an acceleration in world
     axes. `ground` lets the plane move in itself, as a treadmill or a turntable does (turning about
-    the world's origin).
+    the world's origin). `steps` tells of a walker which foot follows which.
     """
 
     bodies: Sequence[Body]
@@ -64,6 +65,7 @@ class Model:
     outputs: Sequence[Output] = ()
     ground: Drift | None = None
     couplings: Sequence[Coupling | Loop] = ()
+    steps: Steps | None = None
 
     def __post_init__(self) -> None:
         for name in ("bodies", "joints", "contacts", "forces", "outputs", "couplings"):
@@ -75,6 +77,7 @@ class Model:
             raise ModelError("a model needs at least one body.")
         self._check_names()
         self._check_tree()
+        self._check_steps()
 
     @property
     def twist(self) -> tuple[int, ...]:
@@ -170,6 +173,19 @@ class Model:
                     raise ModelError(
                         f"coupling {coupling.name!r}: no joint {name!r}. {did_you_mean(name, joints)}"
                     )
+
+    def _check_steps(self) -> None:
+        """Raise where steps speak of feet or joints that the machine does not have."""
+        if self.steps is None:
+            return
+        joints, feet = {j.name for j in self.joints}, {c.name for c in self.wheels}
+        named = {*self.steps.exchange, *self.steps.exchange.values(), *self.steps.turn}
+        for name, known in [
+            *((name, feet) for name in self.steps.feet),
+            *((name, joints) for name in sorted(named)),
+        ]:
+            if name not in known:
+                raise ModelError(f"steps: no {name!r}. {did_you_mean(name, known)}")
 
     def _check_tree(self) -> None:
         base = self.bodies[0].name

@@ -234,7 +234,8 @@ def free(d: Derivation) -> Program:
     F = found.F - d.tracing.act(readings, d.mode, s["z"]).Q
     outputs = {"M": found.M[np.ix_(columns, columns)], "F": F[columns], "C": C, "c": c}
     b = [0.0] * len(found.c) + [motion[1] for motion in motions] + [0.0] * len(drifts)
-    outputs |= {"b": b, "gaps": found.gaps}
+    armed = [getattr(contact, "armed", None) for contact in model.contacts]
+    outputs |= {"b": b, "gaps": found.gaps, "armed": [a(readings) if a else 1.0 for a in armed]}
     return d.tracing.program("free", inputs, outputs)
 
 

@@ -4,7 +4,7 @@ What is asked for, and what the contacts demand, is satisfied; of the rest as mu
 as in the drawing and at rest (joints first, then place and heading, then lean, pitch and height).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
@@ -366,6 +366,16 @@ class Configuration:
         hard = len(kept) + len(goal)
         chosen = [*range(hard), *(hard + k for k in independent(rows[:, :hard], rows[:, hard:]))]
         return rest[:, chosen], rows[:, chosen], hard
+
+    def directions(self, names: Sequence[str]) -> Floats:
+        """Return displacements (names, n) of the first configuration that keep the contacts closed and
+        change one of some coordinates each by one, all else as little as can be.
+        """
+        here = self.look()["values"]
+        _, rows, hard = self._equations({name: here[self.names.index(name)] for name in names})
+        units = np.zeros((len(names), rows.shape[1]))
+        units[:, hard - len(names) : hard] = np.eye(len(names))
+        return _solve(np.repeat(rows[:1], len(names), axis=0), units)
 
     def values(self) -> dict[str, float]:
         """Return all that is known of the first configuration at rest, by name."""

@@ -1,0 +1,104 @@
+"""A walker of two straight legs and nothing else, that walks down a slope by gravity alone.
+
+The compass gait of Goswami, Thuilot and Espiau (1998), doi:10.1177/027836499801701202. A foot that
+swings past the other would scuff the ground: as in the literature it passes through, since it can
+touch only while its leg is ahead of the hip and the other behind.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from draisine.algebra.scalar import Scalar, cos, sin, where
+from draisine.model import Body, Model, Output, Prismatic, Revolute, Steps, Wheel, inertia
+from draisine.model.surface import Tip
+
+MEANING = {
+    "mH": ("kg", "mass of the hip"),
+    "m": ("kg", "mass of a leg"),
+    "a": ("m", "distance of a leg's mass from its foot"),
+    "b": ("m", "distance of a leg's mass from the hip"),
+    "slope": ("rad", "by how much the ground falls ahead"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+SYMBOLS = {
+    "mH": "m_H",
+    "slope": r"\gamma",
+    "left": r"\theta_1",
+    "right": r"\theta_2",
+    "ahead": "x_H",
+    "height": "z_H",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
+
+def compass_walker(
+    *,
+    mH: float = 10.0,
+    m: float = 5.0,
+    a: float = 0.5,
+    b: float = 0.5,
+    slope: float = math.radians(3.0),
+    g: float = 9.81,
+) -> Model:
+    """Return the walker, drawn upright with both feet at the origin; `MEANING` tells what each
+    parameter is.
+
+    The world's frame is that of the ground, x down the slope, and the hip moves in the plane of x
+    and z; leg angles count from the normal of the ground, positive where the foot is behind the hip.
+    It stands on the left foot, unless a mode says otherwise.
+
+    >>> compass_walker().speeds
+    ('ahead_rate', 'height_rate', 'left_rate', 'right_rate')
+    """
+    hip, foot, across = (0.0, 0.0, a + b), (0.0, 0.0, 0.0), (0.0, 1.0, 0.0)
+    still = inertia(0.0, 0.0, 0.0)
+    legs = ("left", "right")
+    return Model(
+        bodies=[
+            Body("ground"),
+            Body("carriage"),
+            Body("hip", mH, hip, still),
+            *(Body(f"{leg}_leg", m, (0.0, 0.0, a), still) for leg in legs),
+        ],
+        joints=[
+            Prismatic("ahead", "ground", "carriage", (1.0, 0.0, 0.0)),
+            Prismatic("height", "carriage", "hip", (0.0, 0.0, 1.0)),
+            *(Revolute(leg, "hip", f"{leg}_leg", across, hip) for leg in legs),
+        ],
+        contacts=[
+            Wheel("left", "left_leg", foot, across, Tip(), armed=_ahead("left", "right")),
+            Wheel(
+                "right",
+                "right_leg",
+                foot,
+                across,
+                Tip(),
+                armed=_ahead("right", "left"),
+                touches=False,
+            ),
+        ],
+        gravity=(g * sin(slope), 0.0, -g * cos(slope)),
+        base="fixed",
+        steps=Steps(("left", "right"), exchange={"left": "right", "right": "left"}),
+        outputs=[
+            Output(
+                "hip_speed",
+                lambda readings: readings.velocity("hip", hip)[0],
+                "m/s",
+                "speed of the hip along the slope",
+            )
+        ],
+    )
+
+
+def _ahead(leg: str, other: str) -> Callable[[Any], Scalar]:
+    """Return a number that is positive where a leg is ahead of the hip and the other behind it."""
+
+    def number(readings: Any) -> Scalar:
+        own, behind = -readings.joint(leg), readings.joint(other)
+        return where(own < behind, own, behind)
+
+    return number

@@ -1,0 +1,76 @@
+"""A rimless wheel: spokes that stand on their ends one after the other, down a slope.
+
+The first walker of McGeer (1990), doi:10.1177/027836499000900206. Each spoke that comes down takes
+away the same share of the turning rate, so its rolling is stable wherever it can pass the top:
+the multiplier of its limit cycle is cos^2(2 alpha) for a mass at the hub, alpha = pi / spokes.
+"""
+
+import math
+
+from draisine.algebra.scalar import cos, sin
+from draisine.model import Body, Model, Output, Prismatic, Revolute, Steps, Wheel, inertia
+from draisine.model.surface import Tip
+
+MEANING = {
+    "leg": ("m", "length of the spokes"),
+    "m": ("kg", "mass"),
+    "I": ("kg m2", "central moment of inertia about the axle"),
+    "slope": ("rad", "by how much the ground falls ahead"),
+    "g": ("m/s2", "gravity"),
+}
+"""Unit and meaning of every parameter."""
+
+SYMBOLS = {"leg": "l", "slope": r"\\gamma", "wheel": r"\\theta", "ahead": "x_H", "height": "z_H"}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
+
+def rimless_wheel(
+    *,
+    leg: float = 1.0,
+    m: float = 1.0,
+    I: float = 0.0,  # noqa: E741
+    slope: float = 0.08,
+    g: float = 9.81,
+    spokes: int = 8,
+) -> Model:
+    """Return the wheel, drawn on its spoke 0; `MEANING` tells what each parameter is.
+
+    The world's frame is that of the ground, x down the slope. The angle `wheel` is that of spoke 0
+    from the normal of the ground, positive where its end is behind the hub; spoke 1 is the next to
+    come down.
+
+    >>> [foot.name for foot in rimless_wheel(spokes=6).contacts]
+    ['spoke_0', 'spoke_1', 'spoke_2', 'spoke_3', 'spoke_4', 'spoke_5']
+    """
+    hub, across, apart = (0.0, 0.0, leg), (0.0, 1.0, 0.0), 2 * math.pi / spokes
+    ends = [
+        (leg * math.sin(k * apart), 0.0, leg - leg * math.cos(k * apart)) for k in range(spokes)
+    ]
+    return Model(
+        bodies=[
+            Body("ground"),
+            Body("carriage"),
+            Body("hub", 0.0, hub, inertia(0.0, 0.0, 0.0)),
+            Body("wheel", m, hub, inertia(I / 2, I, I / 2)),
+        ],
+        joints=[
+            Prismatic("ahead", "ground", "carriage", (1.0, 0.0, 0.0)),
+            Prismatic("height", "carriage", "hub", (0.0, 0.0, 1.0)),
+            Revolute("wheel", "hub", "wheel", across, hub),
+        ],
+        contacts=[
+            Wheel(f"spoke_{k}", "wheel", end, across, Tip(), touches=k == 0)
+            for k, end in enumerate(ends)
+        ],
+        gravity=(g * sin(slope), 0.0, -g * cos(slope)),
+        base="fixed",
+        steps=Steps(("spoke_0", "spoke_1"), turn={"wheel": -apart}),
+        outputs=[
+            Output(
+                "hub_speed",
+                lambda readings: readings.velocity("hub", hub)[0],
+                "m/s",
+                "speed of the hub along the slope",
+            )
+        ],
+    )

@@ -1,0 +1,34 @@
+"""The simplest walker: all mass at the hip, but for a trace at the feet, and legs of length 1 in a
+gravity of 1.
+
+Garcia, Chatterjee, Ruina and Coleman (1998), doi:10.1115/1.2798313. The paper takes the limit of
+feet without mass; a ratio of 1e-12 is that limit to the digits that floats have.
+"""
+
+from draisine.model import Model
+from draisine.vehicles.compass_walker import compass_walker
+
+MEANING = {
+    "ratio": ("", "mass of a foot over that of the hip"),
+    "slope": ("rad", "by how much the ground falls ahead"),
+}
+"""Unit and meaning of every parameter."""
+
+SYMBOLS = {
+    "ratio": r"\\beta",
+    "slope": r"\\gamma",
+    "left": r"\\theta",
+    "right": r"\\phi",
+    "ahead": "x_H",
+    "height": "z_H",
+}
+"""How people write parameters and joints, in LaTeX; the others by rule."""
+
+
+def simplest_walker(*, ratio: float = 1e-12, slope: float = 0.009) -> Model:
+    """Return the walker, drawn like `compass_walker`; `MEANING` tells what each parameter is.
+
+    >>> simplest_walker().steps.feet
+    ('left', 'right')
+    """
+    return compass_walker(mH=1.0, m=ratio, a=0.0, b=1.0, slope=slope, g=1.0)
