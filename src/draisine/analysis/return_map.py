@@ -97,6 +97,26 @@ def return_map(
     return evaluate
 
 
+def iterate(G: Map, times: int) -> Map:
+    """Return a map carried out several times, with its derivative: its fixed points are the cycles
+    that close after so many.
+
+    >>> quarter = np.array([[0.0, -1.0], [1.0, 0.0]])
+    >>> image, J = iterate(lambda x: (quarter @ x, quarter), 4)(np.array([1.0, 2.0]))
+    >>> print(image, np.allclose(J, np.eye(2)))
+    [1. 2.] True
+    """
+
+    def carry(x: Floats) -> tuple[Floats, Floats]:
+        total = np.eye(len(x))
+        for _ in range(times):
+            x, J = G(x)
+            total = J @ total
+        return x, total
+
+    return carry
+
+
 def fixed_point(
     G: Map,
     near: Sequence[float] | Floats,
@@ -271,6 +291,12 @@ class CycleFamily:
         for k in np.flatnonzero(signs[:-1] * signs[1:] < 0):
             found.append(self._crossing(test, pairs[k], pairs[k + 1]))
         return found + [pair for pair, sign in zip(pairs, signs, strict=True) if sign == 0]
+
+    def doublings(self) -> list[tuple[float, Cycle]]:
+        """Return where a multiplier passes -1, with the cycle there: a cycle of twice the period is
+        born or dies, eq. [period-doubling].
+        """
+        return self.crossings(lambda _, cycle: float(np.linalg.det(np.eye(len(cycle.x)) + cycle.J)))
 
     def _crossing(
         self,

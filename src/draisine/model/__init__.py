@@ -2,9 +2,9 @@
 
 `body`: mass, mass centre, inertia. `joint`: a screw between two bodies. `motion`: prescribed
 r(t). `coupling`: gears and closed loops. `contact`: wheels, blades, pins; `surface`: their
-shapes. `force`: pushes at points. `steps`: which foot follows which. `model`: the whole drawing. `form`: how it is written on paper.
-`names`: what can be asked of it and what its runs tell. `quantity`: numbers as people write them,
-"18deg".
+shapes. `force`: pushes at points. `steps`: which foot follows which. `model`: the whole
+drawing. `form`: how it is written on paper. `names`: what can be asked of it and what its runs
+tell. `quantity`: numbers as people write them, "18deg".
 """
 
 from draisine.model.body import Body, inertia

@@ -16,3 +16,13 @@ class Steps:
     feet: tuple[str, str]
     exchange: Mapping[str, str] = field(default_factory=dict)
     turn: Mapping[str, Scalar] = field(default_factory=dict)
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The joints that make the steps."""
+        return tuple(dict.fromkeys([*self.exchange, *self.turn]))
+
+    @property
+    def components(self) -> tuple[str, ...]:
+        """What tells a step: the angles of these joints, and their rates."""
+        return (*self.joints, *(f"{name}_rate" for name in self.joints))

@@ -13,25 +13,14 @@ from draisine.results.questions import Labels, parse_labels
 if TYPE_CHECKING:
     from xarray import Dataset
 
-MULTIPLIERS, AXES = ("first", "second"), ("x", "y")
+ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
+AXES = ("x", "y")
+ROWS = ("normal", "along", "across")
 
-Quantity = tuple[tuple[str, ...], Callable[[Stride], Any], str, str]
+Quantity = tuple[tuple[str, ...], Callable[[Any], Any], str, str]
 """A quantity of a cycle: its dimensions, how it is measured, its unit and meaning."""
 
-
-def _ends(side: int) -> Callable[[Stride], Floats]:
-    """Return what measures the minimum (0) or maximum (1) forces of the wall along x and y."""
-    return lambda stride: np.array([stride.force_range(axis)[side] for axis in (0, 1)])
-
-
-def _impact(name: str) -> Callable[[Stride], Floats]:
-    """Return what reads a quantity off the changes of grips."""
-    return lambda stride: np.array([getattr(impact, name) for impact in stride.impacts])
-
-
-QUANTITIES: dict[str, Quantity] = {
-    "Omega0": ((), lambda s: s.cycle.x[0], "rad/s", "turning rate just after grip 1 took hold"),
-    "theta0": ((), lambda s: s.cycle.x[1], "rad", "angle of the body then"),
+FIXED_POINT: dict[str, Quantity] = {
     "multiplier_real": (
         ("multiplier",),
         lambda s: s.cycle.multipliers.real,
@@ -48,6 +37,24 @@ QUANTITIES: dict[str, Quantity] = {
     "stable": ((), lambda s: s.cycle.stable, "", "whether disturbances die out"),
     "index": ((), lambda s: s.cycle.index, "", "index of the fixed point"),
     "missed": ((), lambda s: s.cycle.missed, "", "by how much the return map misses the point"),
+}
+"""What is told of every cycle."""
+
+
+def _ends(side: int) -> Callable[[Stride], Floats]:
+    """Return what measures the minimum (0) or maximum (1) forces of the wall along x and y."""
+    return lambda stride: np.array([stride.force_range(axis)[side] for axis in (0, 1)])
+
+
+def _impact(name: str) -> Callable[[Stride], Floats]:
+    """Return what reads a quantity off the changes of grips."""
+    return lambda stride: np.array([getattr(impact, name) for impact in stride.impacts])
+
+
+QUANTITIES: dict[str, Quantity] = {
+    "Omega0": ((), lambda s: s.cycle.x[0], "rad/s", "turning rate just after grip 1 took hold"),
+    "theta0": ((), lambda s: s.cycle.x[1], "rad", "angle of the body then"),
+    **FIXED_POINT,
     "displacement": (("way",), lambda s: s.displacement, "m", "how far one cycle leads"),
     "mean_speed": ((), lambda s: s.speed, "m/s", "mean speed upwards"),
     "swing": ((), lambda s: s.swing, "rad", "how far the body turns to and fro"),
@@ -80,19 +87,30 @@ QUANTITIES: dict[str, Quantity] = {
     ),
     "impact_gain": (("impact",), _impact("gain"), "J", "energy that the change of grips creates"),
 }
-"""Everything that is told of a cycle by numbers."""
+"""Everything that is told by numbers of a cycle of a machine whose grips take turns."""
+
+STEPS: dict[str, Quantity] = {
+    "start": (("component",), lambda s: s.cycle.x, "", "angles and rates just after a strike"),
+    **FIXED_POINT,
+    "step_time": ((), lambda s: s.strike.time, "s", "time from one strike to the next"),
+    "step_length": ((), lambda s: s.length, "m", "distance of the feet at a strike"),
+    "mean_speed": ((), lambda s: s.speed, "m/s", "mean speed along the ground"),
+    "impulse": (("row",), lambda s: s.strike.impulse, "N s", "impulse of the ground at a strike"),
+    "energy_lost": ((), lambda s: s.lost, "J", "energy that a strike takes away"),
+}
+"""Everything that is told by numbers of a cycle of a walker."""
 
 
 def cycle_labels(model: Model) -> dict[str, Labels]:
     """Return the quantities that a cycle of a machine has, with the labels that each takes."""
-    labels = {
-        "multiplier": MULTIPLIERS,
-        "way": AXES,
-        "joint": tuple(joint.name for joint in model.joints),
-        "impact": tuple(c.name for c in model.pins),
-    }
-    found = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in QUANTITIES.items()}
-    return found | {"number_of_cycles": ()}
+    labels: dict[str, tuple[str, ...]] = {"way": AXES, "row": ROWS}
+    labels["joint"] = tuple(joint.name for joint in model.joints)
+    labels["impact"] = tuple(c.name for c in model.pins)
+    labels["component"] = () if model.steps is None else model.steps.components
+    labels["multiplier"] = ORDINALS[: len(labels["component"]) or 2]
+    table = QUANTITIES if model.steps is None else STEPS
+    found = {name: tuple(labels[dim] for dim in dims) for name, (dims, *_) in table.items()}
+    return found | ({"number_of_cycles": ()} if model.steps is None else {})
 
 
 def cycle_quantity(text: str, model: Model, data: "Dataset") -> Floats:

@@ -7,7 +7,7 @@ A scenario is a TOML file with a `kind`:
     state    accelerations and forces at one state
     map      one configuration per point of a grid
     linear   straight running: matrices, eigenvalues against speed, critical speeds
-    cycle    a limit cycle of a machine whose grips take turns
+    cycle    a limit cycle of a machine whose grips take turns, or of a walker
 
 Unknown keys are mistakes. Names and numbers are checked before anything runs.
 """
@@ -280,25 +280,23 @@ class LinearScenario(Common):
     )
 
 
-class Beginning(ScenarioTable):
-    """How a cycle begins, just after the first grip took hold."""
-
-    Omega: Number = Field(description="Turning rate of the body, rad/s.")
-    theta: Number = Field(description="Angle of the body.")
-
-
 class CyclePart(ScenarioTable):
     """Which limit cycle is looked for."""
 
-    near: Beginning = Field(description="Where Newton's method starts.")
-    joint: Literal["free", "held"] = Field(
-        description="Joints at an impact: held on their motions, or free and then set back to them."
+    near: dict[str, Number] = Field(
+        description="Where Newton's method starts: of grips that take turns Omega and theta of the "
+        "body just after the first took hold; of a walker the joints of its steps and their rates."
     )
+    joint: Literal["free", "held"] = Field(
+        "free",
+        description="Joints at a change of grips: held on their motions, or free and then set back.",
+    )
+    longest: Number = Field(5.0, gt=0, description="How long a step may take, s.")
     samples: int = Field(200, ge=2, le=100_000, description="Samples of the motion.")
 
 
 class CycleScenario(Common):
-    """A limit cycle of a machine whose grips take turns."""
+    """A limit cycle of a machine whose grips take turns, or of a walker."""
 
     kind: Literal["cycle"]
     cycle: CyclePart

@@ -20,7 +20,7 @@ MEANING = {
 }
 """Unit and meaning of every parameter."""
 
-SYMBOLS = {"leg": "l", "slope": r"\\gamma", "wheel": r"\\theta", "ahead": "x_H", "height": "z_H"}
+SYMBOLS = {"leg": "l", "slope": r"\gamma", "wheel": r"\theta", "ahead": "x_H", "height": "z_H"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
 
 

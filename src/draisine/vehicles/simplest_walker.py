@@ -15,10 +15,10 @@ MEANING = {
 """Unit and meaning of every parameter."""
 
 SYMBOLS = {
-    "ratio": r"\\beta",
-    "slope": r"\\gamma",
-    "left": r"\\theta",
-    "right": r"\\phi",
+    "ratio": r"\beta",
+    "slope": r"\gamma",
+    "left": r"\theta",
+    "right": r"\phi",
     "ahead": "x_H",
     "height": "z_H",
 }

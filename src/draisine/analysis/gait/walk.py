@@ -62,15 +62,10 @@ class Walk:
         assert steps is not None
         return steps
 
-    @cached_property
+    @property
     def joints(self) -> tuple[str, ...]:
         """The joints that make the steps; x has their angles, then their rates."""
-        return tuple(dict.fromkeys([*self.steps.exchange, *self.steps.turn]))
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the components of x."""
-        return (*self.joints, *(f"{name}_rate" for name in self.joints))
+        return self.steps.joints
 
     @cached_property
     def _columns(self) -> list[int]:
@@ -124,6 +119,15 @@ class Walk:
         y, at = self.begin(np.asarray(x, float))[0], self.machine.layout
         q, p = self.machine.user_pose(y[at.q], y[at.p])
         return State(q, p, y[at.r], self.machine.observation(y)["v"])
+
+    def masses(self, r: Floats) -> Floats:
+        """Return the mass matrix of all speeds at a shape."""
+        return self._look(self.machine.layout.pack(r=r)[None])["M"][0]
+
+    def feet(self, r: Floats) -> Floats:
+        """Return where the two feet are at a shape, (2, 3)."""
+        y = self.machine.layout.pack(q=[1.0, 0.0, 0.0, 0.0], r=r)
+        return self.machine.observation(y)["points"].reshape(-1, 3)[list(self._feet)]
 
     def _rate(self, time: float, y: Floats) -> Floats:
         return self.machine.rate(t=[time], **self.machine.layout.split(y))["rate"]
@@ -238,7 +242,7 @@ def walk(system: System, longest: float = 5.0) -> Walk:
         raise ParameterError(f"{system.vehicle.__name__} has no walk: {lack}.")
     first, second = model.steps.feet
     machine = system.machine({first: "rolling", second: "open"})
-    known = {*model.steps.exchange, *model.steps.turn}
+    known = model.steps.joints
     if len(machine.choice.independent) != len(known):
         raise ParameterError(
             f"{system.vehicle.__name__} has no walk: on one foot {len(machine.choice.independent)} "
@@ -249,8 +253,8 @@ def walk(system: System, longest: float = 5.0) -> Walk:
     free = machine.programs["free"]
     parts = [k for part in ("M", "gaps", "armed", "C") for k in free.outputs[part]]
     sight = with_tangents(replace(free, outputs={"sight": parts}), ("r",), "sight", 1)
-    bound = (system.artifacts.bind(program, system.values) for program in (flow, sight))
-    return Walk(system, machine, *bound, longest)
+    bind = system.artifacts.bind
+    return Walk(system, machine, bind(flow, system.values), bind(sight, system.values), longest)
 
 
 def _times(a: Floats, b: Floats) -> Floats:

@@ -1,12 +1,22 @@
 """One limit cycle as data: its motion in time, its multipliers, what it does and what it needs."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.analysis.gait.footstep import Footstep
 from draisine.analysis.gait.map import Gait, gait, turns_of
 from draisine.analysis.gait.stride import Stride
-from draisine.results.cycle import AXES, MULTIPLIERS, QUANTITIES, multipliers_of, summary_of
+from draisine.analysis.gait.walk import walk
+from draisine.results.cycle import (
+    AXES,
+    ORDINALS,
+    QUANTITIES,
+    ROWS,
+    STEPS,
+    multipliers_of,
+    summary_of,
+)
 from draisine.scenario.schema import CyclePart
 from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
 from draisine.simulation.simulate import simulate
@@ -19,23 +29,40 @@ if TYPE_CHECKING:
 
 def find_cycle(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]:
     """Return the motion of the cycle that a scenario asks for, and all that is told of it."""
-    walk = gait(system, joint=asked.joint)
-    stride = Stride(walk, walk.cycle([asked.near.Omega, asked.near.theta]))
+    if system.model.steps is not None:
+        return _find_step(system, asked)
+    climb = gait(system, joint=asked.joint)
+    stride = Stride(climb, climb.cycle([asked.near["Omega"], asked.near["theta"]]))
     run = ride_cycle(stride, asked.samples)
     data = cycle_dataset(stride, run)
-    count = len(walk.cycles())
+    count = len(climb.cycles())
     data["number_of_cycles"] = ((), count, {"units": "", "long_name": "cycles that a search finds"})
+    return run, data
+
+
+def _find_step(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]:
+    """Return one step of a walker's cycle, and all that is told of it."""
+    way = walk(system, asked.longest)
+    names = way.steps.components
+    step = Footstep(way, way.cycle([asked.near[name] for name in names]))
+    run = step.run(asked.samples)
+    data = run.to_xarray()
+    for name, (dims, measure, unit, meaning) in STEPS.items():
+        data[name] = (dims, measure(step), {"units": unit, "long_name": meaning})
+    labels = {"component": list(names), "multiplier": list(ORDINALS[: len(names)])}
+    data = data.assign_coords(labels | {"row": list(ROWS)})
+    data.attrs |= {"period": step.strike.time}
     return run, data
 
 
 def ride_cycle(stride: Stride, samples: int) -> Trajectory:
     """Return one cycle as a run."""
-    walk = stride.gait
-    modes, pause = turns_of(walk.system)
-    start, dt = walk.holds[0].state(stride.cycle.x), walk.period / samples
-    contact = ContactOptions(mode=GripSchedule(modes, pause, walk.joint))
+    climb = stride.gait
+    modes, pause = turns_of(climb.system)
+    start, dt = climb.holds[0].state(stride.cycle.x), climb.period / samples
+    contact = ContactOptions(mode=GripSchedule(modes, pause, climb.joint))
     numerics = Numerics(dt=dt, rtol=1e-12, atol=1e-13)
-    return simulate(walk.system, start, walk.period, contact=contact, numerics=numerics)
+    return simulate(climb.system, start, climb.period, contact=contact, numerics=numerics)
 
 
 def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":
@@ -54,20 +81,22 @@ def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":
     return data
 
 
-def labels_of(walk: Gait) -> dict[str, list[str]]:
+def labels_of(climb: Gait) -> dict[str, list[str]]:
     """Return the names along the dimensions of a cycle's quantities."""
-    grips = [next(n for n, s in hold.mode.items() if s == "gripped") for hold in walk.holds]
+    grips = [next(n for n, s in hold.mode.items() if s == "gripped") for hold in climb.holds]
     return {
-        "multiplier": list(MULTIPLIERS),
+        "multiplier": list(ORDINALS[:2]),
         "way": list(AXES),
         "impact": [*grips[1:], grips[0]],
-        "joint": [joint.name for joint in walk.system.model.joints],
+        "joint": [joint.name for joint in climb.system.model.joints],
     }
 
 
 def lines(data: "Dataset") -> list[str]:
     """Return a cycle in words."""
     one = summary_of(data)
+    if "step_time" in one:
+        return _step_lines(one)
     period = float(data.attrs["period"])
     word = "stable" if one["stable"] else "unstable"
     low, high = one["minimum_force"], one["maximum_force"]
@@ -94,3 +123,17 @@ def lines(data: "Dataset") -> list[str]:
     if "number_of_cycles" in one:
         found.append(f"a search finds {one['number_of_cycles']} cycles with these parameters")
     return found
+
+
+def _step_lines(one: dict[str, Any]) -> list[str]:
+    """Return a walker's cycle in words."""
+    begin = ", ".join(f"{name} = {x:.9g}" for name, x in one["start"].items())
+    word = "stable" if one["stable"] else "unstable"
+    pushes = ", ".join(f"{name} {x:.6g}" for name, x in one["impulse"].items() if abs(x) > 1e-12)
+    return [
+        f"begins just after a strike with {begin} (rad, rad/s)",
+        f"multipliers {multipliers_of(one)}: {word}",
+        f"a step takes {one['step_time']:.9g} s and leads {one['step_length']:.6g} m ahead, "
+        f"{one['mean_speed']:.6g} m/s",
+        f"the strike takes {one['energy_lost']:.6g} J; impulse of the ground: {pushes} N s",
+    ]

@@ -18,7 +18,7 @@ from draisine.analysis.return_map import Cycle, CycleFamily, families
 from draisine.errors import ParameterError, did_you_mean
 from draisine.experiment.kinds.cycle import cycle_dataset, labels_of, lines, ride_cycle
 from draisine.results.bodies import machine_attributes
-from draisine.results.cycle import MULTIPLIERS, QUANTITIES, multipliers_of, summary_of
+from draisine.results.cycle import ORDINALS, QUANTITIES, multipliers_of, summary_of
 from draisine.scenario.validate.vehicle import build_system
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def _table_of(walk: Gait, found: Sequence[CycleFamily], values: Floats, over: st
                 data[name][1][k, j] = x
     labels = labels_of(walk)
     coords = {over: values, "family": np.arange(1, len(found) + 1), "joint": labels["joint"]}
-    return xarray.Dataset(data, coords=coords | {"multiplier": list(MULTIPLIERS)})
+    return xarray.Dataset(data, coords=coords | {"multiplier": list(ORDINALS[:2])})
 
 
 def _signed(data: "Dataset", walk: Gait, title: str, begun: float) -> "Dataset":

@@ -70,12 +70,25 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
             law = read_law(tables.get("law") or [], [], model, mistakes)
             return {"start": start, "law": law}
         case "cycle":
-            missing = gait_obstacle(model)
+            missing = gait_obstacle(model) if model.steps is None else ""
             if missing:
                 mistakes.add("vehicle", f"has no gait: {missing}.", name)
+            elif tables.get("cycle") is not None:
+                _check_near(tables["cycle"].near, model, mistakes)
     if start.place is not None:
         mistakes.add("initial.place", "goes with kind = 'run'.")
     return {"start": start}
+
+
+def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> None:
+    """Tell what is missing of a point that tells how a cycle begins, and what is not part of it."""
+    known = ("Omega", "theta") if model.steps is None else model.steps.components
+    for name in near:
+        if name not in known:
+            mistakes.add(f"cycle.near.{name}", f"no part of it. {did_you_mean(name, known)}")
+    missing = [name for name in known if name not in near]
+    if missing:
+        mistakes.add("cycle.near", f"needs {', '.join(missing)}.")
 
 
 def _read_motion(

@@ -1,0 +1,158 @@
+"""Walkers: steps as a return map, exact through flow and impact.
+
+Reference numbers are those of an independent computation of the published models (Garcia et al. 1998,
+Goswami et al. 1998, McGeer 1990); the scenarios `walkers/*` hold all of them.
+"""
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine.analysis.gait.footstep import Footstep
+from draisine.analysis.gait.walk import walk
+from draisine.analysis.return_map import CycleFamily, fixed_point, follow, iterate
+from draisine.errors import ConfigurationError, ModelError, ParameterError
+from draisine.model import Body, Model, Revolute, Steps
+
+COMPASS = np.array([-0.2710286804988208, 0.2710286804988208, 1.0923835898836016, 0.37737394890719])
+
+
+@pytest.fixture(scope="module")
+def compass():
+    return walk(draisine.compile("compass_walker"), 2.0)
+
+
+@pytest.fixture(scope="module")
+def simplest():
+    return walk(draisine.compile("simplest_walker"), 6.0)
+
+
+def test_the_derivative_of_a_step_is_that_of_differences(compass):
+    x, h = COMPASS + [0.01, 0.0, -0.02, 0.03], 1e-5
+    _, J = compass(x)
+    steps = h * np.eye(4)
+    D = [(compass(x + d)[0] - compass(x - d)[0]) / (2 * h) for d in steps]
+    assert np.abs(np.array(D).T - J).max() < 1e-7 * np.abs(J).max()
+
+
+def test_an_image_stands_on_both_feet(compass):
+    """Just after a strike both feet are on the ground, so the angles are opposite, and the
+    derivative has no part off that section.
+    """
+    image, J = compass(COMPASS + [0.0, 0.02, 0.05, 0.0])
+    assert abs(image[0] + image[1]) < 1e-12
+    assert np.abs(J[0] + J[1]).max() < 1e-10
+
+
+def test_a_strike_keeps_the_momentum_about_the_new_foot(compass):
+    """The ground pushes at the new foot alone: the moment of momentum about it does not change, and
+    that of the old leg about the hip does not either.
+    """
+    strike = compass.step(COMPASS)[2]
+    _, _, left, right = strike.r
+    hip = np.array([np.sin(right), np.cos(right)])
+    up = {"left": np.array([np.sin(left), np.cos(left)]), "right": hip}
+    turn = np.array([[0.0, 1.0], [-1.0, 0.0]])
+
+    def momenta(v):
+        ahead, height, *rates = v
+        H = np.array([ahead, height])
+        legs = {
+            k: H - 0.5 * w * turn @ up[k] for k, w in zip(("left", "right"), rates, strict=True)
+        }
+        cross = lambda a, b: a[1] * b[0] - a[0] * b[1]  # noqa: E731
+        at = {k: hip - 0.5 * up[k] for k in legs}
+        total = 10 * cross(hip, H) + sum(5 * cross(at[k], legs[k]) for k in legs)
+        return total, 5 * cross(-0.5 * up["left"], legs["left"])
+
+    assert np.allclose(momenta(strike.before), momenta(strike.after), rtol=1e-11)
+
+
+def test_what_a_strike_takes_is_what_the_slope_gives(compass):
+    """On a limit cycle a step loses the work of gravity over its length."""
+    step = Footstep(compass, compass.cycle(COMPASS))
+    weight, slope = 20.0 * 9.81, np.radians(3.0)
+    assert step.lost == pytest.approx(weight * step.length * np.sin(slope), rel=1e-11)
+    event = step.run(50).events[0]
+    assert event.kind == "collision" and event.gain == pytest.approx(-step.lost)
+    assert event.t == pytest.approx(0.7343463911587196, rel=1e-12)
+
+
+def test_a_step_in_time_ends_where_the_map_says(compass):
+    """The motion by the integrator of runs is that of the map."""
+    step = Footstep(compass, compass.cycle(COMPASS))
+    data = step.run(50).to_xarray()
+    assert np.allclose(data["shape"].values[-1], step.strike.r, atol=1e-10)
+    assert float(data["gap"].sel(contact="right")[-1]) == pytest.approx(0.0, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("vehicle", "values", "near", "doubling", "half_digit"),
+    [
+        (
+            "compass_walker",
+            np.radians([4.2, 4.5]),
+            [-0.302, 0.302, 1.145, 0.192],
+            np.radians(4.390898),
+            np.radians(6e-7),
+        ),
+        (
+            "simplest_walker",
+            [0.0149, 0.0152],
+            [-0.2365, 0.2365, 0.2314, 0.2058],
+            0.01508843794,
+            6e-12,
+        ),
+    ],
+)
+def test_periods_double_where_the_literature_says(vehicle, values, near, doubling, half_digit):
+    own = walk(draisine.compile(vehicle), 6.0 if vehicle == "simplest_walker" else 2.0)
+
+    def make(slope):
+        return own.at(slope=float(slope))
+
+    cycles = tuple(follow(make, values, make(values[0]).cycle(near)))
+    [(value, cycle)] = CycleFamily(make, tuple(values), cycles).doublings()
+    assert value == pytest.approx(doubling, abs=half_digit)
+    assert cycle.multipliers[0] == pytest.approx(-1.0, abs=1e-9)
+
+
+def test_behind_the_doubling_a_cycle_of_two_steps_is_stable(compass):
+    steep = compass.at(slope=np.radians(4.6))
+    once = steep.cycle([-0.31, 0.31, 1.16, 0.13])
+    twice = fixed_point(iterate(steep, 2), [-0.3256, 0.3256, 1.1734, 0.0916])
+    assert not once.stable and twice.stable
+    assert np.abs(twice.x - steep(twice.x)[0]).max() > 0.02
+    assert np.abs(twice.x - iterate(steep, 2)(twice.x)[0]).max() < 1e-9
+
+
+def test_the_multiplier_of_a_rimless_wheel_has_a_closed_form():
+    for spokes, near in ((6, 1.3), (9, 2.0)):
+        own = walk(draisine.compile("rimless_wheel", spokes=spokes, slope=0.2), 3.0)
+        alpha = np.pi / spokes
+        cycle = own.cycle([-alpha, near])
+        assert cycle.multipliers[0] == pytest.approx(np.cos(2 * alpha) ** 2, rel=1e-10)
+        gained = 4 * 9.81 * np.sin(alpha) * np.sin(0.2)
+        kept = np.cos(2 * alpha) ** 2
+        assert cycle.x[1] ** 2 == pytest.approx(kept * gained / (1 - kept), rel=1e-11)
+
+
+def test_a_walker_that_falls_is_told(simplest):
+    with pytest.raises(ConfigurationError, match=r"'right' does not come down within 6 s"):
+        simplest([-0.2, 0.2, 0.01, 0.0])
+
+
+def test_machines_without_steps_have_no_walk():
+    with pytest.raises(ParameterError, match="does not tell its `steps`"):
+        walk(draisine.compile("acrobot"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "named"),
+    [(Steps(("toe", "heel")), "'toe'"), (Steps(("a", "b"), exchange={"a": "b"}), "'a'")],
+)
+def test_steps_name_feet_and_joints_that_are_there(steps, named):
+    leg = Body("leg", 1.0, (0.0, 0.0, 1.0))
+    hinge = Revolute("hinge", "rack", "leg", (0.0, 1.0, 0.0))
+    with pytest.raises(ModelError, match=f"steps: no {named}"):
+        Model(bodies=[Body("rack"), leg], joints=[hinge], base="fixed", steps=steps)
