@@ -6,8 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.contact.active_set import Candidate, Selection, choose
-from draisine.simulation.contact.active_set import resolver
+from draisine.simulation.contact.active_set import Candidate, Selection, choose, resolver
 
 
 def impact(
