@@ -30,6 +30,7 @@ from draisine.mechanics import constraints, energy
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier, projected
 from draisine.mechanics.formulations._articulated import accelerations
+from draisine.mechanics.formulations._tree_kernel import eliminate_tree, plan_tree
 from draisine.mechanics.kinematics import (
     geometry,
     point,
@@ -38,7 +39,7 @@ from draisine.mechanics.kinematics import (
     velocities,
 )
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix, wrenches
-from draisine.mechanics.tree import assemble
+from draisine.mechanics.tree import as_floats, assemble
 from draisine.model import (
     GROUPS,
     Ball,
@@ -335,11 +336,62 @@ def test_articulated_bodies_give_the_accelerations(fold: bool, x: Moving) -> Non
     zero, still = np.zeros(3), np.zeros(len(x.speeds))
     vel = velocities(tree, geo, x.speeds[:3], x.speeds[3:6], x.speeds[6:], zero)
     needed = wrenches(tree, geo, vel, still, zero, zero, x.R.T @ x.model.gravity)
-    vdot = accelerations(tree, geo, needed, x.rates)
+    everything = eliminate_tree(tree, geo, [], range(len(x.columns)), [])
+    vdot = accelerations(everything, needed, x.rates, [])
     M, F = free(x, fold)
     used = M[np.ix_(x.columns, x.columns)] @ vdot
     like = np.abs(M[np.ix_(x.columns, x.columns)]) @ np.abs(vdot)
     close(used + F[x.columns], x.rates[x.columns], like=[*like, *F], rtol=1e-12)
+
+
+@folding
+@settings(few, max_examples=40)
+@given(x=machines(), choice=st.integers(0, 2**32 - 1))
+def test_rows_are_solved_joint_by_joint(fold: bool, x: Moving, choice: int) -> None:
+    """Speeds, their transpose, accelerations and multipliers of an elimination along the tree are
+    those of all rows at once: `C v = b`, `M vdot + F = Q + C' lam`, `C vdot = c`.
+    """
+    rng = np.random.default_rng(choice)
+    joints = list(x.model.joints)
+    if joints and rng.random() < 0.5:
+        k = int(rng.integers(len(joints)))
+        joints[k] = replace(joints[k], motion=lambda t: (sin(t), cos(t), -sin(t)))
+    model = replace(x.model, joints=joints)
+    statuses = {c.name: rng.choice(list(c.rows)) for c in model.contacts}
+    held = [name for name, status in statuses.items() if status not in ("open", "free")]
+    statuses |= dict.fromkeys(held[2:], "open")
+    tree, mode = assemble(model, fold=fold), mode_of(model, statuses)
+    found = projected.rows(tree, mode, x.R, x.r, x.p)
+    found = replace(found, reference=None, ref=np.zeros(3), active=[
+        replace(a, ref=np.zeros(3)) for a in found.active
+    ])  # fmt: skip
+    planned = plan_tree(tree, found.geo, found.local, as_floats)
+    if planned is None:
+        reject()
+    independent, pivots = planned
+    C, m, t = found.C[:, x.columns], len(found.C), 0.3
+    b = constraints.velocity_targets(tree, found.geo, found.world, found.active, found.p, t)
+    moving = projected.motion(found, x.rates[: len(independent)], t, independent, pivots, True)
+    v = moving.speeds[x.columns]
+    like = np.abs(C) @ np.abs(v)
+    close(C @ v, b, like=[1, *like], rtol=1e-10)
+    close(v[independent], x.rates[: len(independent)], rtol=1e-14)
+    force = np.zeros(len(x.speeds))
+    force[6:] = rng.normal(size=len(joints))
+    out = projected.dynamics(moving, force, t, model.gravity, {})
+    vdot, still = out.vdot[x.columns], np.zeros(len(x.speeds))
+    gravity = x.R.T @ model.gravity
+    zero = np.zeros(3)
+    F = inverse_dynamics(tree, found.geo, moving.vel, still, zero, zero, gravity)[x.columns]
+    M = mass_matrix(tree, found.geo, zero)[np.ix_(x.columns, x.columns)]
+    c = constraints.acceleration_targets(
+        tree, found.geo, found.world, moving.vel, found.active, zero, found.p, t
+    )
+    reach = np.abs(M) @ np.abs(vdot)
+    size = np.abs(C.T) @ np.abs(out.multipliers) if m else [0.0]
+    close(C @ vdot, c, like=[1, *(np.abs(C) @ np.abs(vdot)), *c], rtol=1e-9)
+    balance = M @ vdot + F - force[x.columns] - C.T @ out.multipliers
+    close(balance, 0.0, like=[1, *reach, *F, *size], rtol=1e-9)
 
 
 @folding

@@ -8,6 +8,7 @@ prescribed joint is a row too, and so is a coupling of joints: its multiplier is
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -51,18 +52,25 @@ def mode_of(model: Model, statuses: Mapping[str, str] | None = None) -> Mode:
     return tuple(out)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Active:
-    """A contact at work: its point, its surface (in the link's frame), its matrix P, and the names
-    of the directions that it forbids.
+    """A contact at work: its point, its surface (in the link's frame), and the names of the
+    directions that it forbids; speeds are taken at ref.
     """
 
     contact: Contact
     names: tuple[str, ...]
     at: Point
     surface: Surface
-    P: Array
     holds_all: bool
+    tree: Tree
+    geo: Geometry
+    ref: Array
+
+    @cached_property
+    def P(self) -> Array:
+        """What gives the point's velocity, in the base's axes, from all speeds."""
+        return point_matrix(self.tree, self.geo, self.at, self.ref)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -117,10 +125,9 @@ def activate(
     for contact, (_, status), (at, surface) in zip(tree.model.contacts, mode, found, strict=True):
         names = contact.rows[status]
         if names:
-            P = point_matrix(tree, geo, at, ref)
             whole = _holds_all(tree.model, names)
             whole = whole and not any(f"{contact.name}.{name}" in spare for name in names)
-            out.append(Active(contact, names, at, surface, P, whole))
+            out.append(Active(contact, names, at, surface, whole, tree, geo, ref))
     return out
 
 

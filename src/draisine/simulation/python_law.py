@@ -62,7 +62,9 @@ class PythonRate:
         at = machine.layout.split(y)
         R = base_rotation(model, at["q"])
         found = projected.rows(tree, machine.mode, R, at["r"], at["p"], choice.spare)
-        moving = projected.motion(found, at["u"], t, choice.independent, choice.pivots)
+        moving = projected.motion(
+            found, at["u"], t, choice.independent, choice.pivots, choice.along_tree
+        )
         given, rates = self.law(read(moving, t), at["z"][model.memory :])
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")

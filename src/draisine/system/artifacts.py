@@ -209,7 +209,7 @@ class Artifacts:
 
     def mode_programs(self, task: MachineTask, choice: Pivoting) -> Programs:
         """Return the programs of one mode along given pivots."""
-        along = fingerprint((choice.independent, choice.pivots, choice.spare))
+        along = fingerprint((choice.independent, choice.pivots, choice.spare, choice.along_tree))
         about = MachineTask(task.mode, task.law, task.states, task.correction)
         key = self._key("mode", about.key, along)
 
@@ -261,8 +261,8 @@ def _dump_choice(choice: Pivoting) -> bytes:
 
 
 def _load_choice(stored: bytes) -> Pivoting:
-    independent, pivots, sizes, names, spare = json.loads(stored)
-    return Pivoting(independent, [(i, j) for i, j in pivots], sizes, names, spare)
+    independent, pivots, *others = json.loads(stored)
+    return Pivoting(independent, [(i, j) for i, j in pivots], *others)
 
 
 @cache

@@ -16,7 +16,7 @@ from draisine.mechanics.applied import ElementForces, generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, is_free
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import projected
-from draisine.mechanics.kernel import Pivot, eliminate
+from draisine.mechanics.kernel import Pivot
 from draisine.mechanics.loads import LoadSolution, solve_loads
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import assemble
@@ -27,7 +27,8 @@ from draisine.system.tracing import Commanded, Tracing, rates_by_symbol, read
 @dataclass(frozen=True, slots=True)
 class Pivoting:
     """What is chosen at the nominal configuration: independent speeds, pivots, the sizes of the
-    pivots that the state decides, the names of the independent speeds, and the rows left out.
+    pivots that the state decides, the names of the independent speeds, the rows left out, and
+    whether pivots are those of an elimination along the tree.
     """
 
     independent: list[int]
@@ -35,6 +36,7 @@ class Pivoting:
     sizes: list[float]
     names: list[str]
     spare: list[str]
+    along_tree: bool = False
 
 
 class Derivation:
@@ -91,25 +93,33 @@ class Derivation:
         """Independent speeds and pivots: as given, or chosen by rank at the nominal configuration."""
         if self._choice is not None:
             return self._choice
-        columns = free_columns(self.model)
-        found = self.found
+        planned = projected.plan_joints(self.found, self.evaluate)
+        along_tree = planned is not None
+        independent, pivots = planned or self._plan()
+        solver = projected.factorise(self.found, independent, pivots, along_tree)
+        moved = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
+        sizes = [float(abs(x)) for x in self.evaluate(moved)]
+        names = [self.model.speeds[k] for k in independent]
+        return Pivoting(independent, pivots, sizes, names, list(self.spare), along_tree)
+
+    def _plan(self) -> tuple[list[int], list[Pivot]]:
+        """Return independent speeds and pivots for all rows at once."""
+        columns, found = free_columns(self.model), self.found
         C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)
         values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
         labels = [constraints.labels(self.model, self.mode)[k] for k in found.keep]
         order = self._preference(columns)
         independent = projected.choose_speeds(len(columns), values[found.keep], labels, order)
-        pivots = projected.plan_pivots(self.found, independent, self.evaluate)
-        solver = eliminate(projected.system_matrix(self.found, independent), pivots)
-        moved = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
-        sizes = [float(abs(x)) for x in self.evaluate(moved)]
-        names = [self.model.speeds[k] for k in independent]
-        return Pivoting(independent, pivots, sizes, names, list(self.spare))
+        return independent, projected.plan_pivots(found, independent, self.evaluate)
 
     @cached_property
     def moving(self) -> projected.Reconstruction:
         """All velocities, from the independent speeds."""
         u, t = self.inputs["u"], self.symbols["t"][0]
-        return projected.motion(self.found, u, t, self.choice.independent, self.choice.pivots)
+        choice = self.choice
+        return projected.motion(
+            self.found, u, t, choice.independent, choice.pivots, choice.along_tree
+        )
 
     @cached_property
     def inputs(self) -> dict[str, Any]:

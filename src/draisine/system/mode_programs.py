@@ -178,7 +178,7 @@ def enter(d: Derivation) -> Program:
 
     `turn` is the quaternion of the inner base frame in the drawing.
     """
-    tree, base, t, r = d.tree, d.tree.links[0], d.symbols["t"], d.symbols["r"]
+    base, t, r = d.tree.links[0], d.symbols["t"], d.symbols["r"]
     columns = free_columns(d.model)
     user = _user(d, {"q": 4, "p": 3, "v": len(columns), "turn": 4})
     q = quaternion_product(user["q"], user["turn"])
@@ -189,13 +189,12 @@ def enter(d: Derivation) -> Program:
     W = base.R.T @ whole[3:6]
     V = base.R.T @ (whole[:3] + cross(whole[3:6], base.o)) + cross(W, found.ref)
     speeds = np.concatenate([V, W, whole[6:]])
-    b = constraints.velocity_targets(tree, found.geo, found.world, found.active, p, t[0])
     inputs = {"t": t, "q": user["q"], "p": user["p"], "r": r, "v": user["v"]}
     inputs |= {"turn": user["turn"], "anchors": d.symbols["anchors"]}
     outputs: dict[str, Any] = {
         "y": [*q, *p, *r, *speeds[columns][d.choice.independent]],
         "speeds": speeds,
-        "broken": found.C @ speeds - b,
+        "broken": projected.residual(found, speeds, t[0], d.choice.along_tree),
         "conditions": d.conditions(found)[0],
     }
     return d.tracing.program("enter", inputs, outputs)

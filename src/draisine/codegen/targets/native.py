@@ -85,12 +85,12 @@ def emit(program: Program, width: int = 1) -> str:
     where width is more than one.
     """
     if width == 1:
-        parts = [_HEADER, _elementary("double")]
+        parts = [_HEADER, _elementary("double"), _clear("double")]
         parts.append(_Writer(program, "double", prologue=True).function())
         parts.append(_Writer(program, "double").function())
         return "\n".join(parts)
     lane = f"<{width} x double>"
-    parts = [_HEADER, _elementary(lane), _Writer(program, lane).function()]
+    parts = [_HEADER, _elementary(lane), _clear(lane), _Writer(program, lane).function()]
     return "\n".join([*parts, _batch(_symbol(program), width)])
 
 
@@ -100,6 +100,42 @@ def _symbol(program: Program) -> str:
 
 
 _BINARY = {"add": "fadd", "sub": "fsub", "mul": "fmul"}
+_CLEAR = "draisine.clear"
+
+
+def _runs(places: Sequence[int]) -> list[tuple[int, int]]:
+    """Return where places follow each other: the first, and how many.
+
+    >>> _runs([2, 3, 4, 8])
+    [(2, 3), (8, 1)]
+    """
+    out: list[tuple[int, int]] = []
+    for k in places:
+        if out and k == sum(out[-1]):
+            out[-1] = (out[-1][0], out[-1][1] + 1)
+        else:
+            out.append((k, 1))
+    return out
+
+
+def _clear(kind: str) -> str:
+    """Return the loop that writes zeros: programs may have thousands of them, one after the other."""
+    step = "1" if kind == "double" else "%stride"
+    return f"""define internal void @{_CLEAR}(ptr %out, i64 %count, i64 %stride) noinline {{
+entry:
+  br label %loop
+loop:
+  %k = phi i64 [0, %entry], [%next, %loop]
+  %far = mul i64 %k, {step}
+  %at = getelementptr double, ptr %out, i64 %far
+  store {kind} zeroinitializer, ptr %at, align 8
+  %next = add i64 %k, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %loop, label %done
+done:
+  ret void
+}}
+"""
 
 
 class _Writer:
@@ -132,7 +168,7 @@ class _Writer:
         chunks = [steps[k : k + CHUNK] for k in range(0, len(steps), CHUNK)] or [[]]
         self.split = len(chunks) > 1
         if not self.split:
-            return self._define(self.name, chunks[0], {}, [], self.results)
+            return self._define(self.name, chunks[0], {}, set(), self.results)
         home = {i: c for c, chunk in enumerate(chunks) for i in chunk}
         shared: dict[int, int] = {}
         for i in steps:
@@ -143,9 +179,7 @@ class _Writer:
         for c, chunk in enumerate(chunks):
             results = [(k, i) for k, i in self.results if home.get(i, len(chunks) - 1) == c]
             name = f"{self.name}_{c}"
-            texts.append(
-                self._define(name, chunk, shared, [i for i in chunk if i in shared], results)
-            )
+            texts.append(self._define(name, chunk, shared, shared.keys() & set(chunk), results))
             calls.append(
                 f"  call void @{name}(ptr %x, ptr %table, ptr %out, i64 %stride, ptr %scratch)"
             )
@@ -158,18 +192,28 @@ class _Writer:
         name: str,
         steps: Sequence[int],
         shared: dict[int, int],
-        keeps: Sequence[int],
+        keeps: set[int],
         results: Sequence[tuple[int, int]],
     ) -> str:
         self.lines: list[str] = []
         self.known: dict[int, str] = {}
         self.shared, self.own = shared, set(steps)
-        for i in steps:
-            self._step(i, self.program.steps[i])
-        for i in keeps:
-            self._store("%scratch", shared[i], self._value(i), strided=False)
+        places: dict[int, list[int]] = {}
         for k, i in results:
-            self._store("%out", k, self._value(i), strided=True)
+            places.setdefault(i, []).append(k)
+        for i in steps:  # what is done with is stored at once: few values are alive at a time
+            self._step(i, self.program.steps[i])
+            if i in keeps:
+                self._store("%scratch", shared[i], self._value(i), strided=False)
+            for k in places.pop(i, ()):
+                self._store("%out", k, self._value(i), strided=True)
+        zeros = [i for i in places if self.program.steps[i] == ("const", 0.0)]
+        for first, count in _runs(sorted(k for i in zeros for k in places.pop(i))):
+            where = self._address("%out", first, strided=True)
+            self.lines.append(f"  call void @{_CLEAR}(ptr {where}, i64 {count}, i64 %stride)")
+        for i, rest in places.items():
+            for k in rest:
+                self._store("%out", k, self._value(i), strided=True)
         scratch = ", ptr %scratch" if self.split else ""
         linkage = "internal " if self.split else ""
         pointers = "ptr noalias %x, ptr noalias %table, ptr noalias %out"

@@ -1,78 +1,127 @@
-"""Accelerations of a tree without constraints by articulated bodies: work that grows with the
-number of links.
+"""Accelerations of a long tree by articulated bodies: work that grows with the number of links.
 
 Accelerations are taken relative to the motion with `vdot = 0`, whose wrenches the outward pass has
 already found. Inertias are 6x6 with the linear part first.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
-from draisine.algebra.lie import cross, hat
+from draisine.algebra.lie import hat
 from draisine.algebra.scalar import Array, Scalar, array, blocks
+from draisine.mechanics.formulations._tree_kernel import (
+    JointStep,
+    TreeElimination,
+    moved_twist,
+    moved_wrench,
+    screw,
+)
 from draisine.mechanics.kernel import solve_symmetric
-from draisine.mechanics.kinematics import Geometry
 from draisine.mechanics.newton_euler import Wrenches
-from draisine.mechanics.tree import Link, Tree
+from draisine.mechanics.tree import Link, Rotor
 
 LONG = 8
 """From this many joints on articulated bodies take less work than composite ones."""
 
 
-def accelerations(tree: Tree, geo: Geometry, needed: Wrenches, force: Array) -> Array:
-    """Return vdot over the free columns, V at the base's origin, eq. [articulated-bodies]."""
-    links = tree.links
-    I = [_inertia(link) for link in links]  # noqa: E741
-    p = [np.concatenate([needed.force[j], needed.moment[j]]) for j in range(len(links))]
-    p[0] = p[0] - force[:6]
-    out = np.zeros(6 + len(tree.model.joints), dtype=object)
-    steps: list[tuple[Array, Scalar, Scalar]] = [(array([]), 0.0, 0.0)] * len(links)
-    for j in reversed(range(len(links))):
-        link = links[j]
-        for rotor in link.rotors:
-            lag = force[6 + rotor.joint] - needed.joint[rotor.joint]
-            I[j][3:, 3:] = I[j][3:, 3:] - rotor.inertia * np.outer(rotor.axis, rotor.axis)
-            p[j][3:] = p[j][3:] + rotor.axis * lag
-            out[6 + rotor.joint] = lag / rotor.inertia
-        if j == 0:
-            break
-        U = link.slide * I[j][:, 2] + link.turn * I[j][:, 5]
-        inverse = 1.0 / _along(link, U)
-        u = force[6 + link.joint] - needed.joint[link.joint] - _along(link, p[j])
-        steps[j] = (U, inverse, u)
-        I_left = I[j] - np.outer(U * inverse, U)
-        p_left = p[j] + U * (inverse * u)
-        i, E, at = link.parent, geo.E[j], geo.p[j]
-        I[i] = I[i] + _moved(I_left, E, at)
-        pushed = E @ p_left[:3]
-        p[i] = p[i] + np.concatenate([pushed, E @ p_left[3:] + cross(at, pushed)])
+class _Bodies:
+    """The links of a tree as they are once the joints beyond them are accounted for."""
+
+    def __init__(self, solver: TreeElimination, needed: Wrenches, force: Array) -> None:
+        self.geo, self.links = solver.geo, solver.tree.links
+        self.lag = force[6:] - needed.joint
+        self.I = [_inertia(link) for link in self.links]
+        self.p = [
+            np.concatenate([needed.force[j], needed.moment[j]]) for j in range(len(self.links))
+        ]
+        self.p[0] = self.p[0] - force[:6]
+        self.rates: dict[int, tuple[Scalar, Array]] = {}
+
+    def take(self, step: JointStep, target: Scalar) -> None:
+        """Let a joint go: its rate follows from what came, `rate = first - along . came`."""
+        j = step.link
+        if step.spins:
+            rotor = next(r for r in self.links[j].rotors if r.joint == step.joint)
+            self._spin(j, rotor, step, target)
+            return
+        link, lag = self.links[j], self.lag[step.joint]
+        S = screw(link)
+        U = self.I[j] @ S
+        D = S @ U
+        if step.row is None:
+            inverse = 1.0 / D
+            u = lag - S @ self.p[j]
+            first, along = inverse * u, U * inverse
+            I_left = self.I[j] - np.outer(along, U)
+            p_left = self.p[j] + U * first
+        else:
+            first, along = target / step.pivot, step.rho
+            half = U - along * (0.5 * D)
+            I_left = self.I[j] - np.outer(along, half) - np.outer(half, along)
+            pushed = self.p[j] + U * first
+            p_left = pushed - along * (S @ pushed - lag)
+        self.rates[step.joint] = (first, along)
+        i = link.parent
+        self.I[i] = self.I[i] + _moved(I_left, self.geo.E[j], self.geo.p[j])
+        self.p[i] = self.p[i] + moved_wrench(self.geo, j, p_left)
+
+    def _spin(self, j: int, rotor: Rotor, step: JointStep, target: Scalar) -> None:
+        """Let a wheel go that turns about its own axis of symmetry."""
+        lag, axle = self.lag[rotor.joint], np.concatenate([np.zeros(3), rotor.axis])
+        axial = rotor.inertia * axle
+        if step.row is None:
+            first, along = lag / rotor.inertia, axle
+            self.I[j] = self.I[j] - np.outer(axial, axle)
+            self.p[j] = self.p[j] + axle * lag
+        else:
+            first, along = target / step.pivot, step.rho
+            half = axial - along * (0.5 * rotor.inertia)
+            self.I[j] = self.I[j] - np.outer(along, half) - np.outer(half, along)
+            self.p[j] = self.p[j] + axial * first - along * (rotor.inertia * first - lag)
+        self.rates[rotor.joint] = (first, along)
+
+
+def accelerations(
+    solver: TreeElimination, needed: Wrenches, force: Array, targets: Sequence[Scalar]
+) -> Array:
+    """Return vdot over the free columns, V at the base's origin, eq. [articulated-bodies].
+
+    `targets` are what the rows demand beyond the motion with `vdot = 0`, which needs `needed`.
+    """
+    tree, links = solver.tree, solver.tree.links
+    bodies, rows = _Bodies(solver, needed, force), solver.reduce(targets)
+    for step in solver.steps:
+        bodies.take(step, 0.0 if step.row is None else rows[step.row])
     twist = list(tree.model.twist)
+    n = len(twist)
+    a = [np.zeros(6, dtype=object)] + [array([])] * (len(links) - 1)
     if twist:
-        out[twist] = solve_symmetric(I[0][np.ix_(twist, twist)], -p[0][twist])
-    _pass_on(tree, geo, steps, out)
-    return array(out)[[*twist, *range(6, len(out))]]
+        wanted = [rows[k] for k in solver.base_rows]
+        a[0][twist] = _base(solver, bodies.I[0][np.ix_(twist, twist)], bodies.p[0][twist], wanted)
+    out = np.zeros(n + len(tree.model.joints), dtype=object)
+    out[:n] = a[0][twist]
+    for step in reversed(solver.steps):
+        j, link = step.link, links[step.link]
+        came = a[j] if step.spins else moved_twist(solver.geo, j, a[link.parent])
+        first, along = bodies.rates[step.joint]
+        rise = first - along @ came
+        out[n + step.joint] = rise
+        if not step.spins:
+            a[j] = came + screw(link) * rise
+    return array(out)
 
 
-def _pass_on(
-    tree: Tree, geo: Geometry, steps: list[tuple[Array, Scalar, Scalar]], out: Array
-) -> None:
-    """Add to `out`, which holds the base's acceleration, those of the joints, from the base on."""
-    a = [out[:6], *([array([])] * (len(tree.links) - 1))]
-    for j, link in enumerate(tree.links):
-        if j:
-            E, up = geo.E[j], a[link.parent]
-            came = np.concatenate([E.T @ (up[:3] + cross(up[3:], geo.p[j])), E.T @ up[3:]])
-            U, inverse, u = steps[j]
-            rise = (u - U @ came) * inverse
-            came[2], came[5] = came[2] + link.slide * rise, came[5] + link.turn * rise
-            out[6 + link.joint] = rise
-            a[j] = came
-        for rotor in link.rotors:
-            out[6 + rotor.joint] = out[6 + rotor.joint] - rotor.axis @ a[j][3:]
-
-
-def _along(link: Link, wrench: Array) -> Scalar:
-    """Return the part of a wrench that does work on the link's joint."""
-    return link.slide * wrench[2] + link.turn * wrench[5]
+def _base(solver: TreeElimination, I: Array, p: Array, targets: list[Scalar]) -> Array:  # noqa: E741
+    """Return the acceleration of the base, free but for the rows that reached it."""
+    if not targets:
+        return solve_symmetric(I, -p)
+    free = len(I) - len(targets)
+    still = solver.base.solve([*targets, *[0.0] * free])
+    if not free:
+        return still
+    H = np.column_stack([solver.base.solve([0.0] * len(targets) + list(e)) for e in np.eye(free)])
+    return still + H @ solve_symmetric(H.T @ (I @ H), H.T @ -(p + I @ still))
 
 
 def _inertia(link: Link) -> Array:

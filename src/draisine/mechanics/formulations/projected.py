@@ -3,11 +3,13 @@
 
 Inside, the base's frame is aligned with its first joint and wheel (`tree.assemble(aligned=True)`)
 and its velocity is taken at the first rolling contact: both only change coordinates, and make the
-rows of the constraints short. `user_map` leads back to v.
+rows of the constraints short. `user_map` leads back to v. Long trees are solved joint by joint
+instead (`_tree_kernel`, `_articulated`), as far as their rows allow.
 """
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,6 +20,15 @@ from draisine.mechanics import constraints, couplings
 from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations._articulated import LONG, accelerations
+from draisine.mechanics.formulations._tree_kernel import (
+    LocalRow,
+    TreeElimination,
+    directions,
+    eliminate_tree,
+    local_rows,
+    local_targets,
+    plan_tree,
+)
 from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, share, solve_symmetric
 from draisine.mechanics.kinematics import (
     Geometry,
@@ -27,7 +38,7 @@ from draisine.mechanics.kinematics import (
     point_drift,
     velocities,
 )
-from draisine.mechanics.newton_euler import gather, mass_matrix, wrenches
+from draisine.mechanics.newton_euler import gather, inverse_dynamics, mass_matrix, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
 from draisine.model import Guide, Surface
 
@@ -36,11 +47,12 @@ FORMULATION = "the free dynamics projected on the kernel of the constraints, in 
 ORIGIN = np.zeros(3)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Rows:
     """What the configuration alone decides: geometry, contacts, and the rows `C v = b`, `S v = u`.
 
-    The rows `keep` are independent in general; the others, `spare`, repeat them.
+    The rows `keep` are independent in general; the others, `spare`, repeat them. `local` are the
+    same rows over the twists of single links.
     """
 
     tree: Tree
@@ -51,10 +63,19 @@ class Rows:
     active: list[constraints.Active]
     reference: int | None
     ref: Array
-    C: Array
     p: Array
     keep: list[int]
     spare: list[int]
+
+    @cached_property
+    def C(self) -> Array:
+        """The rows over all speeds."""
+        return constraints.matrix(self.tree, self.geo, self.world, self.active)
+
+    @cached_property
+    def local(self) -> list[LocalRow]:
+        """The rows over the twists of single links."""
+        return local_rows(self.tree, self.geo, self.world, self.active)
 
 
 def reference_contact(tree: Tree, mode: Mode) -> int | None:
@@ -81,14 +102,32 @@ def rows(
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
     found = [constraints.contact_point(tree, geo, world, c) for c in tree.model.contacts]
-    reference = reference_contact(tree, mode)
+    reference = None if _by_joints(tree, spare) else reference_contact(tree, mode)
     ref = np.zeros(3) if reference is None else found[reference][0].c
     active = constraints.activate(tree, geo, world, mode, found, ref, spare)
-    C = constraints.matrix(tree, geo, world, active)
     labels = constraints.labels(tree.model, mode)
     keep = [k for k, label in enumerate(labels) if label not in spare]
     left = [k for k, label in enumerate(labels) if label in spare]
-    return Rows(tree, mode, geo, world, found, active, reference, ref, C, p, keep, left)
+    return Rows(tree, mode, geo, world, found, active, reference, ref, p, keep, left)
+
+
+def _by_joints(tree: Tree, spare: Collection[str]) -> bool:
+    """Return whether a tree is long enough to be solved joint by joint, and free of what ties joints
+    that are no neighbours.
+    """
+    model = tree.model
+    tied = bool(couplings.labels(model)) or model.ground is not None or bool(spare)
+    return len(tree.links) > LONG and not tied
+
+
+def residual(found: Rows, speeds: Array, t: Scalar, along_tree: bool) -> Array:
+    """Return `C v - b` for the speeds (V at ref, W, rdot)."""
+    tree, geo = found.tree, found.geo
+    b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
+    if not along_tree:
+        return found.C @ speeds - b
+    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], found.ref)
+    return array([row.of(vel) - x for row, x in zip(found.local, b, strict=True)])
 
 
 def conditions(
@@ -207,6 +246,15 @@ def system_matrix(found: Rows, independent: Sequence[int]) -> Array:
     )
 
 
+def plan_joints(found: Rows, evaluate: Evaluate) -> tuple[list[int], list[Pivot]] | None:
+    """Return independent speeds and pivots for an elimination along the tree, None where there is
+    none.
+    """
+    if found.spare or not _by_joints(found.tree, ()):
+        return None
+    return plan_tree(found.tree, found.geo, found.local, evaluate)
+
+
 def plan_pivots(found: Rows, independent: Sequence[int], evaluate: Evaluate) -> list[Pivot]:
     """Return pivots for the rows, chosen by rank at the nominal configuration; numbers and
     parameters are preferred.
@@ -231,33 +279,60 @@ def plan_pivots(found: Rows, independent: Sequence[int], evaluate: Evaluate) -> 
     return pivots
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+def factorise(
+    found: Rows, independent: Sequence[int], pivots: Sequence[Pivot], along_tree: bool = False
+) -> Elimination | TreeElimination:
+    """Return the elimination of the rows along pivots: of all rows at once, or joint by joint, where
+    the rows of the constraints alone have pivots.
+    """
+    if along_tree:
+        return eliminate_tree(found.tree, found.geo, found.local, independent, pivots)
+    return eliminate(system_matrix(found, independent), pivots)
+
+
+@dataclass(frozen=True, eq=False)
 class Reconstruction:
     """All velocities at one state: `speeds` = (V at ref, W, rdot) = H u + particular solution, eq.
     [kernel].
     """
 
     rows: Rows
-    solver: Elimination
-    H: Array
+    solver: Elimination | TreeElimination
     speeds: Array
     vel: Velocities
     refdot: Array
 
+    @cached_property
+    def H(self) -> Array:
+        """The kernel, over the free columns."""
+        return _kernel(self.solver, len(self.rows.keep), len(free_columns(self.rows.tree.model)))
+
+
+def _kernel(solver: Elimination | TreeElimination, m: int, n: int) -> Array:
+    """Return H from the elimination of m rows over n speeds."""
+    columns = [solver.solve([0.0] * m + list(e)) for e in np.eye(n - m)]
+    return np.column_stack(columns) if columns else np.zeros((n, 0))
+
 
 def motion(
-    found: Rows, u: Array, t: Scalar, independent: Sequence[int], pivots: Sequence[Pivot]
+    found: Rows,
+    u: Array,
+    t: Scalar,
+    independent: Sequence[int],
+    pivots: Sequence[Pivot],
+    along_tree: bool = False,
 ) -> Reconstruction:
     """Return the velocities that the independent speeds u give."""
     tree, geo, ref = found.tree, found.geo, found.ref
     m, k = len(found.keep), len(independent)
-    solver = eliminate(system_matrix(found, independent), pivots)
-    columns = [solver.solve([0.0] * m + list(e)) for e in np.eye(k)]
-    H = np.column_stack(columns) if columns else np.zeros((m, 0))
-    inner = H @ u if k else array([0.0] * m)
     b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
-    if not all(is_zero(x) for x in b):
-        inner = inner + solver.solve([b[i] for i in found.keep] + [0.0] * k)
+    solver = factorise(found, independent, pivots, along_tree)
+    if isinstance(solver, TreeElimination):
+        inner = solver.solve([*b, *u])
+    else:
+        inner = _kernel(solver, m, m + k) @ u if k else array([0.0] * m)
+        if not all(is_zero(x) for x in b):
+            inner = inner + solver.solve([b[i] for i in found.keep] + [0.0] * k)
     speeds = spread(tree.model, inner)
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], ref)
     refdot = np.zeros(3)
@@ -265,7 +340,7 @@ def motion(
         at, surface = found.found[found.reference]
         rhodot = constraints.support_rate(surface, at, found.world, vel)
         _, refdot = point_drift(tree, geo, vel, at, rhodot, np.zeros(3))
-    return Reconstruction(found, solver, H, speeds, vel, refdot)
+    return Reconstruction(found, solver, speeds, vel, refdot)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,19 +363,19 @@ def dynamics(
     `Hdot u` is the particular solution of the rows `C vdot = c`; `gravity` is in world axes,
     `force` belongs to (V at ref, W, rdot); `guides` are the joints that a law guides.
     """
-    found, solver, H, vel = moving.rows, moving.solver, moving.H, moving.vel
+    found, solver, vel = moving.rows, moving.solver, moving.vel
+    if isinstance(solver, TreeElimination) and not guides:
+        return _dynamics_by_joints(moving, solver, force, t, gravity)
+    H = moving.H
     tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
     columns = free_columns(tree.model)
-    m, k = len(found.keep), H.shape[1]
+    k = H.shape[1]
     c = constraints.acceleration_targets(
         tree, geo, world, vel, found.active, moving.refdot, found.p, t
     )
     still = spread(tree.model, solver.solve([c[i] for i in found.keep] + [0.0] * k))
     needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
     free = array([0.0] * len(tree.model.joints))
-    if not m and len(tree.links) > LONG and not guides:
-        udot = accelerations(tree, geo, needed, force)
-        return Reduced(udot, spread(tree.model, udot), array([]), free)
     unbalanced = (force - gather(tree, geo, needed, ref))[columns]
     MH = mass_matrix(tree, geo, ref)[np.ix_(columns, columns)] @ H
     udot = solve_symmetric(H.T @ MH, H.T @ unbalanced) if k else array([])
@@ -314,13 +389,47 @@ def dynamics(
     return Reduced(udot, vdot, _multipliers(moving, reaction), guiding)
 
 
+def _dynamics_by_joints(
+    moving: Reconstruction, solver: TreeElimination, force: Array, t: Scalar, gravity: Array
+) -> Reduced:
+    """Return the dynamics of a long tree, joint by joint."""
+    found, vel = moving.rows, moving.vel
+    tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
+    down, still = world.R.T @ gravity, array([0.0] * (6 + len(tree.model.joints)))
+    needed = wrenches(tree, geo, vel, still, ref, moving.refdot, down)
+    targets = local_targets(tree, geo, world, vel, found.active, needed, down, t)
+    inner = accelerations(solver, needed, force, targets)
+    vdot = spread(tree.model, inner)
+    lam = array([])
+    if found.keep:
+        whole = inverse_dynamics(tree, geo, vel, vdot, ref, moving.refdot, down)
+        lam = _multipliers(moving, (whole - force)[free_columns(tree.model)])
+    return Reduced(inner[solver.independent], vdot, lam, still[6:])
+
+
 def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
     """Return the multipliers of all rows whose forces are the reaction, eq. [multipliers]."""
     found, solver, model = moving.rows, moving.solver, moving.rows.tree.model
     lam = solver.solve_transposed(list(reaction))[: len(found.keep)]
+    if isinstance(solver, TreeElimination):
+        return _turned(found, lam)
     if found.spare:
         forces = constraints.compliances(model, found.mode)
         lam = share(solver, lam, found.C[:, free_columns(model)], found.keep, forces)
+    return lam
+
+
+def _turned(found: Rows, lam: Array) -> Array:
+    """Return multipliers of local rows as those of C: contacts that hold in every direction count
+    along the base's axes.
+    """
+    lam, first = lam.copy(), 0
+    for a in found.active:
+        own = slice(first, first + len(a.names))
+        first = own.stop
+        if a.holds_all:
+            along = directions(found.tree, found.geo, found.world, a)
+            lam[own] = (found.geo.R0[a.at.link] @ (along.T @ lam[own]))[: len(a.names)]
     return lam
 
 
