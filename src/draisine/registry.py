@@ -120,7 +120,8 @@ def find(kind: str, which: Any) -> Any:
         known = [*names(kind), *(word for of, word in ALIASES if of == kind)]
         raise UnknownNameError(f"no {kind} {which!r}. {did_you_mean(which, known)}")
     place, _, wanted = home.partition(":")
-    return _thing(kind, importlib.import_module(place), which, place, wanted)
+    module = sys.modules.get(place) or importlib.import_module(place)
+    return _thing(kind, module, which, place, wanted)
 
 
 def is_file(which: str) -> bool:

@@ -72,7 +72,8 @@ class Adams(EqualSteps):
         """Take the first three steps; return with which step to go on."""
         w, h = p.record, (span.end - span.start) / steps
         early = Span(span.start, span.start + 3 * h, h / PARTS, span.grid)
-        first, width = problem.workspace(w.n, 4, np.zeros(1)), lanes() if w.lanes > 1 else 1
+        first = p if w.keep else problem.workspace(w.n, 4, np.zeros(1))
+        width = lanes() if w.lanes > 1 else 1
         states = np.empty((3 * PARTS + 1, w.n * w.lanes))
         states[0] = first.record.x[w.lanes :][: w.n * w.lanes] = samples[0].ravel()
         part, end = (early.end - early.start) / (3 * PARTS), 3 * PARTS

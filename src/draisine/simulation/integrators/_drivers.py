@@ -83,7 +83,9 @@ class Problem:
         c, project = self.count, self.project
         x, wheels, gaps = np.zeros((1 + n + len(self.tail), c)), 0, 0
         x[1 + n :] = self.tail if self.tail.ndim == 2 else self.tail[:, None]
-        floors = self.floors if self.floors.ndim == 2 else np.repeat(self.floors[:, None], c, 1)
+        floors = self.floors
+        if floors.ndim == 1 and c > 1:
+            floors = np.repeat(floors[:, None], c, 1)
         where, table, size = 0, np.zeros(1), 1
         if project is not None:
             where = project.address if c == 1 else project.wide_address
@@ -91,7 +93,8 @@ class Problem:
             size = project.outputs.size
             wheels = project.outputs.count("headings") // 2
             gaps = size - self.pose - 2 * wheels
-        rates, headings = np.zeros(stages * self.rate_size * c), np.full(2 * wheels * c, np.nan)
+        rates, headings = np.zeros(stages * self.rate_size * c), np.empty(2 * wheels * c)
+        headings.fill(np.nan)
         return Packed(
             Workspace(
                 Address(self.rate), _flat(self.rate_table), Address(where), _flat(table),
