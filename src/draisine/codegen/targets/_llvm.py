@@ -34,9 +34,10 @@ def lanes() -> int:
     return host()[2]
 
 
-def load(task: Any, text: Callable[[], str], store: Store | None) -> Any:
+def load(task: Any, text: Callable[[], str], store: Store | None, straight: bool = False) -> Any:
     """Return an engine with the machine code of a text, which is written and translated where the
-    store has nothing for the task; `task` tells all that the text is made from.
+    store has nothing for the task; `task` tells all that the text is made from. `straight` text has
+    no loops and no value twice.
     """
     whole = (host(), llvmlite.__version__, source([__file__]), task)
     key = hashlib.sha256(repr(whole).encode()).hexdigest()
@@ -44,7 +45,7 @@ def load(task: Any, text: Callable[[], str], store: Store | None) -> Any:
         code = store.get(key) if store is not None else None
         if code is None:
             begun = time.perf_counter()
-            code = assemble(text())
+            code = assemble(text(), straight)
             _log.debug("compiled in %.2f s: %s", time.perf_counter() - begun, key)
             if store is not None:
                 store.put(key, code)
@@ -71,8 +72,12 @@ def _machine() -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
 
-def assemble(text: str) -> bytes:
-    """Return the object file of a text."""
+def assemble(text: str, straight: bool = False) -> bytes:
+    """Return the object file of a text.
+
+    In `straight` text functions are put in their places, and nothing else is left to do; LLVM's whole
+    pipeline would keep some 60 kB for ever at every call.
+    """
     machine = _machine()
     module = llvm.parse_assembly(text)
     module.verify()
@@ -81,7 +86,12 @@ def assemble(text: str) -> bytes:
     options.loop_vectorization = False
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
-    builder.getModulePassManager().run(module, builder)
+    if straight:
+        passes = llvm.create_new_module_pass_manager()
+        passes.add_always_inliner_pass()
+    else:
+        passes = builder.getModulePassManager()
+    passes.run(module, builder)
     return bytes(machine.emit_object(module))
 
 

@@ -77,7 +77,7 @@ def routine_code(*routines: Routine, width: int = 1) -> list[NativeRoutine]:
 def _load(program: Program, width: int, store: Store | None) -> Any:
     """Return an engine with the program's code: for one state, or for SIMD lanes."""
     task = (source([__file__]), CHUNK, width, program, program.fixed)
-    return load(task, lambda: emit(program, width), store)
+    return load(task, lambda: emit(program, width), store, straight=True)
 
 
 def emit(program: Program, width: int = 1) -> str:

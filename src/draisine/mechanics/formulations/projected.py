@@ -325,14 +325,14 @@ def motion(
     """Return the velocities that the independent speeds u give."""
     tree, geo, ref = found.tree, found.geo, found.ref
     m, k = len(found.keep), len(independent)
-    b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
     solver = factorise(found, independent, pivots, along_tree)
-    if isinstance(solver, TreeElimination):
+    local = isinstance(solver, TreeElimination)
+    inner = array([0.0] * m) if local or not k else _kernel(solver, m, m + k) @ u
+    b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
+    if local:
         inner = solver.solve([*b, *u])
-    else:
-        inner = _kernel(solver, m, m + k) @ u if k else array([0.0] * m)
-        if not all(is_zero(x) for x in b):
-            inner = inner + solver.solve([b[i] for i in found.keep] + [0.0] * k)
+    elif not all(is_zero(x) for x in b):
+        inner = inner + solver.solve([b[i] for i in found.keep] + [0.0] * k)
     speeds = spread(tree.model, inner)
     vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], ref)
     refdot = np.zeros(3)
