@@ -19,6 +19,7 @@ from draisine.scenario.library import Loaded
 from draisine.scenario.schema import (
     CycleScenario,
     Expected,
+    GaitScenario,
     LinearScenario,
     MapScenario,
     SweepScenario,
@@ -75,7 +76,7 @@ def findings(result: Result) -> Iterator[Finding]:
     for block in scenario.expected:
         for quantity, wanted in block.values.items():
             expected = np.atleast_1d(np.asarray(wanted, float))
-            if isinstance(scenario, (MapScenario, SweepScenario)):
+            if isinstance(scenario, (MapScenario, SweepScenario, GaitScenario)):
                 places, ours = _on_map(result, block, quantity)
             elif isinstance(scenario, LinearScenario):
                 at = block.at if isinstance(block.at, list) else None

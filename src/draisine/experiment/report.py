@@ -31,7 +31,7 @@ def _left(result: Result) -> dict[str, Any]:
     """Return what a scenario of each kind tells."""
     data = result.data
     match result.loaded.scenario.kind:
-        case "sweep":
+        case "sweep" | "gait":
             return {"runs": runs(result)}
         case "map":
             ends = {str(n): (float(v.min()), float(v.max())) for n, v in data.data_vars.items()}
@@ -111,7 +111,7 @@ def _plain(x: float) -> float | None:
 
 def table(result: Result) -> list[tuple[str, str, list[float]]]:
     """Return rows of name, unit, and [start, end, minimum, maximum]; angles in degrees."""
-    if result.loaded.scenario.kind in ("map", "linear", "sweep"):
+    if result.loaded.scenario.kind in ("map", "linear", "sweep", "gait"):
         return []
     model, bodies = result.system.model, result.bodies
     carried = {c.body for c in model.wheels}

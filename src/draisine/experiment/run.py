@@ -15,6 +15,7 @@ import numpy as np
 import draisine
 from draisine.errors import SimulationError, ValidityError
 from draisine.experiment.kinds.cycle import find_cycle
+from draisine.experiment.kinds.gait import gait_displacements
 from draisine.experiment.kinds.linear import straight_running
 from draisine.experiment.kinds.map import contact_map
 from draisine.experiment.kinds.sweep import NOT_RUN, run_sweep
@@ -23,6 +24,7 @@ from draisine.results.events import event_records
 from draisine.scenario.library import Loaded, load
 from draisine.scenario.schema import (
     CycleScenario,
+    GaitScenario,
     LinearScenario,
     MapScenario,
     RunScenario,
@@ -126,6 +128,10 @@ def run(
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case LinearScenario():
             data = straight_running(scenario, system, loaded.plan.law)
+            seconds = time.perf_counter() - begun
+            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
+        case GaitScenario():
+            data = gait_displacements(system, scenario.gait)
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case CycleScenario():

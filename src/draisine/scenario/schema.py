@@ -8,6 +8,7 @@ A scenario is a TOML file with a `kind`:
     map      one configuration per point of a grid
     linear   straight running: matrices, eigenvalues against speed, critical speeds
     cycle    a limit cycle of a machine whose grips take turns, or of a walker
+    gait     where a closed path of the shape leads, by the machine's connection
 
 Unknown keys are mistakes. Names and numbers are checked before anything runs.
 """
@@ -302,8 +303,49 @@ class CycleScenario(Common):
     cycle: CyclePart
 
 
+class GaitPart(ScenarioTable):
+    """A closed path of all joints, and the sizes by which it is scaled."""
+
+    corners: list[list[Number]] | None = Field(
+        None, min_length=2, description="Shapes one after the other, the last leads to the first."
+    )
+    harmonics: list[list[Number]] | None = Field(
+        None,
+        min_length=1,
+        description="Instead of corners, for each joint: its mean, the cosines of each order, the sines.",
+    )
+    sizes: list[Number] = Field([1.0], min_length=1)
+    ruler: Literal["contacts", "momentum", "drag"] | None = Field(
+        None, description="What decides how the base moves; contacts where there are some."
+    )
+
+    @model_validator(mode="after")
+    def _one_path(self) -> Self:
+        rows = self.corners if self.corners is not None else self.harmonics
+        if rows is None or (self.corners is None) == (self.harmonics is None):
+            raise ValueError("takes either corners or harmonics")
+        if len({len(row) for row in rows}) > 1:
+            raise ValueError("needs as many numbers in every row")
+        if self.harmonics is not None and (len(rows[0]) < 3 or len(rows[0]) % 2 == 0):
+            raise ValueError("harmonics are a mean, then as many cosines as sines")
+        return self
+
+
+class GaitScenario(Common):
+    """Where a closed path of the shape leads."""
+
+    kind: Literal["gait"]
+    gait: GaitPart
+
+
 Scenario = (
-    RunScenario | SweepScenario | StateScenario | MapScenario | LinearScenario | CycleScenario
+    RunScenario
+    | SweepScenario
+    | StateScenario
+    | MapScenario
+    | LinearScenario
+    | CycleScenario
+    | GaitScenario
 )
 
 KINDS: dict[str, type[Common]] = {
@@ -313,6 +355,7 @@ KINDS: dict[str, type[Common]] = {
     "map": MapScenario,
     "linear": LinearScenario,
     "cycle": CycleScenario,
+    "gait": GaitScenario,
 }
 """The kinds of scenario there are."""
 

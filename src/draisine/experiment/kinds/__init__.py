@@ -1,1 +1,1 @@
-"""What each kind of scenario does: `linear`, `cycle`, `map`, `sweep`."""
+"""What each kind of scenario does: `linear`, `cycle`, `gait`, `map`, `sweep`."""

@@ -12,6 +12,9 @@ from draisine.scenario.overrides import sides
 from draisine.scenario.schema import Expected, RunTable
 from draisine.scenario.validate.mistakes import Mistakes, key_path
 
+GAIT = {"x": "m", "y": "m", "yaw": "rad", "distance": "m"}
+"""What is told of a gait after one cycle, in the frame at its start, and the units."""
+
 Tables = Mapping[str, Any]
 """The tables of a scenario that are right as such, by name."""
 
@@ -44,15 +47,18 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
             known = list(table.outputs) if table is not None else []
             known += ["yaw"] if getattr(table, "locked", None) is not None else []
             return lambda text, _: _check_asked(text, kind, known)
+        case "gait":
+            return lambda text, _: _check_asked(text, kind, list(GAIT))
         case "state":
             return parse_series
     return parse_series if at is not None else parse_question
 
 
 def _check_asked(text: str, kind: str, known: list[str]) -> None:
-    """Raise where a sweep or a map does not ask for a quantity."""
+    """Raise where a sweep, a map or a gait does not tell a quantity."""
     if text not in known:
-        raise ParameterError(f"is not in {kind}.outputs. {did_you_mean(text, known)}")
+        what = "a gait does not tell it" if kind == "gait" else f"is not in {kind}.outputs"
+        raise ParameterError(f"{what}. {did_you_mean(text, known)}")
 
 
 def _check_places(kind: str, tables: Tables, where: list[Any], at: Any, mistakes: Mistakes) -> None:
@@ -64,6 +70,8 @@ def _check_places(kind: str, tables: Tables, where: list[Any], at: Any, mistakes
             mistakes.add(key_path(where), "a run has times: write a list, as in at = [0.5, 1.0].")
         case "sweep" if "sweep" in tables:
             _check_points(list(sides(tables["sweep"].over).values()), where, at, mistakes)
+        case "gait":
+            _check_points(["size"], where, at, mistakes)
         case "map" if "map" in tables:
             _check_points([tables["map"].x.name, tables["map"].y.name], where, at, mistakes)
 

@@ -11,7 +11,7 @@ from draisine.registry import find
 from draisine.results.questions import parse_question, parse_series
 from draisine.scenario.overrides import single
 from draisine.scenario.plan import Plan, Start
-from draisine.scenario.schema import KINDS, ContactTable, Grid, RunTable, Scenario, Sweep
+from draisine.scenario.schema import KINDS, ContactTable, GaitPart, Grid, RunTable, Scenario, Sweep
 from draisine.scenario.validate.expectations import Tables, check_expected
 from draisine.scenario.validate.mistakes import Mistakes, key_path, read_tables
 from draisine.scenario.validate.motion import check_lean, read_law, read_mode, read_start
@@ -75,6 +75,8 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
                 mistakes.add("vehicle", f"has no gait: {missing}.", name)
             elif tables.get("cycle") is not None:
                 _check_near(tables["cycle"].near, model, mistakes)
+        case "gait" if "gait" in tables:
+            _check_gait(tables["gait"], model, mistakes)
     if start.place is not None:
         mistakes.add("initial.place", "goes with kind = 'run'.")
     return {"start": start}
@@ -89,6 +91,15 @@ def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> Non
     missing = [name for name in known if name not in near]
     if missing:
         mistakes.add("cycle.near", f"needs {', '.join(missing)}.")
+
+
+def _check_gait(gait: GaitPart, model: Model, mistakes: Mistakes) -> None:
+    """Tell where a path is not one of all joints."""
+    name = "corners" if gait.corners is not None else "harmonics"
+    given = len(gait.corners[0]) if gait.corners is not None else len(gait.harmonics or ())
+    if given != len(model.joints):
+        joints = ", ".join(joint.name for joint in model.joints) or "none"
+        mistakes.add(f"gait.{name}", f"tells of {given} joints; the machine has {joints}.")
 
 
 def _read_motion(

@@ -1,0 +1,59 @@
+"""Scenarios of the kind gait: what they tell, and what is told of mistakes."""
+
+import pytest
+from numpy.testing import assert_allclose
+
+from draisine.errors import DataError
+from draisine.experiment.report import summary
+from draisine.experiment.run import run
+from draisine.scenario.library import load
+from draisine.view.plot import figure_for
+
+SMALL = """
+kind = 'gait'
+title = 'a small loop'
+vehicle.name = 'purcell_swimmer'
+[gait]
+ruler = 'drag'
+"""
+
+
+def test_small_loops_lead_by_the_curvature(tmp_path):
+    """5/81 per area, against the sense of the loop: net way of a circle of radius a is pi a^2 5/81."""
+    file = tmp_path / "small.toml"
+    file.write_text(SMALL + "harmonics = [[0, 1, 0], [0, 0, 1]]\nsizes = [0.001, 0.002]\n")
+    result = run(load(str(file)))
+    area = 3.141592653589793 * result.data["size"].values ** 2
+    assert_allclose(result.data["distance"].values / area, 5 / 81, rtol=2e-5)
+    assert figure_for(result.data) == "sweep"
+    assert [one["size"] for one in summary(result)["runs"]] == [0.001, 0.002]
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("corners = [[1, 0, 0], [0, 1, 0]]", "tells of 3 joints; the machine has rear, front"),
+        ("corners = [[1, 0], [0]]", "as many numbers in every row"),
+        ("harmonics = [[0, 1], [0, 1]]", "as many cosines as sines"),
+        ("sizes = [1.0]", "either corners or harmonics"),
+        ("corners = [[1, 0], [0, 1]]\nruler = 'fluid'", "ruler"),
+    ],
+)
+def test_paths_that_are_none_are_told(tmp_path, path, told):
+    file = tmp_path / "wrong.toml"
+    text = SMALL if "ruler" not in path else SMALL.replace("ruler = 'drag'\n", "")
+    file.write_text(text + path + "\n")
+    with pytest.raises(DataError, match=told):
+        load(str(file))
+
+
+def test_expected_numbers_of_a_gait_have_sizes_and_names(tmp_path):
+    file = tmp_path / "wrong.toml"
+    wrong = "[[expected]]\ntitle = 'x'\norigin = 'law'\n{at}\nvalues = {{ {name} = {n} }}\n"
+    path = SMALL + "corners = [[1, 0], [0, 1]]\n"
+    file.write_text(path + wrong.format(at="", name="x", n=0.0))
+    with pytest.raises(DataError, match="tells no points"):
+        load(str(file))
+    file.write_text(path + wrong.format(at="at = { size = [1.0] }", name="length", n="[0.0]"))
+    with pytest.raises(DataError, match="a gait does not tell it"):
+        load(str(file))
