@@ -4,6 +4,8 @@ Reference numbers are those of an independent computation of the published model
 Goswami et al. 1998, McGeer 1990); the scenarios `walkers/*` hold all of them.
 """
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,7 +13,7 @@ import draisine
 from draisine.analysis.gait.footstep import Footstep
 from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import CycleFamily, fixed_point, follow, iterate
-from draisine.errors import ConfigurationError, ModelError, ParameterError
+from draisine.errors import ConfigurationError, ModelError, ParameterError, SimulationError
 from draisine.model import Body, Model, Revolute, Steps
 
 COMPASS = np.array([-0.2710286804988208, 0.2710286804988208, 1.0923835898836016, 0.37737394890719])
@@ -156,3 +158,32 @@ def test_steps_name_feet_and_joints_that_are_there(steps, named):
     hinge = Revolute("hinge", "rack", "leg", (0.0, 1.0, 0.0))
     with pytest.raises(ModelError, match=f"steps: no {named}"):
         Model(bodies=[Body("rack"), leg], joints=[hinge], base="fixed", steps=steps)
+
+
+def test_it_walks_on_a_terrain_by_itself(compass):
+    """The engine of contacts finds the strikes that the map tells of; feet that are not armed pass."""
+    start = compass.state(compass.cycle(COMPASS).x)
+    run = draisine.simulate(compass.system, start, 2.3, terrain=draisine.terrain.plane())
+    found = [(event.kind, event.contacts[0][0], event.t) for event in run.events]
+    assert [(kind, foot) for kind, foot, _ in found] == [
+        ("collision", "right"),
+        ("collision", "left"),
+        ("collision", "right"),
+    ]
+    times = 0.7343463911587196 * np.arange(1, 4)
+    assert np.allclose([t for *_, t in found], times, atol=1e-9)
+
+
+def test_without_the_condition_the_foot_scuffs(compass):
+    """What the condition is for: the swinging foot meets the ground halfway."""
+
+    def scuffing(*, slope: float = 0.05) -> Model:
+        model = compass.system.vehicle(slope=slope)
+        return replace(model, contacts=[replace(foot, armed=None) for foot in model.contacts])
+
+    bare, start = draisine.compile(scuffing, slope=np.radians(3.0)), compass.state(COMPASS)
+    with pytest.raises(SimulationError, match=r"right:ground") as told:
+        draisine.simulate(bare, start, 0.7, terrain=draisine.terrain.plane())
+    end = told.value.partial.final()
+    left, right = end.r[2:]
+    assert left == pytest.approx(-right, abs=1e-6) and left < 0  # behind the other foot, halfway

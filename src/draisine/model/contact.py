@@ -145,6 +145,7 @@ class Blade:
     closed: ClassVar[str] = "gliding"
     directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
     anchored: ClassVar[bool] = False
+    armed: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         where = f"blade {self.name!r}"
@@ -209,6 +210,7 @@ class Pin:
 
     directions: ClassVar[tuple[str, ...]] = ("x", "y", "z")
     anchored: ClassVar[bool] = True
+    armed: ClassVar[None] = None
     lifts: ClassVar[bool] = False
     surface: ClassVar[Surface] = Tip()
     guide: ClassVar[Array] = np.zeros(3)

@@ -31,7 +31,7 @@ FEATURE = 7
 """How many numbers describe a feature: (N, d, 0, 0, 0), (Q, e, side) or (Q, 0, 0, 0, 0)."""
 
 _ROW = {"c": 3, "gap": 1, "stretch": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3, "b": 3}
-_ROW |= {"local_point": 3, "local_normal": 3, "along": 3, "fold": 3}
+_ROW |= {"local_point": 3, "local_normal": 3, "along": 3, "fold": 3, "armed": 1}
 """What the program of a contact tells after its three rows C, and how many numbers each takes."""
 
 
@@ -257,7 +257,7 @@ class TerrainDerivation:
         nothing = [0.0] * len(self.columns)
         outputs: dict[str, Any] = {"C": [*row, *nothing, *nothing]}
         outputs |= {name: [0.0] * size for name, size in _ROW.items()}
-        outputs |= {"gap": [s["f"][0] * (s["r"][k] - s["f"][1])], "stretch": [1.0]}
+        outputs |= {"gap": [s["f"][0] * (s["r"][k] - s["f"][1])], "stretch": [1.0], "armed": [1.0]}
         return self._program(f"{self.model.joints[k].name}_stop", outputs, ("f",))
 
     def _wheel(self, wheel: Wheel | Blade, kind: str, motion: ObstacleMotion | None) -> Program:
@@ -294,6 +294,7 @@ class TerrainDerivation:
             "local_normal": R.T @ met.meeting.normal,
             "along": met.meeting.along,
             "fold": met.meeting.fold,
+            "armed": [wheel.armed(self._readings) if wheel.armed else 1.0],
         }
         ordered = {"C": met.C[:, self.columns]} | {name: outputs[name] for name in _ROW}
         return self._program(f"{wheel.name}_{kind}", ordered, ("f",))

@@ -233,8 +233,8 @@ def free(d: Derivation) -> Program:
     F = found.F - d.tracing.act(readings, d.mode, s["z"]).Q
     outputs = {"M": found.M[np.ix_(columns, columns)], "F": F[columns], "C": C, "c": c}
     b = [0.0] * len(found.c) + [motion[1] for motion in motions] + [0.0] * len(drifts)
-    armed = [getattr(contact, "armed", None) for contact in model.contacts]
-    outputs |= {"b": b, "gaps": found.gaps, "armed": [a(readings) if a else 1.0 for a in armed]}
+    armed = [contact.armed(readings) if contact.armed else 1.0 for contact in model.contacts]
+    outputs |= {"b": b, "gaps": found.gaps, "armed": armed}
     return d.tracing.program("free", inputs, outputs)
 
 

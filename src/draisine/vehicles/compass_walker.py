@@ -59,13 +59,13 @@ def compass_walker(
     return Model(
         bodies=[
             Body("ground"),
-            Body("carriage"),
+            Body("carriage", 0.0, hip),
             Body("hip", mH, hip, still),
             *(Body(f"{leg}_leg", m, (0.0, 0.0, a), still) for leg in legs),
         ],
         joints=[
-            Prismatic("ahead", "ground", "carriage", (1.0, 0.0, 0.0)),
-            Prismatic("height", "carriage", "hip", (0.0, 0.0, 1.0)),
+            Prismatic("ahead", "ground", "carriage", (1.0, 0.0, 0.0), hip),
+            Prismatic("height", "carriage", "hip", (0.0, 0.0, 1.0), hip),
             *(Revolute(leg, "hip", f"{leg}_leg", across, hip) for leg in legs),
         ],
         contacts=[

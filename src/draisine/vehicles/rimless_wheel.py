@@ -49,13 +49,13 @@ def rimless_wheel(
     return Model(
         bodies=[
             Body("ground"),
-            Body("carriage"),
+            Body("carriage", 0.0, hub),
             Body("hub", 0.0, hub, inertia(0.0, 0.0, 0.0)),
             Body("wheel", m, hub, inertia(I / 2, I, I / 2)),
         ],
         joints=[
-            Prismatic("ahead", "ground", "carriage", (1.0, 0.0, 0.0)),
-            Prismatic("height", "carriage", "hub", (0.0, 0.0, 1.0)),
+            Prismatic("ahead", "ground", "carriage", (1.0, 0.0, 0.0), hub),
+            Prismatic("height", "carriage", "hub", (0.0, 0.0, 1.0), hub),
             Revolute("wheel", "hub", "wheel", across, hub),
         ],
         contacts=[

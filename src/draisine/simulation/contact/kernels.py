@@ -76,11 +76,12 @@ class Dynamics(NamedTuple):
     local_point: int
     local_normal: int
     fold: int
+    armed: int
     row: int
 
 
 _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre") + (
-    "local_point", "local_normal", "fold",
+    "local_point", "local_normal", "fold", "armed",
 )  # fmt: skip
 
 
@@ -153,7 +154,11 @@ def fold_excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
 
 @routine
 def is_above(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> int:
-    """Return 1 where a wheel's centre is on the outer side of a face; edges count always."""
+    """Return 1 where a wheel's centre is on the outer side of a face; edges count always. What is not
+    armed counts as below: it passes through.
+    """
+    if not row[m.armed] > 0.0:
+        return 0
     height = row[m.gap]
     for j in range(3):
         height += row[m.normal + j] * (row[m.centre + j] - row[m.point + j])

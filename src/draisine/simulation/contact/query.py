@@ -97,8 +97,8 @@ class ContactQuery:
 
     def _check(self) -> None:
         """Raise where a torus has no thickness to meet edges and vertices with."""
-        for wheel in self.machine.wheels:
-            if isinstance(wheel, Wheel) and "edge" not in wheel.surface.kinds:
+        for wheel, long in zip(self.machine.wheels, self.longest, strict=True):
+            if isinstance(wheel, Wheel) and long and "edge" not in wheel.surface.kinds:
                 raise TerrainError(
                     f"wheel {wheel.name!r}: a torus of crown 0 meets no edges; leave the crown out "
                     "for a disc, or give it a thickness."
@@ -282,6 +282,10 @@ class ContactQuery:
         """Return whether a contact ends where others of the same wheel and feature begin."""
         return len(self._sides(contact.wheel, self.feature(contact).kind)) > 1
 
+    def armed(self, row: Floats) -> bool:
+        """Return whether a contact can touch at all."""
+        return bool(row[self.row.armed.start] > 0.0)
+
     def gap(self, row: Floats) -> float:
         """Return the gap in what a contact looks like."""
         return float(row[self.row.gap.start])
@@ -314,8 +318,10 @@ class ContactQuery:
 
     def above(self, contact: WheelOnFeature, row: Floats) -> bool:
         """Return whether a wheel's centre is on the outer side of a face; edges and the points of
-        blades count always.
+        blades count always, what is not armed never.
         """
+        if not self.armed(row):
+            return False
         if self.feature(contact).kind != "face" or not self.longest[contact.wheel]:
             return True
         point, N, centre = row[self.row.point], row[self.row.normal], row[self.row.centre]

@@ -114,7 +114,7 @@ class TerrainRun:
         """Return whether a feature is there for a contact; one that a wheel has just left only if
         the wheel is well inside it again.
         """
-        return self.look.excess(contact, row) <= self._inside(contact)
+        return self.look.armed(row) and self.look.excess(contact, row) <= self._inside(contact)
 
     def _inside(self, contact: WheelOnFeature) -> float:
         """Return by how much a contact may be beyond its borders."""

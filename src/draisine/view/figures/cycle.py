@@ -12,6 +12,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.results.bodies import Bodies
+from draisine.view.figures._walk import draw_step
 from draisine.view.style import (
     COLOURS,
     DASHES,
@@ -37,10 +38,13 @@ Panels = Sequence[Any]
 def draw(data: "Dataset", axes: Panels | None = None) -> Any:
     """Return axes with a cycle (four for each, if there are several): snapshots of the machine on
     its wall, the phase plane, torques, grip forces; or, of families, four axes over the parameter:
-    angle, turning rate, speed, multipliers. Colours tell the grip that holds, or the family.
+    angle, turning rate, speed, multipliers. Of a walker's cycle, three: snapshots of a step, angles
+    against rates, multipliers. Colours tell the grip that holds, or the family.
     """
     if "multiplier" not in data.dims:
         raise ParameterError("this result has no cycles; they come from `draisine cycles`.")
+    if "component" in data.dims:
+        return draw_step(data, axes)
     if "family" in data.dims:
         return _families(data, axes)
     each = [data.isel(cycle=k) for k in range(data.sizes.get("cycle", 0))] or [data]

@@ -41,7 +41,9 @@ def parts(model: Model) -> list[Outline]:
     size, standing = reach(model), places(model)
     found: list[Outline] = []
     for body in model.bodies:
-        rolling = [c for c in model.wheels if c.body == body.name]
+        own = [c for c in model.wheels if c.body == body.name]
+        rolling = [c for c in own if c.surface.sections]
+        feet = [np.asarray(c.centre, float) for c in own if not c.surface.sections]
         corners = standing[body.name] + [np.asarray(wheel.centre, float) for wheel in rolling]
         free = not rolling and len(_distinct(corners)) < 2
         if float(body.mass) > 0:
@@ -49,7 +51,9 @@ def parts(model: Model) -> list[Outline]:
         corners = _distinct(corners)
         if free and len(corners) == 2 and np.count_nonzero(_sides(body)[0] > 1e-9) < 3:
             corners, free = [corners[0], 2.0 * corners[1] - corners[0]], False
-        if len(corners) > 1:
+        if len(feet) > 2:
+            found += [Outline(body.name, "link", np.array([corners[0], foot])) for foot in feet]
+        elif len(corners) > 1:
             found.append(Outline(body.name, "link", _around(corners)))
         if free and np.any(np.asarray(body.inertia, float)):
             found.append(Outline(body.name, "box", _box(body, size)))
@@ -76,7 +80,7 @@ def lines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
 
 def balls(model: Model) -> list[SolidBall]:
     """Return the mass centres of all bodies with mass, but for wheels, whose hub it is."""
-    hubs = {c.body: np.asarray(c.centre, float) for c in model.wheels}
+    hubs = {c.body: np.asarray(c.centre, float) for c in model.wheels if c.surface.sections}
     heaviest, size = max(float(body.mass) for body in model.bodies), reach(model)
     found = []
     for body in model.bodies:

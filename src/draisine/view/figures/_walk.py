@@ -1,0 +1,79 @@
+"""One step of a walker's limit cycle: the walker from the side, the phase plane, the multipliers."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.view.scene.shapes import lines
+from draisine.view.style import COLOURS, DASHES, GREY, bodies_of, legend, plain, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import Dataset
+
+SHOTS = 7
+"""How many snapshots of a step are drawn."""
+
+
+def draw_step(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
+    """Return three axes with a step: snapshots, angles against rates, multipliers."""
+    if axes is None:
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(11.0, 6.8), layout="constrained")
+        grid = figure.add_gridspec(2, 2)
+        places = (grid[0, :], grid[1, 0], grid[1, 1])
+        axes = [figure.add_subplot(place) for place in places]
+        figure.suptitle(str(data.attrs.get("title", "")))
+    _snapshots(plain(axes[0]), data)
+    _plane(plain(axes[1]), data)
+    _multipliers(plain(axes[2]), data)
+    return np.array(axes, dtype=object)
+
+
+def _snapshots(axes: "Axes", data: "Dataset") -> None:
+    """Draw the machine from the side at some instants, the last one dark."""
+    bodies, count = bodies_of(data), data.sizes["time"]
+    for k in np.linspace(0, count - 1, SHOTS).round().astype(int):
+        for _, points in lines(bodies, int(k)):
+            shade = 0.25 + 0.75 * k / (count - 1)
+            axes.plot(points[:, 0], points[:, 2], color=COLOURS[0], alpha=shade, linewidth=1.8)
+    axes.axhline(0.0, color="black", linewidth=0.8)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("along the ground (m)")
+    axes.set_ylabel("above it (m)")
+
+
+def _plane(axes: "Axes", data: "Dataset") -> None:
+    """Draw rate against angle of every joint of the step, and what strike and exchange do."""
+    names = [str(name) for name in data["component"].values]
+    joints = names[: len(names) // 2]
+    begins = dict(zip(names, data["start"].values, strict=True))
+    for k, name in enumerate(joints):
+        angle, rate = np.degrees(data[name].values), data[f"{name}_rate"].values
+        axes.plot(angle, rate, color=COLOURS[k], linestyle=DASHES[k], label=words(name))
+    ends = [(np.degrees(data[n].values[-1]), data[f"{n}_rate"].values[-1]) for n in joints]
+    for name in joints:
+        start = (np.degrees(begins[name]), begins[f"{name}_rate"])
+        end = min(ends, key=lambda point: abs(point[0] - start[0]))
+        x, y = zip(end, start, strict=True)
+        axes.plot(x, y, color=GREY, linestyle="--", linewidth=1.0)
+        axes.plot(*start, "o", color=GREY, markersize=5)
+    axes.plot([], [], color=GREY, linestyle="--", label="strike")
+    axes.set_xlabel("angle from the ground's normal (deg)")
+    axes.set_ylabel("rate (rad/s)")
+    legend(axes)
+
+
+def _multipliers(axes: "Axes", data: "Dataset") -> None:
+    """Draw the multipliers in the complex plane; disturbances die out inside the circle."""
+    turn = np.linspace(0.0, 2.0 * np.pi, 181)
+    axes.plot(np.cos(turn), np.sin(turn), color=GREY, linewidth=1.0)
+    real, imaginary = data["multiplier_real"].values, data["multiplier_imaginary"].values
+    axes.plot(real, imaginary, "o", color=COLOURS[1], markersize=7)
+    axes.axhline(0.0, color=GREY, linewidth=0.8)
+    axes.axvline(0.0, color=GREY, linewidth=0.8)
+    axes.set_aspect("equal", adjustable="datalim")
+    axes.set_xlabel("multipliers, real part")
+    axes.set_ylabel("imaginary part")
