@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
-from scipy.integrate import solve_ivp
 
 from draisine import Numerics, compile, simulate, state
 from draisine.analysis.linear import linearise
@@ -17,6 +16,7 @@ from draisine.mechanics.tree import assemble
 from draisine.vehicles.purcell_swimmer import purcell_swimmer
 from draisine.vehicles.snake import snake
 
+SNAKE = json.loads(Path(__file__).with_name("snake_states.json").read_text())
 SEGWAY = json.loads(Path(__file__).with_name("segway_states.json").read_text())["states"]
 
 
@@ -33,18 +33,6 @@ def test_accelerations_and_loads_of_a_two_wheeled_pendulum(formulation):
         assert_allclose(vdot[-2:], expected[-2:], rtol=1e-10)
         assert_allclose(lam[[0, 3]], case["normal_forces_left_right"], rtol=1e-9)
         assert_allclose(lam[2], lam[5], rtol=1e-9)  # the share of least norm
-
-
-def swum(shape, rate, until=1.0):
-    """Return the pose of Purcell's swimmer after a gait, by its Stokes connection."""
-    tree = assemble(purcell_swimmer())
-
-    def slope(t, pose):
-        eta = -stokes(locomotion(tree, (), np.eye(3), np.array(shape(t)))) @ np.array(rate(t))
-        c, s = math.cos(pose[2]), math.sin(pose[2])
-        return [c * eta[0] - s * eta[1], s * eta[0] + c * eta[1], eta[2]]
-
-    return solve_ivp(slope, (0, until), np.zeros(3), rtol=1e-11, atol=1e-13).y[:, -1]
 
 
 def test_the_connection_of_purcells_swimmer():
@@ -67,20 +55,6 @@ def test_the_connection_of_purcells_swimmer():
         assert_allclose(found, A, atol=1e-14)
 
 
-def test_purcells_swimmer_goes_round_and_a_scallop_comes_back():
-    w = 2 * math.pi
-    circle = swum(
-        lambda t: [0.7 * math.cos(w * t), 0.7 * math.sin(w * t)],
-        lambda t: [-0.7 * w * math.sin(w * t), 0.7 * w * math.cos(w * t)],
-    )
-    assert_allclose(circle, [0.0837860746241507, 0.015512493449999979, 0.0], atol=1e-9)
-    scallop = swum(
-        lambda t: [0.4, 0.9 * math.sin(w * t) + 0.2 * math.sin(2 * w * t)],
-        lambda t: [0.0, 0.9 * w * math.cos(w * t) + 0.4 * w * math.cos(2 * w * t)],
-    )
-    assert_allclose(scallop, 0.0, atol=1e-9)
-
-
 def test_a_light_swimmer_follows_its_stokes_connection():
     """With mass the run differs by mass over drag: a thousandth of it, an error a thousandth."""
     from draisine.model.motion import sine
@@ -96,43 +70,40 @@ def test_a_light_swimmer_follows_its_stokes_connection():
     assert_allclose(errors[0] / errors[1], 10.0, rtol=0.3)
 
 
-def test_torques_of_a_snake_are_those_of_least_norm():
-    """Six links, five motors: three dimensions of torques move nothing."""
-    joints = [
-        0.35355339059327373,
-        -0.3574823628804758,
-        -0.3384939584724236,
-        0.3825148374774749,
-        0.31403883136162064,
-    ]
-    rates = [
-        1.1107207345395915,
-        1.1158636936844266,
-        -1.1765932594450261,
-        -1.079854648870548,
-        1.2987996910857162,
-    ]
-    rises = [
-        -3.4894320998194392,
-        3.4819110719747144,
-        3.8494682471316923,
-        -4.146448299079172,
-        -3.4553179470063946,
-    ]
-    model = snake(links=6)
-    at = locomotion(assemble(model), mode_of(model), np.eye(3), np.array(joints))
-    found = torques(kinematics(at), np.zeros(0), np.array(rates), np.array(rises))
-    assert_allclose(found.motion.v[[0, 1, 5]], [0.3, 0.0, -1.109007745703395], atol=1e-12)
-    assert np.linalg.matrix_rank(found.tau_static, tol=1e-9) == 3
-    share = np.linalg.lstsq(found.tau_static, found.tau, rcond=None)[0]
-    expected = [
-        -7.655808673557243e-05,
-        0.0011977167763278535,
-        -0.0012282491939256204,
-        9.089873005206314e-05,
-        1.973407068505821e-05,
-    ]
-    assert_allclose(found.tau - found.tau_static @ share, expected, atol=1e-12)
+@pytest.mark.parametrize(
+    "case", SNAKE["cases"], ids=lambda case: f"{len(case['joints']) + 1} links"
+)
+def test_torques_of_a_snake_are_those_of_least_norm(case):
+    """Head at a steady speed, all joints driven: six links leave three dimensions of torques open."""
+    joints, speeds = np.array(case["joints"]), np.array(case["speeds_Vx_Vy_Wz_rates"])
+    rises = np.array(case["accelerations"])
+    model = snake(links=len(joints) + 1)
+    at = locomotion(assemble(model), mode_of(model), np.eye(3), joints)
+    found = torques(kinematics(at), np.zeros(0), speeds[3:], rises[3:])
+    assert_allclose(found.motion.v[[0, 1, 5]], speeds[:3], rtol=0, atol=1e-11)
+    open_dimensions = np.linalg.matrix_rank(found.tau_static, tol=1e-9)
+    assert open_dimensions == case["indeterminate_dimension"]
+    tau = found.tau
+    if open_dimensions:
+        tau = tau - found.tau_static @ np.linalg.lstsq(found.tau_static, tau, rcond=None)[0]
+    assert_allclose(tau, case["torque_min_norm"], rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("shape", SNAKE["shapes"], ids=lambda s: str(s["joints"][:2]))
+def test_shapes_in_which_the_wheels_of_a_snake_agree(shape):
+    """Wheels on one circle lose a rank (remark 1.11); elsewhere the joints' rates must agree."""
+    joints = np.array(shape["joints"])
+    model = snake(links=len(joints) + 1)
+    at = locomotion(assemble(model), mode_of(model), np.eye(3), joints)
+    sizes = np.linalg.svd(np.asarray(at.A, float), compute_uv=False)
+    assert_allclose(sizes, shape["singular_values_A"], rtol=0, atol=1e-12)
+    expected = shape["compatibility_matrix"]
+    if expected:
+        A, B = np.asarray(at.A, float), np.asarray(at.B, float)
+        left = np.linalg.svd(A)[0][:, 3:].T @ B  # rows that no twist of the base can serve
+        K = np.array(expected)
+        share = np.linalg.lstsq(left.T, K.T, rcond=None)[0]
+        assert_allclose(left.T @ share, K.T, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,9 @@ def _freedoms(system: "System") -> "Iterator[str]":
     for contact in system.model.contacts:
         kind, shape = (type(x).__name__.lower() for x in (contact, contact.surface))
         text = f"contact {contact.name}: {kind} on {contact.body}"
-        yield text + (f", {shape}" if contact.surface.sections else "")
+        text += f", {shape}" if contact.surface.sections else ""
+        flats = ", ".join(flat.body for flat in getattr(contact, "flats", ()))
+        yield text + (f", may touch {flats}" if flats else "")
 
 
 def _forces(model: "Model") -> "Iterator[str]":
