@@ -84,13 +84,18 @@ def draw(
     marked = {motion_index(motion, t): name for t, name in motion.events}
     seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
     wide, high = np.ptp(seen, axis=0)
-    axes = given_or_new(axes, (10.0, 1.2 + 9.6 * float(np.clip(high / wide, 0.12, 0.9))))
+    own, axes = (
+        axes is None,
+        given_or_new(axes, (10.0, 1.7 + 9.6 * float(np.clip(high / wide, 0.12, 0.9)))),
+    )
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
     for k in sorted({*regular, *marked}, key=lambda k: float(way[k] @ eye.towards)):
         _draw_machine(axes, eye, motion, ground, k, PALE if marked and k not in marked else 1.0)
     _draw_marks(axes, eye, motion, regular, marked)
-    _finish(axes, seen, motion.title)
+    _finish(axes, seen)
+    if own:
+        axes.figure.suptitle(motion.title, fontsize=10)
     return axes
 
 
@@ -188,6 +193,7 @@ def _draw_machine(
     for part, points in zip(motion.parts, motion.lines(k), strict=True):
         if part.kind in ("rim", "link", "box"):
             below = np.column_stack([points[:, :2], heights(ground, points)])
+            below[1:][np.abs(np.diff(below[:, 2])) > motion.size / 4.0] = np.nan
             axes.plot(*eye.picture(below).T, color="#00000026", lw=2.0, zorder=1)
         axes.plot(
             *eye.picture(points).T, color=motion.colour(part), lw=LINES[part.kind], zorder=3,
@@ -201,37 +207,36 @@ def _draw_machine(
 def _draw_marks(
     axes: "Axes", eye: Eye, motion: Scene, regular: list[int], marked: dict[int, str]
 ) -> None:
-    """Write the time over every machine, and mark events."""
-    told: set[str] = set()
-    above, before, raised = 0.06 * motion.size, -math.inf, 0
-    for k in sorted({*regular, *marked}):
+    """Write the time over every machine, or over those at events, and mark these."""
+    above = 0.06 * motion.size
+    tops = {}
+    for k in sorted(marked or regular):
         points = eye.picture(np.vstack(motion.lines(k)))
-        x, y = (points[:, 0].min() + points[:, 0].max()) / 2.0, points[:, 1].max() + above
+        tops[k] = (points[:, 0].min() + points[:, 0].max()) / 2.0, points[:, 1].max() + above
+    close = np.diff([x for x, _ in tops.values()]) < 2.2 * motion.size
+    told: set[str] = set()
+    for n, (k, (x, y)) in enumerate(tops.items()):
+        text, lift, side = f"{motion.time[k]:.3g} s", 1, "center"
         if k in marked:
-            kind = marked[k].split()[0]
+            kind, _, wheels = marked[k].partition(" ")
             sign, _ = SIGNS.get(kind, ("x", GREY))
             label = "_" if kind in told else kind
             told.add(kind)
             axes.plot(x, y + above, sign, color=COLOURS[1], ms=6, ls="none", label=label, zorder=5)
-            raised = 10 - raised if x - before < 2.2 * motion.size else 0
-            before = x
-            lift, text = 8 + raised, f"{marked[k].partition(' ')[2]} {motion.time[k]:.3g} s".strip()
-        elif marked:
-            continue
-        else:
-            lift, text = 1, f"{motion.time[k]:.3g} s"
+            before, after = n > 0 and close[n - 1], n < len(close) and close[n]
+            text, lift = f"{wheels} {text}".strip(), 8
+            side = "left" if before else "right" if after else "center"
         axes.annotate(
-            text, (x, y), (0, lift), textcoords="offset points", ha="center", fontsize=8, zorder=6
+            text, (x, y), (0, lift), textcoords="offset points", ha=side, fontsize=8, zorder=6
         )
 
 
-def _finish(axes: "Axes", seen: Floats, title: str) -> None:
+def _finish(axes: "Axes", seen: Floats) -> None:
     """Leave the frame away and fit the picture."""
     (x0, y0), (x1, y1) = seen.min(axis=0), seen.max(axis=0)
     room = 0.02 * (x1 - x0)
     axes.set_xlim(x0 - room, x1 + room)
-    axes.set_ylim(y0 - 3.0 * room, y1 + 2.0 * room)
+    axes.set_ylim(y0 - 3.0 * room, y1 + 3.0 * room)
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
     legend(axes, 6)
-    axes.set_title(title, loc="right", fontsize=10)

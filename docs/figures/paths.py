@@ -1,0 +1,9 @@
+"""Draw the pictures of the first page: `python docs/figures/paths.py`."""
+
+from pathlib import Path
+
+import draisine
+
+for name in ("passive-stabilisation", "ramp-jump"):
+    figure = draisine.plot(draisine.run(f"mauny2018/{name}"), "path").figure
+    figure.savefig(Path(__file__).with_name(f"{name}.png"), dpi=160)

@@ -1,0 +1,108 @@
+"""Every command that the README and the documentation show is carried out, page by page, in the order
+in which a reader would type it.
+"""
+
+import doctest
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from draisine.cli import main
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+SHOWN = re.compile(
+    r"^(?:\$ )?(?:.*&& )?(?:\.venv/bin/)?draisine +(?P<fenced>.+)|`draisine (?P<inline>[^`]+)`"
+)
+ELSEWHERE = {
+    "check": "every scenario is checked in tests/published",
+    "--help": "printed in tests/cli",
+}
+"""Commands that other tests carry out."""
+PARTS = re.compile(
+    r"\b(NAME|COMMAND|FOLDER|FILE|X|path/to|\.\.\.)|--parameter-set$|^(energy|compare a.nc)"
+    r"|^(show|plot --figure|equations --as)$"
+)
+"""What stands for something else, or is the beginning of a command only."""
+MISSING = {
+    "run.nc": "run ramp-jump --out run.nc",
+    "passive-stabilisation.nc": "run passive-stabilisation --until 0.3 --out passive-stabilisation.nc",
+    "jump.nc": "run ramp-jump --out jump.nc",
+    "ride.nc": "run passive-stabilisation --until 0.3 --out ride.nc",
+}
+"""Files that a page takes for granted."""
+
+
+def shown(page):
+    """Yield the commands of a page, without comments."""
+    fenced = False
+    for line in page.read_text(encoding="utf-8").splitlines():
+        if line.startswith("```"):
+            fenced = not fenced
+            continue
+        for found in SHOWN.finditer(line) if not fenced else [SHOWN.match(line)]:
+            text = found and (found["fenced"] if fenced else found["inline"])
+            if text and not PARTS.search(text := text.partition("  #")[0].strip()):
+                yield text
+
+
+COMMANDS = {page: list(dict.fromkeys(shown(page))) for page in PAGES}
+
+
+def prepare(page, folder):
+    """Put into a folder what a reader of a page has: the files beside it and the scenarios on it."""
+    for file in page.parent.glob("*.py"):
+        shutil.copy(file, folder)
+    tables = re.findall(r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
+    wanted = re.findall(r"draisine \w+ (\w+\.toml)", page.read_text(encoding="utf-8"))
+    for name, text in zip(dict.fromkeys(wanted), (t for t in tables if "kind" in t), strict=False):
+        (folder / name).write_text(text, encoding="utf-8")
+    names = {"Path": Path}
+    for example in doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8")):
+        if re.match(r"(text|sweep) = |_ = Path", example.source):
+            exec(example.source, names)
+
+
+@pytest.fixture
+def few_frames(monkeypatch):
+    """Let films have their first frames only, scans few steps, and rides begin without a browser."""
+    from draisine.experiment.tables import cycles
+    from draisine.view import film
+
+    times, scan = film.frame_times, cycles.scan_cycles
+    monkeypatch.setattr(film, "frame_times", lambda *x: (times(*x)[0][:3], times(*x)[1]))
+    monkeypatch.setattr(
+        cycles, "scan_cycles", lambda v, values, *x, **y: scan(v, values[:3], *x, **y)
+    )
+    monkeypatch.setattr("draisine.ride.serve.serve", lambda *x, **y: None)
+    monkeypatch.setattr("webbrowser.open", lambda uri: True)
+
+
+@pytest.mark.parametrize(
+    "page", [p for p in PAGES if COMMANDS[p]], ids=lambda p: str(p.relative_to(ROOT))
+)
+def test_commands_of_a_page(page, few_frames, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    if "cache --clear" in COMMANDS[page]:
+        monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path / "cache"))
+    prepare(page, tmp_path)
+    for line in COMMANDS[page]:
+        if line in ELSEWHERE:
+            continue
+        arguments = shlex.split(line)
+        taken = [x for x in arguments[1:] if x in MISSING and f"--out {x}" not in line]
+        for file in taken if arguments[0] != "ride" else []:
+            if not Path(file).exists():
+                assert main(shlex.split(MISSING[file])) == 0
+        assert main(arguments) == 0, (line, capsys.readouterr().err)
+
+
+def test_that_commands_are_found():
+    lines = [line for found in COMMANDS.values() for line in found]
+    assert len(lines) > 100
+    assert {"run", "ride", "eigenvalues --speed 3,5,7", "run ramp-jump --animate jump.html"} <= set(
+        lines
+    )
