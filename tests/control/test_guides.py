@@ -1,6 +1,7 @@
 """Joints that a law guides by their acceleration, and the rider who does so."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -109,6 +110,24 @@ def test_a_brake_stops_the_bicycle_and_never_turns_it_back(leaning):
     assert np.all(np.diff(speed) <= 1e-9)
     assert -1e-9 <= speed[-1] < 0.05
     assert brake_torque(80.0, 0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("speed", "lean_rate", "torque"),
+    [
+        (3.0, 0.1, -8.0 * 1.7 * 0.1),
+        (3.0, -0.1, 8.0 * 1.7 * 0.1),
+        (5.0, 0.1, 0.0),
+        (0.75, 0.1, -8.0 * 1.6 * 0.1),
+        (0.0, 0.1, 0.0),
+        (3.0, 5.0, -7.0),
+    ],
+    ids=["falls right", "falls left", "fast", "slower than 1.5 m/s", "at rest", "strongest"],
+)
+def test_the_balance_assist_is_the_published_law(speed, lean_rate, torque):
+    readings = SimpleNamespace(output=lambda name: speed, lean_rate=lean_rate)
+    given, _ = BalanceAssist()(readings, np.zeros(0))
+    assert_allclose(given["steer"], torque, rtol=1e-14, atol=1e-14)
 
 
 def test_the_balance_assist_keeps_a_slow_bicycle_upright(bicycle):

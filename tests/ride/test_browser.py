@@ -170,6 +170,30 @@ def test_without_webgl_the_page_says_so_and_draws_lines(tab):
     assert page.complaints == []
 
 
+def test_without_the_bundle_the_page_says_so_and_draws_lines(tab, monkeypatch):
+    monkeypatch.setattr("draisine.ride.server.has_bundle", lambda: False)
+    page = tab().riding()
+    assert page.read("ride.picture.constructor.name") == "CanvasPicture"
+    assert "bundle of three.js is not installed" in page.page.inner_text("#no-webgl")
+    assert "Plots need the bundle" in page.page.inner_text("#plots")
+    assert page.complaints == []
+
+
+def test_vehicle_and_ground_are_chosen_on_the_page(tab):
+    page = tab().riding()
+    page.choose("steer-torque")
+    page.page.select_option("#ground", "kerb")
+    page.wait("ride.scene?.ground_name === 'kerb' && ride.frame?.time > 0.02")
+    assert page.read("ride.scene.preset.name") == "steer-torque"
+    page.page.select_option("#vehicle", "rolling_disc")
+    page.wait("ride.scene?.vehicle === 'rolling_disc' && ride.frame?.time > 0.02")
+    assert not page.page.locator("#ground").is_visible()
+    page.choose("steer-torque")
+    page.page.select_option("#ground", "smooth")
+    page.wait("ride.scene?.ground_name === 'smooth' && ride.frame?.time > 0.02")
+    assert page.complaints == []
+
+
 @pytest.mark.parametrize("width", [320, 2560])
 def test_the_page_fits_small_and_large_screens(tab, width):
     page = tab(viewport={"width": width, "height": 600}).riding()

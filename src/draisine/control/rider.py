@@ -17,7 +17,7 @@ COMMANDS = {
     "torso": ("rad", 0.0, "angle to which the upper body is guided, to the right"),
     "by_angle": ("", 0.0, "1: the bar is guided to its angle, whatever torque that needs"),
     "lean_help": ("N m s/rad", 0.0, "steer torque into the fall, per lean rate"),
-    "balance_help": ("N s/rad", 0.0, "the gain of the balance assist"),
+    "balance_help": ("N s2", 0.0, "the gain of the balance assist"),
     "angle_help": ("", 0.0, "1: the guided angle steers into the fall"),
     "drive": ("N m", 0.0, "torque of the rear wheel"),
     "lift": ("rad", 0.0, "angle to which the drive raises the front wheel, if it is not zero"),

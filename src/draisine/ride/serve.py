@@ -7,7 +7,11 @@ from pathlib import Path
 import uvicorn
 
 from draisine.ride.presets import PRESETS, preset, preset_of
-from draisine.ride.server import RideServer
+from draisine.ride.server import RideServer, has_bundle
+
+NO_BUNDLE = """\
+This install has no bundle of three.js and uPlot: the page draws lines, and no plots. A wheel brings it;
+so does `npm ci && npm run bundle` in the source."""
 
 LARGEST = 4096
 """The longest message that a page may send, in bytes."""
@@ -24,6 +28,8 @@ def serve(
     presets, name = (PRESETS, name) if what is None else (PRESETS | {what: preset_of(what)}, what)
     listening = socket.create_server(("127.0.0.1", port))
     ride = RideServer(name, listening.getsockname()[1], target, presets)
+    if not has_bundle():
+        print(NO_BUNDLE)
     print(f"ride at {ride.address}\nCtrl+C ends it.", flush=True)
     if browser:
         webbrowser.open(ride.address)

@@ -106,7 +106,7 @@ class RideServer:
         """Return a file of the page."""
         page = files("draisine.ride") / "page"
         known = {each.name for each in page.iterdir()}
-        if name == BUNDLE and name not in known:
+        if name == BUNDLE and not has_bundle():
             return Response("", media_type=KINDS[".js"])  # the page then draws by its own means
         if name not in known:
             return PlainTextResponse(f"no page {name!r}", 404)
@@ -314,6 +314,11 @@ class RideServer:
         described = await asyncio.to_thread(self.session.description)
         told = described | {"records": self.target is not None}
         await socket.send_text(json.dumps({"scene": told}))
+
+
+def has_bundle() -> bool:
+    """Return whether what the page takes from others came with this install."""
+    return (files("draisine.ride") / "page" / BUNDLE).is_file()
 
 
 def forbidden() -> Response:

@@ -5,11 +5,9 @@ export const CAMERAS = ["chase", "side", "top", "onboard", "free"];
 
 export class Camera {
   constructor() {
-    this.kind = "chase";
     this.yaw = null;
-    this.azimuth = 0;
-    this.elevation = 0.25;
     this.away = 1;
+    this.choose("chase");
   }
 
   // Look from here on at a machine of a size, at a place, with a heading.
@@ -39,7 +37,7 @@ export class Camera {
 
   choose(kind) {
     this.kind = kind;
-    this.azimuth = kind === "free" ? 0.7 : 0;
+    this.azimuth = { free: 0.7, chase: 0.3 }[kind] ?? 0;   // from straight behind nobody sees the wheels
     this.elevation = 0.25;
   }
 }

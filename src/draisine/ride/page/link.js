@@ -1,4 +1,6 @@
-// The ride on the server: one socket, one frame asked for at a time.
+// The ride on the server: one socket, one frame asked for at a time, and none while another ride is on its way.
+const RIDES = ["preset", "vehicle", "ground", "parameter_set", "parameters"];
+
 export class Link {
   constructor(address) {
     this.address = address;
@@ -11,11 +13,11 @@ export class Link {
   }
 
   open() {
-    this.waiting = false;
+    this.waiting = this.changing = false;
     this.socket = new WebSocket(this.address);
     this.socket.binaryType = "arraybuffer";
     this.socket.onmessage = ({ data }) => {
-      if (typeof data === "string") return this.told(JSON.parse(data));
+      if (typeof data === "string") return this.listen(JSON.parse(data));
       this.waiting = false;
       const numbers = new Float64Array(data);
       this.latency = performance.now() - this.asked;
@@ -26,12 +28,19 @@ export class Link {
 
   get ready() { return this.socket.readyState === WebSocket.OPEN; }
 
+  listen(words) {
+    if (words.scene || words.refused) this.changing = false;
+    this.told(words);
+  }
+
   say(words) {
-    if (this.ready) this.socket.send(JSON.stringify(words));
+    if (!this.ready) return;
+    this.changing ||= RIDES.some((name) => name in words);
+    this.socket.send(JSON.stringify(words));
   }
 
   ask(controls) {
-    if (!this.ready || this.waiting) return;
+    if (!this.ready || this.waiting || this.changing) return;
     this.waiting = true;
     this.asked = performance.now();
     this.socket.send(new Float64Array([++this.serial, ...controls]));
