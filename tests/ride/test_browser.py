@@ -43,6 +43,7 @@ class Tab:
 
     def riding(self, since=0.02):
         self.wait(f"window.ride?.frame?.time > {since}")
+        self.read("ride.controls.patience = Infinity")  # nobody else steers, however slow this is
         return self
 
     def choose(self, name):

@@ -4,7 +4,6 @@ export const FEEL = {
   angle: "The bar goes where you point. It no longer turns into a fall by itself; the help does that for it.",
   lean: "Hands off. Lean, and the bar follows; the frame goes the other way first.",
 };
-const PATIENCE = 15;
 const KEYS = { torque: 1, helped: 2, assisted: 3, angle: (4 * Math.PI) / 180, body: 0.1, drive: 60, brake: 60, front: 180, lift: 0, pace: 1.5 };
 
 export class Controls {
@@ -17,6 +16,7 @@ export class Controls {
     this.keys = KEYS;
     this.joints = [];
     this.idle = 0;
+    this.patience = 15;
   }
 
   begin({ way, commands, keys, shown }) {
@@ -37,7 +37,7 @@ export class Controls {
     const before = this.demo, busy = Object.values(hands).some(Boolean);
     this.idle = busy ? 0 : this.idle + dt;
     if (busy && before) this.demo = false;
-    else if (this.shown && this.idle > PATIENCE) this.demo = true;
+    else if (this.shown && this.idle > this.patience) this.demo = true;
     return this.demo !== before;
   }
 
