@@ -95,9 +95,11 @@ def test_mouse_touch_and_gamepad_steer_like_keys(tab):
     page.wait("ride.commands.steer_torque === 2")
     page.page.mouse.up()
     page.wait("ride.commands.steer_torque === 0")
-    page.page.mouse.move(200, 250)
+    box = page.page.locator("#picture").bounding_box()
+    x, y = box["x"] + 0.6 * box["width"], box["y"] + 0.3 * box["height"]
+    page.page.mouse.move(x, y)
     page.page.mouse.down(button="right")
-    page.page.mouse.move(275, 250)
+    page.page.mouse.move(x + 75, y)
     page.wait("ride.commands.steer_torque < -0.5")
     page.page.mouse.up(button="right")
     page.wait("ride.commands.steer_torque === 0")
