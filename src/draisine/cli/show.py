@@ -46,7 +46,7 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     model, console = system.model, open_console()
     console.print(sketch(model), markup=False)
     console.print(_bodies(model))
-    for line in (*_freedoms(system), *_forces(model), *_repeated(system)):
+    for line in (*_freedoms(system), *_connection(system), *_forces(model), *_repeated(system)):
         console.print(line)
     console.print(f"inputs: {', '.join(model.inputs) or 'none'}")
     outputs = Table("output", "unit", "meaning", title="outputs", title_justify="left")
@@ -88,6 +88,15 @@ def _freedoms(system: "System") -> "Iterator[str]":
         text += f", {shape}" if contact.surface.sections else ""
         flats = ", ".join(flat.body for flat in getattr(contact, "flats", ()))
         yield text + (f", may touch {flats}" if flats else "")
+
+
+def _connection(system: "System") -> "Iterator[str]":
+    """Yield whether the joints alone decide how the base moves."""
+    from draisine.analysis.connection.case import connection_case
+
+    if system.model.twist and system.model.ground is None:
+        case = connection_case(system)
+        yield f"connection: {case.kind}; {case.why}"
 
 
 def _forces(model: "Model") -> "Iterator[str]":
