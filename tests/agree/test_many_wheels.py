@@ -3,10 +3,12 @@
 The absolute one knows no tree: bodies one by one, joints, loops and couplings as rows among them.
 """
 
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from draisine import compile, state
+from draisine.mechanics.formulations.absolute import Absolute
 
 MACHINES = {
     "segway": ({"pitch": 0.2, "forward_speed": 1.0, "yaw_rate": 0.5}, {"left": 3.0}),
@@ -18,6 +20,18 @@ MACHINES = {
     "car_with_trailers": ({"forward_speed": 1.0, "hitch1": 0.4, "steer": 0.2}, {"rolled": 2.0}),
     "snake": ({"Vx": 0.3, "joint1": 0.3, "joint2": -0.2}, {"joint3": 0.1}),
 }
+
+
+def test_ranks_of_a_two_wheeled_pendulum():
+    """Six rows of rank five among joints and base; sixteen of rank fifteen among bodies."""
+    system = compile("segway")
+    survey = system.survey()
+    assert (len(survey.labels), survey.rank) == (6, 5)
+    assert len(system.model.speeds) - survey.rank == 3
+    bodies = Absolute(system.model)
+    at = bodies.enter(state(system, pitch=0.2, forward_speed=1.0))
+    D = bodies.look(0.0, at, np.zeros(0), bodies.held(at))["D"]
+    assert (len(D), np.linalg.matrix_rank(D, tol=1e-9)) == (16, 15)
 
 
 @pytest.mark.parametrize("name", MACHINES)
