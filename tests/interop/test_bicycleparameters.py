@@ -357,3 +357,12 @@ def test_values_that_are_no_numbers(value: object) -> None:
 def test_values_that_are_not_finite() -> None:
     with pytest.raises(DataError, match="here: mB = nan"):
         from_values(parameter_set("whipple", "benchmark") | {"mB": math.nan}, "here")
+
+
+@pytest.mark.parametrize("name", BENCHMARK)
+def test_a_line_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
+    """All but one of the parameters, with `w` and the others of one letter first."""
+    lines = [f"{n} = 1.0" for n in sorted(BENCHMARK, key=len) if n != name]
+    (tmp_path / "bike.txt").write_text("\n".join(lines))
+    with pytest.raises(DataError, match=rf"bike\.txt: {name} missing; the benchmark form needs 26"):
+        read_bicycle(tmp_path / "bike.txt")

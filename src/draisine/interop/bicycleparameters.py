@@ -275,7 +275,7 @@ def _missing(where: str, values: Mapping[str, float], form: str, missing: list[s
     hint = ""
     if set(missing) <= {"IByy", "IHyy"}:
         hint = " The linearised model does without, the nonlinear one does not."
-    if all(name[1] == "B" for name in values if name in names):
+    if all(name[1:2] == "B" for name in values if name in names):
         hint = " A rider alone is no bicycle; BicycleParameters' add_rider puts one on it."
     return DataError(
         f"{where}: {', '.join(missing)} missing; the {form} form needs {len(names)} parameters.{hint}"

@@ -159,5 +159,5 @@ def test_a_piece_of_the_campaign_keeps_its_bounds(seed, capsys):
     spec = importlib.util.spec_from_file_location("rough_ground", path)
     campaign = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(campaign)
-    assert campaign.main(1, seed) == 0
+    assert campaign.main(["rough", "--runs", "1", "--first", str(seed), "--until", "2"]) == 0
     assert "least rim" in capsys.readouterr().out

@@ -391,8 +391,9 @@ class ContactQuery:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
         wheels = len(self.machine.wheels)
         gaps, points = np.full((len(rows), wheels), np.inf), np.full((len(rows), wheels, 3), np.nan)
-        for k, contact in enumerate(near):
-            row, gap = rows[:, k], rows[:, k, self.row.gap.start]
+        every = rows[:, :, self.row.gap.start]
+        for k in np.argsort(np.abs(every).min(axis=0)).tolist():  # then most need no second look
+            contact, row, gap = near[k], rows[:, k], every[:, k]
             better = gap < gaps[:, contact.wheel]
             if contact not in shut:
                 better &= gap > -1e-6
