@@ -40,50 +40,32 @@ LAWS = (
     "mechanics/test_base.py",
     "mechanics/test_closed_forms.py",
     "mechanics/test_random_trees.py",
-    "vehicles/test_machines.py",
     "agree/test_projected_multiplier.py",
 )
-CONTACTS = (
-    "stops",
-    "endings",
-    "kernels",
-    "borders",
-    "disc",
-    "friction",
-    "progress",
-    "moving",
-    "thesis",
-)
-AGREEMENT = ("agree/test_formulations.py", "vehicles/bicycle")
+EVENTS = ("stops", "endings", "kernels", "borders", "disc", "friction", "progress", "moving")
+CONTACTS = tuple(f"simulation/contact/test_{name}.py" for name in EVENTS)
 TESTS = {
     "mechanics": LAWS,
     "mechanics/applied.py": ("mechanics/test_applied.py", *LAWS),
     "mechanics/connection.py": ("mechanics/test_connection.py", "analysis/connection"),
-    "mechanics/contact": ("simulation/contact", "model/test_surface.py"),
+    "mechanics/contact": ("simulation/contact/test_borders.py", "simulation/contact/test_torus.py"),
     "mechanics/couplings.py": ("mechanics/test_couplings.py", "agree/test_many_wheels.py"),
     "mechanics/forces": ("vehicles/test_tyred.py", "mechanics/test_applied.py"),
-    "mechanics/formulations": AGREEMENT,
+    "mechanics/formulations": ("agree/test_formulations.py", "vehicles/bicycle"),
     "mechanics/formulations/_rank.py": ("mechanics/test_rank.py", "agree/test_many_wheels.py"),
-    "mechanics/formulations/multiplier.py": ("agree/test_projected_multiplier.py", *AGREEMENT),
-    "mechanics/formulations/projected.py": (*LAWS, *AGREEMENT),
+    "mechanics/formulations/multiplier.py": ("agree/test_projected_multiplier.py",),
+    "mechanics/formulations/projected.py": LAWS,
     "mechanics/kernel.py": ("mechanics/test_kernel.py", "mechanics/test_rank.py", *LAWS),
     "mechanics/readings.py": ("mechanics/test_applied.py", "vehicles/test_tyred.py", *LAWS),
-    "simulation/impacts": (
-        "simulation/impacts",
-        *(f"simulation/contact/test_{n}.py" for n in CONTACTS),
-    ),
+    "simulation/impacts": ("simulation/impacts", *CONTACTS[4:6]),
     "simulation/integrators": (
         "simulation/integrators",
         "mechanics/test_moving_ground.py",
-        "simulation/test_many.py",
         "simulation/test_stepper.py",
+        "simulation/test_many.py",
         "simulation/test_smooth.py",
-        "simulation/test_source.py",
     ),
-    "simulation/contact": (
-        *(f"simulation/contact/test_{n}.py" for n in CONTACTS),
-        "simulation/contact",
-    ),
+    "simulation/contact": CONTACTS,
 }
 """The tests that should notice, by the longest part of a file's path that is named, in this order."""
 

@@ -14,6 +14,7 @@ A stored result never has code run that only it names (`check_trust`).
 
 import importlib
 import importlib.util
+import os
 import sys
 from functools import cache
 from importlib.metadata import entry_points
@@ -177,7 +178,7 @@ def label(which: Any) -> str:
 def _from_file(kind: str, which: str) -> Any:
     file, _, wanted = (which, "", "") if which.endswith(".py") else which.rpartition(":")
     path = Path(file)
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise UnknownNameError(f"{kind} {which!r}: no file {file!r}.")
     trust(which)
     spec = importlib.util.spec_from_file_location(path.stem, path)

@@ -235,3 +235,21 @@ def test_tracebacks_on_demand() -> None:
 
     with pytest.raises(UnknownNameError):
         main(["show", "wipple", "--debug"])
+
+
+@pytest.mark.parametrize("name", ["9" * 400, "x" * 5000, "a\0b"])
+@pytest.mark.parametrize("ending", ["", ".nc", ".zarr", ".toml", ".png", ".stl"])
+def test_names_that_no_file_can_have_are_told(name, ending, capsys, tmp_path):
+    before = sorted(tmp_path.iterdir())
+    for given in (
+        ["run", name + ending],
+        ["plot", name + ending],
+        ["animate", name + ending],
+        ["run", "--out", name + ending],
+        ["run", "--plot", name + ending],
+    ):
+        assert main(given) == 2
+        told = capsys.readouterr().err
+        assert told.startswith("error: ")
+        assert "should not happen" not in told
+    assert sorted(tmp_path.iterdir()) == before

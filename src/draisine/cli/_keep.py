@@ -1,5 +1,6 @@
 """What the commands write: data, figures and films, each checked before the work begins."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import chain, count
@@ -40,7 +41,7 @@ def free_name(path: Path, force: bool = False) -> Path:
     if force:
         return path
     names = (path.with_stem(f"{path.stem}-{k}") for k in count(2))
-    return next(each for each in chain([path], names) if not each.exists())
+    return next(each for each in chain([path], names) if not os.path.exists(each))
 
 
 def keep(data: Any, out: Path | None, plot: Path | None, quiet: bool) -> None:
@@ -60,7 +61,7 @@ def keep(data: Any, out: Path | None, plot: Path | None, quiet: bool) -> None:
 @contextmanager
 def tell_file(what: str, path: Path, quiet: bool = False) -> Iterator[None]:
     """Say where something was written, and whether it took the place of something else."""
-    replaced = " (replaced)" if path.exists() else ""
+    replaced = " (replaced)" if os.path.exists(path) else ""
     yield
     if not quiet:
         print(f"{what}: {path}{replaced}")

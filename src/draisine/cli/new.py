@@ -1,5 +1,6 @@
 """`draisine new`."""
 
+import os
 from pathlib import Path
 from typing import Literal
 
@@ -31,7 +32,7 @@ def new(
             f"{name!r} is no name for a {kind}: take letters, digits and underscores, no ending."
         )
     path = Path(f"{name}.{'py' if kind == 'vehicle' else 'toml'}")
-    if path.exists() and not force:
+    if os.path.exists(path) and not force:
         raise DataError(f"{path}: is there already; take another name, or replace it by --force.")
     if kind == "scenario":
         find("vehicle", vehicle)

@@ -1,5 +1,6 @@
 """`draisine open`."""
 
+import os
 from pathlib import Path
 
 from draisine.cli._keep import show
@@ -15,7 +16,7 @@ def open(file: Path, /) -> int:
     """
     from draisine.errors import DataError
 
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise DataError(f"{file}: no such file.")
     if file.suffix in (".nc", ".zarr"):
         page = file.with_suffix(".html")

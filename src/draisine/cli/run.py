@@ -1,5 +1,6 @@
 """`draisine run`."""
 
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,7 +31,7 @@ def ride_file(where: str, trust: bool) -> "Dataset | None":
     from draisine.results.store import load
 
     path = Path(where)
-    if path.suffix not in (".nc", ".zarr") or not path.exists():
+    if path.suffix not in (".nc", ".zarr") or not os.path.exists(path):
         return None
     data = load(path, trust)
     return data if "ride" in data.attrs else None

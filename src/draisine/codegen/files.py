@@ -52,24 +52,25 @@ def write_text(text: str, path: Path) -> None:
 def check_place(path: Path) -> None:
     """Raise where no file could be written, before any work is done."""
     folder = path.parent
-    if not folder.is_dir():
+    if not os.path.isdir(folder):
         raise DataError(f"{path}: there is no folder {str(folder)!r}.")
-    if path.is_dir():
+    if os.path.isdir(path):
         raise DataError(f"{path}: is a folder.")
-    if path.exists() and not path.is_file():
+    if os.path.exists(path) and not os.path.isfile(path):
         raise DataError(f"{path}: is there, but not as a file; take another name.")
     check_folder(path)
 
 
 def check_folder(path: Path) -> None:
     """Raise where a file or folder may not be replaced, or nothing be written beside it."""
-    if path.exists() and not os.access(path, os.W_OK):
+    if os.path.exists(path) and not os.access(path, os.W_OK):
         raise DataError(f"{path}: may not be written to.")
     try:
-        with _workplace(path.parent):
-            pass
-    except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}.") from None
+        with _workplace(path.parent) as folder:
+            (folder / path.name).touch()
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path!s:.200}: cannot be written: {reason}.") from None
 
 
 def replace(new: Path, path: Path) -> None:

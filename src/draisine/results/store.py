@@ -30,7 +30,7 @@ def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
     if path.suffix not in allowed:
         raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.")
     _check_zarr_there(path)
-    if path.suffix == ".zarr" and path.exists():
+    if path.suffix == ".zarr" and os.path.exists(path):
         if not _is_store(path):
             raise DataError(
                 f"{path}: is there, but not as a result; remove it, or take another name."
@@ -51,7 +51,7 @@ def _check_zarr_there(path: Path) -> None:
 
 def _is_store(path: Path) -> bool:
     """Return whether a folder holds a Zarr store, or nothing, so that it may be replaced."""
-    if not path.is_dir():
+    if not os.path.isdir(path):
         return False
     inside = {entry.name for entry in path.iterdir()}
     return not inside or bool(inside & {".zgroup", "zarr.json"})
@@ -134,7 +134,7 @@ def _load(path: Path) -> "Dataset":
     """Return a stored dataset, loaded whole."""
     import xarray
 
-    if not path.exists():
+    if not os.path.exists(path):
         raise DataError(f"{path}: no such file.")
     if not (path.is_file() or path.is_dir()):
         raise DataError(f"{path}: is neither a file nor a folder.")

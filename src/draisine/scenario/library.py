@@ -3,6 +3,7 @@ results.
 """
 
 import json
+import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ def _content(where: str, trust: bool) -> tuple[str, str, dict[str, Any]]:
         name for name in shipped if name.rpartition("/")[2] == where
     ]
     if len(ends) != 1:
-        if path.exists():
+        if os.path.exists(path):
             raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr.")
         raise UnknownNameError(
             f"no scenario {where!r}. {did_you_mean(where, shipped)} `draisine list scenarios` "
@@ -112,8 +113,9 @@ def _text(path: Path) -> str:
         raise DataError(f"{path}: is a folder, not a scenario file.") from None
     except UnicodeDecodeError:
         raise DataError(f"{path}: is not a text file in UTF-8.") from None
-    except OSError as error:
-        raise DataError(f"{path}: cannot be read: {error.strerror}.") from None
+    except (OSError, ValueError) as error:  # a null byte in its name is the latter
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{path}: cannot be read: {reason}.") from None
 
 
 def _parsed(file: str, text: str) -> dict[str, Any]:

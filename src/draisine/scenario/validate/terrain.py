@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import os
 from pathlib import Path
 from typing import Any
 
@@ -58,7 +59,7 @@ def read_terrain(ground: Any, model: Model, mistakes: Mistakes) -> Terrain | Non
             text = f"is not a mesh; known are {', '.join(FORMATS)}."
             mistakes.add("terrain.file", text, ground.file)
             return None
-        if not path.is_file():
+        if not os.path.isfile(path):
             mistakes.add("terrain.file", "no such file.", ground.file)
             return None
     with mistakes.at("terrain"):

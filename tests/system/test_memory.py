@@ -1,0 +1,16 @@
+"""Memory stays as it is: a piece of `bench/memory.py` in a process of its own."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is read from /proc")
+def test_simulations_leave_nothing_behind():
+    script = Path(__file__).parents[2] / "bench" / "memory.py"
+    command = [sys.executable, str(script), "--simulations", "400", "--laws", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "400 simulations" in done.stdout
