@@ -24,7 +24,6 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import draisine
 from draisine.errors import ContactSetError, DraisineError
 from draisine.simulation.contact.query import ContactQuery
-from draisine.simulation.contact.table import WheelOnFeature
 from draisine.terrain import Mesh, height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake
 
@@ -139,9 +138,8 @@ def rim_heights(run, above, crown):
     """Return how far the wheels are over the ground in every state of a run, the least."""
     first = run.arcs[0]
     look = ContactQuery(first.machine, first.terrain, first.inputs)
-    wheels = look.bundle([WheelOnFeature(w, 0) for w in range(len(look.machine.wheels))])
     t = np.concatenate([np.asarray(arc.t) for arc in run.arcs])
-    rows = look.meet_each(t, np.concatenate([arc.y for arc in run.arcs]), wheels)
+    rows = look.meet_each(t, np.concatenate([arc.y for arc in run.arcs]), look.level)
     centres, axles = rows[..., look.row.centre], rows[..., look.row.axle]
     down = np.array([0.0, 0.0, -1.0]) + axles * axles[..., 2:]
     down /= np.linalg.norm(down, axis=-1)[..., None]
