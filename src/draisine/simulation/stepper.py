@@ -18,7 +18,7 @@ from draisine.errors import (
     did_you_mean,
 )
 from draisine.mechanics.readings import law_states
-from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.arc import TerrainArc, observe_states
 from draisine.simulation.contact.events import Resolver
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.integrators import DEGENERATE
@@ -430,15 +430,6 @@ class _OnTerrain:
         return self.here.state()
 
     def observe(self, t: float) -> dict[str, Floats]:
-        run, look = self.here, self.here.look
-        arc = TerrainArc(
-            look.machine,
-            np.array([run.t]),
-            run.y[None],
-            look.inputs,
-            tuple(run.closed),
-            look.terrain,
-            run.mode,
-            look.stops,
-        )
-        return {name: values[..., -1] for name, values in arc.observations.items()}
+        run = self.here
+        seen = observe_states(run.look, np.array([run.t]), run.y[None], run.closed)
+        return {name: values[..., -1] for name, values in seen.items()}

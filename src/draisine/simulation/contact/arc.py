@@ -1,5 +1,6 @@
 """An arc on a terrain, as trajectories keep it."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -35,46 +36,12 @@ class TerrainArc:
     @cached_property
     def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample, time last; at the arc's end inputs have not
-        jumped yet. What prescribed joints need is what the equations of motion lack without it.
+        jumped yet.
         """
-        machine, wheels = self.machine, len(self.machine.wheels)
-        count, n = len(self.t), machine.speeds
-        look = ContactQuery(machine, self.terrain, self.inputs, self.stops)
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
-        ydot, lam, rows, told = look.accelerate_each(times, self.y, self.closed)
-        rates, parts = ydot[:, machine.layout.v], machine.motion.outputs.split(told.T)
-        missing = np.einsum("ijt,tj->ti", parts["M"].reshape(n, n, count), rates) + parts["F"].T
-        forces, world = np.zeros((2, wheels, 3, count))
-        stops = np.zeros((machine.joints, count))
-        for k, (contact, *_) in enumerate(self.closed):
-            push, row = lam[:, k], rows[:, k]
-            missing -= np.einsum("ti,tij->tj", push, look.jacobian(row))
-            if contact.wheel < wheels:
-                forces[contact.wheel] += push.T
-                world[contact.wheel] += np.einsum("ti,tij->jt", push, look.axes(row))
-            else:
-                stops[contact.wheel - wheels] += push[:, 0] * look.feature(contact).numbers[0]
-        holding = look.holding(parts, missing.T)
-        turned = rotation(self.y.T[machine.layout.q])
-        base = np.einsum("wjt,jkt->wkt", world, turned)
-        gaps, points = look.nearest(times, self.y, self.closed)
-        rates = rates.T
-        state = machine.layout.split(self.y.T)
-        x = machine.observe.inputs.pack(t=times[None], **state, w=self.inputs, a=rates)
-        seen = machine.observe.batch(x)
-        return (
-            seen
-            | holding_variables(machine, seen["inputs"], holding)
-            | {
-                "forces": forces.reshape(-1, count),
-                "forces_world": world.reshape(-1, count),
-                "forces_base": base.reshape(-1, count),
-                "points": points.reshape(count, -1).T,
-                "gaps": gaps.T,
-            }
-            | ({"stop_torques": stops} if self.stops else {})
-        )
+        look = ContactQuery(self.machine, self.terrain, self.inputs, self.stops)
+        return observe_states(look, times, self.y, self.closed)
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
@@ -99,6 +66,45 @@ class TerrainArc:
         rank = int(np.linalg.matrix_rank(C, tol=REPEATS)) if len(C) else 0
         kept = independent_rows(C, [label.endswith("normal") for label in rows], rank)
         return [label for k, label in enumerate(rows) if k not in kept]
+
+
+def observe_states(
+    look: ContactQuery, times: Floats, ys: Floats, closed: Sequence[Closed]
+) -> dict[str, Floats]:
+    """Return everything that can be seen of states with closed contacts, time last. What prescribed
+    joints need is what the equations of motion lack without it.
+    """
+    machine, wheels, n = look.machine, len(look.machine.wheels), look.n
+    count, (ydot, lam, rows, told) = len(times), look.accelerate_each(times, ys, closed)
+    rates, parts = ydot[:, machine.layout.v], machine.motion.outputs.split(told.T)
+    missing = np.einsum("ijt,tj->ti", parts["M"].reshape(n, n, count), rates) + parts["F"].T
+    forces, world = np.zeros((2, wheels, 3, count))
+    stops = np.zeros((machine.joints, count))
+    for k, (contact, *_) in enumerate(closed):
+        push, row = lam[:, k], rows[:, k]
+        missing -= np.einsum("ti,tij->tj", push, look.jacobian(row))
+        if contact.wheel < wheels:
+            forces[contact.wheel] += push.T
+            world[contact.wheel] += np.einsum("ti,tij->jt", push, look.axes(row))
+        else:
+            stops[contact.wheel - wheels] += push[:, 0] * look.feature(contact).numbers[0]
+    base = np.einsum("wjt,jkt->wkt", world, rotation(ys.T[machine.layout.q]))
+    gaps, points = look.nearest(times, ys, closed)
+    state = machine.layout.split(ys.T)
+    x = machine.observe.inputs.pack(t=times[None], **state, w=look.inputs, a=rates.T)
+    seen = machine.observe.batch(x)
+    return (
+        seen
+        | holding_variables(machine, seen["inputs"], look.holding(parts, missing.T))
+        | {
+            "forces": forces.reshape(-1, count),
+            "forces_world": world.reshape(-1, count),
+            "forces_base": base.reshape(-1, count),
+            "points": points.reshape(count, -1).T,
+            "gaps": gaps.T,
+        }
+        | ({"stop_torques": stops} if look.stops else {})
+    )
 
 
 def holding_variables(machine: Generic, inputs: Floats, holding: Floats) -> dict[str, Floats]:
