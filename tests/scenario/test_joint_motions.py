@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.interpolate import CubicSpline
 
 import draisine
 from draisine.errors import DataError, ParameterError, UnknownNameError
@@ -115,3 +116,33 @@ def test_unknown_motions_and_numbers_are_named():
         motion_of({"name": "smoothstep"})
     with pytest.raises(ParameterError, match="Did you mean 'amplitude'"):
         motion_of({"name": "sine", "amplitud": 1.0, "frequency": 1.0})
+
+
+@pytest.mark.parametrize(("ends", "like"), [("rest", "clamped"), ("natural", "natural")])
+def test_a_table_becomes_the_cubic_spline(ends, like):
+    times, values = [0.0, 0.4, 1.0, 1.3, 2.0], [0.0, 1.0, -0.5, 0.2, 0.3]
+    motion = motion_of({"name": "spline", "times": times, "values": values, "ends": ends})
+    known = CubicSpline(times, values, bc_type=like)
+    for t in np.linspace(0.0, 2.0, 21):
+        assert_allclose(motion(t), [known(t), known(t, 1), known(t, 2)], atol=1e-12)
+    assert motion(2.5) == (0.3, 0.0, 0.0) and motion(-0.5) == (0.0, 0.0, 0.0)
+
+
+def test_a_table_guides_a_joint_from_a_file(guided):
+    spline = 'steering = { name = "spline", times = [0.0, 0.2, 0.5], values = [0.0, 0.05, 0.02] }'
+    old = 'steering = { name = "sine", amplitude = "3deg", frequency = 0.5 }'
+    steer = run(load(guided(old, spline))).data["shape"].sel(joint="steer").values
+    assert_allclose(steer[[0, 4, 10]], [0.0, 0.05, 0.02], atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"times": [0.0, 1.0], "values": [1.0]}, "2 times and 1 values"),
+        ({"times": [0.0, 0.0], "values": [1.0, 2.0]}, "the times rising"),
+        ({"times": [0.0, 1.0], "values": [1.0, 2.0], "ends": "loose"}, "'rest' or 'natural'"),
+    ],
+)
+def test_tables_that_are_none_are_told(entry, said):
+    with pytest.raises(ParameterError, match=said):
+        motion_of({"name": "spline"} | entry)

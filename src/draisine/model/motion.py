@@ -3,7 +3,9 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
+
+import numpy as np
 
 from draisine.algebra.jet import Jet
 from draisine.algebra.scalar import Scalar, cos, sin, where
@@ -90,6 +92,56 @@ def way_points(times: Sequence[float], values: Sequence[float]) -> JointMotion:
     return motion
 
 
+def spline(
+    times: Sequence[float], values: Sequence[float], ends: Literal["rest", "natural"] = "rest"
+) -> JointMotion:
+    """Return the motion through a table of values at times, such as one taken from a film, by the
+    cubic spline: its rates and accelerations are continuous. At both ends it is at rest, or ends
+    without an acceleration ("natural"); before and after, the values of the ends stay.
+
+    >>> bend = spline([0.0, 1.0, 2.0], [0.0, 1.0, 0.0])
+    >>> bend(1.0)[0], bend(0.5)[0]
+    (1.0, 0.5)
+    """
+    t, y = (np.asarray(x, float) for x in (times, values))
+    if t.shape != y.shape or len(t) < 2 or not np.all(np.diff(t) > 0):
+        raise ParameterError(
+            f"a spline needs as many values as times, two or more, the times rising; there are {len(t)} "
+            f"times and {len(y)} values."
+        )
+    if ends not in ("rest", "natural"):
+        raise ParameterError(f"ends = {ends!r}: a spline ends at 'rest' or 'natural'.")
+    h, slopes = np.diff(t), np.diff(y) / np.diff(t)
+    bend = _second_derivatives(h, slopes, ends)
+    rates = slopes - h * (2 * bend[:-1] + bend[1:]) / 6
+
+    def motion(at: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+        found: tuple[Scalar, Scalar, Scalar] = (float(y[0]), 0.0, 0.0)
+        for k in range(len(h)):
+            s, a, b, c = at - t[k], y[k], rates[k], bend[k] / 2
+            d = (bend[k + 1] - bend[k]) / (6 * h[k])
+            piece = (a + s * (b + s * (c + s * d)), b + s * (2 * c + 3 * d * s), 2 * c + 6 * d * s)
+            found = tuple(where(at < t[k], old, new) for old, new in zip(found, piece, strict=True))
+        over = (float(y[-1]), 0.0, 0.0)
+        return tuple(where(at > t[-1], end, x) for end, x in zip(over, found, strict=True))
+
+    return motion
+
+
+def _second_derivatives(h: Any, slopes: Any, ends: str) -> Any:
+    """Return the second derivatives of a cubic spline at its points."""
+    n = len(h) + 1
+    A, b = np.zeros((n, n)), np.zeros(n)
+    for k in range(1, n - 1):
+        A[k, k - 1 : k + 2] = h[k - 1], 2 * (h[k - 1] + h[k]), h[k]
+        b[k] = 6 * (slopes[k] - slopes[k - 1])
+    A[0, 0] = A[-1, -1] = 1.0
+    if ends == "rest":
+        A[0, :2], b[0] = (2 * h[0], h[0]), 6 * slopes[0]
+        A[-1, -2:], b[-1] = (h[-1], 2 * h[-1]), -6 * slopes[-1]
+    return np.linalg.solve(A, b)
+
+
 def follow(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotion:
     """Return the motion `value(r)` of another one, r(t), with its derivatives.
 
@@ -107,6 +159,7 @@ def follow(leader: JointMotion, value: Callable[[Scalar], Scalar]) -> JointMotio
 MOTIONS: dict[str, Callable[..., JointMotion]] = {
     "sine": sine,
     "smooth_step": smooth_step,
+    "spline": spline,
     "uniform": uniform,
     "way_points": way_points,
 }

@@ -110,6 +110,11 @@ class ContactTable(ScenarioTable):
     stops: dict[str, Ends] = Field({}, description="Lower and upper end of joints.")
     rest_speed: NotNegative = Field(0.0, description="Slower bounces are plastic, in m/s.")
     resolution: Literal["complete", "reduced"] = "complete"
+    solver: Literal["events", "time_stepping"] | dict[str, Any] = Field(
+        "events",
+        description="Events each located and resolved, steps of Moreau and Jean, or ground that gives "
+        "way: the `name` of its law, the other keys are its numbers.",
+    )
 
 
 def _rising(axis: Any) -> Any:

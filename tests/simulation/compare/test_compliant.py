@@ -8,7 +8,8 @@ from numpy.testing import assert_allclose
 from scipy.integrate import trapezoid
 
 import draisine
-from draisine.errors import ParameterError
+from draisine.errors import DataError, ParameterError
+from draisine.scenario.library import load
 from draisine.simulation.compare.compliant import (
     Compliant,
     Hertz,
@@ -131,3 +132,44 @@ def test_wrong_collisions_say_so():
     with pytest.raises(ParameterError, match="positive"):
         collide(Hertz(1.0), 0.0, 1.0)
     assert np.isfinite(STEEL)
+
+
+SOFT = """
+kind = "run"
+title = "a ball on soft ground"
+[vehicle]
+name = "ball"
+[terrain]
+shape = "plane"
+[contact]
+mu = 0.8
+impact = "moreau"
+solver = { name = "kelvin_voigt", stiffness = 1e4, damping = 200.0 }
+[initial]
+z = 0.02
+[run]
+until = 0.2
+dt = 0.05
+"""
+
+
+def test_a_scenario_names_the_law_of_its_ground(tmp_path):
+    path = tmp_path / "soft.toml"
+    path.write_text(SOFT)
+    data = load(str(path)).plan.contact
+    assert data.solver == Compliant(KelvinVoigt(1e4, 200.0))
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("kelvin_voigt", "kelvin", "contact.solver: no law 'kelvin' of ground"),
+        ("damping", "damper", "kelvin_voigt has no 'damper'"),
+        (", damping = 200.0", "", "kelvin_voigt needs 'damping'"),
+    ],
+)
+def test_grounds_that_are_none_are_told_with_their_place(tmp_path, old, new, said):
+    path = tmp_path / "soft.toml"
+    path.write_text(SOFT.replace(old, new))
+    with pytest.raises(DataError, match=said):
+        load(str(path))

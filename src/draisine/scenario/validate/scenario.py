@@ -141,6 +141,10 @@ def _contact(
     if not on_terrain or contact is None:
         return ContactOptions(mode=mode)
     own = {name: getattr(contact, name) for name in type(contact).model_fields}
+    if isinstance(contact.solver, dict):
+        from draisine.simulation.compare.compliant import compliant_of
+
+        own["solver"] = compliant_of(contact.solver)
     return ContactOptions(**own, fall=run.fall, events=run.events)
 
 

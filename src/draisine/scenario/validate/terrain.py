@@ -87,6 +87,11 @@ def check_contact(
             text = f"{contact.impact!r} knows ideal rolling alone; with friction take impact = 'moreau'"
             raise ValueError(text)
         _check_restitution(impact, contact, mistakes)
+    if isinstance(contact.solver, dict):
+        from draisine.simulation.compare.compliant import compliant_of
+
+        with mistakes.at("contact.solver"):
+            compliant_of(contact.solver)
     for key, text in OFF_TERRAIN.items():
         if run is not None and key in run.model_fields_set:
             mistakes.add(f"run.{key}", text, getattr(run, key))

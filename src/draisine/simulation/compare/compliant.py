@@ -3,13 +3,14 @@ collisions and for whole machines.
 """
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
 from typing import Any, Protocol
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, SimulationError
+from draisine.errors import ParameterError, SimulationError, UnknownNameError, did_you_mean
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.run import place_on_terrain
@@ -171,6 +172,37 @@ class Compliant:
 
     compliance: Compliance
     creep: float = 0.01
+
+
+COMPLIANCES: dict[str, Callable[..., Compliance]] = {
+    "hertz": Hertz,
+    "kelvin_voigt": KelvinVoigt,
+    "hunt_crossley": HuntCrossley,
+    "lankarani_nikravesh": LankaraniNikravesh,
+}
+"""The laws of ground that gives way that scenario files can name."""
+
+
+def compliant_of(entry: Mapping[str, Any]) -> Compliant:
+    """Return the ground that an entry tells by the `name` of its law and its numbers, or say what is
+    wrong.
+
+    >>> compliant_of({"name": "hertz", "stiffness": 2e6, "creep": 0.02}).creep
+    0.02
+    """
+    name = str(entry.get("name", ""))
+    if name not in COMPLIANCES:
+        raise UnknownNameError(f"no law {name!r} of ground. {did_you_mean(name, COMPLIANCES)}")
+    numbers = {k: v for k, v in entry.items() if k not in ("name", "creep")}
+    known = {field.name: field for field in fields(COMPLIANCES[name])}  # type: ignore[arg-type]
+    for key in numbers:
+        if key not in known:
+            raise ParameterError(f"{name} has no {key!r}. {did_you_mean(key, [*known, 'creep'])}")
+    for key, field in known.items():
+        if key not in numbers and field.default is MISSING:
+            raise ParameterError(f"{name} needs {key!r}.")
+    creep = {"creep": float(entry["creep"])} if "creep" in entry else {}
+    return Compliant(COMPLIANCES[name](**numbers), **creep)
 
 
 def run_compliant(task: Task) -> Trajectory:
