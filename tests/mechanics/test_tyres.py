@@ -159,6 +159,16 @@ class TestMagicFormula:
 
 
 class TestBicycleOnTyres:
+    def test_it_starts_without_slip(self):
+        """Steered, it turns as the ideal bicycle does; a sled that is asked to slide slides."""
+        asked = {"forward_speed": 5.0, "lean_rate": 0.3, "steer": 0.1}
+        ideal = draisine.compile("whipple")
+        tyre = LinearTyre(1e6, 0.0, 0.1)
+        tyred = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+        states = [draisine.state(system, **asked) for system in (ideal, tyred)]
+        assert_allclose(states[1].v, states[0].v, atol=1e-12)
+        assert draisine.state(draisine.compile(sled), Vx=8.0).v[0] == 8.0
+
     def test_it_tends_to_ideal_rolling_with_order_one(self):
         """A nonlinear run, in 1 / C1 at fixed relaxation."""
         asked = {"forward_speed": 5.0, "lean_rate": 0.3}

@@ -102,7 +102,8 @@ def state(
     `at_rest` takes, of all speeds that keep the contacts and the rates that are asked for or
     prescribed, those of least kinetic energy: the machine has no momentum along what the contacts
     leave free, as if its joints had just begun to move, eq. [rest]. It is the default where no
-    contact guides a machine with prescribed joints and no speed is asked for.
+    contact guides a machine with prescribed joints and no speed is asked for. A machine on tyres starts
+    without slip where what is asked for allows that, and where no `mode` is given.
 
     >>> from draisine.system.system import compile
     >>> bicycle = compile("whipple")
@@ -113,6 +114,12 @@ def state(
           steer_rate=0, rear_wheel_rate=16.58, front_wheel_rate=14.29)
     """
     numbers = {name: _number(name, value, system.model) for name, value in asked.items()}
+    tyred = {wheel.name: "rolling" for wheel in system.model.wheels if wheel.tyre is not None}
+    if tyred and mode is None:
+        try:
+            return consistent_state(system.machine(tyred), numbers, t, at_rest)
+        except ConfigurationError:
+            pass  # it is asked to slip
     return consistent_state(system.machine(mode), numbers, t, at_rest)
 
 

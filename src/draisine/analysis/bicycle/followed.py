@@ -48,8 +48,7 @@ class TwoWheeler:
         that have to do with lean and steer. The speed and what a suspension does in the plane of
         the machine do not, to first order.
         """
-        rolling = {wheel.name: "rolling" for wheel in self.system.model.wheels}
-        unit = state(self.system, mode=rolling, forward_speed=1.0)  # all is linear in the speed
+        unit = state(self.system, forward_speed=1.0)  # straight running is linear in the speed
         motions = [replace(unit, v=x * unit.v) for x in speed]
         found = linearise(self.system, motions, law=self.law, inputs=self.inputs)
         linked = np.abs(found.A).max(axis=0)
