@@ -162,7 +162,7 @@ def lines(body: str) -> Iterator[tuple[str, str]]:
     """Give (left, right) of each equation of a display; broken lines are joined."""
     protected = re.sub(r"\\begin\{cases\}.*?\\end\{cases\}", _hidden, body, flags=re.S)
     pending: list[str] = []
-    for row in protected.split("\\\\\n"):
+    for row in re.split(r"\\\\\*?\n", protected):
         cells = [cell.strip() for cell in row.split("&")]
         if not cells[0]:
             pending[-1] += " " + cells[1]

@@ -5,7 +5,9 @@ pages stay short, every printer writes what the LaTeX says.
 import re
 import shutil
 import subprocess
+import sys
 import time
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -13,11 +15,13 @@ from numpy.testing import assert_allclose
 
 from draisine import compile
 from draisine.algebra.trace import evaluate
-from draisine.codegen.formula import PI, Assignment, Definitions, Symbol, symbols_in
+from draisine.codegen.formula import PI, Assignment, Definitions, Heading, Symbol, symbols_in
 from draisine.codegen.paper import latex
 from draisine.errors import UnknownNameError
+from draisine.mechanics.base import turns_freely
 from draisine.model import Body, Model, Prismatic, Revolute, Wheel, inertia
 from draisine.registry import names
+from draisine.system.equations import write_page
 from reading.latex_reader import Document, key
 
 PAGES = {
@@ -28,6 +32,9 @@ PAGES = {
     "whipple": (4, {}),
     "whipple with rider": (5, {"mU": 30.0}),
     "whipple with torus tyres": (5, {"crown": 0.02}),
+    "car": (5, {}),
+    "trikke": (3, {}),
+    "snake": (4, {}),
 }
 """How many pages each may take."""
 
@@ -108,12 +115,67 @@ def test_a_machine_of_ones_own_needs_no_symbols():
         assert_allclose(np.ravel(read.matrices[name]), exact, atol=1e-11 * np.abs(exact).max())
 
 
-@pytest.mark.parametrize(("vehicle", "seconds"), [("whipple", 2.0), ("snakeboard", 0.5)])
+@pytest.mark.parametrize(
+    ("vehicle", "seconds"), [("whipple", 2.0), ("snakeboard", 0.5), ("roller_racer", 0.5)]
+)
 def test_pages_are_quick(vehicle, seconds):
     system = compile(vehicle)
     start = time.process_time()
     str(system.equations())
     assert time.process_time() - start < seconds
+
+
+PLANAR = [name for name in names("vehicle") if not turns_freely(compile(name).model)]
+
+
+@pytest.mark.parametrize("vehicle", PLANAR)
+def test_machines_of_the_plane_are_written_out(vehicle):
+    """Rows, masses and forces stand in the given symbols; only the snake's six links do not."""
+    page = compile(vehicle).equations().page
+    given = {symbol for _, symbol in page.given} | {turn[0] for turn in page.turns} | {PI}
+    lines = {s.plain: set(symbols_in(x)) <= given for s, x in page.definitions()}
+    entries = [name for name in lines if re.fullmatch(r"[MF]_\d+", name)]
+    assert all(lines[name] for name in entries) or vehicle == "snake"
+
+
+def test_a_page_needs_no_sympy(monkeypatch):
+    """SymPy is an extra: without it everything but its objects is there."""
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    equations = compile("roller_racer").equations()
+    for name in names("printer"):
+        assert equations.write(name)
+    assert compile("whipple").equations(linear=True).write()
+    with pytest.raises(UnknownNameError, match="symbolic"):
+        compile("chaplygin_sleigh").sympy()
+
+
+def test_no_section_is_empty():
+    page = compile(crane).equations().page
+    for block, following in pairwise(page.blocks):
+        if isinstance(block, Heading):
+            assert not isinstance(following, Heading)
+    text = str(compile(crane).equations())
+    assert "Frames of the links" not in text
+
+
+def test_c_names_every_line_of_the_whole_program():
+    """`--detail full --as c` is the straight-line program: arguments, lines and entries with what
+    they are.
+    """
+    text = write_page(compile("roller_racer"), "c", full=True)
+    body = text.partition("{\n")[2]
+    statements = [line for line in body.splitlines() if line.strip().endswith("*/") and "=" in line]
+    assert all(re.search(r"; /\* \S.* \*/$", line) for line in statements)
+    assert not [line for line in body.splitlines() if line.rstrip().endswith(";")]
+    assert "/* rate of arm rate */" in text
+    assert {"u_dot[0]", "v_dot[0]", "lambda[0]"} <= set(re.findall(r"\w+\[0\]", text))
+
+
+def test_a_slope_says_that_the_yaw_enters():
+    text = str(compile("whipple", slope=0.1).equations())
+    assert "On the slope the yaw enters" in text
+    assert r"s_{\psi}" in text
+    assert "On the slope" not in str(compile("whipple").equations())
 
 
 def values_of(equations, seed=2):

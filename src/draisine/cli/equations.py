@@ -45,7 +45,10 @@ class TextOptions:
     ] = None
     detail: Annotated[
         Literal["short", "full"],
-        Parameter(help="How much the paper has: full adds multipliers and accelerations."),
+        Parameter(
+            help="How much the paper has: full is the whole straight-line program in its names, to "
+            "accelerations and multipliers; with --as c, too, each line with a comment."
+        ),
     ] = "short"
     linear: Annotated[
         bool,
@@ -92,9 +95,9 @@ def equations(
         files = write_simulator_files(system, text.as_, out, start, statuses)
         print("\n".join(f"simulator: {path}" for path in files))
         return
-    if text.as_ in page_languages():
+    full = text.detail == "full"
+    if text.as_ in page_languages(full):
         suffix = "" if out is None else out.suffix
-        full = text.detail == "full"
         written = write_page(system, text.as_, statuses, text.form, full, text.linear, suffix)
     else:
         written = write_equations(system, text.as_, program, statuses, formulation)

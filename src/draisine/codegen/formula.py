@@ -7,7 +7,7 @@ it is used.
 """
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -257,13 +257,14 @@ Block = Heading | Paragraph | Relation | Definitions | Assignment
 class Page:
     """Blocks in the order of reading, under a title; `turns` are the short names of cosines, sines
     and tangents: (symbol, function, angle); `given` are the symbols that nothing defines, by the
-    names that their owner knows them by.
+    names that their owner knows them by; `meanings` says what symbols are, in words.
     """
 
     title: str
     blocks: tuple[Block, ...] = field(repr=False)
     turns: tuple[tuple[Symbol, str, Symbol], ...] = field(default=(), repr=False)
     given: tuple[tuple[str, Symbol], ...] = field(default=(), repr=False)
+    meanings: Mapping[Symbol, str] = field(default_factory=dict, repr=False)
 
     def definitions(self) -> Iterator[tuple[Symbol, Expression]]:
         """Give each defined symbol with its expression, in order."""

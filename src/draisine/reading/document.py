@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from draisine.algebra.scalar import is_zero
 from draisine.algebra.trace import reachable
 from draisine.codegen.files import write_text
 from draisine.codegen.formula import Expression, Name, Page, Symbol, name_of
@@ -16,6 +17,7 @@ from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
 from draisine.reading.sheet import Sheet
 from draisine.reading.solution import (
     accelerations,
+    base_rates,
     kernel,
     kernel_rate,
     multipliers,
@@ -26,7 +28,7 @@ from draisine.reading.subject import Subject
 from draisine.registry import find, names
 
 PARTS = (
-    (frames, ground, constraints, free_dynamics),
+    (base_rates, frames, ground, constraints, free_dynamics),
     (kernel, kernel_rate, reduced_dynamics),
     (reconstruction, multipliers),
 )
@@ -116,6 +118,7 @@ def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
 def name_given(sheet: Sheet, subject: Subject) -> None:
     """Name what is given, and say what it is: coordinates, speeds, inputs, parameters."""
     used = _used(subject)
+    sheet.meanings = _meanings(subject)
     listed = _parameters(sheet, subject, used)
     coordinates = _coordinates(sheet, subject, used)
     speeds = _speeds(sheet, subject)
@@ -143,6 +146,20 @@ def name_given(sheet: Sheet, subject: Subject) -> None:
         ),
     )
     sheet.say("Parameters: ", *listed, ".")
+
+
+def _meanings(subject: Subject) -> dict[str, str]:
+    """Return what the symbols of the graph are, in words."""
+    model = subject.model
+    out = {name: subject.form.meanings.get(name, ("", name))[1] for name in subject.parameters}
+    for letter, words in (
+        ("r", [joint.name for joint in model.joints]),
+        ("v", model.speeds),
+        ("w", model.inputs),
+    ):
+        out |= {f"{letter}[{k}]": word.replace("_", " ") for k, word in enumerate(words)}
+    out |= {f"p[{k}]": "place of the frame's origin" for k in range(3)}
+    return out | {f"turn {name}": name for name in subject.angles} | {"t[0]": "time"}
 
 
 def _parameters(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | Expression]:
@@ -238,6 +255,8 @@ def _validity(subject: Subject) -> list[str | Expression]:
     out: list[str | Expression] = []
     if "lean" in subject.angles:
         out = ["It holds while the lean stays below a quarter turn. "]
+    if subject.turns and not all(is_zero(x) for x in subject.model.gravity[:2]):
+        out.append("On the slope the yaw enters: gravity has a part along the ground. ")
     statuses = ", ".join(f"{name} {status}" for name, status in subject.mode)
     if statuses:
         out.append(f"Contacts: {statuses}.")

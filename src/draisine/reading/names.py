@@ -77,3 +77,70 @@ def symbol_of(name: str, symbols: Mapping[str, str]) -> Symbol:
     if len(letter) == 1 or letter in GREEK:
         return Symbol(letter, (below,) if below else ())
     return Symbol(re.sub(r"_", " ", name))
+
+
+LEGEND = {
+    "gamma": "ground's normal in the axes of link",
+    "sigma": "root: steepness of a wheel's plane",
+    "alpha": "angle of contact point",
+    "e": "direction to a contact point, or rate of a state, entry",
+    "q": "place of contact point in the base's axes",
+    "v": "velocity of contact point in the base's axes",
+    "chi": "acceleration of contact point where no speed changes",
+    "R": "rotation to the link before",
+    "T": "rotation to the base",
+    "o": "origin in the base's axes of link",
+    "theta": "angle to the base of link",
+    "A": "row of a constraint, twist, entry",
+    "B": "row of a constraint, joints, entry",
+    "b": "what a row demands of the velocities, entry",
+    "I": "central inertia of body",
+    "m": "mass, or reduced mass matrix, entry",
+    "S": "moment of mass of link",
+    "J": "moment of inertia of link",
+    "p": "place in the link before",
+    "Pi": "force per acceleration of joint, on link",
+    "Lambda": "moment per acceleration of joint, on link",
+    "M": "mass matrix, entry",
+    "omega": "angular velocity of link",
+    "epsilon": "angular acceleration of link where no speed changes",
+    "a": "acceleration of link where no speed changes",
+    "f": "force on link, or reduced force",
+    "n": "moment on link",
+    "F": "force of free motion, entry",
+    "Q": "generalised force, entry",
+    "D": "pivot of the elimination, or denominator",
+    "U": "elimination, above its pivot",
+    "L": "elimination, below its pivot",
+    "H": "kernel, entry",
+    "nu": "speeds that do not depend on the independent ones, entry",
+    "d": "what a row demands of the accelerations, entry",
+    "y": "right side of the elimination, entry",
+    "kappa": "Hdot u, entry",
+    "N": "M H, entry",
+    "phi": "reduced force, entry",
+    "E": "elimination of the reduced mass matrix, entry",
+    "rho": "force that the motion lacks, entry",
+    "w": "multipliers under way, entry",
+    "lambda": "multiplier",
+    "beta": "angle",
+    "k": "abbreviation",
+    "x": "mass centre, x, of body",
+    "z": "mass centre, z, of body",
+    "c": "cosine of",
+    "s": "sine of",
+    "t": "tangent of",
+}
+"""What the rules mean by the letters that they give."""
+
+
+def meaning_of(symbol: Symbol) -> str:
+    """Return what the rules mean by a symbol, in words.
+
+    >>> meaning_of(Symbol("gamma", ("1x",))), meaning_of(Symbol("q", ("0y",), dots=1))
+    ("ground's normal in the axes of link 1x", "rate: place of contact point in the base's axes 0y")
+    """
+    below = "".join(b.plain if isinstance(b, Symbol) else b for b in symbol.below)
+    words = f"{LEGEND.get(symbol.letter, symbol.letter)} {below}".strip()
+    words += ", with all that it carries" * (symbol.letter in "mSJfn" and symbol.primes > 0)
+    return f"rate: {words}" if symbol.dots else words

@@ -23,8 +23,11 @@ from draisine.codegen.formula import (
 from draisine.codegen.width import LINE, matrix_width, symbol_width, width
 from draisine.reading.cut import SWELL, Cut, TooLong
 from draisine.reading.form import Arranger
-from draisine.reading.names import ENTRY, Names
+from draisine.reading.names import ENTRY, Names, meaning_of
 from draisine.reading.polynomial import Polynomial, variable
+
+Turn = tuple[Symbol, str, Symbol]
+"""The short name of a function's value: symbol, function, angle."""
 
 LONG = 128
 """Most terms of a value that is written out."""
@@ -48,6 +51,8 @@ class Sheet:
         self.arrange = Arranger(self.names, draft)
         self.cut = Cut(graph, self.names, self.arrange, expand, swell)
         self.blocks: list[Block] = []
+        self.meanings: dict[str, str] = {}
+        self.rates: dict[Symbol, Polynomial] = {}
         self._number = 0
         self._kept: set[Symbol] = set()
         self._entries: list[tuple[Any, int]] = []
@@ -206,7 +211,20 @@ class Sheet:
         blocks, used = _without_unused(self.blocks, self._kept, {s: x for s, _, x in turns})
         turns = tuple(turn for turn in turns if turn[0] in used)
         given = [(name, symbol) for name, symbol in self.cut.given_symbols if symbol in used]
-        return Page(title, tuple(blocks), tuple(turns), tuple(given))
+        return Page(title, tuple(blocks), tuple(turns), tuple(given), self._words(blocks, turns))
+
+    def _words(self, blocks: Sequence[Block], turns: Iterable[Turn]) -> dict[Symbol, str]:
+        """Return what symbols are, in words: given ones and their rates, then those of the rules."""
+        out = {s: self.meanings.get(name, name) for name, s in self.cut.given_symbols}
+        found = [turn[0] for turn in turns]
+        for block in blocks:
+            if isinstance(block, Definitions):
+                found += [symbol for symbol, _ in block.lines]
+        for symbol in found:
+            rest = replace(symbol, dots=max(symbol.dots - 1, 0))
+            known = symbol.dots > 0 and rest in out
+            out[symbol] = f"rate of {out[rest]}" if known else meaning_of(symbol)
+        return out
 
 
 def _without_unused(
@@ -235,4 +253,18 @@ def _without_unused(
                 continue
             block = Definitions(tuple(reversed(needed)), block.number)
         out.append(block)
-    return out[::-1], used
+    return _without_empty_sections(out[::-1]), used
+
+
+def _without_empty_sections(blocks: Sequence[Block]) -> list[Block]:
+    """Return the blocks without sections that have a heading and words alone."""
+    out: list[Block] = []
+    section: list[Block] = []
+    for block in (*blocks, Heading("")):
+        if isinstance(block, Heading):
+            titled = bool(section) and isinstance(section[0], Heading)
+            if not titled or any(not isinstance(b, (Heading, Paragraph)) for b in section):
+                out += section
+            section = []
+        section.append(block)
+    return out

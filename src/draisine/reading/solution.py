@@ -188,17 +188,24 @@ def multipliers(sheet: Sheet, subject: Subject) -> None:
     sheet.column(r"\lambda", found[:m], "lambda")
 
 
+def base_rates(sheet: Sheet, subject: Subject) -> None:
+    """Keep the rates of the base's place and angles for later, in the given symbols: names hide
+    that a cosine's square and a sine's are one.
+    """
+    given = dict(sheet.cut.given_symbols)
+    for name, x in {**_angle_rates(subject), **_place_rates(subject)}.items():
+        sheet.rates[given[name].with_dots()] = sheet.polynomial(x)
+
+
 def reconstruction(sheet: Sheet, subject: Subject) -> None:
     """The rates of the base's place and angles, from its twist."""
-    if not subject.model.twist:
+    if not sheet.rates:
         return
-    given = dict(sheet.cut.given_symbols)
     sheet.heading("Reconstruction")
-    for name, x in {**_angle_rates(subject), **_place_rates(subject)}.items():
-        symbol = given[name].with_dots()
-        value = sheet.polynomial(x)
-        if not (sheet.known(value) and symbol in sheet.names.symbols):
-            sheet.keep([sheet.names.symbols[sheet.cut.define_polynomial(value, symbol, SPEED)]])
+    for symbol, value in sheet.rates.items():
+        if symbol not in sheet.names.symbols:
+            sheet.cut.define_polynomial(value, symbol, SPEED)
+            sheet.keep([symbol])
     sheet.flush()
 
 

@@ -25,11 +25,11 @@ def languages() -> tuple[str, ...]:
     return (*(name for name in names("target") if name != "native"), "json", *page_languages())
 
 
-def page_languages() -> tuple[str, ...]:
-    """Return what pages to read can be written as: "paper", and each printer whose name is not
-    that of a target.
+def page_languages(full: bool = False) -> tuple[str, ...]:
+    """Return what pages to read can be written as: "paper", and each printer; a language that is a
+    target, too, means the program unless the page is a `full` one.
     """
-    return ("paper", *(name for name in names("printer") if name not in names("target")))
+    return ("paper", *(name for name in names("printer") if full or name not in names("target")))
 
 
 def write_page(

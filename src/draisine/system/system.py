@@ -190,9 +190,9 @@ class System:
         linear: bool = False,
     ) -> "Equations":
         """Return the equations of a mode to read: constraints, free dynamics, kernel, reduced
-        dynamics. `form` is another parametrisation of the vehicle (its `FORMS`); `full` adds
-        multipliers and accelerations. `linear` gives those of a bicycle that runs straight, as
-        formulas in its parameters.
+        dynamics, reconstruction, multipliers. `form` is another parametrisation of the vehicle (its
+        `FORMS`); `full` is the whole straight-line program in these names, to the accelerations.
+        `linear` gives those of a bicycle that runs straight, as formulas in its parameters.
 
         >>> sleigh = compile("chaplygin_sleigh").equations()
         >>> [block.text for block in sleigh.page.blocks if hasattr(block, "text")][:2]

@@ -34,7 +34,9 @@ def _fraction(value: Fraction) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Infix:
-    """How a language writes symbols, numbers, powers and functions."""
+    """How a language writes symbols, numbers, powers and functions; comments, definitions and
+    matrices row by row.
+    """
 
     symbol: Callable[[Symbol], str] = lambda s: s.plain
     number: Callable[[Fraction], str] = _fraction
@@ -42,6 +44,25 @@ class Infix:
     call: str = "{0}({1})"
     pi: str = "pi"
     functions: dict[str, str] = field(default_factory=dict)
+    comment: str = "# {0}"
+    definition: str = "{0} = {1}"
+    row: str = "[{0}]"
+    between_rows: str = ",\n  "
+    matrix: str = "Matrix([{0}])"
+
+    def script(self, page: Page) -> Iterator[str]:
+        """Give the lines of a page: its sections as comments, definitions and matrices in order."""
+        for step in steps(page):
+            if isinstance(step, str):
+                yield "\n" + self.comment.format(step)
+                continue
+            if isinstance(step, Assignment):
+                symbol, whole = entries(step)
+                rows = [self.row.format(", ".join(map(self.formula, row))) for row in whole]
+                right = self.matrix.format(self.between_rows.join(rows))
+            else:
+                symbol, right = step[0], self.formula(step[1])
+            yield self.definition.format(self.symbol(symbol), right)
 
     def formula(self, x: Expression, level: int = _SUM) -> str:
         """Return an expression, in brackets where its surroundings bind more tightly."""

@@ -1,4 +1,4 @@
-"""C with a comment for every section: the page as statements that compile."""
+"""C with a comment for every line: the page as statements that compile."""
 
 import math
 from fractions import Fraction
@@ -28,17 +28,30 @@ def write(page: Page) -> str:
     row) what it fills.
     """
     filled = [entries(step) for step in steps(page) if isinstance(step, Assignment)]
-    arguments = [f"double {s.plain}" for _, s in page.given]
-    arguments += [f"double *{s.plain}" for s, _ in filled]
+    arguments = [(f"double {s.plain}", page.meanings.get(s, name)) for name, s in page.given]
+    arguments += [(f"double *{s.plain}", f"{len(m)} by {len(m[0])}") for s, m in filled]
     lines = [f"/* {page.title}. */", "#include <math.h>", "", "void equations("]
-    lines += [",\n".join(f"    {a}" for a in arguments) + ")", "{"]
+    for k, (argument, meaning) in enumerate(arguments, start=1):
+        lines.append(f"    {argument}{',' if k < len(arguments) else ')'} /* {meaning} */")
+    lines.append("{")
     for step in steps(page):
         if isinstance(step, str):
             lines += ["", f"    /* {step} */"]
         elif isinstance(step, Assignment):
-            symbol, rows = entries(step)
-            flat = [x for row in rows for x in row]
-            lines += [f"    {symbol.plain}[{k}] = {_C.formula(x)};" for k, x in enumerate(flat)]
+            lines += _matrix(step)
         else:
-            lines.append(f"    const double {step[0].plain} = {_C.formula(step[1])};")
+            meaning = page.meanings.get(step[0], "")
+            lines.append(
+                f"    const double {step[0].plain} = {_C.formula(step[1])}; /* {meaning} */"
+            )
     return "\n".join([*lines, "}", ""])
+
+
+def _matrix(block: Assignment) -> list[str]:
+    """Return the statements that fill a matrix, each with its place."""
+    symbol, rows = entries(block)
+    flat = [(i, j, x) for i, row in enumerate(rows, 1) for j, x in enumerate(row, 1)]
+    return [
+        f"    {symbol.plain}[{k}] = {_C.formula(x)}; /* {symbol.plain}, row {i}, column {j} */"
+        for k, (i, j, x) in enumerate(flat)
+    ]

@@ -48,6 +48,9 @@ _HEAD = r"""\documentclass[a4paper,10pt,fleqn]{article}
 \begin{document}
 \tight"""
 
+CONTINUED = r"&\quad"
+"""How a line begins that goes on with the one before; no page ends between them."""
+
 _FUNCTIONS = {"sin": r"\sin", "cos": r"\cos", "tan": r"\tan", "exp": r"\exp"}
 
 
@@ -106,7 +109,8 @@ def _block(block: Block) -> list[str]:
 
 def _display(rows: list[str], number: int | str | None) -> list[str]:
     tag = "" if number is None else rf" \tag{{{number}}}"
-    return [r"\begin{align*}", " \\\\\n".join(rows) + tag, r"\end{align*}"]
+    body = " \\\\\n".join(rows).replace(f" \\\\\n{CONTINUED}", f" \\\\*\n{CONTINUED}")
+    return [r"\begin{align*}", body + tag, r"\end{align*}"]
 
 
 def definitions(lines: Sequence[tuple[Symbol, Expression]], number: int) -> list[str]:
@@ -129,7 +133,7 @@ def rows(lines: Sequence[tuple[Symbol, Expression]]) -> Iterator[tuple[int, list
                 continue
             first, *rest = break_line(row[0])
             out.append(f"{symbol(row[0][0])} &= {join_terms(first)}")
-            out += [rf"&\quad {join_terms(terms, continued=True)}" for terms in rest]
+            out += [f"{CONTINUED} {join_terms(terms, continued=True)}" for terms in rest]
         yield columns, out
 
 

@@ -1,7 +1,7 @@
 """Maple: assignments and matrices."""
 
-from draisine.codegen.formula import Assignment, Page, Symbol
-from draisine.codegen.paper._infix import Infix, entries, steps
+from draisine.codegen.formula import Page, Symbol
+from draisine.codegen.paper._infix import Infix
 
 SUFFIX = ".mpl"
 
@@ -26,19 +26,10 @@ _MAPLE = Infix(
         "lt": "piecewise({0} < {1}, 1, 0)",
         "where": "piecewise({0} <> 0, {1}, {2})",
     },
+    definition="{0} := {1}:",
 )
 
 
 def write(page: Page) -> str:
     """Return the page as a Maple worksheet's input."""
-    lines = [f"# {page.title}"]
-    for step in steps(page):
-        if isinstance(step, str):
-            lines.append(f"\n# {step}")
-        elif isinstance(step, Assignment):
-            name, rows = entries(step)
-            inside = ",\n  ".join(f"[{', '.join(map(_MAPLE.formula, row))}]" for row in rows)
-            lines.append(f"{symbol(name)} := Matrix([{inside}]):")
-        else:
-            lines.append(f"{symbol(step[0])} := {_MAPLE.formula(step[1])}:")
-    return "\n".join(lines) + "\n"
+    return "\n".join([f"# {page.title}", *_MAPLE.script(page), ""])

@@ -1,7 +1,7 @@
 """Mathematica (the Wolfram language): assignments and lists; underscores go from names."""
 
-from draisine.codegen.formula import Assignment, Page, Symbol
-from draisine.codegen.paper._infix import Infix, entries, steps
+from draisine.codegen.formula import Page, Symbol
+from draisine.codegen.paper._infix import Infix
 
 SUFFIX = ".wl"
 
@@ -32,19 +32,13 @@ _WOLFRAM = Infix(
         "lt": "Boole[{0} < {1}]",
         "where": "If[{0} != 0, {1}, {2}]",
     },
+    comment="(* {0} *)",
+    definition="{0} = {1};",
+    row="{{{0}}}",
+    matrix="{{{0}}}",
 )
 
 
 def write(page: Page) -> str:
     """Return the page as a package's text."""
-    lines = [f"(* {page.title} *)"]
-    for step in steps(page):
-        if isinstance(step, str):
-            lines.append(f"\n(* {step} *)")
-        elif isinstance(step, Assignment):
-            name, rows = entries(step)
-            inside = ",\n  ".join(f"{{{', '.join(map(_WOLFRAM.formula, row))}}}" for row in rows)
-            lines.append(f"{symbol(name)} = {{{inside}}};")
-        else:
-            lines.append(f"{symbol(step[0])} = {_WOLFRAM.formula(step[1])};")
-    return "\n".join(lines) + "\n"
+    return "\n".join([f"(* {page.title} *)", *_WOLFRAM.script(page), ""])

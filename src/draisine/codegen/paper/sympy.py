@@ -33,24 +33,16 @@ _PYTHON = Infix(
         "lt": "Piecewise((1, {0} < {1}), (0, True))",
         "where": "Piecewise(({1}, Ne({0}, 0)), ({2}, True))",
     },
+    between_rows=",\n    ",
+    matrix="Matrix([\n    {0},\n])",
 )
 
 
 def write(page: Page) -> str:
     """Return the page as a script for SymPy."""
-    word = _PYTHON.symbol
     lines = [f'"""{page.title}."""', "", "from sympy import *", ""]
-    lines += [f'{word(s)} = Symbol("{s.plain}", real=True)' for _, s in page.given]
-    for step in steps(page):
-        if isinstance(step, str):
-            lines += ["", f"# {step}"]
-        elif isinstance(step, Assignment):
-            symbol, rows = entries(step)
-            inside = ",\n    ".join(f"[{', '.join(map(_PYTHON.formula, row))}]" for row in rows)
-            lines.append(f"{word(symbol)} = Matrix([\n    {inside},\n])")
-        else:
-            lines.append(f"{word(step[0])} = {_PYTHON.formula(step[1])}")
-    return "\n".join(lines) + "\n"
+    lines += [f'{_PYTHON.symbol(s)} = Symbol("{s.plain}", real=True)' for _, s in page.given]
+    return "\n".join([*lines, *_PYTHON.script(page), ""])
 
 
 def build(page: Page) -> SimpleNamespace:
