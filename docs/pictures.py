@@ -3,7 +3,8 @@
 A page asks for one by a fenced block. `{picture} NAME` gives the script's title, what it says about
 the picture, the picture itself and the code; `{look} NAME` gives the picture alone; `{thumbnails}
 page` gives small pictures that lead to all of the page's; a NAME with a folder is not in `gallery`.
-`{moving} SCENARIO` gives a film. Pictures are kept beside the built pages.
+`{moving} SCENARIO` gives a film, `{stages} VEHICLE` the equations of a machine stage by stage.
+Pictures are kept beside the built pages.
 """
 
 import importlib.util
@@ -13,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-BLOCK = re.compile(r"^```\{(picture|look|thumbnails|moving)\} ([\w/-]+)\n```$", re.MULTILINE)
+BLOCK = re.compile(r"^```\{(picture|look|thumbnails|moving|stages)\} ([\w/-]+)\n```$", re.MULTILINE)
 
 
 @cache
@@ -58,6 +59,8 @@ def draw_block(app: Any, page: str, found: re.Match[str]) -> str:
     kind, name = found[1], found[2]
     if kind == "moving":
         return moving(app, page, name)
+    if kind == "stages":
+        return stages(name)
     if kind == "thumbnails":
         asked = [one[2] for one in BLOCK.finditer(found.string) if one[1] == "picture"]
         return thumbnails(app, page, asked)
@@ -65,6 +68,15 @@ def draw_block(app: Any, page: str, found: re.Match[str]) -> str:
     load(script).figure().savefig(target, dpi=150)
     app.env.note_dependency(str(script))
     return entry(script, where) if kind == "picture" else f"![{title(script)}]({where})"
+
+
+def stages(vehicle: str) -> str:
+    """Return the way from a machine's drawing to its reduced dynamics, as the package tells it."""
+    import draisine
+
+    text = draisine.compile(vehicle).explain().write("html")
+    inside = text.partition("</h1>")[2].partition("</body>")[0]
+    return f"````{{raw}} html\n{inside.strip()}\n````"
 
 
 def script_of(app: Any, name: str) -> Path:

@@ -3,7 +3,6 @@
 """
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ from draisine.algebra.scalar import array
 from draisine.algebra.trace import Expr, tangent
 from draisine.codegen.formula import (
     Expression,
-    Number,
     Product,
     Sum,
     Symbol,
@@ -59,7 +57,10 @@ def kernel(sheet: Sheet, subject: Subject) -> None:
     )
     tails = [str(k + 1) for k in subject.independent]
     if not sheet.expand:
-        sheet.say("by elimination; pivots ", name_of("D_k"), " do not vanish in the drawing.")
+        sheet.say(
+            *("by elimination; pivots ", name_of("D_k"), " do not vanish in the drawing, "),
+            *(name_of("U_{kj}"), " stand beside them, ", name_of("L_{kj}"), " below."),
+        )
         for k, pivot in enumerate(solver.pivot):
             if len(sheet.polynomial(pivot)) > 1:
                 sheet.cut.define(pivot, Symbol("D", (str(k + 1),)))
@@ -87,10 +88,30 @@ def kernel_rate(sheet: Sheet, subject: Subject) -> None:
     kappa = sheet.quantity(r"\kappa")
     inner = Product((sheet.quantity("H"), sheet.quantity(r"\dot{u}")))
     sheet.relate(sheet.quantity(r"\dot{v}"), Sum((inner, kappa)))
-    wanted = Product((Number(Fraction(-1)), sheet.quantity(r"\dot{C}"), sheet.quantity("v")))
+    turned = Product((sheet.quantity(r"\dot{C}"), sheet.quantity("v")))
+    wanted: Expression = negative(turned)
+    if subject.moved:
+        wanted = Sum((sheet.quantity(r"\dot{b}"), wanted))
     sheet.say(
-        "where ", kappa, " solves ", Product((sheet.quantity("C"), kappa)), " = ", wanted, "."
+        *("where ", kappa, " solves ", Product((sheet.quantity("C"), kappa)), " = "),
+        *(name_of("d"), " = ", wanted, "."),
     )
+    if not sheet.expand:
+        sheet.say(
+            *(name_of("v_k"), " and ", name_of(r"\chi_k"), " are velocity and acceleration of a "),
+            *(
+                "contact point where no speed changes, ",
+                name_of(r"\dot{q}_k"),
+                " is how it wanders ",
+            ),
+            *(
+                "in the base's axes, ",
+                name_of("y_i"),
+                " what elimination leaves of ",
+                name_of("d_i"),
+            ),
+            ".",
+        )
     if sheet.expand:
         subject = subject.reduced
     else:
