@@ -23,7 +23,7 @@ _ENTRIES: dict[Kind, Any] = {DOUBLES: np.dtype(np.float64), INTEGERS: np.dtype(n
 
 class Packed:
     """A record as machine code reads it: one slot of eight bytes per field; it keeps its arrays
-    alive.
+    alive. Records inside it may be packed already.
     """
 
     def __init__(self, record: Any) -> None:
@@ -37,7 +37,7 @@ class Packed:
             elif kind in _ENTRIES:
                 values.append(_where(value, kind))
             else:
-                self._inner.append(Packed(value))
+                self._inner.append(value if isinstance(value, Packed) else Packed(value))
                 values.append(self._inner[-1].address)
         self._bytes = ctypes.create_string_buffer(slots.size)
         slots.pack_into(self._bytes, 0, *values)

@@ -110,12 +110,14 @@ def choose(
     level: Callable[[Candidate, Floats], float],
     tolerance: float,
     avoid: frozenset[Key] = frozenset(),
+    every: bool = True,
 ) -> Selection:
     """Return the set of contacts in which all forces and separations are non-negative.
 
     `level` gives a contact's separation (speed or acceleration). Where several sets will do, one in
     which no wheel repeats its own rows comes first, then one without the contacts to `avoid`, then
-    the largest: wheels of one machine may repeat each other.
+    the largest: wheels of one machine may repeat each other. Unless `every` set is to be tried, one
+    that none can come before is the last.
     """
     trials: list[tuple[tuple[bool, int, int], Trial]] = []
     for size in range(len(candidates), -1, -1):
@@ -134,7 +136,10 @@ def choose(
             parting = all(x >= -tolerance for x in away.values())
             trial = Trial(tuple(pushes), pushes, away, result, pushing and parting)
             crowded = redundant and len({wheel for wheel, _ in pushes}) < len(pushes)
-            trials.append(((crowded, len(avoid & pushes.keys()), -size), trial))
+            shunned = len(avoid & pushes.keys())
+            trials.append(((crowded, shunned, -size), trial))
+            if trial.admissible and not (crowded or shunned or every):
+                return Selection(trial, tuple(trial for _, trial in trials))
     good = [(rank, k) for k, (rank, trial) in enumerate(trials) if trial.admissible]
     made = tuple(trial for _, trial in trials)
     if not good:
@@ -168,7 +173,8 @@ def saddle(
     rank, demands = int((s > REPEATS * s[0]).sum()), int(C.any(axis=1).sum())
     if rank < m:  # combinations of rows that are independent
         C, G, c, U = U[:, :rank].T @ C, G @ U[:, :rank], U[:, :rank].T @ c, U[:, :rank]
-    K = np.block([[M, -G], [C, np.zeros((rank, rank))]])
+    K = np.zeros((n + rank, n + rank))
+    K[:n, :n], K[:n, n:], K[n:, :n] = M, -G, C
     b = np.concatenate([right, c])
     x = np.linalg.solve(K, b)
     x = x + np.linalg.solve(K, b - K @ x)
@@ -210,7 +216,10 @@ def select_contacts(
             lam = spread_push(C, _normals(closed), lam)
         return vdot, lam, redundant
 
-    return choose(candidates, solver, lambda k, a: float(k.C[0] @ a - k.c[0]), tolerance, avoid)
+    def level(k: Candidate, vdot: Floats) -> float:
+        return float(k.C[0] @ vdot - k.c[0])
+
+    return choose(candidates, solver, level, tolerance, avoid, every=False)
 
 
 def coulomb_forces(

@@ -1,7 +1,8 @@
 """What stays the same along an arc, and the calls that go through it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +12,10 @@ from draisine.codegen.targets.native import Packed
 from draisine.simulation.contact import march
 from draisine.simulation.contact.guards import BASIS, NODES
 from draisine.simulation.contact.march import ROOM, SLACK, Course
-from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.contact.query import BORDER, Closed, ContactQuery
+from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import ContactOptions, Numerics
-from draisine.system.contact_programs import FEATURE
 from draisine.terrain import Feature
 
 AHEAD = 0.25
@@ -28,14 +28,16 @@ NEARLY = 1e-9
 
 @dataclass(frozen=True, eq=False)
 class ArcDriver:
-    """An arc: the closed contacts, those to watch, until when, and where wheels' centres may be."""
+    """An arc: the closed contacts, those to watch, until when; `begin` is where routines read the
+    state from.
+    """
 
     look: ContactQuery
     closed: Sequence[Closed]
     watch: Sequence[WheelOnFeature]
-    box: Floats
     stop: float
     packed: Packed
+    begin: Floats
 
     @property
     def record(self) -> Course:
@@ -46,8 +48,7 @@ class ArcDriver:
     def go(self, t: float, y: Floats, h: float, first: bool, steps: int) -> int:
         """Take some steps from a state; what comes of them is in the record."""
         course = self.record
-        course.box[:] = self.box
-        course.stages.y[:] = y
+        self.begin[:] = y
         self.look.fill(t, y)
         last = float(np.nextafter(self.stop, t))
         course.clock[: march.PART] = t, h, last, h, self.stop, float(first), 0.0
@@ -68,31 +69,33 @@ def drive_arc(
     contact: ContactOptions,
     numerics: Numerics,
     closed: Sequence[Closed],
-    inside: Callable[[WheelOnFeature], float],
+    gone: frozenset[WheelOnFeature],
     box: Floats,
     span: tuple[float, float],
 ) -> ArcDriver:
-    """Return an arc from a time until another on which wheels' centres stay within a margin around
-    boxes (low, high of each); `inside` says by how much contacts may lie beyond their borders.
+    """Return an arc from a time until another on which wheels' centres stay around boxes (low, high
+    of each); features of contacts that are `gone` count only well inside their borders.
     """
-    (t, stop), widest = span, AHEAD * contact.margin
-    margin = look.fit_margin(t, box, widest, widest / 256.0)
-    speed = look.ground_speed(t, box)
-    stay = margin / speed if speed > 0 else np.inf
-    wide = (box.reshape(-1, 2, 3) + np.array([[-margin], [margin]])).ravel()
-    near = look.sweep(t, box, margin if np.isinf(stay) else 2.0 * margin)
-    watch = _strangers(look, near, [contact for contact, *_ in closed])
-    watched, saddle = look.table.bundle(watch), look.saddle(closed)
-    n, row = look.y.size, look.row.size
+    (t, stop), margin, speed = span, AHEAD * contact.margin, look.ground_speed(span[0], box)
+    near = look.sweep(t, box, margin)
+    wide, stay = near.boxes, np.inf
+    if speed > 0:  # half of the margin is for the wheels, the other half for the ground
+        wide, half = 0.5 * (box + wide), 0.5 * float(np.abs(wide - box).max())
+        stay = half / speed
+    kinds, contacts, borders = _guards(look, contact.fall, closed, near)
+    inside = np.full(len(near.contacts), BORDER)
+    inside[[k for k, c in enumerate(near.contacts) if c in gone]] = -BORDER
+    n = look.y.size
     step = stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol)
-    kinds, contacts, borders = _guards(look, contact.fall, closed, len(watch))
-    course = Course(
-        saddle.record,
-        step.record,
-        watched.record,
-        np.array([inside(c) for c in watch]),
-        look.level.record,
-        wide.copy(),
+    make: Any = Course  # of records that are packed already
+    course = make(
+        look.saddle(closed),
+        step,
+        near.packed,
+        inside,
+        look.level,
+        np.zeros(len(wide)),
+        wide,
         t + stay,
         min(0.5 * stay, 0.5 * ROOM * numerics.dt),
         len(kinds),
@@ -105,25 +108,26 @@ def drive_arc(
         numerics.dt,
         BASIS,
         np.zeros(10),
-        np.zeros(ROOM),
-        np.zeros(ROOM * n),
-        np.zeros(len(kinds) * NODES),
-        np.zeros(3 * NODES),
-        np.zeros(n),
-        np.zeros(max(len(watch), len(look.machine.wheels), 1) * row),
+        np.empty(ROOM),
+        np.empty(ROOM * n),
+        np.empty(len(kinds) * NODES),
+        np.empty(3 * NODES),
+        np.empty(n),
+        np.empty((len(near.contacts) + len(look.machine.wheels)) * look.row.size),
     )
-    return ArcDriver(look, closed, watch, wide, stop, Packed(course))
+    return ArcDriver(look, closed, near.contacts, stop, Packed(course), step.record.y)
 
 
 def _guards(
-    look: ContactQuery, limit: float, closed: Sequence[Closed], watched: int
+    look: ContactQuery, limit: float, closed: Sequence[Closed], near: Surroundings
 ) -> list[Integers]:
     """Return the kinds of all guards, their contacts and borders: falls, gaps, and what ends closed
     contacts.
     """
     found = [(march.LEAN, 0, 0)] if limit < np.pi / 2 else []
     found += [(march.OVER, 0, 0)] if np.isfinite(limit) and look.machine.framed else []
-    found += [(march.GAP, k, 0) for k in range(watched)]
+    watch = _strangers(look, near, [contact for contact, *_ in closed])
+    found += [(march.GAP, k, 0) for k in watch]
     border = 0
     for k, (contact, rows, mu) in enumerate(closed):
         found.append((march.FORCE, k, 0))
@@ -137,24 +141,20 @@ def _guards(
 
 
 def _strangers(
-    look: ContactQuery, near: Sequence[WheelOnFeature], closed: Sequence[WheelOnFeature]
-) -> list[WheelOnFeature]:
-    """Return the contacts that are not closed and whose features do not lie in, or hold, what their
+    look: ContactQuery, near: Surroundings, closed: Sequence[WheelOnFeature]
+) -> list[int]:
+    """Return which contacts are not closed and have features that do not lie in, or hold, what their
     wheel is on: those are met at its border only, where the hand-over decides.
     """
-    numbers = look.table.bundle(near).record.features.reshape(-1, FEATURE)[: len(near)]
-    keep = np.ones(len(near), dtype=bool)
+    keep = np.ones(len(near.contacts), dtype=bool)
     for contact in closed:
         it = look.feature(contact)
-        others = [look.feature(c) for c in near]
-        alike = [
-            c.wheel == contact.wheel and o.motion == it.motion
-            for c, o in zip(near, others, strict=True)
-        ]
-        faces = np.array([o.kind == "face" for o in others], dtype=bool)
-        keep &= ~(np.array(alike, dtype=bool) & _adjoins(it, numbers, faces))
-    shut = set(closed)
-    return [c for c, stays in zip(near, keep, strict=True) if stays and c not in shut]
+        alike = near.wheels == contact.wheel
+        if look.terrain.motions:
+            alike &= np.array([motion == it.motion for motion in near.motions], dtype=bool)
+        keep &= ~(alike & _adjoins(it, near.numbers, near.faces == 1))
+        keep[[k for k, c in enumerate(near.contacts) if c == contact]] = False
+    return np.flatnonzero(keep).tolist()
 
 
 def _adjoins(it: Feature, numbers: Floats, faces: np.ndarray) -> np.ndarray:

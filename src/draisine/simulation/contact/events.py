@@ -4,6 +4,7 @@ from then on, rolling or sliding.
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import compress
 
 import numpy as np
 
@@ -74,15 +75,18 @@ class Resolver:
         """Return the contacts that touch: the closed ones that have not ended, those that fired, and
         all others without a gap.
         """
-        look, v = self.look, self.look.speeds(y)
+        look = self.look
         known = {*(c for c, *_ in closed), *fired} - ended
-        near = sorted({*look.near(t, y, 0.0), *known} - ended)
-        out = []
-        for contact, row in zip(near, look.meet(t, y, near), strict=True):
-            reach = TOUCH * (1.0 + abs(look.rate(row, v)))
-            if contact in known or (abs(look.gap(row)) <= reach and valid(contact, row)):
-                look.check_plane(t, contact, row)
-                out.append((contact, row))
+        near, rows = look.look_around(t, y)
+        gaps, rates = rows[:, look.row.gap.start], look.rates(rows, look.speeds(y))
+        some = {
+            near.contacts[k]: rows[k] for k in np.flatnonzero(abs(gaps) <= TOUCH * (1 + abs(rates)))
+        }
+        met = [c for c, row in some.items() if c not in known and c not in ended and valid(c, row)]
+        wanted = sorted([*known, *met])
+        out = list(zip(wanted, look.meet(t, y, wanted), strict=True))
+        for contact, row in out:
+            look.check_plane(t, contact, row)
         for contact in ended:
             if not any(other.wheel == contact.wheel for other, _ in out):
                 look.check_end(t, y, contact)
@@ -93,14 +97,15 @@ class Resolver:
         and its edge, where the wheel runs along the seam.
         """
         look = self.look
-        near = [c for c in look.near(t, y, 0.0) if c.wheel == contact.wheel]
-        now, soon = look.meet(t, y, near), self._soon(t, y, near)
+        near, rows = look.look_around(t, y)
+        at = abs(rows[:, look.row.gap.start]) <= TOUCH
+        here = [c for c in compress(near.contacts, at) if c.wheel == contact.wheel and c != contact]
+        now, soon = look.meet(t, y, here), self._soon(t, y, here)
         return frozenset(
             c
-            for c, row, later in zip(near, now, soon, strict=True)
-            if c == contact
-            or (abs(look.gap(row)) <= TOUCH and look.excess(c, later) > max(look.excess(c, row), 0))
-        )
+            for c, row, later in zip(here, now, soon, strict=True)
+            if look.excess(c, later) > max(look.excess(c, row), 0)
+        ) | {contact}
 
     def _soon(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
         """Return what contacts look like a little later."""

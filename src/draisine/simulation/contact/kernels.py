@@ -132,6 +132,15 @@ def excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
 
 
 @routine
+def excess_each(m: Dynamics, contacts: Bundle, seen: Floats, count: int, out: Floats) -> None:
+    """Write by how much contacts are beyond their borders at states; `seen` has the axes state,
+    contact, entry.
+    """
+    for i in range(count * contacts.size):
+        out[i] = excess(m, contacts, i % contacts.size, seen[i * m.row :])
+
+
+@routine
 def border_excess(m: Dynamics, contacts: Bundle, i: int, row: Floats) -> float:
     """Return by how much a contact is beyond one of the borders."""
     b, C, N = contacts.borders[7 * i :], row[m.local_point :], row[m.local_normal :]

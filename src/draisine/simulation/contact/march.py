@@ -16,6 +16,7 @@ from draisine.simulation.contact.kernels import (
     Saddle,
     border_excess,
     excess,
+    excess_each,
     fold_excess,
     is_above,
     meet,
@@ -82,9 +83,9 @@ ROOM = 4096
 
 class Course(NamedTuple):
     """An arc under way: the mode, the step, the open contacts to watch and how far beyond their
-    borders they count; what was swept (the box of each wheel's centre, until a time, by steps of a
-    length); the guards by kind, contact, border and slack; the sine of the lean that is a fall, when
-    samples are due, and room to work.
+    borders they count; the boxes of wheels' centres on the step and in all that was swept, until a
+    time, by steps of a length; the guards by kind, contact, border and slack; the sine of the lean
+    that is a fall, when samples are due, and room to work.
     """
 
     saddle: Saddle
@@ -93,6 +94,7 @@ class Course(NamedTuple):
     inside: Floats
     wheels: Bundle
     box: Floats
+    swept: Floats
     horizon: float
     longest: float
     guards: int
@@ -209,8 +211,8 @@ def value(c: Course, j: int) -> float:
 
 @routine
 def survey(c: Course) -> int:
-    """Write the guards at the nodes of the step; return 1 where a wheel leaves what was swept, whose
-    box then grows to hold the step.
+    """Write the guards at the nodes of the step, and the box of each wheel's centre; return 1 where
+    one leaves what was swept.
     """
     s, m, left = c.saddle, c.saddle.motion, 0
     for i in range(NODES):
@@ -218,9 +220,11 @@ def survey(c: Course) -> int:
         meet(m, s.x, c.wheels, c.rows)
         for w in range(c.wheels.size):
             for j in range(3):
-                at, box = c.rows[w * m.row + m.centre + j], c.box[6 * w + j :]
-                left = 1 if at < box[0] or at > box[3] else left
-                box[0], box[3] = min(box[0], at), max(box[3], at)
+                at = c.rows[w * m.row + m.centre + j]
+                box, swept = c.box[6 * w + j :], c.swept[6 * w + j :]
+                box[0] = at if i == 0 else min(box[0], at)
+                box[3] = at if i == 0 else max(box[3], at)
+                left = 1 if at < swept[0] or at > swept[3] else left
         meet(m, s.x, c.watch, c.rows)
         if s.contacts.size > 0:
             rate(s, c.stages.errors, s.lam, s.seen)
@@ -493,7 +497,7 @@ def march(c: Course, limit: int) -> int:
 @cache
 def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
-    entries = (march, meet, meet_each, rate, rate_each, settle, excess)
+    entries = (march, meet, meet_each, rate, rate_each, settle, excess_each)
     made = routine_code(*entries, width=WIDTH)
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}

@@ -11,7 +11,12 @@ from draisine.model import Blade, Wheel
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.active_set import REPEATS, Candidate, independent
 from draisine.simulation.contact.march import terrain_code
-from draisine.simulation.contact.table import FeatureTable, WheelOnFeature, remember
+from draisine.simulation.contact.table import (
+    FeatureTable,
+    Surroundings,
+    WheelOnFeature,
+    remember,
+)
 from draisine.simulation.trajectory import Key
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
@@ -23,6 +28,9 @@ BORDER = 1e-7
 SLACK = 1e-6
 """By how many metres more than a wheel reaches features are looked for: what just touches is near."""
 
+
+FEW = 32
+"""Grounds of so many features are looked at whole where the nearest is asked for."""
 
 MANY = 1000
 """How many features are watched at once, if wheels can move at all then."""
@@ -52,6 +60,7 @@ class ContactQuery:
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
         self.longest = self.table.longest
         self.level = self.table.level()
+        self._swept: Surroundings | None = None
         self._check()
 
     def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
@@ -174,6 +183,22 @@ class ContactQuery:
         self.code.meet(self.motion, self.x, self.table.bundle(contacts), seen)
         return seen
 
+    def look_around(self, t: float, y: Floats) -> tuple[Surroundings, Floats]:
+        """Return the contacts that may touch at a state, and what they look like, one row each."""
+        near = self.sweep(t, self.boxes(t, y), 0.0)
+        seen = np.empty((len(near.contacts), self.row.size))
+        self.fill(t, y)
+        self.code.meet(self.motion, self.x, near.packed, seen)
+        return near, seen
+
+    def rates(self, rows: Floats, v: Floats) -> Floats:
+        """Return the rates of gaps, in what contacts look like."""
+        normal = (
+            rows[:, self.row.C.start : self.row.C.start + self.n] @ v - rows[:, self.row.b.start]
+        )
+        rates: Floats = rows[:, self.row.stretch.start] * normal
+        return rates
+
     def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
         """Return M, F and the rest of the free machine's motion."""
         self.fill(t, y)
@@ -217,29 +242,32 @@ class ContactQuery:
         self.code.meet(self.motion, self.x, self.level, seen)
         return seen[:, self.row.centre]
 
-    def near(self, t: float, y: Floats, margin: float) -> list[WheelOnFeature]:
+    def near(self, t: float, y: Floats, margin: float) -> tuple[WheelOnFeature, ...]:
         """Return all contacts that may come about while wheels move by no more than a margin along
-        each axis, and all stops and flats.
+        each axis, and all stops and flats; perhaps others that are not far.
         """
-        return self.sweep(t, self.boxes(t, y), margin)
+        return self.sweep(t, self.boxes(t, y), margin).contacts
 
     def boxes(self, t: float, y: Floats) -> Floats:
         """Return low and high corner of the box around each wheel's centre, one after the other."""
         return np.repeat(self.centres(t, y), 2, axis=0).ravel()
 
-    def sweep(self, t: float, boxes: Floats, margin: float) -> list[WheelOnFeature]:
-        """Return all contacts that may come about while wheels' centres are no further than a margin
-        along each axis from boxes, and all stops and flats.
+    def sweep(self, t: float, boxes: Floats, margin: float) -> Surroundings:
+        """Return all contacts that may come about while wheels' centres are in boxes and around: by a
+        margin along each axis or, where more than MANY features are within it, by a half, a quarter
+        ... of it, so that what there is to watch does not grow with the ground. On ground that stands
+        still, what was found before serves while it holds the boxes.
         """
-        return [*self._own, *self._contacts(self._features_near(t, boxes, margin))]
-
-    def fit_margin(self, t: float, boxes: Floats, margin: float, least: float) -> float:
-        """Return a margin around boxes or, where more than MANY features are within it, the half, a
-        quarter ... of it, down to a least one: what there is to watch does not grow with the ground.
-        """
-        while margin > least and sum(map(len, self._features_near(t, boxes, margin))) > MANY:
+        known = self._swept
+        if known is not None and not self.terrain.motions and known.holds(boxes):
+            return known
+        features, least = self._features_near(t, boxes, margin), margin / 256.0
+        while margin > least and sum(map(len, features)) > MANY:
             margin /= 2.0
-        return margin
+            features = self._features_near(t, boxes, margin)
+        wide = (boxes.reshape(-1, 2, 3) + np.array([[-margin], [margin]])).ravel()
+        self._swept = self.table.surroundings(wide, [*self._own, *self._contacts(features)])
+        return self._swept
 
     def ground_speed(self, t: float, boxes: Floats) -> float:
         """Return how fast moving grounds pass places at a time."""
@@ -297,7 +325,15 @@ class ContactQuery:
 
     def excess(self, contact: WheelOnFeature, row: Floats) -> float:
         """Return by how much a contact is beyond the borders of its feature, in what it looks like."""
-        return float(self.code.excess(self.motion, self.table.bundle([contact]), 0, row))
+        return float(self.excess_each(row[None, None], self.table.bundle([contact]))[0, 0])
+
+    def excess_each(self, rows: Floats, contacts: Packed) -> Floats:
+        """Return by how much contacts are beyond their borders in what they look like at states; the
+        axes are state and contact.
+        """
+        out = np.empty(rows.shape[:2])
+        self.code.excess_each(self.motion, contacts, np.ascontiguousarray(rows), len(rows), out)
+        return out
 
     def jacobian(self, row: Floats) -> Floats:
         """Return the rows C (normal, along, across) over the speeds."""
@@ -370,35 +406,39 @@ class ContactQuery:
         wheels = len(self.machine.wheels)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
         centres = self.meet_each(times, ys, self.level)[:, :, self.row.centre]
-        left = np.arange(len(ys))
-        for margin in (0.05, 1.0):
+        left, every = np.arange(len(ys)), tuple(range(len(self.terrain)))
+        for margin in (0.05, 1.0) if len(every) > FEW else (np.inf,):
             alike: dict[tuple[tuple[int, ...], ...], list[int]] = {}
-            for i in left.tolist():
-                box = np.repeat(centres[i], 2, axis=0).ravel()
-                features = self._features_near(times[i], box, margin)
-                alike.setdefault(features, []).append(i)
+            if np.isinf(margin):
+                alike[(every,) * wheels] = left.tolist()
+            else:
+                for i in left.tolist():
+                    box = np.repeat(centres[i], 2, axis=0).ravel()
+                    features = self._features_near(times[i], box, margin)
+                    alike.setdefault(features, []).append(i)
             for features, some in alike.items():
-                near = self._contacts(features)
-                rows = self.meet_each(times[some], ys[some], self.table.bundle(near))
-                found = self._least_gaps(near, rows, {contact for contact, *_ in closed})
-                gaps[some], points[some] = found
+                near, shut = self._contacts(features), [contact for contact, *_ in closed]
+                gaps[some], points[some] = self._least_gaps(times[some], ys[some], near, shut)
             left = np.flatnonzero(~(gaps <= 0.05).all(axis=1))
         return gaps, points
 
     def _least_gaps(
-        self, near: Sequence[WheelOnFeature], rows: Floats, shut: set[WheelOnFeature]
+        self,
+        times: Floats,
+        ys: Floats,
+        near: Sequence[WheelOnFeature],
+        shut: Sequence[WheelOnFeature],
     ) -> tuple[Floats, Floats]:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
-        wheels = len(self.machine.wheels)
-        gaps, points = np.full((len(rows), wheels), np.inf), np.full((len(rows), wheels, 3), np.nan)
-        every = rows[:, :, self.row.gap.start]
-        for k in np.argsort(np.abs(every).min(axis=0)).tolist():  # then most need no second look
-            contact, row, gap = near[k], rows[:, k], every[:, k]
+        bundle, wheels = self.table.bundle(near), len(self.machine.wheels)
+        rows = self.meet_each(times, ys, bundle)
+        gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
+        off = (self.excess_each(rows, bundle) > BORDER) | ~(rows[..., self.row.gap.start] > -1e-6)
+        for k, contact in enumerate(near):
+            row, gap = rows[:, k], rows[:, k, self.row.gap.start]
             better = gap < gaps[:, contact.wheel]
             if contact not in shut:
-                better &= gap > -1e-6
-                for i in np.flatnonzero(better):
-                    better[i] = self.excess(contact, row[i]) <= BORDER
+                better &= ~off[:, k]
             gaps[better, contact.wheel] = gap[better]
             points[better, contact.wheel] = row[better][:, self.row.point]
         return gaps, points

@@ -97,8 +97,7 @@ class TerrainRun:
 
     def begin(self) -> None:
         """Decide which contacts carry at the start; a start below the ground is an error."""
-        margin = self.look.fit_margin(self.t, self.look.boxes(self.t, self.y), DEEP, 1e-3)
-        near = self.look.near(self.t, self.y, margin)
+        near = self.look.near(self.t, self.y, DEEP)
         for contact, row in zip(near, self.look.meet(self.t, self.y, near), strict=True):
             gap = self.look.gap(row)
             deep = gap < -1e-8 and self.look.excess(contact, row) <= 0
@@ -114,11 +113,12 @@ class TerrainRun:
         """Return whether a feature is there for a contact; one that a wheel has just left only if
         the wheel is well inside it again.
         """
-        return self.look.armed(row) and self.look.excess(contact, row) <= self._inside(contact)
+        inside = -BORDER if contact in self._gone() else BORDER
+        return self.look.armed(row) and self.look.excess(contact, row) <= inside
 
-    def _inside(self, contact: WheelOnFeature) -> float:
-        """Return by how much a contact may be beyond its borders."""
-        return -BORDER if contact in self.ended.get(contact.wheel, ()) else BORDER
+    def _gone(self) -> frozenset[WheelOnFeature]:
+        """Return the contacts whose wheel has just left their feature."""
+        return frozenset().union(*self.ended.values())
 
     def resolve(
         self,
@@ -252,7 +252,7 @@ class TerrainRun:
     def _drive(self, box: Floats, stop: float) -> ArcDriver:
         """Return what leads through the arc from here on, while wheels stay near boxes."""
         return drive_arc(
-            self.look, self.contact, self.numerics, self.closed, self._inside, box, (self.t, stop)
+            self.look, self.contact, self.numerics, self.closed, self._gone(), box, (self.t, stop)
         )
 
     def move(self, steps: int = 1) -> None:
@@ -284,7 +284,7 @@ class TerrainRun:
         self.samples += list(course.samples.reshape(march.ROOM, -1)[:count].copy())
         self.t, self.h = float(clock[march.T]), float(clock[march.H])
         self.first = bool(clock[march.FIRST])
-        self.y = course.stages.y.copy()
+        self.y = driver.begin.copy()
         if self.progress is not None:
             self.progress((self.t - self.start) / (self.until - self.start))
 

@@ -1,11 +1,13 @@
 """Contacts of one machine with one ground, as routines read them."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.simulation.contact.kernels import Bundle
 from draisine.system.contact_programs import FEATURE
@@ -45,6 +47,31 @@ class _Entry(NamedTuple):
     bend: float
 
 
+@dataclass(frozen=True, eq=False)
+class Surroundings:
+    """All contacts that may come about while wheels' centres stay in boxes (low and high corner of
+    each, one after the other): they, their wheels, which features are faces, and all for routines.
+    """
+
+    boxes: Floats
+    contacts: tuple[WheelOnFeature, ...]
+    wheels: Integers
+    faces: Integers
+    motions: tuple[Any, ...]
+    packed: Packed
+
+    @property
+    def numbers(self) -> Floats:
+        """The numbers of the features, one row each."""
+        found: Floats = self.packed.record.features.reshape(-1, FEATURE)[: len(self.contacts)]
+        return found
+
+    def holds(self, boxes: Floats) -> bool:
+        """Return whether boxes lie in these."""
+        own, other = self.boxes.reshape(-1, 2, 3), boxes.reshape(-1, 2, 3)
+        return bool((own[:, 0] <= other[:, 0]).all() and (other[:, 1] <= own[:, 1]).all())
+
+
 class FeatureTable:
     """The contacts that were asked for so far; stops of joints and flats of bodies are the machine's
     own.
@@ -79,6 +106,18 @@ class FeatureTable:
             made = self._pack([self._entry(contact) for contact in wanted])
             remember(self._known, wanted, made)
         return self._known[wanted]
+
+    def surroundings(self, boxes: Floats, contacts: Sequence[WheelOnFeature]) -> Surroundings:
+        """Return contacts that may come about while wheels' centres stay in boxes."""
+        features = [self.feature(contact) for contact in contacts]
+        return Surroundings(
+            boxes,
+            tuple(contacts),
+            np.array([contact.wheel for contact in contacts], dtype=np.int64),
+            np.array([it.kind == "face" for it in features], dtype=np.int64),
+            tuple(it.motion for it in features),
+            self.bundle(contacts),
+        )
 
     def level(self) -> Packed:
         """Return all wheels on the level plane, to ask for their centres."""
