@@ -3,7 +3,7 @@
 import numpy as np
 
 from draisine.algebra.lie import cross
-from draisine.algebra.scalar import Array, Scalar, array
+from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.mechanics.constraints import Ground
 from draisine.mechanics.kinematics import Geometry, Velocities
 from draisine.mechanics.tree import Tree
@@ -62,3 +62,12 @@ def momenta(
         angular = angular + R0 @ turning + cross(o0, moved)
     linear, angular = world.R @ linear, world.R @ angular
     return linear, angular + cross(p, linear)
+
+
+def rest_speeds(M: Floats, C: Floats, v: Floats) -> Floats:
+    """Return the speeds of least kinetic energy that differ from v by what the rows C leave free,
+    eq. [rest].
+    """
+    _, sizes, directions = np.linalg.svd(C)
+    H = directions[np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)) :].T
+    return v - H @ np.linalg.lstsq(H.T @ M @ H, H.T @ M @ v, rcond=1e-13)[0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ValidityError
+from draisine.mechanics.energy import rest_speeds
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
 from draisine.model.surface import Surface
@@ -306,9 +307,7 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
     seen = arc.machine.free(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
     M = seen["M"].reshape(n, n)
     rows = multiplier.active_rows(model, arc.machine.mode) + multiplier.joint_rows(model)
-    _, sizes, directions = np.linalg.svd(seen["C"].reshape(-1, n)[rows])
-    H = directions[np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)) :].T
-    rest = v - H @ np.linalg.lstsq(H.T @ M @ H, H.T @ M @ v, rcond=1e-13)[0]
+    rest = rest_speeds(M, seen["C"].reshape(-1, n)[rows], v)
     return max(0.0, float(v @ M @ v - rest @ M @ rest) / 2.0)
 
 

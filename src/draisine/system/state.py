@@ -16,6 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.couplings import loops_turned_over
+from draisine.mechanics.energy import rest_speeds
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import assemble
 from draisine.model.names import state_names, variables
@@ -430,17 +431,12 @@ class Configuration:
         return [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in self.names]
 
     def _calmed(self, A: Floats, s: Floats) -> Floats:
-        """Return the speeds of least kinetic energy that differ from s by what the rows A leave
-        free, eq. [rest].
-        """
+        """Return the inner speeds of a start from rest that keep what the rows A demand of s."""
         machine, n = self.machine, len(s)
         q, p = machine.user_pose(self.q, self.p)
         M = machine.free(t=[self.t], q=q, p=p, r=self.r)["M"].reshape(n, n)
         T = np.column_stack([_user_speeds(machine, e) for e in np.eye(n)])
-        M = T.T @ M @ T
-        _, sizes, directions = np.linalg.svd(A)
-        Z = directions[np.count_nonzero(sizes > 1e-9 * sizes.max(initial=0.0)) :].T
-        return s - Z @ np.linalg.lstsq(Z.T @ M @ Z, Z.T @ M @ s, rcond=1e-13)[0]
+        return rest_speeds(T.T @ M @ T, A, s)
 
     def _advice(self) -> str:
         """Return what may be missing where the drawing is a singular shape."""
