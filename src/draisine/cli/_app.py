@@ -34,13 +34,17 @@ def welcome() -> None:
         f"""draisine {__version__}: exact, fast dynamics of machines that roll, grip and bounce.
 
 Try first:
-  draisine run                the push of a bicycle that steadies itself: a table, a figure, the data
-                              (with --animate run.html to look at from all sides in a browser)
-  draisine ride               ride it yourself, in the browser
-  draisine list               vehicles, scenarios, parameter sets ...
-  draisine show whipple       the bicycle: bodies, joints, contacts, parameters
-  draisine check              published numbers against ours
-  draisine equations whipple  its equations of motion as source code: --as c, latex, javascript ...
+  draisine run                      the push of a bicycle that steadies itself: table, picture, data
+  draisine run ramp-jump --animate jump.html
+                                    a jump to be looked at from all sides: draisine open jump.html
+  draisine ride                     ride it yourself, in the browser
+  draisine explore whipple --show   sliders for its parameters, eigenvalues, modes, in the browser
+  draisine show whipple             the bicycle: bodies, joints, contacts, parameters
+  draisine list                     vehicles, scenarios, parameter sets ...
+  draisine check                    published numbers against ours
+  draisine equations whipple --as paper
+                                    its equations, to read; --as c, javascript ...: to compile
+  draisine new vehicle NAME         begin a machine of your own
 
 draisine --help lists all commands, draisine COMMAND --help what they take."""
     )

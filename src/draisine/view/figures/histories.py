@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from draisine.errors import ParameterError
+from draisine.results.events import events_of
+from draisine.view.figures._marks import mark_events
 from draisine.view.style import (
     angles_to_draw,
     bodies_of,
@@ -23,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
-    """Return axes with series over time; they must have the same unit. Angles are in degrees, and
-    by default those of the machine are drawn.
+    """Return axes with series over time, and marks where events are; series must have the same unit.
+    Angles are in degrees, and by default those of the machine are drawn.
     """
     bodies = bodies_of(data)
     if names is None:
@@ -40,10 +42,12 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
                 "draw them on axes of their own."
             )
         curve(axes, k, data["time"].values, values, words(name))
+    mark_events(data, axes)
     axes.set_xlabel("time (s)")
+    if len(names) > 1 or events_of(data):
+        legend(axes)
     if len(names) > 1:
         axes.set_ylabel(unit_label(units[0]))
-        legend(axes)
     else:
         axes.set_ylabel(f"{words(names[0])} ({units[0]})" if units[0] else words(names[0]))
     rest(axes)

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.errors import ParameterError
+from draisine.view.figures._marks import mark_events
 from draisine.view.style import check_run, curve, given_or_new, legend, plain, rest
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         over = np.flatnonzero(np.abs(np.diff(angle)) > 180.0) + 1
         t = np.insert(data["time"].values, over, np.nan)
         curve(axes, k, t, np.insert(angle, over, np.nan), label)
+    mark_events(data, axes)
     axes.set_xlabel("time (s)")
     axes.set_ylabel("contact point along the tyre (deg)")
     legend(axes)
