@@ -15,12 +15,18 @@ import os
 import random
 import resource
 import shutil
-import subprocess
 import sys
 import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+
+import llvmlite.binding  # noqa: F401 - what tests import, once for all of them
+import numpy  # noqa: F401
+import pytest
+import scipy.integrate
+import scipy.optimize  # noqa: F401
+import xarray  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "draisine"
@@ -182,31 +188,42 @@ def killer(mutant, folder):
     target = folder / mutant.file.relative_to(ROOT)
     whole = target.read_text()
     target.write_text(mutant.text)
-    environment = os.environ | {
-        "PYTHONPATH": str(folder / "src"),
-        "DRAISINE_CACHE": str(folder / "cache"),  # what is kept there knows the code that made it
-    }
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider"]
-    done = subprocess.run(
-        [*command, *tests_of(mutant.file)],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT)),
-    )
+    for stale in target.parent.glob(f"__pycache__/{target.stem}.*"):
+        stale.unlink()
+    code, told = run_tests(folder, tests_of(mutant.file))
     target.write_text(whole)
-    if done.returncode == 0:
+    if code == 0:
         return None
-    failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0].split(" - ")[0] if failed else f"ended with {done.returncode}"
+    failed = [line for line in told.splitlines() if line.startswith(("FAILED", "ERROR"))]
+    return failed[0].split(" - ")[0] if failed else f"ended with {code}"
+
+
+def run_tests(folder, tests, *options):
+    """Return the exit code of tests in a copy of the project, and what they print: in a child of this
+    process, which has the libraries in memory, but nothing of the package.
+    """
+    assert "draisine" not in sys.modules
+    told = folder / "told.txt"
+    child = os.fork()
+    if child == 0:
+        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+        with told.open("w") as file:
+            os.dup2(file.fileno(), 1)
+            os.dup2(file.fileno(), 2)
+        os.chdir(folder)
+        os.environ["PYTHONPATH"] = str(folder / "src")
+        os.environ["DRAISINE_CACHE"] = str(folder / "cache")  # it knows what it was made from
+        sys.path.insert(0, str(folder / "src"))
+        sys.dont_write_bytecode = not options
+        os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *options, *tests]))
+    return os.waitpid(child, 0)[1], told.read_text()
 
 
 def copy_of_the_project(folder):
     """Put what tests need into a folder."""
     for part in ("src", "tests", "docs", "bench"):
-        shutil.copytree(ROOT / part, folder / part, ignore=shutil.ignore_patterns("_build"))
+        ignore = shutil.ignore_patterns("_build", "__pycache__")
+        shutil.copytree(ROOT / part, folder / part, ignore=ignore)
     for file in ("pyproject.toml", "conftest.py", "README.md", "CHANGELOG.md"):
         shutil.copy(ROOT / file, folder / file)
 
@@ -223,6 +240,7 @@ def main():
     found = []
     with tempfile.TemporaryDirectory() as name:
         copy_of_the_project(Path(name))
+        run_tests(Path(name), ["tests/mechanics", "tests/simulation"], "--collect-only")
         for mutant in sample(asked.count, asked.seed, asked.only):
             place = f"{mutant.file.relative_to(PACKAGE)}:{mutant.line}"
             told = (place, mutant.before, mutant.after)

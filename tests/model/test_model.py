@@ -6,6 +6,7 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import ModelError
 from draisine.model import Blade, Body, Force, Model, Output, Revolute, Wheel, inertia
+from draisine.model.quantity import number
 from draisine.model.surface import Ball, Surface
 
 UNIT = inertia(1.0, 1.0, 1.0)
@@ -117,3 +118,9 @@ def test_a_surface_that_promises_too_much_is_told_what_it_lacks(kind):
     assert kind in egg.kinds
     with pytest.raises(ModelError, match=f"surface Egg .* method `meet_{kind}`"):
         egg.meet(kind, np.zeros(3), np.zeros(7))
+
+
+@pytest.mark.parametrize("value", [10**400, -(10**400), "1e400", float("nan"), True, None])
+def test_what_is_no_number_is_told(value):
+    with pytest.raises(ValueError, match=r"is (too large for|not) a"):
+        number(value)

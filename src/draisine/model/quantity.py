@@ -20,7 +20,11 @@ def number(value: Any, unit: str | None = None) -> float:
         return _written(value, unit)
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise ValueError(f"{value!r} is not a number")
-    if not math.isfinite(value):
+    try:
+        finite = math.isfinite(value)
+    except OverflowError:
+        raise ValueError(f"{str(value)[:20]}... is too large for a number") from None
+    if not finite:
         raise ValueError(f"{value} is not a finite number")
     return float(value)
 
