@@ -20,6 +20,7 @@ SHOWN = re.compile(
 ELSEWHERE = {
     "check": "every scenario is checked in tests/published",
     "--help": "printed in tests/cli",
+    "ride --export ride.html": "written in tests/ride",
 }
 """Commands that other tests carry out."""
 PARTS = re.compile(
@@ -43,8 +44,9 @@ def shown(page):
         if line.startswith("```"):
             fenced = not fenced
             continue
-        for found in SHOWN.finditer(line) if not fenced else [SHOWN.match(line)]:
-            text = found and (found["fenced"] if fenced else found["inline"])
+        typed = fenced or line.startswith("    $ ")
+        for found in [SHOWN.match(line.strip())] if typed else SHOWN.finditer(line):
+            text = found and (found["fenced"] if typed else found["inline"])
             if text and not PARTS.search(text := text.partition("  #")[0].strip()):
                 yield text
 
@@ -61,7 +63,9 @@ def prepare(page, folder):
     for name, text in zip(dict.fromkeys(wanted), (t for t in tables if "kind" in t), strict=False):
         (folder / name).write_text(text, encoding="utf-8")
     names = {"Path": Path}
-    for example in doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8")):
+    for example in (
+        [] if not wanted else doctest.DocTestParser().get_examples(page.read_text(encoding="utf-8"))
+    ):
         if re.match(r"(text|sweep) = |_ = Path", example.source):
             exec(example.source, names)
 
