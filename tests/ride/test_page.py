@@ -26,6 +26,7 @@ def test_the_tutorial_has_every_lesson(name):
     text = " ".join((ROOT / "docs/tutorial/ride.md").read_text(encoding="utf-8").split())
     for part in (PRESETS[name].lesson, PRESETS[name].question, PRESETS[name].answer):
         assert part in text
+    assert f"(../figures/ride/{name}.jpg)" in text
 
 
 def test_every_module_of_the_page_is_in_the_exported_one():

@@ -10,6 +10,7 @@ import numpy as np
 
 from draisine.errors import DataError
 from draisine.registry import check_trust
+from draisine.results.events import event_records
 from draisine.results.store import code_files
 from draisine.ride.presets import PRESETS, Preset, ground_of, on_ground, preset_of
 from draisine.ride.record import Record, RideArc
@@ -40,10 +41,12 @@ def ride_dataset(session: Session) -> "Dataset":
     that repeats it.
     """
     name, record, ride = session.name, session.record, session.presets[session.name]
-    frames = [(again.parts(), again.seen) for again in ride_again(name, ride, record)]
-    if not frames:
+    if not record.steps:
         raise DataError("nothing has been ridden yet; there is nothing to keep.")
-    arc = RideArc(session.machine, *map(list, zip(*frames, strict=True)))
+    frames = [(again.parts(), again.seen, again) for again in ride_again(name, ride, record)]
+    parts, seen, (again, *_) = zip(*frames, strict=True)
+    arc = RideArc(session.machine, list(parts), list(seen))
+    events = tuple(event for event in again.stepper.events if event.kind != "input")
     data = Trajectory((arc,), "ridden", {"integrator": "rk4"}).to_xarray()
     data["ride_steps"] = ("time", record.steps, {"long_name": "steps of 1/1024 s up to here"})
     given = np.array([list(inputs.values()) for inputs in record.inputs])
@@ -58,7 +61,8 @@ def ride_dataset(session: Session) -> "Dataset":
         "changes": record.changes,
         "first": record.first,
     }
-    return data.assign_attrs(ride=json.dumps(told), title=f"A ride: {ride.title}")
+    attributes = {"ride": json.dumps(told), "title": f"A ride: {ride.title}"}
+    return data.assign_attrs(attributes | {"events": json.dumps(event_records(events))})
 
 
 def repeat_ride(data: "Dataset") -> Session:
