@@ -100,13 +100,15 @@ class Hold:
         """The joints at the beginning."""
         return self.joints(self.start)[0]
 
-    def advance(self, y: Floats, start: float, end: float) -> Floats:
-        """Return y and its seeds at another time."""
-        span = Span(start, end, 1.0, np.array([end]), RTOL, ATOL)
+    def advance(self, y: Floats, times: Floats) -> Floats:
+        """Return y and its seeds at times of the hold, y being those at its beginning."""
+        span = Span(self.start, float(times[-1]), 1.0, times, RTOL, ATOL)
         _, samples, status = dop853.advance(self._problem, y, span)
         if status != DONE:
-            raise SimulationError(f"the motion cannot be followed from {start:g} s to {end:g} s.")
-        return samples[-1]
+            raise SimulationError(
+                f"the motion cannot be followed from {self.start:g} s to {times[-1]:g} s."
+            )
+        return samples
 
     def x_of(self, y: Floats) -> Floats:
         """Return x for y, its angle within a turn."""
@@ -119,7 +121,8 @@ class Hold:
             raise ConfigurationError(
                 f"a turning rate of {x[0]:.3g} rad/s cannot be followed; stay below {LIMIT:g} rad/s."
             )
-        y, *seeds = self.advance(self.begin(x), self.start, self.end).reshape(3, self.at.size)
+        end = self.advance(self.begin(x), np.array([self.end]))[-1]
+        y, *seeds = end.reshape(3, self.at.size)
         (c, _, _, s), dq = y[self.at.q], np.array([seed[self.at.q] for seed in seeds])
         turn = 2 * (c * dq[:, 3] - s * dq[:, 0]) / (c**2 + s**2)
         return self.x_of(y), np.array([[seed[self.at.u][0] for seed in seeds], turn])

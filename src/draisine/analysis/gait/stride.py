@@ -7,7 +7,6 @@ points and so everywhere, and its extremes are those of its polynomial.
 
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 import numpy as np
 from numpy.polynomial import Chebyshev
@@ -119,15 +118,10 @@ class Stride:
         """The changes of grips of one cycle; the last leads to the beginning."""
         return self._run[1]
 
-    @cached_property
+    @property
     def displacement(self) -> Floats:
         """How far one cycle leads, (x, y) in m."""
-        x, place = self.cycle.x, np.zeros(3)
-        for k, hold in enumerate(self.gait.holds):
-            y = hold.advance(hold.begin(x, place), hold.start, hold.end)
-            x, place = hold.x_of(y), y[hold.at.p]
-            x[0] = hold.change(float(x[0]), self.gait.next(k).mode, self.gait.joint).v[2]
-        return place[:2]
+        return self.stretches[-1].place[:2, -1]
 
     @property
     def speed(self) -> float:
@@ -180,12 +174,7 @@ def _look(hold: Hold, x: Floats, place: Floats) -> HoldRecord:
     """Return what is seen of a hold that begins with x at a place."""
     nodes = -np.cos(np.pi * np.arange(POINTS) / (POINTS - 1))
     t = hold.start + (hold.end - hold.start) * (1.0 + nodes) / 2
-    y = hold.begin(x, place)
-    samples = [y]
-    for before, after in pairwise(t.tolist()):
-        y = hold.advance(y, before, after)
-        samples.append(y)
-    states = np.array(samples)[:, : hold.at.size].T
+    states = hold.advance(hold.begin(x, place), t)[:, : hold.at.size].T
     observe = hold.machine.observe
     table = np.repeat(hold.table(observe)[:, None], len(t), axis=1)
     seen = observe.batch(observe.inputs.pack(t=t[None], **hold.at.split(states)), table)
