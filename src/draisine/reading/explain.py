@@ -5,7 +5,6 @@ numbers, with what it says of itself and what came out.
 import inspect
 import re
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -98,15 +97,21 @@ STAGES = (
 """From kinematics to reduced dynamics."""
 
 
+SHORT = 24
+"""Most terms of an entry of a walk that is written out."""
+
+
 def explain(subject: Subject, title: str) -> Equations:
     """Return the walk through all stages of a small machine."""
-    with suppress(TooLong):
-        return Equations(_walk(subject, expand=True).page(title), subject)
-    return Equations(_walk(subject, expand=False).page(title), subject)
+    expand = True
+    try:
+        _walk(Sheet(subject.graph, expand, longest=SHORT, draft=True), subject)
+    except TooLong:
+        expand = False
+    return Equations(_walk(Sheet(subject.graph, expand), subject).page(title), subject)
 
 
-def _walk(subject: Subject, expand: bool) -> Sheet:
-    sheet = Sheet(subject.graph, expand)
+def _walk(sheet: Sheet, subject: Subject) -> Sheet:
     name_given(sheet, subject)
     for stage in STAGES:
         shown = list(stage.show(subject))

@@ -40,13 +40,20 @@ class Sheet:
     """Blocks and the names in them.
 
     `expand` writes everything in the given symbols, so that names stand only in matrices whose
-    entries are wide; else what has a name is written by it from then on. In a `draft` no line is
-    looked at twice.
+    entries are wide; else what has a name is written by it from then on. An entry of more than
+    `longest` terms is not written out. In a `draft` no line is looked at twice.
     """
 
     def __init__(
-        self, graph: Graph, expand: bool = False, swell: int = SWELL, draft: bool = False
+        self,
+        graph: Graph,
+        expand: bool = False,
+        *,
+        swell: int = SWELL,
+        longest: int = LONG,
+        draft: bool = False,
     ) -> None:
+        self.longest = longest
         self.names = Names()
         self.arrange = Arranger(self.names, draft)
         self.cut = Cut(graph, self.names, self.arrange, expand, swell)
@@ -111,7 +118,7 @@ class Sheet:
     def polynomial(self, x: Any) -> Polynomial:
         """Return a value in names."""
         found = self.cut.polynomial(x)
-        if self.expand and len(found) > LONG:
+        if self.expand and len(found) > self.longest:
             raise TooLong
         return found
 
