@@ -3,7 +3,8 @@
 `case`: which kind of connection a machine has. `local`: the connection over shape space and its
 curvature, exact. `gait`: closed paths of the shape, linear in their parameters. `displacement`:
 where a gait leads, with exact derivatives. `frame`: the body frame that a gait shakes least. `area`:
-the same by the curvature's integral. `search`: gaits that lead far, or where they should.
+the same by the curvature's integral. `search`: gaits that lead far, or where they should. `inverse`:
+which torques a motion needs.
 """
 
 from draisine.analysis.connection.area import area_displacement

@@ -1,0 +1,71 @@
+"""Inverse torque dynamics of whole machines, and from the command line."""
+
+import json
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine.analysis.connection.inverse import needed_torques
+from draisine.cli._app import main
+from draisine.errors import ParameterError
+from draisine.mechanics.formulations import multiplier
+
+
+@pytest.fixture(scope="module")
+def snake():
+    return draisine.run("locomotion/snake-6")
+
+
+def _at(result, k):
+    one = result.data.isel(time=k)
+    names = ("orientation", "position", "shape", "speeds")
+    state = draisine.system.state.State(*(one[name].values for name in names))
+    return state, one["accelerations"].values, one
+
+
+def test_a_snake_of_six_leaves_three_torques_open(snake):
+    state, vdot, _ = _at(snake, 4)
+    found = needed_torques(snake.system, state, vdot)
+    assert found.dimensions == 3
+
+
+def test_what_is_open_pushes_nothing(snake):
+    """C' lam + tau vanishes for each way: (1.18)."""
+    state, vdot, _ = _at(snake, 7)
+    found = needed_torques(snake.system, state, vdot)
+    system, n = snake.system, len(state.v)
+    free = system.machine().free(q=state.q, p=state.p, r=state.r, v=state.v)
+    C = free["C"].reshape(-1, n)[multiplier.active_rows(system.model, system.mode())]
+    pushed = C.T @ np.array(list(found.static_forces.values()))
+    pushed[3:] += np.array(list(found.static_torques.values()))
+    assert np.abs(pushed).max() < 1e-12
+
+
+def test_the_torques_are_those_of_the_prescribed_joints():
+    """A run with prescribed joints finds them as multipliers, an independent way."""
+    result = draisine.run("locomotion/snakeboard-drive")
+    for k in (4, 15):
+        state, vdot, one = _at(result, k)
+        found = needed_torques(result.system, state, vdot)
+        named = dict(
+            zip(one["prescribed"].values.tolist(), one["motion_torque"].values, strict=True)
+        )
+        for joint, torque in named.items():
+            assert found.torques[joint] == pytest.approx(torque, rel=1e-9, abs=1e-10)
+
+
+def test_the_command_tells_them(snake, tmp_path, capsys):
+    path = tmp_path / "snake.nc"
+    snake.data.to_netcdf(path)
+    assert main(["torques", str(path), "--at", "0.5", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["dimensions"] == 3 and len(told["static_torques"]["joint1"]) == 3
+    assert main(["torques", str(path)]) == 0
+    assert "torques can be changed in 3 ways" in capsys.readouterr().out
+
+
+def test_machines_without_joints_are_told():
+    ball = draisine.compile("ball")
+    with pytest.raises(ParameterError, match="has no joints"):
+        needed_torques(ball, draisine.state(ball), np.zeros(6))
