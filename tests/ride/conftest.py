@@ -4,6 +4,7 @@ import shutil
 import socket
 import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -13,11 +14,11 @@ from draisine.ride.serve import configuration
 from draisine.ride.server import RideServer
 
 
-@pytest.fixture(scope="session")
-def served():
-    """A ride that is being served."""
+@contextmanager
+def serving(target=None):
+    """Serve a ride, and stop."""
     listening = socket.create_server(("127.0.0.1", 0))
-    ride = RideServer("steer-torque", listening.getsockname()[1])
+    ride = RideServer("steer-torque", listening.getsockname()[1], target)
     server = configuration(ride)
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
     thread.start()
@@ -26,6 +27,20 @@ def served():
     yield ride
     server.should_exit = True
     thread.join(timeout=10.0)
+
+
+@pytest.fixture(scope="session")
+def served():
+    """A ride that is being served."""
+    with serving() as ride:
+        yield ride
+
+
+@pytest.fixture
+def recorded(tmp_path):
+    """A ride that is being served and recorded."""
+    with serving(tmp_path / "ride.nc") as ride:
+        yield ride
 
 
 @pytest.fixture(scope="session")

@@ -95,6 +95,10 @@ def test_mouse_touch_and_gamepad_steer_like_keys(tab):
     page.wait("ride.commands.steer_torque === 2")
     page.page.mouse.up()
     page.wait("ride.commands.steer_torque === 0")
+    page.page.dispatch_event("#touch-right", "pointerdown", {"pointerType": "touch"})
+    page.wait("ride.commands.steer_torque === -2")
+    page.page.dispatch_event("#touch-right", "pointerup", {"pointerType": "touch"})
+    page.wait("ride.commands.steer_torque === 0")
     box = page.page.locator("#picture").bounding_box()
     x, y = box["x"] + 0.6 * box["width"], box["y"] + 0.3 * box["height"]
     page.page.mouse.move(x, y)

@@ -10,6 +10,7 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
+from draisine.cli import main
 from draisine.control.rider import COMMANDS
 from draisine.ride.server import RideServer
 
@@ -189,3 +190,20 @@ def test_another_bicycle_is_taken_up_and_one_that_is_none_refused(served):
         assert "no_such" in json.loads(socket.recv(timeout=30))["refused"]
         socket.send(json.dumps({"parameter_set": ""}))
         assert until_scene(socket)["parameter_set"] == ""
+
+
+def test_a_ride_is_recorded_and_repeated_to_the_bit(recorded, capsys):
+    with enter(recorded) as socket:
+        assert until_scene(socket)["records"]
+        for serial in range(1, 30):
+            socket.send(commands(serial, steer_torque=0.1 * (serial % 5), hold=1.0))
+            socket.recv(timeout=10)
+            time.sleep(0.01)
+            if serial == 15:
+                socket.send(json.dumps({"parameters": {"c": 0.1}}))
+                until_scene(socket)
+        socket.send(json.dumps({"record": True}))
+        told = json.loads(socket.recv(timeout=60))
+    assert told["recorded"] == str(recorded.target)
+    assert main(["run", told["recorded"]]) == 0
+    assert "to the bit" in capsys.readouterr().out

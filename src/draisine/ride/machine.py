@@ -1,7 +1,7 @@
-"""What is ridden: a vehicle that can be pushed, and on a bicycle a rider."""
+"""What is ridden: a vehicle that can be pushed and changed, and on a bicycle a rider."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import wraps
 from typing import Any, Literal
 
@@ -17,6 +17,29 @@ UPPER_BODY = 30.0
 
 PUSH = "push"
 """The force by which a ride is disturbed: three inputs at the mass centre of the base."""
+
+
+@dataclass(frozen=True)
+class Slider:
+    """A parameter that can be changed while riding, and how far."""
+
+    low: float
+    high: float
+    meaning: str
+
+
+SLIDERS = {
+    "c": Slider(-0.05, 0.2, "trail, m"),
+    "lam": Slider(0.0, 0.6, "tilt of the steer axis, rad"),
+    "w": Slider(0.8, 1.4, "wheelbase, m"),
+    "IFyy": Slider(0.0, 1.0, "spin inertia of the front wheel, kg m2"),
+    "IRyy": Slider(0.0, 1.0, "spin inertia of the rear wheel, kg m2"),
+    "zB": Slider(-1.3, -0.6, "height of frame and rider (down), m"),
+    "mB": Slider(65.0, 130.0, "mass of frame and rider, kg"),
+    "g": Slider(1.0, 20.0, "gravity, m/s2"),
+    "slope": Slider(-0.2, 0.2, "slope of the ground, rad"),
+}
+"""What can be changed while riding, where a machine has it."""
 
 
 def pushable(vehicle: Callable[..., Model]) -> Callable[..., Model]:

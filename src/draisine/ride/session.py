@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from draisine.errors import ParameterError, SimulationError, UnknownNameError, d
 from draisine.mechanics.readings import law_states
 from draisine.registry import names
 from draisine.ride.chart import stability_chart
-from draisine.ride.machine import PUSH, ride_system, rider_of
+from draisine.ride.machine import PUSH, SLIDERS, ride_system, rider_of
 from draisine.ride.presets import GROUNDS, PRESETS, Preset, ground_of
 from draisine.ride.record import Record
 from draisine.scenario.terrain import place_state
@@ -46,28 +46,6 @@ PLACE, SPEEDS = (
 
 ON_TERRAIN = ContactOptions(rest_speed=0.05, fall=math.inf)
 """What contacts do on a terrain: slow bounces end, and a fall is seen by the ride itself."""
-
-
-@dataclass(frozen=True)
-class Slider:
-    """A parameter that can be changed while riding, and how far."""
-
-    low: float
-    high: float
-    meaning: str
-
-
-SLIDERS = {
-    "c": Slider(-0.05, 0.2, "trail, m"),
-    "lam": Slider(0.0, 0.6, "tilt of the steer axis, rad"),
-    "w": Slider(0.8, 1.4, "wheelbase, m"),
-    "IFyy": Slider(0.0, 1.0, "spin inertia of the front wheel, kg m2"),
-    "IRyy": Slider(0.0, 1.0, "spin inertia of the rear wheel, kg m2"),
-    "zB": Slider(-1.3, -0.6, "height of frame and rider (down), m"),
-    "mB": Slider(65.0, 130.0, "mass of frame and rider, kg"),
-    "g": Slider(1.0, 20.0, "gravity, m/s2"),
-    "slope": Slider(-0.2, 0.2, "slope of the ground, rad"),
-}
 
 
 class Session:

@@ -334,7 +334,9 @@ class _OnPlane:
 
     def observe(self, t: float) -> dict[str, Floats]:
         if self._seen is None:
-            self._seen = self.run.machine.observation(self.y, t, self.run.given)
+            code, x = self.run.machine.observe, self.work.x
+            x[0] = t  # x = (t, y, inputs, anchors) is what all programs of a mode read
+            self._seen = code.outputs.split(code.flat(x[: code.inputs.size]))
         return self._seen
 
 
