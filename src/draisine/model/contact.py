@@ -26,7 +26,7 @@ NamedDirections = dict[str, Array]
 @dataclass(frozen=True, slots=True, eq=False)
 class Flat:
     """A plane of a body, through a point of the drawing, whose normal points out of the body: what a
-    wheel of another body can touch, in runs on a terrain.
+    wheel of another body can touch, in runs on a terrain. It has no border.
     """
 
     body: str

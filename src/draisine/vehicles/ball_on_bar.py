@@ -1,8 +1,8 @@
 """A ball on a bar that lies on two supports, in a vertical plane (figure 3.6 of the thesis).
 
 The ball may touch the bar's upper face, the supports the ground, and none of them must: which of the
-three carry is decided by the run, on a terrain. A ball that rolls past a support by more than
-`L M / m` tips the bar.
+three carry is decided by the run, on a terrain. The bar overhangs its supports, as far as the ball
+goes; one that rolls past a support by more than `L M / m` tips it.
 """
 
 import numpy as np
