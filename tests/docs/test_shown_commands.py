@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from draisine.cli import main
+from draisine.scenario.library import scenarios
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -110,3 +111,10 @@ def test_that_commands_are_found():
     assert {"run", "ride", "eigenvalues --speed 3,5,7", "run ramp-jump --animate jump.html"} <= set(
         lines
     )
+
+
+def test_readers_of_the_thesis_find_every_experiment():
+    text = (ROOT / "docs" / "thesis.md").read_text(encoding="utf-8")
+    own = [name for name in scenarios() if name.startswith(("mauny2017/", "mauny2018/"))]
+    assert len(own) > 20
+    assert not [name for name in own if name.rpartition("/")[2] not in text]

@@ -50,6 +50,12 @@ def repeat(ride: "Dataset") -> int:
     return 0
 
 
+def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
+    """Return what the first command leaves: data, and a picture that is called like it."""
+    out = output.out or free_name(Path(f"{FIRST.rpartition('/')[2]}.nc"), force)
+    return replace(output, out=out, plot=output.plot or free_name(out.with_suffix(".png"), force))
+
+
 def run(
     scenario: str | None = None,
     /,
@@ -71,10 +77,7 @@ def run(
     from draisine.scenario.library import load
 
     if scenario is None:
-        scenario = FIRST
-        out = output.out or free_name(Path(f"{FIRST.rpartition('/')[2]}.nc"), force)
-        figure = output.plot or free_name(out.with_suffix(".png"), force)
-        output = replace(output, out=out, plot=figure)
+        scenario, output = FIRST, _first_output(output, force)
     if (again := ride_file(scenario, trust)) is not None:
         return repeat(again)
     output.check()

@@ -67,22 +67,23 @@ def _impulses(axes: "Axes", impacts: list[dict[str, Any]], contacts: list[str]) 
     """Draw normal impulses as stems, and as crosses those of a rejected trial."""
     axes.axhline(0.0, color=GREY, lw=0.8)
     told: set[str] = set()
+
+    def mark(event: dict[str, Any], pushes: dict[str, list[float]], sign: str, said: str) -> None:
+        for name, push in pushes.items():
+            wheel = name.partition(":")[0]
+            colour = COLOURS[contacts.index(wheel) % 7] if wheel in contacts else GREY
+            text = said or wheel
+            label = "_" if text in told else text
+            told.add(text)
+            axes.plot(event["time"], push[0], sign, color=colour, ms=5, mew=1.6, label=label)
+            if sign == "o":
+                axes.plot([event["time"]] * 2, [0.0, push[0]], color=colour, lw=1.6)
+
     for event in impacts:
-        t, tried = event["time"], event.get("predicted") or {}
-        refused = any(push[0] < 0.0 for push in tried.values())
-        for name, push in event["impulse"].items():
-            wheel = name.partition(":")[0]
-            colour = COLOURS[contacts.index(wheel) % 7] if wheel in contacts else GREY
-            label = "_" if wheel in told else wheel
-            told.add(wheel)
-            axes.plot([t, t], [0.0, push[0]], color=colour, lw=1.6)
-            axes.plot(t, push[0], "o", color=colour, ms=5, label=label)
-        for name, push in tried.items() if refused else ():
-            wheel = name.partition(":")[0]
-            colour = COLOURS[contacts.index(wheel) % 7] if wheel in contacts else GREY
-            label = "_" if "tried" in told else "tried with all closed, rejected"
-            told.add("tried")
-            axes.plot(t, push[0], "x", color=colour, ms=6, mew=1.6, label=label)
+        mark(event, event["impulse"], "o", "")
+        tried = event.get("predicted") or {}
+        if any(push[0] < 0.0 for push in tried.values()):
+            mark(event, tried, "x", "tried with all closed, rejected")
     plain(axes).set_ylabel("normal impulse (N s)")
     legend(axes, 4)
 
