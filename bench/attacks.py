@@ -13,6 +13,7 @@ import io
 import json
 import random
 import shutil
+import signal
 import struct
 import sys
 import tempfile
@@ -40,8 +41,8 @@ from draisine.terrain import Joined, Mesh, corner, height_field, kerb, move_grou
 from draisine.terrain.files import read_mesh
 from draisine.terrain.motions import Shake, Slide
 
-PATIENCE = 300.0
-"""Seconds of the clock after which an attack counts as hanging, and the program ends."""
+PATIENCE = 60.0
+"""Seconds of a CPU after which an attack counts as hanging: the program tells where, and ends."""
 
 NUMBERS = (
     *(0.0, -0.0, -1.0, 1e-300, 1e300, 1e-12, 1e12, 1.0, 3, -7),
@@ -580,7 +581,8 @@ def strike(kind, seed):
     """Return how an attack ends: "sound", the type of a told error, or a finding in capitals."""
     folder = Path(tempfile.mkdtemp())
     begun = time.perf_counter()
-    faulthandler.dump_traceback_later(PATIENCE, exit=True)
+    faulthandler.register(signal.SIGPROF, chain=True)
+    signal.setitimer(signal.ITIMER_PROF, PATIENCE)
     try:
         KINDS[kind](random.Random(f"{kind} {seed}"), folder)
         end, told = "sound", ""
@@ -593,7 +595,7 @@ def strike(kind, seed):
             raise
         end, told = f"UNTYPED {type(error).__name__}", traceback.format_exc()
     finally:
-        faulthandler.cancel_dump_traceback_later()
+        signal.setitimer(signal.ITIMER_PROF, 0.0)
         shutil.rmtree(folder, ignore_errors=True)
     return {"seed": seed, "end": end, "told": told[-1500:], "seconds": time.perf_counter() - begun}
 
@@ -601,6 +603,13 @@ def strike(kind, seed):
 def is_finding(one):
     """Return whether an attack ended as none should."""
     return one["end"].isupper() or one["end"].startswith("UNTYPED")
+
+
+def _write(log, one):
+    """Add a line to the log, if there is one; the last that tells of an attack counts."""
+    if log:
+        with log.open("a") as file:
+            file.write(json.dumps(one) + "\n")
 
 
 def main(given=None):
@@ -615,10 +624,9 @@ def main(given=None):
     for seed in range(asked.first, asked.first + asked.count):
         if seed in known:
             continue
+        _write(asked.log, {"seed": seed, "end": "HANGS", "told": "", "seconds": PATIENCE})
         known[seed] = one = strike(asked.kind, seed)
-        if asked.log:
-            with asked.log.open("a") as log:
-                log.write(json.dumps(one) + "\n")
+        _write(asked.log, one)
         if is_finding(one):
             print(f"{asked.kind} {seed}: {one['end']}\n{one['told']}", flush=True)
     found = [known[s] for s in range(asked.first, asked.first + asked.count)]

@@ -5,10 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.algebra.scalar import where
+from draisine.algebra.scalar import cos, where
 from draisine.codegen.targets.native import lanes
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import SimulationError
+from draisine.model import Body, Model, Prismatic, inertia
 from draisine.registry import find, names
 from draisine.simulation.integrators import _dop853_tableau as tableau
 from draisine.simulation.integrators import _explicit, dop853, rk4
@@ -56,6 +57,45 @@ def test_a_tableau_has_its_order(method, order):
     exact = np.array([np.cos(1.0), -np.sin(1.0)])
     coarse, fine = (oscillating(method, h)[2][-1] - exact for h in (0.25, 0.125))
     assert np.log2(np.linalg.norm(coarse) / np.linalg.norm(fine)) == pytest.approx(order, abs=0.3)
+
+
+@pytest.mark.parametrize(("method", "order"), [(rk4.equal, 4), (dop853.equal, 8)])
+def test_stages_are_taken_at_their_times(method, order):
+    """y0' = 3 cos 3 t and y1' = 2 t y1 from (1, 0) and (0, 1): times count as much as states."""
+
+    def forced(x, table, out, count):
+        out[0], out[1] = 3.0 * np.cos(3.0 * x[0]), 2.0 * x[0] * (x[2] + 1.0)
+
+    exact = np.array([1.0 + np.sin(3.0), np.exp(1.0) - 1.0])
+    coarse, fine = (oscillating(method, h, rate=forced)[2][-1] - exact for h in (0.25, 0.125))
+    assert (np.log2(np.abs(coarse) / np.abs(fine)) > order - 1.0).all()
+
+
+def slider() -> Model:
+    parts = [
+        Body(name, mass=1.0, com=(0.0, 0.0, 0.0), inertia=inertia(1.0, 1.0, 1.0))
+        for name in ("rail", "body")
+    ]
+    slide = Prismatic("slide", "rail", "body", axis=(1.0, 0.0, 0.0))
+    return Model(bodies=parts, joints=[slide], base="fixed")
+
+
+@pytest.mark.parametrize(
+    ("integrator", "order"), [("rk4", 4), ("ab4", 4), ("abm4", 4), ("abm5", 5)]
+)
+def test_forces_that_depend_on_time_keep_the_order(integrator, order):
+    """A mass under the force cos 5 t has the speed sin(5 t) / 5."""
+    system = draisine.compile(slider)
+
+    def law(readings, z):
+        return {"slide": cos(5.0 * readings.t)}, ()
+
+    errors = []
+    for dt in (0.05, 0.025):
+        numerics = draisine.Numerics(dt=dt, integrator=integrator)
+        run = draisine.simulate(system, draisine.state(system), 1.0, law=law, numerics=numerics)
+        errors.append(abs(run.final().v[-1] - np.sin(5.0) / 5.0))
+    assert np.log2(errors[0] / errors[1]) > order - 0.7
 
 
 def test_rk4_by_hand_is_rk4_by_its_tableau():
