@@ -14,7 +14,13 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 POINTS = 61
-UNITS = {"Vx": "ahead (m/rad2)", "Vy": "to the left (m/rad2)", "Wz": "turn (rad/rad2)"}
+USUAL = 25.0
+"""Heights above so many times the median are cut off."""
+UNITS = {
+    "Vx": r"curvature, ahead (m/rad$^2$)",
+    "Vy": r"to the left (m/rad$^2$)",
+    "Wz": r"turn (rad/rad$^2$)",
+}
 
 
 def draw_heights(
@@ -28,26 +34,30 @@ def draw_heights(
     between two angles: a gait leads as far as the hills that it goes round, counter-clockwise.
 
     In a `frame` that is shaken least this holds for large gaits too; `paths` (points, 2) are drawn.
+    Where a shape is singular the curvature has no bound: it is cut off far above its usual size.
     """
     first, second = connection.joints
     angles = np.linspace(low, high, POINTS)
-    r = np.stack(np.meshgrid(angles, angles), axis=-1)
+    beside = angles + 1e-7 * (high - low)  # shapes on a line of singular ones have no connection
+    r = np.stack(np.meshgrid(angles, beside), axis=-1)
     F = connection.curvature(r, first, second)
     if frame is not None:
         F = frame.twist(frame(r), F[..., None])[..., 0]
     count = len(connection.twist)
-    panels = new_figure(1, count, (3.6 * count, 3.6))
+    panels = new_figure(1, count, (4.4 * count, 3.8))
     degrees = np.degrees(angles)
     for k, (name, axes) in enumerate(zip(connection.twist, panels, strict=True)):
         plain(axes)
-        most = float(np.abs(F[..., k]).max()) or 1.0
+        size = np.abs(F[..., k])
+        most = float(min(size.max(), USUAL * np.median(size))) or 1.0
         levels = np.linspace(-most, most, 21)
-        shades = axes.contourf(degrees, degrees, F[..., k], levels=levels, cmap="RdBu_r")
+        cut = np.clip(F[..., k], -most, most)
+        shades = axes.contourf(degrees, degrees, cut, levels=levels, cmap="RdBu_r")
         axes.contour(degrees, degrees, F[..., k], levels=[0.0], colors="black", linewidths=0.8)
         for path in paths:
             axes.plot(*np.degrees(path).T, color="black", linewidth=1.8)
-        axes.figure.colorbar(shades, ax=axes, shrink=0.85)
-        axes.set_title(f"curvature, {UNITS[name]}", fontsize=9)
+        axes.figure.colorbar(shades, ax=axes, shrink=0.8, ticks=[-most, 0.0, most], format="%.2g")
+        axes.set_title(UNITS[name], fontsize=10)
         axes.set_xlabel(f"{words(first)} (deg)")
         axes.set_ylabel(f"{words(second)} (deg)")
         axes.set_aspect("equal")
