@@ -3,7 +3,7 @@ FILE]`.
 
 Reports seconds to derive and compile (cold and cached), operations per mode, microseconds per
 right-hand side for every target, 5 s of motion against the same run on NumPy floats, bicycles per
-second in SIMD lanes, and growth with the size of a chain. Ratios count; absolute times are those of
+second in SIMD lanes. Growth with the size of machines: `growth.py`. Ratios count; absolute times are those of
 the machine at hand.
 """
 
@@ -312,41 +312,15 @@ def batch(system):
     return rows
 
 
-def growth():
-    """Return operations and seconds for chains of 2 to 64 links, and fitted exponents."""
-    rows = []
-    for links in (2, 4, 8, 16, 32, 64):
-        system = draisine.compile("chain", links=links, store=Store(Path(tempfile.mkdtemp())))
-        start = time.perf_counter()
-        program = system.machine().programs["rate"]
-        derived = time.perf_counter()
-        native = system.machine().rate.native
-        done = time.perf_counter()
-        x = np.zeros(native.size_in)
-        x[1] = 1.0
-        out, table = np.zeros(native.size_out), system.machine().rate.table
-        arguments = (native.call, x, table, out)
-        micro = 1e6 * best(lambda a=arguments: loop(*a, 500, 1), 5) / 500
-        rows.append((links, program.operations, micro, derived - start, done - derived))
-    table = np.array(rows)
-    long = table[table[:, 0] >= 8]
-
-    def fit(column):
-        return float(np.polyfit(np.log(long[:, 0]), np.log(long[:, column]), 1)[0])
-
-    exponents = {"operations": fit(1), "microseconds": fit(2), "derive": fit(3), "compile": fit(4)}
-    return {"rows": rows, "exponents": exponents}
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--json", type=Path, help="also write the numbers to this file")
     options = parser.parse_args()
     system = draisine.compile("whipple")
     report = {}
-    for section in (startup, operations, targets, motion, batch, growth):
+    for section in (startup, operations, targets, motion, batch):
         print(f"measuring {section.__name__} ...", file=sys.stderr)
-        report[section.__name__] = section(*([] if section in (startup, growth) else [system]))
+        report[section.__name__] = section(*([] if section is startup else [system]))
     show(report)
     if options.json:
         options.json.write_text(json.dumps(report, indent=1))
@@ -373,13 +347,6 @@ def show(report):
     print("bicycles (5 s of motion each) per second in SIMD lanes")
     for threads, value in report["batch"].items():
         print(f"  {threads} thread(s): {value:.0f}")
-    print("chains: links, operations, us, derive s, compile s")
-    for row in report["growth"]["rows"]:
-        print("  {:3.0f} {:8.0f} {:8.2f} {:8.2f} {:8.2f}".format(*row))
-    print(
-        "  exponents from 8 links on:",
-        {k: round(v, 2) for k, v in report["growth"]["exponents"].items()},
-    )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Machine code: equal to the reference, the same bits in every lane; a store that cannot hurt."""
 
+import gc
 import multiprocessing
 import os
 import shutil
@@ -20,6 +21,7 @@ from draisine.codegen.cache import Store, default_folder
 from draisine.codegen.program import Program, prototype, run
 from draisine.codegen.targets import _llvm, native
 from draisine.codegen.targets.native import Native, compile_native
+from draisine.system.compiled import Compiled
 
 Floats = NDArray[np.float64]
 
@@ -73,6 +75,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Store:
 @pytest.fixture(autouse=True)
 def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut the long programs often; the bicycle's stay whole."""
+    monkeypatch.setattr(native, "WHOLE", 1000)
     monkeypatch.setattr(native, "CHUNK", 1000)
 
 
@@ -103,6 +106,7 @@ class TestAgreement:
         self, size: int, make: Callable[[], Case], monkeypatch: pytest.MonkeyPatch
     ) -> None:
         case = make()
+        monkeypatch.setattr(native, "WHOLE", size)
         monkeypatch.setattr(native, "CHUNK", size)
         text = native.emit(case.program)
         assert (f"@draisine.{case.program.name}_1(" in text) == (size < 1000)
@@ -337,3 +341,37 @@ class TestStore:
 def _compile_here(case: Case, folder: str) -> bytes:
     code = compile_native(case.program, Store(Path(folder)))
     return call(code, stacked(case, case.inputs), table(code, case)).tobytes()
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="memory is told by Linux alone")
+def test_machine_code_that_is_gone_keeps_no_memory():
+    """LLVM's whole pipeline would keep 61 kB of each of these for ever."""
+
+    def pages() -> int:
+        gc.collect()
+        return int(Path("/proc/self/statm").read_text().split()[1])
+
+    def compile_one(k: int) -> None:
+        steps = [("input", "x", 0), ("const", 1.5 + k), ("mul", 0, 1), ("sin", 2)]
+        program = Program("small", {"x": 1}, steps, {"y": [3]}, [False, True, False, False])
+        assert compile_native(program).size_out == 1
+
+    for k in range(20):
+        compile_one(k)
+    before = pages()
+    for k in range(20, 140):
+        compile_one(k)
+    assert (pages() - before) * 4096 < 120 * 12_000
+
+
+def test_zeros_in_a_row_are_written_by_a_loop():
+    """Outputs that are zero, one or thousands, for one state and in lanes."""
+    steps = [("const", 0.0), ("input", "x", 0), ("const", 2.0)]
+    entries = [0, 0, 0, 1, 0, 2, 0, 0] + [0] * 100 + [1]
+    program = Program("sparse", {"x": 1}, steps, {"y": entries}, [True, False, True])
+    compiled = Compiled(compile_native(program), np.zeros(1))
+    expected = [{0: 0.0, 1: 3.5, 2: 2.0}[k] for k in entries]
+    compiled.flat(np.array([np.nan]))  # what was there before
+    assert compiled.flat(np.array([3.5])).tolist() == expected
+    many = compiled.batch(np.full((1, 5), 3.5))["y"]
+    np.testing.assert_array_equal(many, np.repeat(np.array(expected)[:, None], 5, axis=1))

@@ -34,8 +34,10 @@ __all__ = [
     "routine_code",
 ]
 
-CHUNK = 1500
-"""Longest stretch of steps in one function: code generation is superlinear beyond."""
+WHOLE, CHUNK = 1500, 400
+"""Most steps in one function, and how many a piece of a longer program has: code generation is
+superlinear in the length of a block, and more so the more of its values others read.
+"""
 
 
 class Native:
@@ -76,7 +78,7 @@ def routine_code(*routines: Routine, width: int = 1) -> list[NativeRoutine]:
 
 def _load(program: Program, width: int, store: Store | None) -> Any:
     """Return an engine with the program's code: for one state, or for SIMD lanes."""
-    task = (source([__file__]), CHUNK, width, program, program.fixed)
+    task = (source([__file__]), WHOLE, CHUNK, width, program, program.fixed)
     return load(task, lambda: emit(program, width), store, straight=True)
 
 
@@ -165,7 +167,8 @@ class _Writer:
     def function(self) -> str:
         """Return the text of the function and its chunks."""
         steps = [i for i in self.wanted if self.program.steps[i][0] not in ("const", "input")]
-        chunks = [steps[k : k + CHUNK] for k in range(0, len(steps), CHUNK)] or [[]]
+        size = CHUNK if len(steps) > WHOLE else WHOLE
+        chunks = [steps[k : k + size] for k in range(0, len(steps), size)] or [[]]
         self.split = len(chunks) > 1
         if not self.split:
             return self._define(self.name, chunks[0], {}, set(), self.results)
