@@ -25,6 +25,7 @@ from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
 from draisine.codegen.targets.native import compile_native
 from draisine.mechanics.constraints import Mode
+from draisine.mechanics.contact.modes import mode_names
 from draisine.mechanics.formulations._rank import Survey, spare_at, survey
 from draisine.model import Model
 from draisine.system.compiled import Compiled
@@ -223,7 +224,7 @@ class Artifacts:
     ) -> Programs:
         """Return the programs of the free machine, and of its wheels on features."""
         key = self._key("contact", fingerprint((law, states, motions)))
-        names = tuple(program_names(self.drawing, len(motions)))
+        names = (*program_names(self.drawing, len(motions)), *mode_names(self.drawing))
 
         def derive(name: str) -> Program:
             return TerrainDerivation(self.trace(law, states), motions).derive(name)

@@ -16,6 +16,7 @@ from draisine.mechanics import constraints, couplings, energy
 from draisine.mechanics.applied import ElementForces, generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, spread
 from draisine.mechanics.contact.features import meet, meet_flat, place
+from draisine.mechanics.contact.modes import FreeMachine, Signature, mode_names, solve_mode
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.readings import Readings
@@ -104,9 +105,12 @@ class TerrainDerivation:
         self.world = constraints.ground(self.tree, self.geo, self.R)
 
     def derive(self, name: str) -> Program:
-        """Return one of the programs that `program_names` names."""
+        """Return one of the programs that `program_names` and `mode_names` name."""
         if name in ("motion", "observe"):
             return self._motion() if name == "motion" else self._sight()
+        modes = mode_names(self.model)
+        if name in modes:
+            return self._mode(name, modes[name])
         of, kind, motion = program_names(self.model, len(self.motions))[name]
         if kind == "stop":
             return self._stop(of - len(self.model.contacts))
@@ -177,21 +181,26 @@ class TerrainDerivation:
             self.symbols["t"][0],
         )
 
-    def _motion(self) -> Program:
-        """Return the free machine: rates of the configuration, M and F of `M vdot + F = C' lam`,
-        rates of z, and the rows of what holds always: prescribed and guided joints, then couplings.
-        """
-        zero = np.zeros(3)
+    @cached_property
+    def _free(self) -> tuple[Array, Array]:
+        """M and F of `M vdot + F = C' lam`."""
+        zero, columns = np.zeros(3), self.columns
         still = array([0.0] * len(self.speeds))
         gravity = self.R.T @ self.model.gravity
         F = inverse_dynamics(self.tree, self.geo, self.vel, still, zero, zero, gravity)
         F = F - generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
         F = F - self.acting.Q
-        M = mass_matrix(self.tree, self.geo, zero)
+        return mass_matrix(self.tree, self.geo, zero)[np.ix_(columns, columns)], F[columns]
+
+    def _motion(self) -> Program:
+        """Return the free machine: rates of the configuration, M and F of `M vdot + F = C' lam`,
+        rates of z, and the rows of what holds always: prescribed and guided joints, then couplings.
+        """
+        M, F = self._free
         outputs: dict[str, Any] = {
             "flow": np.concatenate(self._flow),
-            "M": M[np.ix_(self.columns, self.columns)],
-            "F": F[self.columns],
+            "M": M,
+            "F": F,
             "zdot": self._memory_rates,
             **self._held(),
             "guided": [float(k in self.driven.guides) for k in range(len(self.model.joints))],
@@ -220,6 +229,34 @@ class TerrainDerivation:
                 *couplings.values(self.tree, self.geo),
             ],
         }
+
+    def _mode(self, name: str, signature: Signature) -> Program:
+        """Return ydot, contact forces and pivots of a mode on features in closed form."""
+        count, s, held = len(signature), self.symbols, self._held()
+        drawing = {f"{key}[{k}]": 0.0 for key, symbols in s.items() for k in range(len(symbols))}
+        drawing |= (
+            {f"mu[{k}]": 0.5 for k in range(count)} | {"q[0]": 1.0} | dict(self.tracing.nominal)
+        )
+        self.symbols |= self.tracing.symbols({"features": FEATURE * count, "mu": count})
+        free = FreeMachine(
+            self.tree,
+            self.geo,
+            self.R,
+            s["p"],
+            self.speeds,
+            self._along,
+            self.columns,
+            *self._free,
+            held["held"],
+            held["held_c"],
+        )
+        found = solve_mode(free, signature, self.symbols["features"], self.symbols["mu"], drawing)
+        outputs = {
+            "rate": [*np.concatenate(self._flow), *found.vdot, *self._memory_rates],
+            "forces": found.forces,
+            "pivots": found.pivots,
+        }
+        return self._program(name, outputs, ("f", "features", "mu"))
 
     def _sight(self) -> Program:
         """Return what a user may ask of a state with the accelerations a."""

@@ -10,7 +10,9 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics.base import is_free
+from draisine.mechanics.contact.modes import MOST, Signature, mode_name
 from draisine.mechanics.readings import law_states
 from draisine.model import Contact
 from draisine.system.artifacts import Programs
@@ -88,6 +90,31 @@ class Generic:
     def row(self) -> Layout:
         """What the program of a contact tells of it."""
         return contact_row(self.speeds)
+
+    @property
+    def givens(self) -> int:
+        """How many numbers of features and friction closed forms read at most, behind all else."""
+        return MOST * (FEATURE + 1)
+
+    def closed_form(self, signature: Signature) -> Compiled | None:
+        """Return the closed form of a mode on fixed features; None where the dense system is to be
+        taken: for many wheels, for two contacts of one, for stops, flats and couplings, and where
+        rows repeat each other.
+        """
+        name = mode_name(self.system.model, signature)
+        if name not in self._closed_forms:
+            try:
+                there = name in self.programs
+                found = self.programs.bind(name, self.system.values) if there else None
+            except (RedundancyError, SingularityError):
+                found = None
+            self._closed_forms[name] = found
+        return self._closed_forms[name]
+
+    @cached_property
+    def _closed_forms(self) -> dict[str, Compiled | None]:
+        """The closed forms that were asked for so far."""
+        return {}
 
     @property
     def joints(self) -> int:

@@ -12,8 +12,14 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.mechanics.base import turns_freely
 from draisine.simulation.contact.linear import least, share, solve
+from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import FEATURE
 from draisine.system.generic import Generic
+
+FIRM = 0.1
+"""How small a pivot of a closed form may be, against its size in the drawing; else the dense system
+takes over: a tenth costs one digit.
+"""
 
 ENDLESS = 1e300
 """How far inside its feature a contact is that has no borders."""
@@ -87,7 +93,9 @@ _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre") + (
 
 class Saddle(NamedTuple):
     """A mode on features: the free machine, how many rows hold whatever touches, closed contacts with
-    their rows and friction, the input x of all programs, and room to work.
+    their rows and friction, the input x of all programs, and room to work; the mode's closed form,
+    if it has one, what that tells, how many pivots it has, and the numbers of the features and of
+    friction that it reads behind all else in x.
     """
 
     motion: Dynamics
@@ -101,6 +109,13 @@ class Saddle(NamedTuple):
     seen: Floats
     work: Floats
     order: Integers
+    mode: Address
+    mode_table: Floats
+    mode_out: Floats
+    pivots: int
+    given: Floats
+    givens: int
+    x_given: int
 
 
 @routine
@@ -246,6 +261,31 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
     for k in range(m.states):
         ydot[m.y_z + k] = s.out[m.zdot + k]
     take_forces(s, seen, answer, lam)
+    return 0
+
+
+@routine
+def flow(s: Saddle, ydot: Floats, lam: Floats) -> int:
+    """Write ydot and the contact forces as `rate` does, in closed form where the mode has one whose
+    pivots are firm here; return 1 if the system is singular.
+    """
+    if s.mode == 0:
+        return rate(s, ydot, lam, s.seen)
+    n, forces = s.motion.y_z + s.motion.states, 3 * s.contacts.size
+    for i in range(s.givens):
+        s.x[s.x_given + i] = s.given[i]
+    call(s.mode, s.x, s.mode_table, s.mode_out, 1)
+    wrong = 0.0
+    for i in range(n + forces):
+        wrong += 0.0 * s.mode_out[i]
+    for i in range(s.pivots):
+        wrong += 0.0 if abs(s.mode_out[n + forces + i]) > FIRM else 1.0
+    if wrong != 0.0:
+        return rate(s, ydot, lam, s.seen)
+    for i in range(n):
+        ydot[i] = s.mode_out[i]
+    for i in range(forces):
+        lam[i] = s.mode_out[n + i]
     return 0
 
 
@@ -429,18 +469,22 @@ def saddle(
     rows: Sequence[int],
     mu: Sequence[float],
     x: Floats,
+    closed_form: Compiled | None,
 ) -> Saddle:
     """Return a mode for routines: contacts that hold so many rows each, with their friction; x is
-    the input that its programs read.
+    the input that its programs read, its closed form is one of them.
     """
-    told = free.motion.outputs
+    told, none = free.motion.outputs, np.zeros(1)
     holds = told.count("held_c")
     size = motion.speeds + sum(rows) + holds
+    numbers = contacts.features[: FEATURE * len(rows)]
+    rubs = np.array([m if np.isfinite(m) else 0.0 for m in mu], dtype=float)
+    given = np.concatenate([numbers, rubs, none])
     return Saddle(
         motion,
         contacts,
         np.array(rows, dtype=np.int64),
-        np.array([m if np.isfinite(m) else 0.0 for m in mu], dtype=float),
+        rubs,
         holds,
         x,
         np.zeros(told.size),
@@ -448,4 +492,11 @@ def saddle(
         np.zeros(len(rows) * motion.row),
         np.zeros(2 * size * (size + 2)),
         np.zeros(size + len(rows), dtype=np.int64),
+        Address(0 if closed_form is None else closed_form.address),
+        none if closed_form is None else closed_form.table,
+        none if closed_form is None else np.zeros(closed_form.outputs.size),
+        0 if closed_form is None else closed_form.outputs.count("pivots"),
+        given,
+        len(given) - 1,
+        free.inputs.size,
     )

@@ -17,6 +17,7 @@ from draisine.simulation.contact.kernels import (
     border_excess,
     excess,
     excess_each,
+    flow,
     fold_excess,
     is_above,
     meet,
@@ -125,7 +126,7 @@ def leap(s: Saddle, g: Stages, t: float, h: float, last: float, into: Floats) ->
         for k in range(g.n):
             into[k] = s.x[1 + k]
         s.x[0] = min(t + g.method[TIMES + stage] * h, last)
-        if rate(s, g.k[stage * g.n :], s.lam, s.seen) != 0:
+        if flow(s, g.k[stage * g.n :], s.lam) != 0:
             return SINGULAR
     return 0
 
@@ -139,7 +140,7 @@ def advance(s: Saddle, g: Stages, clock: Floats, longest: float) -> int:
     s.x[0] = t
     for k in range(g.n):
         s.x[1 + k] = g.y[k]
-    if rate(s, g.k, s.lam, s.seen) != 0:
+    if flow(s, g.k, s.lam) != 0:
         return SINGULAR
     h = min(clock[H], longest)
     error = 2.0
@@ -157,7 +158,7 @@ def advance(s: Saddle, g: Stages, clock: Floats, longest: float) -> int:
     for stage in range(DENSE, STAGES):
         weigh(g, stage, h, s.x[1:])
         s.x[0] = min(t + g.method[TIMES + stage] * h, last)
-        rate(s, g.k[stage * g.n :], s.lam, s.seen)
+        flow(s, g.k[stage * g.n :], s.lam)
     interpolate(g, h)
     clock[H], clock[NEXT] = h, h * grow(error)
     return 0
@@ -203,10 +204,11 @@ def value(c: Course, j: int) -> float:
     s, kind, k = c.saddle, c.kinds[j], c.contacts[j]
     if kind == GAP:
         meet_one(s.x, c.watch, k, c.rows)
-    if kind > GAP:
-        rate(s, c.stages.errors, s.lam, s.seen)
-        return measure(c, j, s.seen[k * s.motion.row :], s.lam[3 * k :])
-    return measure(c, j, c.rows, s.lam)
+    if kind > CONE:
+        meet_one(s.x, s.contacts, k, c.rows)
+    elif kind > GAP:
+        flow(s, c.stages.errors, s.lam)
+    return measure(c, j, c.rows, s.lam[3 * k :])
 
 
 @routine
@@ -227,7 +229,8 @@ def survey(c: Course) -> int:
                 left = 1 if at < swept[0] or at > swept[3] else left
         meet(m, s.x, c.watch, c.rows)
         if s.contacts.size > 0:
-            rate(s, c.stages.errors, s.lam, s.seen)
+            flow(s, c.stages.errors, s.lam)
+            meet(m, s.x, s.contacts, s.seen)
         for j in range(c.guards):
             kind, k = c.kinds[j], c.contacts[j]
             if kind > GAP:
@@ -379,7 +382,7 @@ def find_pull(c: Course, h: float) -> int:
     s, worst, least = c.saddle, -1, -PULL
     end(c, h)
     s.x[0] = min(s.x[0], c.clock[LAST])
-    rate(s, c.stages.errors, s.lam, s.seen)
+    flow(s, c.stages.errors, s.lam)
     for k in range(s.contacts.size):
         if s.lam[3 * k] < least:
             worst, least = k, s.lam[3 * k]
@@ -497,7 +500,7 @@ def march(c: Course, limit: int) -> int:
 @cache
 def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
-    entries = (march, meet, meet_each, rate, rate_each, settle, excess_each)
+    entries = (march, meet, meet_each, flow, rate, rate_each, settle, excess_each)
     made = routine_code(*entries, width=WIDTH)
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}

@@ -55,7 +55,7 @@ class ContactQuery:
         self.table = FeatureTable(machine, terrain, self._own)
         self.n, self.y, self.row = machine.speeds, machine.layout, machine.row
         self.pose = self.y.span("q", "r")
-        self.x = machine.inputs.pack()
+        self.x = np.zeros(machine.inputs.size + machine.givens)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
         self.longest = self.table.longest
@@ -165,7 +165,14 @@ class ContactQuery:
         if wanted not in self._saddles:
             contacts = self.table.bundle([contact for contact, *_ in wanted]).record
             rows, mu = [rows for _, rows, _ in wanted], [mu for *_, mu in wanted]
-            made = kernels.saddle(self.machine, self.motion.record, contacts, rows, mu, self.x)
+            features = [self.feature(contact) for contact, *_ in wanted]
+            moved = any(it.motion is not None for it in features)
+            touched = zip(wanted, features, strict=True)
+            signature = tuple((c.wheel, it.kind, held) for (c, held, _), it in touched)
+            closed_form = None if moved else self.machine.closed_form(signature)
+            made = kernels.saddle(
+                self.machine, self.motion.record, contacts, rows, mu, self.x, closed_form
+            )
             remember(self._saddles, wanted, Packed(made))
         return self._saddles[wanted]
 

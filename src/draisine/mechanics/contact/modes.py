@@ -1,0 +1,199 @@
+"""Modes on features in closed form: the saddle-point system carried through the kernel's elimination,
+with the features' numbers as inputs.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Array, Scalar, array, sqrt, where
+from draisine.algebra.trace import Expr, evaluate, tangent
+from draisine.mechanics.contact.features import meet
+from draisine.mechanics.formulations.projected import choose_speeds
+from draisine.mechanics.kernel import Elimination, eliminate, plan, solve_symmetric
+from draisine.mechanics.kinematics import Geometry
+from draisine.mechanics.tree import Tree
+from draisine.model import Model, Wheel
+
+MOST = 2
+"""Machines with more wheels are left to the dense system."""
+
+UP, ACROSS = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
+
+Signature = tuple[tuple[int, str, int], ...]
+"""A mode: for each closed contact the wheel, the kind of feature, and how many rows it holds."""
+
+
+def mode_names(model: Model) -> dict[str, Signature]:
+    """Return the signatures of all modes that have a closed form, by the names of their programs:
+    wheels on fixed features, one contact each, and no couplings, which may repeat what they demand.
+    """
+    wheels = [k for k, contact in enumerate(model.contacts) if isinstance(contact, Wheel)]
+    if model.couplings or len(wheels) > MOST:
+        return {}
+    choices: list[list[tuple[int, str, int] | None]] = [
+        [None, *((k, kind, rows) for kind in model.contacts[k].surface.kinds for rows in (3, 1))]
+        for k in wheels
+    ]
+    signatures = [tuple(one for one in some if one is not None) for some in product(*choices)]
+    return {mode_name(model, signature): signature for signature in signatures}
+
+
+def mode_name(model: Model, signature: Signature) -> str:
+    """Return the name of a mode's program; joints, with their stops, are counted on after contacts."""
+    names = [*(c.name for c in model.contacts), *(joint.name for joint in model.joints)]
+    return " ".join(["mode", *(f"{names[k]}.{kind}.{rows}" for k, kind, rows in signature)])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FreeMachine:
+    """A machine without contacts: where it is, R and p being its base's pose, its speeds and the
+    rates of its symbols, M and F of `M vdot + F = C' lam` over its columns, and the rows
+    `held vdot = held_c` that hold whatever touches.
+    """
+
+    tree: Tree
+    geo: Geometry
+    R: Array
+    p: Array
+    speeds: Array
+    along: Mapping[str, Any]
+    columns: list[int]
+    M: Array
+    F: Array
+    held: Array
+    held_c: list[Scalar]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ModeMotion:
+    """What a mode does: vdot, forces (normal, along, across) of its contacts, and the pivots to watch,
+    against their sizes in the drawing.
+    """
+
+    vdot: Array
+    forces: list[Scalar]
+    pivots: list[Scalar]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Rows:
+    """The rows `C vdot = c` of a mode, and for each contact that slides the generalised force of its
+    friction for a normal force of one, and its two components.
+    """
+
+    C: Array
+    c: list[Scalar]
+    drags: list[tuple[Array, list[Scalar]] | None]
+
+
+def solve_mode(
+    free: FreeMachine,
+    signature: Signature,
+    features: Array,
+    mu: Array,
+    drawing: Mapping[str, float],
+) -> ModeMotion:
+    """Return the motion of a mode on features whose numbers are the symbols `features[k]`, eqs.
+    [reduced-dynamics] and [multipliers]; pivots are chosen in the drawing, known by the values of
+    its symbols.
+
+    A sliding contact pushes by its friction as well, in proportion to its normal force: that follows
+    from the responses to both, eq. [sliding-closed-form].
+    """
+    point = dict(drawing)
+    rows = _rows(free, signature, features, mu, point)
+    solver, k = _eliminate(rows.C, free, point)
+    m = len(rows.C)
+    H = np.column_stack([solver.solve([0.0] * m + list(e)) for e in np.eye(k)])
+    still = solver.solve([*rows.c, *[0.0] * k])
+    MH = free.M @ H
+    inertia = H.T @ MH
+
+    def respond(force: Array) -> tuple[Array, Array]:
+        """Return vdot - still and the multipliers under a generalised force."""
+        udot = solve_symmetric(inertia, H.T @ force)
+        return H @ udot, solver.solve_transposed(list(MH @ udot - force))[:m]
+
+    change, lam = respond(-free.F - free.M @ still)
+    vdot = still + change
+    starts = np.cumsum([0, *(held for *_, held in signature)]).tolist()
+    slides = [(starts[i], drag) for i, drag in enumerate(rows.drags) if drag is not None]
+    watched: list[Scalar] = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
+    if slides:
+        answers = [respond(drag[0]) for _, drag in slides]
+        R = [[answer[1][at] for answer in answers] for at, _ in slides]
+        friction = eliminate(np.eye(len(slides)) - array(R), [(i, i) for i in range(len(slides))])
+        watched += friction.pivot
+        pushes = friction.solve([lam[at] for at, _ in slides])
+        for push, (moved, more) in zip(pushes, answers, strict=True):
+            vdot, lam = vdot + push * moved, lam + push * more
+    forces: list[Scalar] = []
+    for start, (*_, held), drag in zip(starts, signature, rows.drags, strict=False):
+        forces += list(lam[start : start + held])
+        forces += [] if drag is None else [x * lam[start] for x in drag[1]]
+    sizes = np.abs(np.asarray(evaluate(watched, point), float)) if watched else []
+    pivots = [x / size for x, size in zip(watched, sizes, strict=True)]
+    return ModeMotion(vdot, forces, pivots)
+
+
+def _rows(
+    free: FreeMachine, signature: Signature, features: Array, mu: Array, point: dict[str, float]
+) -> _Rows:
+    """Return the rows of a mode; the drawing's point gets the numbers of features under its wheels."""
+    rows: list[Array] = []
+    targets: list[Scalar] = []
+    drags: list[tuple[Array, list[Scalar]] | None] = []
+    for i, (k, kind, held) in enumerate(signature):
+        wheel: Any = free.tree.model.contacts[k]
+        f = features[7 * i : 7 * i + 7]
+        met = meet(free.tree, free.geo, free.R, free.p, wheel, kind, f)
+        numbers = _feature_below(kind, wheel, met.centre, point)
+        point |= {f"features[{7 * i + j}]": value for j, value in enumerate(numbers)}
+        slips, C = met.C @ free.speeds, met.C[:, free.columns]
+        drift = tangent(list(slips), free.along, met.meeting.held)
+        rows += list(C[:held])
+        targets += [-x for x in drift[:held]]
+        drags.append(None if held == 3 else _drag(mu[i], slips, C))
+    every = array([list(row) for row in [*rows, *free.held]])
+    return _Rows(every.reshape(-1, len(free.columns)), [*targets, *free.held_c], drags)
+
+
+def _feature_below(
+    kind: str, wheel: Wheel, centre: Array, point: Mapping[str, float]
+) -> list[float]:
+    """Return the numbers of a feature under a wheel of the drawing."""
+    at = np.asarray(evaluate(list(centre), point), float)
+    below = at - float(evaluate([wheel.surface.reach], point)[0]) * np.array(UP)
+    if kind == "face":
+        return [*UP, float(below[2]), 0.0, 0.0, 0.0]
+    return [*below.tolist(), *(ACROSS if kind == "edge" else (0.0, 0.0, 0.0)), 0.0]
+
+
+def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, list[Scalar]]:
+    """Return the generalised force of friction for a normal force of one, and its two components."""
+    square = slips[1] * slips[1] + slips[2] * slips[2]
+    moves = square > 0.0
+    size = sqrt(where(moves, square, 1.0))
+    along, across = (-mu * where(moves, slips[k] / size, 0.0) for k in (1, 2))
+    return along * C[1] + across * C[2], [along, across]
+
+
+def _eliminate(C: Array, free: FreeMachine, point: Mapping[str, float]) -> tuple[Elimination, int]:
+    """Return the elimination of [C; S] along pivots chosen in the drawing, and how many speeds stay
+    independent: joint rates first, then angular, then linear velocities.
+    """
+    n, m = len(free.columns), len(C)
+    values = np.asarray(evaluate(list(C.ravel()), point), float).reshape(m, n)
+    first = len(free.tree.model.twist)
+    order = [*range(first, n), *range(first - 1, -1, -1)]
+    labels = [f"row {k}" for k in range(m)]
+    S = np.eye(n)[choose_speeds(n, values, labels, order)]
+    A = np.vstack([C, S])
+    traced = np.array([[isinstance(x, Expr) for x in row] for row in A])
+    there = traced | (np.vstack([values, S]) != 0)
+    pivots = plan(np.vstack([values, S]), there, np.where(traced, 2.0, 0.0))
+    return eliminate(A, pivots), len(S)
