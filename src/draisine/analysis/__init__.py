@@ -2,7 +2,8 @@
 
 `differentiate`: derivatives of programs and matrices. `variation`: a state and its neighbours.
 `equilibrium`: steady motions. `linear`: linear systems about them. `lqr`: state
-feedback from these. `gradient`: motions with their derivatives. `identify`: parameters from measurements.
+feedback from these. `preview`: path following. `gradient`: motions with their derivatives. `identify`:
+parameters from measurements.
 `continuation`: families of
 steady motions. `return_map`: limit cycles as fixed points. `gait`: machines that hang by their
 grips. `connection`: what gaits of the joints do. `bicycle`: straight running and turning.

@@ -67,7 +67,7 @@ def lqr(
     Q = np.diag([float(states.get(name, 0.0)) for name in linear.states])
     R = np.diag([float(cost) for cost in inputs.values()])
     try:
-        X = scipy.linalg.solve_continuous_are(part.A, part.B, Q, R)
+        K = riccati_gain(part.A, part.B, Q, R)
     except np.linalg.LinAlgError:
         raise ConfigurationError(
             f"lqr: the inputs {', '.join(inputs)} cannot steady the motion, or no weight sees a state "
@@ -75,4 +75,9 @@ def lqr(
         ) from None
     steady = about or {}
     x0 = np.array([float(steady.get(name, 0.0)) for name in linear.states])
-    return StateFeedback(linear.states, tuple(inputs), np.linalg.solve(R, part.B.T @ X), x0)
+    return StateFeedback(linear.states, tuple(inputs), K, x0)
+
+
+def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
+    """Return the gain K of least cost, eq. [lqr]."""
+    return np.linalg.solve(R, B.T @ scipy.linalg.solve_continuous_are(A, B, Q, R))

@@ -1,0 +1,51 @@
+"""A rider's simplest rule: steer into the fall, after a delay."""
+
+from dataclasses import dataclass
+
+from draisine.algebra.scalar import Array, Scalar
+from draisine.mechanics.readings import Readings
+
+
+@dataclass(frozen=True)
+class SteerIntoLean:
+    """The steer torque `-(lean_gain lean + rate_gain lean_rate) - damping steer_rate`, of what was
+    `delay` seconds ago: lean is positive to the right and steer to the left, so the minus sign steers into
+    the fall.
+
+    A delay T is the rational function `1 - s T / (1 + s T / 2 + (s T)^2 / 12)` of Pade, exact to the fourth
+    order in s T, so that eigenvalues know of it, eq. [delay]; without one the law has no such states.
+    """
+
+    lean_gain: float
+    rate_gain: float
+    damping: float = 0.0
+    delay: float = 0.0
+    steer: str = "steer"
+
+    @property
+    def states(self) -> int:
+        """Two for a delay."""
+        return 2 if self.delay > 0.0 else 0
+
+    def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], list[Scalar]]:
+        """Return the torque, and the rates of the delay's states."""
+        wanted = -(
+            self.lean_gain * readings.lean
+            + self.rate_gain * readings.lean_rate
+            + self.damping * readings.rate(self.steer)
+        )
+        given, rates = delayed(wanted, z, self.delay)
+        return {self.steer: given}, rates
+
+
+def delayed(signal: Scalar, z: Array, delay: float) -> tuple[Scalar, list[Scalar]]:
+    """Return a signal as it was a delay ago, by Pade of second order with the states z, and their rates;
+    without a delay the signal itself.
+    """
+    if not delay > 0.0:
+        return signal, []
+    a, b = 6.0 / delay, 12.0 / (delay * delay)
+    return signal - 2.0 * a * z[1], [z[1], signal - b * z[0] - a * z[1]]
+
+
+LAW = SteerIntoLean
