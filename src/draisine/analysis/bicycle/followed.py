@@ -19,7 +19,7 @@ from draisine.system.tracing import Law
 SETTLED = 30.0
 """Names are given at this speed, m/s, or at the highest asked for: there the slow pair is the weave,
 the real eigenvalue next to zero the capsize. Of the other pairs the wobble is the one that is damped
-least at some speed from a third of it on.
+least at some speed between a third and half of it.
 """
 
 
@@ -74,9 +74,9 @@ class TwoWheeler:
         order = track(values)
         followed = np.take_along_axis(values, order, axis=1)
         shapes = np.take_along_axis(vectors, order[:, None, :], axis=2)
-        growth = followed[3.0 * grid >= SETTLED].real.max(axis=0)
         shares = _shares(shapes[-1], states, self.system)
-        names, places = _named(followed[-1], growth, shares)
+        middle = (3.0 * grid >= SETTLED) & (2.0 * grid <= SETTLED)
+        names, places = _named(followed[middle], followed[-1], shares)
         at = np.searchsorted(grid, v)
         named = _upper_first(followed[at][:, places], names)
         return Eigenmodes(v, named, shapes[at][:, :, places], names, states)
@@ -130,35 +130,40 @@ def _shares(vectors: Floats, states: tuple[str, ...], system: System) -> dict[st
 
 
 def _named(
-    last: Floats, growth: Floats, shares: dict[str, Floats]
+    middle: Floats, last: Floats, shares: dict[str, Floats]
 ) -> tuple[tuple[str, ...], list[int]]:
-    """Return the names of eigenvalues at the last speed, and which is whose."""
+    """Return the names of eigenvalues from those at middle speeds (speeds, modes) and at the last one,
+    and which is whose.
+    """
     swings = np.abs(last.imag) > 1e-9
-    pairs = [k for k in np.argsort(last.imag) if last[k].imag > max(1e-9, abs(last[k].real))]
-    firm = [k for k in np.argsort(np.abs(last)) if not swings[k]]
+    pairs = [int(k) for k in np.argsort(last.imag) if last[k].imag > max(1e-9, abs(last[k].real))]
+    firm = [int(k) for k in np.argsort(np.abs(last)) if not swings[k]]
     if not pairs or not firm:
         raise ConfigurationError(
             "at the highest speed there is no swinging eigenmode (weave) beside one that does not "
             "swing (capsize); ask analysis.linear for the eigenvalues as they are."
         )
 
-    def conjugate(k: int) -> int:
-        others = [j for j in range(len(last)) if j != k]
-        return int(min(others, key=lambda j: abs(last[j] - np.conj(last[k]))))
+    def pair(values: Floats, k: int) -> list[int]:
+        others = [j for j in range(len(values)) if j != k]
+        return [k, min(others, key=lambda j: abs(values[j] - np.conj(values[k])))]
 
-    taken = {"weave": [pairs[0], conjugate(pairs[0])]}
-    if len(pairs) > 1:
-        wobble = max(pairs[1:], key=lambda k: growth[k])
-        taken["wobble"] = [wobble, conjugate(wobble)]
-    taken["capsize"] = [firm[0]]
+    taken = {"weave": pair(last, pairs[0])}
+    growth = np.where(middle.imag > 1e-9, middle.real, -np.inf)
+    growth[:, taken["weave"]] = -np.inf
+    at, fastest = np.unravel_index(np.argmax(growth), growth.shape)
+    if np.isfinite(growth[at, fastest]):
+        taken["wobble"] = pair(middle[at], int(fastest))
+    used = [k for each in taken.values() for k in each]
+    taken["capsize"] = [k for k in firm if k not in used][:1]
     names = [name for name, places in taken.items() for _ in places]
     places = [int(k) for each in taken.values() for k in each]
-    others = [k for k in np.lexsort((last.imag, last.real)) if k not in places]
-    for k in others:
+    rest = [int(k) for k in np.lexsort((last.imag, last.real)) if k not in places]
+    for k in rest:
         lead = max(shares, key=lambda name: shares[name][k])
         caster = lead in ("steer", "lean") and not swings[k]
         names.append("castering" if caster else lead)
-    return tuple(names), [*places, *(int(k) for k in others)]
+    return tuple(names), [*places, *rest]
 
 
 def _upper_first(values: Floats, names: tuple[str, ...]) -> Floats:
