@@ -5,6 +5,7 @@ has, `breakpoints` are the times at which it may jump. It is traced into the com
 `_signals`: functions of time. `_together`: several laws as one.
 """
 
+from draisine.control._signals.delay import delay
 from draisine.control._signals.saturation import check_limit, saturate
 from draisine.control._signals.smooth_step import smooth_step
 from draisine.control._signals.time_inputs import (
@@ -28,6 +29,7 @@ __all__ = [
     "TimeInputs",
     "Together",
     "check_limit",
+    "delay",
     "saturate",
     "smooth_step",
 ]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.control.steer_into_lean import delayed
+from draisine.control import delay
 from draisine.mechanics.readings import Readings
 
 Path = Callable[[Scalar], Scalar]
@@ -43,7 +43,7 @@ class PathFollowing:
             torque = torque - gain * value
         for gain, distance in zip(self.ahead, self.distances, strict=True):
             torque = torque + gain * self.path(place[0] + distance)
-        given, rates = delayed(torque, z, self.delay)
+        given, rates = delay(torque, z, self.delay)
         return {self.steer: given}, rates
 
 

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from draisine.algebra.scalar import Array, Scalar
+from draisine.control import delay
 from draisine.mechanics.readings import Readings
 
 
@@ -34,18 +35,8 @@ class SteerIntoLean:
             + self.rate_gain * readings.lean_rate
             + self.damping * readings.rate(self.steer)
         )
-        given, rates = delayed(wanted, z, self.delay)
+        given, rates = delay(wanted, z, self.delay)
         return {self.steer: given}, rates
-
-
-def delayed(signal: Scalar, z: Array, delay: float) -> tuple[Scalar, list[Scalar]]:
-    """Return a signal as it was a delay ago, by Pade of second order with the states z, and their rates;
-    without a delay the signal itself.
-    """
-    if not delay > 0.0:
-        return signal, []
-    a, b = 6.0 / delay, 12.0 / (delay * delay)
-    return signal - 2.0 * a * z[1], [z[1], signal - b * z[0] - a * z[1]]
 
 
 LAW = SteerIntoLean

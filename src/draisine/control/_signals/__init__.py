@@ -1,1 +1,3 @@
-"""Functions of time: `time_inputs` (steps, ramps, sines, tables), `smooth_step`, and `saturation`."""
+"""Functions of time: `time_inputs` (steps, ramps, sines, tables), `smooth_step`, `saturation`, and
+`delay`.
+"""
