@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import draisine
+from draisine.analysis.gait.basin import basin
 from draisine.analysis.gait.footstep import Footstep
 from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import CycleFamily, fixed_point, follow, iterate
@@ -187,3 +188,18 @@ def test_without_the_condition_the_foot_scuffs(compass):
     end = told.value.partial.final()
     left, right = end.r[2:]
     assert left == pytest.approx(-right, abs=1e-6) and left < 0  # behind the other foot, halfway
+
+
+def test_many_starts_side_by_side_step_like_one(compass):
+    rng = np.random.default_rng(3)
+    starts = COMPASS + 0.02 * rng.normal(size=(6, 4))
+    once = basin(compass, starts, 1)
+    assert np.all(once.steps == 1)
+    assert np.abs(once.x - [compass(x)[0] for x in starts]).max() < 1e-6
+
+
+def test_who_starts_near_the_cycle_walks_on_and_who_starts_too_slowly_falls(compass):
+    starts = np.array([COMPASS, COMPASS * [1.0, 1.0, 1.03, 0.9], COMPASS * [1.0, 1.0, 0.3, 1.0]])
+    found = basin(compass, starts, 12)
+    assert found.steps.tolist() == [12, 12, 0]
+    assert np.abs(found.x[1] - COMPASS).max() < 2e-3

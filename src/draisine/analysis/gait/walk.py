@@ -129,6 +129,37 @@ class Walk:
         y = self.machine.layout.pack(q=[1.0, 0.0, 0.0, 0.0], r=r)
         return self.machine.observation(y)["points"].reshape(-1, 3)[list(self._feet)]
 
+    def foot(self, k: int) -> int:
+        """Return the number of the first (0) or second foot among the contacts."""
+        return self._feet[k]
+
+    def sights(self, r: Floats) -> dict[str, Floats]:
+        """Return what the program `free` tells of many shapes (N, joints), one per column."""
+        code = self.machine.free
+        q = np.tile([[1.0], [0.0], [0.0], [0.0]], len(r))
+        return code.batch(code.inputs.pack(q=q, r=r.T))
+
+    def kernels(self, r: Floats, foot: int) -> tuple[Floats, Floats]:
+        """Return M and H of `v = H w` of many shapes while the first (0) or second foot holds."""
+        found, n = self.sights(r), len(self.system.model.speeds)
+        C = found["C"].T.reshape(len(r), -1, n)[:, self._rows(self._feet[foot])]
+        moved = self._columns
+        others = [k for k in range(n) if k not in moved]
+        H = np.zeros((len(r), n, len(moved)))
+        H[:, moved] = np.eye(len(moved))
+        H[:, others] = -np.linalg.pinv(C[:, :, others]) @ C[:, :, moved]
+        return found["M"].T.reshape(len(r), n, n), H
+
+    def next_x(self, r: Floats, w: Floats) -> Floats:
+        """Return x of the next steps (N, components) for shapes and rates after strikes."""
+        order = [self.joints.index(self.steps.exchange.get(name, name)) for name in self.joints]
+        turned = [float(self.steps.turn.get(name, 0.0)) for name in self.joints]
+        return np.hstack([r[:, [self._columns[k] for k in order]] + turned, w[:, order]])
+
+    def _rows(self, foot: int) -> list[int]:
+        """Return the rows that hold while a foot does."""
+        return [3 * foot, 3 * foot + 1, 3 * foot + 2, *multiplier.joint_rows(self.system.model)]
+
     def _rate(self, time: float, y: Floats) -> Floats:
         return self.machine.rate(t=[time], **self.machine.layout.split(y))["rate"]
 
@@ -149,8 +180,7 @@ class Walk:
 
     def _kernel(self, C: Floats, foot: int) -> Floats:
         """Return H of `v = H w` with w the rates of the steps' joints while one foot holds."""
-        own = [3 * foot, 3 * foot + 1, 3 * foot + 2, *multiplier.joint_rows(self.system.model)]
-        moved = self._columns
+        own, moved = self._rows(foot), self._columns
         others = [k for k in range(C.shape[2]) if k not in moved]
         H = np.zeros((len(C), C.shape[2], len(moved)))
         H[0, moved] = np.eye(len(moved))
@@ -162,9 +192,7 @@ class Walk:
         times = self.longest * np.arange(LOOKS + 1) / LOOKS
         span = Span(0.0, self.longest, self.longest / LOOKS, times, RTOL, ATOL)
         times, samples, _ = dop853.advance(self._problem, whole.ravel(), span)
-        code, r = self.machine.free, samples[:, self.machine.layout.r].T
-        q = np.tile([[1.0], [0.0], [0.0], [0.0]], len(samples))
-        found = code.batch(code.inputs.pack(q=q, r=r))
+        found = self.sights(samples[:, self.machine.layout.r])
         gap, armed = found["gaps"][self._feet[1]], found["armed"][self._feet[1]]
         for i in np.flatnonzero((gap[:-1] > 0) & (gap[1:] <= 0) & (armed[1:] > 0)):
             return self._refine(times[i], samples[i].reshape(whole.shape), times[i + 1])
@@ -201,10 +229,8 @@ class Walk:
         v = _times(old, _solve(old[:, independent], u))
         to = np.swapaxes(new, 1, 2)
         w = _solve(_times(to, _times(M, new)), _times(to, _times(M, v)))
-        order = [self.joints.index(self.steps.exchange.get(name, name)) for name in self.joints]
-        angles = whole[:, at.r][:, [self._columns[k] for k in order]]
-        angles[0] += [float(self.steps.turn.get(name, 0.0)) for name in self.joints]
-        image = np.hstack([angles, w[:, order, 0]])
+        image = self.next_x(whole[:, at.r], w[:, :, 0])
+        image[1:] -= self.next_x(np.zeros_like(whole[:1, at.r]), np.zeros_like(w[:1, :, 0]))
         before, after = v[0, :, 0], new[0] @ w[0, :, 0]
         rows = there["C"][0, 3 * self._feet[1] : 3 * self._feet[1] + 3]
         impulse = np.linalg.lstsq(rows.T, M[0] @ (after - before), rcond=None)[0]
