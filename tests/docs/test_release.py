@@ -64,8 +64,9 @@ def test_the_wheel_stands_alone(built, tmp_path):
     (site / "beside.pth").write_text("\n".join(beside))
     code = "import sys, draisine; from draisine.cli import main; print(draisine.__file__); "
     code += "sys.exit(main(['run', '--until', '0.1']))"
+    alone = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
-        [python, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False
+        [python, "-c", code], cwd=tmp_path, env=alone, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert done.stdout.startswith(str(site / "draisine"))
