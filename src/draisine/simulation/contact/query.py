@@ -325,11 +325,6 @@ class ContactQuery:
         """Return the gap in what a contact looks like."""
         return float(row[self.row.gap.start])
 
-    def rate(self, row: Floats, v: Floats) -> float:
-        """Return the rate of the gap."""
-        stretch, ground = row[self.row.stretch.start], row[self.row.b.start]
-        return float(stretch * (self.jacobian(row)[0] @ v - ground))
-
     def excess(self, contact: WheelOnFeature, row: Floats) -> float:
         """Return by how much a contact is beyond the borders of its feature, in what it looks like."""
         return float(self.excess_each(row[None, None], self.table.bundle([contact]))[0, 0])
