@@ -159,6 +159,16 @@ class TestMagicFormula:
 
 
 class TestBicycleOnTyres:
+    @pytest.mark.parametrize(
+        ("tyre", "most"), [(LinearTyre(8e3, 5e2, 0.1), 1.6), (LoadTyre(11.0, 0.5, 0.1), 2.0)]
+    )
+    def test_tyres_cost_little(self, tyre, most):
+        """Operations of a right-hand side against those of ideal rolling, all functions counted."""
+        tyred = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+        ideal = draisine.compile("whipple")
+        costs = [system.machine().programs["rate"].operations for system in (tyred, ideal)]
+        assert costs[0] < most * costs[1]
+
     def test_it_starts_without_slip(self):
         """Steered, it turns as the ideal bicycle does; a sled that is asked to slide slides."""
         asked = {"forward_speed": 5.0, "lean_rate": 0.3, "steer": 0.1}

@@ -101,7 +101,7 @@ class Linear:
         part = self.part([input], [output])
         A, b, c, d = self._one("transfer"), part.B, part.C, part.D
         links, pushed, shown = (np.abs(x) > 1e-12 * np.abs(x).max(initial=0.0) for x in (A, b, c))
-        taken = _reached(links, pushed[:, 0]) & _reached(links.T, shown[0])
+        taken = reach_states(links, pushed[:, 0]) & reach_states(links.T, shown[0])
         A, b, c = A[np.ix_(taken, taken)], b[taken], c[:, taken]
         return _transfer(A, b, c, float(d[0, 0]))
 
@@ -164,7 +164,7 @@ def _transfer(A: Floats, b: Floats, c: Floats, d: float) -> Transfer:
     return Transfer(found[order[: n - degree]], np.linalg.eigvals(A) + 0j, markov[degree])
 
 
-def _reached(links: Floats, start: Floats) -> Floats:
+def reach_states(links: Floats, start: Floats) -> Floats:
     """Return which states are reached along links[to, from] from the start."""
     reached = start
     for _ in range(len(start)):

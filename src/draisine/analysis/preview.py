@@ -15,7 +15,7 @@ import numpy as np
 import scipy.linalg
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.linear import linearise
+from draisine.analysis.linear import linearise, reach_states
 from draisine.analysis.lqr import riccati_gain
 from draisine.control.path_following import Path, PathFollowing
 from draisine.errors import ConfigurationError
@@ -68,7 +68,5 @@ def follow_path(
 def _aside(A: Floats, states: tuple[str, ...]) -> list[str]:
     """Return the states that have to do with lean and steer."""
     linked = np.abs(A) > 1e-9 * np.abs(A).max()
-    aside = np.isin(states, ("lean", "steer"))
-    for _ in states:
-        aside = aside | (linked @ aside)
+    aside = reach_states(linked, np.isin(states, ("lean", "steer")))
     return [name for name, yes in zip(states, aside, strict=True) if yes]

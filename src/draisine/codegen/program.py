@@ -19,7 +19,7 @@ from draisine.algebra.trace import FUNCTIONS, Expr, reachable
 
 Instruction = tuple[Any, ...]
 
-COUNTED = ("add", "sub", "mul", "inv", "sqrt", "sin", "cos")
+COUNTED = ("add", "sub", "mul", "inv", "sqrt", "sin", "cos", "exp", "atan2", "where", "lt")
 """The operations that count one each; negations are free, they vanish into their neighbours."""
 
 

@@ -66,7 +66,7 @@ def record_numbers(name: str, value: Any) -> dict[str, float]:
 
     >>> from draisine.mechanics.forces.linear_tyre import LinearTyre
     >>> list(record_numbers("tyre", LinearTyre(1e4, 1e3, 0.2)))
-    ['tyre_cornering', 'tyre_camber', 'tyre_relaxation', 'tyre_trail']
+    ['tyre_cornering', 'tyre_camber', 'tyre_relaxation']
     """
     return {f"{name}_{field}": x for field, x in _numbers(value).items()}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.eigenmodes import Eigenmodes, fill_speeds, track
-from draisine.analysis.linear import linearise
+from draisine.analysis.linear import linearise, reach_states
 from draisine.errors import ConfigurationError
 from draisine.system.state import state
 from draisine.system.system import System
@@ -53,9 +53,7 @@ class TwoWheeler:
         found = linearise(self.system, motions, law=self.law, inputs=self.inputs)
         linked = np.abs(found.A).max(axis=0)
         linked = linked > 1e-9 * linked.max()
-        aside = np.isin(found.states, ("lean", "steer"))
-        for _ in found.states:
-            aside = aside | ((linked | linked.T) @ aside)
+        aside = reach_states(linked | linked.T, np.isin(found.states, ("lean", "steer")))
         states = tuple(name for name, yes in zip(found.states, aside, strict=True) if yes)
         return found.A[:, aside][:, :, aside], states
 

@@ -19,14 +19,14 @@ class LinearTyre(OnWheel):
     """Side force `cornering z`, and the slip z that follows the wheel's over the relaxation length.
 
     `cornering` and `camber` are stiffnesses in N/rad, `relaxation` is a length in m; `trail`, in m,
-    is how far behind the contact the side force acts: its aligning moment. Along the wheel's heading
-    the contact holds. The forces do not know the load.
+    is how far behind the contact the side force acts, if at all: its aligning moment. Along the
+    wheel's heading the contact holds. The forces do not know the load.
     """
 
     cornering: Scalar
     camber: Scalar
     relaxation: Scalar
-    trail: Scalar = 0.0
+    trail: Scalar | None = None
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force and the rate of the slip."""
@@ -34,7 +34,8 @@ class LinearTyre(OnWheel):
         leaned = (self.camber / self.cornering) * readings.camber(self.contact)
         side = self.cornering * z[0]
         lag = (-slip - V * (leaned + z[0])) / self.relaxation
-        return {self.contact: Wrench(across=side, aligning=-(self.trail * side))}, [lag]
+        moment = 0.0 if self.trail is None else -(self.trail * side)
+        return {self.contact: Wrench(across=side, aligning=moment)}, [lag]
 
 
 FORCE = LinearTyre
