@@ -100,6 +100,8 @@ class Bodies:
         """The motion of every body, by name."""
         names = {"q": "orientation", "p": "position", "r": "shape", "v": "speeds"}
         names |= {"vdot": "accelerations"}
+        if missing := [name for name in names.values() if name not in self.data]:
+            raise DataError(f"the result is not whole: No variable named {missing[0]!r}.")
         out = run(_outward_pass(self.model), **{k: self.data[n].values.T for k, n in names.items()})
         parts = ("p", "v", "w", "a", "dw")
         return {
