@@ -86,6 +86,9 @@ def _freedoms(system: "System") -> "Iterator[str]":
         kind, shape = (type(x).__name__.lower() for x in (contact, contact.surface))
         text = f"contact {contact.name}: {kind} on {contact.body}"
         text += f", {shape}" if contact.surface.sections else ""
+        tyre = getattr(contact, "tyre", None)
+        law = "without slip" if tyre is None else f"on a tyre, {type(tyre).__name__}"
+        text += f", rolls {law}" if kind == "wheel" else ""
         flats = ", ".join(flat.body for flat in getattr(contact, "flats", ()))
         yield text + (f", may touch {flats}" if flats else "")
 
