@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from draisine.analysis.linear import linearise
     from draisine.analysis.return_map import return_map
     from draisine.errors import DraisineError
-    from draisine.experiment.run import run
+    from draisine.experiment.run import run, sweep
     from draisine.model import Blade, Body, Model, Pin, Prismatic, Revolute, Wheel
     from draisine.results.store import load, save
     from draisine.scenario.terrain import place
@@ -69,6 +69,7 @@ __all__ = [
     "simulate_many",
     "state",
     "steady_turns",
+    "sweep",
 ]
 
 _HOMES = {
@@ -78,7 +79,7 @@ _HOMES = {
     "analysis.linear": ("linearise",),
     "analysis.return_map": ("return_map",),
     "errors": ("DraisineError",),
-    "experiment.run": ("run",),
+    "experiment.run": ("run", "sweep"),
     "model": ("Blade", "Body", "Model", "Pin", "Prismatic", "Revolute", "Wheel"),
     "results.store": ("load", "save"),
     "scenario.terrain": ("place",),

@@ -9,6 +9,10 @@ if TYPE_CHECKING:
     from draisine.experiment.run import Result
 
 
+LINES = 200
+"""So many runs of a sweep are shown one by one."""
+
+
 def report(result: "Result", json: bool) -> None:
     """Print what a scenario left."""
     from draisine.experiment.report import remarks, summary, table
@@ -30,7 +34,7 @@ def report(result: "Result", json: bool) -> None:
         console.print(drawn)
     if "eigenvalue_real" in result.data:
         console.print(_eigenvalue_table(result.data))
-    if result.loaded.scenario.kind == "sweep":
+    if result.loaded.scenario.kind == "sweep" and result.data["outcome"].size <= LINES:
         console.print(_sweep_table(result))
     for line in remarks(result):
         console.print(line)
@@ -87,7 +91,7 @@ def _sweep_table(result: "Result") -> Any:
     from draisine.experiment.report import runs
 
     data = result.data
-    sides = [str(n) for n in data["outcome"].dims]
+    sides = [str(n) for n in data["outcome"].coords]
     asked = [str(n) for n in data.data_vars if n != "outcome"]
     units = {n: str(data[n].attrs.get("units", "")) for n in asked}
     table = Table(

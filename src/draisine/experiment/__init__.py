@@ -1,6 +1,6 @@
 """The doing: scenarios carried out and held against published numbers.
 
-`run`: a scenario carried out. `kinds`: what each kind does. `check`: ours against theirs. `report`:
-a result in words. `tables`: what commands print. `simulator`: whole simulators in
+`run`: a scenario carried out. `kinds`: what each kind does. `sweep`: many runs. `check`: ours against
+theirs. `report`: a result in words. `tables`: what commands print. `simulator`: whole simulators in
 files.
 """

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from draisine.experiment.kinds import cycle
-from draisine.experiment.kinds.sweep import NOT_RUN
 from draisine.experiment.run import Result
+from draisine.experiment.sweep.table import NOT_RUN
 from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
 from draisine.results.cycle import summary_of
@@ -84,12 +84,13 @@ def _events(result: Result) -> list[dict[str, Any]]:
 
 def runs(result: Result) -> list[dict[str, Any]]:
     """Return the runs of a sweep: where each stands, how it ended, and its answers."""
-    data, found = result.data, []
-    for index in np.ndindex(*data["outcome"].shape):
-        one = data.isel(dict(zip(data["outcome"].dims, index, strict=True)))
-        here = {str(n): x.item() for n, x in (one.coords | one.data_vars).items()}
-        found.append({n: _plain(x) if isinstance(x, float) else x for n, x in here.items()})
-    return found
+    ends = result.data["outcome"]
+    columns = {
+        str(n): x.broadcast_like(ends).transpose(*ends.dims).values.ravel().tolist()
+        for n, x in (result.data.coords | result.data.data_vars).items()
+    }
+    found = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+    return [{n: _plain(x) if isinstance(x, float) else x for n, x in one.items()} for one in found]
 
 
 def _place(result: Result, one: Mapping[str, Any]) -> str:
@@ -144,7 +145,9 @@ def remarks(result: Result) -> list[str]:
     if "runs" in found:
         whole = ("completed", NOT_RUN)
         stopped = [one for one in found["runs"] if one["outcome"] not in whole]
-        ends = [f"{_place(result, one)}: {one['outcome']}" for one in stopped]
+        ends = [f"{_place(result, one)}: {one['outcome']}" for one in stopped[:MANY]]
+        if len(stopped) > MANY:
+            ends.append(f"... and {len(stopped) - MANY} more that had to stop")
         done = sum(one["outcome"] != NOT_RUN for one in found["runs"])
         many = "" if done == len(found["runs"]) else f" of {len(found['runs'])}"
         return [*ends, f"{done}{many} runs, {seconds}"]
@@ -171,7 +174,7 @@ def remarks(result: Result) -> list[str]:
 
 
 MANY = 12
-"""So many events are told to people one by one."""
+"""So many events, or runs that had to stop, are told to people one by one."""
 
 
 def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -13,14 +13,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import draisine
-from draisine.errors import SimulationError, ValidityError
+from draisine.errors import ParameterError, SimulationError, ValidityError
 from draisine.experiment.kinds.cycle import find_cycle
 from draisine.experiment.kinds.gait import gait_displacements
 from draisine.experiment.kinds.linear import straight_running
 from draisine.experiment.kinds.map import contact_map
-from draisine.experiment.kinds.sweep import NOT_RUN, run_sweep
+from draisine.experiment.kinds.sweep import run_sweep
+from draisine.experiment.sweep.designs import design_columns
+from draisine.experiment.sweep.store import open_store
+from draisine.experiment.sweep.table import NOT_RUN, SweepRows, sweep_table
 from draisine.results.bodies import Bodies, machine_attributes
 from draisine.results.events import event_records
+from draisine.results.runs import unfold
 from draisine.scenario.library import Loaded, load
 from draisine.scenario.schema import (
     CycleScenario,
@@ -116,9 +120,7 @@ def run(
         case RunScenario():
             return _run(loaded, progress, mu, strict)
         case SweepScenario():
-            with report_progress(progress, f"running {loaded.name}") as tell:
-                data = run_sweep(loaded, scenario, system.model, run, tell)
-            return _swept(loaded, system, data, time.perf_counter() - begun)
+            return sweep(loaded, progress=progress)
         case StateScenario():
             found = _at(system, loaded.plan.state(), scenario.inputs)
             return _result(loaded, system, found, time.perf_counter() - begun)
@@ -137,6 +139,45 @@ def run(
         case CycleScenario():
             ridden, data = find_cycle(system, scenario.cycle)
             return _result(loaded, system, ridden, time.perf_counter() - begun, data)
+
+
+def sweep(
+    which: str | Loaded,
+    out: str | Path | None = None,
+    *,
+    resume: bool = False,
+    changes: Mapping[str, Any] | None = None,
+    progress: Progress = None,
+) -> Result:
+    """Return what the runs of a scenario of the kind `sweep` leave: one dataset of all answers.
+
+    With `out`, a Zarr store, each chunk of runs is kept there as soon as it is computed; to `resume`
+    computes only what is missing. A store of another sweep, or of another version, is refused.
+
+    >>> import draisine
+    >>> draisine.sweep("mauny2018/drift", changes={"run.until": 0.1}).data["outcome"].dims
+    ('dt', 'integrator')
+    """
+    loaded = load(which, changes) if isinstance(which, str) else which
+    scenario, system, begun = loaded.scenario, loaded.plan.system, time.perf_counter()
+    if not isinstance(scenario, SweepScenario):
+        raise ParameterError(f"{loaded.name} is of the kind {scenario.kind!r}; a sweep is needed.")
+    columns, chunk = design_columns(scenario.sweep, loaded), scenario.sweep.chunk
+    count = len(next(iter(columns.values())))
+    rows = SweepRows.empty(scenario.sweep.outputs, count)
+
+    def table() -> "Dataset":
+        return _signed(loaded, system, sweep_table(scenario, system.model, columns, rows))
+
+    with report_progress(progress, f"running {loaded.name}") as tell:
+        if out is None:
+            chunks = range(-(-count // chunk))
+            run_sweep(loaded, columns, chunks, run, lambda k, x: rows.put(k * chunk, x), tell)
+            return _swept(loaded, system, unfold(table()), time.perf_counter() - begun)
+        store = open_store(table(), Path(out), chunk, resume)
+        run_sweep(loaded, columns, store.missing(), run, store.write, tell)
+    seconds = time.perf_counter() - begun
+    return Result(loaded, store.read(), "completed", seconds, system)
 
 
 def _run(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> Result:
@@ -173,7 +214,7 @@ def _swept(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> R
     ends = data["outcome"].values
     missing = int((ends == NOT_RUN).sum())
     outcome = "interrupted" if missing else "completed"
-    result = Result(loaded, _signed(loaded, system, data), outcome, seconds, system)
+    result = Result(loaded, data, outcome, seconds, system)
     if missing:
         done = f"{ends.size - missing} of {ends.size} runs"
         raise SimulationError(f"the sweep was interrupted after {done}.", result)

@@ -10,6 +10,7 @@ from draisine import registry
 from draisine.codegen.files import check_folder, check_place, whole_file
 from draisine.errors import DataError
 from draisine.results.attributes import table
+from draisine.results.runs import read_runs
 from draisine.results.zarr_store import check_zarr
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def _load(path: Path) -> "Dataset":
         with data:
             if data.nbytes > _room():
                 raise DataError(f"{path}: holds {data.nbytes / 1e9:.3g} GB, more than fits here.")
-            return data.load()
+            return read_runs(data.load())
     except DataError:
         raise
     except Exception as error:

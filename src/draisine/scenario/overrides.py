@@ -1,7 +1,7 @@
 """Values by key path, put into the content of a scenario."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from draisine.errors import DataError
@@ -42,11 +42,11 @@ def single(content: Mapping[str, Any], at: Mapping[str, Any]) -> dict[str, Any]:
     return override(plain | {"kind": "run"}, at)
 
 
-def sides(over: Mapping[str, Any]) -> dict[str, str]:
+def sides(paths: Iterable[str]) -> dict[str, str]:
     """Return a short name for each key path of a sweep: its last word, where that tells enough.
 
-    >>> sides({"run.dt": [], "run.integrator": []})
+    >>> sides(["run.dt", "run.integrator"])
     {'run.dt': 'dt', 'run.integrator': 'integrator'}
     """
-    last = {path: path.rpartition(".")[2] for path in over}
+    last = {path: path.rpartition(".")[2] for path in paths}
     return {p: n if list(last.values()).count(n) == 1 else p for p, n in last.items()}

@@ -3,7 +3,7 @@
 A scenario is a TOML file with a `kind`:
 
     run      the machine moves from an initial state until a time
-    sweep    such runs, one for each combination of some values
+    sweep    such runs that differ in some values
     state    accelerations and forces at one state
     map      one configuration per point of a grid
     linear   straight running: matrices, eigenvalues against speed, critical speeds
@@ -27,6 +27,7 @@ from pydantic import (
 
 from draisine.control import SIGNALS
 from draisine.model.quantity import NotNegative, Number, Positive
+from draisine.scenario.sweep import Sweep
 from draisine.scenario.terrain import GroundPart
 from draisine.scenario.values import (
     DriftValue,
@@ -38,6 +39,7 @@ from draisine.scenario.values import (
     Places,
     ScenarioTable,
     Text,
+    check_rising,
     record_schema,
 )
 
@@ -117,13 +119,6 @@ class ContactTable(ScenarioTable):
     )
 
 
-def _rising(axis: Any) -> Any:
-    """Return an axis whose high end is higher than its low one."""
-    if not axis.low < axis.high:
-        raise ValueError(f"goes from {axis.low:g} to {axis.high:g}; low must be below high")
-    return axis
-
-
 class Axis(ScenarioTable):
     """One side of a map: a coordinate and its evenly spaced values."""
 
@@ -134,7 +129,7 @@ class Axis(ScenarioTable):
 
     @model_validator(mode="after")
     def _rises(self) -> Self:
-        return _rising(self)
+        return check_rising(self)
 
 
 class Grid(ScenarioTable):
@@ -165,7 +160,7 @@ class Speeds(ScenarioTable):
     def _either(self) -> Self:
         if self.model_fields_set not in ({"low", "high", "count"}, {"at"}):
             raise ValueError("takes either low, high and count, or at")
-        return self if self.at else _rising(self)
+        return self if self.at else check_rising(self)
 
     def values(self) -> NDArray[np.float64]:
         """Return the speeds."""
@@ -241,20 +236,8 @@ class RunScenario(MotionScenario):
     kind: Literal["run"]
 
 
-class Sweep(ScenarioTable):
-    """What differs between the runs of a sweep, and what is asked of each."""
-
-    over: dict[str, Annotated[list[Any], Field(min_length=1)]] = Field(
-        min_length=1,
-        description="Values by key path (`run.dt`, `vehicle.parameters.mB`); all combinations run.",
-    )
-    outputs: list[Text] = Field(
-        min_length=1, description="Questions (`final lean`), one number per run."
-    )
-
-
 class SweepScenario(MotionScenario):
-    """Runs of a machine, one for each combination of some values."""
+    """Runs of a machine that differ in some values."""
 
     kind: Literal["sweep"]
     sweep: Sweep

@@ -17,6 +17,13 @@ class ScenarioTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def check_rising(axis: Any) -> Any:
+    """Return an axis whose high end is higher than its low one."""
+    if not axis.low < axis.high:
+        raise ValueError(f"goes from {axis.low:g} to {axis.high:g}; low must be below high")
+    return axis
+
+
 def limit(value: Any) -> float:
     """Return a number that is not negative; it may be infinite.
 

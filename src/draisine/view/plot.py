@@ -74,14 +74,14 @@ def figure_for(data: "Dataset") -> str:
     """Return the figure that tells most of a result."""
     if "multiplier" in data.dims:
         return "cycle"
+    if "outcome" in data:
+        return "sweep"
     if "run" in data.dims:
         return "comparison"
     if "time" in data.dims:
         return "path" if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims:
         return "steady"
-    if "outcome" in data:
-        return "sweep"
     return "eigenvalues" if "eigenvalue_real" in data else "maps"
 
 

@@ -1,29 +1,24 @@
-"""Sweeps: one run for each combination of some values, and what is asked of each."""
+"""Sweeps: runs that differ in some values, and what is asked of each."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from draisine.errors import SimulationError
-from draisine.model import Model
-from draisine.model.names import state_units
-from draisine.model.quantity import number
-from draisine.registry import find
+from draisine.experiment.sweep.designs import Columns
+from draisine.experiment.sweep.table import SweepRows
 from draisine.results.questions import parse_question
 from draisine.scenario.library import Loaded, accept
-from draisine.scenario.overrides import sides, single
+from draisine.scenario.overrides import single
 from draisine.scenario.schema import SweepScenario
-from draisine.vehicles import meanings
 
 if TYPE_CHECKING:
-    from xarray import Dataset
-
     from draisine.experiment.run import Result
 
+CarryOut = Callable[[Loaded], "Result"]
+"""What runs one scenario."""
 
-NOT_RUN = "not run"
-"""How a run of a sweep ended that was interrupted before it."""
+Tell = Callable[[float], None] | None
+"""What is told which fraction is done."""
 
 
 def was_interrupted(error: SimulationError) -> bool:
@@ -33,61 +28,56 @@ def was_interrupted(error: SimulationError) -> bool:
 
 def run_sweep(
     loaded: Loaded,
-    scenario: SweepScenario,
-    model: Model,
-    carry_out: "Callable[[Loaded], Result]",
-    progress: Callable[[float], None] | None = None,
-) -> "Dataset":
-    """Return the answers of all runs over the sides of a sweep, and how each run ended; of one that
-    had to stop, or that an interruption left out, they are not numbers.
+    columns: Columns,
+    chunks: Iterable[int],
+    carry_out: CarryOut,
+    keep: Callable[[int, SweepRows], None],
+    tell: Tell = None,
+) -> None:
+    """Run some chunks of a sweep and keep each; an interruption ends it, with the chunk that it hit
+    kept as far as it is.
     """
-    import xarray
+    assert isinstance(loaded.scenario, SweepScenario)
+    sweep, wanted = loaded.scenario.sweep, list(chunks)
+    for done, k in enumerate(wanted):
+        here = slice(k * sweep.chunk, (k + 1) * sweep.chunk)
+        part = {path: values[here] for path, values in columns.items()}
 
-    over, questions = scenario.sweep.over, scenario.sweep.outputs
-    shape = tuple(len(values) for values in over.values())
-    answers = {text: np.full(shape, np.nan) for text in questions}
-    outcome = np.full(shape, NOT_RUN, dtype=object)
-    units = {text: parse_question(text, model).unit(model) for text in questions}
-    for k, place in enumerate(np.ndindex(*shape)):
-        at = {path: over[path][i] for path, i in zip(over, place, strict=True)}
+        def within(fraction: float, done: int = done) -> None:
+            if tell is not None:
+                tell((done + fraction) / len(wanted))
+
+        rows = _run_chunk(loaded, sweep.outputs, part, carry_out, within)
+        keep(k, rows)
+        if not rows.finished:
+            return
+
+
+def _run_chunk(
+    loaded: Loaded,
+    questions: list[str],
+    columns: Columns,
+    carry_out: CarryOut,
+    tell: Callable[[float], None],
+) -> SweepRows:
+    """Return the answers of the runs of a chunk, and how each ended; of one that had to stop, or that
+    an interruption left out, they are not numbers.
+    """
+    count = len(next(iter(columns.values())))
+    rows = SweepRows.empty(questions, count)
+    for k in range(count):
+        at = {path: values[k] for path, values in columns.items()}
         try:
             found = carry_out(accept(loaded.name, loaded.file, single(loaded.content, at)))
             for text in questions:
                 question = parse_question(text, found.system.model)
-                answers[text][place] = question.answer(found.bodies)
-            outcome[place] = found.outcome
+                rows.answers[text][k] = question.answer(found.bodies)
+            rows.outcome[k] = found.outcome
         except KeyboardInterrupt:
             break
         except SimulationError as error:
             if was_interrupted(error):
                 break
-            outcome[place] = str(error)
-        if progress is not None:
-            progress((k + 1) / outcome.size)
-    names = sides(over)
-    dims = tuple(names.values())
-    along = {p: {"units": _unit(p, scenario.vehicle.name, model)} for p in over}
-    return xarray.Dataset(
-        {text: (dims, answers[text], {"units": units[text]}) for text in questions}
-        | {"outcome": (dims, outcome.astype(str))},
-        {names[path]: (names[path], _side(over[path]), along[path]) for path in over},
-        {"vehicle": loaded.scenario.vehicle.name},
-    )
-
-
-def _unit(path: str, vehicle: str, model: Model) -> str:
-    """Return the unit of what stands at a key path."""
-    table, _, name = path.rpartition(".")
-    if table == "vehicle.parameters":
-        return meanings(find("vehicle", vehicle)).get(name, ("", ""))[0]
-    if table == "initial":
-        return state_units(model).get(name, "")
-    return "s" if path in ("run.dt", "run.until") else ""
-
-
-def _side(values: list[Any]) -> Any:
-    """Return the values along a side: numbers where all are, or else words."""
-    try:
-        return np.array([number(x) for x in values])
-    except ValueError:
-        return np.array([str(x) for x in values])
+            rows.outcome[k] = str(error)
+        tell((k + 1) / count)
+    return rows

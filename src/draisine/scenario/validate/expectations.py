@@ -69,7 +69,11 @@ def _check_places(kind: str, tables: Tables, where: list[Any], at: Any, mistakes
         case "run" if isinstance(at, dict):
             mistakes.add(key_path(where), "a run has times: write a list, as in at = [0.5, 1.0].")
         case "sweep" if "sweep" in tables:
-            _check_points(list(sides(tables["sweep"].over).values()), where, at, mistakes)
+            if tables["sweep"].design != "grid":
+                mistakes.add(
+                    key_path(where[:-1]), "stands on a grid; this sweep has another design."
+                )
+            _check_points(list(sides(tables["sweep"].paths).values()), where, at, mistakes)
         case "gait":
             _check_points(["size"], where, at, mistakes)
         case "map" if "map" in tables:

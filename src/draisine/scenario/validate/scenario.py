@@ -11,7 +11,8 @@ from draisine.registry import find
 from draisine.results.questions import parse_question, parse_series
 from draisine.scenario.overrides import single
 from draisine.scenario.plan import Plan, Start
-from draisine.scenario.schema import KINDS, ContactTable, GaitPart, Grid, RunTable, Scenario, Sweep
+from draisine.scenario.schema import KINDS, ContactTable, GaitPart, Grid, RunTable, Scenario
+from draisine.scenario.sweep import Sweep
 from draisine.scenario.validate.expectations import Tables, check_expected
 from draisine.scenario.validate.mistakes import Mistakes, key_path, read_tables
 from draisine.scenario.validate.motion import check_lean, read_law, read_mode, read_start
@@ -191,17 +192,24 @@ def _check_sweep(
     """Tell what is wrong with the runs of a sweep: each of its values, put into the scenario."""
     if sweep is None:
         return
-    for path, values in sweep.over.items():
-        for k, value in enumerate(values):
-            where, inside = key_path(["sweep", "over", path, k]), Mistakes()
-            try:
-                read_scenario(single(content, {path: value}), inside)
-            except DraisineError as error:
-                mistakes.add(where, str(error))
-                break
-            for mistake in inside:
-                if mistake.path.startswith(path):
-                    mistakes.add(where, mistake.text, mistake.value)
+    places: dict[tuple[str, str, str | int], Any] = {
+        ("over", path, k): value for path, x in sweep.over.items() for k, value in enumerate(x)
+    }
+    for path, side in sweep.between.items():
+        places |= {("between", path, "low"): side.low, ("between", path, "high"): side.high}
+    wrong: set[str] = set()
+    for (table, path, k), value in places.items():
+        where, inside = key_path(["sweep", table, path, k]), Mistakes()
+        if path in wrong:
+            continue
+        try:
+            read_scenario(single(content, {path: value}), inside)
+        except DraisineError as error:
+            mistakes.add(where, str(error))
+            wrong.add(path)
+        for mistake in inside:
+            if mistake.path.startswith(path):
+                mistakes.add(where, mistake.text, mistake.value)
     for k, text in enumerate(sweep.outputs):
         with mistakes.at(f"sweep.outputs[{k}]"):
             parse_question(text, model)

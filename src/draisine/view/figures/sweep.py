@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return one axes per question of a sweep; angles are in degrees. Where values of one sign range
-    over a factor of twenty or more, axes are logarithmic and show their sizes.
+    over a factor of twenty or more, axes are logarithmic and show their sizes. Runs that are on no
+    grid are points over what differs first.
     """
     if "outcome" not in data:
         raise ParameterError("this is no sweep: it does not tell how each of its runs ended.")
@@ -28,7 +29,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     else:
         panels = np.asarray(axes, dtype=object).ravel()
     for panel, name in zip(panels, names, strict=False):
-        _curves(plain(panel), data[name])
+        (_points if data[name].dims == ("run",) else _curves)(plain(panel), data[name])
     if len(data.dims) > 1:
         legend(panels[0], 2)
     for panel in panels[len(names) :]:
@@ -36,14 +37,29 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     return panels
 
 
-def _curves(axes: "Axes", found: "DataArray") -> None:
+def _points(axes: "Axes", found: "DataArray") -> None:
+    """Draw runs that are on no grid."""
+    along = found[next(str(name) for name in found.coords if name != "run")]
+    (x, across), (y, upright) = (_shown(one, str(one.name)) for one in (along, found))
+    axes.plot(x.values, y.values, "o", markersize=3)
+    axes.set(xlabel=across, ylabel=upright)
+
+
+def _shown(found: "DataArray", said: str) -> "tuple[DataArray, str]":
+    """Return values and how an axis calls them; angles in degrees."""
     unit = str(found.attrs.get("units", ""))
     if "rad" in unit:
         found, unit = found * (180.0 / np.pi), unit.replace("rad", "deg")
+    return found, f"{words(said)} ({unit})" if unit else words(said)
+
+
+def _curves(axes: "Axes", found: "DataArray") -> None:
     numeric = [d for d in found.dims if found[d].dtype.kind == "f"] or list(found.dims)
     along = max(numeric, key=lambda d: found.sizes[d])
     others = [d for d in found.dims if d != along]
     steep = all(_is_wide(x) for x in (found[along].values, *_lines(found, along)))
+    said = f"size of {found.name}" if steep and float(found.min()) < 0.0 else str(found.name)
+    found, upright = _shown(found, said)
     for k, at in enumerate(product(*(found[d].values for d in others))):
         place = dict(zip(others, at, strict=True))
         y = found.sel(place).values
@@ -54,8 +70,7 @@ def _curves(axes: "Axes", found: "DataArray") -> None:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.xaxis.set_minor_formatter(lambda *_: "")
-    said = f"size of {found.name}" if steep and float(found.min()) < 0.0 else str(found.name)
-    axes.set_ylabel(f"{words(said)} ({unit})" if unit else words(said))
+    axes.set_ylabel(upright)
     unit = str(found[along].attrs.get("units", ""))
     axes.set_xlabel(f"{words(str(along))} ({unit})" if unit else words(str(along)))
 

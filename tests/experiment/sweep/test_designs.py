@@ -1,0 +1,133 @@
+"""Designs of sweeps: how many runs there are, and where."""
+
+import numpy as np
+import pytest
+
+from draisine.errors import DataError
+from draisine.experiment.run import run
+from draisine.experiment.sweep.designs import design_columns
+from draisine.scenario.library import load
+
+DISC = """
+kind = "sweep"
+title = "discs"
+vehicle.name = "rolling_disc"
+initial = { forward_speed = 2.0 }
+run = { until = 0.1, dt = 0.05, integrator = "rk4" }
+[sweep]
+outputs = ["final lean", "maximum forward_speed"]
+"""
+
+SPEEDS = "initial.forward_speed"
+MASS = "vehicle.parameters.mass"
+
+
+@pytest.fixture
+def discs(tmp_path):
+    """Return a sweep over the disc, with more text in its last table."""
+
+    def write(more):
+        path = tmp_path / "discs.toml"
+        path.write_text(DISC + more)
+        return load(str(path))
+
+    return write
+
+
+def columns(loaded):
+    return design_columns(loaded.scenario.sweep, loaded)
+
+
+BETWEEN = f"""
+[sweep.between]
+"{SPEEDS}" = {{ low = 1.0, high = 3.0 }}
+"{MASS}" = {{ low = 2.0, high = 4.0 }}
+"""
+
+
+def test_a_grid_has_all_combinations_the_last_side_fastest(discs):
+    text = f"""
+[sweep.over]
+"{SPEEDS}" = [1.0, 2.0]
+[sweep.between]
+"{MASS}" = {{ low = 2.0, high = 4.0, count = 3 }}
+"""
+    assert columns(discs(text)) == {SPEEDS: [1, 1, 1, 2, 2, 2], MASS: [2, 3, 4, 2, 3, 4]}
+
+
+def test_a_list_takes_one_value_of_each_after_the_other(discs):
+    loaded = discs(
+        f'design = "list"\n[sweep.over]\n"{SPEEDS}" = [1.0, 2.0]\n"{MASS}" = [3.0, 4.0]\n'
+    )
+    assert columns(loaded) == {SPEEDS: [1, 2], MASS: [3, 4]}
+    data = run(loaded).data
+    assert dict(data.sizes) == {"run": 2}
+    assert data["mass"].values.tolist() == [3.0, 4.0]
+    assert np.allclose(data["maximum forward_speed"], [1.0, 2.0])  # upright, a disc rolls on
+
+
+def test_one_at_a_time_starts_from_the_scenario_as_it_stands(discs):
+    loaded = discs(
+        f'design = "one-at-a-time"\n[sweep.over]\n"{SPEEDS}" = [1.0, 3.0]\n"{MASS}" = [9.0]\n'
+    )
+    m = loaded.plan.system.parameters["mass"]
+    assert columns(loaded) == {SPEEDS: [2.0, 1.0, 3.0, 2.0], MASS: [m, m, m, 9.0]}
+
+
+def test_one_at_a_time_needs_a_value_to_start_from(discs):
+    loaded = discs('design = "one-at-a-time"\n[sweep.over]\n"initial.lean" = [0.1]\n')
+    with pytest.raises(DataError, match=r"write initial\.lean into the scenario"):
+        columns(loaded)
+
+
+def test_a_latin_hypercube_has_one_point_in_every_layer(discs):
+    found = columns(discs(f'design = "latin-hypercube"\ncount = 10{BETWEEN}'))
+    for path, low in ((SPEEDS, 1.0), (MASS, 2.0)):
+        layers = np.floor((np.array(found[path]) - low) / 2.0 * 10).astype(int)
+        assert sorted(layers) == list(range(10))
+    other = columns(discs(f'design = "latin-hypercube"\ncount = 10\nseed = 1{BETWEEN}'))
+    assert other != found
+
+
+def test_sobol_points_fill_every_box_of_equal_volume(discs):
+    """16 points of a digital (t, 4, 2)-net with t = 0: one in each elementary box of area 1/16."""
+    found = columns(discs(f'design = "sobol"\ncount = 16{BETWEEN}'))
+    x = (np.array([found[SPEEDS], found[MASS]]) - [[1.0], [2.0]]) / 2.0
+    for across in (1, 2, 4, 8, 16):
+        boxes = np.floor(x * [[across], [16 // across]]).astype(int)
+        assert len(set(map(tuple, boxes.T))) == 16
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "tells nothing that differs"),
+        (f'design = "sobol"\ncount = 12{BETWEEN}', "a power of two as count: 8 or 16"),
+        (f'design = "sobol"{BETWEEN}', "takes between and a count"),
+        (f"count = 4{BETWEEN}", "has a count in each side"),
+        (f'design = "list"\n[sweep.over]\n"{SPEEDS}" = [1, 2]\n"{MASS}" = [1]\n', "as many values"),
+        (BETWEEN.replace("high = 4.0", 'high = "x", count = 2'), "'x' is not a number"),
+        (f'design = "sobol"\ncount = 4{BETWEEN.replace("3.0", "0.5")}', "low must be below high"),
+        (
+            f'design = "sobol"\ncount = 4{BETWEEN.replace("mass", "maas")}',
+            r"sweep\.between\.'vehicle\.parameters\.maas'\.low.*no such parameter",
+        ),
+    ],
+)
+def test_mistakes_are_told(discs, text, said):
+    with pytest.raises(DataError, match=said):
+        discs(text)
+
+
+def test_expected_numbers_stand_on_a_grid(discs):
+    more = """
+[[expected]]
+title = "x"
+origin = "law"
+at.forward_speed = [1.0]
+at.mass = [2.0]
+[expected.values]
+"final lean" = [0.0]
+"""
+    with pytest.raises(DataError, match="stands on a grid"):
+        discs(f'design = "sobol"\ncount = 4{BETWEEN}{more}')

@@ -1,0 +1,168 @@
+"""Stores of sweeps: what was computed is kept, and only what is missing is computed again."""
+
+import errno
+from pathlib import Path
+
+import pytest
+
+import draisine
+from draisine.cli import main
+from draisine.errors import DataError, ParameterError, SimulationError
+from draisine.experiment import run as runs
+from draisine.experiment.sweep import store as stores
+
+DISCS = """
+kind = "sweep"
+title = "discs"
+vehicle.name = "rolling_disc"
+initial = { forward_speed = 2.0, lean_rate = 0.3 }
+run = { until = 0.1, dt = 0.05, integrator = "rk4" }
+[sweep]
+chunk = 2
+outputs = ["final lean", "maximum forward_speed"]
+[sweep.over]
+"initial.forward_speed" = [1.0, 2.0, 3.0]
+"vehicle.parameters.mass" = [2.0, 4.0]
+"""
+
+SOBOL = DISCS.partition("[sweep.over]")[0].replace("chunk = 2", 'chunk = 3\ndesign = "sobol"')
+SOBOL = f"""{SOBOL}
+count = 8
+[sweep.between]
+"initial.forward_speed" = {{ low = 1.0, high = 3.0 }}
+"""
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("discs.toml").write_text(DISCS)
+    Path("sobol.toml").write_text(SOBOL)
+
+
+def stop_at(monkeypatch, module, name, call, error):
+    """Let the call of a function with that number fail; return the list of all calls."""
+    real, calls = getattr(module, name), []
+
+    def called(*given, **options):
+        calls.append(given)
+        if len(calls) == call:
+            raise error
+        return real(*given, **options)
+
+    monkeypatch.setattr(module, name, called)
+    return calls
+
+
+@pytest.mark.parametrize("name", ["discs", "sobol"])
+def test_a_store_holds_what_a_run_leaves(name):
+    data = draisine.run(f"{name}.toml").data
+    found = draisine.sweep(f"{name}.toml", "a.zarr")
+    assert found.outcome == "completed"
+    assert found.data.identical(data)
+    assert draisine.load("a.zarr").identical(data)
+    assert draisine.run("a.zarr").data.identical(data)
+
+
+@pytest.mark.parametrize("call", [1, 2, 4, 6])
+def test_a_resumed_store_equals_the_uninterrupted_one(monkeypatch, call):
+    whole = draisine.sweep("discs.toml", "whole.zarr").data
+    with monkeypatch.context() as patch:
+        stop_at(patch, runs, "simulate", call, KeyboardInterrupt())
+        with pytest.raises(SimulationError, match=rf"keeps {(call - 1) // 2} of 3 chunks"):
+            draisine.sweep("discs.toml", "a.zarr")
+    with pytest.raises(DataError, match=r"sweep are missing.*--resume"):
+        draisine.load("a.zarr")
+    with monkeypatch.context() as patch:
+        calls = stop_at(patch, runs, "simulate", 0, None)
+        assert draisine.sweep("discs.toml", "a.zarr", resume=True).data.identical(whole)
+    assert len(calls) == 6 - (call - 1) // 2 * 2
+    for file in Path("whole.zarr").rglob("*"):
+        if file.is_file() and file.name != ".zattrs":
+            assert file.read_bytes() == Path("a.zarr", file.relative_to("whole.zarr")).read_bytes()
+
+
+def test_an_error_that_nobody_foresaw_leaves_the_chunks_before(monkeypatch):
+    with monkeypatch.context() as patch:
+        stop_at(patch, runs, "simulate", 5, RuntimeError("killed"))
+        with pytest.raises(RuntimeError, match="killed"):
+            draisine.sweep("discs.toml", "a.zarr")
+    calls = stop_at(monkeypatch, runs, "simulate", 0, None)
+    data = draisine.sweep("discs.toml", "a.zarr", resume=True).data
+    assert len(calls) == 2
+    assert data.identical(draisine.run("discs.toml").data)
+
+
+@pytest.mark.parametrize("place", [1, 2, 3])
+def test_a_full_disk_leaves_a_chunk_without_its_mark(monkeypatch, place):
+    """Each of the three variables of a chunk in turn finds no room."""
+    real, calls = stores._open, []
+
+    class Full:
+        def __init__(self, group):
+            self.group = group
+
+        def __getitem__(self, name):
+            calls.append(name)
+            if len([one for one in calls if one != stores.MARK]) == 3 + place:
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return self.group[name]
+
+        def create_array(self, *given, **options):
+            return self.group.create_array(*given, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stores, "_open", lambda path: Full(real(path)))
+        with pytest.raises(DataError, match="chunk 1 cannot be written: No space left"):
+            draisine.sweep("discs.toml", "a.zarr")
+    assert stores.SweepStore(Path("a.zarr"), 2).missing() == [1, 2]
+    data = draisine.sweep("discs.toml", "a.zarr", resume=True).data
+    assert data.identical(draisine.run("discs.toml").data)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("lean_rate = 0.3", "lean_rate = 0.4"),
+        ("[2.0, 4.0]", "[2.0, 5.0]"),
+        ("chunk = 2", "chunk = 3"),
+    ],
+)
+def test_another_sweep_is_refused(old, new):
+    draisine.sweep("discs.toml", "a.zarr")
+    Path("discs.toml").write_text(DISCS.replace(old, new))
+    with pytest.raises(DataError, match="holds another sweep"):
+        draisine.sweep("discs.toml", "a.zarr", resume=True)
+
+
+def test_another_version_is_refused(monkeypatch):
+    draisine.sweep("discs.toml", "a.zarr")
+    monkeypatch.setattr(draisine, "__version__", "99.0")
+    with pytest.raises(DataError, match="version of draisine"):
+        draisine.sweep("discs.toml", "a.zarr", resume=True)
+
+
+def test_what_is_there_is_not_replaced_and_other_data_are_not_resumed():
+    draisine.sweep("discs.toml", "a.zarr")
+    with pytest.raises(DataError, match="is there already"):
+        draisine.sweep("discs.toml", "a.zarr")
+    draisine.save(draisine.run("discs.toml"), "plain.zarr")
+    with pytest.raises(DataError, match="holds no sweep"):
+        draisine.sweep("discs.toml", "plain.zarr", resume=True)
+    with pytest.raises(DataError, match=r"ends with \.zarr"):
+        draisine.sweep("discs.toml", "a.nc")
+    with pytest.raises(ParameterError, match="of the kind 'run'"):
+        draisine.sweep("mauny2018/passive-stabilisation")
+
+
+def test_the_command(capsys):
+    assert main(["sweep", "discs.toml", "--out", "a.zarr"]) == 0
+    told = capsys.readouterr().out
+    assert "6 runs, computed in" in told
+    assert "data: a.zarr" in told
+    assert main(["sweep", "discs.toml", "--out", "a.zarr"]) == 2
+    assert "is there already" in capsys.readouterr().err
+    assert main(["sweep", "discs.toml", "--out", "a.zarr", "--resume", "--plot", "a.png"]) == 0
+    assert main(["sweep", "sobol.toml", "--out", "b.zarr", "--plot", "b.png"]) == 0
+    assert "8 runs" in capsys.readouterr().out
+    assert Path("a.png").exists() and Path("b.png").exists()
