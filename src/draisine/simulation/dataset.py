@@ -112,11 +112,13 @@ def _values(run: "Trajectory") -> dict[str, Floats]:
     found |= {name: x for name, x in remembered.items() if x.shape[1]}
     if "stop_torques" in seen:
         found["stop_torque"] = seen["stop_torques"]
-    return found | _by_name(model, shape, seen)
+    return found | named_values(model, shape, seen)
 
 
-def _by_name(model: Model, shape: Floats, seen: dict[str, Floats]) -> dict[str, Floats]:
-    """Return joints and outputs as variables of their own, each with its rate."""
+def named_values(model: Model, shape: Floats, seen: dict[str, Floats]) -> dict[str, Floats]:
+    """Return joints and outputs as variables of their own, each with its rate; of shapes and of what is
+    seen, one line per time (or per machine).
+    """
     found = {}
     for k, joint in enumerate(model.joints):
         found[joint.name] = shape[:, k]

@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from draisine.errors import SimulationError
+from draisine.errors import ConfigurationError, SimulationError
 from draisine.experiment.sweep.designs import Columns
+from draisine.experiment.sweep.lanes import fits_lanes, run_lanes
 from draisine.experiment.sweep.table import SweepRows
 from draisine.results.questions import parse_question
 from draisine.scenario.library import Loaded, accept
@@ -47,7 +48,7 @@ def run_sweep(
             if tell is not None:
                 tell((done + fraction) / len(wanted))
 
-        rows = _run_chunk(loaded, sweep.outputs, part, carry_out, within)
+        rows = _run_chunk(loaded, part, carry_out, within)
         keep(k, rows)
         if not rows.finished:
             return
@@ -55,17 +56,23 @@ def run_sweep(
 
 def _run_chunk(
     loaded: Loaded,
-    questions: list[str],
     columns: Columns,
     carry_out: CarryOut,
     tell: Callable[[float], None],
 ) -> SweepRows:
-    """Return the answers of the runs of a chunk, and how each ended; of one that had to stop, or that
-    an interruption left out, they are not numbers.
+    """Return the answers of the runs of a chunk, side by side where that can be, and how each ended; of
+    one that had to stop, or that an interruption left out, they are not numbers.
     """
+    assert isinstance(loaded.scenario, SweepScenario)
+    questions, until = loaded.scenario.sweep.outputs, loaded.scenario.run.until
     count = len(next(iter(columns.values())))
-    rows = SweepRows.empty(questions, count)
-    for k in range(count):
+    rows, alone = SweepRows.empty(questions, count), list(range(count))
+    if fits_lanes(loaded.plan, questions, columns):
+        try:
+            alone = run_lanes(loaded.plan, until, columns, rows)
+        except KeyboardInterrupt:
+            return rows
+    for k in alone:
         at = {path: values[k] for path, values in columns.items()}
         try:
             found = carry_out(accept(loaded.name, loaded.file, single(loaded.content, at)))
@@ -74,10 +81,11 @@ def _run_chunk(
                 rows.answers[text][k] = question.answer(found.bodies)
             rows.outcome[k] = found.outcome
         except KeyboardInterrupt:
-            break
-        except SimulationError as error:
-            if was_interrupted(error):
-                break
+            return rows
+        except (SimulationError, ConfigurationError) as error:
+            if isinstance(error, SimulationError) and was_interrupted(error):
+                return rows
             rows.outcome[k] = str(error)
         tell((k + 1) / count)
+    tell(1.0)
     return rows
