@@ -1,6 +1,8 @@
 """What all tests and examples share."""
 
+import shutil
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,3 +13,17 @@ def own_way_to_print() -> Iterator[None]:
     """Let an example print arrays in its own way without others seeing it."""
     with np.printoptions():
         yield
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One browser for all tests."""
+    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("chromium is not installed")
+    with playwright.sync_playwright() as driver:
+        options = ["--no-sandbox", "--enable-unsafe-swiftshader", "--use-angle=swiftshader"]
+        browser = driver.chromium.launch(executable_path=chromium, args=options)
+        yield browser
+        browser.close()

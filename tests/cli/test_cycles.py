@@ -90,7 +90,6 @@ values = { Omega0 = 6.825063599720387, "peak_torque[tail]" = 0.5395419649039589 
     ("old", "new", "told"),
     [
         ('joint = "free"', 'joint = "loose"', "cycle.joint"),
-        ('joint = "free"', "", "cycle.joint"),
         ("Omega = 6.0", "Omga = 6.0", "cycle.near"),
         ("Omega0 =", "Omega1 =", "Did you mean 'Omega0'"),
         ("[tail]", "[tial]", "Did you mean 'tail'"),

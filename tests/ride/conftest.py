@@ -1,6 +1,5 @@
 """Rides that tests share."""
 
-import shutil
 import socket
 import threading
 import time
@@ -41,17 +40,3 @@ def recorded(tmp_path):
     """A ride that is being served and recorded."""
     with serving(tmp_path / "ride.nc") as ride:
         yield ride
-
-
-@pytest.fixture(scope="session")
-def browser():
-    """One browser for all tests."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
-    with playwright.sync_playwright() as driver:
-        options = ["--no-sandbox", "--enable-unsafe-swiftshader", "--use-angle=swiftshader"]
-        browser = driver.chromium.launch(executable_path=chromium, args=options)
-        yield browser
-        browser.close()

@@ -25,6 +25,7 @@ echo "var draisineVendor = {};" > src/draisine/ride/page/vendor.js
 def build(tmp_path, monkeypatch):
     """Run the hook in a source tree of its own, with an npm that is a script, or none."""
     (tmp_path / PAGE).mkdir(parents=True)
+    shutil.copy(ROOT / "package.json", tmp_path)
     tools = tmp_path / "tools"
     tools.mkdir()
     for tool in ("sh", "mkdir"):

@@ -102,32 +102,25 @@ def test_the_browser_finds_the_same(bicycle, page, changes, tmp_path):
     assert lean / steer == pytest.approx(-vector[0] / vector[1], abs=1e-9)
 
 
-def test_hands_in_a_browser(page, tmp_path):
+def test_hands_in_a_browser(page, tmp_path, browser):
     """Offline, wide and narrow: a slider moves the stable range, another set of parameters too."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-    if chromium is None:
-        pytest.skip("chromium is not installed")
     (tmp_path / "page.html").write_text(page, encoding="utf-8")
-    with playwright.sync_playwright() as driver:
-        browser = driver.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
-        for width in (1400, 400):
-            context = browser.new_context(viewport={"width": width, "height": 800}, offline=True)
-            tab, wrong = context.new_page(), []
-            tab.on("pageerror", lambda error, wrong=wrong: wrong.append(str(error)))
-            tab.goto((tmp_path / "page.html").as_uri())
-            told = tab.locator("#told").text_content
-            assert told().startswith("stable: 4.292 to 6.024 m/s")
-            tab.locator("#sliders input[type=range]").nth(1).fill("0.05")
-            assert not told().startswith("stable: 4.292")
-            tab.select_option("#set", "browser_jason")
-            assert told().startswith("stable: 4.993 to 7.114 m/s")
-            tab.click("#reset")
-            assert told().startswith("stable: 4.292 to 6.024 m/s")
-            assert tab.evaluate("document.documentElement.scrollWidth") <= width
-            assert not wrong
-            context.close()
-        browser.close()
+    for width in (1400, 400):
+        context = browser.new_context(viewport={"width": width, "height": 800}, offline=True)
+        tab, wrong = context.new_page(), []
+        tab.on("pageerror", lambda error, wrong=wrong: wrong.append(str(error)))
+        tab.goto((tmp_path / "page.html").as_uri())
+        told = tab.locator("#told").text_content
+        assert told().startswith("stable: 4.292 to 6.024 m/s")
+        tab.locator("#sliders input[type=range]").nth(1).fill("0.05")
+        assert not told().startswith("stable: 4.292")
+        tab.select_option("#set", "browser_jason")
+        assert told().startswith("stable: 4.993 to 7.114 m/s")
+        tab.click("#reset")
+        assert told().startswith("stable: 4.292 to 6.024 m/s")
+        assert tab.evaluate("document.documentElement.scrollWidth") <= width
+        assert not wrong
+        context.close()
 
 
 def test_the_command(tmp_path, monkeypatch, capsys):

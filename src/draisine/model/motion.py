@@ -100,8 +100,8 @@ def spline(
     without an acceleration ("natural"); before and after, the values of the ends stay.
 
     >>> bend = spline([0.0, 1.0, 2.0], [0.0, 1.0, 0.0])
-    >>> bend(1.0)[0], bend(0.5)[0]
-    (1.0, 0.5)
+    >>> print(bend(1.0)[0], bend(0.5)[0])
+    1.0 0.5
     """
     t, y = (np.asarray(x, float) for x in (times, values))
     if t.shape != y.shape or len(t) < 2 or not np.all(np.diff(t) > 0):

@@ -10,7 +10,6 @@ from typing import Any, get_args
 
 from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model
-from draisine.model.quantity import number
 from draisine.registry import find, own_plugs
 
 
@@ -25,6 +24,8 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
     """
     if not isinstance(value, Mapping):
         return value
+    from draisine.model.quantity import number
+
     given = dict(value)
     own = [kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)]
     kind: Any = own[0] if own else find("force", given.pop("name", ""))

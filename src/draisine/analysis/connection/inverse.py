@@ -44,7 +44,7 @@ def needed_torques(
     >>> cat = draisine.compile("falling_cat")
     >>> still = draisine.state(cat)
     >>> sorted(needed_torques(cat, still, np.zeros(len(cat.model.speeds))).torques)
-    ['bend', 'twist']
+    ['bend', 'sway']
     """
     model = system.model
     if not model.joints:

@@ -210,7 +210,8 @@ def choose_speeds(
     basis: list[np.ndarray] = []
 
     def residual(row: np.ndarray) -> np.ndarray:
-        row = row / np.linalg.norm(row)
+        size = np.linalg.norm(row)
+        row = row / size if size > 0 else row
         for _ in range(2):
             for b in basis:
                 row = row - (b @ row) * b
