@@ -117,6 +117,24 @@ def test_what_is_new_runs_as_it_is(capsys):
     assert main(["run", "push.toml", "--strict"]) == 0
 
 
+@pytest.mark.parametrize("vehicle", ["segway", "cart_pole"])
+def test_a_new_scenario_starts_as_its_vehicle_can(capsys, vehicle):
+    """Two wheels on one axle cannot be pushed over sideways, a cart on a rail has no heading."""
+    assert main(["new", "scenario", "push", "--vehicle", vehicle]) == 0
+    assert main(["run", "push.toml"]) == 0
+    assert "completed: 5 s" in capsys.readouterr().out
+
+
+def test_a_scenario_is_copied_to_be_changed(capsys):
+    assert main(["new", "scenario", "jump", "--from", "ramp-jump"]) == 0
+    file = Path("jump.toml")
+    file.write_text(file.read_text().replace("drop = 0.5", "drop = 1.0"))
+    assert main(["run", "jump.toml", "--until", "0.42"]) == 0
+    assert "0.414548083 s  lift-off   front:ramp" in capsys.readouterr().out
+    assert main(["new", "scenario", "again", "--from", "ramp-jum"]) == 2
+    assert "Did you mean 'mauny2018/ramp-jump'" in capsys.readouterr().err
+
+
 def test_a_bar_is_shown_from_python_where_somebody_sees_it(monkeypatch):
     """Told is a fraction that rises to one; without a terminal nothing is drawn."""
     from draisine.simulation.options import report_progress

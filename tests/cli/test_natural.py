@@ -76,6 +76,8 @@ WRONG = [
     ("new vehicle mine.py", "no ending"),
     ("new scenario ride --vehicle bicicle", "Did you mean 'bicycle'?"),
     ("new car mine", "vehicle"),
+    ("run bicycle", "`draisine new scenario mine --vehicle bicycle` writes one for it"),
+    ("run scooter.py", "scooter.py is a vehicle, not a scenario"),
     ("open run.html", "run.html: no such file"),
     ("compare a.nc b.nc", "a.nc: no such file"),
     ("plot gone.nc --figure top,forces --out one.png", "one file, but 2 figures"),

@@ -1,5 +1,14 @@
 """Files to begin with, as `draisine new` writes them: they run as they are."""
 
+from contextlib import suppress
+from string import Template
+from typing import TYPE_CHECKING, Any
+
+from draisine.errors import DraisineError
+
+if TYPE_CHECKING:
+    from draisine.system.system import System
+
 VEHICLE = '''"""NAME: a scooter without a rider, to be changed into a machine of yours.
 
 Draw the whole machine as it stands, upright, with x forward, y left and z up; lengths in m, masses in
@@ -74,38 +83,74 @@ def NAME(
     )
 '''
 
-SCENARIO = """# A scenario: which machine, how it starts, how long it runs. Try it:
+SCENARIO = Template("""# A scenario: which machine, how it starts, how long it runs. Try it:
 #
-#     draisine run NAME.toml --plot NAME.png --animate NAME.html
+#     draisine run $name.toml --plot $name.png --animate $name.html
 #
 # `draisine schema` prints everything that such a file may have.
 
 kind = "run"
-title = "NAME: a push"
+title = "A push"
 
 [vehicle]
-name = "VEHICLE"                  # `draisine list vehicles`, or a file of yours: "mine.py"
-# parameters = { mB = 90.0 }      # `draisine show VEHICLE` tells them
+name = "$vehicle"  # `draisine list vehicles`, or a file of yours: "mine.py"
+# parameters = { $parameter }  # `draisine show $vehicle` tells them
 
-[initial]                         # outputs, joints and their rates; what is left out is zero
-forward_speed = 5.8               # m/s
-lean_rate = 0.2                   # rad/s; angles may be written as "10deg"
+# Outputs, joints and their rates, in SI units or as "10deg"; what is left out is zero.
+[initial]
+$initial
 
 [run]
 until = 5.0                       # s
 dt = 0.01                         # s between samples
 
-# [[inputs]]                      # a push at the handlebar
+# [[inputs]]                      # a push at a joint
 # shape = "step"
-# input = "steer"
+# input = "$input"
 # value = 1.0                     # N m
 # start = 0.5
 # end = 0.6
 
-# [[expected]]                    # what must come out; `draisine check NAME.toml` holds it against it
-# title = "it keeps its speed"
+# [[expected]]                    # what must come out; `draisine check $name.toml` holds it against it
+# title = "it goes on as it began"
 # origin = "law"
 # atol = 0.2
 # [expected.values]
-# "final forward_speed" = 5.8
-"""
+# "final $first" = $value
+""")
+
+START = {"forward_speed": 5.8, "lean_rate": 0.2}
+"""How a machine starts if it can: it rolls, and is pushed over."""
+
+
+def scenario_text(name: str, vehicle: str) -> str:
+    """Return the file of a scenario for a vehicle, which starts as that vehicle can."""
+    from draisine.scenario.validate.vehicle import build_system
+
+    system = build_system(vehicle)
+    start = _start(system)
+    first, value = next(iter(start.items()), ("yaw", 0.0))
+    return SCENARIO.substitute(
+        name=name,
+        vehicle=vehicle,
+        parameter=next((f"{n} = {x:g}" for n, x in system.parameters.items()), ""),
+        initial="\n".join(f"{n} = {x}" for n, x in start.items()),
+        input=next(iter(system.model.inputs), ""),
+        first=first,
+        value=value,
+    )
+
+
+def _start(system: "System") -> dict[str, float]:
+    """Return speeds that a machine can have: those of `START`, or else of a joint."""
+    from draisine.system.state import state
+
+    start: dict[str, Any] = {}
+    for name, value in (START | {f"{one.name}_rate": 0.2 for one in system.model.joints}).items():
+        if start and name not in START:
+            break
+        with suppress(DraisineError):
+            asked = start | {name: value}
+            state(system, **asked)
+            start = asked
+    return start

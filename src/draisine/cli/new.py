@@ -2,7 +2,9 @@
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+from cyclopts import Parameter
 
 from draisine.cli._options import Force
 
@@ -13,6 +15,7 @@ def new(
     /,
     *,
     vehicle: str = "whipple",
+    like: Annotated[str | None, Parameter(name="--from")] = None,
     force: Force = False,
 ) -> None:
     """Write a file to begin with, which runs as it is: a vehicle (.py) or a scenario (.toml).
@@ -20,12 +23,13 @@ def new(
     :param kind: What to begin: vehicle or scenario.
     :param name: Its name; the file is called so.
     :param vehicle: Of a scenario: the vehicle's name or file.
+    :param like: Of a scenario: another one that is copied, to be changed: ramp-jump.
     """
     from draisine.cli._keep import tell_file
-    from draisine.cli._templates import SCENARIO, VEHICLE
+    from draisine.cli._templates import VEHICLE, scenario_text
     from draisine.codegen.files import write_text
     from draisine.errors import DataError, ParameterError
-    from draisine.registry import find
+    from draisine.scenario.library import read_text
 
     if not name.replace("-", "_").isidentifier() or (kind == "vehicle" and "-" in name):
         raise ParameterError(
@@ -34,9 +38,10 @@ def new(
     path = Path(f"{name}.{'py' if kind == 'vehicle' else 'toml'}")
     if os.path.exists(path) and not force:
         raise DataError(f"{path}: is there already; take another name, or replace it by --force.")
-    if kind == "scenario":
-        find("vehicle", vehicle)
-    text = VEHICLE if kind == "vehicle" else SCENARIO.replace("VEHICLE", vehicle)
+    if kind == "vehicle":
+        text = VEHICLE.replace("NAME", name)
+    else:
+        text = read_text(like) if like else scenario_text(name, vehicle)
     with tell_file(kind, path):
-        write_text(text.replace("NAME", name), path)
+        write_text(text, path)
     print(f"try: draisine {'show' if kind == 'vehicle' else 'run'} {path}")

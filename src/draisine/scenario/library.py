@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, UnknownNameError, did_you_mean
-from draisine.registry import check_trust, is_file
+from draisine.registry import ALIASES, check_trust, is_file, names
 from draisine.scenario.overrides import override
 
 if TYPE_CHECKING:
@@ -89,19 +89,39 @@ def _content(where: str, trust: bool) -> tuple[str, str, dict[str, Any]]:
         return _inside(path, trust)
     if path.suffix == ".toml":
         return path.stem, where, _anchored(_parsed(where, _text(path)), path.parent)
+    name, text = _named(where)
+    return name, f"{name}.toml", _parsed(name, text)
+
+
+def read_text(where: str) -> str:
+    """Return the text of a scenario's file, by name or by file, to be copied and changed.
+
+    >>> 'shape = "ramp"' in read_text("ramp-jump")
+    True
+    """
+    return _text(Path(where)) if where.endswith(".toml") else _named(where)[1]
+
+
+def _named(where: str) -> tuple[str, str]:
+    """Return name and text of a scenario that ships, or say what was meant."""
     shipped = _shipped()
     ends = [name for name in shipped if name == where] or [
         name for name in shipped if name.rpartition("/")[2] == where
     ]
     if len(ends) != 1:
-        if os.path.exists(path):
+        if is_file(where) or ALIASES.get(("vehicle", where), where) in names("vehicle"):
+            raise UnknownNameError(
+                f"{where} is a vehicle, not a scenario; `draisine new scenario mine --vehicle {where}` "
+                "writes one for it."
+            )
+        if os.path.exists(where):
             raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr.")
         raise UnknownNameError(
             f"no scenario {where!r}. {did_you_mean(where, shipped)} `draisine list scenarios` "
             "tells all; a file of your own ends with .toml."
         )
     (name,) = ends
-    return name, f"{name}.toml", _parsed(name, shipped[name].read_text(encoding="utf-8"))
+    return name, shipped[name].read_text(encoding="utf-8")
 
 
 def _text(path: Path) -> str:
