@@ -45,10 +45,10 @@ def written(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("text", [BICYCLES, BICYCLES + STEP], ids=["passive", "pushed"])
-def test_lanes_have_the_numbers_of_runs_alone(written, text, monkeypatch):
-
-    loaded, calls = written(text), []
+@pytest.mark.parametrize("more", ["", STEP], ids=["passive", "pushed"])
+@pytest.mark.parametrize("integrator", ["rk4", "ab4", "abm4", "abm5"])
+def test_lanes_have_the_numbers_of_runs_alone(written, integrator, more, monkeypatch):
+    loaded, calls = written(BICYCLES.replace("rk4", integrator) + more), []
     lanes = kind.run_lanes
     monkeypatch.setattr(kind, "run_lanes", lambda *x: calls.append(x) or lanes(*x))
     together = run(loaded).data
