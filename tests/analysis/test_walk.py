@@ -203,3 +203,25 @@ def test_who_starts_near_the_cycle_walks_on_and_who_starts_too_slowly_falls(comp
     found = basin(compass, starts, 12)
     assert found.steps.tolist() == [12, 12, 0]
     assert np.abs(found.x[1] - COMPASS).max() < 2e-3
+
+
+def test_a_slope_of_the_terrain_is_a_slope_of_gravity(compass):
+    """The same walk with gravity straight down, angles from the vertical, on a ground that falls."""
+    slope = np.radians(3.0)
+    level = draisine.compile("compass_walker", slope=0.0)
+    q1, q2 = COMPASS[:2] + slope
+    names = {"left": q1, "right": q2, "left_rate": COMPASS[2], "right_rate": COMPASS[3]}
+    start = draisine.state(level, ahead=np.sin(q1), **names)  # the left foot at the origin
+    run = draisine.simulate(level, start, 1.6, terrain=draisine.terrain.plane(-slope))
+    times = [event.t for event in run.events if event.kind == "collision"]
+    assert np.allclose(times, 0.7343463911587196 * np.array([1.0, 2.0]), atol=1e-9)
+
+
+def test_it_walks_down_a_step_and_finds_its_gait_again(compass):
+    start = compass.state(compass.cycle(COMPASS).x)
+    ground = draisine.terrain.kerb(at=1.0, rise=-0.01)
+    run = draisine.simulate(compass.system, start, 8.0, terrain=ground)
+    feet = [event.contacts[0] for event in run.events]
+    assert feet[0] == ("right", "before") and feet[1] == ("left", "after")
+    times = np.diff([event.t for event in run.events])
+    assert abs(times[0] - 0.7343) > 0.005 and times[-1] == pytest.approx(0.7343463911587, abs=1e-3)
