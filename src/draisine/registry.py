@@ -119,7 +119,8 @@ def find(kind: str, which: Any) -> Any:
     home = own_plugs(kind).get(which) or foreign_plugs(kind).get(which)
     if home is None:
         known = [*names(kind), *(word for of, word in ALIASES if of == kind)]
-        raise UnknownNameError(f"no {kind} {which!r}. {did_you_mean(which, known)}")
+        everything = "" if kind == "command" else f" `draisine list {kind}s` tells all."
+        raise UnknownNameError(f"no {kind} {which!r}. {did_you_mean(which, known)}{everything}")
     place, _, wanted = home.partition(":")
     module = sys.modules.get(place) or importlib.import_module(place)
     return _thing(kind, module, which, place, wanted)

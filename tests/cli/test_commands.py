@@ -231,6 +231,7 @@ def test_animations(capsys):
     page = Path("a.html").read_text(encoding="utf-8")
     assert "http" not in page
     assert '"title":"A riderless push' in page
+    assert said(capsys, "animate", "a.nc", "--out", "b.html") == "replay: b.html\n"
     out = said(capsys, "animate", "a.nc", "slow.gif", "--fps", "5", "--speed", "0.5")
     assert out == "film: slow.gif\n"
     found = json.loads(said(capsys, "run", "a.nc", "--animate", "b.html", "--json"))

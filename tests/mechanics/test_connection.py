@@ -130,7 +130,8 @@ def test_platform_is_kinematic(base: str) -> None:
     assert_allclose(K, 0.0, atol=1e-15)
     case = classify(at)
     assert (case.kind, case.rank, case.mobility) == ("kinematic", len(at.outer), 2)
-    assert "repeat others" in case.why
+    spare = len(case.spare)
+    assert f"{spare} {'repeats' if spare == 1 else 'repeat'} others" in case.why
     assert case.free == ()
 
 
@@ -283,7 +284,7 @@ def test_snake_of_constant_curvature_coasts(shape: tuple[float, float]) -> None:
     at = placed(snake(3), shape)
     case = classify(at)
     assert (case.kind, case.rank, case.free, case.mobility) == ("mixed", 2, ("Vx",), 1)
-    assert case.why.endswith("Vx follow the dynamics; 1 of 2 shape motions is possible.")
+    assert case.why.endswith("Vx follows the dynamics; 1 of 2 shape motions is possible.")
     found = kinematics(at)
     assert_allclose(found.K @ [1.0, 1.0], 0.0, atol=1e-15)
     out = torques(found, np.array([0.5]), np.zeros(2), np.zeros(2))

@@ -8,8 +8,8 @@ from draisine.cli._options import Force, Trust
 
 def animate(
     result: Path,
-    out: Path | None = None,
     /,
+    out: Path | None = None,
     *,
     fps: float = 20.0,
     speed: float | None = None,

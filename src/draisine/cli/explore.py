@@ -9,8 +9,8 @@ from draisine.cli._options import MACHINE, Force, MachineOptions
 
 def explore(
     vehicle: str = "whipple",
-    out: Path | None = None,
     /,
+    out: Path | None = None,
     *,
     machine: MachineOptions = MACHINE,
     show: bool = False,

@@ -27,7 +27,7 @@ def plot(
     :param figure: One or several with commas between them, --figure top,forces; `draisine list figures` tells
         all. Without one, that which tells most.
     :param series: For histories and phase: what to draw, --series lean --series steer.
-    :param out: Where to write it (.png, .svg, .pdf); RESULT-FIGURE.png if not given.
+    :param out: Where to write it (.png, .svg, .pdf); RESULT.png, or RESULT-FIGURE.png, if not given.
     :param show: Open the figures.
     """
     from draisine.errors import ParameterError

@@ -55,10 +55,23 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     console.print(outputs)
     table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
     for name, value in (system.parameters | system.structure).items():
-        unit, meaning = meanings.get(name, ("", ""))
-        shown = f"{value:.10g}" if isinstance(value, float) else str(value)
+        unit, meaning = meanings.get(name) or ("", _record(system, name))
+        shown = f"{value:.10g}" if isinstance(value, float) else str("" if value is None else value)
         table.add_row(name, shown, unit, meaning)
     console.print(table)
+
+
+def _record(system: "System", name: str) -> str:
+    """Return how an argument is given that is no number: by which record."""
+    from typing import get_args, get_type_hints
+
+    from draisine.model import JointMotion
+
+    kinds = get_args(get_type_hints(system.vehicle).get(name))
+    if JointMotion in kinds:
+        return "given as JointMotion"
+    own = [one.__name__ for one in kinds if one.__module__.startswith("draisine")]
+    return f"given as {' or '.join(own)}" if own else ""
 
 
 def _bodies(model: "Model") -> "Tree":

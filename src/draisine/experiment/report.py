@@ -164,7 +164,8 @@ def remarks(result: Result) -> list[str]:
         f"{energy['maximum_relative_drift']:.1e}"
     ]
     if found["maximum_gap"] is not None:
-        lines.append(f"maximum gap of a contact: {found['maximum_gap']:.1e} m")
+        opened = "; they were open in between" if found["maximum_gap"] > OPEN else ""
+        lines.append(f"maximum gap of a contact: {found['maximum_gap']:.1e} m{opened}")
     lines += event_lines(found["events"])
     if result.validity is not None:
         lines.append(str(result.validity))
@@ -172,6 +173,9 @@ def remarks(result: Result) -> list[str]:
     lines.append(f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, {seconds}")
     return lines
 
+
+OPEN = 1e-6
+"""A gap beyond which a contact is open, in m, and no longer closed but for round-off."""
 
 MANY = 12
 """So many events, or runs that had to stop, are told to people one by one."""

@@ -276,7 +276,8 @@ def classify(at: Locomotion) -> Case:
         why = f"the contacts decide all {n} speeds" if n else "the base stays where it is"
     elif rank:
         kind = "mixed"
-        why = f"the contacts decide {rank} of {n} speeds, {', '.join(free)} follow the dynamics"
+        follow = "follows" if len(free) == 1 else "follow"
+        why = f"the contacts decide {rank} of {n} speeds, {', '.join(free)} {follow} the dynamics"
     else:
         kind, why = _afloat(at)
     if demands:
@@ -284,7 +285,8 @@ def classify(at: Locomotion) -> Case:
         possible = f"{p - demands} of {p} shape motions"
         why += f"; {possible} {'is' if p - demands == 1 else 'are'} possible"
     if len(spare) > demands:
-        why += f"; of the rows {', '.join(spare)}, {len(spare) - demands} repeat others"
+        more = len(spare) - demands
+        why += f"; of the rows {', '.join(spare)}, {more} {'repeats' if more == 1 else 'repeat'} others"
     return Case(kind, f"{why}.", rank, p - demands, free, spare)
 
 

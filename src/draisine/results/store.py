@@ -136,7 +136,9 @@ def _load(path: Path) -> "Dataset":
     import xarray
 
     if not os.path.exists(path):
-        raise DataError(f"{path}: no such file.")
+        raise DataError(
+            f"{path}: no such file. `draisine run SCENARIO --out {path}` writes a result."
+        )
     if not (path.is_file() or path.is_dir()):
         raise DataError(f"{path}: is neither a file nor a folder.")
     if path.suffix not in (".nc", ".zarr"):

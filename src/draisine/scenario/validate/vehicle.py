@@ -1,6 +1,7 @@
 """The machine of a scenario: a vehicle, a parameter set, changes to it, motions of joints."""
 
 import inspect
+import re
 from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, get_args, get_type_hints
@@ -73,14 +74,31 @@ def _parameters(
             with mistakes.at(path):
                 out[name] = number(value)
         elif name not in known:
-            text = f"{vehicle.__name__} has no such parameter. {did_you_mean(name, known)}"
-            mistakes.add(path, text, value)
+            mistakes.add(
+                path, f"{vehicle.__name__} has no such parameter. {_meant(vehicle, name)}", value
+            )
         elif not _is_number(hints.get(name)):
             out[name] = value
         else:
             with mistakes.at(path):
                 out[name] = number(value, meanings(vehicle).get(name, (None, ""))[0])
     return out
+
+
+def _meant(vehicle: Callable[..., Model], name: str) -> str:
+    """Return a sentence that leads from a wrong name to parameters whose meaning has it as a word,
+    else to those that are spelt alike.
+
+    >>> from draisine.vehicles.bicycle.whipple import whipple
+    >>> _meant(whipple, "trail")
+    'Did you mean c (trail)?'
+    """
+    word = re.compile(rf"\b{re.escape(name.replace('_', ' '))}\b", re.IGNORECASE)
+    found = [f"{n} ({means})" for n, (_, means) in meanings(vehicle).items() if word.search(means)]
+    if 0 < len(found) <= 5:
+        return f"Did you mean {' or '.join(found)}?"
+    known = inspect.signature(vehicle).parameters
+    return f"{did_you_mean(name, known)} `draisine show {vehicle.__name__}` tells all."
 
 
 def _is_number(hint: Any) -> bool:
