@@ -41,6 +41,7 @@ RIGHT = [
     ("eigenvalues --speed 0", "5.53094, 3.13164"),
     ("show whipple", "given as JointMotion"),
     ("show whipple", "given as Flexible"),
+    ("show car_with_trailers", "given as JointMotion"),
     ("new vehicle scooter", "try: draisine show scooter.py"),
     ("new scenario push --vehicle bicycle", "try: draisine run push.toml"),
     ("run --until 0.1 --out heavy.nc", "figure: heavy.png"),

@@ -70,7 +70,8 @@ def _record(system: "System", name: str) -> str:
     kinds = get_args(get_type_hints(system.vehicle).get(name))
     if JointMotion in kinds:
         return "given as JointMotion"
-    own = [one.__name__ for one in kinds if one.__module__.startswith("draisine")]
+    classes = [one for one in kinds if isinstance(one, type)]
+    own = [one.__name__ for one in classes if one.__module__.startswith("draisine")]
     return f"given as {' or '.join(own)}" if own else ""
 
 
