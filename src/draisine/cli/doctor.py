@@ -10,6 +10,7 @@ EXTRAS = {
     "control": ("control",),
     "store": ("zarr",),
     "notebook": ("ipywidgets",),
+    "meshes": ("trimesh",),
 }
 """What optional parts need; `pip install 'draisine[NAME]'` brings it."""
 
