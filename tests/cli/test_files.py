@@ -11,6 +11,7 @@ import draisine
 from draisine.cli import main
 from draisine.cli._keep import free_name
 from draisine.results.comparison import compare, differences
+from draisine.vehicles import parameter_set
 
 PUSH = ["run", "mauny2018/passive-stabilisation", "--until", "0.3"]
 
@@ -123,6 +124,23 @@ def test_a_new_scenario_starts_as_its_vehicle_can(capsys, vehicle):
     assert main(["new", "scenario", "push", "--vehicle", vehicle]) == 0
     assert main(["run", "push.toml"]) == 0
     assert "completed: 5 s" in capsys.readouterr().out
+
+
+def test_a_file_of_ones_own_stands_for_a_parameter_set(capsys):
+    """The benchmark's file gives the published weave speed; what is set goes before it."""
+    values = parameter_set("whipple", "benchmark")
+    Path("mine.txt").write_text("\n".join(f"{name} = {x!r}" for name, x in values.items()))
+    mine = ["--parameter-set", "mine.txt"]
+    assert main(["eigenvalues", *mine, "--speed", "5"]) == 0
+    assert "weave speed: 4.29238253634" in capsys.readouterr().out
+    assert main(["eigenvalues", "--speed", "5", "--set", "c=0.04"]) == 0
+    alone = capsys.readouterr().out.partition("computed")[0]
+    assert main(["eigenvalues", *mine, "--speed", "5", "--set", "c=0.04"]) == 0
+    assert capsys.readouterr().out.partition("computed")[0] == alone
+    assert main(["run", *mine, "--initial", "forward_speed=5", "--until", "0.1"]) == 0
+    assert "completed: 0.1 s" in capsys.readouterr().out
+    assert main(["run", "--parameter-set", "gone.txt"]) == 2
+    assert "gone.txt: no such file" in capsys.readouterr().err
 
 
 def test_a_scenario_is_copied_to_be_changed(capsys):

@@ -21,13 +21,28 @@ class MachineOptions:
         Values, Parameter(name="--set", help="Change a parameter: --set mB=90 --set lam=18deg.")
     ] = None
     parameter_set: Annotated[
-        str | None, Parameter(help="Take a parameter set of the vehicle; `draisine list sets`.")
+        str | None,
+        Parameter(
+            help="Take a parameter set of the vehicle, `draisine list sets`, or a file of "
+            "BicycleParameters (.txt, .yml)."
+        ),
     ] = None
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The changed parameters."""
-        return assignments("--set", self.set)
+        """The changed parameters: those of a file, then those that were set one by one."""
+        changed = assignments("--set", self.set)
+        if self.published or self.parameter_set is None:
+            return changed
+        from draisine.interop.bicycleparameters import read_bicycle
+
+        return read_bicycle(self.parameter_set) | changed
+
+    @property
+    def published(self) -> str | None:
+        """The parameter set, where it is one that has a name and is no file."""
+        file = (self.parameter_set or "").lower().endswith((".txt", ".yml", ".yaml"))
+        return None if file else self.parameter_set
 
 
 @Parameter(name="*")
@@ -96,8 +111,8 @@ class RunOptions:
         for name in ("until", "dt", "integrator", "formulation"):
             if getattr(self, name) is not None:
                 found[f"run.{name}"] = getattr(self, name)
-        if machine.parameter_set is not None:
-            found["vehicle.parameter_set"] = machine.parameter_set
+        if machine.published is not None:
+            found["vehicle.parameter_set"] = machine.published
         return found
 
 

@@ -31,8 +31,8 @@ def eigenvalues(
     else:
         speeds = {"at": numbers("--speed", speed, "5, 3,5,7 or 0:10:101", "m/s")}
     chosen = {"name": vehicle, "parameters": machine.parameters}
-    if machine.parameter_set is not None:
-        chosen["parameter_set"] = machine.parameter_set
+    if machine.published is not None:
+        chosen["parameter_set"] = machine.published
     content = {
         "kind": "linear",
         "title": f"straight running of {vehicle}",

@@ -88,7 +88,7 @@ def equations(
     from draisine.scenario.validate.vehicle import build_system
     from draisine.system.equations import page_languages, write_equations, write_page
 
-    system = build_system(vehicle, machine.parameters, machine.parameter_set)
+    system = build_system(vehicle, machine.parameters, machine.published)
     statuses = assignments("--mode", mode)
     if program == "simulate":
         start = assignments("--initial", initial)

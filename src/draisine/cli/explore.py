@@ -29,7 +29,7 @@ def explore(
 
     target = out or free_name(Path(f"{Path(vehicle).stem}-explore.html"), force)
     check_target(target, (".html",))
-    system = build_system(vehicle, machine.parameters, machine.parameter_set)
+    system = build_system(vehicle, machine.parameters, machine.published)
     with tell_file("page", target):
         write_text(explore_page(system), target)
     return show_file(target) if show else 0

@@ -22,7 +22,7 @@ def steady(
 
     output.check()
     with progress_bar(f"circles of {vehicle}"):
-        data = hands_free(vehicle, machine.parameters, machine.parameter_set, reversed=reversed)
+        data = hands_free(vehicle, machine.parameters, machine.published, reversed=reversed)
     if output.json:
         print_json(summary(data))
     else:
