@@ -72,7 +72,7 @@ WRONG = [
     ("run --set mass=90", "whipple has no such parameter."),
     ("run --set trail=0.04", "Did you mean c (trail)?"),
     ("run --set wheelbase=1", "Did you mean w (wheelbase)?"),
-    ("run --set xyzzy=1", "`draisine show whipple` tells all"),
+    ("run --set xyzzy=1", "`draisine show` tells all of a vehicle"),
     ("show ramp-jump", "`draisine list vehicles` tells all"),
     ("animate jump.nc --out jump.gif", "`draisine run SCENARIO --out jump.nc` writes a result"),
     ("eigenvalues --speed fast", "'fast' is not a number"),

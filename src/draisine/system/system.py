@@ -27,7 +27,7 @@ from draisine.system.artifacts import Artifacts, MachineTask, Recent
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, check_resistance
 from draisine.system.state import State
 from draisine.system.tracing import Law
-from draisine.vehicles import make_record, record_numbers
+from draisine.vehicles import make_record, meant_parameter, record_numbers
 from draisine.vehicles import parameter_set as published
 
 if TYPE_CHECKING:
@@ -388,6 +388,6 @@ def _split(
     for name in left:
         known = [*structure, *parameters]
         raise ParameterError(
-            f"{vehicle.__name__} has no parameter {name!r}. {did_you_mean(name, known)}"
+            f"{vehicle.__name__} has no parameter {name!r}. {meant_parameter(vehicle, name, known)}"
         )
     return parameters, structure

@@ -2,9 +2,11 @@
 drawing of both swimmers; `_records`: arguments that are records of numbers.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
+from draisine.errors import did_you_mean
 from draisine.vehicles._records import draw, make_record, plain_structure, record_numbers
 from draisine.vehicles._sets import (
     ParameterSource,
@@ -20,6 +22,7 @@ __all__ = [
     "draw",
     "make_record",
     "meanings",
+    "meant_parameter",
     "parameter_deviations",
     "parameter_set",
     "parameter_sets",
@@ -39,3 +42,18 @@ def meanings(vehicle: Callable[..., Any]) -> dict[str, tuple[str, str]]:
     """
     found: dict[str, tuple[str, str]] = getattr(vehicle, "__globals__", {}).get("MEANING", {})
     return found
+
+
+def meant_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[str]) -> str:
+    """Return a sentence that leads from a wrong name to parameters whose meaning has it as a word,
+    else to those that are spelt alike.
+
+    >>> from draisine.vehicles.bicycle.whipple import whipple
+    >>> meant_parameter(whipple, "trail", ["w", "c"])
+    'Did you mean c (trail)?'
+    """
+    word = re.compile(rf"\b{re.escape(name.replace('_', ' '))}\b", re.IGNORECASE)
+    found = [f"{n} ({means})" for n, (_, means) in meanings(vehicle).items() if word.search(means)]
+    if 0 < len(found) <= 5:
+        return f"Did you mean {' or '.join(found)}?"
+    return f"{did_you_mean(name, known)} `draisine show` tells all of a vehicle."

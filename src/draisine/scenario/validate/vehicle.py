@@ -1,7 +1,6 @@
 """The machine of a scenario: a vehicle, a parameter set, changes to it, motions of joints."""
 
 import inspect
-import re
 from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, get_args, get_type_hints
@@ -15,7 +14,7 @@ from draisine.scenario.overrides import nest
 from draisine.scenario.schema import VehicleTable
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.system.system import System, compile
-from draisine.vehicles import meanings
+from draisine.vehicles import meanings, meant_parameter
 from draisine.vehicles import parameter_set as published
 
 
@@ -74,31 +73,14 @@ def _parameters(
             with mistakes.at(path):
                 out[name] = number(value)
         elif name not in known:
-            mistakes.add(
-                path, f"{vehicle.__name__} has no such parameter. {_meant(vehicle, name)}", value
-            )
+            meant = meant_parameter(vehicle, name, known)
+            mistakes.add(path, f"{vehicle.__name__} has no such parameter. {meant}", value)
         elif not _is_number(hints.get(name)):
             out[name] = value
         else:
             with mistakes.at(path):
                 out[name] = number(value, meanings(vehicle).get(name, (None, ""))[0])
     return out
-
-
-def _meant(vehicle: Callable[..., Model], name: str) -> str:
-    """Return a sentence that leads from a wrong name to parameters whose meaning has it as a word,
-    else to those that are spelt alike.
-
-    >>> from draisine.vehicles.bicycle.whipple import whipple
-    >>> _meant(whipple, "trail")
-    'Did you mean c (trail)?'
-    """
-    word = re.compile(rf"\b{re.escape(name.replace('_', ' '))}\b", re.IGNORECASE)
-    found = [f"{n} ({means})" for n, (_, means) in meanings(vehicle).items() if word.search(means)]
-    if 0 < len(found) <= 5:
-        return f"Did you mean {' or '.join(found)}?"
-    known = inspect.signature(vehicle).parameters
-    return f"{did_you_mean(name, known)} `draisine show {vehicle.__name__}` tells all."
 
 
 def _is_number(hint: Any) -> bool:
