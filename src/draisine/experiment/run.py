@@ -156,7 +156,7 @@ def sweep(
 
     >>> import draisine
     >>> draisine.sweep("mauny2018/drift", changes={"run.until": 0.1}).data["outcome"].dims
-    ('dt', 'integrator')
+    ('integrator', 'dt')
     """
     loaded = load(which, changes) if isinstance(which, str) else which
     scenario, system, begun = loaded.scenario, loaded.plan.system, time.perf_counter()
