@@ -2,10 +2,18 @@
 
 import shutil
 from collections.abc import Iterator
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
 import pytest
+
+NEIGHBOURS = ("gymnasium",)
+"""Packages whose doors in `interop` cannot be imported without them."""
+
+collect_ignore = [
+    f"src/draisine/interop/{name}.py" for name in NEIGHBOURS if find_spec(name) is None
+]
 
 
 @pytest.fixture(autouse=True)

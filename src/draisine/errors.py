@@ -7,6 +7,7 @@ DraisineError
 |-- ConfigurationError   no pose or velocity satisfies what was asked for
 |-- RedundancyError      constraints repeat or contradict each other; it names the rows
 |-- SingularityError     a freedom without inertia, or a degenerate configuration
+|-- MissingPackageError  a neighbour that is not installed; it names the extra
 |-- DataError            a file that is not what it should be
 |-- RoutineError         a routine goes beyond its subset of Python; it names file and line
 |-- TerrainError         a ground that is not one, or that a wheel's shape cannot meet
@@ -20,6 +21,7 @@ DraisineError
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from typing import Any
 
 
@@ -49,6 +51,10 @@ class RedundancyError(DraisineError, ArithmeticError):
 
 class SingularityError(DraisineError, ArithmeticError):
     """A freedom without inertia, or a degenerate configuration."""
+
+
+class MissingPackageError(DraisineError, ImportError):
+    """An optional package is not installed; the message names the extra that brings it."""
 
 
 class DataError(DraisineError, ValueError):
@@ -97,6 +103,20 @@ class TerrainError(DraisineError, ValueError):
 
 class DeadEndError(SimulationError, TerrainError):
     """A run came to ground that a wheel's shape cannot meet."""
+
+
+def import_extra(module: str, extra: str) -> Any:
+    """Return a module of an optional package.
+
+    >>> import_extra("numpy.linalg", "none").__name__
+    'numpy.linalg'
+    """
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingPackageError(
+            f"needs the package {module.partition('.')[0]} ({error}): pip install 'draisine[{extra}]'."
+        ) from error
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ PAGES = sorted(
     if "_build" not in path.parts and ">>> " in path.read_text(encoding="utf-8")
 )
 FENCE = re.compile(r"^```(\S*)")
+NEEDS = re.compile(r"^% needs (\w+)$", flags=re.M)
 
 
 def examples(text):
@@ -31,6 +32,9 @@ def examples(text):
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_page(page, tmp_path, monkeypatch):
+    content = page.read_text(encoding="utf-8")
+    for module in NEEDS.findall(content):
+        pytest.importorskip(module, reason=f"{module} is not installed")
     for file in page.parent.glob(
         "*.py"
     ):  # files that a page shows lie where a reader would put them
@@ -39,7 +43,7 @@ def test_page(page, tmp_path, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     parser = doctest.DocTestParser()
     names = {"__name__": "__main__"}
-    text = examples(page.read_text(encoding="utf-8"))
+    text = examples(content)
     test = parser.get_doctest(text, names, page.name, str(page), 0)
     runner = doctest.DocTestRunner(
         optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE, verbose=False

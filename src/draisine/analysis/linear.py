@@ -10,7 +10,6 @@ Names mean the same all along a steady motion (lean, joints, their rates), so A 
 the motion is straight or a circle.
 """
 
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -27,7 +26,7 @@ from draisine.analysis.variation import (
     to_heading,
     vary,
 )
-from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
+from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean, import_extra
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.readings import law_states
 from draisine.system.closed_form import ClosedForm
@@ -113,7 +112,7 @@ class Linear:
 
     def to_control(self, name: str | None = None) -> Any:
         """Return the system as a labelled state space of python-control, which must be installed."""
-        control: Any = importlib.import_module("control")
+        control = import_extra("control", "control")
         labels = {"states": self.states, "inputs": self.inputs, "outputs": self.outputs}
         lists = {key: list(value) for key, value in labels.items()}
         return control.ss(self._one("to_control"), self.B, self.C, self.D, name=name, **lists)

@@ -8,6 +8,7 @@ EXTRAS = {
     "symbolic": ("sympy",),
     "jax": ("jax",),
     "control": ("control",),
+    "gymnasium": ("gymnasium",),
     "store": ("zarr",),
     "notebook": ("ipywidgets",),
     "meshes": ("trimesh",),

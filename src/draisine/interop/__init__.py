@@ -1,1 +1,4 @@
-"""Doors to other programs: `bicycleparameters` reads the files of that package."""
+"""Doors to other programs.
+
+`bicycleparameters` reads the files of that package. `gymnasium` makes environments to learn in.
+"""

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -70,7 +71,7 @@ def simulate_many(
     own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
     _check_drawings(system, own)
     y = machine.enter_all(states, own, z)
-    fleet = _Fleet(machine, np.vstack([given, _anchors(machine, y, own)]), own)
+    fleet = Fleet(machine, np.vstack([given, _anchors(machine, y, own)]), own)
     end, t, wrong = fleet.advance(y, tasks[0].edges, numerics)
     out = fleet.look(end, t)
     ends = [("completed", until)] * count
@@ -107,12 +108,17 @@ def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> N
 
 
 @dataclass(frozen=True, eq=False)
-class _Fleet:
+class Fleet:
     """A machine many times over: what follows y, and the parameters, one column for each."""
 
     machine: ClosedForm
     tail: Floats
     values: Floats
+
+    @cached_property
+    def floors(self) -> Floats:
+        """The least sizes that the pivots may have."""
+        return self.machine.floors_for(self.values)
 
     def advance(
         self, y: Floats, stops: list[float], numerics: Numerics
@@ -125,7 +131,7 @@ class _Fleet:
         padded = -(-count // width) * width
         tables = [_padded(c.tables(self.values), padded) for c in (rate, project)]
         y, tail, wrong = _padded(y, padded), _padded(self.tail, padded), np.zeros(padded)
-        floors = _padded(self.machine.floors_for(self.values), padded)
+        floors = _padded(self.floors, padded)
         spans = [Span(t0, t1, numerics.dt, np.array([t1])) for t0, t1 in pairwise(stops)]
 
         def go(first: int) -> None:

@@ -209,14 +209,18 @@ class Stepper:
 
     def values(self) -> dict[str, float]:
         """Return what is known of the present state by name."""
-        seen, model = self.observe(), self.system.model
-        known = dict(zip(self.system.outputs, seen["outputs"], strict=True))
-        rates = zip(self.system.outputs, seen["output_rates"], strict=True)
-        known |= {f"{name}_rate": value for name, value in rates}
-        known |= dict(zip("xyz", seen["position"], strict=True))
-        known |= dict(zip((j.name for j in model.joints), self.state.r, strict=True))
-        known |= dict(zip(model.speeds, seen["v"], strict=True))
+        known = named_values(self.system, self.observe(), self.state.r)
         return {name: float(value) for name, value in known.items()}
+
+
+def named_values(system: System, seen: Mapping[str, Floats], r: Floats) -> dict[str, Any]:
+    """Return what was observed of a state by name; of many side by side, arrays."""
+    known = dict(zip(system.outputs, seen["outputs"], strict=True))
+    rates = zip(system.outputs, seen["output_rates"], strict=True)
+    known |= {f"{name}_rate": value for name, value in rates}
+    known |= dict(zip("xyz", seen["position"], strict=True))
+    known |= dict(zip((joint.name for joint in system.model.joints), r, strict=True))
+    return known | dict(zip(system.model.speeds, seen["v"], strict=True))
 
 
 _PLACE = ("x", "y", "yaw", "lean")

@@ -5,14 +5,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import ParameterError, did_you_mean, import_extra
 from draisine.system.system import System
 from draisine.view.figures._linear import eigenvalues as draw_eigenvalues
 
@@ -40,7 +39,7 @@ def show_inline(figure: "Figure") -> None:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None or not hasattr(shell, "kernel"):
         return
-    inline: Any = import_module("IPython.display")
+    inline = import_extra("IPython.display", "notebook")
     width = round(96 * figure.get_figwidth())
     inline.display(inline.Image(picture_bytes(figure, "png"), width=width))
 
@@ -57,8 +56,8 @@ def sliders(system: System, names: Sequence[str] = ("w", "c", "lam", "mB", "zB")
     against speed below them, drawn anew while they move. `draisine explore` makes a page of the same
     kind for all parameters, which needs no Python.
     """
-    ipywidgets: Any = import_module("ipywidgets")
-    inline: Any = import_module("IPython.display")
+    ipywidgets = import_extra("ipywidgets", "notebook")
+    inline = import_extra("IPython.display", "notebook")
     for name in names:
         if name not in system.parameters:
             raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, system.parameters)}")

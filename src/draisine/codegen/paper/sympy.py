@@ -19,7 +19,7 @@ from draisine.codegen.formula import (
     Symbol,
 )
 from draisine.codegen.paper._infix import Infix, entries, steps
-from draisine.errors import UnknownNameError
+from draisine.errors import import_extra
 
 SUFFIX = ".py"
 
@@ -49,12 +49,7 @@ def build(page: Page) -> SimpleNamespace:
     """Return the page's symbols and matrices as SymPy objects, by their plain names; each
     definition is written out in the symbols that are given.
     """
-    try:
-        import sympy
-    except ImportError:
-        raise UnknownNameError(
-            "SymPy objects need the package sympy: pip install 'draisine[symbolic]'."
-        ) from None
+    sympy = import_extra("sympy", "symbolic")
     values = {s: sympy.Symbol(s.plain, real=True) for _, s in page.given}
     found = {_PYTHON.symbol(s): x for s, x in values.items()}
     for step in steps(page):

@@ -1,0 +1,85 @@
+"""Environments of Gymnasium move as the package itself does."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+import draisine
+from draisine.errors import ParameterError, UnknownNameError
+
+gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
+rides = pytest.importorskip("draisine.interop.gymnasium")
+
+
+@pytest.mark.parametrize("name", list(rides.TASKS))
+def test_gymnasium_finds_nothing_wrong(name: str) -> None:
+    from gymnasium.utils.env_checker import check_env
+
+    check_env(gymnasium.make(f"draisine/{name}-v0").unwrapped)
+
+
+def test_held_actions_are_inputs_of_a_run() -> None:
+    env = rides.MachineEnv("Path")
+    env.reset(seed=4)
+    start, system = env.stepper.state, env.stepper.system
+    for _ in range(16):
+        seen, *_ = env.step(np.array([0.02]))
+    run = draisine.simulate(
+        system, start, 0.5, inputs={"steer": 0.2}, numerics=draisine.Numerics(rtol=1e-12)
+    ).to_xarray()
+    expected = [float(run[name][-1]) for name in env.task.observed if name in run]
+    named = [k for k, name in enumerate(env.task.observed) if name in run]
+    assert len(named) > 4
+    assert_allclose(seen[named], expected, atol=1e-6)  # 32 bits are seen
+
+
+def test_lanes_have_the_numbers_of_single_machines() -> None:
+    """One lane and one machine, the same actions, over a fall and a new start."""
+    task = replace(rides.TASKS["Balance"], duration=2.0)
+    lanes, alone = rides.MachineLanesEnv(task, 1), rides.MachineEnv(task)
+    many, _ = lanes.reset(seed=5)
+    one, _ = alone.reset(seed=5)
+    assert_array_equal(many[0], one)
+    ended, ends = False, []
+    for k in range(80):
+        action = np.array([1.0 if k < 40 else -0.05])
+        many, reward, fell, over, values = lanes.step(action[None])
+        if ended:
+            one, _ = alone.reset()
+            assert_array_equal([reward[0], fell[0], over[0]], 0)
+            assert_array_equal(many[0], one)
+            ended = False
+            continue
+        one, gained, *ends, known = alone.step(action)
+        assert_array_equal([fell[0], over[0]], ends)
+        assert_allclose(values["lean"][0], known["lean"], rtol=1e-12, atol=1e-14)
+        assert_allclose(reward[0], gained, rtol=1e-12)
+        ended = any(ends)
+    assert lanes.count[0] < 80
+
+
+def test_a_jump_costs_what_its_landings_take() -> None:
+    """Energies before and after the landings: `mauny2018/ramp-jump`, an independent computation."""
+    task = replace(rides.TASKS["Jump"], start={})
+    env = rides.MachineEnv(task)
+    env.reset(seed=0)
+    total, lost = 0.0, 0.0
+    for _ in range(task.steps):
+        _, reward, fell, over, values = env.step(np.zeros(2))
+        assert not fell
+        total, lost = total + reward, lost + values["lost"]
+    assert over
+    assert_allclose(lost, 4913.610986384904 - 4357.323329126459, atol=1e-5)
+    assert_allclose(total, 1.0 - lost / 1000.0)
+
+
+def test_what_cannot_be_learned_is_told() -> None:
+    with pytest.raises(UnknownNameError, match="Did you mean 'Balance'"):
+        rides.MachineEnv("Balanc")
+    with pytest.raises(ParameterError, match='mode="sync"'):
+        rides.MachineLanesEnv("Jump")
+    wrong = replace(rides.TASKS["Balance"], actions={"handlebar": 1.0})
+    with pytest.raises(ParameterError, match="no input 'handlebar'"):
+        rides.MachineEnv(wrong).reset()
