@@ -144,7 +144,7 @@ def find_task(task: str | LearningTask) -> LearningTask:
     return TASKS[task]
 
 
-class MachineEnv(gymnasium.Env):  # type: ignore[name-defined]
+class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
     """One machine to learn on."""
 
     metadata: ClassVar[dict[str, Any]] = {"render_modes": []}
@@ -184,7 +184,7 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined]
         return task.observation(values), float(task.reward(values)), fell, over, values
 
 
-class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined]
+class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
     """Many machines to learn on, side by side in SIMD lanes; one whose episode has ended begins anew
     at the next step. Its numbers are those of a `MachineEnv` for each.
     """
