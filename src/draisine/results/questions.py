@@ -7,6 +7,7 @@ A *series* is a value per time: `lean`, `steer_rate`, `position[x]`, `contact_fo
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -32,6 +33,7 @@ def stored_series(model: Model) -> dict[str, Labels]:
     return {"time": (), **found}
 
 
+@lru_cache(maxsize=16)
 def known_series(model: Model) -> dict[str, Labels]:
     """Return all series that can be asked of a run of a model, with the labels that each takes."""
     found = stored_series(model) | {"control_state": (tuple(str(k) for k in range(100)),)}

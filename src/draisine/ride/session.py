@@ -102,7 +102,7 @@ class Session:
         start = state(self.system, **asked)
         if self.terrain is None or self.preset.place is None:
             return start
-        return place_state(self.system.model, self.terrain, start, self.preset.place)
+        return place_state(self.system.tree, self.terrain, start, self.preset.place)
 
     @property
     def machine(self) -> ClosedForm | Generic:

@@ -7,6 +7,7 @@ import os
 import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
@@ -175,6 +176,7 @@ def _inside(path: Path, trust: bool) -> tuple[str, str, dict[str, Any]]:
     return str(found.get("name")), str(path), content
 
 
+@cache
 def _shipped() -> dict[str, Traversable]:
     return dict(_walk(files("draisine").joinpath("scenarios"), ""))
 

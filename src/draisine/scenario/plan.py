@@ -42,4 +42,4 @@ class Plan:
         found = state(self.system, mode=start.mode, at_rest=start.at_rest, **values)
         if self.terrain is None or start.place is None:
             return found
-        return place_state(self.system.model, self.terrain, found, start.place)
+        return place_state(self.system.tree, self.terrain, found, start.place)

@@ -13,8 +13,8 @@ from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, did_you_mean
 from draisine.mechanics.kinematics import geometry, point
-from draisine.mechanics.tree import assemble
-from draisine.model import Model, Wheel
+from draisine.mechanics.tree import Tree
+from draisine.model import Wheel
 from draisine.model.quantity import Number, Positive
 from draisine.results.attributes import table
 from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector
@@ -303,16 +303,16 @@ def place(
     True
     """
     asked = WheelPlace.model_validate({"wheel": wheel, "centre": centre, "on": on})
-    return place_state(system.model, terrain, state, asked)
+    return place_state(system.tree, terrain, state, asked)
 
 
-def place_state(model: Model, terrain: Terrain, state: State, place: WheelPlace) -> State:
+def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -> State:
     """Return a state with the machine moved, as a whole, to where a scenario wants it."""
-    wheels = {c.name: c for c in model.wheels}
+    wheels = {c.name: c for c in tree.model.wheels}
     if place.wheel not in wheels:
         raise ParameterError(f"no wheel {place.wheel!r}. {did_you_mean(place.wheel, wheels)}")
     if place.on is None:
-        at = np.asarray(state.p, float) - _centre(model, wheels[place.wheel], state)
+        at = np.asarray(state.p, float) - _centre(tree, wheels[place.wheel], state)
         return replace(state, p=at + place.centre)
     faces = faces_of(terrain)
     if place.on not in faces:
@@ -326,7 +326,7 @@ def place_state(model: Model, terrain: Terrain, state: State, place: WheelPlace)
         q=np.asarray(quaternion(tilt @ rotation(state.q)), float),
         p=tilt @ np.asarray(state.p, float),
     )
-    centre = _centre(model, wheels[place.wheel], tilted)
+    centre = _centre(tree, wheels[place.wheel], tilted)
     shift = np.zeros(3)
     shift[:2] = np.array(place.centre) - centre[:2]
     shift[2] = (d - N[:2] @ shift[:2]) / N[2]
@@ -339,9 +339,8 @@ def _tilt(N: Floats) -> Floats:
     return cast(Floats, np.eye(3) + K + K @ K / (1.0 + N[2]))
 
 
-def _centre(model: Model, wheel: Wheel, state: State) -> Floats:
+def _centre(tree: Tree, wheel: Wheel, state: State) -> Floats:
     """Return where a wheel's centre is in the world."""
-    tree = assemble(model)
     link, _ = tree.place[wheel.body]
     at = point(geometry(tree, state.r), link, None, tree.local(wheel.body, wheel.centre))
     return cast(Floats, np.asarray(state.p, float) + rotation(state.q) @ at.c)

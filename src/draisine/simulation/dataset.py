@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from functools import lru_cache
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     import xarray
 
     from draisine.simulation.trajectory import Trajectory
+
+Labels = tuple[tuple[str, tuple[str, ...]], ...]
+"""The labels along dimensions."""
 
 
 def dataset(run: "Trajectory") -> "xarray.Dataset":
@@ -42,8 +46,7 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
             )
             for name, x in values.items()
         },
-        coords={"time": ("time", run.t, {"units": "s", "long_name": "time"})}
-        | {dim: list(names) for dim, names in labels.items() if dim in used},
+        coords=_coordinates(run.t, tuple((d, x) for d, x in labels.items() if d in used)),
         attrs={
             **_maker(system),
             "mode": json.dumps(run.arcs[0].mode),
@@ -58,6 +61,26 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
             **({"events": json.dumps([str(e) for e in run.events])} if run.events else {}),
         },
     )
+
+
+def _coordinates(t: Floats, labels: Labels) -> "xarray.Coordinates":
+    """Return the coordinates of a run: its times, and the labels along its other dimensions."""
+    import xarray
+
+    kept, time = _label_coordinates(labels), xarray.indexes.PandasIndex(t, "time")
+    told = xarray.Variable("time", t, {"units": "s", "long_name": "time"})
+    return xarray.Coordinates(
+        {**time.create_variables({"time": told}), **kept.variables},
+        {"time": time, **kept.xindexes},
+    )
+
+
+@lru_cache(maxsize=16)
+def _label_coordinates(labels: Labels) -> "xarray.Coordinates":
+    """Return the coordinates of labels: their indexes take longer to make than all else."""
+    import xarray
+
+    return xarray.Coordinates({dim: list(names) for dim, names in labels})
 
 
 def table(run: "Trajectory") -> "pandas.DataFrame":

@@ -19,6 +19,7 @@ from draisine.simulation.integrators import Problem, Span
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import run_smooth
 from draisine.system.closed_form import ClosedForm
+from draisine.system.compiled import pad_columns
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -129,9 +130,9 @@ class Fleet:
         rate, project, method = self.machine.rate, self.machine.project, numerics.method
         width, count = rate.lanes * BLOCK, y.shape[1]
         padded = -(-count // width) * width
-        tables = [_padded(c.tables(self.values), padded) for c in (rate, project)]
-        y, tail, wrong = _padded(y, padded), _padded(self.tail, padded), np.zeros(padded)
-        floors = _padded(self.floors, padded)
+        tables = [pad_columns(c.tables(self.values), padded) for c in (rate, project)]
+        y, tail, wrong = pad_columns(y, padded), pad_columns(self.tail, padded), np.zeros(padded)
+        floors = pad_columns(self.floors, padded)
         spans = [Span(t0, t1, numerics.dt, np.array([t1])) for t0, t1 in pairwise(stops)]
 
         def go(first: int) -> None:
@@ -191,11 +192,6 @@ def _alone(task: Task, k: int, out: dict[str, Floats]) -> tuple[str, float]:
     for name, array in out.items():
         array[:, k] = found[name][:, -1]
     return run.outcome, task.until
-
-
-def _padded(columns: Floats, count: int) -> Floats:
-    """Return an array with so many columns, the last one repeated."""
-    return np.pad(columns, ((0, 0), (0, count - columns.shape[1])), mode="edge")
 
 
 def _columns(

@@ -15,8 +15,7 @@ from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.kinematics import geometry
-from draisine.mechanics.tree import assemble
-from draisine.model import Model
+from draisine.mechanics.tree import Tree
 from draisine.system.artifacts import Artifacts, MachineTask, PivotPoint, Programs
 from draisine.system.compiled import Compiled
 from draisine.system.derivation import Pivoting
@@ -303,9 +302,10 @@ class ClosedForm:
         return self.observe(t=[t], **self.layout.split(y), **inputs)
 
 
-def check_resistance(model: Model, mode: Mode) -> None:
+def check_resistance(tree: Tree, mode: Mode) -> None:
     """Raise where no inertia resists a freedom of a mode, neither in the drawing nor beside it."""
-    tree, n, columns = assemble(model), len(model.joints), free_columns(model)
+    model = tree.model
+    n, columns = len(model.joints), free_columns(model)
     switched = multiplier.active_rows(model, mode)
     driven = [6 + k for k in constraints.prescribed_joints(model)]
     still, inputs = np.zeros(6 + n), np.zeros(len(model.inputs))

@@ -97,12 +97,16 @@ class Compiled:
         """
         count = x.shape[1]
         padded = -(-count // self.native.lanes) * self.native.lanes
-        wide = np.ascontiguousarray(np.pad(x, ((0, 0), (0, padded - count)), mode="edge"))
-        if table is None:
-            table = np.repeat(self.table[:, None], padded, axis=1)
-        table = np.ascontiguousarray(
-            np.pad(table, ((0, 0), (0, padded - table.shape[1])), mode="edge")
-        )
+        wide = pad_columns(x, padded)
+        table = pad_columns(self.table[:, None] if table is None else table, padded)
         out: Floats = np.empty((self.native.size_out, padded))
         prototype()(self.native.batch)(wide.ctypes.data, table.ctypes.data, out.ctypes.data, padded)
         return self.outputs.split(out[:, :count])
+
+
+def pad_columns(columns: Floats, count: int) -> Floats:
+    """Return an array with so many columns, the last one repeated."""
+    out: Floats = np.empty((len(columns), count))
+    out[:, : columns.shape[1]] = columns
+    out[:, columns.shape[1] :] = columns[:, -1:]
+    return out

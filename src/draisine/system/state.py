@@ -18,7 +18,6 @@ from draisine.mechanics import constraints
 from draisine.mechanics.couplings import loops_turned_over
 from draisine.mechanics.energy import rest_speeds
 from draisine.mechanics.kinematics import geometry
-from draisine.mechanics.tree import assemble
 from draisine.model.names import state_names, variables
 
 if TYPE_CHECKING:
@@ -161,7 +160,7 @@ def consistent_state(
     targets = {name: np.array([float(v)]) for name, v in asked.items() if name not in pose.fast}
     drawn = pose.closed_drawing(targets) if model.loops else pose.r
     pose.reach(targets)
-    for loop in loops_turned_over(assemble(model), drawn, pose.r, targets):
+    for loop in loops_turned_over(machine.system.tree, drawn, pose.r, targets):
         raise ConfigurationError(
             f"loop {loop!r} would close on the other branch: a dead point lies between the drawing and "
             "what is asked for. Ask for less, or draw the machine on that branch."
@@ -188,7 +187,7 @@ def _swims(machine: "ClosedForm") -> bool:
 
 def _flat_wheel(machine: "ClosedForm", q: Floats, r: Floats) -> str | None:
     """Return a closed wheel whose axle is along the ground's normal, if there is one."""
-    tree = assemble(machine.system.model)
+    tree = machine.system.tree
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, rotation(q))
     for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
@@ -250,7 +249,7 @@ class Configuration:
         q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
         r = [joint.motion(t)[0] if joint.motion else 0.0 for joint in model.joints]
         self.y = np.tile(machine.layout.pack(q=q, p=p, r=r), (count, 1))
-        links = assemble(model).links
+        links = machine.system.tree.links
         self._spinning = {rotor.joint for link in links for rotor in link.rotors}
         order = sorted(range(len(model.joints)), key=lambda k: k in self._spinning)
         self.joints = [model.joints[k].name for k in order]
@@ -482,21 +481,20 @@ def independent(hard: Floats, rows: Floats) -> list[int]:
     """Return which rows (N, rows, n) are, in all of N cases, independent of the hard ones and of those
     kept before.
     """
-    basis: list[Floats] = []
-    kept = []
+    cases, _, n = rows.shape
+    basis, kept = np.zeros((cases, 0, n)), []
     for k in range(hard.shape[1] + rows.shape[1]):
         wanted = k < hard.shape[1]
-        if len(basis) == rows.shape[2] and not wanted:
+        if basis.shape[1] == n and not wanted:
             break
         row = hard[:, k] if wanted else rows[:, k - hard.shape[1]]
         size = np.linalg.norm(row, axis=1, keepdims=True)
         left = row / np.where(size > 1e-12, size, np.inf)
         for _ in range(2):
-            for b in basis:
-                left = left - np.sum(b * left, axis=1, keepdims=True) * b
+            left = left - ((basis @ left[:, :, None]).transpose(0, 2, 1) @ basis)[:, 0]
         size = np.linalg.norm(left, axis=1, keepdims=True)
         if size.min() > (1e-9 if wanted else 1e-3):
-            basis.append(left / size)
+            basis = np.concatenate([basis, (left / size)[:, None]], axis=1)
             if not wanted:
                 kept.append(k - hard.shape[1])
     return kept

@@ -8,18 +8,20 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin
 
 import numpy as np
 
 import draisine
 from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store
+from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ModelError, ParameterError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.formulations._rank import Survey
+from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model
 from draisine.model.names import output_names
 from draisine.registry import find
@@ -27,7 +29,7 @@ from draisine.system.artifacts import Artifacts, MachineTask, Recent
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, check_resistance
 from draisine.system.state import State
 from draisine.system.tracing import Law
-from draisine.vehicles import make_record, meant_parameter, record_numbers
+from draisine.vehicles import annotations, make_record, meant_parameter, record_numbers
 from draisine.vehicles import parameter_set as published
 
 if TYPE_CHECKING:
@@ -64,6 +66,11 @@ class System:
     def model(self) -> Model:
         """The model with numbers in it, checked."""
         return self.artifacts.draw(self.parameters)
+
+    @cached_property
+    def tree(self) -> Tree:
+        """The tree of the model, its base's frame being the drawing's."""
+        return assemble(self.model)
 
     @cached_property
     def values(self) -> Floats:
@@ -136,7 +143,7 @@ class System:
     def check_resistance(self, mode: Mode) -> None:
         """Raise, the first time that a mode is asked about, where nothing in it resists a freedom."""
         key = ("resistance", mode)
-        self._machines.get(key, lambda: check_resistance(self.model, mode))
+        self._machines.get(key, lambda: check_resistance(self.tree, mode))
 
     def survey(self, mode: Mapping[str, str] | Mode | None = None) -> Survey:
         """Return which rows of a mode repeat others, and for which parameters."""
@@ -315,24 +322,8 @@ def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str
     return out
 
 
-_ARTIFACTS = Recent(16)
-"""What was made of the vehicles that were compiled lately: compiled again, they are ready."""
-
-
-def _artifacts(
-    vehicle: Callable[..., Model],
-    structure: dict[str, Any],
-    parameters: dict[str, float],
-    store: Store,
-) -> Artifacts:
-    """Return what is made of a vehicle; what was made lately of the same drawing is taken up again."""
-    own = Artifacts(vehicle, structure, parameters, store)
-    try:
-        digest = own.digest
-    except Exception:  # whoever derives from it is told what is wrong with it
-        return own
-    key = None if digest is None else (id(vehicle), str(store.folder), digest)
-    return _ARTIFACTS.get(key, lambda: own)
+_SYSTEMS = Recent(16)
+"""The systems that were compiled lately: compiled again, they are ready."""
 
 
 def compile(
@@ -358,17 +349,23 @@ def compile(
     if parameter_set is not None:
         arguments = dict(published(vehicle.__name__, parameter_set)) | arguments
     parameters, structure = _split(vehicle, arguments)
-    system = System(_artifacts(vehicle, structure, parameters, store or Store()), parameters)
-    if not system.model.speeds:
-        raise ModelError("nothing can move: the base is fixed and there are no joints.")
-    return system
+    store = store or Store()
+
+    def make() -> System:
+        system = System(Artifacts(vehicle, structure, parameters, store), parameters)
+        if not system.model.speeds:
+            raise ModelError("nothing can move: the base is fixed and there are no joints.")
+        return system
+
+    digest = fingerprint((vehicle, structure, parameters))
+    return _SYSTEMS.get(None if digest is None else (str(store.folder), digest), make)
 
 
 def _split(
     vehicle: Callable[..., Model], arguments: Mapping[str, Any]
 ) -> tuple[dict[str, float], dict[str, Any]]:
     """Return the arguments of a vehicle that are parameters, and those that decide its structure."""
-    hints, parameters, structure = get_type_hints(vehicle), dict[str, float](), dict[str, Any]()
+    hints, parameters, structure = annotations(vehicle), dict[str, float](), dict[str, Any]()
     left = dict(arguments)
     for name, parameter in inspect.signature(vehicle).parameters.items():
         value, hint = left.pop(name, parameter.default), hints.get(name)

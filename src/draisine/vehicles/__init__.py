@@ -4,7 +4,8 @@ drawing of both swimmers; `_records`: arguments that are records of numbers.
 
 import re
 from collections.abc import Callable, Iterable
-from typing import Any
+from functools import lru_cache
+from typing import Any, get_type_hints
 
 from draisine.errors import did_you_mean
 from draisine.vehicles._records import draw, make_record, plain_structure, record_numbers
@@ -19,6 +20,7 @@ from draisine.vehicles._sets import (
 
 __all__ = [
     "ParameterSource",
+    "annotations",
     "draw",
     "make_record",
     "meanings",
@@ -31,6 +33,12 @@ __all__ = [
     "read_parameter_set",
     "record_numbers",
 ]
+
+
+@lru_cache(maxsize=64)
+def annotations(vehicle: Callable[..., Any]) -> dict[str, Any]:
+    """Return the kinds of a vehicle's arguments by name."""
+    return get_type_hints(vehicle)
 
 
 def meanings(vehicle: Callable[..., Any]) -> dict[str, tuple[str, str]]:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable, Mapping
 from types import UnionType
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args
 
 from draisine.errors import DraisineError, did_you_mean
 from draisine.model import JointMotion, Model
@@ -14,7 +14,7 @@ from draisine.scenario.overrides import nest
 from draisine.scenario.schema import VehicleTable
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.system.system import System, compile
-from draisine.vehicles import meanings, meant_parameter
+from draisine.vehicles import annotations, meanings, meant_parameter
 from draisine.vehicles import parameter_set as published
 
 
@@ -65,7 +65,7 @@ def _parameters(
     vehicle: Callable[..., Model], given: Mapping[str, Any], mistakes: Mistakes
 ) -> dict[str, Any]:
     """Return the arguments that parameters stand for: numbers where the vehicle takes numbers."""
-    known, hints = inspect.signature(vehicle).parameters, get_type_hints(vehicle)
+    known, hints = inspect.signature(vehicle).parameters, annotations(vehicle)
     out: dict[str, Any] = {}
     for name, value in nest(given).items():
         path = f"vehicle.parameters.{name}"
@@ -92,7 +92,7 @@ def _motions(
     vehicle: Callable[..., Model], given: Mapping[str, Any], mistakes: Mistakes
 ) -> dict[str, Any]:
     """Return the arguments that motions of joints stand for."""
-    hints = get_type_hints(vehicle)
+    hints = annotations(vehicle)
     known = [n for n, h in hints.items() if n != "return" and JointMotion in (h, *get_args(h))]
     out: dict[str, Any] = {}
     for name, entry in given.items():

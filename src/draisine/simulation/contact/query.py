@@ -407,15 +407,15 @@ class ContactQuery:
         """
         wheels = len(self.machine.wheels)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
-        centres = self.meet_each(times, ys, self.level)[:, :, self.row.centre]
         left, every = np.arange(len(ys)), tuple(range(len(self.terrain)))
         for margin in (0.05, 1.0) if len(every) > FEW else (np.inf,):
             alike: dict[tuple[tuple[int, ...], ...], list[int]] = {}
             if np.isinf(margin):
                 alike[(every,) * wheels] = left.tolist()
             else:
-                for i in left.tolist():
-                    box = np.repeat(centres[i], 2, axis=0).ravel()
+                level = self.meet_each(times[left], ys[left], self.level)
+                for i, row in zip(left.tolist(), level, strict=True):
+                    box = np.repeat(row[:, self.row.centre], 2, axis=0).ravel()
                     features = self._features_near(times[i], box, margin)
                     alike.setdefault(features, []).append(i)
             for features, some in alike.items():
@@ -434,13 +434,16 @@ class ContactQuery:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
         bundle, wheels = self.table.bundle(near), len(self.machine.wheels)
         rows = self.meet_each(times, ys, bundle)
+        gap = rows[..., self.row.gap.start]
+        off = (self.excess_each(rows, bundle) > BORDER) | ~(gap > -1e-6)
+        off[:, [k for k, contact in enumerate(near) if contact in shut]] = False
+        gap = np.where(off | np.isnan(gap), np.inf, gap)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
-        off = (self.excess_each(rows, bundle) > BORDER) | ~(rows[..., self.row.gap.start] > -1e-6)
-        for k, contact in enumerate(near):
-            row, gap = rows[:, k], rows[:, k, self.row.gap.start]
-            better = gap < gaps[:, contact.wheel]
-            if contact not in shut:
-                better &= ~off[:, k]
-            gaps[better, contact.wheel] = gap[better]
-            points[better, contact.wheel] = row[better][:, self.row.point]
+        for wheel in range(wheels):
+            own = [k for k, contact in enumerate(near) if contact.wheel == wheel]
+            if own:
+                best = np.array(own)[gap[:, own].argmin(axis=1)]
+                at = np.flatnonzero(np.isfinite(gap[np.arange(len(ys)), best]))
+                gaps[at, wheel] = gap[at, best[at]]
+                points[at, wheel] = rows[at, best[at], self.row.point]
         return gaps, points

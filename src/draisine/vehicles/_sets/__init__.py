@@ -11,6 +11,7 @@ import re
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from typing import Any
@@ -51,7 +52,7 @@ def parameter_set(vehicle: str, name: str) -> dict[str, float]:
     >>> parameter_set("whipple", "benchmark")["w"]
     1.02
     """
-    return read_parameter_set(_find(vehicle, name), vehicle)[0]
+    return dict(_published(vehicle, name)[0])
 
 
 def parameter_source(vehicle: str, name: str) -> ParameterSource:
@@ -60,7 +61,7 @@ def parameter_source(vehicle: str, name: str) -> ParameterSource:
     >>> parameter_source("whipple", "benchmark").doi
     '10.1098/rspa.2007.1857'
     """
-    return read_parameter_set(_find(vehicle, name), vehicle)[1]
+    return _published(vehicle, name)[1]
 
 
 def parameter_deviations(vehicle: str, name: str) -> dict[str, float]:
@@ -71,6 +72,11 @@ def parameter_deviations(vehicle: str, name: str) -> dict[str, float]:
     """
     content = _read(_find(vehicle, name))
     return {key: float(value) for key, value in content.get("deviations", {}).items()}
+
+
+@cache
+def _published(vehicle: str, name: str) -> tuple[dict[str, float], ParameterSource]:
+    return read_parameter_set(_find(vehicle, name), vehicle)
 
 
 def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float], ParameterSource]:
