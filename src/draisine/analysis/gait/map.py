@@ -65,18 +65,18 @@ class Hold:
         """Where pose, joints and the turning rate u stand in y."""
         return self.machine.layout
 
-    def table(self, code: Compiled) -> Floats:
-        """Return what a program's prologue leaves for the parameters that count here."""
-        return np.ascontiguousarray(code.tables(self.system.values[:, None])[:, 0])
+    @cached_property
+    def observe(self) -> Compiled:
+        """What tells everything of a state."""
+        return self.machine.observe.rebind(self.system.values)
 
     @cached_property
     def _problem(self) -> Problem:
         """What the integrator advances: y and two seeds."""
-        flow = self.flow
+        flow = self.flow.rebind(self.system.values)
         tail = np.zeros(flow.inputs.count("w", "anchors"))
-        code = (flow.address, self.table(flow), flow.outputs.size)
         floors = self.machine.floors_for(self.system.values[:, None])[:, 0]
-        return Problem(*code, tail, floors, keep=flow)
+        return Problem(flow.address, flow.table, flow.outputs.size, tail, floors, keep=flow)
 
     def joints(self, t: float) -> tuple[Floats, Floats]:
         """Return the joints and their rates by their motions."""
@@ -129,10 +129,13 @@ class Hold:
 
     def free(self, t: float) -> dict[str, Floats]:
         """Return what the program `free` tells at a time, in the base's own axes."""
-        code = self.machine.free
-        x = code.inputs.pack(t=[t], q=[1.0, 0.0, 0.0, 0.0], r=self.joints(t)[0])
-        found = code.batch(x[:, None], self.table(code)[:, None])
-        return {name: a[:, 0] for name, a in found.items()}
+        code = self.machine.free.rebind(self.system.values)
+        return code(t=[t], q=[1.0, 0.0, 0.0, 0.0], r=self.joints(t)[0])
+
+    @cached_property
+    def _free_at_end(self) -> dict[str, Floats]:
+        """What it tells at the end."""
+        return self.free(self.end)
 
     def speeds(self, free: dict[str, Floats], Omega: float, t: float) -> Floats:
         """Return v while the base turns at a rate and the grip holds."""
@@ -145,7 +148,7 @@ class Hold:
 
     def change(self, Omega: float, mode: dict[str, str], joint: JointAtImpact) -> Regrip:
         """Return the change to the grip of another mode at the end, if the base turns at a rate."""
-        free = self.free(self.end)
+        free = self._free_at_end
         v = self.speeds(free, Omega, self.end)
         return regrip(self.system.model, free, v, mode, joint=joint)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-from numpy.polynomial import Chebyshev
+from numpy.polynomial.chebyshev import chebder
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.map import Gait, Hold
@@ -18,8 +18,26 @@ from draisine.analysis.return_map import Cycle
 POINTS = 65
 """How many times of each hold are looked at."""
 
+NODES = -np.cos(np.pi * np.arange(POINTS) / (POINTS - 1))
+"""Where these are, the hold being from -1 to 1: Chebyshev's points."""
+
 FINE = np.linspace(-1.0, 1.0, 401)
-"""Where extremes are looked for first, the hold being from -1 to 1."""
+"""Where extremes are looked for first."""
+
+
+def _chebyshev(x: Floats) -> Floats:
+    """Return Chebyshev's polynomials at x, one per column."""
+    return np.cos(np.outer(np.arccos(x), np.arange(POINTS)))
+
+
+COEFFICIENTS = np.linalg.inv(_chebyshev(NODES))
+"""From values at the points to coefficients of Chebyshev's polynomials."""
+
+ON_FINE = _chebyshev(FINE) @ COEFFICIENTS
+"""From values at the points to values on the fine grid."""
+
+SLOPE = np.pad(chebder(np.eye(POINTS)), ((0, 1), (0, 0)))
+"""From coefficients to those of the derivative."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,21 +72,19 @@ class HoldRecord:
     force: Floats
 
     def extremes(self, values: Floats) -> tuple[float, float]:
-        """Return the least and the largest value of a function of time given at the points."""
-        from scipy.fft import dct
-
-        c = dct(values[::-1], type=1) / (len(values) - 1)
-        c[[0, -1]] /= 2
-        curve = Chebyshev(c)
-        slope, bend, seen = curve.deriv(), curve.deriv(2), curve(FINE)
-        found = [float(values.min()), float(values.max())]
-        for k, best in enumerate((int(np.argmin(seen)), int(np.argmax(seen)))):
-            low, high = FINE[max(best - 1, 0)], FINE[min(best + 1, len(FINE) - 1)]
-            at = FINE[best]
-            for _ in range(4):
-                at = np.clip(at - slope(at) / (bend(at) or np.inf), low, high)
-            found[k] = (min, max)[k](found[k], float(curve(at)))
-        return found[0], found[1]
+        """Return the least and the largest value of a function of time given at the points, by
+        Newton's method from the least and the largest of its polynomial on a fine grid.
+        """
+        c, seen = COEFFICIENTS @ values, ON_FINE @ values
+        curves = np.array([c, SLOPE @ c, SLOPE @ (SLOPE @ c)])
+        first = np.array([np.argmin(seen), np.argmax(seen)])
+        low, high = FINE[np.maximum(first - 1, 0)], FINE[np.minimum(first + 1, len(FINE) - 1)]
+        at = FINE[first]
+        for _ in range(4):
+            _, slope, bend = curves @ _chebyshev(at).T
+            at = np.clip(at - slope / np.where(bend == 0.0, np.inf, bend), low, high)
+        least, largest = curves[0] @ _chebyshev(at).T
+        return min(float(values.min()), float(least)), max(float(values.max()), float(largest))
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,17 +95,21 @@ class Stride:
     cycle: Cycle
 
     @cached_property
-    def _run(self) -> tuple[list[HoldRecord], list[Impact]]:
-        """The holds and the changes between them."""
-        x, place = self.cycle.x, np.zeros(3)
-        stretches, impacts = [], []
+    def stretches(self) -> list[HoldRecord]:
+        """The holds of one cycle."""
+        x, place, found = self.cycle.x, np.zeros(3), list[HoldRecord]()
         for k, hold in enumerate(self.gait.holds):
-            found = _look(hold, x, place)
-            stretches.append(found)
-            impact = self._impact(k, float(found.x[0, -1]))
-            impacts.append(impact)
-            x, place = np.array([impact.Omega_after, found.x[1, -1]]), found.place[:, -1]
-        return stretches, impacts
+            if found:
+                Omega, theta = found[-1].x[:, -1]
+                change = self.gait.holds[k - 1].change(Omega, hold.mode, self.gait.joint)
+                x, place = np.array([change.v[2], theta]), found[-1].place[:, -1]
+            found.append(_look(hold, x, place))
+        return found
+
+    @cached_property
+    def impacts(self) -> list[Impact]:
+        """The changes of grips of one cycle; the last leads to the beginning."""
+        return [self._impact(k, float(found.x[0, -1])) for k, found in enumerate(self.stretches)]
 
     def _impact(self, k: int, Omega: float) -> Impact:
         hold, after = self.gait.holds[k], self.gait.next(k)
@@ -107,16 +127,6 @@ class Stride:
             change.impulses,
             change.gain,
         )
-
-    @property
-    def stretches(self) -> list[HoldRecord]:
-        """The holds of one cycle."""
-        return self._run[0]
-
-    @property
-    def impacts(self) -> list[Impact]:
-        """The changes of grips of one cycle; the last leads to the beginning."""
-        return self._run[1]
 
     @property
     def displacement(self) -> Floats:
@@ -172,12 +182,9 @@ class Stride:
 
 def _look(hold: Hold, x: Floats, place: Floats) -> HoldRecord:
     """Return what is seen of a hold that begins with x at a place."""
-    nodes = -np.cos(np.pi * np.arange(POINTS) / (POINTS - 1))
-    t = hold.start + (hold.end - hold.start) * (1.0 + nodes) / 2
+    t = hold.start + (hold.end - hold.start) * (1.0 + NODES) / 2
     states = hold.advance(hold.begin(x, place), t)[:, : hold.at.size].T
-    observe = hold.machine.observe
-    table = np.repeat(hold.table(observe)[:, None], len(t), axis=1)
-    seen = observe.batch(observe.inputs.pack(t=t[None], **hold.at.split(states)), table)
+    seen = hold.observe.batch(hold.observe.inputs.pack(t=t[None], **hold.at.split(states)))
     held = next(k for k, (_, status) in enumerate(hold.machine.mode) if status != "open")
     angle = np.unwrap(2 * np.arctan2(states[3], states[0]), period=4 * np.pi)
     return HoldRecord(

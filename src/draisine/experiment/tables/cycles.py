@@ -5,7 +5,7 @@ over one of them.
 import json
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -94,12 +94,19 @@ def scan_cycles(
             progress(min(1.0, len(reached) / len(values)))
         return walk.at(**{over: value})
 
+    @cache
+    def stride(value: float, cycle: Cycle) -> Stride:
+        return Stride(make(value), cycle)
+
+    def rise(value: float, cycle: Cycle) -> float:
+        return float(stride(value, cycle).displacement[1])
+
     found = families(make, values, lambda G: _of(G).cycles(), angles=ANGLES)
     if not found:
         raise ParameterError(f"{vehicle}: no cycle was found at these values of {over}.")
-    data = _table_of(walk, found, np.asarray(values, float), over)
+    data = _table_of(walk, found, np.asarray(values, float), over, stride)
     ends = [[v for v, _ in f.crossings(lambda _, cycle: cycle.growth - 1.0)] for f in found]
-    still = [[v for v, _ in f.crossings(partial(_rise, f))] for f in found]
+    still = [[v for v, _ in f.crossings(rise)] for f in found]
     data.attrs |= {"over": over, "stability": json.dumps(ends), "zero_speed": json.dumps(still)}
     return _signed(data, walk, f"families of limit cycles of {vehicle} over {over}", begun)
 
@@ -110,11 +117,6 @@ def _of(G: Any) -> Gait:
     return G
 
 
-def _rise(family: CycleFamily, value: float, cycle: Cycle) -> float:
-    """Return how far up a member of a family leads in one cycle."""
-    return float(Stride(_of(family.make(value)), cycle).displacement[1])
-
-
 def _walk(
     vehicle: str, parameters: Mapping[str, Any] | None, parameter_set: str | None, joint: Joint
 ) -> Gait:
@@ -122,15 +124,21 @@ def _walk(
     return gait(build_system(vehicle, parameters, parameter_set), joint=joint)
 
 
-def _table_of(walk: Gait, found: Sequence[CycleFamily], values: Floats, over: str) -> "Dataset":
-    """Return the members of families by value and family."""
+def _table_of(
+    walk: Gait,
+    found: Sequence[CycleFamily],
+    values: Floats,
+    over: str,
+    measured: Callable[[float, Cycle], Stride],
+) -> "Dataset":
+    """Return the members of families, measured, by value and family."""
     import xarray
 
     data: dict[str, Any] = {}
     for j, family in enumerate(found):
         for value, cycle in zip(family.values, family.cycles, strict=True):
             k = int(np.argmin(np.abs(values - value)))
-            stride = Stride(_of(family.make(value)), cycle)
+            stride = measured(value, cycle)
             for name in SCANNED:
                 dims, measure, unit, meaning = QUANTITIES[name]
                 x = measure(stride)
