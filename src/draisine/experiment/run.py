@@ -15,7 +15,7 @@ import numpy as np
 import draisine
 from draisine.errors import ParameterError, SimulationError, ValidityError
 from draisine.experiment.kinds.cycle import find_cycle
-from draisine.experiment.kinds.gait import gait_displacements
+from draisine.experiment.kinds.gait import gait_dataset
 from draisine.experiment.kinds.linear import straight_running
 from draisine.experiment.kinds.map import contact_map
 from draisine.experiment.kinds.sweep import run_sweep
@@ -133,7 +133,7 @@ def run(
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case GaitScenario():
-            data = gait_displacements(system, scenario.gait)
+            data = gait_dataset(system, scenario.gait)
             seconds = time.perf_counter() - begun
             return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case CycleScenario():

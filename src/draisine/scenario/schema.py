@@ -292,7 +292,9 @@ class CycleScenario(Common):
 
 
 class GaitPart(ScenarioTable):
-    """A closed path of all joints, and the sizes by which it is scaled."""
+    """A closed path of all joints, and the sizes by which it is scaled; or shapes with small loops
+    about them.
+    """
 
     corners: list[list[Number]] | None = Field(
         None, min_length=2, description="Shapes one after the other, the last leads to the first."
@@ -302,6 +304,14 @@ class GaitPart(ScenarioTable):
         min_length=1,
         description="Instead of corners, for each joint: its mean, the cosines of each order, the sines.",
     )
+    shapes: list[list[Number]] | None = Field(
+        None,
+        min_length=1,
+        description="Instead of a path: shapes whose curvature, in the plane of two joints, is told.",
+    )
+    plane: tuple[str, str] | None = Field(
+        None, description="The two joints of this plane, the first two where left out."
+    )
     sizes: list[Number] = Field([1.0], min_length=1)
     ruler: Literal["contacts", "momentum", "drag"] | None = Field(
         None, description="What decides how the base moves; contacts where there are some."
@@ -309,18 +319,21 @@ class GaitPart(ScenarioTable):
 
     @model_validator(mode="after")
     def _one_path(self) -> Self:
-        rows = self.corners if self.corners is not None else self.harmonics
-        if rows is None or (self.corners is None) == (self.harmonics is None):
-            raise ValueError("takes either corners or harmonics")
+        given = [x for x in (self.corners, self.harmonics, self.shapes) if x is not None]
+        if len(given) != 1:
+            raise ValueError("takes one of corners, harmonics and shapes")
+        rows = given[0]
         if len({len(row) for row in rows}) > 1:
             raise ValueError("needs as many numbers in every row")
         if self.harmonics is not None and (len(rows[0]) < 3 or len(rows[0]) % 2 == 0):
             raise ValueError("harmonics are a mean, then as many cosines as sines")
+        if self.plane is not None and self.shapes is None:
+            raise ValueError("a plane belongs to shapes")
         return self
 
 
 class GaitScenario(Common):
-    """Where a closed path of the shape leads."""
+    """Where a closed path of the shape leads, or small loops about shapes."""
 
     kind: Literal["gait"]
     gait: GaitPart

@@ -21,6 +21,7 @@ from draisine.analysis.connection import (
     reversal,
 )
 from draisine.errors import ConfigurationError, ModelError, ParameterError
+from draisine.model import Body, Model, Revolute, inertia
 
 CURVATURE = {
     "purcell_swimmer": {
@@ -169,6 +170,65 @@ def test_curvature_does_not_depend_on_the_frame_but_for_its_axes():
     F = d[1][:, 0] - d[0][:, 1] + connection.bracket(A[:, 0], A[:, 1])
     expected = frame.twist(frame(r), connection.curvature(r, "rear", "front")[:, None])[:, 0]
     assert_allclose(F, expected, rtol=0, atol=1e-8)
+
+
+def four_rods(*, across: float = 2.0) -> Model:
+    """Four rods in a fluid without inertia: three joints."""
+    up, bodies = (0.0, 0.0, 1.0), []
+    for x, name in enumerate("abcd"):
+        drag = np.zeros((6, 6), dtype=object)
+        drag[0, 0], drag[1, 1], drag[1, 5] = 1.0, across, x * across
+        drag[5, 1], drag[5, 5] = x * across, (x * x + 1 / 12) * across
+        bodies.append(Body(name, 1.0, (x, 0.0, 0.0), inertia(0.0, 0.1, 0.1), drag=drag))
+    hinges = [
+        Revolute(f"hinge_{k}", "abcd"[k - 1], "abcd"[k], up, (k - 0.5, 0.0, 0.0)) for k in (1, 2, 3)
+    ]
+    return Model(bodies=bodies, joints=hinges, base="SE(2)")
+
+
+@cache
+def chain():
+    return local_connection(draisine.compile(four_rods), "drag")
+
+
+def test_curvature_on_a_slice_is_that_of_its_two_ways():
+    """A two-form: F(a, b) is the sum of a_i b_j F_ij."""
+    connection, at = chain(), np.array([0.3, -0.5, 0.8])
+    a, b = np.array([1.0, -0.4, 0.2]), np.array([0.3, 0.9, -1.0])
+    plane = connection.slice(at, one=a, other=b)
+    F = {
+        (i, j): connection.curvature(at, first, second)
+        for i, first in enumerate(connection.joints)
+        for j, second in enumerate(connection.joints)
+    }
+    expected = sum(a[i] * b[j] * F[i, j] for i, j in F)
+    assert_allclose(plane.curvature([0.0, 0.0], "one", "other"), expected, rtol=0, atol=1e-14)
+    assert_allclose(
+        plane([0.2, 0.1]) @ [1.0, 2.0], connection(at + 0.2 * a + 0.1 * b) @ (a + 2 * b)
+    )
+
+
+def test_gaits_search_and_area_rule_on_a_slice_of_three_joints():
+    """A bend that runs through the chain: small loops lead by their area, the best one is a maximum."""
+    wave = chain().slice([0, 0, 0], cosine=[1.0, 0.0, -1.0], sine=[0.0, 1.0, 0.0])
+    misses = []
+    for size in (0.2, 0.1):
+        whole, area = displacement(wave, SQUARE, [size]), area_displacement(wave, SQUARE, [size])
+        misses.append(np.abs([*(whole.p[:2] - area[:2]), whole.yaw - area[2]]).max())
+    assert np.log2(misses[0] / misses[1]) > 2.8
+    corners = polygon([(1, 1, -1), (-1, 1, 1), (-1, -1, 1), (1, -1, -1)])
+    same = displacement(chain(), corners, [0.7])
+    assert_allclose(displacement(wave, SQUARE, [0.7]).p, same.p, rtol=0, atol=1e-13)
+    _, found = path_to(wave, ellipse(), [0.2, 0.8, 0, 0.1, 0, 0.9], (0.0, 0.0), 0.3)
+    assert_allclose([*found.p[:2], found.yaw], [0.0, 0.0, 0.3], rtol=0, atol=1e-9)
+    best, turned = farthest(wave, SQUARE, [1.0])
+    for other in (0.99, 1.01):
+        assert displacement(wave, SQUARE, other * best).distance < turned.distance
+
+
+def test_a_slice_needs_a_number_for_every_joint():
+    with pytest.raises(ModelError, match="way needs one number for each"):
+        chain().slice([0.0, 0.0, 0.0], way=[1.0, 0.0])
 
 
 def test_misuse_is_told():

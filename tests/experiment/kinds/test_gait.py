@@ -29,13 +29,24 @@ def test_small_loops_lead_by_the_curvature(tmp_path):
     assert [one["size"] for one in summary(result)["runs"]] == [0.001, 0.002]
 
 
+def test_the_curvature_of_shapes(tmp_path):
+    """5/81 about the straight swimmer (closed form); the other way round in the other plane."""
+    file = tmp_path / "shapes.toml"
+    file.write_text(SMALL + "shapes = [[0, 0], [0.5, -0.3]]\nplane = ['front', 'rear']\n")
+    data = run(load(str(file))).data
+    assert_allclose(data["curvature_Vx"].values, [-5 / 81, -0.06900328033932965], rtol=1e-12)
+    assert data["shape"].values.tolist() == [1.0, 2.0]
+
+
 @pytest.mark.parametrize(
     ("path", "told"),
     [
         ("corners = [[1, 0, 0], [0, 1, 0]]", "tells of 3 joints; the machine has rear, front"),
         ("corners = [[1, 0], [0]]", "as many numbers in every row"),
         ("harmonics = [[0, 1], [0, 1]]", "as many cosines as sines"),
-        ("sizes = [1.0]", "either corners or harmonics"),
+        ("sizes = [1.0]", "one of corners, harmonics and shapes"),
+        ("shapes = [[0, 0]]\nplane = ['rear', 'tail']", "no joint 'tail'"),
+        ("corners = [[1, 0], [0, 1]]\nplane = ['rear', 'front']", "a plane belongs to shapes"),
         ("corners = [[1, 0], [0, 1]]\nruler = 'fluid'", "ruler"),
     ],
 )

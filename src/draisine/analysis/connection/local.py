@@ -6,7 +6,7 @@ and its derivatives are exact, for one shape or a whole grid at once.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -31,7 +31,7 @@ class LocalConnection:
     """A machine whose joints decide how its base moves.
 
     `joints` are the names of the shape's coordinates, `twist` those of the base's free velocities,
-    in their order in A.
+    in their order in A. The joints of the machine are `origin + ways r`: r itself, or a slice of them.
     """
 
     system: System
@@ -39,6 +39,8 @@ class LocalConnection:
     joints: tuple[str, ...]
     twist: tuple[str, ...]
     program: Compiled
+    origin: Floats
+    ways: Floats
 
     def __call__(self, r: Any) -> Floats:
         """Return A for shapes (..., joints): (..., twist, joints)."""
@@ -49,15 +51,36 @@ class LocalConnection:
         joints).
         """
         r = np.asarray(r, float)
-        n, m = len(self.twist), len(self.joints)
-        found = self.program.batch(r.reshape(-1, m).T)
+        n, (m, k) = len(self.twist), self.ways.shape
+        found = self.program.batch((self.origin + r.reshape(-1, k) @ self.ways.T).T)
         count = r[..., 0].size
         L, G, dL, dG = (np.moveaxis(found[name], -1, 0) for name in ("L", "G", "dL", "dG"))
         L, G = L.reshape(count, n, n), G.reshape(count, n, m)
         dL, dG = dL.reshape(count, m, n, n), dG.reshape(count, m, n, m)
         A = np.linalg.solve(L, G)
         dA = np.linalg.solve(L[:, None], dG - dL @ A[:, None])
-        return A.reshape(*r.shape[:-1], n, m), dA.reshape(*r.shape[:-1], m, n, m)
+        A, dA = A @ self.ways, np.einsum("cjnm,jk->cknm", dA, self.ways) @ self.ways
+        return A.reshape(*r.shape[:-1], n, k), dA.reshape(*r.shape[:-1], k, n, k)
+
+    def slice(self, origin: Any, **ways: Any) -> "LocalConnection":
+        """Return the connection of the shapes `origin` plus multiples of some ways through them: what
+        serves two joints then serves a plane through the shapes of a machine of many.
+
+        >>> import draisine
+        >>> satellite = local_connection(draisine.compile("satellite"))
+        >>> plane = satellite.slice([0.0, 0.0, 0.0], first=[1.0, 0.0, 0.0], both=[0.0, 1.0, 1.0])
+        >>> plane.joints, plane([0.1, 0.2]).shape
+        (('first', 'both'), (6, 2))
+        """
+        rows = {"origin": origin} | ways
+        for name, row in rows.items():
+            if np.shape(row) != (len(self.joints),):
+                raise ModelError(
+                    f"slice: {name} needs one number for each of {self.joints}: {row}."
+                )
+        columns = np.array([ways[name] for name in ways], float).reshape(-1, len(self.joints)).T
+        moved = self.origin + self.ways @ np.asarray(origin, float)
+        return replace(self, joints=tuple(ways), origin=moved, ways=self.ways @ columns)
 
     def curvature(self, r: Any, first: str, second: str) -> Floats:
         """Return the displacement (..., twist) per area of a small loop about shapes, counter-clockwise
@@ -116,7 +139,8 @@ def local_connection(
     program = traced.program("connection", {"r": r}, outputs)
     compiled = system.artifacts.bind(program, system.values)
     joints = tuple(joint.name for joint in system.model.joints)
-    return LocalConnection(system, chosen, joints, tuple(at.names), compiled)
+    origin, ways = np.zeros(len(joints)), np.eye(len(joints))
+    return LocalConnection(system, chosen, joints, tuple(at.names), compiled, origin, ways)
 
 
 def _rows(at: Locomotion, ruler: Ruler, evaluate: Any) -> tuple[Array, Array]:

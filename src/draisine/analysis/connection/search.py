@@ -3,13 +3,19 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, least_squares, minimize
+from scipy.optimize import brentq, minimize
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.connection.displacement import Displacement, displacement
 from draisine.analysis.connection.gait import ShapePath
 from draisine.analysis.connection.local import LocalConnection
 from draisine.errors import ConfigurationError
+
+CLOSE = 1e-11
+"""A gait leads to a place (m) and an angle (rad) where it misses them by less."""
+
+LEAST = 1e-3
+"""Smaller parts of the way to a wanted motion are not tried."""
 
 
 def farthest(
@@ -57,23 +63,41 @@ def path_to(
     connection: LocalConnection, path: ShapePath, start: Any, place: Any, yaw: float = 0.0
 ) -> tuple[Floats, Displacement]:
     """Return the parameters next to `start` whose cycle leads to a place (x, y) and turns by an angle
-    (thesis, remark 1.3).
+    (thesis, remark 1.3): by continuation, from where `start` leads to what is wanted, each step by
+    Newton's method with exact derivatives and the least change of the parameters.
     """
-    wanted = np.array([*place, yaw], float)
+    theta, wanted = np.asarray(start, float), np.array([*place, yaw], float)
+    here = displacement(connection, path, theta)
+    begun, part, step = _planar(here), 0.0, 1.0
+    while part < 1.0:
+        aim = min(1.0, part + step)
+        found = _newton(connection, path, theta, begun + aim * (wanted - begun))
+        if found is not None:
+            (theta, here), part, step = found, aim, 2.0 * step
+        elif (step := step / 2.0) < LEAST:
+            missed = np.abs(wanted - _planar(here)).max()
+            raise ConfigurationError(
+                f"no such gait next to {start}: it comes within {missed:.3g} of {wanted}."
+            )
+    return theta, here
 
-    def missed(theta: Floats) -> Floats:
+
+def _planar(found: Displacement) -> Floats:
+    return np.array([found.p[0], found.p[1], found.yaw])
+
+
+def _newton(
+    connection: LocalConnection, path: ShapePath, theta: Floats, wanted: Floats
+) -> tuple[Floats, Displacement] | None:
+    """Return parameters next to some that lead where wanted; None where they are not near."""
+    size = 1.0 + np.abs(theta).max()
+    for _ in range(8):
         found = displacement(connection, path, theta)
-        return np.array([found.p[0], found.p[1], found.yaw]) - wanted
-
-    def change(theta: Floats) -> Floats:
-        found = displacement(connection, path, theta)
-        return np.vstack([found.place_change[:2], found.change[5]])
-
-    found = least_squares(
-        missed, np.asarray(start, float), change, xtol=1e-14, ftol=1e-14, gtol=1e-14
-    )
-    if np.abs(found.fun).max() > 1e-9:
-        raise ConfigurationError(
-            f"no such gait next to {start}: it comes within {np.abs(found.fun).max():.3g} of {wanted}."
-        )
-    return found.x, displacement(connection, path, found.x)
+        missed = wanted - _planar(found)
+        if np.abs(missed).max() < CLOSE:
+            return theta, found
+        change = np.linalg.pinv(np.vstack([found.place_change[:2], found.change[5]])) @ missed
+        if not np.abs(change).max() < size:
+            return None
+        theta = theta + change
+    return None

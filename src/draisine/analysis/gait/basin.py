@@ -64,7 +64,7 @@ def _step_all(walk: Walk, x: Floats) -> tuple[Floats, Floats]:
         y, rate, gap = later, new_rate, new_gap
     images = x.copy()
     if struck.any():
-        images[struck] = _strike_all(walk, end[struck])
+        images[struck] = walk.strike(end[struck, None])[0][:, 0]
     upright = np.abs(images[:, : len(walk.joints)]).max(axis=1) < np.pi / 2
     return images, struck & upright
 
@@ -76,10 +76,7 @@ def _begin_all(walk: Walk, x: Floats) -> Floats:
         y = configurations(machine, {name: x[:, i] for i, name in enumerate(walk.joints)})
     except ConfigurationError as error:
         raise ConfigurationError(f"some starts are no configurations: {error}") from error
-    H = walk.kernels(y[:, machine.layout.r], 0)[1]
-    v = np.einsum("nij,nj->ni", H, x[:, k:])
-    y[:, machine.layout.u] = v[:, machine.choice.independent]
-    return y
+    return walk.with_speeds(y[:, None], x[:, None, k:])[:, 0]
 
 
 def _rates(walk: Walk, y: Floats) -> Floats:
@@ -95,8 +92,7 @@ def _increment(walk: Walk, y: Floats, k1: Floats, h: float) -> Floats:
 
 
 def _gaps(walk: Walk, y: Floats) -> tuple[Floats, Floats]:
-    found = walk.sights(y[:, walk.machine.layout.r])
-    return found["gaps"][walk.foot(1)], found["armed"][walk.foot(1)]
+    return walk.gaps(y[:, walk.machine.layout.r])
 
 
 def _touch_down(walk: Walk, gap: Floats, later: Floats, *ends: Floats) -> Floats:
@@ -116,15 +112,3 @@ def _arc(s: Floats, y0: Floats, y1: Floats, d0: Floats, d1: Floats) -> Floats:
         + s * s * (3 - 2 * s) * y1
         + s * s * (s - 1) * d1
     )
-
-
-def _strike_all(walk: Walk, y: Floats) -> Floats:
-    """Return x after the strikes of many y, eq. [step-impact]."""
-    at, independent = walk.machine.layout, walk.machine.choice.independent
-    r = y[:, at.r]
-    (M, old), (_, new) = (walk.kernels(r, foot) for foot in (0, 1))
-    w = np.linalg.solve(old[:, independent], y[:, at.u][:, :, None])
-    v = old @ w
-    to = np.swapaxes(new, 1, 2)
-    after = np.linalg.solve(to @ M @ new, to @ (M @ v))[:, :, 0]
-    return walk.next_x(r, after)

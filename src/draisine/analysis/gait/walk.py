@@ -100,7 +100,12 @@ class Walk:
         rate = self._rate(time, whole[0])
         gap = self._look(np.vstack([whole, rate]))["gaps"][:, self._feet[1]]
         whole[1:] -= np.outer(gap[1:-1] / gap[-1], rate)
-        return self._strike(time, whole)
+        image, before, after = self.strike(whole)
+        there = self._look(whole[:1])
+        rows = there["C"][0, 3 * self._feet[1] : 3 * self._feet[1] + 3]
+        impulse = np.linalg.lstsq(rows.T, there["M"][0] @ (after - before), rcond=None)[0]
+        r = whole[0, self.machine.layout.r]
+        return image[0], image[1:].T, Strike(time, r, before, after, impulse)
 
     def begin(self, x: Floats) -> Floats:
         """Return y just after the first foot took hold, and its derivatives by x, one per row."""
@@ -109,10 +114,16 @@ class Walk:
         pose.reach({name: x[i : i + 1] for i, name in enumerate(self.joints)})
         whole = np.zeros((1 + 2 * k, at.size))
         whole[0], whole[1 : 1 + k, at.r] = pose.y[0], pose.directions(self.joints)
+        return self.with_speeds(whole, np.vstack([x[k:], np.zeros((k, k)), np.eye(k)]))
+
+    def with_speeds(self, whole: Floats, w: Floats) -> Floats:
+        """Return y (..., 1 + derivatives, entries) whose speeds are those of the first foot's hold,
+        with the rates w of the steps' joints.
+        """
         H = self._kernel(self._look(whole)["C"], self._feet[0])
-        w = np.vstack([x[k:], np.zeros((k, k)), np.eye(k)])[:, :, None]
-        whole[:, at.u] = _times(H, w)[:, self.machine.choice.independent, 0]
-        return whole
+        out = whole.copy()
+        out[..., self.machine.layout.u] = _times(H, w[..., None])[..., self._free, 0]
+        return out
 
     def state(self, x: Sequence[float] | Floats) -> State:
         """Return the state that x tells, as near to the drawing as can be."""
@@ -129,32 +140,27 @@ class Walk:
         y = self.machine.layout.pack(q=[1.0, 0.0, 0.0, 0.0], r=r)
         return self.machine.observation(y)["points"].reshape(-1, 3)[list(self._feet)]
 
-    def foot(self, k: int) -> int:
-        """Return the number of the first (0) or second foot among the contacts."""
-        return self._feet[k]
-
-    def sights(self, r: Floats) -> dict[str, Floats]:
-        """Return what the program `free` tells of many shapes (N, joints), one per column."""
+    def gaps(self, r: Floats) -> tuple[Floats, Floats]:
+        """Return the gap of the second foot in many shapes (N, joints), and where it is above zero the
+        foot can touch.
+        """
         code = self.machine.free
         q = np.tile([[1.0], [0.0], [0.0], [0.0]], len(r))
-        return code.batch(code.inputs.pack(q=q, r=r.T))
-
-    def kernels(self, r: Floats, foot: int) -> tuple[Floats, Floats]:
-        """Return M and H of `v = H w` of many shapes while the first (0) or second foot holds."""
-        found, n = self.sights(r), len(self.system.model.speeds)
-        C = found["C"].T.reshape(len(r), -1, n)[:, self._rows(self._feet[foot])]
-        moved = self._columns
-        others = [k for k in range(n) if k not in moved]
-        H = np.zeros((len(r), n, len(moved)))
-        H[:, moved] = np.eye(len(moved))
-        H[:, others] = -np.linalg.pinv(C[:, :, others]) @ C[:, :, moved]
-        return found["M"].T.reshape(len(r), n, n), H
+        found = code.batch(code.inputs.pack(q=q, r=r.T))
+        return found["gaps"][self._feet[1]], found["armed"][self._feet[1]]
 
     def next_x(self, r: Floats, w: Floats) -> Floats:
-        """Return x of the next steps (N, components) for shapes and rates after strikes."""
+        """Return x of the next steps (..., components) for shapes and rates after strikes."""
         order = [self.joints.index(self.steps.exchange.get(name, name)) for name in self.joints]
         turned = [float(self.steps.turn.get(name, 0.0)) for name in self.joints]
-        return np.hstack([r[:, [self._columns[k] for k in order]] + turned, w[:, order]])
+        shape = r[..., [self._columns[k] for k in order]]
+        shape[..., 0, :] += turned
+        return np.concatenate([shape, w[..., order]], axis=-1)
+
+    @property
+    def _free(self) -> list[int]:
+        """Which of the speeds are u."""
+        return self.machine.choice.independent
 
     def _rows(self, foot: int) -> list[int]:
         """Return the rows that hold while a foot does."""
@@ -164,27 +170,28 @@ class Walk:
         return self.machine.rate(t=[time], **self.machine.layout.split(y))["rate"]
 
     def _look(self, whole: Floats) -> dict[str, Floats]:
-        """Return mass matrix, rows, gaps and conditions of the feet at a state, each followed by its
-        derivatives along the displacements below.
+        """Return mass matrix, rows, gaps and conditions of the feet at states (..., 1 + derivatives,
+        entries), each followed by its derivatives along the displacements below.
         """
-        code, shape = self.sight, whole[:, self.machine.layout.r].T
-        q = np.tile([[1.0], [0.0], [0.0], [0.0]], len(whole))
-        r = np.repeat(shape[:, :1], len(whole), axis=1)
-        found = code.batch(code.inputs.pack(q=q, r=r, seeds=shape))["sight"].T
-        values, changes = np.split(found, 2, axis=1)
-        parts = np.vstack([values[:1], changes[1:]])
+        code, shape = self.sight, whole[..., self.machine.layout.r]
+        seeds = shape.reshape(-1, shape.shape[-1]).T
+        r = np.broadcast_to(shape[..., :1, :], shape.shape).reshape(seeds.T.shape).T
+        q = np.tile([[1.0], [0.0], [0.0], [0.0]], seeds.shape[1])
+        found = code.batch(code.inputs.pack(q=q, r=r, seeds=seeds))["sight"].T
+        values, changes = np.split(found.reshape(*shape.shape[:-1], -1), 2, axis=-1)
+        parts = np.concatenate([values[..., :1, :], changes[..., 1:, :]], axis=-2)
         n, feet = len(self.system.model.speeds), len(self.system.model.contacts)
-        M, gaps, armed, C = np.split(parts, np.cumsum([n * n, feet, feet]), axis=1)
-        sizes = {"M": M.reshape(-1, n, n), "C": C.reshape(len(C), -1, n)}
+        M, gaps, armed, C = np.split(parts, np.cumsum([n * n, feet, feet]), axis=-1)
+        sizes = {"M": M.reshape(*M.shape[:-1], n, n), "C": C.reshape(*C.shape[:-1], -1, n)}
         return sizes | {"gaps": gaps, "armed": armed}
 
     def _kernel(self, C: Floats, foot: int) -> Floats:
         """Return H of `v = H w` with w the rates of the steps' joints while one foot holds."""
-        own, moved = self._rows(foot), self._columns
-        others = [k for k in range(C.shape[2]) if k not in moved]
-        H = np.zeros((len(C), C.shape[2], len(moved)))
-        H[0, moved] = np.eye(len(moved))
-        H[:, others] = -_solve(C[:, own][:, :, others], C[:, own][:, :, moved])
+        own, moved = C[..., self._rows(foot), :], self._columns
+        others = [k for k in range(C.shape[-1]) if k not in moved]
+        H = np.zeros((*C.shape[:-2], C.shape[-1], len(moved)))
+        H[..., 0, moved, :] = np.eye(len(moved))
+        H[..., others, :] = -_solve(own[..., others], own[..., moved])
         return H
 
     def _until_strike(self, whole: Floats) -> tuple[float, Floats]:
@@ -192,8 +199,7 @@ class Walk:
         times = self.longest * np.arange(LOOKS + 1) / LOOKS
         span = Span(0.0, self.longest, self.longest / LOOKS, times, RTOL, ATOL)
         times, samples, _ = dop853.advance(self._problem, whole.ravel(), span)
-        found = self.sights(samples[:, self.machine.layout.r])
-        gap, armed = found["gaps"][self._feet[1]], found["armed"][self._feet[1]]
+        gap, armed = self.gaps(samples[:, self.machine.layout.r])
         for i in np.flatnonzero((gap[:-1] > 0) & (gap[1:] <= 0) & (armed[1:] > 0)):
             return self._refine(times[i], samples[i].reshape(whole.shape), times[i + 1])
         raise ConfigurationError(
@@ -218,23 +224,19 @@ class Walk:
             time, reached = aim, samples[-1].reshape(whole.shape)
         return time, reached
 
-    def _strike(self, time: float, whole: Floats) -> tuple[Floats, Floats, Strike]:
-        """Return x after the second foot took hold, its derivative, and the impact: of all speeds
-        that the new foot allows, those with the old momentum along them, eq. [step-impact].
+    def strike(self, whole: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return x after the second foot took hold at states (..., 1 + derivatives, entries), with its
+        derivatives, and all speeds before and after: of those that the new foot allows, the ones with
+        the old momentum along them, eq. [step-impact].
         """
         at, there = self.machine.layout, self._look(whole)
-        M, independent = there["M"], self.machine.choice.independent
         old, new = (self._kernel(there["C"], foot) for foot in self._feet)
-        u = whole[:, at.u][:, :, None]
-        v = _times(old, _solve(old[:, independent], u))
-        to = np.swapaxes(new, 1, 2)
-        w = _solve(_times(to, _times(M, new)), _times(to, _times(M, v)))
-        image = self.next_x(whole[:, at.r], w[:, :, 0])
-        image[1:] -= self.next_x(np.zeros_like(whole[:1, at.r]), np.zeros_like(w[:1, :, 0]))
-        before, after = v[0, :, 0], new[0] @ w[0, :, 0]
-        rows = there["C"][0, 3 * self._feet[1] : 3 * self._feet[1] + 3]
-        impulse = np.linalg.lstsq(rows.T, M[0] @ (after - before), rcond=None)[0]
-        return image[0], image[1:].T, Strike(time, whole[0, at.r], before, after, impulse)
+        v = _times(old, _solve(old[..., self._free, :], whole[..., at.u, None]))
+        to = np.swapaxes(new, -1, -2)
+        w = _solve(_times(to, _times(there["M"], new)), _times(to, _times(there["M"], v)))
+        image = self.next_x(whole[..., at.r], w[..., 0])
+        before, after = (speeds[..., 0, :, 0] for speeds in (v, _times(new, w)))
+        return image, before, after
 
     def cycle(self, near: Sequence[float] | Floats) -> Cycle:
         """Return the cycle next to x."""
@@ -284,12 +286,15 @@ def walk(system: System, longest: float = 5.0) -> Walk:
 
 
 def _times(a: Floats, b: Floats) -> Floats:
-    """Return the product of two matrices, each followed by its derivatives, with its own."""
-    return np.concatenate([a[:1] @ b[:1], a[1:] @ b[0] + a[0] @ b[1:]])
+    """Return the product of two matrices (..., 1 + derivatives, rows, columns), with derivatives."""
+    here, there = a[..., :1, :, :], b[..., :1, :, :]
+    changes = a[..., 1:, :, :] @ there + here @ b[..., 1:, :, :]
+    return np.concatenate([here @ there, changes], axis=-3)
 
 
 def _solve(A: Floats, b: Floats) -> Floats:
     """Return x of `A x = b`, of least squares where A is not square, all with derivatives."""
-    inverse = np.linalg.pinv(A[0]) if A.shape[1] != A.shape[2] else np.linalg.inv(A[0])
-    x = inverse @ b[0]
-    return np.concatenate([x[None], inverse @ (b[1:] - A[1:] @ x)])
+    here = A[..., :1, :, :]
+    inverse = np.linalg.pinv(here) if A.shape[-2] != A.shape[-1] else np.linalg.inv(here)
+    x = inverse @ b[..., :1, :, :]
+    return np.concatenate([x, inverse @ (b[..., 1:, :, :] - A[..., 1:, :, :] @ x)], axis=-3)

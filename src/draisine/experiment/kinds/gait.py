@@ -1,23 +1,44 @@
-"""Gaits: where a closed path of the shape leads, by the machine's connection."""
+"""Gaits: where a closed path of the shape leads by the machine's connection, or small loops about
+shapes.
+"""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.analysis.connection import ShapePath, displacement, fourier, local_connection, polygon
+from draisine.algebra.scalar import Floats
+from draisine.analysis.connection import (
+    LocalConnection,
+    ShapePath,
+    displacement,
+    fourier,
+    local_connection,
+    polygon,
+)
 from draisine.scenario.schema import GaitPart
-from draisine.scenario.validate.expectations import GAIT
+from draisine.scenario.validate.expectations import CURVATURE, GAIT
 from draisine.system.system import System
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def gait_displacements(system: System, asked: GaitPart) -> "Dataset":
-    """Return where a gait leads in one cycle, for each of its sizes."""
-    import xarray
-
+def gait_dataset(system: System, asked: GaitPart) -> "Dataset":
+    """Return where a gait leads in one cycle, for each of its sizes; or, for each shape, the
+    displacement per area of small loops.
+    """
     connection = local_connection(system, asked.ruler)
+    if asked.shapes is None:
+        return _displacements(connection, asked)
+    first, second = asked.plane or connection.joints[:2]
+    F = connection.curvature(asked.shapes, first, second)
+    told = {f"curvature_{name}": F[:, k] for k, name in enumerate(connection.twist)}
+    return _told(system, "shape", np.arange(1.0, len(F) + 1.0), told, CURVATURE)
+
+
+def _displacements(connection: LocalConnection, asked: GaitPart) -> "Dataset":
+    """Return where a gait leads in one cycle, for each of its sizes."""
     path, theta = shape_path(asked)
     found = [displacement(connection, path, size * theta) for size in asked.sizes]
     values = {
@@ -26,13 +47,22 @@ def gait_displacements(system: System, asked: GaitPart) -> "Dataset":
         "yaw": [one.yaw for one in found],
         "distance": [one.distance for one in found],
     }
-    told = {name: ("size", values[name], {"units": unit}) for name, unit in GAIT.items()}
-    outcome = ("size", ["completed"] * len(found))
-    coords = {"size": ("size", np.array(asked.sizes), {"units": "1"})}
+    return _told(connection.system, "size", np.array(asked.sizes), values, GAIT)
+
+
+def _told(
+    system: System, side: str, along: Floats, values: Mapping[str, Any], units: Mapping[str, str]
+) -> "Dataset":
+    """Return values along a side as a dataset."""
+    import xarray
+
+    told = {name: (side, value, {"units": units[name]}) for name, value in values.items()}
+    outcome = (side, ["completed"] * len(along))
+    coords = {side: (side, along, {"units": "1"})}
     return xarray.Dataset(told | {"outcome": outcome}, coords, {"vehicle": system.vehicle.__name__})
 
 
-def shape_path(asked: GaitPart) -> tuple[ShapePath, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+def shape_path(asked: GaitPart) -> tuple[ShapePath, Floats]:
     """Return the path of a gait, and its parameters where its size is one."""
     if asked.corners is not None:
         return polygon(asked.corners), np.ones(1)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from draisine.errors import ParameterError, did_you_mean
-from draisine.model import Model
+from draisine.model import TWIST, Model
 from draisine.results import cycle
 from draisine.results.questions import parse_labels, parse_question, parse_series
 from draisine.results.straight import straight_labels
@@ -14,6 +14,11 @@ from draisine.scenario.validate.mistakes import Mistakes, key_path
 
 GAIT = {"x": "m", "y": "m", "yaw": "rad", "distance": "m"}
 """What is told of a gait after one cycle, in the frame at its start, and the units."""
+
+CURVATURE = {
+    f"curvature_{name}": unit for name, unit in zip(TWIST, 3 * ["m"] + 3 * ["1"], strict=True)
+}
+"""What is told of small loops about shapes: displacement per area, along the base's velocities."""
 
 Tables = Mapping[str, Any]
 """The tables of a scenario that are right as such, by name."""
@@ -48,10 +53,16 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
             known += ["yaw"] if getattr(table, "locked", None) is not None else []
             return lambda text, _: _check_asked(text, kind, known)
         case "gait":
-            return lambda text, _: _check_asked(text, kind, list(GAIT))
+            known = list(GAIT if _gait_side(tables) == "size" else CURVATURE)
+            return lambda text, _: _check_asked(text, kind, known)
         case "state":
             return parse_series
     return parse_series if at is not None else parse_question
+
+
+def _gait_side(tables: Tables) -> str:
+    """Return what the numbers of a gait are counted by: sizes of its path, or shapes."""
+    return "size" if getattr(tables.get("gait"), "shapes", None) is None else "shape"
 
 
 def _check_asked(text: str, kind: str, known: list[str]) -> None:
@@ -75,7 +86,7 @@ def _check_places(kind: str, tables: Tables, where: list[Any], at: Any, mistakes
                 )
             _check_points(list(sides(tables["sweep"].paths).values()), where, at, mistakes)
         case "gait":
-            _check_points(["size"], where, at, mistakes)
+            _check_points([_gait_side(tables)], where, at, mistakes)
         case "map" if "map" in tables:
             _check_points([tables["map"].x.name, tables["map"].y.name], where, at, mistakes)
 

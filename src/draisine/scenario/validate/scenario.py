@@ -95,12 +95,19 @@ def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> Non
 
 
 def _check_gait(gait: GaitPart, model: Model, mistakes: Mistakes) -> None:
-    """Tell where a path is not one of all joints."""
-    name = "corners" if gait.corners is not None else "harmonics"
-    given = len(gait.corners[0]) if gait.corners is not None else len(gait.harmonics or ())
-    if given != len(model.joints):
-        joints = ", ".join(joint.name for joint in model.joints) or "none"
-        mistakes.add(f"gait.{name}", f"tells of {given} joints; the machine has {joints}.")
+    """Tell where a path or a shape is not one of all joints."""
+    known = [joint.name for joint in model.joints]
+    parts = {"corners": gait.corners, "harmonics": gait.harmonics, "shapes": gait.shapes}
+    for name, rows in parts.items():
+        given = 0 if rows is None else len(rows) if name == "harmonics" else len(rows[0])
+        if rows is not None and given != len(known):
+            joints = ", ".join(known) or "none"
+            mistakes.add(f"gait.{name}", f"tells of {given} joints; the machine has {joints}.")
+    for k, joint in enumerate(gait.plane or ()):
+        if joint not in known:
+            mistakes.add(f"gait.plane[{k}]", f"no joint {joint!r}. {did_you_mean(joint, known)}")
+    if gait.shapes is not None and len(known) < 2:
+        mistakes.add("gait.shapes", "have a curvature where there are two joints or more.")
 
 
 def _read_motion(
