@@ -1,8 +1,8 @@
 """Grounds as numbers, and the nearest features of a wheel.
 
 `feature`: a face, an edge, a vertex. `terrain`: what a ground must answer. `shapes`: planes, ramps,
-kerbs, corners. `mesh`: triangles and height fields. `files`: meshes read. `motions`: how grounds move.
-`assembly`: grounds put together.
+kerbs, corners. `mesh`: triangles and height fields. `pieces`: a mesh's features. `files`: meshes read.
+`motions`: how grounds move. `assembly`: grounds put together.
 """
 
 from draisine.terrain.assembly import Joined, move_ground

@@ -1,5 +1,6 @@
 """Grounds made of others: carried along by a motion, or several as one."""
 
+from collections.abc import Sequence
 from functools import singledispatch
 from typing import Any
 
@@ -26,9 +27,14 @@ class MovingGround(Terrain):
         return len(self.ground)
 
     def __getitem__(self, k: int) -> Feature:
-        if k not in self._made:
-            self._made[k] = carry_feature(self.ground[k], self.motion)
-        return self._made[k]
+        return self.pick([k])[0]
+
+    def pick(self, ks: Sequence[int]) -> list[Feature]:
+        """Return features by their numbers, carried along."""
+        new = [k for k in ks if k not in self._made]
+        for k, it in zip(new, self.ground.pick(new), strict=True):
+            self._made[k] = carry_feature(it, self.motion)
+        return [self._made[k] for k in ks]
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -62,8 +68,15 @@ class Joined(Terrain):
         return int(self._first[-1])
 
     def __getitem__(self, k: int) -> Feature:
-        which = int(np.searchsorted(self._first, k, side="right")) - 1
-        return self.grounds[which][k - int(self._first[which])]
+        return self.pick([k])[0]
+
+    def pick(self, ks: Sequence[int]) -> list[Feature]:
+        """Return features by their numbers, as each of the grounds makes them."""
+        found: dict[int, Feature] = {}
+        for ground, first in zip(self.grounds, self._first.tolist(), strict=False):
+            own = [k for k in ks if first <= k < first + len(ground)]
+            found |= zip(own, ground.pick([k - first for k in own]), strict=True)
+        return [found[k] for k in ks]
 
     @property
     def kinds(self) -> frozenset[str]:

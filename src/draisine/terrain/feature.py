@@ -81,9 +81,7 @@ def edge(
     for own, other in ((n1, n2), (n2, n1)):
         t = np.cross(u, own)
         if abs(t @ other) < 1e-9:
-            raise ParameterError(
-                f"edge {name!r}: its faces are parallel, so it has no cone of normals; leave it out."
-            )
+            raise parallel_faces(name)
         rows.append(np.concatenate([np.zeros(3), -np.sign(t @ other) * t, [0.0]]))
     low, high = np.full(3, -np.inf), np.full(3, np.inf)
     if np.isfinite(length):
@@ -91,6 +89,13 @@ def edge(
         rows.append(np.concatenate([u, np.zeros(3), [u @ q + length]]))
         low, high = np.minimum(q, q + length * u), np.maximum(q, q + length * u)
     return Feature(name, "edge", np.concatenate([q, u]), np.array(rows), low, high)
+
+
+def parallel_faces(name: str) -> ParameterError:
+    """Return the error of an edge between faces that lie in each other."""
+    return ParameterError(
+        f"edge {name!r}: its faces are parallel, so it has no cone of normals; leave it out."
+    )
 
 
 def vertex(

@@ -5,6 +5,7 @@ or the sheet ends there. A grid over x and y is the broad phase: what is asked o
 triangles costs little more than of a hundred.
 """
 
+from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
-from draisine.terrain.feature import Feature, ObstacleMotion, edge, face, vertex
+from draisine.terrain.feature import Feature, ObstacleMotion
+from draisine.terrain.pieces import edges, faces, vertices
 from draisine.terrain.terrain import Terrain, distances
 
 Ints = NDArray[np.int64]
@@ -83,7 +85,7 @@ class Mesh(Terrain):
 
     def _patch(self, count: int, patch: Ints, coplanar: NDArray[np.bool_]) -> None:
         """Make one face of each convex patch, and one of each triangle elsewhere."""
-        self._coplanar = coplanar
+        self.coplanar = coplanar
         sizes = np.bincount(patch, minlength=count)
         order = np.argsort(patch, kind="stable")
         starts = np.concatenate([[0], np.cumsum(sizes)])
@@ -93,25 +95,21 @@ class Mesh(Terrain):
             if not self._is_convex(own, self._rim(own)):
                 label[own] = count + own
         _, self.face_of = np.unique(label, return_inverse=True)
-        self._sorted = np.argsort(self.face_of, kind="stable")
-        self._first = np.concatenate([[0], np.cumsum(np.bincount(self.face_of))])
+        self.ordered = np.argsort(self.face_of, kind="stable")
+        self.first = np.concatenate([[0], np.cumsum(np.bincount(self.face_of))])
 
     @property
     def faces(self) -> int:
         """How many faces there are."""
-        return len(self._first) - 1
-
-    def members(self, k: int) -> Ints:
-        """Return the triangles of a face."""
-        return self._sorted[self._first[k] : self._first[k + 1]]
+        return len(self.first) - 1
 
     def _rim(self, own: Ints) -> Ints:
         """Return the edges at which a face of these triangles ends."""
-        rim = self._edges_of[own].ravel()
-        return rim[~self._coplanar[rim]] if len(own) > 1 else rim
+        rim = self.edges_of[own].ravel()
+        return rim[~self.coplanar[rim]] if len(own) > 1 else rim
 
     @cached_property
-    def _edges_of(self) -> Ints:
+    def edges_of(self) -> Ints:
         """The three edges of each triangle."""
         edges = np.arange(len(self.ends))
         shared = self.right >= 0
@@ -119,18 +117,18 @@ class Mesh(Terrain):
         which = np.concatenate([edges, edges[shared]])
         return which[np.argsort(triangles, kind="stable")].reshape(-1, 3)
 
-    def _half_spaces(self, own: Ints, rim: Ints) -> tuple[Floats, Floats]:
-        """Return the outward directions b and offsets o of a face's rim: b.x <= o inside."""
-        N = self.normals[own[0]]
+    def half_spaces(self, rim: Ints, N: Floats, inside: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Return the outward directions b and offsets o of the rim of faces with normals N: b.x <= o
+        inside, which is where the left triangle of some edges is.
+        """
         A, B = self.points[self.ends[rim, 0]], self.points[self.ends[rim, 1]]
-        inside = np.isin(self.left[rim], own)
         b = np.cross(B - A, N) * np.where(inside, 1.0, -1.0)[:, None]
         b = b / np.linalg.norm(b, axis=1)[:, None]
         return b, np.einsum("ij,ij->i", b, A)
 
     def _is_convex(self, own: Ints, rim: Ints) -> bool:
         """Return whether a patch lies on the inner side of all its rim."""
-        b, o = self._half_spaces(own, rim)
+        b, o = self.half_spaces(rim, self.normals[own[0]], np.isin(self.left[rim], own))
         corners = self.points[np.unique(self.ends[rim])]
         scale = max(float(np.ptp(corners, axis=0).max()), 1e-300)
         if len(corners) * len(b) > 10**7:
@@ -158,48 +156,21 @@ class Mesh(Terrain):
         return ()
 
     def __getitem__(self, k: int) -> Feature:
-        if k not in self._made:
-            faces, edges = self.faces, len(self.convex)
-            if k < faces:
-                self._made[k] = self._face(k)
-            elif k < faces + edges:
-                self._made[k] = self._edge(k - faces)
-            else:
-                self._made[k] = self._vertex(k - faces - edges)
-        return self._made[k]
+        return self.pick([k])[0]
 
-    def _face(self, k: int) -> Feature:
-        own = self.members(k)
-        b, o = self._half_spaces(own, self._rim(own))
-        corners = self.points[np.unique(self.triangles[own])]
-        N = self.normals[own].mean(axis=0)
-        N = N / np.linalg.norm(N)
-        low, high = corners.min(axis=0), corners.max(axis=0)
-        d = float((corners @ N).mean())
-        return face(f"face {own[0]}", N, d, list(zip(b, o.tolist(), strict=True)), (low, high))
-
-    def _edge(self, k: int) -> Feature:
-        e = self.convex[k]
-        A, B = self.points[self.ends[e]]
-        N = self.normals[self.left[e]]
-        if self.right[e] >= 0:
-            other = self.normals[self.right[e]]
-        else:
-            other = np.cross(B - A, N)
-        length = float(np.linalg.norm(B - A))
-        return edge(f"edge {self.ends[e, 0]}-{self.ends[e, 1]}", A, B - A, N, other, length)
-
-    def _vertex(self, k: int) -> Feature:
-        p = int(self.corners[k])
-        order, starts = self._edges_at
-        at = order[starts[p] : starts[p + 1]] % len(self.ends)
-        far = self.ends[at].sum(axis=1) - p
-        beyond = -self.normals[self.left[at[self.right[at] < 0]]]  # a sheet has one side only
-        out = [*(self.points[far] - self.points[p]), *beyond]
-        return vertex(f"vertex {p}", self.points[p], out)
+    def pick(self, ks: Sequence[int]) -> list[Feature]:
+        """Return features by their numbers; those of a kind that are not there yet are made at once."""
+        wanted, first = np.array([k for k in ks if k not in self._made], dtype=np.int64), 0
+        counts = (self.faces, len(self.convex), len(self.corners))
+        for make, count in zip((faces, edges, vertices), counts, strict=True):
+            some = wanted[(wanted >= first) & (wanted < first + count)]
+            if len(some):
+                self._made |= zip(some.tolist(), make(self, some - first), strict=True)
+            first += count
+        return [self._made[k] for k in ks]
 
     @cached_property
-    def _edges_at(self) -> tuple[Ints, Ints]:
+    def edges_at(self) -> tuple[Ints, Ints]:
         """The edges at each point, one point after the other (counted on by their number for the
         second end), and where each point's begin.
         """
@@ -263,7 +234,7 @@ class Mesh(Terrain):
         found = np.unique(np.concatenate(spans)) if spans else np.zeros(0, dtype=np.int64)
         low, high = self._boxes
         found = found[distances(low[found], high[found], centre, margin) <= reach]
-        edges = self._feature_of_edge[self._edges_of[found].ravel()]
+        edges = self._feature_of_edge[self.edges_of[found].ravel()]
         points = self.triangles[found].ravel()
         at = np.searchsorted(self.corners, points)
         at = np.minimum(at, max(len(self.corners) - 1, 0))

@@ -24,6 +24,10 @@ class Terrain:
     def __getitem__(self, k: int) -> Feature:
         return self.features[k]
 
+    def pick(self, ks: Sequence[int]) -> list[Feature]:
+        """Return features by their numbers."""
+        return [self[k] for k in ks]
+
     @property
     def kinds(self) -> frozenset[str]:
         """The kinds of features that there are."""

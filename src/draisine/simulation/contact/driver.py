@@ -18,7 +18,7 @@ from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.terrain import Feature
 
-AHEAD = 0.25
+AHEAD = 0.5
 """What is swept beyond where wheels are, as a part of `ContactOptions.margin`."""
 
 
@@ -98,6 +98,7 @@ def drive_arc(
         wide,
         t + stay,
         min(0.5 * stay, 0.5 * ROOM * numerics.dt),
+        np.zeros(len(near.contacts), dtype=np.int64),
         len(kinds),
         kinds,
         contacts,

@@ -29,7 +29,8 @@ class Bundle(NamedTuple):
     """Contacts (wheel, feature numbers): addresses of their programs, tables one after the other and
     where each begins, features row by row, and where in x a feature's numbers begin; the borders of
     all features one after the other and where each feature's begin; which features are faces, how
-    deep a wheel may be in them, and the radius that bends the gap to an edge or a vertex.
+    deep a wheel may be in them, and the radius that bends the gap to an edge or a vertex; the number
+    of the wheel, and low and high corner of the box around each feature.
     """
 
     size: int
@@ -43,6 +44,9 @@ class Bundle(NamedTuple):
     faces: Integers
     reach: Floats
     bend: Floats
+    wheels: Integers
+    low: Floats
+    high: Floats
 
 
 class Dynamics(NamedTuple):

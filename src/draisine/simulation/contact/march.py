@@ -85,8 +85,9 @@ ROOM = 4096
 class Course(NamedTuple):
     """An arc under way: the mode, the step, the open contacts to watch and how far beyond their
     borders they count; the boxes of wheels' centres on the step and in all that was swept, until a
-    time, by steps of a length; the guards by kind, contact, border and slack; the sine of the lean
-    that is a fall, when samples are due, and room to work.
+    time, by steps of a length; which of the contacts to watch wheels can reach on the step; the
+    guards by kind, contact, border and slack; the sine of the lean that is a fall, when samples are
+    due, and room to work.
     """
 
     saddle: Saddle
@@ -98,6 +99,7 @@ class Course(NamedTuple):
     swept: Floats
     horizon: float
     longest: float
+    near: Integers
     guards: int
     kinds: Integers
     contacts: Integers
@@ -212,9 +214,9 @@ def value(c: Course, j: int) -> float:
 
 
 @routine
-def survey(c: Course) -> int:
-    """Write the guards at the nodes of the step, and the box of each wheel's centre; return 1 where
-    one leaves what was swept.
+def enclose(c: Course) -> int:
+    """Write the box of each wheel's centre on the step, and which contacts to watch are in reach of
+    one; return 1 where a centre leaves what was swept.
     """
     s, m, left = c.saddle, c.saddle.motion, 0
     for i in range(NODES):
@@ -227,7 +229,36 @@ def survey(c: Course) -> int:
                 box[0] = at if i == 0 else min(box[0], at)
                 box[3] = at if i == 0 else max(box[3], at)
                 left = 1 if at < swept[0] or at > swept[3] else left
-        meet(m, s.x, c.watch, c.rows)
+    for k in range(c.watch.size):
+        c.near[k] = in_reach(c, k)
+    return left
+
+
+@routine
+def in_reach(c: Course, k: int) -> int:
+    """Return 1 where a wheel may touch the box around a feature on the step."""
+    b, apart, side = c.watch, 0.0, 0.0
+    if not isfinite(b.reach[k]):
+        return 1
+    box = c.box[6 * b.wheels[k] :]
+    for j in range(3):
+        side = max(side, box[3 + j] - box[j])
+    far = b.reach[k] + 1e-6 + 0.1 * side  # between the nodes a centre may be a little outside
+    for j in range(3):
+        off = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
+        apart += off * off
+    return 1 if apart <= far * far else 0
+
+
+@routine
+def survey(c: Course) -> None:
+    """Write the guards at the nodes of the step."""
+    s, m = c.saddle, c.saddle.motion
+    for i in range(NODES):
+        place(c, c.basis[PLACES + i])
+        for w in range(c.watch.size):
+            if c.near[w] == 1:
+                meet_one(s.x, c.watch, w, c.rows[w * m.row :])
         if s.contacts.size > 0:
             flow(s, c.stages.errors, s.lam)
             meet(m, s.x, s.contacts, s.seen)
@@ -237,8 +268,8 @@ def survey(c: Course) -> int:
                 row, lam = s.seen[k * m.row :], s.lam[3 * k :]
             else:
                 row, lam = c.rows[k * m.row :], s.lam[0:]
-            c.values[j * NODES + i] = measure(c, j, row, lam)
-    return left
+            if kind != GAP or c.near[k] == 1:
+                c.values[j * NODES + i] = measure(c, j, row, lam)
 
 
 @routine
@@ -337,6 +368,8 @@ def first_event(c: Course) -> int:
     """Return the guard that turns negative first in the step, and where, or -1."""
     c.clock[PART], which = NEVER, -1
     for j in range(c.guards):
+        if c.kinds[j] == GAP and c.near[c.contacts[j]] == 0:
+            continue
         part = fall(c, j, c.clock[PART])
         if part < c.clock[PART]:
             c.clock[PART], which = part, j
@@ -350,9 +383,11 @@ def sunk(c: Course, part: float) -> int:
     """
     s, m = c.saddle, c.saddle.motion
     place(c, part)
-    meet(m, s.x, c.watch, c.rows)
     for k in range(c.watch.size):
+        if c.near[k] == 0:
+            continue
         row = c.rows[k * m.row :]
+        meet_one(s.x, c.watch, k, row)
         deep = 1 if row[m.gap] < -DEEP and row[m.gap] > -c.watch.reach[k] else 0
         if deep == 1 and excess(m, c.watch, k, row) < -1e-6 and is_above(m, c.watch, k, row) == 1:
             return k
@@ -472,8 +507,9 @@ def march(c: Course, limit: int) -> int:
         wrong = advance(c.saddle, g, clock, c.longest)
         if wrong != 0:
             return wrong
-        if survey(c) == 1 or clock[T] + clock[H] > c.horizon:
+        if enclose(c) == 1 or clock[T] + clock[H] > c.horizon:
             return OUTSIDE
+        survey(c)
         j = first_event(c)
         k = sunk(c, min(clock[PART], 1.0))
         if k >= 0:

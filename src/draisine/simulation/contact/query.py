@@ -35,6 +35,9 @@ FEW = 32
 MANY = 1000
 """How many features are watched at once, if wheels can move at all then."""
 
+ANYWHERE = np.full(3, np.inf)
+"""The corner of a box around what the machine carries along."""
+
 Closed = tuple[WheelOnFeature, int, float]
 """A closed contact: the number of rows that it holds, and its friction."""
 
@@ -66,7 +69,6 @@ class ContactQuery:
     def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
         """Return both ends of every joint with stops, as contacts after those of the wheels."""
         names = [joint.name for joint in self.machine.system.model.joints]
-        nowhere = np.full(3, np.inf)
         out = {}
         for name, ends in self.stops.items():
             if name not in names:
@@ -77,7 +79,7 @@ class ContactQuery:
                 [(1.0, ends[0], "lower stop"), (-1.0, ends[1], "upper stop")]
             ):
                 numbers = np.array([sign, end, 0.0, 0.0, 0.0, 0.0])
-                made = Feature(label, "stop", numbers, np.zeros((0, 7)), nowhere, nowhere)
+                made = Feature(label, "stop", numbers, np.zeros((0, 7)), -ANYWHERE, ANYWHERE)
                 out[WheelOnFeature(len(self.machine.wheels) + names.index(name), k)] = made
         return out
 
@@ -85,10 +87,10 @@ class ContactQuery:
         """Return the flats of bodies that wheels may touch, counted down from -1: none of them is a
         feature of the terrain.
         """
-        nowhere, out = np.full(3, np.inf), {}
+        out = {}
         for w, wheel in enumerate(self.machine.wheels):
             for k, (kind, flat) in enumerate(flats_by_kind(wheel).items()):
-                made = Feature(flat.body, kind, np.zeros(6), np.zeros((0, 7)), nowhere, nowhere)
+                made = Feature(flat.body, kind, np.zeros(6), np.zeros((0, 7)), -ANYWHERE, ANYWHERE)
                 out[WheelOnFeature(w, -1 - k)] = made
         return out
 
@@ -300,14 +302,18 @@ class ContactQuery:
         """Return all contacts of wheels with features, given for each wheel."""
         out = []
         for w, some in enumerate(features):
-            for f in some:
-                kind = self.terrain[f].kind
-                if (w, kind, None) in self.machine.contacts:
-                    out += [WheelOnFeature(w, f, side) for side in self._sides(w, kind)]
+            kinds = [it.kind for it in self.terrain.pick(some)]
+            sides = {kind: self._sides(w, kind) for kind in set(kinds)}
+            for f, kind in zip(some, kinds, strict=True):
+                out += [WheelOnFeature(w, f, side) for side in sides[kind]]
         return out
 
     def _sides(self, wheel: int, kind: str) -> tuple[int, ...]:
-        """Return which points of a feature a wheel may touch: a torus may touch an edge twice."""
+        """Return which points of a feature a wheel may touch: a torus may touch an edge twice, a disc
+        no vertex.
+        """
+        if (wheel, kind, None) not in self.machine.contacts:
+            return ()
         if kind != "edge":
             return (0,)
         surface = self.machine.wheels[wheel].surface

@@ -35,7 +35,8 @@ class WheelOnFeature(NamedTuple):
 
 class _Entry(NamedTuple):
     """One contact: its program and where the table of that begins, the feature's numbers and borders,
-    whether that is a face with a wheel above it, how deep that may be in it, and what bends the gap.
+    whether that is a face with a wheel above it, how deep that may be in it, what bends the gap, the
+    wheel, and the box around the feature.
     """
 
     call: int
@@ -45,6 +46,15 @@ class _Entry(NamedTuple):
     face: int
     reach: float
     bend: float
+    wheel: int
+    low: Floats
+    high: Floats
+
+
+NOWHERE = _Entry(
+    0, 0, np.zeros(FEATURE), np.zeros((0, 7)), 0, 0.0, 0.0, 0, np.zeros(3), np.zeros(3)
+)
+"""A contact that there is not: no array of contacts is empty."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,9 +131,10 @@ class FeatureTable:
 
     def level(self) -> Packed:
         """Return all wheels on the level plane, to ask for their centres."""
-        level, none = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0]), np.zeros((0, 7))
+        level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
         programs = [self._program((w, "face", None)) for w in range(len(self.machine.wheels))]
-        return self._pack([_Entry(*program, level, none, 1, 0.0, 0.0) for program in programs])
+        like = NOWHERE._replace(numbers=level, face=1)
+        return self._pack([like._replace(call=call, start=at) for call, at in programs])
 
     def _entry(self, contact: WheelOnFeature) -> _Entry:
         if contact not in self._entries:
@@ -135,8 +146,9 @@ class FeatureTable:
                 surface = self.machine.wheels[wheel].surface
                 bend = float(surface.thickness) or float(surface.ring)
             face = int(it.kind == "face" and self.longest[wheel] > 0)
+            deep = self.reach(contact)
             self._entries[contact] = _Entry(
-                *program, numbers, it.borders, face, self.reach(contact), bend
+                *program, numbers, it.borders, face, deep, bend, wheel, it.low, it.high
             )
         return self._entries[contact]
 
@@ -152,8 +164,8 @@ class FeatureTable:
 
     def _pack(self, entries: Sequence[_Entry]) -> Packed:
         """Return contacts as a record of arrays."""
-        none = _Entry(0, 0, np.zeros(FEATURE), np.zeros((0, 7)), 0, 0.0, 0.0)
-        calls, starts, numbers, borders, faces, reach, bend = zip(*entries, none, strict=True)
+        every = zip(*entries, NOWHERE, strict=True)
+        calls, starts, numbers, borders, faces, reach, bend, wheels, low, high = every
         first = np.cumsum([0, *map(len, borders)])
         return Packed(
             Bundle(
@@ -168,6 +180,9 @@ class FeatureTable:
                 np.array(faces, dtype=np.int64),
                 np.array(reach),
                 np.array(bend),
+                np.array(wheels, dtype=np.int64),
+                np.concatenate(low),
+                np.concatenate(high),
             )
         )
 
