@@ -216,12 +216,6 @@ def test_what_an_element_cannot_do_is_named(does, words):
         system.accelerate(draisine.state(system))
 
 
-def test_tyres_stay_on_level_ground(bicycle):
-    start = draisine.state(bicycle, forward_speed=3.0)
-    with pytest.raises(ModelError, match="wheel 'rear': its tyre runs on the level ground"):
-        draisine.simulate(bicycle, start, 0.1, terrain=plane())
-
-
 def test_who_knows_no_elements_says_so(bicycle):
     state = draisine.state(bicycle, forward_speed=3.0)
     for formulation in ("absolute", "planar", "partitioned"):

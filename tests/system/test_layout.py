@@ -67,7 +67,7 @@ def test_y_is_what_stands_between_time_and_inputs(vehicle):
 
 def test_every_contact_tells_the_same_row():
     machine = generic(compile("whipple"))
-    row = contact_row(machine.speeds)
+    row = contact_row(machine.system.model)
     whole = np.arange(float(row.size))
     for contact in machine.contacts.values():
         assert contact.inputs.size == machine.inputs.size

@@ -49,10 +49,12 @@ class ElementForces:
 def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
     """Return what the force elements do, eq. [elements]; z are their states, one after the other.
 
-    A tyre works where its contact has the status `tyre`; elsewhere its states stay as they are.
+    A tyre works where its contact has the status `tyre`, another element of a contact where that is
+    closed; elsewhere their states stay as they are. Without a mode all contacts are open.
     """
     model = readings.tree.model
     statuses = {} if mode is None else dict(mode)
+    tyres = [wheel.tyre for wheel in model.wheels]
     Q: Any = np.zeros(6 + len(model.joints), dtype=object)
     rates: list[Scalar] = []
     pushes: dict[str, Array] = {}
@@ -60,7 +62,9 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
     for element in model.elements:
         own = z[first : first + element.states]
         first += element.states
-        if statuses.get(getattr(element, "contact", ""), "tyre") != "tyre":
+        status = statuses.get(getattr(element, "contact", ""), "open")
+        idle = status != "tyre" if element in tyres else status == "open"
+        if hasattr(element, "contact") and idle:
             rates += [0.0] * element.states
             continue
         done, lag = element(readings, own)

@@ -66,7 +66,7 @@ class ForceElement(Protocol):
 
 class Tyre(ForceElement, Protocol):
     """A force element that belongs to a wheel: what it does not `hold`, it pushes by its law. One with
-    `sprung = True` carries the wheel by a force of its own, too.
+    `sprung = True` carries the wheel by a force of its own, too, from its `free_gap` above the ground on.
     """
 
     @property

@@ -2,7 +2,7 @@
 wheel on each kind of feature.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,7 +15,13 @@ from draisine.errors import ModelError
 from draisine.mechanics import constraints, couplings, energy
 from draisine.mechanics.applied import ElementForces, generalised
 from draisine.mechanics.base import base_rates, base_rotation, free_columns, spread
-from draisine.mechanics.contact.features import meet, meet_flat, place
+from draisine.mechanics.contact.elements import (
+    FeatureForces,
+    contact_elements,
+    feature_forces,
+    read_feature,
+)
+from draisine.mechanics.contact.features import ContactRows, meet, meet_flat, place
 from draisine.mechanics.contact.modes import FreeMachine, Signature, mode_names, solve_mode
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
@@ -36,11 +42,13 @@ _ROW |= {"local_point": 3, "local_normal": 3, "along": 3, "fold": 3, "armed": 1}
 """What the program of a contact tells after its three rows C, and how many numbers each takes."""
 
 
-def contact_row(speeds: int) -> Layout:
-    """Return the layout of what the program of every contact of a machine with so many speeds
-    tells.
+def contact_row(model: Model) -> Layout:
+    """Return the layout of what the program of every contact of a machine tells: with elements that
+    act at contacts, what these push without load and per newton of it, and the rates of their states.
     """
-    return Layout({"C": 3 * speeds} | _ROW)
+    n, acted = len(model.speeds), any(contact_elements(model, c) for c in model.contacts)
+    own = {"push": n, "lift": n, "forces": 3, "lifted": 3, "rates": model.memory}
+    return Layout({"C": 3 * n} | _ROW | {name: acted * size for name, size in own.items()})
 
 
 def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int | None]]:
@@ -66,6 +74,14 @@ def flats_by_kind(contact: Contact) -> dict[str, Flat]:
     """Return the flats of other bodies by the kinds of features that they are to a contact."""
     flats = contact.flats if isinstance(contact, Wheel) else ()
     return {f"flat{k}": flat for k, flat in enumerate(flats)}
+
+
+def _free_gap(contact: Contact) -> Scalar:
+    """Return how far above the ground a contact begins to carry: a tyre on a vertical spring does so
+    before the wheel, drawn under its load, is there.
+    """
+    tyre: Any = contact.tyre if isinstance(contact, Wheel) else None
+    return tyre.free_gap if getattr(tyre, "sprung", False) else 0.0
 
 
 def terrain_refusal(contact: Contact) -> str | None:
@@ -153,14 +169,22 @@ class TerrainDerivation:
 
     @cached_property
     def acting(self) -> ElementForces:
-        """What the force elements do; tyres know the level ground alone."""
-        for wheel in self.model.wheels:
-            if wheel.tyre is not None:
-                raise ModelError(
-                    f"wheel {wheel.name!r}: its tyre runs on the level ground, not on a terrain; "
-                    "leave the terrain or the tyre out."
-                )
+        """What the force elements do that do not act at contacts."""
         return self.tracing.act(self._readings, None, self.symbols["z"])
+
+    def _act(self, wheel: Wheel | Blade, met: ContactRows, ground: Array) -> FeatureForces | None:
+        """Return what elements do at a wheel on a feature, whose touching point moves over ground of
+        a velocity; None without elements.
+        """
+        elements = contact_elements(self.model, wheel)
+        if not elements:
+            return None
+        along = self._along | {"t[0]": 1.0}
+        point = array(tangent(list(met.meeting.point), along, met.meeting.held))
+        relative = met.C @ self.speeds - array([axis @ ground for axis in met.axes])
+        readings = read_feature(self._readings, wheel, met, relative, point - ground)
+        z = self.symbols["z"][: self.model.memory]
+        return feature_forces(readings, elements, z, self.tracing.graph.symbol)
 
     @property
     def _memory_rates(self) -> list[Scalar]:
@@ -250,9 +274,11 @@ class TerrainDerivation:
             held["held"],
             held["held_c"],
         )
-        found = solve_mode(free, signature, self.symbols["features"], self.symbols["mu"], drawing)
+        given = self.symbols["features"], self.symbols["mu"]
+        found = solve_mode(free, signature, *given, drawing, self._act)
+        elements = array(self.acting.rates) + found.rates
         outputs = {
-            "rate": [*np.concatenate(self._flow), *found.vdot, *self._memory_rates],
+            "rate": [*np.concatenate(self._flow), *found.vdot, *elements, *self.driven.rates],
             "forces": found.forces,
             "pivots": found.pivots,
         }
@@ -293,9 +319,8 @@ class TerrainDerivation:
         row = s["f"][0] * np.eye(6 + len(self.model.joints))[6 + k][self.columns]
         nothing = [0.0] * len(self.columns)
         outputs: dict[str, Any] = {"C": [*row, *nothing, *nothing]}
-        outputs |= {name: [0.0] * size for name, size in _ROW.items()}
         outputs |= {"gap": [s["f"][0] * (s["r"][k] - s["f"][1])], "stretch": [1.0], "armed": [1.0]}
-        return self._program(f"{self.model.joints[k].name}_stop", outputs, ("f",))
+        return self._row(f"{self.model.joints[k].name}_stop", outputs)
 
     def _wheel(self, wheel: Wheel | Blade, kind: str, motion: ObstacleMotion | None) -> Program:
         """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own
@@ -318,14 +343,15 @@ class TerrainDerivation:
         b = array([axis @ ground for axis in met.axes])
         relative = met.C @ self.speeds - b
         along = self._along | ({} if motion is None else {"t[0]": 1.0})
-        outputs = {
+        outputs: dict[str, Any] = {
+            "C": met.C[:, self.columns],
             "c": [-x for x in tangent(list(relative), along, met.meeting.held)],
-            "gap": [met.meeting.gap],
+            "gap": [met.meeting.gap - _free_gap(wheel)],
             "stretch": [met.meeting.stretch],
             "point": met.meeting.point,
             "normal": met.meeting.normal,
             "centre": met.centre,
-            "axle": met.axle,
+            "axle": met.surface.axle,
             "b": b,
             "local_point": at,
             "local_normal": R.T @ met.meeting.normal,
@@ -333,5 +359,14 @@ class TerrainDerivation:
             "fold": met.meeting.fold,
             "armed": [wheel.armed(self._readings) if wheel.armed else 1.0],
         }
-        ordered = {"C": met.C[:, self.columns]} | {name: outputs[name] for name in _ROW}
-        return self._program(f"{wheel.name}_{kind}", ordered, ("f",))
+        acting = self._act(wheel, met, ground)
+        if acting is not None:
+            outputs |= {"push": acting.push[self.columns], "lift": acting.lift[self.columns]}
+            outputs |= {"forces": acting.forces, "lifted": acting.lifted, "rates": acting.rates}
+        return self._row(f"{wheel.name}_{kind}", outputs)
+
+    def _row(self, name: str, outputs: Mapping[str, Any]) -> Program:
+        """Return the program of a contact in the layout that all share; what is not told is zero."""
+        row = contact_row(self.model)
+        nothing = row.split(np.zeros(row.size))
+        return self._program(name, {key: outputs.get(key, nothing[key]) for key in nothing}, ("f",))

@@ -89,7 +89,7 @@ class Generic:
     @cached_property
     def row(self) -> Layout:
         """What the program of a contact tells of it."""
-        return contact_row(self.speeds)
+        return contact_row(self.system.model)
 
     @property
     def givens(self) -> int:

@@ -8,8 +8,9 @@ import pytest
 from draisine.simulation.contact.kernels import ENDLESS, excess
 from draisine.system.contact_programs import FEATURE, contact_row
 from draisine.terrain import edge, face, plane
+from draisine.vehicles.bicycle.whipple import whipple
 
-ROW = contact_row(9)
+ROW = contact_row(whipple())
 MOTION = SimpleNamespace(
     **{name: getattr(ROW, name).start for name in ("local_point", "local_normal", "fold")}
 )

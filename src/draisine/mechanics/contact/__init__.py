@@ -1,5 +1,5 @@
 """Where a shape touches, one file for each question.
 
 `plane`: a wheel on the level plane. `features`: a wheel on a face, an edge, a vertex.
-`modes`: wheels on features together, in closed form.
+`elements`: tyres and resistances there. `modes`: wheels on features together, in closed form.
 """

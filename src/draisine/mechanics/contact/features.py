@@ -11,7 +11,7 @@ from draisine.algebra.scalar import Array, array, norm
 from draisine.mechanics.kinematics import Geometry, Point, point, point_matrix
 from draisine.mechanics.tree import Tree
 from draisine.model import Blade, Flat, Wheel
-from draisine.model.surface import FeatureContact
+from draisine.model.surface import FeatureContact, Surface
 
 
 def place(kind: str, f: Array, R: Array, p: Array) -> Array:
@@ -27,12 +27,14 @@ def place(kind: str, f: Array, R: Array, p: Array) -> Array:
 class ContactRows:
     """A contact's rows (normal, along, across) over v = (V, W, rdot), and what they come from.
 
-    `axes` are the three directions in world axes; `along` lies in the wheel's plane.
+    `axes` are the three directions in world axes; `along` lies in the wheel's plane. `at` is the
+    touching point of the machine, `surface` the wheel's in world axes.
     """
 
     meeting: FeatureContact
     centre: Array
-    axle: Array
+    surface: Surface
+    at: Point
     axes: tuple[Array, Array, Array]
     C: Array
 
@@ -56,7 +58,7 @@ def meet(
     if isinstance(wheel, Blade):
         axes = (axes[0], np.zeros(3), axes[2])
     rows = array([list(axis @ P) for axis in axes])
-    return ContactRows(meeting, hub, surface.axle, axes, rows)
+    return ContactRows(meeting, hub, surface, at, axes, rows)
 
 
 def meet_flat(

@@ -2,7 +2,7 @@
 with the features' numbers as inputs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -11,7 +11,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar, array, sqrt, where
 from draisine.algebra.trace import Expr, evaluate, tangent
-from draisine.mechanics.contact.features import meet
+from draisine.mechanics.contact.elements import FeatureForces, tyre_rows
+from draisine.mechanics.contact.features import ContactRows, meet
 from draisine.mechanics.formulations.projected import choose_speeds
 from draisine.mechanics.kernel import Elimination, eliminate, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry
@@ -26,6 +27,9 @@ UP, ACROSS = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
 Signature = tuple[tuple[int, str, int], ...]
 """A mode: for each closed contact the wheel, the kind of feature, and how many rows it holds."""
 
+Act = Callable[[Any, ContactRows, Array], FeatureForces | None]
+"""What elements do at a wheel that meets a feature over ground of a velocity."""
+
 
 def mode_names(model: Model) -> dict[str, Signature]:
     """Return the signatures of all modes that have a closed form, by the names of their programs:
@@ -35,11 +39,20 @@ def mode_names(model: Model) -> dict[str, Signature]:
     if model.couplings or len(wheels) > MOST:
         return {}
     choices: list[list[tuple[int, str, int] | None]] = [
-        [None, *((k, kind, rows) for kind in model.contacts[k].surface.kinds for rows in (3, 1))]
+        [None, *((k, *one) for one in product(model.contacts[k].surface.kinds, _counts(model, k)))]
         for k in wheels
     ]
     signatures = [tuple(one for one in some if one is not None) for some in product(*choices)]
     return {mode_name(model, signature): signature for signature in signatures}
+
+
+def _counts(model: Model, k: int) -> tuple[int, ...]:
+    """Return how many rows a wheel may hold: all where it rolls, one where it slides; on a tyre what
+    that holds.
+    """
+    wheel = model.contacts[k]
+    assert isinstance(wheel, Wheel)
+    return (3, 1) if wheel.tyre is None else (tyre_rows(wheel),)
 
 
 def mode_name(model: Model, signature: Signature) -> str:
@@ -70,24 +83,30 @@ class FreeMachine:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ModeMotion:
-    """What a mode does: vdot, forces (normal, along, across) of its contacts, and the pivots to watch,
-    against their sizes in the drawing.
+    """What a mode does: vdot, forces (normal, along, across) of its contacts, the rates of the states
+    of elements at these, and the pivots to watch, against their sizes in the drawing.
     """
 
     vdot: Array
     forces: list[Scalar]
+    rates: Array
     pivots: list[Scalar]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Rows:
-    """The rows `C vdot = c` of a mode, and for each contact that slides the generalised force of its
-    friction for a normal force of one, and its two components.
+    """The rows `C vdot = c` of a mode; for each contact whose normal force brings others with it
+    (friction, a tyre's) the generalised force of these for a normal force of one, and along and
+    across; the generalised force that elements at contacts push with besides, for each contact its
+    forces, and the rates of all elements' states.
     """
 
     C: Array
     c: list[Scalar]
-    drags: list[tuple[Array, list[Scalar]] | None]
+    drags: list[tuple[Array, Array] | None]
+    push: Array
+    forces: list[Array]
+    rates: Array
 
 
 def solve_mode(
@@ -96,16 +115,17 @@ def solve_mode(
     features: Array,
     mu: Array,
     drawing: Mapping[str, float],
+    act: Act,
 ) -> ModeMotion:
     """Return the motion of a mode on features whose numbers are the symbols `features[k]`, eqs.
     [reduced-dynamics] and [multipliers]; pivots are chosen in the drawing, known by the values of
-    its symbols.
+    its symbols; `act` tells what elements do at contacts.
 
-    A sliding contact pushes by its friction as well, in proportion to its normal force: that follows
-    from the responses to both, eq. [sliding-closed-form].
+    A sliding contact pushes by its friction as well, a tyre by its law, in proportion to its normal
+    force: that follows from the responses to both, eq. [sliding-closed-form].
     """
     point = dict(drawing)
-    rows = _rows(free, signature, features, mu, point)
+    rows = _rows(free, signature, features, mu, point, act)
     solver, k = _eliminate(rows.C, free, point)
     m = len(rows.C)
     H = np.column_stack([solver.solve([0.0] * m + list(e)) for e in np.eye(k)])
@@ -118,7 +138,7 @@ def solve_mode(
         udot = solve_symmetric(inertia, H.T @ force)
         return H @ udot, solver.solve_transposed(list(MH @ udot - force))[:m]
 
-    change, lam = respond(-free.F - free.M @ still)
+    change, lam = respond(rows.push - free.F - free.M @ still)
     vdot = still + change
     starts = np.cumsum([0, *(held for *_, held in signature)]).tolist()
     slides = [(starts[i], drag) for i, drag in enumerate(rows.drags) if drag is not None]
@@ -132,21 +152,29 @@ def solve_mode(
         for push, (moved, more) in zip(pushes, answers, strict=True):
             vdot, lam = vdot + push * moved, lam + push * more
     forces: list[Scalar] = []
-    for start, (*_, held), drag in zip(starts, signature, rows.drags, strict=False):
-        forces += list(lam[start : start + held])
-        forces += [] if drag is None else [x * lam[start] for x in drag[1]]
+    for i, (*_, held) in enumerate(signature):
+        start, drag, force = starts[i], rows.drags[i], rows.forces[i]
+        force = force + array([*lam[start : start + held], *[0.0] * (3 - held)])
+        forces += list(force if drag is None else force + lam[start] * drag[1])
     sizes = np.abs(np.asarray(evaluate(watched, point), float)) if watched else []
     pivots = [x / size for x, size in zip(watched, sizes, strict=True)]
-    return ModeMotion(vdot, forces, pivots)
+    return ModeMotion(vdot, forces, rows.rates, pivots)
 
 
 def _rows(
-    free: FreeMachine, signature: Signature, features: Array, mu: Array, point: dict[str, float]
+    free: FreeMachine,
+    signature: Signature,
+    features: Array,
+    mu: Array,
+    point: dict[str, float],
+    act: Act,
 ) -> _Rows:
     """Return the rows of a mode; the drawing's point gets the numbers of features under its wheels."""
     rows: list[Array] = []
     targets: list[Scalar] = []
-    drags: list[tuple[Array, list[Scalar]] | None] = []
+    drags: list[tuple[Array, Array] | None] = []
+    push, forces = 0.0 * free.F, list[Array]()
+    rates = array([0.0] * free.tree.model.memory)
     for i, (k, kind, held) in enumerate(signature):
         wheel: Any = free.tree.model.contacts[k]
         f = features[7 * i : 7 * i + 7]
@@ -157,9 +185,18 @@ def _rows(
         drift = tangent(list(slips), free.along, met.meeting.held)
         rows += list(C[:held])
         targets += [-x for x in drift[:held]]
-        drags.append(None if held == 3 else _drag(mu[i], slips, C))
+        done = act(wheel, met, np.zeros(3))
+        drag = _drag(mu[i], slips, C) if held == 1 and wheel.tyre is None else None
+        forces.append(np.zeros(3) if done is None else done.forces)
+        if done is not None:
+            push, rates = push + done.push[free.columns], rates + array(done.rates)
+        if done is not None and held:
+            lift, lifted = done.lift[free.columns], done.lifted
+            drag = (lift, lifted) if drag is None else (drag[0] + lift, drag[1] + lifted)
+        drags.append(drag)
     every = array([list(row) for row in [*rows, *free.held]])
-    return _Rows(every.reshape(-1, len(free.columns)), [*targets, *free.held_c], drags)
+    C = every.reshape(-1, len(free.columns))
+    return _Rows(C, [*targets, *free.held_c], drags, push, forces, rates)
 
 
 def _feature_below(
@@ -173,13 +210,15 @@ def _feature_below(
     return [*below.tolist(), *(ACROSS if kind == "edge" else (0.0, 0.0, 0.0)), 0.0]
 
 
-def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, list[Scalar]]:
-    """Return the generalised force of friction for a normal force of one, and its two components."""
+def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
+    """Return the generalised force of friction for a normal force of one, and what that adds to the
+    force (normal, along, across).
+    """
     square = slips[1] * slips[1] + slips[2] * slips[2]
     moves = square > 0.0
     size = sqrt(where(moves, square, 1.0))
     along, across = (-mu * where(moves, slips[k] / size, 0.0) for k in (1, 2))
-    return along * C[1] + across * C[2], [along, across]
+    return along * C[1] + across * C[2], array([0.0, along, across])
 
 
 def _eliminate(C: Array, free: FreeMachine, point: Mapping[str, float]) -> tuple[Elimination, int]:

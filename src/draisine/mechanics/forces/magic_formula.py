@@ -40,6 +40,11 @@ class MagicFormula(OnWheel):
     holds: ClassVar[tuple[str, ...]] = ()
     sprung: ClassVar[bool] = True
 
+    @property
+    def free_gap(self) -> Scalar:
+        """How far above the ground the tyre begins to carry."""
+        return self.preload / self.vertical
+
     def __post_init__(self) -> None:
         object.__setattr__(self, "Fy", tuple(self.Fy))
         if len(self.Fy) != 14:

@@ -18,7 +18,7 @@ class RollingResistance:
     They are smooth about rest: below `speed` m/s of travel and `rate` rad/s of spin they are dampers.
     """
 
-    wheel: str
+    contact: str
     rolling: Scalar
     spinning: Scalar = 0.0
     speed: Scalar = 0.01
@@ -29,17 +29,17 @@ class RollingResistance:
     @property
     def name(self) -> str:
         """The resistance of its wheel."""
-        return f"rolling resistance of {self.wheel}"
+        return f"rolling resistance of {self.contact}"
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return both moments."""
-        load = readings.load(self.wheel)
-        rolls = smooth_sign(readings.travel(self.wheel) / self.speed)
-        turns = smooth_sign(readings.spin(self.wheel) / self.rate)
+        load = readings.load(self.contact)
+        rolls = smooth_sign(readings.travel(self.contact) / self.speed)
+        turns = smooth_sign(readings.spin(self.contact) / self.rate)
         wrench = Wrench(
             rolling=-(self.rolling * load * rolls), aligning=-(self.spinning * load * turns)
         )
-        return {self.wheel: wrench}, []
+        return {self.contact: wrench}, []
 
 
 FORCE = RollingResistance

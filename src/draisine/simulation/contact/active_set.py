@@ -32,8 +32,9 @@ class Candidate:
     """A contact that touches: its rows (normal, along, across), their targets c at acceleration and b
     at velocity level, friction mu.
 
-    `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides; `way` is
-    the direction (along, across) in which it is about to slide.
+    `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides, on a tyre
+    what that holds; `way` is the direction (along, across) in which it is about to slide. Elements at
+    the contact push by the generalised force `push`, and by `lift` for each newton of its load.
     """
 
     key: Key
@@ -43,6 +44,8 @@ class Candidate:
     mu: float = np.inf
     rows: int = 3
     way: Floats | None = None
+    push: Floats | float = 0.0
+    lift: Floats | float = 0.0
 
     def relative(self, v: Floats) -> Floats:
         """Return the velocity of the contact point over the ground, C v - b."""
@@ -57,12 +60,14 @@ class Candidate:
         """Return the generalised forces of its held rows' multipliers, as columns; a sliding
         contact drags against its slip.
         """
+        out = self.held.T.copy()
+        out[:, 0] += self.lift
         if self.rows == 3 or self.mu == 0 or np.isinf(self.mu):
-            return self.held.T
+            return out
         slip = self.relative(v)[1:] if self.way is None else self.way
         size = float(np.linalg.norm(slip))
-        drag = slip @ self.C[1:] / size if size > 0 else np.zeros(len(v))
-        return (self.C[0] - self.mu * drag)[:, None]
+        out[:, 0] -= self.mu * (slip @ self.C[1:] / size) if size > 0 else 0.0
+        return out
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,7 +216,7 @@ def select_contacts(
         C = np.vstack([*(k.held for k in closed), held])
         G = np.hstack([*(k.column(v) for k in closed), held.T])
         c = np.concatenate([*(k.c[: k.rows] for k in closed), targets])
-        vdot, lam, redundant = saddle(M, -F, C, G, c)
+        vdot, lam, redundant = saddle(M, sum([k.push for k in closed]) - F, C, G, c)
         if redundant:
             lam = spread_push(C, _normals(closed), lam)
         return vdot, lam, redundant

@@ -82,7 +82,7 @@ def observe_states(
     stops = np.zeros((machine.joints, count))
     for k, (contact, *_) in enumerate(closed):
         push, row = lam[:, k], rows[:, k]
-        missing -= np.einsum("ti,tij->tj", push, look.jacobian(row))
+        missing -= np.einsum("ti,tij->tj", push, look.jacobian(row)) + look.moments(row, push[:, 0])
         if contact.wheel < wheels:
             forces[contact.wheel] += push.T
             world[contact.wheel] += np.einsum("ti,tij->jt", push, look.axes(row))

@@ -79,9 +79,9 @@ class Resolver:
         known = {*(c for c, *_ in closed), *fired} - ended
         near, rows = look.look_around(t, y)
         gaps, rates = rows[:, look.row.gap.start], look.rates(rows, look.speeds(y))
-        some = {
-            near.contacts[k]: rows[k] for k in np.flatnonzero(abs(gaps) <= TOUCH * (1 + abs(rates)))
-        }
+        close = TOUCH * (1 + abs(rates))
+        there = (gaps <= close) & (-gaps <= close + look.dents[near.wheels])
+        some = {near.contacts[k]: rows[k] for k in np.flatnonzero(there)}
         met = [c for c, row in some.items() if c not in known and c not in ended and valid(c, row)]
         wanted = sorted([*known, *met])
         out = list(zip(wanted, look.meet(t, y, wanted), strict=True))
@@ -158,7 +158,7 @@ class Resolver:
         blow: Selection = self.impact(
             parts["M"].reshape(look.n, look.n),
             look.held(parts)[0],
-            hits,
+            [k for k in hits if k.rows],
             v,
             rest_speed=options.rest_speed,
             resolution=options.resolution,
@@ -177,12 +177,15 @@ class Resolver:
         self, t: float, y: Floats, touching: Sequence[WheelOnFeature]
     ) -> list[Candidate]:
         """Return contacts for an impact: with friction they may roll, without they slide; so do
-        stops.
+        stops. What a tyre does not hold it does not hold in an impact either.
         """
-        out = []
-        for contact, row in zip(touching, self.look.meet(t, y, touching), strict=True):
+        look, out = self.look, []
+        for contact, row in zip(touching, look.meet(t, y, touching), strict=True):
             mu = self._friction(contact)
-            out.append(self.look.candidate(contact, row, mu, 3 if mu > 0 else 1))
+            rows = 3 if mu > 0 else 1
+            if look.tyre(contact) is not None:
+                mu, rows = 0.0, look.tyre_rows(contact)
+            out.append(look.candidate(contact, row, mu, rows))
         return out
 
     def _friction(self, contact: WheelOnFeature) -> float:
@@ -195,12 +198,13 @@ class Resolver:
     def _choose(
         self, t: float, y: Floats, candidates: Sequence[Candidate], avoid: frozenset[Key]
     ) -> Selection:
-        """Return the contacts that carry at acceleration level."""
+        """Return the contacts that carry at acceleration level; tyres on springs push anyway."""
         look = self.look
         parts = look.dynamics(t, y)
         M = parts["M"].reshape(look.n, look.n)
-        v = look.speeds(y)
-        return select_contacts(M, parts["F"], v, *look.held(parts), candidates, avoid=avoid)
+        F = parts["F"] - sum(k.push for k in candidates if not k.rows)
+        firm = [k for k in candidates if k.rows]
+        return select_contacts(M, F, look.speeds(y), *look.held(parts), firm, avoid=avoid)
 
     def _struck(
         self,
@@ -214,7 +218,7 @@ class Resolver:
         on the ground still slips.
         """
         v = self.look.speeds(y)
-        if any(k.relative(v)[0] < -STILL for k in hits):
+        if any(k.rows and k.relative(v)[0] < -STILL for k in hits):
             return True
         slipping = {
             k.key
@@ -240,14 +244,15 @@ class Resolver:
         """
         look, v = self.look, self.look.speeds(y)
         held = [
-            (contact, replace(k, rows=1 if k.mu == 0 or _slips(k, v) else 3))
+            (contact, replace(k, rows=1) if k.rows == 3 and _slips(k, v) else k)
             for contact, k in zip(touching, self._candidates(t, y, touching), strict=True)
-            if k.relative(v)[0] <= RISE
+            if (k.relative(v)[0] <= RISE if k.rows else contact not in avoid)
         ]
         if not any(0 < k.mu < np.inf for _, k in held):
             names = frozenset(look.key(c) for c in avoid)
             chosen = self._choose(t, y, [k for _, k in held], names).chosen
-            return y, [(c, k.rows, k.mu) for c, k in held if k.key in chosen.pushes]
+            closed = [(c, k) for c, k in held if not k.rows or k.key in chosen.pushes]
+            return y, [(c, k.rows, k.mu) for c, k in closed]
         parts = look.dynamics(t, y)
         M = parts["M"].reshape(look.n, look.n)
         candidates = [k for _, k in held]

@@ -54,7 +54,8 @@ class Dynamics(NamedTuple):
     its quaternion is kept to unit length, and where things begin: in x the pose and the speeds, in y
     the speeds and the law's states, in what the program tells (flow, M, F, zdot, held), in the row
     of a contact (C, c, gap, stretch, b, its point and normal in the world and on the feature, the
-    wheel's centre, the fold), which is `row` long.
+    wheel's centre, the fold, what elements there do), which is `row` long; whether elements act at
+    contacts, and how many states of theirs the rows tell the rates of.
     """
 
     call: Address
@@ -87,11 +88,18 @@ class Dynamics(NamedTuple):
     local_normal: int
     fold: int
     armed: int
+    push: int
+    lift: int
+    forces: int
+    lifted: int
+    rates: int
     row: int
+    acted: int
+    remembered: int
 
 
 _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre") + (
-    "local_point", "local_normal", "fold", "armed",
+    "local_point", "local_normal", "fold", "armed", "push", "lift", "forces", "lifted", "rates",
 )  # fmt: skip
 
 
@@ -229,6 +237,11 @@ def assemble(s: Saddle, seen: Floats, K: Floats, b: Floats, size: int) -> None:
             for j in range(n):
                 push = s1 * row[m.C + n + j] + s2 * row[m.C + 2 * n + j]
                 K[j * size + at] += s.mu[k] * push
+        if m.acted > 0:
+            for j in range(n):
+                b[j] += row[m.push + j]
+                if s.status[k] > 0:
+                    K[j * size + at] -= row[m.lift + j]
         at += s.status[k]
     for i in range(s.holds):
         for j in range(n):
@@ -264,6 +277,9 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
         ydot[m.y_v + k] = answer[k]
     for k in range(m.states):
         ydot[m.y_z + k] = s.out[m.zdot + k]
+    for k in range(s.contacts.size):
+        for i in range(m.remembered):
+            ydot[m.y_z + i] += seen[k * m.row + m.rates + i]
     take_forces(s, seen, answer, lam)
     return 0
 
@@ -295,7 +311,7 @@ def flow(s: Saddle, ydot: Floats, lam: Floats) -> int:
 
 @routine
 def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
-    """Write the forces of all contacts, friction included."""
+    """Write the forces of all contacts, friction and what elements do included."""
     m, at = s.motion, s.motion.speeds
     for k in range(s.contacts.size):
         for i in range(3):
@@ -308,6 +324,11 @@ def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
             s2 = s2 / speed if speed > 0.0 else 0.0
             lam[3 * k + 1] = -s.mu[k] * s1 * answer[at]
             lam[3 * k + 2] = -s.mu[k] * s2 * answer[at]
+        if m.acted > 0:
+            load = answer[at] if s.status[k] > 0 else 0.0
+            for i in range(3):
+                here = k * m.row + i
+                lam[3 * k + i] += seen[here + m.forces] + seen[here + m.lifted] * load
         at += s.status[k]
 
 
@@ -463,6 +484,8 @@ def dynamics(free: Generic) -> Dynamics:
         **{name: getattr(out, name).start for name in ("held", "held_c", "held_b", "held_gap")},
         **{name: getattr(row, name).start for name in _ROW},
         row=row.size,
+        acted=int(row.count("push") > 0),
+        remembered=row.count("rates"),
     )
 
 

@@ -189,7 +189,7 @@ def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
         gap, bend = row[m.gap], c.watch.bend[k]
         return gap * (1.0 + 0.5 * gap / bend) if bend > 0.0 else gap
     if kind == FORCE:
-        return lam[0]
+        return lam[0] if s.status[k] > 0 else -row[m.gap]  # a spring's tyre leaves where it is free
     if kind == CONE:
         return s.mu[k] * lam[0] - sqrt(lam[1] * lam[1] + lam[2] * lam[2])
     if kind == SLIP:
@@ -206,7 +206,7 @@ def value(c: Course, j: int) -> float:
     s, kind, k = c.saddle, c.kinds[j], c.contacts[j]
     if kind == GAP:
         meet_one(s.x, c.watch, k, c.rows)
-    if kind > CONE:
+    if kind > CONE or (kind == FORCE and s.status[k] == 0):
         meet_one(s.x, s.contacts, k, c.rows)
     elif kind > GAP:
         flow(s, c.stages.errors, s.lam)

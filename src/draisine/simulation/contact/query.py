@@ -1,13 +1,16 @@
 """A machine on a terrain, seen at single states: gaps, contact rows, forces, what is near."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
+from draisine.mechanics.contact.elements import tyre_rows
 from draisine.model import Blade, Wheel
+from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.active_set import REPEATS, Candidate, independent
 from draisine.simulation.contact.march import terrain_code
@@ -64,7 +67,18 @@ class ContactQuery:
         self.longest = self.table.longest
         self.level = self.table.level()
         self._swept: Surroundings | None = None
+        self.dents = self._dents()
         self._check()
+
+    def _dents(self) -> Floats:
+        """Return how deep each wheel, and each joint after them, may be in what it touches: tyres on
+        springs give way, by half of the wheel at most.
+        """
+        out = np.zeros(len(self.machine.wheels) + self.machine.joints)
+        for k, wheel in enumerate(self.machine.wheels):
+            if isinstance(wheel, Wheel) and getattr(wheel.tyre, "sprung", False):
+                out[k] = 0.5 * self.longest[k]
+        return out
 
     def _joint_ends(self) -> dict[WheelOnFeature, Feature]:
         """Return both ends of every joint with stops, as contacts after those of the wheels."""
@@ -102,9 +116,23 @@ class ContactQuery:
 
     def status(self, contact: WheelOnFeature, rows: int) -> str:
         """Return the status of a closed contact that holds so many rows."""
+        if self.tyre(contact) is not None:
+            return "tyre"
         if rows == 1:
             return "sliding"
         return "gliding" if isinstance(self.machine.wheels[contact.wheel], Blade) else "rolling"
+
+    def tyre(self, contact: WheelOnFeature) -> Tyre | None:
+        """Return the tyre of a contact, if it has one."""
+        wheels = self.machine.wheels
+        wheel = wheels[contact.wheel] if contact.wheel < len(wheels) else None
+        return wheel.tyre if isinstance(wheel, Wheel) else None
+
+    def tyre_rows(self, contact: WheelOnFeature) -> int:
+        """Return how many rows a contact on a tyre holds: none where that is a spring."""
+        wheel = self.machine.wheels[contact.wheel]
+        assert isinstance(wheel, Wheel)
+        return tyre_rows(wheel)
 
     def _check(self) -> None:
         """Raise where a torus has no thickness to meet edges and vertices with."""
@@ -347,6 +375,18 @@ class ContactQuery:
         """Return the rows C (normal, along, across) over the speeds."""
         return row[..., self.row.C].reshape(*row.shape[:-1], 3, self.n)
 
+    def moments(self, row: Floats, load: Floats) -> Floats:
+        """Return the generalised force of the moments of elements in what a contact looks like at
+        some states, under loads: what their forces do not explain.
+        """
+        if not self.motion.record.acted:
+            return np.zeros((len(row), self.n))
+        at, load = self.row, load[:, None]
+        force = row[:, at.forces] + load * row[:, at.lifted]
+        pushed = np.einsum("ti,tij->tj", force, self.jacobian(row))
+        moment: Floats = row[:, at.push] + load * row[:, at.lift] - pushed
+        return moment
+
     def carried(self, row: Floats) -> Floats:
         """Return the ground's own velocity (normal, along, across) in what a contact looks like."""
         return row[..., self.row.b]
@@ -373,14 +413,11 @@ class ContactQuery:
 
     def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
         """Return a contact for the choice of contact sets."""
-        return Candidate(
-            self.key(contact),
-            self.jacobian(row),
-            row[self.row.c],
-            self.carried(row),
-            mu,
-            rows,
+        found = Candidate(
+            self.key(contact), self.jacobian(row), row[self.row.c], self.carried(row), mu, rows
         )
+        acted = self.motion.record.acted
+        return replace(found, push=row[self.row.push], lift=row[self.row.lift]) if acted else found
 
     def meet_each(self, times: Floats, ys: Floats, contacts: Packed) -> Floats:
         """Return what contacts look like at many states; the axes are state, contact, entry."""

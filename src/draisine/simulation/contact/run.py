@@ -21,6 +21,7 @@ from draisine.errors import (
     ZenoError,
     did_you_mean,
 )
+from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact import march
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.driver import ArcDriver, drive_arc
@@ -149,6 +150,7 @@ class TerrainRun:
             raise
         self.closed = outcome.closed
         self.y = look.settle(t, outcome.y, self.closed)
+        self._relax({c.wheel for c, *_ in self.closed} - {c.wheel for c in shut})
         if start and not outcome.struck:
             self._open_arc()
             return
@@ -187,6 +189,14 @@ class TerrainRun:
                 outcome.trials,
             )
         )
+
+    def _relax(self, landed: set[int]) -> None:
+        """Let the tyres of wheels that have come down begin without slip."""
+        machine = self.look.machine
+        for wheel in landed & set(range(len(machine.wheels))):
+            for first, element in contact_elements(machine.system.model, machine.wheels[wheel]):
+                start = machine.layout.z.start + first
+                self.y[start : start + element.states] = 0.0
 
     def _warn(self, gain: float, energy: float) -> None:
         """Warn of an impact on fixed ground that creates energy."""
@@ -343,7 +353,7 @@ class TerrainRun:
         rows = look.meet(self.t, y, [contact for contact, *_ in self.closed])
         for (contact, held, mu), row in zip(self.closed, rows, strict=True):
             k = look.candidate(contact, row, mu, held)
-            if held == 1 and 0 < mu < np.inf:
+            if held and (0 < mu < np.inf or look.tyre(contact) is not None):
                 C, G = k.C[0], k.column(look.speeds(y))[:, 0]
                 if C @ np.linalg.solve(M, G) < LOCKS * (C @ np.linalg.solve(M, C)):
                     raise self._locked(contact, y)
@@ -354,9 +364,10 @@ class TerrainRun:
     def _locked(self, contact: WheelOnFeature, y: Floats) -> ContactSetError:
         """Return the error of a sliding contact whose force grows without bound."""
         wheel, feature = self.look.key(contact)
+        less = "A smaller mu" if self.look.tyre(contact) is None else "Less grip of its tyre"
         return ContactSetError(
             f"at {self.t:.9g} s: the force on wheel {wheel!r}, which slides on {feature!r}, grows "
-            "without bound: it locks (Painleve's paradox). A smaller mu may solve it.",
+            f"without bound: it locks (Painleve's paradox). {less} may solve it.",
             state=self.look.machine.leave(y),
         )
 
@@ -459,9 +470,31 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
     assert terrain is not None
     machine = generic(task.system, task.law, terrain.motions)
     _check_friction(task.contact, [wheel.name for wheel in machine.wheels], terrain)
+    _check_tyres(task)
     y = machine.enter(task.state, task.law_start(machine.states))
     look = ContactQuery(machine, terrain, task.system.inputs(task.inputs), task.contact.stops)
     return look, y
+
+
+def _check_tyres(task: Task) -> None:
+    """Raise where a machine on tyres is asked for what these do not do."""
+    tyred = [wheel for wheel in task.system.model.wheels if wheel.tyre is not None]
+    contact = task.contact
+    for wheel in tyred:
+        finite = contact.mu.values() if isinstance(contact.mu, Mapping) else [contact.mu]
+        if any(np.isfinite(mu) for mu in finite):
+            raise ParameterError(
+                f"mu: wheel {wheel.name!r} has a tyre, whose law is its friction; leave mu out."
+            )
+        if contact.solver != "events":
+            raise ParameterError(
+                f"wheel {wheel.name!r}: tyres run on terrain by events alone; leave `solver` out."
+            )
+        if "along" in wheel.rows["tyre"] and contact.impact not in ("plastic", "newton"):
+            raise ParameterError(
+                f"wheel {wheel.name!r}: its tyre holds along, in impacts too; these are 'plastic' or "
+                f"'newton', not {contact.impact!r}."
+            )
 
 
 def _check_friction(contact: ContactOptions, wheels: list[str], terrain: Terrain) -> None:

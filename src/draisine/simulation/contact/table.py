@@ -9,6 +9,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
+from draisine.model import Wheel
 from draisine.simulation.contact.kernels import Bundle
 from draisine.system.contact_programs import FEATURE
 from draisine.system.generic import Generic
@@ -105,9 +106,15 @@ class FeatureTable:
         return self.terrain[contact.feature] if own is None else own
 
     def reach(self, contact: WheelOnFeature) -> float:
-        """Return how deep a contact may be at most: a wheel's radius; for a blade DEEP."""
-        wheel = contact.wheel
-        return self.longest[wheel] or DEEP if wheel < len(self.longest) else np.inf
+        """Return how deep a contact may be at most before it counts as sunk: a wheel's radius; for a
+        blade DEEP; a tyre on a spring never does.
+        """
+        if contact.wheel >= len(self.longest):
+            return np.inf
+        wheel = self.machine.wheels[contact.wheel]
+        if isinstance(wheel, Wheel) and getattr(wheel.tyre, "sprung", False):
+            return 0.0
+        return self.longest[contact.wheel] or DEEP
 
     def bundle(self, contacts: Sequence[WheelOnFeature]) -> Packed:
         """Return contacts for routines; sets asked for lately are at hand."""
