@@ -15,6 +15,7 @@ from draisine.algebra.lie import (
     quaternion,
     quaternion_product,
     quaternion_rate,
+    rot_about,
     rot_x,
     rot_y,
     rot_z,
@@ -88,6 +89,15 @@ def test_a_quaternion_is_found_for_half_turns_too(turn, angle):
 def test_turns_about_an_axis_are_exponentials(axis):
     turn, W = (rot_x, rot_y, rot_z)[axis], np.eye(3)[axis]
     assert_allclose(turn(0.7), expm(0.7 * hat(W)), **CLOSE)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_turn_about_any_axis_is_the_exponential_of_its_hat(seed):
+    rng = np.random.default_rng(seed)
+    axis = rng.normal(size=3)
+    axis /= np.linalg.norm(axis)
+    angle = rng.uniform(-4.0, 4.0)
+    assert_allclose(rot_about(axis, angle), expm(angle * hat(axis)), atol=1e-14)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

@@ -48,6 +48,12 @@ def rot_z(angle: Scalar) -> Array:
     return array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
 
 
+def rot_about(axis: Array, angle: Scalar) -> Array:
+    """Return the rotation by an angle about a unit axis, Rodrigues' formula."""
+    X = hat(axis)
+    return np.eye(3) + sin(angle) * X + (1.0 - cos(angle)) * (X @ X)
+
+
 def yaw_lean_pitch(R: Array) -> tuple[Scalar, Scalar, Scalar]:
     """Return the angles of `R = Rz(yaw) Rx(lean) Ry(pitch)`: yaw left, lean right, pitch nose down.
 

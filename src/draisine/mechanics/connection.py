@@ -17,13 +17,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.algebra.scalar import Array, Scalar, array, is_zero
+from draisine.algebra.scalar import Array, Scalar, array
 from draisine.errors import ConfigurationError, ModelError, SingularityError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import Active, Ground, Mode
 from draisine.mechanics.formulations.multiplier import idle, weightless
-from draisine.mechanics.kernel import Elimination, eliminate, plan, solve_symmetric
+from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate, solve_symmetric
 from draisine.mechanics.kinematics import Geometry, geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Evaluate, Tree, as_floats
@@ -130,11 +130,8 @@ def kinematics(at: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
     rows = _independent(values, basis)
     free = _independent(np.eye(n), basis)
     spare = [k for k in range(len(A)) if k not in rows]
-    unit = np.eye(n)[free]
-    square = np.vstack([A[rows], unit])
-    there = np.array([[not is_zero(x) for x in row] for row in square], dtype=bool)
-    numbers = np.vstack([values[rows], unit])
-    pivots = plan(numbers, there.reshape(n, n), np.zeros((n, n)))
+    square = np.vstack([A[rows], np.eye(n)[free]])
+    pivots = choose_pivots(square, evaluate)
     if len(pivots) < n:
         raise SingularityError(
             f"rows {', '.join(at.labels[k] for k in rows)} nearly repeat each other in this shape."
@@ -209,9 +206,7 @@ def stokes(at: Locomotion, evaluate: Evaluate = as_floats) -> Array:
     """
     D, n = resistance(at), len(at.outer)
     locked, coupling = D[np.ix_(at.outer, at.outer)], D[np.ix_(at.outer, at.inner)]
-    values = evaluate(list(locked.ravel())).reshape(n, n)
-    there = np.array([[not is_zero(x) for x in row] for row in locked], dtype=bool)
-    pivots = plan(values, there.reshape(n, n), np.zeros((n, n)))
+    pivots = choose_pivots(locked, evaluate)
     if len(pivots) < n:
         weak = [at.names[k] for k in range(n) if k not in [j for _, j in pivots]]
         raise SingularityError(f"no drag resists {', '.join(weak)}: give the bodies drag there.")

@@ -6,7 +6,7 @@ together gives `v = H u + particular`, for velocities and, with c and udot, for 
 transpose gives the multipliers.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -62,6 +62,22 @@ def plan(values: NDArray[np.float64], pattern: NDArray[np.bool_], cost: Array) -
                         there[k, c] = True
                         cost[k, c] = max(cost[k, c], cost[i, c], cost[k, j], cost[i, j])
     return pivots
+
+
+def choose_pivots(A: Array, evaluate: Callable[[list[Scalar]], Array]) -> list[Pivot]:
+    """Return pivots for a square matrix of scalars that `evaluate` knows in numbers: numbers are
+    cheaper than parameters, these than what moves.
+    """
+
+    def cost(x: Scalar) -> float:
+        if isinstance(x, (int, float)):
+            return 0.0 if abs(x) == 1 else 1.0
+        return 1.0 if getattr(x, "fixed", False) else 2.0
+
+    values, flat = evaluate(list(A.ravel())), A.ravel()
+    pattern = np.array([not is_zero(x) for x in flat], dtype=bool)
+    costs = np.array([cost(x) for x in flat])
+    return plan(*(x.reshape(A.shape) for x in (values, pattern, costs)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

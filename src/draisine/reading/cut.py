@@ -231,12 +231,11 @@ class Cut:
         key = (op, *(frozenset(a.items()) for a in args))
         if key in self._atoms:
             return po.variable(self._atoms[key])
+        written = Function(op, tuple(self.arrange(a) for a in args))
         if op == "where":
-            written = Function(op, tuple(self.arrange(a) for a in args))
             self._atoms[key] = self._numbered("abbreviation")
             self.lines.append((self.names.symbols[self._atoms[key]], written))
         else:
-            written = Function(op, tuple(self.arrange(a) for a in args))
             self._atoms[key] = self.names.function(written)
         return po.variable(self._atoms[key])
 

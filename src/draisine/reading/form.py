@@ -147,7 +147,7 @@ class Arranger:
                 other = po.quotient(offset, slope)
                 if other is not None:
                     rest = po.add(other, {x: Fraction(1)})
-                    return [_multiply(self._arrange(slope), self._arrange(rest))]
+                    return [_flat([self._arrange(slope), self._arrange(rest)])]
         return []
 
     def _collected(self, a: Polynomial, outer: bool) -> list[Expression]:
@@ -272,10 +272,6 @@ def _flat(factors: Iterable[Expression]) -> Expression:
     if number != 1 or not out:
         out.insert(0, Number(number))
     return product(out)
-
-
-def _multiply(a: Expression, b: Expression) -> Expression:
-    return _flat([a, b])
 
 
 def _sum(terms: Iterable[Expression]) -> Expression:

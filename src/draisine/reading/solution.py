@@ -18,7 +18,7 @@ from draisine.codegen.formula import (
     name_of,
     negative,
 )
-from draisine.mechanics.kernel import Elimination, eliminate
+from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate
 from draisine.reading.contacts import contact_motions, wander
 from draisine.reading.names import SPEED
 from draisine.reading.sheet import Sheet
@@ -99,18 +99,9 @@ def kernel_rate(sheet: Sheet, subject: Subject) -> None:
     if not sheet.expand:
         sheet.say(
             *(name_of("v_k"), " and ", name_of(r"\chi_k"), " are velocity and acceleration of a "),
-            *(
-                "contact point where no speed changes, ",
-                name_of(r"\dot{q}_k"),
-                " is how it wanders ",
-            ),
-            *(
-                "in the base's axes, ",
-                name_of("y_i"),
-                " what elimination leaves of ",
-                name_of("d_i"),
-            ),
-            ".",
+            *("contact point where no speed changes, ", name_of(r"\dot{q}_k"), " is how it "),
+            *("wanders in the base's axes, ", name_of("y_i"), " what elimination leaves of "),
+            *(name_of("d_i"), "."),
         )
     if sheet.expand:
         subject = subject.reduced
@@ -247,5 +238,7 @@ def _angle_rates(subject: Subject) -> dict[str, Any]:
     if not names:
         return {}
     A = np.column_stack(columns)
-    found = eliminate(A, subject.pivots(A)).solve(list(subject.speeds[3:6][turning]))
+    found = eliminate(A, choose_pivots(A, subject.evaluate)).solve(
+        list(subject.speeds[3:6][turning])
+    )
     return dict(zip(names, found, strict=True))

@@ -20,7 +20,7 @@ from draisine.mechanics.applied import ElementForces, element_forces, generalise
 from draisine.mechanics.base import base_angles, free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations import projected
-from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan
+from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate
 from draisine.mechanics.kinematics import Geometry, Point, Velocities, geometry, velocities
 from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenches
 from draisine.mechanics.readings import Readings
@@ -293,14 +293,8 @@ class Subject:
     def solver(self) -> Elimination:
         """The rows [C; S] taken apart along pivots that do not vanish in the drawing."""
         A = np.vstack([self.C, np.eye(len(self.columns))[self.independent]])
-        return eliminate(A, self.pivots(A) if len(self.C) else [(k, k) for k in range(len(A))])
-
-    def pivots(self, A: Array) -> list[Pivot]:
-        """Return pivots of a square matrix that do not vanish in the drawing."""
-        values = self.evaluate(list(A.ravel())).reshape(A.shape)
-        pattern = np.array([[not is_zero(x) for x in row] for row in A], dtype=bool)
-        cost = np.array([[_cost(x) for x in row] for row in A])
-        return plan(values, pattern, cost)
+        unit = [(k, k) for k in range(len(A))]
+        return eliminate(A, choose_pivots(A, self.evaluate) if len(self.C) else unit)
 
     @cached_property
     def H(self) -> Array:
@@ -333,13 +327,6 @@ class Subject:
     def F_r(self) -> Array:
         """The reduced forces H' (F + M kappa)."""
         return self.H.T @ self.F + self.N.T @ self.kappa
-
-
-def _cost(x: Scalar) -> float:
-    """Return what a pivot costs: numbers before parameters before what moves."""
-    if isinstance(x, (int, float)):
-        return 0.0 if abs(x) == 1 else 1.0
-    return 1.0 if getattr(x, "fixed", False) else 2.0
 
 
 def first_wheel(model: Model) -> Wheel | None:

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from draisine.algebra.scalar import Floats, array
-from draisine.algebra.trace import Expr, reachable
+from draisine.algebra.scalar import Array, Floats, Scalar, array
+from draisine.algebra.trace import Expr, Graph, reachable
 from draisine.errors import ModelError, ParameterError
 from draisine.model import Model
 
@@ -131,6 +131,42 @@ def interpret(
         return dict(zip(outputs, np.split(np.array(function(*given)), ends), strict=True))
 
     return evaluate
+
+
+def trace_symbols(sizes: Mapping[str, int]) -> dict[str, Array]:
+    """Return symbols of one graph by name, as many as their sizes say."""
+    graph = Graph()
+    return {
+        name: array([graph.symbol(f"{name}[{k}]") for k in range(size)])
+        for name, size in sizes.items()
+    }
+
+
+def realise_arrays(
+    realise: Realise, symbols: Mapping[str, Array], outputs: Mapping[str, Any]
+) -> Evaluator:
+    """Return traced arrays as a function of floats that gives them in their shapes."""
+    arrays = {name: np.asarray(x, dtype=object) for name, x in outputs.items()}
+    evaluate = realise(
+        {name: list(x) for name, x in symbols.items()},
+        {name: list(x.ravel()) for name, x in arrays.items()},
+    )
+
+    def shaped(**given: Any) -> dict[str, Floats]:
+        found = evaluate(**given)
+        return {name: found[name].reshape(x.shape) for name, x in arrays.items()}
+
+    return shaped
+
+
+def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot: Array) -> Array:
+    """Return the torques of all joints: what is put in, less springs and dampers."""
+    return array(
+        [
+            inputs[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
+            for k, joint in enumerate(model.joints)
+        ]
+    )
 
 
 def in_numbers(model: Model) -> Model:

@@ -25,9 +25,9 @@ import scipy.linalg
 
 from draisine.algebra.lie import (
     cross,
-    hat,
     quaternion,
     quaternion_rate,
+    rot_about,
     rot_x,
     rot_y,
     rot_z,
@@ -35,7 +35,6 @@ from draisine.algebra.lie import (
     yaw_lean_pitch,
 )
 from draisine.algebra.scalar import Array, Floats, array, cos, norm, sin
-from draisine.algebra.trace import Expr, Graph
 from draisine.errors import ParameterError, SingularityError
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations._absolute_rows import (
@@ -53,6 +52,9 @@ from draisine.mechanics.formulations._plug import (
     check_inputs,
     in_numbers,
     interpret,
+    joint_torques,
+    realise_arrays,
+    trace_symbols,
 )
 from draisine.mechanics.formulations.multiplier import saddle_point
 from draisine.model import Body, Model
@@ -138,15 +140,11 @@ class Absolute:
         width = 3 if self.euler else 4
         sizes = {"t": 1, "x": 3 * n, "e": width * n, "v": 3 * n, "w": 3 * n}
         sizes |= {"push": 3 * len(model.pushes), "anchors": 3 * pins, "home": 3}
-        graph = Graph()
-        self.symbols = {
-            name: array([graph.symbol(f"{name}[{k}]") for k in range(size)]) if size else array([])
-            for name, size in sizes.items()
-        }
+        self.symbols = trace_symbols(sizes)
         self.equations = self._trace()
         self.labels = [row.label for row in self.equations.rows]
         self.keep = [k for k, label in enumerate(self.labels) if label not in spare]
-        self.evaluate = realise(self._inputs(), self._outputs())
+        self.evaluate = realise_arrays(realise, self.symbols, self._outputs())
         self.holonomic = [k for k, row in enumerate(self.equations.rows) if row.gap is not None]
         self.angles = np.array([self.equations.rows[k].angle for k in self.holonomic], bool)
 
@@ -188,10 +186,7 @@ class Absolute:
             self.model, self.mode, bodies, s["t"][0], s["push"], s["anchors"], s["home"]
         )
 
-    def _inputs(self) -> dict[str, list[Expr]]:
-        return {name: list(symbols) for name, symbols in self.symbols.items()}
-
-    def _outputs(self) -> dict[str, list[Any]]:
+    def _outputs(self) -> dict[str, Any]:
         found = self.equations
         D, U = matrix(found.rows, found.bodies), matrix(found.user, found.bodies)
         arrays: dict[str, Any] = {"M": found.M, "Q": found.Q, "D": D, "U": U}
@@ -201,7 +196,7 @@ class Absolute:
         arrays["gu"] = [row.g for row in found.user]
         arrays["gaps"] = [row.gap for row in found.rows if row.gap is not None]
         arrays["r"] = [row.gap for row in found.user[6:]]
-        return {key: list(np.array(x, dtype=object).ravel()) for key, x in arrays.items()}
+        return arrays
 
     def look(self, t: float, at: Coordinates, push: Floats, held: tuple[Floats, Floats]) -> Any:
         """Return all that the equations tell of coordinates, as arrays of their proper shapes."""
@@ -254,11 +249,7 @@ class Absolute:
         out = self.look(t, at, inputs[len(joints) :], held)
         y, drive = at.speeds, out["U"][6:]
         r = self._whole_turns(out["r"], near)
-        rdot = drive @ y
-        tau = inputs[: len(joints)].copy()
-        for k, joint in enumerate(joints):
-            tau[k] -= joint.spring * (r[k] - joint.rest) + joint.damper * rdot[k]
-        Q = out["Q"] + drive.T @ tau
+        Q = out["Q"] + drive.T @ joint_torques(self.model, inputs, r, drive @ y)
         whole = out["D"]
         D, target = whole[self.keep], (out["c"] - out["g"])[self.keep]
         n, m = len(Q), len(target)
@@ -344,8 +335,7 @@ class Absolute:
             joint = model.joints[k]
             R, p, w, v = frames[joint.parent]
             a = R @ self.units[k]
-            X, angle = hat(a), joint.turn * state.r[k]
-            turned = R + (np.sin(angle) * X + (1.0 - np.cos(angle)) * X @ X) @ R
+            turned = rot_about(a, joint.turn * state.r[k]) @ R
             spin = w + a * (joint.turn * rates[k])
             arm = R @ joint.through + a * (joint.slide * state.r[k])
             new = turned @ joint.through

@@ -29,7 +29,14 @@ from draisine.mechanics.formulations._tree_kernel import (
     local_targets,
     plan_tree,
 )
-from draisine.mechanics.kernel import Elimination, Pivot, eliminate, plan, share, solve_symmetric
+from draisine.mechanics.kernel import (
+    Elimination,
+    Pivot,
+    choose_pivots,
+    eliminate,
+    share,
+    solve_symmetric,
+)
 from draisine.mechanics.kinematics import (
     Geometry,
     Point,
@@ -257,22 +264,11 @@ def plan_joints(found: Rows, evaluate: Evaluate) -> tuple[list[int], list[Pivot]
 
 
 def plan_pivots(found: Rows, independent: Sequence[int], evaluate: Evaluate) -> list[Pivot]:
-    """Return pivots for the rows, chosen by rank at the nominal configuration; numbers and
-    parameters are preferred.
-    """
+    """Return pivots for the rows, chosen by rank at the nominal configuration."""
     A = system_matrix(found, independent)
     if not len(found.C):
         return [(k, k) for k in range(len(A))]
-    values = evaluate(list(A.ravel())).reshape(A.shape)
-    pattern = np.array([[not is_zero(x) for x in row] for row in A], dtype=bool)
-
-    def cost(x: Scalar) -> float:
-        if isinstance(x, (int, float)):
-            return 0.0 if abs(x) == 1 else 1.0
-        return 1.0 if getattr(x, "fixed", False) else 2.0
-
-    costs = np.array([[cost(x) for x in row] for row in A])
-    pivots = plan(values, pattern, costs)
+    pivots = choose_pivots(A, evaluate)
     if len(pivots) < A.shape[0]:
         raise RedundancyError(
             "the constraints and the independent speeds do not determine the motion."

@@ -13,7 +13,7 @@ Where the print errs: the tangent (10) is (-R sin xi, 0, -R cos xi); the quadrat
 are `-Mdot pdot + (d(M pdot)/dp)' pdot / 2`; both wheels have radii of their own.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from draisine.algebra.lie import (
     cross,
     hat,
     quaternion,
+    rot_about,
     rot_x,
     rot_y,
     rot_z,
@@ -29,7 +30,7 @@ from draisine.algebra.lie import (
     yaw_lean_pitch,
 )
 from draisine.algebra.scalar import Array, Floats, Scalar, array, cos, norm, sin
-from draisine.algebra.trace import Expr, Graph, tangent
+from draisine.algebra.trace import tangent
 from draisine.errors import (
     ConfigurationError,
     ParameterError,
@@ -44,6 +45,9 @@ from draisine.mechanics.formulations._plug import (
     check_inputs,
     in_numbers,
     interpret,
+    joint_torques,
+    realise_arrays,
+    trace_symbols,
 )
 from draisine.mechanics.formulations.bicycle._drawing import LEFT, Bicycle, bicycle
 from draisine.model import Model
@@ -102,12 +106,7 @@ class Symbols:
         core = (bike.steer, bike.rear, bike.front)
         self.extra = [k for k in range(len(self.model.joints)) if k not in core]
         n = EXTRA + len(self.extra) + 1
-        graph = Graph()
-        sizes = {"t": 1, "p": n, "pdot": n, "inputs": len(self.model.inputs)}
-        self.symbols = {
-            name: array([graph.symbol(f"{name}[{k}]") for k in range(size)])
-            for name, size in sizes.items()
-        }
+        self.symbols = trace_symbols({"t": 1, "p": n, "pdot": n, "inputs": len(self.model.inputs)})
         self.t, self.p, self.pdot = (self.symbols[name] for name in ("t", "p", "pdot"))
         self.r = self._joints(self.p)
 
@@ -146,8 +145,7 @@ class Symbols:
                 if joint.parent not in out or joint.child in out:
                     continue
                 before, a = out[joint.parent], joint.axis / norm(joint.axis)
-                X, angle = hat(a), joint.turn * r
-                A = before.A @ (np.eye(3) + sin(angle) * X + (1.0 - cos(angle)) * (X @ X))
+                A = before.A @ rot_about(a, joint.turn * r)
                 through = before.position(joint.through) + before.A @ a * (joint.slide * r)
                 out[joint.child] = Frame(A, through - A @ joint.through)
         return hub, out
@@ -207,11 +205,7 @@ class Symbols:
         """Return the generalised forces of joints and pushes, and what the pushes lift."""
         model, inputs = self.model, self.symbols["inputs"]
         by_joint = self.by_coordinates(self.r)
-        rdot = by_joint @ self.pdot
-        Q, lifted = np.zeros(len(self.p)), 0.0
-        for k, joint in enumerate(model.joints):
-            torque = inputs[k] - joint.spring * (self.r[k] - joint.rest) - joint.damper * rdot[k]
-            Q = Q + by_joint[k] * torque
+        Q, lifted = by_joint.T @ joint_torques(model, inputs, self.r, by_joint @ self.pdot), 0.0
         for k, force in enumerate(model.pushes):
             frame = frames[force.body]
             push = inputs[len(model.joints) + 3 * k : len(model.joints) + 3 * k + 3]
@@ -279,23 +273,13 @@ class Partitioned:
         derivation = Symbols(self.bike, speed)
         self.extra, self.size = derivation.extra, len(derivation.p)
         found = derivation.derive()
-        symbols = {name: list(x) for name, x in derivation.symbols.items()}
-        self.evaluate, self.shapes = self._realised(found, symbols, realise)
-        slopes = [found.D[i][k] for i in range(2) for k in (BETA, -1)]
-        self.closure = realise(symbols, {"contact": found.contact, "slopes": slopes})
+        terms = {term.name: getattr(found, term.name) for term in fields(found)}
+        self.evaluate = realise_arrays(realise, derivation.symbols, terms)
+        closure = {"contact": found.contact, "slopes": found.D[:2, [BETA, -1]]}
+        self.closure = realise_arrays(realise, derivation.symbols, closure)
         self.independent = self._choose()
         others = [k for k in range(self.size) if k not in self.independent]
         self.kinematic = [k for k in others if k not in (BETA, self.size - 1)]
-
-    def _realised(
-        self, found: Lagrange, symbols: dict[str, list[Expr]], realise: Realise
-    ) -> tuple[Any, dict[str, tuple[int, ...]]]:
-        names = ("M", "Q", "D", "b", "c", "contact", "lift", "along", "A", "o", "H", "G", "h", "g")
-        outputs: dict[str, Any] = {name: getattr(found, name) for name in names}
-        outputs["weight"] = [found.weight]
-        arrays = {name: np.asarray(x, dtype=object) for name, x in outputs.items()}
-        flat = {name: list(x.ravel()) for name, x in arrays.items()}
-        return realise(symbols, flat), {name: x.shape for name, x in arrays.items()}
 
     def _choose(self) -> list[int]:
         """Return the independent coordinates: theta, gamma, psi and further joints, as far as
@@ -325,8 +309,7 @@ class Partitioned:
         """Return all terms of the equations in numbers, in their proper shapes."""
         if abs(np.cos(p[THETA])) < 1e-7:
             raise SingularityError("the rear wheel lies flat; it has no heading.")
-        out = self.evaluate(t=[t], p=p, pdot=pdot, inputs=inputs)
-        return {name: out[name].reshape(shape) for name, shape in self.shapes.items()}
+        return self.evaluate(t=[t], p=p, pdot=pdot, inputs=inputs)
 
     def split(self, D: Floats) -> tuple[list[int], Floats, Floats]:
         """Return the dependent coordinates, D_i, and the inverse of D_d, eq. (35)."""
@@ -362,10 +345,9 @@ class Partitioned:
         p = p.copy()
         for _ in range(50):
             found = self.closure(p=p)
-            slopes = found["slopes"].reshape(2, 2)
-            if np.linalg.cond(slopes) > 1e12:
+            if np.linalg.cond(found["slopes"]) > 1e12:
                 break
-            step = np.linalg.solve(slopes, -found["contact"])
+            step = np.linalg.solve(found["slopes"], -found["contact"])
             p[[BETA, -1]] += np.clip(step, -0.5, 0.5)
             if np.abs(step).max() < 1e-14:
                 return p
@@ -381,8 +363,7 @@ class Partitioned:
         """Return xi of the front rim's lowest point."""
         leaned = rot_z(p[PHI]) @ rot_x(p[THETA]) @ rot_y(p[BETA])
         joint = self.model.joints[self.bike.steer]
-        X = hat(joint.axis / norm(joint.axis))
-        fork = np.eye(3) + np.sin(p[GAMMA]) * X + (1.0 - np.cos(p[GAMMA])) * (X @ X)
+        fork = rot_about(joint.axis / norm(joint.axis), p[GAMMA])
         up = (leaned @ fork @ rot_y(p[EPSILON]))[2]
         return float(np.arctan2(up[2], -up[0]))
 
@@ -454,7 +435,7 @@ class Partitioned:
         normal = forces[0]
         heading = np.array([np.cos(p[PHI]), np.sin(p[PHI])])
         tracks = {rear: (heading, forces[2:4]), front: (out["along"][:2], forces[4:6])}
-        lifts = {rear: out["lift"] @ pddot + out["weight"][0] - normal, front: normal}
+        lifts = {rear: out["lift"] @ pddot + out["weight"] - normal, front: normal}
         found = np.zeros((2, 3))
         for k, (along, force) in tracks.items():
             across = np.array([-along[1], along[0]])

@@ -14,7 +14,7 @@ all vertical forces.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from draisine.algebra.lie import (
     cross,
     hat,
     quaternion,
+    rot_about,
     rot_x,
     rot_y,
     rot_z,
@@ -30,7 +31,6 @@ from draisine.algebra.lie import (
     yaw_lean_pitch,
 )
 from draisine.algebra.scalar import Array, Floats, Scalar, array, atan2, cos, norm, sin
-from draisine.algebra.trace import Graph
 from draisine.errors import ConfigurationError, RedundancyError, SingularityError
 from draisine.mechanics.formulations._plug import (
     Accelerate,
@@ -40,6 +40,9 @@ from draisine.mechanics.formulations._plug import (
     check_inputs,
     in_numbers,
     interpret,
+    joint_torques,
+    realise_arrays,
+    trace_symbols,
 )
 from draisine.mechanics.formulations.bicycle._drawing import LEFT, Bicycle, bicycle, fork_axes
 from draisine.model import Joint, Model
@@ -134,10 +137,8 @@ def cross_joint(before: CarriedBody, joint: Joint, k: int, r: Scalar, rate: Scal
     a = joint.axis / norm(joint.axis)
     axis = before.R @ a
     slid = slide_frame(before, k, axis * joint.slide, r, rate)
-    angle, X = joint.turn * r, hat(a)
-    turn = np.eye(3) + sin(angle) * X + (1.0 - cos(angle)) * (X @ X)
-    d = slid.arm(joint.through)
-    return turn_frame(slid, k, axis * joint.turn, d, joint.through, slid.R @ turn, rate)
+    d, R = slid.arm(joint.through), slid.R @ rot_about(a, joint.turn * r)
+    return turn_frame(slid, k, axis * joint.turn, d, joint.through, R, rate)
 
 
 def front_angle(bike: Bicycle, phi0: Scalar, alpha0: Scalar, r1: Scalar) -> Scalar:
@@ -323,9 +324,7 @@ def _dynamics(
         lift = lift + body.mass * V[2]
         weight = weight + body.mass * (a - gravity)[2]
     joints = len(model.joints)
-    for k, joint in enumerate(model.joints):
-        torque = inputs[k] - joint.spring * (r[k] - joint.rest) - joint.damper * rdot[k]
-        F = F - np.eye(n)[JOINTS + k] * torque
+    F = F - np.concatenate([np.zeros(JOINTS), joint_torques(model, inputs, r, rdot)])
     for k, force in enumerate(model.pushes):
         at = carried[force.body]
         push = inputs[joints + 3 * k : joints + 3 * k + 3]
@@ -344,27 +343,17 @@ class Planar:
         self.bike = bicycle(in_numbers(model))
         self.model, self.tolerance = model, tolerance
         n = JOINTS + len(model.joints)
-        graph = Graph()
-        sizes = {"t": 1, "coordinates": n, "speeds": n, "inputs": len(model.inputs)}
-        symbols = {
-            name: array([graph.symbol(f"{name}[{k}]") for k in range(size)])
-            for name, size in sizes.items()
-        }
-        found = equations(
-            self.bike, symbols["t"][0], symbols["coordinates"], symbols["speeds"], symbols["inputs"]
+        symbols = trace_symbols(
+            {"t": 1, "coordinates": n, "speeds": n, "inputs": len(model.inputs)}
         )
-        outputs: dict[str, Any] = {
-            key: getattr(found, key) for key in ("M", "F", "C", "c", "b", "lift", "along")
-        }
-        outputs |= {"weight": [found.weight], "gap": [found.gap]}
-        origin = found.frame.arm(np.zeros(3))
-        outputs |= {"turns": found.frame.turns, "moves": found.frame.velocity(origin)}
-        outputs |= {"alpha": found.frame.alpha, "R": found.frame.R}
-        outputs |= {"a": found.frame.drift(origin, cross(found.frame.w, origin))}
-        outputs |= {"origin": found.frame.o + origin}
-        flat = {key: list(np.asarray(x, dtype=object).ravel()) for key, x in outputs.items()}
-        self.evaluate = realise({k: list(x) for k, x in symbols.items()}, flat)
-        self.shapes = {key: np.asarray(x, dtype=object).shape for key, x in outputs.items()}
+        found = equations(self.bike, symbols["t"][0], *list(symbols.values())[1:])
+        outputs = {x.name: getattr(found, x.name) for x in fields(found) if x.name != "frame"}
+        frame = found.frame
+        origin = frame.arm(np.zeros(3))
+        outputs |= {"turns": frame.turns, "moves": frame.velocity(origin), "R": frame.R}
+        outputs |= {"a": frame.drift(origin, cross(frame.w, origin)), "alpha": frame.alpha}
+        outputs |= {"origin": frame.o + origin}
+        self.evaluate = realise_arrays(realise, symbols, outputs)
         self.independent = self._choose()
 
     def _choose(self) -> list[int]:
@@ -387,8 +376,7 @@ class Planar:
         """Return all that the equations tell, as arrays of their proper shapes."""
         if abs(np.cos(coordinates[ROLL])) < 1e-7:
             raise SingularityError("the rear wheel lies flat; the contact frame has no heading.")
-        out = self.evaluate(t=[t], coordinates=coordinates, speeds=speeds, inputs=inputs)
-        return {key: out[key].reshape(shape) for key, shape in self.shapes.items()}
+        return self.evaluate(t=[t], coordinates=coordinates, speeds=speeds, inputs=inputs)
 
     def enter(self, state: Configured) -> tuple[Floats, Floats]:
         """Return coordinates and speeds for a user's state, after checking that the rear wheel
@@ -466,12 +454,12 @@ class Planar:
         wrong = out["C"] @ speeds - out["b"]
         worst = int(np.argmax(np.abs(wrong)))
         scale = max(1.0, float(np.abs(speeds).max()))
-        off = abs(out["gap"][0]) > self.tolerance
+        off = abs(out["gap"]) > self.tolerance
         if off or abs(wrong[worst]) > self.tolerance * scale:
             names = ["rear.along", "rear.across", *(f"front.{k}" for k in "xyz")]
             names += [f"{j.name}.motion" for j in self.model.joints if j.motion is not None]
             raise ConfigurationError(
-                f"the front wheel is {out['gap'][0]:.3g} m over the ground, and the speeds break the "
+                f"the front wheel is {out['gap']:.3g} m over the ground, and the speeds break the "
                 f"constraint {names[worst]!r} by {abs(wrong[worst]):.3g}; both must vanish."
             )
 
@@ -481,7 +469,7 @@ class Planar:
         forces = np.zeros((2, 3))
         along = out["along"]
         forces[front] = [lam[4], along @ lam[2:5], np.cross(UP, along) @ lam[2:5]]
-        forces[rear] = [out["lift"] @ vdot + out["weight"][0] - lam[4], lam[0], lam[1]]
+        forces[rear] = [out["lift"] @ vdot + out["weight"] - lam[4], lam[0], lam[1]]
         return forces
 
     def rate(self, t: float, y: Floats, inputs: Floats) -> Floats:
