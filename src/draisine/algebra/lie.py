@@ -111,24 +111,29 @@ def rotation(q: Array) -> Array:
 
 
 def quaternion(R: Array) -> Array:
-    """Return the unit quaternion of a rotation matrix of numbers, scalar part not negative."""
-    candidates = [
-        1 + R[0, 0] + R[1, 1] + R[2, 2],
-        1 + R[0, 0] - R[1, 1] - R[2, 2],
-        1 - R[0, 0] + R[1, 1] - R[2, 2],
-        1 - R[0, 0] - R[1, 1] + R[2, 2],
-    ]
-    best = max(range(4), key=lambda i: candidates[i])
+    """Return the unit quaternion of a rotation matrix of numbers, scalar part not negative; of many,
+    further axes of R come last.
+
+    >>> print(quaternion(np.eye(3)))
+    [1. 0. 0. 0.]
+    """
+    sizes = np.array(
+        [
+            1 + R[0, 0] + R[1, 1] + R[2, 2],
+            1 + R[0, 0] - R[1, 1] - R[2, 2],
+            1 - R[0, 0] + R[1, 1] - R[2, 2],
+            1 - R[0, 0] - R[1, 1] + R[2, 2],
+        ]
+    )
     a, b, c = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
     d, e, f = R[0, 1] + R[1, 0], R[0, 2] + R[2, 0], R[1, 2] + R[2, 1]
-    rows = [
-        [candidates[0], a, b, c],
-        [a, candidates[1], d, e],
-        [b, d, candidates[2], f],
-        [c, e, f, candidates[3]],
-    ]
-    q = array(rows[best]) / (2 * sqrt(candidates[best]))
-    return -q if q[0] < 0 else q
+    rows = np.array(
+        [[sizes[0], a, b, c], [a, sizes[1], d, e], [b, d, sizes[2], f], [c, e, f, sizes[3]]]
+    )
+    best = np.argmax(sizes, axis=0)
+    q = np.take_along_axis(rows, best[None, None], axis=0)[0]
+    q = q / (2 * np.sqrt(np.take_along_axis(sizes, best[None], axis=0)[0]))
+    return np.where(q[0] < 0, -q, q)
 
 
 def quaternion_product(a: Array, b: Array) -> Array:

@@ -162,8 +162,8 @@ class ClosedForm:
         frame = self.bind("frame")
         still = np.zeros((frame.inputs.size, parameters.shape[1]))
         out = frame.batch(still, frame.tables(parameters))
-        axes = out["R"].T.reshape(-1, 3, 3)
-        return np.array([quaternion(R) for R in axes]).T, out["o"]
+        axes = out["R"].reshape(3, 3, -1)
+        return quaternion(axes), out["o"]
 
     @cached_property
     def _unheld(self) -> Floats:
@@ -176,15 +176,23 @@ class ClosedForm:
         return quaternion(self.frame[0])
 
     @property
+    def own_frame(self) -> tuple[Floats, Floats]:
+        """Quaternion and origin of the inner base frame in the drawing, as columns."""
+        return self._turn[:, None], self.frame[1][:, None]
+
+    @property
     def columns(self) -> list[int]:
         """Which of (V, W, rdot) the base's group leaves free."""
         return free_columns(self.system.model)
 
-    def inner_pose(self, q: Floats, p: Floats) -> tuple[Floats, Floats]:
+    def inner_pose(
+        self, q: Floats, p: Floats, frames: tuple[Floats, Floats] | None = None
+    ) -> tuple[Floats, Floats]:
         """Return the pose of the inner base frame for the user's pose; further axes of q, p come
-        last.
+        last. `frames` are those of other parameters, one per column.
         """
-        return quaternion_product(q, self._turn), p + _rotate(q, self.frame[1])
+        turn, origin = (self._turn, self.frame[1]) if frames is None else frames
+        return quaternion_product(q, turn), p + _rotate(q, origin)
 
     def user_pose(
         self, q: Floats, p: Floats, frames: tuple[Floats, Floats] | None = None

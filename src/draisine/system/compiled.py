@@ -84,11 +84,17 @@ class Compiled:
         """Return what the prologue leaves for many sets of parameters, one per column."""
         out: Floats = np.empty((parameters.shape[1], self.native.size_table))
         rows = np.ascontiguousarray(parameters.T, dtype=float)
-        alike = bool((rows == rows[:1]).all())
-        for row, table in zip(rows[:1] if alike else rows, out, strict=False):
-            self._prologue(row.ctypes.data, table.ctypes.data, table.ctypes.data, 1)
-        if alike:
-            out[:] = out[:1]
+        fresh = (
+            np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
+        )  # neighbours are often alike
+        source, target, call = rows.ctypes.data, out.ctypes.data, self._prologue
+        wide, long = rows.strides[0], out.strides[0]
+        for k in (0, *fresh.tolist()):
+            call(source + k * wide, target + k * long, target + k * long, 1)
+        if len(fresh) + 1 < len(rows):
+            starts = np.zeros(len(rows), dtype=int)
+            starts[fresh] = fresh
+            out = out[np.maximum.accumulate(starts)]
         return out.T
 
     def batch(self, x: Floats, table: Floats | None = None) -> dict[str, Floats]:

@@ -10,6 +10,7 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
@@ -18,11 +19,13 @@ from draisine.mechanics import constraints
 from draisine.mechanics.couplings import loops_turned_over
 from draisine.mechanics.energy import rest_speeds
 from draisine.mechanics.kinematics import geometry
+from draisine.mechanics.tree import Tree, assemble
 from draisine.model.names import state_names, variables
 
 if TYPE_CHECKING:
     from draisine.model import Model
     from draisine.system.closed_form import ClosedForm
+    from draisine.system.compiled import Compiled
     from draisine.system.system import System
 
 PLACED = ("x", "y", "yaw", "lean", "pitch", "z")
@@ -113,14 +116,40 @@ def state(
           Vx=4.975, Vy=0.0001736, Vz=-0.006219, Wx=0, Wy=0.08206, Wz=0.4654,
           steer_rate=0, rear_wheel_rate=16.58, front_wheel_rate=14.29)
     """
-    numbers = {name: _number(name, value, system.model) for name, value in asked.items()}
+    numbers = {name: [_number(name, value, system.model)] for name, value in asked.items()}
+    return _only(system.model, *states(system, numbers, mode=mode, at_rest=at_rest, t=t))
+
+
+def states(
+    system: "System",
+    asked: Mapping[str, Sequence[float] | Floats],
+    *,
+    mode: Mapping[str, str] | None = None,
+    at_rest: bool | None = None,
+    t: float = 0.0,
+    parameters: Floats | None = None,
+) -> tuple[dict[str, Floats], list[str]]:
+    """Return many states as q, p, r, v with one column for each, as `state` would with the values
+    asked of each name, and what is wrong with each (nothing: an empty text); `parameters` (N,
+    parameters) gives each machine its own.
+
+    >>> from draisine.system.system import compile
+    >>> found, wrong = states(compile("whipple"), {"forward_speed": [3.0, 4.0, 5.0]})
+    >>> found["v"].shape, wrong
+    ((9, 3), ['', '', ''])
+    """
     tyred = {wheel.name: "rolling" for wheel in system.model.wheels if wheel.tyre is not None}
-    if tyred and mode is None:
-        try:
-            return consistent_state(system.machine(tyred), numbers, t, at_rest)
-        except ConfigurationError:
-            pass  # it is asked to slip
-    return consistent_state(system.machine(mode), numbers, t, at_rest)
+    first = tyred if tyred and mode is None else mode
+    found, wrong = _consistent(system.machine(first), asked, t, at_rest, parameters)
+    slips = [k for k, text in enumerate(wrong) if text and first is not mode]
+    if slips:  # they are asked to slip
+        own = {name: np.asarray(x, float)[slips] for name, x in asked.items()}
+        some = None if parameters is None else parameters[slips]
+        others, told = _consistent(system.machine(mode), own, t, at_rest, some)
+        for name in found:
+            found[name][:, slips] = others[name]
+        wrong = [told[slips.index(k)] if k in slips else text for k, text in enumerate(wrong)]
+    return found, wrong
 
 
 def _number(name: str, value: Any, model: "Model") -> float:
@@ -148,32 +177,79 @@ def consistent_state(
 
     Angles far from the drawing are approached in steps. What cannot be is a `ConfigurationError`.
     """
-    names = state_names(machine.system.model)
-    for name, value in asked.items():
-        if name not in names:
-            raise ParameterError(
-                f"initial state: nothing is called {name!r}. {did_you_mean(name, names)}"
-            )
-        if not np.isfinite(value):
-            raise ParameterError(f"initial state: {name} = {value} is not a finite number.")
-    pose, model = Configuration(machine, 1, t), machine.system.model
-    targets = {name: np.array([float(v)]) for name, v in asked.items() if name not in pose.fast}
-    drawn = pose.closed_drawing(targets) if model.loops else pose.r
-    pose.reach(targets)
-    for loop in loops_turned_over(machine.system.tree, drawn, pose.r, targets):
-        raise ConfigurationError(
-            f"loop {loop!r} would close on the other branch: a dead point lies between the drawing and "
-            "what is asked for. Ask for less, or draw the machine on that branch."
-        )
+    numbers = {name: [value] for name, value in asked.items()}
+    return _only(machine.system.model, *_consistent(machine, numbers, t, at_rest))
+
+
+def _only(model: "Model", found: Mapping[str, Floats], wrong: list[str]) -> State:
+    """Return the one state that there is."""
+    if wrong[0]:
+        raise ConfigurationError(wrong[0])
+    q, p, r, v = (found[name][:, 0] for name in "qprv")
+    return State(q, p, r, v, tuple(joint.name for joint in model.joints), tuple(model.speeds))
+
+
+def _consistent(
+    machine: "ClosedForm",
+    asked: Mapping[str, Sequence[float] | Floats],
+    t: float,
+    at_rest: bool | None,
+    parameters: Floats | None = None,
+) -> tuple[dict[str, Floats], list[str]]:
+    """Return states of a machine as columns, and what is wrong with each."""
+    numbers = {name: np.asarray(values, float) for name, values in asked.items()}
+    _check_asked(numbers, state_names(machine.system.model))
+    count = len(next(iter(numbers.values()), [0])) if parameters is None else len(parameters)
+    pose = Configuration(machine, count, t, parameters)
+    targets = {name: x for name, x in numbers.items() if name not in pose.fast}
+    wrong = [""] * count
+    drawn = pose.closed_drawing(targets) if machine.system.model.loops else None
+    _note(wrong, pose.approach(targets))
     if at_rest is None:
         at_rest = _swims(machine) and not any(name in pose.fast for name in asked)
-    s = pose.speeds(asked, at_rest)
-    q, p = machine.user_pose(pose.q, pose.p)
-    flat = _flat_wheel(machine, q, pose.r)
-    if flat is not None:
-        raise ConfigurationError(f"the wheel {flat!r} would lie flat. Ask for less lean.")
-    labels = (tuple(joint.name for joint in model.joints), tuple(model.speeds))
-    return State(q if q[0] >= 0 else -q, p, pose.r, _user_speeds(machine, s), *labels)
+    s, contradictions = pose.speeds(numbers, at_rest)
+    _note(wrong, contradictions)
+    at, frames = machine.layout, pose.frames
+    q, p = machine.user_pose(pose.y[:, at.q].T, pose.y[:, at.p].T, frames)
+    q = np.where(q[0] >= 0, q, -q)
+    found = {"q": q, "p": p, "r": pose.y[:, at.r].T, "v": _user_speeds(machine, s.T, frames)}
+    _note(wrong, _turned_over(pose, drawn, targets))
+    _note(wrong, _flat_wheels(pose, found))
+    return found, wrong
+
+
+def _check_asked(asked: Mapping[str, Floats], known: Sequence[str]) -> None:
+    """Raise where something is asked of what there is not, or a value is no number."""
+    for name, values in asked.items():
+        if name not in known:
+            raise ParameterError(
+                f"initial state: nothing is called {name!r}. {did_you_mean(name, known)}"
+            )
+        for value in values[~np.isfinite(values)].tolist():
+            raise ParameterError(f"initial state: {name} = {value} is not a finite number.")
+
+
+def _note(wrong: list[str], found: Mapping[int, str]) -> None:
+    """Keep what is wrong with some, where nothing was before."""
+    for k, text in found.items():
+        wrong[k] = wrong[k] or text
+
+
+def _turned_over(
+    pose: "Configuration", drawn: Floats | None, targets: Mapping[str, Floats]
+) -> dict[int, str]:
+    """Return which configurations close a loop on another branch than the drawing, as texts."""
+    found = {}
+    if drawn is None:
+        return {}
+    for k in range(len(pose.y)):
+        r = pose.y[k, pose.machine.layout.r]
+        for loop in loops_turned_over(pose.tree(k), drawn[k], r, targets):
+            found[k] = (
+                f"loop {loop!r} would close on the other branch: a dead point lies between the drawing "
+                "and what is asked for. Ask for less, or draw the machine on that branch."
+            )
+    return found
 
 
 def _swims(machine: "ClosedForm") -> bool:
@@ -185,11 +261,25 @@ def _swims(machine: "ClosedForm") -> bool:
     return not touching and bool(constraints.prescribed_joints(model))
 
 
-def _flat_wheel(machine: "ClosedForm", q: Floats, r: Floats) -> str | None:
+def _flat_wheels(pose: "Configuration", found: Mapping[str, Floats]) -> dict[int, str]:
+    """Return in which configurations the axle of a closed wheel is along the ground's normal, as
+    texts. Wheels that have a heading do not lie flat.
+    """
+    program, parts = pose.machine.project, pose.machine.layout.split(pose.y.T)
+    given = {name: parts[name] for name in "qpr"}
+    headings = program.batch(program.inputs.pack(**given), pose.table(program))["headings"]
+    sizes = np.hypot(headings[::2], headings[1::2]).min(axis=0, initial=1.0)
+    told = {}
+    for k in np.flatnonzero(~(sizes > 1e-3)).tolist():
+        flat = _flat_wheel(pose.machine, pose.tree(k), found["q"][:, k], found["r"][:, k])
+        if flat is not None:
+            told[k] = f"the wheel {flat!r} would lie flat. Ask for less lean."
+    return told
+
+
+def _flat_wheel(machine: "ClosedForm", tree: Tree, q: Floats, r: Floats) -> str | None:
     """Return a closed wheel whose axle is along the ground's normal, if there is one."""
-    tree = machine.system.tree
-    geo = geometry(tree, r)
-    world = constraints.ground(tree, geo, rotation(q))
+    world = constraints.ground(tree, geometry(tree, r), rotation(q))
     for contact, (name, status) in zip(tree.model.contacts, machine.mode, strict=True):
         surface = contact.surface.turned(tree.axes(contact.body))
         up = world.up[tree.place[contact.body][0]]
@@ -232,7 +322,7 @@ def displace(machine: "ClosedForm", y: Floats, dx: Floats) -> Floats:
 
 class Configuration:
     """N configurations of a machine, as y (N, entries) at rest, on their way from the drawing to what
-    is asked of them; q, p, r and speeds are those of the first.
+    is asked of them, each by itself; q, p and r are those of the first.
     """
 
     def __init__(
@@ -242,13 +332,15 @@ class Configuration:
         t: float = 0.0,
         parameters: Floats | None = None,
     ) -> None:
-        self.machine, self.t = machine, t
-        self._table = None if parameters is None else machine.initial.tables(parameters.T)
-        model = machine.system.model
+        self.machine, self.t, self._parameters = machine, t, parameters
+        self._initial, model = self.table(machine.initial), machine.system.model
         self.names, self.columns = state_names(model), len(machine.columns)
-        q, p = machine.inner_pose(np.array([1.0, 0.0, 0.0, 0.0]), np.zeros(3))
+        self.frames = None if parameters is None else machine.frames_for(parameters.T)
+        one = np.zeros((7, count))
+        one[0] = 1.0
+        q, p = machine.inner_pose(one[:4], one[4:], self.frames)
         r = [joint.motion(t)[0] if joint.motion else 0.0 for joint in model.joints]
-        self.y = np.tile(machine.layout.pack(q=q, p=p, r=r), (count, 1))
+        self.y = np.ascontiguousarray(machine.layout.pack(q=q, p=p, r=r).T)
         links = machine.system.tree.links
         self._spinning = {rotor.joint for link in links for rotor in link.rotors}
         order = sorted(range(len(model.joints)), key=lambda k: k in self._spinning)
@@ -273,24 +365,40 @@ class Configuration:
         """The first one's shape."""
         return self.y[0, self.machine.layout.r]
 
-    def look(self, s: Floats | None = None) -> dict[str, Floats]:
-        """Return what the program `initial` tells of the configurations, one per column."""
-        parts, count = self.machine.layout.split(self.y.T), len(self.y)
+    def table(self, program: "Compiled") -> Floats | None:
+        """Return the table of a program with one column for each; None where all are alike."""
+        return None if self._parameters is None else program.tables(self._parameters.T)
+
+    def tree(self, k: int) -> Tree:
+        """Return one of the machines as a tree."""
+        system = self.machine.system
+        if self._parameters is None:
+            return system.tree
+        own = dict(zip(system.parameters, self._parameters[k].tolist(), strict=True))
+        return assemble(system.artifacts.draw(own))
+
+    def look(self, s: Floats | None = None, here: Floats | None = None) -> dict[str, Floats]:
+        """Return what the program `initial` tells of the configurations (or some of them), one per
+        column.
+        """
+        y = self.y if here is None else self.y[here]
+        table = self._initial if here is None or self._initial is None else self._initial[:, here]
+        parts, count = self.machine.layout.split(y.T), len(y)
         given = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
         if s is not None:
             given["s"] = np.repeat(s[:, None], count, axis=1)
         program = self.machine.initial
         if program.inputs.count("anchors") and self.machine.system.model.ground is None:
-            found = program.batch(program.inputs.pack(**given), self._table)
+            found = program.batch(program.inputs.pack(**given), table)
             given["anchors"] = self._pinned(found["conditions"])
-        return program.batch(program.inputs.pack(**given), self._table)
+        return program.batch(program.inputs.pack(**given), table)
 
     def _pinned(self, conditions: Floats) -> Floats:
         """Return anchors where the pins are: grips hold wherever the machine is put."""
         model, mode = self.machine.system.model, self.machine.mode
         rows = constraints.holonomic_rows(mode, model)
         pins = [k for k, c in enumerate(model.contacts) if hasattr(c, "axes")]
-        anchors = np.zeros((3 * len(pins), len(self.y)))
+        anchors = np.zeros((3 * len(pins), conditions.shape[1]))
         for value, (k, name) in zip(conditions, rows, strict=False):
             if k in pins:
                 anchors[3 * pins.index(k) + "xyz".index(name)] = value
@@ -299,71 +407,89 @@ class Configuration:
     def by_speed(self) -> Floats:
         """Return d values / d speeds of the first."""
         rng = np.random.default_rng(1)
-        out = self.look(rng.normal(size=self.columns))
+        out = self.look(rng.normal(size=self.columns), np.array([0]))
         return out["by_speed"][:, 0].reshape(self.columns, -1).T
 
     def closed_drawing(self, asked: Iterable[str]) -> Floats:
-        """Return the shape of the drawing with its loops closed, the coordinates that something is
-        asked of as they are drawn.
+        """Return the shapes (N, joints) of the drawing with its loops closed, the coordinates that
+        something is asked of as they are drawn.
         """
-        self.reach({name: self.start[:, self.names.index(name)] for name in asked})
-        return self.r.copy()
+        self.approach({name: self.start[:, self.names.index(name)] for name in asked})
+        return self.y[:, self.machine.layout.r].copy()
 
     def reach(self, targets: Mapping[str, Floats]) -> None:
-        """Bring the configurations from the drawing to the targets; angles that are far are
-        approached in steps.
+        """Bring the configurations from the drawing to the targets, or say which cannot be."""
+        for text in self.approach(targets).values():
+            raise ConfigurationError(text)
+
+    def approach(self, targets: Mapping[str, Floats]) -> dict[int, str]:
+        """Bring the configurations from the drawing to the targets, angles that are far in steps; return
+        what is wrong with those that cannot be, as texts.
         """
         model = self.machine.system.model
         far = {"x", "y", "z", "yaw", *(model.joints[k].name for k in self._spinning)}
-        turned = [np.abs(x).max() for name, x in targets.items() if name not in far]
-        steps = min(200, max(1, int(np.ceil(max(turned, default=0.0) / 0.1))))
+        turned = np.zeros(len(self.y))
+        for name in targets.keys() - far:
+            turned = np.maximum(turned, np.abs(targets[name]))
+        steps = np.clip(np.ceil(turned / 0.1), 1, 200)
         begin = {name: self.start[:, self.names.index(name)] for name in targets}
-        for k in range(1, steps + 1):
-            goal = {name: x0 + k / steps * (targets[name] - x0) for name, x0 in begin.items()}
-            worst = self._settle(goal, 1e-15 if k == steps else 1e-3)
-        if not worst < 1e-11:
-            wanted = ", ".join(f"{n} = {_span(x)}" for n, x in targets.items())
-            raise ConfigurationError(
-                f"no configuration has {wanted or 'closed contacts'} with the contacts "
-                f"{dict(self.machine.mode)}: an error of {worst:.3g} remains. Ask for less, or open a "
-                "contact."
-            )
+        left = np.zeros(len(self.y))
+        for k in range(1, int(steps.max(initial=0)) + 1):
+            here = np.flatnonzero(k <= steps)
+            goal = {n: x0 + k / steps * (targets[n] - x0) for n, x0 in begin.items()}
+            left[here] = self._settle(goal, here, np.where(k == steps, 1e-15, 1e-3))
+        lost = np.flatnonzero(~(left < 1e-11)).tolist()
+        return {k: self._unreached(targets, float(left[k]), k) for k in lost}
 
-    def _settle(self, goal: Mapping[str, Floats], precision: float) -> float:
-        """Bring the configurations to a goal by Newton's method; return the largest error that is
-        left of what must hold.
+    def _unreached(self, targets: Mapping[str, Floats], left: float, k: int) -> str:
+        """Return why a configuration cannot be."""
+        wanted = ", ".join(f"{name} = {x[k]:.6g}" for name, x in targets.items())
+        return (
+            f"no configuration has {wanted or 'closed contacts'} with the contacts "
+            f"{dict(self.machine.mode)}: an error of {left:.3g} remains. Ask for less, or open a "
+            "contact."
+        )
+
+    def _settle(self, goal: Mapping[str, Floats], some: Floats, precision: Floats) -> Floats:
+        """Bring some of the configurations to a goal by Newton's method; return the largest error that
+        is left of what must hold, of each.
         """
         turning = [
             i for i, k in enumerate(self.machine.columns) if k >= 3 and k - 6 not in self._spinning
         ]
-        size = np.inf
+        error, size, here = np.full((2, len(self.y)), np.inf), np.full(len(self.y), np.inf), some
         for _ in range(60):
-            rest, rows, hard = self._equations(goal)
-            error = float(np.abs(rest[:, :hard]).max(initial=0.0))
-            if not np.isfinite(rest).all():
-                break
-            step = -_solve(rows, rest)
-            last, size = size, float(np.abs(step).max(initial=0.0))
-            if min(size, float(np.abs(rest).max(initial=0.0))) < precision:
-                break
-            if size < 1e-11 and size >= 0.5 * last:
+            rest, rows, hard, chosen = self._equations(goal, here)
+            error[0, here] = np.abs(rest[:, :hard]).max(axis=1, initial=0.0)
+            error[1, here] = np.abs(np.where(chosen, rest, 0.0)).max(axis=1, initial=0.0)
+            sound = np.isfinite(rest).all(axis=1)
+            here, rest, rows, chosen = here[sound], rest[sound], rows[sound], chosen[sound]
+            step = -_solve(rows, rest, chosen)
+            last = size[here]
+            size[here] = np.abs(step).max(axis=1, initial=0.0)
+            small = np.minimum(size[here], error[1, here]) < precision[here]
+            on = ~(small | ((size[here] < 1e-11) & (size[here] >= 0.5 * last)))
+            here, step = here[on], step[on]
+            if not len(here):
                 break
             turn = np.abs(step[:, turning]).max(axis=1, initial=0.3)
-            self.y = displace(self.machine, self.y, step * (0.3 / turn)[:, None])
-        return error
+            self.y[here] = displace(self.machine, self.y[here], step * (0.3 / turn)[:, None])
+        return error[0, some]
 
-    def _equations(self, goal: Mapping[str, Floats]) -> tuple[Floats, Floats, int]:
+    def _equations(
+        self, goal: Mapping[str, Floats], here: Floats
+    ) -> tuple[Floats, Floats, int, Floats]:
         """Return what is left (N, equations) of those that must hold (closed contacts, the goal) and
-        of as many as can hold beside them (all else stays as it started), their derivatives (N,
-        equations, n), and how many must.
+        of all that may hold beside them (all else stays as it started), their derivatives (N,
+        equations, n), how many must, and which do (N, equations).
         """
-        out, index, pinned = self.look(), self.names.index, self._grips()
+        out, index, pinned = self.look(here=here), self.names.index, self._grips()
         values, conditions = out["values"].T, out["conditions"].T
-        J = out["by_pose"].reshape(self.columns, -1, len(self.y)).transpose(2, 1, 0)
+        J = out["by_pose"].reshape(self.columns, -1, len(here)).transpose(2, 1, 0)
         kept = [k for k in range(conditions.shape[1]) if k not in pinned]
         soft = [name for name in self.soft if name not in goal]
-        left = [values[:, index(name)] - x for name, x in goal.items()]
-        left += [values[:, index(name)] - self.start[:, index(name)] for name in soft]
+        left = [values[:, index(name)] - x[here] for name, x in goal.items()]
+        left += [values[:, index(name)] - self.start[here, index(name)] for name in soft]
         rest = np.column_stack([conditions[:, kept], *left])
         asked = [index(name) for name in (*goal, *soft)]
         rows = J[:, [*(len(self.names) + k for k in kept), *asked]]
@@ -371,55 +497,72 @@ class Configuration:
             at = len(kept) + (*goal, *soft).index("yaw")
             rest[:, at] = (rest[:, at] + np.pi) % (2 * np.pi) - np.pi
         hard = len(kept) + len(goal)
-        chosen = [*range(hard), *(hard + k for k in independent(rows[:, :hard], rows[:, hard:]))]
-        return rest[:, chosen], rows[:, chosen], hard
+        chosen = np.ones(rest.shape, dtype=bool)
+        chosen[:, hard:] = independent(rows[:, :hard], rows[:, hard:])
+        return rest, rows, hard, chosen
 
     def directions(self, names: Sequence[str]) -> Floats:
         """Return displacements (names, n) of the first configuration that keep the contacts closed and
         change one of some coordinates each by one, all else as little as can be.
         """
-        here = self.look()["values"]
-        _, rows, hard = self._equations({name: here[self.names.index(name)] for name in names})
+        at = self.look(here=np.array([0]))["values"]
+        goal = {name: at[self.names.index(name)] for name in names}
+        _, rows, hard, chosen = self._equations(goal, np.array([0]))
         units = np.zeros((len(names), rows.shape[1]))
         units[:, hard - len(names) : hard] = np.eye(len(names))
-        return _solve(np.repeat(rows[:1], len(names), axis=0), units)
+        rows, chosen = (np.repeat(x, len(names), axis=0) for x in (rows, chosen))
+        return _solve(rows, units, chosen)
 
     def values(self) -> dict[str, float]:
         """Return all that is known of the first configuration at rest, by name."""
         return dict(zip(self.names, map(float, self.look()["values"][:, 0]), strict=True))
 
-    def speeds(self, asked: Mapping[str, float], at_rest: bool = False) -> Floats:
-        """Return the inner speeds (V at the base's origin, free ones only) in which all that is
+    def speeds(
+        self, asked: Mapping[str, Floats], at_rest: bool = False
+    ) -> tuple[Floats, dict[int, str]]:
+        """Return the inner speeds (N, n) (V at the base's origin, free ones only) in which all that is
         asked of speeds is so; of the rest as many as possible are zero, or the kinetic energy is
-        least.
+        least. Also what is wrong with those that contradict each other, as texts.
         """
-        out, index = self.look(), self.names.index
-        rows = out["by_speed"][:, 0].reshape(self.columns, -1).T
+        out, index, count = self.look(), self.names.index, len(self.y)
+        rows = out["by_speed"].reshape(self.columns, -1, count).transpose(2, 1, 0)
         b, C = self._demanded()
-        fast = {name: value for name, value in asked.items() if name in self.fast}
-        b = np.array([*b, *(value - out["values"][index(n), 0] for n, value in fast.items())])
-        C = np.vstack([C, *(rows[index(name)] for name in fast)])
+        fast = {name: x for name, x in asked.items() if name in self.fast}
         soft = [] if at_rest else [index(n) for n in self._settled() if n not in asked]
-        kept = independent(C[None], rows[None, soft]) if soft else []
-        A = np.vstack([C, rows[[soft[k] for k in kept]]])
-        residual = np.concatenate([b, np.zeros(len(kept))])
-        s = _solve(A[None], residual[None])[0] if len(A) else np.zeros(self.columns)
-        wrong = np.abs(C @ s - b).max(initial=0.0)
-        if wrong > 1e-9 * max(1.0, float(np.abs(residual).max(initial=0.0))):
-            wanted = ", ".join(f"{n} = {asked[n]:.6g}" for n in asked if n in self.fast)
-            raise ConfigurationError(
-                f"no speeds have {wanted or 'the prescribed rates'} with the contacts "
-                f"{dict(self.machine.mode)}; they contradict each other.{self._advice()}"
-            )
-        return self._calmed(A, s) if at_rest else s
+        wanted = [index(name) for name in fast]
+        b = np.column_stack([b, *(x - out["values"][index(n)] for n, x in fast.items())])
+        C = np.concatenate([C, rows[:, wanted]], axis=1)
+        A = np.concatenate([C, rows[:, soft]], axis=1)
+        hard, chosen = b.shape[1], np.ones(A.shape[:2], dtype=bool)
+        chosen[:, hard:] = independent(C, rows[:, soft])
+        s = _solve(A, np.column_stack([b, np.zeros((count, len(soft)))]), chosen)
+        missed = np.abs((C @ s[:, :, None])[:, :, 0] - b).max(axis=1, initial=0.0)
+        wrong = missed > 1e-9 * np.maximum(1.0, np.abs(b).max(axis=1, initial=0.0))
+        told = {k: self._contradiction(fast, k) for k in np.flatnonzero(wrong).tolist()}
+        if at_rest:
+            s = np.array([self._calmed(k, A[k, chosen[k]], s[k]) for k in range(count)])
+        return s, told
+
+    def _contradiction(self, fast: Mapping[str, Floats], k: int) -> str:
+        """Return why no speeds can be what they are asked to be."""
+        wanted = ", ".join(f"{n} = {x[k]:.6g}" for n, x in fast.items())
+        return (
+            f"no speeds have {wanted or 'the prescribed rates'} with the contacts "
+            f"{dict(self.machine.mode)}; they contradict each other.{self._advice()}"
+        )
 
     def _demanded(self) -> tuple[Floats, Floats]:
-        """Return b and C of the rows `C s = b` of contacts and prescribed joints."""
-        machine = self.machine
-        found = machine.rows(t=[self.t], q=self.q, p=self.p, r=self.r)
-        C = found["C"].reshape(-1, 6 + len(machine.system.model.joints)).copy()
-        C[:, 3:6] += np.cross(found["ref"], C[:, :3])
-        return found["b"], C[:, machine.columns]
+        """Return b (N, rows) and C (N, rows, n) of the rows `C s = b` of contacts and prescribed
+        joints.
+        """
+        machine, count, program = self.machine, len(self.y), self.machine.rows
+        parts = machine.layout.split(self.y.T)
+        given = {name: parts[name] for name in "qpr"} | {"t": np.full((1, count), self.t)}
+        found = program.batch(program.inputs.pack(**given), self.table(program))
+        whole = 6 + len(machine.system.model.joints)
+        C = found["C"].reshape(-1, whole, count).transpose(2, 0, 1).copy()
+        C[:, :, 3:6] += np.cross(found["ref"].T[:, None, :], C[:, :, :3])
+        return found["b"].T, C[:, :, machine.columns]
 
     def _settled(self) -> list[str]:
         """Return the speeds that stay zero if they can, in order."""
@@ -429,12 +572,15 @@ class Configuration:
         loose = [f"{name}_rate" for name in self.joints if name in spinning]
         return [n for n in [*firm, *TURNED[:3], *loose, *TURNED[3:]] if n in self.names]
 
-    def _calmed(self, A: Floats, s: Floats) -> Floats:
+    def _calmed(self, k: int, A: Floats, s: Floats) -> Floats:
         """Return the inner speeds of a start from rest that keep what the rows A demand of s."""
-        machine, n = self.machine, len(s)
-        q, p = machine.user_pose(self.q, self.p)
-        M = machine.free(t=[self.t], q=q, p=p, r=self.r)["M"].reshape(n, n)
-        T = np.column_stack([_user_speeds(machine, e) for e in np.eye(n)])
+        machine, n, at = self.machine, len(s), self.machine.layout
+        frames = None if self.frames is None else (self.frames[0][:, [k]], self.frames[1][:, [k]])
+        q, p = machine.user_pose(self.y[[k], at.q].T, self.y[[k], at.p].T, frames)
+        table, program = self.table(machine.free), machine.free
+        given = program.inputs.pack(t=[self.t], q=q, p=p, r=self.y[[k], at.r].T)
+        M = program.batch(given, None if table is None else table[:, [k]])["M"].reshape(n, n)
+        T = _user_speeds(machine, np.eye(n), frames)
         return rest_speeds(T.T @ M @ T, A, s)
 
     def _advice(self) -> str:
@@ -455,57 +601,76 @@ class Configuration:
         return [i for i, (_, name) in enumerate(rows) if name in "xyz"]
 
 
-def _solve(A: Floats, b: Floats) -> Floats:
-    """Return the solutions x (N, n) of `A x = b`, of least squares where A is not square and regular.
+def _solve(A: Floats, b: Floats, chosen: Floats) -> Floats:
+    """Return the solutions x (N, n) of the equations `A x = b` that are chosen (N, equations), of least
+    squares where A is not square and regular.
 
     Elimination leaves what is zero by symmetry exactly zero; orthogonal transformations do not.
     """
+    x, left = np.zeros((len(A), A.shape[2])), np.arange(len(A))
+    while len(left):
+        rows = chosen[left[0]]
+        alike = (chosen[left] == rows).all(axis=1)
+        here, left = left[alike], left[~alike]
+        x[here] = _solve_alike(A[here][:, rows], b[here][:, rows])
+    return x
+
+
+def _solve_alike(A: Floats, b: Floats) -> Floats:
+    """Return the solutions of as many equations for each."""
     if A.shape[1] == A.shape[2]:
         try:
             x = np.linalg.solve(A, b[:, :, None])[:, :, 0]
-            wrong = np.abs(np.einsum("nij,nj->ni", A, x) - b).max(initial=0.0)
-            if wrong <= 1e-12 * max(1.0, np.abs(b).max(initial=0.0)):
-                return x
         except np.linalg.LinAlgError:
-            pass
-    return np.array([np.linalg.lstsq(A1, b1, rcond=None)[0] for A1, b1 in zip(A, b, strict=True)])
+            if len(A) > 1:
+                return np.array(
+                    [_solve_alike(A[k : k + 1], b[k : k + 1])[0] for k in range(len(A))]
+                )
+            x = np.full(b.shape, np.nan)
+        wrong = np.abs((A @ x[:, :, None])[:, :, 0] - b).max(axis=1, initial=0.0)
+        lost = ~(wrong <= 1e-12 * np.maximum(1.0, np.abs(b).max(axis=1, initial=0.0)))
+    else:
+        x, lost = np.zeros((len(A), A.shape[2])), np.ones(len(A), dtype=bool)
+    for k in np.flatnonzero(lost):
+        sound = np.isfinite(A[k]).all() and np.isfinite(b[k]).all()
+        x[k] = np.linalg.lstsq(A[k], b[k], rcond=None)[0] if sound else np.nan
+    return x
 
 
-def _span(x: Floats) -> str:
-    """Return some numbers as the text of their least and largest."""
-    low, high = float(np.min(x)), float(np.max(x))
-    return f"{low:.6g}" if low == high else f"{low:.6g} to {high:.6g}"
-
-
-def independent(hard: Floats, rows: Floats) -> list[int]:
-    """Return which rows (N, rows, n) are, in all of N cases, independent of the hard ones and of those
-    kept before.
+def independent(hard: Floats, rows: Floats, alike: bool = False) -> NDArray[np.bool_]:
+    """Return which rows (N, rows, n) are independent of the hard ones and of those taken before, in
+    each of N cases; or, where all shall be `alike`, in all of them.
     """
-    cases, _, n = rows.shape
-    basis, kept = np.zeros((cases, 0, n)), []
-    for k in range(hard.shape[1] + rows.shape[1]):
+    cases, count, n = rows.shape
+    basis, taken = np.zeros((0, n, cases)), np.zeros((cases, hard.shape[1] + count), dtype=bool)
+    for k in range(hard.shape[1] + count):
         wanted = k < hard.shape[1]
-        if basis.shape[1] == n and not wanted:
+        if not wanted and (np.count_nonzero(taken, axis=1) == n).all():
             break
-        row = hard[:, k] if wanted else rows[:, k - hard.shape[1]]
-        size = np.linalg.norm(row, axis=1, keepdims=True)
+        row = (hard[:, k] if wanted else rows[:, k - hard.shape[1]]).T
+        size = np.sqrt((row * row).sum(axis=0))
         left = row / np.where(size > 1e-12, size, np.inf)
-        for _ in range(2):
-            left = left - ((basis @ left[:, :, None]).transpose(0, 2, 1) @ basis)[:, 0]
-        size = np.linalg.norm(left, axis=1, keepdims=True)
-        if size.min() > (1e-9 if wanted else 1e-3):
-            basis = np.concatenate([basis, (left / size)[:, None]], axis=1)
-            if not wanted:
-                kept.append(k - hard.shape[1])
-    return kept
+        for _ in range(2 if wanted else 1):  # of a hard row a billionth may be left
+            left = left - ((basis * left).sum(axis=1)[:, None] * basis).sum(axis=0)
+        size = np.sqrt((left * left).sum(axis=0))
+        fresh = size > (1e-9 if wanted else 1e-3)
+        taken[:, k] = fresh.all() if alike else fresh
+        if taken[:, k].any():
+            new = np.where(taken[:, k], left / np.where(fresh, size, 1.0), 0.0)
+            basis = np.concatenate([basis, new[None]])
+    return taken[:, hard.shape[1] :]
 
 
-def _user_speeds(machine: "ClosedForm", s: Floats) -> Floats:
-    """Return v for inner speeds with V at the inner base origin."""
-    A, o = machine.frame
-    whole = np.zeros(6 + len(machine.system.model.joints))
+def _user_speeds(
+    machine: "ClosedForm", s: Floats, frames: tuple[Floats, Floats] | None = None
+) -> Floats:
+    """Return v (n, N) for inner speeds with V at the inner base origin; `frames` are those of other
+    parameters, one per column.
+    """
+    whole = np.zeros((6 + len(machine.system.model.joints), s.shape[1]))
     whole[machine.columns] = s
-    W = A @ whole[3:6]
-    whole[:3] = A @ whole[:3] - np.cross(W, o)
-    whole[3:6] = W
+    turn, o = frames if frames is not None else machine.own_frame
+    A = rotation(turn)
+    V, W = ((A * x).sum(axis=1) for x in (whole[:3], whole[3:6]))
+    whole[:3], whole[3:6] = V - np.cross(W.T, o.T).T, W
     return whole[machine.columns]

@@ -10,6 +10,7 @@ import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
+from draisine.errors import ConfigurationError
 from draisine.simulation.options import Task
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.state import Configuration
@@ -58,7 +59,11 @@ def run_kinematic(task: Task) -> Trajectory:
         here.y[0, at.span("q", "r")] = x
         here.y[0, at.q] /= np.linalg.norm(x[at.q])
         speeds = np.zeros(6 + n)
-        speeds[columns] = here.speeds(rates(here.values()))
+        asked = {name: np.array([x]) for name, x in rates(here.values()).items()}
+        found, wrong = here.speeds(asked)
+        if wrong:
+            raise ConfigurationError(wrong[0])
+        speeds[columns] = found[0]
         q, V, W = here.q, speeds[:3], speeds[3:6]
         return np.concatenate([quaternion_rate(q, W), rotation(q) @ V, speeds[6:]]), speeds
 
