@@ -6,8 +6,8 @@ python bench/rough_ground.py {rough,steps} [--runs 1000] [--first 0] [--until 1]
 
 Gaps are measured a second time without the package: points of the wheels over the heights of the
 ground. Where ideal wheels find no set of contacts, SciPy's `milp` looks for one, too. It prints tables
-and exits with 1 if a bound is broken or such a set is found. With a log (one line of JSON per run) it
-goes on where it was stopped.
+and exits with 1 if a bound is broken, such a set is found or a run makes no progress. With a log (one
+line of JSON per run) it goes on where it was stopped.
 """
 
 import argparse
@@ -315,7 +315,9 @@ def summary(found):
     print(
         f"  no set of ideal contacts: {len(asked)}, of which milp finds one for {len(other)} {other}"
     )
-    return int(broken or bool(other))
+    endless = [one["seed"] for one in found if one["end"] == "ZenoError"]
+    print(f"  no progress, though no impact bounces: {len(endless)} {endless}")
+    return int(broken or bool(other) or bool(endless))
 
 
 if __name__ == "__main__":

@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.simulation.contact.linear import solve
+from draisine.simulation.contact.active_set import Candidate, coulomb_forces, spread_push
+from draisine.simulation.contact.linear import share, solve
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import generic
@@ -90,3 +91,52 @@ def test_repeating_rows_get_the_minimum_forces():
     assert_allclose(x, np.linalg.lstsq(K, b, rcond=1e-10)[0], atol=1e-8)
     wrong = b + np.linalg.svd(K)[0][:, -1] * 10 * np.abs(K).max()
     assert solve(K.copy().ravel(), wrong, x, np.zeros(7, dtype=np.int64), 7) == -1
+
+
+def _wedge(angle):
+    """Return the rows (normal, along, across) of a body's points at (-0.1, 0, 0) and (0.1, 0, 0) on
+    two faces that rise by an angle from the middle, over its velocity and its spin.
+    """
+    rows = []
+    for side in (-1.0, 1.0):
+        n = np.array([-side * np.sin(angle), 0.0, np.cos(angle)])
+        for way in (n, [n[2], 0.0, -n[0]], [0.0, 1.0, 0.0]):
+            rows.append([*way, *np.cross([side * 0.1, 0.0, 0.0], way)])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("angle", [0.3, 1e-3, 1e-6])
+def test_a_wedge_takes_any_pull_from_its_contacts(angle):
+    """However flat it is: forces along the chord of the contacts push at both."""
+    C, lam = _wedge(angle), np.array([-1.0, 2.0, 0.5, 3.0, -1.0, 0.2])
+    spread = spread_push(C, [0, 3], lam)
+    assert spread[[0, 3]].min() >= 0.0
+    assert_allclose(C.T @ spread, C.T @ lam, atol=1e-9 * np.abs(spread).max())
+
+
+def test_forces_that_are_not_unique_keep_to_the_cones_of_friction():
+    C, mu = _wedge(0.3), np.array([0.5, 0.5])
+    inside = np.array([2.0, 0.1, 0.2, 3.0, -0.3, 0.1])
+    chord = np.linalg.svd(C.T)[2][-1:].T
+    for far in (-40.0, 0.0, 40.0):
+        lam = inside + far * chord[:, 0]
+        normals, rows = np.array([0, 3]), np.array([3, 3])
+        share(lam, 6, chord.ravel(), 1, normals, rows, mu, 2)
+        assert_allclose(C.T @ lam, C.T @ inside, atol=1e-12 * (1.0 + abs(far)))
+        for n, along, across in lam.reshape(2, 3):
+            assert np.hypot(along, across) <= 0.5 * n
+
+
+def test_contacts_of_one_body_that_have_just_come_to_rest_hold():
+    """What they still slip lets their demands differ by a little, which no force can meet."""
+    C, M = _wedge(0.3), np.diag([2.0, 2.0, 2.0, 0.1, 0.1, 0.1])
+    chord = np.linalg.svd(C.T)[2][-1]
+    weight, v = np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0]), np.zeros(6)
+    demands = (1e-8 * chord).reshape(2, 3)
+    candidates = [
+        Candidate(("wheel", name), rows, c, np.zeros(3), mu=0.9)
+        for name, rows, c in zip("ab", (C[:3], C[3:]), demands, strict=True)
+    ]
+    pushes, vdot = coulomb_forces(M, weight, v, np.zeros((0, 6)), np.zeros(0), candidates)
+    assert_allclose(vdot, 0.0, atol=1e-7)
+    assert_allclose(C.T @ np.concatenate(pushes), weight, atol=1e-6)

@@ -150,14 +150,20 @@ def test_a_torus_rolls_on_a_mesh_as_on_a_plane():
     assert mesh.final().v == pytest.approx(made.final().v, abs=1e-10)
 
 
-@pytest.mark.parametrize("seed", [6, 109])
-def test_a_piece_of_the_campaign_keeps_its_bounds(seed, capsys):
+@pytest.mark.parametrize(
+    ("kind", "seed", "until"),
+    [("rough", 6, 2), ("rough", 109, 2), ("steps", 267, 1), ("steps", 315, 1)],
+)
+def test_a_piece_of_the_campaign_keeps_its_bounds(kind, seed, until, capsys):
     """Gaps by points of the rims, forces and energies of every state kept: 6 leaves an edge between
-    faces that are all but level, 109 slips where its front wheel all but locks.
+    faces that are all but level, 109 slips where its front wheel all but locks, 267 is caught between
+    a face and an edge by forces along their chord, 315 slides along a wall until both of its contacts
+    are one.
     """
     path = Path(__file__).parents[3] / "bench" / "rough_ground.py"
     spec = importlib.util.spec_from_file_location("rough_ground", path)
     campaign = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(campaign)
-    assert campaign.main(["rough", "--runs", "1", "--first", str(seed), "--until", "2"]) == 0
+    one = ["--runs", "1", "--first", str(seed), "--until", str(until)]
+    assert campaign.main([kind, *one]) == 0
     assert "least rim" in capsys.readouterr().out

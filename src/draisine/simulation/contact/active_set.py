@@ -165,6 +165,12 @@ def independent(C: Floats, c: Floats) -> tuple[Floats, Floats]:
     return (C, c) if rank == len(C) else (U[:, :rank].T @ C, U[:, :rank].T @ c)
 
 
+def repeats(C: Floats) -> Floats:
+    """Return combinations of rows that demand nothing, as orthonormal columns."""
+    U, s, _ = np.linalg.svd(C)
+    return np.ascontiguousarray(U[:, int((s > REPEATS * s.max(initial=0.0)).sum()) :])
+
+
 def saddle(
     M: Floats, right: Floats, C: Floats, G: Floats, c: Floats
 ) -> tuple[Floats, Floats, bool]:
@@ -186,15 +192,14 @@ def saddle(
     return x[:n], x[n:] if rank == m else U @ x[n:], rank < demands
 
 
-def spread_push(C: Floats, normals: Sequence[int], lam: Floats) -> Floats:
+def spread_push(C: Floats, normals: Sequence[int], lam: Floats, mu: Sequence[float] = ()) -> Floats:
     """Return multipliers of repeating rows with the same effect as lam in which none of the normal
-    ones pulls, if there are such.
+    ones pulls, and those of contacts that roll with friction mu are in their cones, if there are such.
     """
-    U, s, _ = np.linalg.svd(C)
-    rank = int((s > REPEATS * s[0]).sum())
-    out = lam.copy()
-    null, pushed = np.ascontiguousarray(U[:, rank:]), np.array(normals, dtype=np.int64)
-    routine_code(share)[0](out, len(out), null, null.shape[1], pushed, len(pushed))
+    out, null, pushed = lam.copy(), repeats(C), np.array(normals, dtype=np.int64)
+    rows = np.full(len(pushed), 3 if len(mu) else 1)
+    rubs = np.array([m if np.isfinite(m) else 0.0 for m in mu] or np.zeros(len(pushed)))
+    routine_code(share)[0](out, len(out), null, null.shape[1], pushed, rows, rubs, len(pushed))
     return out
 
 
@@ -253,14 +258,21 @@ def coulomb_forces(
         FrictionContact(at, k.rows, k.mu, k.key in broken)
         for at, k in zip(starts, candidates, strict=True)
     ]
-    lam = solve_friction(C @ B, C @ alone - c, touches, 1e-13)
+    N, demand = repeats(C), C @ alone - c
+    small, differ = 1e-6 * (1.0 + np.abs(demand).max()), N @ (N.T @ demand)
+    if np.abs(differ).max() < small:  # what contacts that come to rest still slip
+        demand -= differ
+    lam = solve_friction(C @ B, demand, touches, 1e-13)
     if lam is None:
         names = ", ".join(":".join(k.key) for k in candidates)
         raise ContactSetError(
             f"no forces at the contacts {names} satisfy the law of friction: a sliding contact locks "
             "(Painleve's paradox). A smaller mu may solve it."
         )
-    return [lam[touch.own] for touch in touches], alone + B @ lam
+    vdot = alone + B @ lam
+    if N.size and all(k.rows == 3 for k in candidates) and np.abs(C @ vdot - c).max() < small:
+        lam = spread_push(C, starts, lam - N @ (N.T @ lam), [k.mu for k in candidates])
+    return [lam[touch.own] for touch in touches], vdot
 
 
 def _normals(closed: Sequence[Candidate]) -> list[int]:

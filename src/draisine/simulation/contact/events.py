@@ -263,12 +263,14 @@ class Resolver:
             stays = contact not in avoid and k.C[0] @ vdot - k.c[0] <= 1e-9  # without a force
             if push[0] > (1e-7 if contact in avoid else 0.0) or stays:
                 kept.append((contact, _begin(k, push, vdot, contact in slipping)))
-        y = self._hold(t, y, [k for _, k in kept])
+        y = self._hold(t, y, [k for _, k in kept], candidates)
         return y, [(c, k.rows, k.mu) for c, k in kept]
 
-    def _hold(self, t: float, y: Floats, closed: Sequence[Candidate]) -> Floats:
+    def _hold(
+        self, t: float, y: Floats, closed: Sequence[Candidate], touching: Sequence[Candidate]
+    ) -> Floats:
         """Return the state in which rolling contacts do not slip, by impulses, and those that begin
-        to slide have a first slip.
+        to slide have a first slip; no other contact that touches comes to approach by it.
         """
         look = self.look
         if not closed:
@@ -284,7 +286,16 @@ class Resolver:
                 rows.append(k.C)
                 wanted.append(k.b + np.array([0.0, *(SLIP * k.way)]))
         M = parts["M"].reshape(look.n, look.n)
-        new, _, _ = resolve_complete(M, np.vstack(rows), v, np.concatenate(wanted))
+        shut = {k.key for k in closed}
+        free = [k for k in touching if k.key not in shut and k.relative(v)[0] >= -STILL]
+        while True:
+            new, _, _ = resolve_complete(M, np.vstack(rows), v, np.concatenate(wanted))
+            sinking = [k for k in free if k.relative(new)[0] < -STILL]
+            if not sinking:
+                break
+            free = [k for k in free if k not in sinking]
+            rows += [k.C[:1] for k in sinking]
+            wanted += [k.b[:1] for k in sinking]
         out = y.copy()
         out[look.y.v] = new
         return out

@@ -348,7 +348,7 @@ def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) ->
     for k in range(s.contacts.size):
         normals[k] = at
         at += s.status[k]
-    share(answer, size, null, repeating, normals, s.contacts.size)
+    share(answer, size, null, repeating, normals, s.status, s.mu, s.contacts.size)
 
 
 @routine

@@ -3,6 +3,8 @@
 Matrices stand row by row.
 """
 
+from math import sqrt
+
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 
@@ -107,13 +109,21 @@ def least(J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: 
 
 @routine
 def share(
-    lam: Floats, size: int, null: Floats, count: int, normals: Integers, contacts: int
+    lam: Floats,
+    size: int,
+    null: Floats,
+    count: int,
+    normals: Integers,
+    rows: Integers,
+    mu: Floats,
+    contacts: int,
 ) -> None:
-    """Change multipliers along `count` null vectors (columns, orthonormal) until no normal one pulls,
-    or until the pulls are the least that can be.
+    """Change multipliers along `count` null vectors (columns, orthonormal) until every contact pushes
+    and, if it has three rows and friction, is within its cone, or until they lack least, where
+    |lam_t| / mu - lam_n is measured by how far the shortest way is on which it vanishes.
 
     Contacts that repeat each other, as two of one wheel do along their chord, have forces that are
-    not unique; those are taken in which all push.
+    not unique.
     """
     largest = 0.0
     for i in range(size):
@@ -121,12 +131,35 @@ def share(
     for _ in range(2000):
         change = 0.0
         for c in range(count):
-            along = 0.0
+            step, stiff = 0.0, 0.0
             for k in range(contacts):
-                pull = 1e-9 * largest - lam[normals[k]]
-                along += null[normals[k] * count + c] * max(0.0, pull)
-            for i in range(size):
-                lam[i] += along * null[i * count + c]
-            change = max(change, abs(along))
+                at, along, across = normals[k], 0.0, 0.0
+                lack = 1e-9 * largest - lam[at]
+                if rows[k] == 3 and mu[k] > 0.0:
+                    force = sqrt(lam[at + 1] * lam[at + 1] + lam[at + 2] * lam[at + 2])
+                    if force > 0.0:
+                        along, across = lam[at + 1] / (mu[k] * force), lam[at + 2] / (mu[k] * force)
+                        lack += force / mu[k]
+                length = 0.0
+                for j in range(count):
+                    way = gain(null, count, at, j, along, across)
+                    length += way * way
+                if length > 1e-16:  # less: the others can do nothing for it
+                    way = gain(null, count, at, c, along, across) / length
+                    step += way * max(0.0, lack)
+                    stiff += way * way * length
+            if stiff > 0.0:
+                for i in range(size):
+                    lam[i] += step / stiff * null[i * count + c]
+                change = max(change, abs(step) / stiff)
         if change <= 1e-13 * largest:
             break
+
+
+@routine
+def gain(null: Floats, count: int, at: int, c: int, along: float, across: float) -> float:
+    """Return how fast lam_n - |lam_t| / mu of a contact grows along a null vector."""
+    rate = null[at * count + c]
+    if along != 0.0 or across != 0.0:
+        rate -= along * null[(at + 1) * count + c] + across * null[(at + 2) * count + c]
+    return rate

@@ -465,6 +465,8 @@ class ContactQuery:
                 near, shut = self._contacts(features), [contact for contact, *_ in closed]
                 gaps[some], points[some] = self._least_gaps(times[some], ys[some], near, shut)
             left = np.flatnonzero(~(gaps <= 0.05).all(axis=1))
+            if not len(left):
+                break
         return gaps, points
 
     def _least_gaps(
@@ -477,9 +479,10 @@ class ContactQuery:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
         bundle, wheels = self.table.bundle(near), len(self.machine.wheels)
         rows = self.meet_each(times, ys, bundle)
-        gap = rows[..., self.row.gap.start]
-        off = (self.excess_each(rows, bundle) > BORDER) | ~(gap > -1e-6)
-        off[:, [k for k, contact in enumerate(near) if contact in shut]] = False
+        gap, excess = rows[..., self.row.gap.start], self.excess_each(rows, bundle)
+        open_ones = np.array([contact not in shut for contact in near], dtype=bool)
+        off = open_ones & ((excess > BORDER) | ~(gap > -1e-6))
+        gap = np.where(open_ones & (excess > 0.0), gap.clip(0.0), gap)  # nothing to sink into there
         gap = np.where(off | np.isnan(gap), np.inf, gap)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
         for wheel in range(wheels):
