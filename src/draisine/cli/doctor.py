@@ -9,6 +9,7 @@ EXTRAS = {
     "jax": ("jax",),
     "control": ("control",),
     "gymnasium": ("gymnasium",),
+    "fmi": ("ziglang",),
     "store": ("zarr",),
     "notebook": ("ipywidgets",),
     "meshes": ("trimesh",),

@@ -9,7 +9,7 @@ from draisine.errors import ParameterError
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.scenario.validate.motion import read_start
 from draisine.simulation.source import write_simulator
-from draisine.system.state import state
+from draisine.system.state import State, state
 from draisine.system.system import System
 
 
@@ -25,12 +25,18 @@ def write_simulator_files(
     """
     if folder is None:
         raise ParameterError("a simulator is several files: name a folder, --out FOLDER.")
-    mistakes = Mistakes()
-    found = read_start(start or {}, system.vehicle.__name__, system.model, mistakes)
-    mistakes.check("--initial")
-    begin = state(system, mode=mode, at_rest=None, **dict[str, Any](found.values))
-    files = write_simulator(system, language, begin, mode=mode)
+    files = write_simulator(system, language, typed_start(system, start, mode), mode=mode)
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_text(text, folder / name)
     return [folder / name for name in files]
+
+
+def typed_start(
+    system: System, start: Mapping[str, Any] | None, mode: Mapping[str, str] | None
+) -> State:
+    """Return the state with values of the outputs as they are written on a command line."""
+    mistakes = Mistakes()
+    found = read_start(start or {}, system.vehicle.__name__, system.model, mistakes)
+    mistakes.check("--initial")
+    return state(system, mode=mode, at_rest=None, **dict[str, Any](found.values))

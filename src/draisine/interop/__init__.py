@@ -1,4 +1,6 @@
 """Doors to other programs.
 
 `bicycleparameters` reads the files of that package. `gymnasium` makes environments to learn in.
+`cosimulation` puts the generated C behind numbered values: `fmi` makes units for co-simulation of it,
+`simulink` S-functions.
 """

@@ -1,0 +1,45 @@
+"""Machines as blocks of Simulink: a C MEX S-function of level 2, as text.
+
+`mex sfunction.c NAME.c -output NAME` in MATLAB compiles it; nothing of draisine is needed there.
+"""
+
+from pathlib import Path
+from typing import Any
+
+from draisine.codegen.files import write_text
+from draisine.interop.cosimulation import Unit, write_unit
+from draisine.system.state import State
+from draisine.system.system import System
+
+
+def export_sfunction(
+    system: System, start: State, folder: str | Path, **options: Any
+) -> list[Path]:
+    """Write a machine that begins at a state as an S-function into a folder, and return its files;
+    `options` are `mode`, `law`, `inputs` and the longest step `dt` (1/1024 s).
+
+    >>> import draisine, tempfile
+    >>> disc = draisine.compile("rolling_disc")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     made = export_sfunction(disc, draisine.state(disc, forward_speed=2.0), folder)
+    >>> [path.name for path in made]
+    ['rolling_disc.h', 'rolling_disc.c', 'unit.h', 'unit.c', 'sfunction.c', 'rolling_disc_ports.m']
+    """
+    unit, folder = write_unit(system, start, "sfunction", **options), Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    texts = unit.files | {f"{unit.name}_ports.m": _ports(unit)}
+    for name, text in texts.items():
+        write_text(text, folder / name)
+    return [folder / name for name in texts]
+
+
+def _ports(unit: Unit) -> str:
+    """Return a MATLAB script with the names of all signals in their order, and how it is compiled."""
+    lines = [f"% mex sfunction.c {unit.name}.c -output {unit.name}"]
+    for kind in ("parameter", "input", "output"):
+        lines.append(f"{unit.name}.{kind}s = {{")
+        for _, port in unit.ports_of(kind):
+            start = "" if kind == "output" else f" = {port.start!r}"
+            lines.append(f"    '{port.name}' % {port.unit or '1'}{start}: {port.meaning}")
+        lines.append("};")
+    return "\n".join([*lines, ""])
