@@ -1,4 +1,6 @@
-"""What people ask of a bicycle."""
+"""What people ask of a bicycle; contact angles after (2.20)-(2.23) of the thesis, free of jumps when
+upright.
+"""
 
 from typing import Any
 
@@ -6,36 +8,35 @@ from draisine.algebra.scalar import Scalar, atan2, cos, sin, sqrt
 from draisine.model import Output
 
 
+def front_axes(readings: Any, lam: Scalar) -> tuple[Scalar, Scalar, Scalar]:
+    """Return the ground's normal along the fork's wheel-plane axes and along the front axle."""
+    x, y, z = readings.rotation[2, :]
+    cr, sr = cos(readings.joint("steer")), sin(readings.joint("steer"))
+    ahead, along = z * sin(lam) + x * cos(lam), z * cos(lam) - x * sin(lam)
+    return cr * ahead + sr * y, along, cr * y - sr * ahead
+
+
+def front_contact(readings: Any, lam: Scalar) -> Scalar:
+    """Return how far the contact wandered along the front tyre."""
+    ahead, along, _ = front_axes(readings, lam)
+    return atan2(ahead * cos(lam) - along * sin(lam), along * cos(lam) + ahead * sin(lam))
+
+
+def front_lean(readings: Any, lam: Scalar) -> Scalar:
+    """Return the lean of the front wheel."""
+    ahead, along, side = front_axes(readings, lam)
+    return atan2(side, sqrt(ahead * ahead + along * along))
+
+
+def beta(readings: Any) -> Scalar:
+    """Return the angle from the heading to the line of contacts."""
+    line, heading = readings.contact("front") - readings.contact("rear"), readings.heading
+    cross = heading[0] * line[1] - heading[1] * line[0]
+    return atan2(cross, heading[0] * line[0] + heading[1] * line[1])
+
+
 def outputs(rear: Any, carrier: str, rR: Scalar, lam: Scalar) -> list[Output]:
-    """Return what people ask of a bicycle whose rear hub is a point of `carrier`;
-    contact angles after (2.20)-(2.23) of the thesis, free
-    of jumps when upright.
-    """
-
-    def front_axes(readings: Any) -> tuple[Scalar, Scalar, Scalar]:
-        """The ground's normal along the fork's wheel-plane axes and along the front axle."""
-        x, y, z = readings.rotation[2, :]
-        cr, sr = cos(readings.joint("steer")), sin(readings.joint("steer"))
-        ahead, along = z * sin(lam) + x * cos(lam), z * cos(lam) - x * sin(lam)
-        return cr * ahead + sr * y, along, cr * y - sr * ahead
-
-    def front_contact(readings: Any) -> Scalar:
-        ahead, along, _ = front_axes(readings)
-        turned = (ahead * cos(lam) - along * sin(lam), along * cos(lam) + ahead * sin(lam))
-        return atan2(*turned)
-
-    def front_lean(readings: Any) -> Scalar:
-        ahead, along, side = front_axes(readings)
-        return atan2(side, sqrt(ahead * ahead + along * along))
-
-    def beta(readings: Any) -> Scalar:
-        line, heading = readings.contact("front") - readings.contact("rear"), readings.heading
-        cross = heading[0] * line[1] - heading[1] * line[0]
-        return atan2(cross, heading[0] * line[0] + heading[1] * line[1])
-
-    def rear_contact(readings: Any) -> Scalar:
-        return atan2(readings.rotation[2, 0], readings.rotation[2, 2])
-
+    """Return what people ask of a bicycle whose rear hub is a point of `carrier`."""
     return [
         Output(
             "forward_speed",
@@ -49,16 +50,21 @@ def outputs(rear: Any, carrier: str, rR: Scalar, lam: Scalar) -> list[Output]:
             "m/s",
             "rear radius times the rear wheel's rate",
         ),
-        Output("front_lean", front_lean, "rad", "lean of the front wheel, positive to the right"),
+        Output(
+            "front_lean",
+            lambda readings: front_lean(readings, lam),
+            "rad",
+            "lean of the front wheel, positive to the right",
+        ),
         Output(
             "rear_contact_angle",
-            rear_contact,
+            lambda readings: atan2(readings.rotation[2, 0], readings.rotation[2, 2]),
             "rad",
             "how far the contact wandered along the rear tyre, backward positive (alpha0 - pi)",
         ),
         Output(
             "front_contact_angle",
-            front_contact,
+            lambda readings: front_contact(readings, lam),
             "rad",
             "how far the contact wandered along the front tyre, backward positive (alpha1 - pi - lam)",
         ),

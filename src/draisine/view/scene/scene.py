@@ -4,7 +4,7 @@ machine, its tracks, and where a camera that follows looks.
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -73,12 +73,12 @@ class Scene:
     heading: float
     elevation: float
     cell: float
-    patches: list[Patch]
-    carriers: list[tuple[Floats, Floats]]
-    posts: Floats
     readings: list[Reading]
     pushes: dict[str, Floats]
     events: list[tuple[float, str]]
+    patches: list[Patch] = field(default_factory=list)
+    carriers: list[tuple[Floats, Floats]] = field(default_factory=list)
+    posts: Floats = field(default_factory=lambda: np.zeros((0, 2, 3)))
 
     def lines(self, k: int) -> list[Floats]:
         """Return the points of every part at the k-th time, in the world."""
@@ -125,13 +125,11 @@ def scene(
     """Return the motion of a stored run; `choose` takes its times to those that are wanted, each of
     which is answered by the nearest sample. `terrain` is the ground, if the dataset does not tell.
     """
-    taken = _pick(data, choose)
-    time = taken["time"].values
-    model = restore_model(data)
-    bodies = Bodies(taken, model)
+    taken, model = _pick(data, choose), restore_model(data)
+    time, bodies = taken["time"].values, Bodies(taken, model)
     names = tuple(body.name for body in model.bodies)
-    R = np.stack([bodies.motions[name].R for name in names], axis=1)
-    p = np.stack([bodies.motions[name].p for name in names], axis=1)
+    motions = [bodies.motions[name] for name in names]
+    R, p = np.stack([at.R for at in motions], axis=1), np.stack([at.p for at in motions], axis=1)
     _check_finite(time, p + R.sum(axis=(2, 3))[..., None])
     drawn, marks = parts(model), balls(model)
     outline = _outline(names, R, p, drawn, marks)
@@ -141,7 +139,6 @@ def scene(
     tracks = _tracks(taken, model)
     ground = _lowest(tracks) if model.contacts else float(low[:, 2].min())
     terrain = terrain or terrain_of(data)
-    cell = cell_of(size)
     seen = Scene(
         title=str(data.attrs.get("title", data.attrs.get("vehicle", ""))),
         time=time,
@@ -157,10 +154,7 @@ def scene(
         up=up_of(model),
         heading=float(data["yaw"].values[0]) if "yaw" in data else 0.0,
         elevation=float(np.radians(FROM_ABOVE if _flat(low, high) else FROM_ASIDE)),
-        cell=cell,
-        patches=[],
-        carriers=[],
-        posts=np.zeros((0, 2, 3)),
+        cell=cell_of(size),
         readings=_readings(data, bodies),
         pushes={name: taken["contact_force_world"].sel(contact=name).values for name in tracks},
         events=[(float(e["time"]), _event(e)) for e in events_of(data) if e["kind"] != "input"],
