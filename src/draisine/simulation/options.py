@@ -316,6 +316,8 @@ class Task:
 
     def law_start(self, states: int) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the states z at the start: those of force elements are zero, then come the law's."""
+        if self.law is None:
+            return np.zeros(self.system.model.memory + states)
         z = np.asarray(getattr(self.law, "start", np.zeros(states)), float)
         if z.shape != (states,):
             raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")

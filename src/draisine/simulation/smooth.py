@@ -4,6 +4,7 @@ import math
 import warnings
 from collections.abc import Callable
 from itertools import pairwise
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -45,6 +46,9 @@ HINTS = {
     REASONS[NOT_FINITE]: " Smaller steps may help.",
     REASONS[FLAT]: " (Or it turned by over 90 degrees in one step, which was too long then.)",
 }
+
+_POSED: WeakKeyDictionary[ClosedForm, tuple[tuple[bool, bytes], Problem]] = WeakKeyDictionary()
+"""The last problem of each machine, with its workspaces."""
 
 
 def run_smooth(task: Task) -> Trajectory:
@@ -117,20 +121,24 @@ class SmoothRun:
         self._pose_problem()
 
     def _pose_problem(self) -> None:
-        rate, project = self.machine.rate, self.machine.project
-        address = rate.address
-        if self.slow is not None:
-            address = self.slow.bind(self.machine)
+        machine, rate = self.machine, self.machine.rate
+        tail = np.concatenate([self.given, self.anchors])
+        key = (self.projects, tail.tobytes())
+        if self.slow is None and machine in _POSED and _POSED[machine][0] == key:
+            self.problem = _POSED[machine][1]
+            return
         self.problem = Problem(
-            address,
+            rate.address if self.slow is None else self.slow.bind(machine),
             rate.table,
             rate.outputs.size,
-            np.concatenate([self.given, self.anchors]),
-            self.machine.floors,
-            project if self.projects else None,
-            pose=self.machine.layout.r.stop,
+            tail,
+            machine.floors,
+            machine.project if self.projects else None,
+            pose=machine.layout.r.stop,
             keep=(rate, self.slow),
         )
+        if self.slow is None:
+            _POSED[machine] = (key, self.problem)
 
     def go(self, t0: float, t1: float, tick: Callable[[float], None]) -> int:
         """Go on until t1, with other pivots where the present ones degenerate; return how it ended."""

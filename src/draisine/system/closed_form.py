@@ -250,8 +250,8 @@ class ClosedForm:
         self, found: Mapping[str, Floats], tolerance: float, gap: float = np.inf
     ) -> None:
         """Raise where a state breaks the constraints of the mode or is off its closed contacts."""
-        wrong, scale = _largest(found["broken"]), max(1.0, _largest(found["speeds"]))
-        if not wrong <= tolerance * scale:
+        wrong = _largest(found["broken"])
+        if not wrong <= tolerance * max(1.0, _largest(found["speeds"])):
             worst = int(np.argmax(np.abs(found["broken"])))
             label = constraints.labels(self.system.model, self.mode)[worst]
             raise ConfigurationError(

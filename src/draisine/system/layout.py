@@ -50,7 +50,11 @@ class Layout:
         columns, one per entry of that axis.
         """
         values = {name: np.asarray(part, float) for name, part in parts.items()}
-        columns = next((part.shape[1:] for part in values.values() if part.ndim > 1), ())
+        columns: tuple[int, ...] = ()
+        for part in values.values():
+            if part.ndim > 1:
+                columns = part.shape[1:]
+                break
         row: Floats = np.zeros((self.size, *columns))
         for name, part in values.items():
             where = self._stretches[name]

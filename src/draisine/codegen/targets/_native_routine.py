@@ -18,6 +18,7 @@ from draisine.codegen.targets._llvm_routine import symbol, type_of, write
 _C: dict[str, Any] = {
     "i64": ctypes.c_int64, "double": ctypes.c_double, "ptr": ctypes.c_void_p, "void": None,
 }  # fmt: skip
+_addressof, _from_buffer = ctypes.addressof, ctypes.c_char.from_buffer
 _ENTRIES: dict[Kind, Any] = {DOUBLES: np.dtype(np.float64), INTEGERS: np.dtype(np.int64)}
 
 
@@ -60,7 +61,7 @@ def _where(array: Any, kind: Kind) -> int:
     if array.dtype != _ENTRIES[kind] or not array.flags.c_contiguous:
         raise TypeError(f"machine code reads contiguous arrays of {kind}.")
     try:
-        return ctypes.addressof(ctypes.c_char.from_buffer(array))
+        return _addressof(_from_buffer(array))
     except (TypeError, ValueError):
         return int(array.ctypes.data)
 

@@ -1,5 +1,6 @@
 """Adams methods: a predictor alone, or predict, evaluate, correct, evaluate."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -47,11 +48,16 @@ def _step(corrector: Sequence[float]) -> Routine:
 
 
 @routine
-def remember(p: Workspace, t: float, i: int, state: Floats) -> None:
-    """Keep the rates of an early state, that before step i."""
-    for k in each(p.n * p.lanes):
-        p.x[p.lanes + k] = state[k]
-    evaluate(p, t, p.k[i * p.row :])
+def remember(p: Workspace, t0: float, h: float, done: int, states: Floats) -> None:
+    """Keep the rates of the states before the first three steps, and go on from that after the last
+    step that is done.
+    """
+    c, size = p.lanes, p.n * p.lanes
+    for i in range(4):
+        for k in each(size):
+            p.x[c + k] = states[min(i, done) * PARTS * size + k]
+        if i < 3:
+            evaluate(p, t0 + i * h, p.k[i * p.row :])
 
 
 class Adams(EqualSteps):
@@ -70,19 +76,18 @@ class Adams(EqualSteps):
 
     def start(self, problem: Problem, p: Packed, span: Span, steps: int, samples: Floats) -> int:
         """Take the first three steps; return with which step to go on."""
-        w, h = p.record, (span.end - span.start) / steps
-        early = Span(span.start, span.start + 3 * h, h / PARTS, span.grid)
+        w, t0, h = p.record, span.start, (span.end - span.start) / steps
+        third, end = t0 + 3 * h, 3 * PARTS
         first = p if w.keep else problem.workspace(w.n, 4, np.zeros(1))
         width = lanes() if w.lanes > 1 else 1
-        states = np.empty((3 * PARTS + 1, w.n * w.lanes))
+        states = np.empty((end + 1, w.n * w.lanes))
         states[0] = first.record.x[w.lanes :][: w.n * w.lanes] = samples[0].ravel()
-        part, end = (early.end - early.start) / (3 * PARTS), 3 * PARTS
         march, keep = (routine_code(r, width=width)[0] for r in (rk4.equal.march, remember))
-        done = march(first, early.start, part, early.last, 0, end, states) // PARTS
-        w.wrong[:] = first.record.wrong
+        part, last = (third - t0) / end, math.nextafter(third, t0)
+        done = int(march(first, t0, part, last, 0, end, states)) // PARTS
+        if first is not p:
+            w.wrong[:] = first.record.wrong
         if w.keep:
             samples[: done + 1] = states[: done * PARTS + 1 : PARTS]
-        for i in range(3):
-            keep(p, span.start + i * h, i, states[i * PARTS])
-        w.x[w.lanes :][: w.n * w.lanes] = states[done * PARTS]
-        return int(done)
+        keep(p, t0, h, done, states)
+        return done

@@ -4,6 +4,7 @@ Several states stand side by side, one per lane: entry k of lane j is at `k * co
 is one lane; all lanes give the same bits as one. A lane in trouble keeps the state before it.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -77,9 +78,26 @@ class Problem:
     pose: int = 0
     count: int = 1
     keep: Any = field(default=None, repr=False)
+    _spare: dict[Any, list[Packed]] = field(default_factory=dict, init=False, repr=False)
 
     def workspace(self, n: int, stages: int, method: Floats, keep: bool = True) -> Packed:
-        """Return the workspace of a method with so many rates, for states of n entries."""
+        """Return the workspace of a method with so many rates, for states of n entries: one that was
+        given back, where there is one.
+        """
+        try:
+            spare = self._spare[n, stages * self.rate_size * self.count, id(method), keep].pop()
+        except (KeyError, IndexError):
+            return self._new_workspace(n, stages, method, keep)
+        spare.record.headings.fill(np.nan)
+        spare.record.wrong.fill(0.0)
+        return spare
+
+    def give_back(self, spare: Packed) -> None:
+        """Take back a workspace that nobody uses any more: to make one takes longer than short runs."""
+        w = spare.record
+        self._spare.setdefault((w.n, len(w.k), id(w.method), w.keep == 1), []).append(spare)
+
+    def _new_workspace(self, n: int, stages: int, method: Floats, keep: bool) -> Packed:
         c, project = self.count, self.project
         x, wheels, gaps = np.zeros((1 + n + len(self.tail), c)), 0, 0
         x[1 + n :] = self.tail if self.tail.ndim == 2 else self.tail[:, None]
@@ -133,7 +151,7 @@ class Span:
     @property
     def last(self) -> float:
         """The last time before the end: what jumps there is taken from the left."""
-        return float(np.nextafter(self.end, self.start))
+        return math.nextafter(self.end, self.start)
 
 
 Result = tuple[Floats, Floats, int]

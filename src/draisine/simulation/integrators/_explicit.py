@@ -79,6 +79,7 @@ class EqualSteps:
         samples = np.empty((steps + 1, len(y)))
         samples[0] = y
         done, status = self.go(problem, p, span, steps, samples, tick)
+        problem.give_back(p)
         times = span.start + np.arange(steps + 1) * ((span.end - span.start) / steps)
         return times[: done + 1], samples[: done + 1], status
 

@@ -280,9 +280,12 @@ def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -
     if problem.project is not None and raw[0] < raw[1]:
         wide = problem.side_by_side.workspace(n, 1, METHOD)
         routine_code(settle_samples, width=lanes())[0](wide, g, *raw)
+        problem.side_by_side.give_back(wide)
+    times, samples = span.grid[:done], samples[:done]
     if status in (DEGENERATE, TOO_SMALL, INTERRUPTED):
-        return np.append(span.grid[:done], clock[0]), np.vstack([samples[:done], w.y]), status
-    return span.grid[:done], samples[:done], status
+        times, samples = np.append(times, clock[0]), np.vstack([samples, w.y])
+    problem.give_back(p)
+    return times, samples, status
 
 
 def _go(p: Packed, s: Packed, g: Packed, tick: Tick | None) -> int:
