@@ -14,6 +14,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import (
+    ConfigurationError,
     ParameterError,
     SimulationError,
     UnknownNameError,
@@ -24,8 +25,8 @@ from draisine.scenario.library import load
 from draisine.scenario.plan import Plan
 from draisine.simulation.many import Fleet
 from draisine.simulation.options import Numerics
-from draisine.simulation.stepper import STEP, Stepper, named_values
-from draisine.system.state import State
+from draisine.simulation.stepper import STEP, Stepper, state_values
+from draisine.system.state import State, states
 
 gymnasium = import_extra("gymnasium", "gymnasium")
 vector = import_extra("gymnasium.vector", "gymnasium")
@@ -73,11 +74,17 @@ class LearningTask:
         """How many actions an episode has."""
         return round(self.duration / self.period)
 
-    def draw(self, random: np.random.Generator) -> State:
+    def draw(self, random: np.random.Generator, count: int) -> dict[str, Floats]:
+        """Return initial values for so many machines, those of the scenario and those drawn."""
+        fixed = {name: np.full(count, value) for name, value in self.plan.start.values.items()}
+        low, high = np.array([*self.start.values()], float).reshape(-1, 2).T
+        drawn = random.uniform(low, high, (count, len(self.start)))
+        return fixed | dict(zip(self.start, drawn.T, strict=True))
+
+    def begin(self, random: np.random.Generator) -> State:
         """Return a state to begin with."""
-        drawn = {name: float(random.uniform(*ends)) for name, ends in self.start.items()}
-        start = self.plan.start
-        return replace(self.plan, start=replace(start, values={**start.values, **drawn})).state()
+        values = {name: float(x[0]) for name, x in self.draw(random, 1).items()}
+        return replace(self.plan, start=replace(self.plan.start, values=values)).state()
 
     def spaces(self) -> tuple[Any, Any]:
         """Return the spaces of observations and of actions."""
@@ -158,7 +165,7 @@ class MachineEnv(gymnasium.Env):  # type: ignore[name-defined, misc]
     ) -> tuple[Floats, dict[str, Any]]:
         """Begin anew; return what is seen, and all values by name."""
         super().reset(seed=seed)
-        plan, start = self.task.plan, self.task.draw(self.np_random)
+        plan, start = self.task.plan, self.task.begin(self.np_random)
         self.stepper = Stepper(
             plan.system, start, terrain=plan.terrain, law=plan.law, contact=plan.contact
         )
@@ -226,17 +233,25 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
 
     def _begin(self, which: Any) -> None:
         """Draw new starts for some machines."""
-        states = [self.task.draw(self.np_random) for _ in range(int(which.sum()))]
-        if states:
+        if which.any():
+            start, system = self.task.plan.start, self.task.plan.system
+            drawn = self.task.draw(self.np_random, int(which.sum()))
+            found, wrong = states(system, drawn, mode=start.mode, at_rest=start.at_rest)
+            if any(wrong):
+                raise ConfigurationError(f"{self.task.scenario}: {next(filter(None, wrong))}")
+            columns = zip(*(found[name].T for name in "qprv"), strict=True)
+            own = [State(q, p, r, v) for q, p, r, v in columns]
             none = np.zeros(self.machine.memory)
-            self.y[:, which] = self.machine.enter_all(states, self.fleet.values[:, which], none)
+            self.y[:, which] = self.machine.enter_all(own, self.fleet.values[:, which], none)
         self.count[which], self.ended = 0, np.zeros(self.num_envs, bool)
 
     def _look(self) -> tuple[Floats, dict[str, Any]]:
         """Return what is seen, and all values by name."""
         system, at = self.task.plan.system, self.machine.layout
-        seen = self.machine.observations(self.y.T, w=self.fleet.tail)
-        values = named_values(system, seen, self.y[at.r]) | {"lost": np.zeros(self.num_envs)}
+        told = self.machine.observations(self.y.T, w=self.fleet.tail)
+        seen = {name: x.T for name, x in told.items()}
+        values = state_values(system.model, self.y[at.r].T, seen)
+        values["lost"] = np.zeros(self.num_envs)
         return self.task.observation(values), values
 
     def step(self, actions: Floats) -> tuple[Floats, Floats, Any, Any, dict[str, Any]]:

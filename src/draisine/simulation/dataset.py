@@ -2,6 +2,7 @@
 
 import inspect
 import json
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import product
 from pathlib import Path
@@ -138,16 +139,16 @@ def _values(run: "Trajectory") -> dict[str, Floats]:
     return found | named_values(model, shape, seen)
 
 
-def named_values(model: Model, shape: Floats, seen: dict[str, Floats]) -> dict[str, Floats]:
-    """Return joints and outputs as variables of their own, each with its rate; of shapes and of what is
-    seen, one line per time (or per machine).
+def named_values(model: Model, shape: Floats, seen: Mapping[str, Floats]) -> dict[str, Floats]:
+    """Return joints and outputs as variables of their own, each with its rate; of a shape and of what
+    is seen, or with one line per time (or per machine).
     """
     found = {}
     for k, joint in enumerate(model.joints):
-        found[joint.name] = shape[:, k]
-        found[f"{joint.name}_rate"] = seen["v"][:, model.speeds.index(f"{joint.name}_rate")]
+        found[joint.name] = shape[..., k]
+        found[f"{joint.name}_rate"] = seen["v"][..., model.speeds.index(f"{joint.name}_rate")]
     for k, name in enumerate(output_names(model)):
-        found[name], found[f"{name}_rate"] = seen["outputs"][:, k], seen["output_rates"][:, k]
+        found[name], found[f"{name}_rate"] = seen["outputs"][..., k], seen["output_rates"][..., k]
     return found
 
 

@@ -18,9 +18,11 @@ from draisine.errors import (
     did_you_mean,
 )
 from draisine.mechanics.readings import law_states
+from draisine.model import Model
 from draisine.simulation.contact.arc import TerrainArc, observe_states
 from draisine.simulation.contact.events import Resolver
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
+from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import HINTS, REASONS, SmoothRun
@@ -209,18 +211,15 @@ class Stepper:
 
     def values(self) -> dict[str, float]:
         """Return what is known of the present state by name."""
-        known = named_values(self.system, self.observe(), self.state.r)
+        known = state_values(self.system.model, self.state.r, self.observe())
         return {name: float(value) for name, value in known.items()}
 
 
-def named_values(system: System, seen: Mapping[str, Floats], r: Floats) -> dict[str, Any]:
-    """Return what was observed of a state by name; of many side by side, arrays."""
-    known = dict(zip(system.outputs, seen["outputs"], strict=True))
-    rates = zip(system.outputs, seen["output_rates"], strict=True)
-    known |= {f"{name}_rate": value for name, value in rates}
-    known |= dict(zip("xyz", seen["position"], strict=True))
-    known |= dict(zip((joint.name for joint in system.model.joints), r, strict=True))
-    return known | dict(zip(system.model.speeds, seen["v"], strict=True))
+def state_values(model: Model, r: Floats, seen: Mapping[str, Floats]) -> dict[str, Any]:
+    """Return what is known of a state by name, from shape and observations along their last axis."""
+    place = {axis: seen["position"][..., k] for k, axis in enumerate("xyz")}
+    speeds = {name: seen["v"][..., k] for k, name in enumerate(model.speeds)}
+    return named_values(model, r, seen) | place | speeds
 
 
 _PLACE = ("x", "y", "yaw", "lean")
