@@ -2,10 +2,11 @@
 [--seed 0] [--only ROOM] [--log FILE]`.
 
 A mutant is one small change in a copy of the package: a sign, an operator, a comparison, a function,
-a constant or a condition. Each is given to the tests of its file, the quickest first, and is killed by
-the first that fails. Survivors are printed with file, line and change: each is a gap in the tests or a
-change without effect. A campaign takes some ten seconds per mutant that is killed, some minutes per
-survivor; it is no part of the gate. With a log it goes on where it was stopped.
+a constant or a condition. Each is given to the tests of its file, the quickest first, which all hold
+on the whole package, and is killed by the first that fails. Survivors are printed with file, line and
+change: each is a gap in the tests or a change without effect. A campaign takes some ten seconds per
+mutant that is killed, a minute or two per survivor; it is no part of the gate. With a log it goes on
+where it was stopped.
 """
 
 import argparse
@@ -30,8 +31,8 @@ import xarray  # noqa: F401
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "src" / "draisine"
-LIMIT = 400
-"""Seconds of a CPU after which a mutant that hangs the tests counts as killed."""
+PATIENCE = 4.0
+"""How many times as long as on the whole package tests may take: longer ones hang, which kills."""
 
 ROOMS = (
     "mechanics",
@@ -183,14 +184,23 @@ def sample(count, seed, only):
     return chosen
 
 
-def killer(mutant, folder):
+def seconds_of(folder, tests, known):
+    """Return how long tests take on the whole package, which stays compiled for what follows."""
+    if tuple(tests) not in known:
+        code, told, seconds = run_tests(folder, tests)
+        assert code == 0, f"the tests fail without any mutant:\n{told}"
+        known[tuple(tests)] = seconds
+    return known[tuple(tests)]
+
+
+def killer(mutant, folder, limit):
     """Return the first test that fails on a copy of the project with one mutant in it, or None."""
     target = folder / mutant.file.relative_to(ROOT)
     whole = target.read_text()
     target.write_text(mutant.text)
     for stale in target.parent.glob(f"__pycache__/{target.stem}.*"):
         stale.unlink()
-    code, told = run_tests(folder, tests_of(mutant.file))
+    code, told, _ = run_tests(folder, tests_of(mutant.file), limit)
     target.write_text(whole)
     if code == 0:
         return None
@@ -198,15 +208,16 @@ def killer(mutant, folder):
     return failed[0].split(" - ")[0] if failed else f"ended with {code}"
 
 
-def run_tests(folder, tests, *options):
-    """Return the exit code of tests in a copy of the project, and what they print: in a child of this
-    process, which has the libraries in memory, but nothing of the package.
+def run_tests(folder, tests, limit=resource.RLIM_INFINITY):
+    """Return the exit code of tests in a copy of the project, what they print and how many seconds of
+    a CPU they take: in a child of this process, which has the libraries in memory, but nothing of the
+    package.
     """
     assert "draisine" not in sys.modules
     told = folder / "told.txt"
     child = os.fork()
     if child == 0:
-        resource.setrlimit(resource.RLIMIT_CPU, (LIMIT, LIMIT))
+        resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
         with told.open("w") as file:
             os.dup2(file.fileno(), 1)
             os.dup2(file.fileno(), 2)
@@ -214,9 +225,10 @@ def run_tests(folder, tests, *options):
         os.environ["PYTHONPATH"] = str(folder / "src")
         os.environ["DRAISINE_CACHE"] = str(folder / "cache")  # it knows what it was made from
         sys.path.insert(0, str(folder / "src"))
-        sys.dont_write_bytecode = not options
-        os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *options, *tests]))
-    return os.waitpid(child, 0)[1], told.read_text()
+        sys.dont_write_bytecode = limit != resource.RLIM_INFINITY  # what mutants are made of
+        os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+    _, code, used = os.wait4(child, 0)
+    return code, told.read_text(), used.ru_utime + used.ru_stime
 
 
 def copy_of_the_project(folder):
@@ -239,14 +251,15 @@ def main():
     known = {tuple(one["mutant"]): one for one in map(json.loads, old)}
     found = []
     with tempfile.TemporaryDirectory() as name:
-        copy_of_the_project(Path(name))
-        run_tests(Path(name), ["tests/mechanics", "tests/simulation"], "--collect-only")
+        folder, whole = Path(name), {}
+        copy_of_the_project(folder)
         for mutant in sample(asked.count, asked.seed, asked.only):
             place = f"{mutant.file.relative_to(PACKAGE)}:{mutant.line}"
             told = (place, mutant.before, mutant.after)
             if told not in known:
+                usual = seconds_of(folder, tests_of(mutant.file), whole)
                 begun = time.perf_counter()
-                by = killer(mutant, Path(name))
+                by = killer(mutant, folder, int(PATIENCE * usual) + 10)
                 known[told] = {"mutant": told, "by": by, "seconds": time.perf_counter() - begun}
                 if asked.log:
                     with asked.log.open("a") as log:

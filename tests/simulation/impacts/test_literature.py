@@ -218,6 +218,21 @@ def test_brachs_ratio_stops_the_slip_where_less_than_mu_does():
     assert found.result[:2] == pytest.approx([0.0, 0.0], abs=1e-12)
 
 
+def test_brachs_ratio_stays_short_of_where_friction_jams():
+    """A ratio of 2, W_NN / W_NT, would part nothing, and to hold the slip would create energy: as much
+    is taken as keeps it, which returns both velocities, W (2.4, -0.8) = (2, 0.4).
+    """
+    W, u = (
+        np.array([[1.0, 0.5, 0.0], [0.5, 1.0, 0.0], [0.0, 0.0, 1.0]]),
+        np.array([-1.0, -0.2, 0.0]),
+    )
+    hold = np.linalg.solve(W, [2.0, 0.2, 0.0])
+    assert hold @ (2 * u + W @ hold) > 0.0
+    found = brach.impact(*free(np.linalg.inv(W)), [contact(np.eye(3), 2.0)], u, normal=1.0).chosen
+    assert_allclose(found.pushes["tip", "ground"], [2.4, -0.8, 0.0], rtol=0, atol=1e-9)
+    assert_allclose(found.result, [1.0, 0.2, 0.0], rtol=0, atol=1e-9)
+
+
 @pytest.mark.parametrize("model", [keller, stronge], ids=["keller", "stronge"])
 def test_slip_that_begins_keeps_its_direction(model):
     """From rest the coupling drives a contact off: slip along d with W_TN - mu W_TT d = c d, c > 0."""

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from draisine.errors import ContactSetError
+from draisine.errors import ContactSetError, ParameterError
 from draisine.simulation.contact.active_set import Candidate
 from draisine.simulation.impacts import moreau, newton, plastic
 
@@ -51,6 +51,12 @@ def test_newton_returns_each_component_on_a_coupled_machine(seed):
     assert_allclose(k.C @ chosen.result, [-0.5, -0.25, -0.25] * before, rtol=0, atol=1e-12)
 
 
+def test_newton_refuses_friction_at_any_contact():
+    ideal, rough = contact(), Candidate(("hand", "wall"), np.eye(3), np.zeros(3), np.zeros(3), 0.5)
+    with pytest.raises(ParameterError, match="'moreau'"):
+        newton.impact(*free(POINT), [ideal, rough], np.array([-1.0, 0.0, 0.0]))
+
+
 @pytest.mark.parametrize("model", [newton, moreau])
 @pytest.mark.parametrize(("speed", "rebounds"), [(0.9, False), (1.1, True)])
 def test_bounces_below_the_rest_speed_are_plastic(model, speed, rebounds):
@@ -74,6 +80,7 @@ def test_moreau_slides_against_the_slip_by_mu_times_the_normal_impulse(e):
 def test_moreau_sticks_inside_the_cone():
     v = np.array([-1.0, 0.3, -0.4])
     chosen = moreau.impact(*free(POINT), [contact(0.6)], v, normal=0.0).chosen
+    assert chosen.admissible
     assert_allclose(chosen.result, 0.0, atol=1e-12)
     assert_allclose(chosen.pushes["foot", "ground"], -MASS * v, atol=1e-12)
 
