@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from draisine import compile, simulate, state
 from draisine.analysis.linear import Linear, linearise
-from draisine.analysis.lqr import lqr
+from draisine.analysis.lqr import balance, lqr
 from draisine.errors import ConfigurationError, UnknownNameError
 
 
@@ -40,7 +40,11 @@ def test_a_pendulum_is_held_about_the_pitch_at_which_it_balances():
     pitch = -math.atan2(0.02, 0.8)
     found = linearise(system, state(system, pitch=pitch))
     weights = {"pitch": 100.0, "left_rate": 1.0, "right_rate": 1.0}
-    law = lqr(found, weights, {"left": 0.1, "right": 0.1}, about={"pitch": pitch})
+    costs = {"left": 0.1, "right": 0.1}
+    law = lqr(found, weights, costs, about={"pitch": pitch})
+    found_itself = balance(system, weights, costs, forward_speed=0.0)
+    assert_allclose(found_itself.K, law.K, rtol=1e-9, atol=1e-9)
+    assert_allclose(found_itself.about, law.about, atol=1e-9)
     assert np.linalg.eigvals(found.A - found.part(["left", "right"]).B @ law.K).real.max() < 0
     run = simulate(system, state(system, pitch=0.1, Wz=0.3), 15.0, law=law).to_xarray()
     assert_allclose(run.pitch.values[-1], pitch, atol=1e-5)

@@ -2,6 +2,7 @@
 
 import json
 import math
+import tomllib
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from draisine.experiment.report import remarks, summary, table
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.straight import straight_quantity
-from draisine.scenario.library import load, scenarios, titles
+from draisine.scenario.library import load, read_text, scenarios, titles
 from draisine.scenario.schema import KINDS, schema
 
 PUSH = """
@@ -317,3 +318,11 @@ def test_a_scenario_is_read_once(mine, monkeypatch):
     result = run(load(str(path)))
     assert result.outcome == "completed"
     assert counted == {"compile": 1, "ground": 1}
+
+
+def test_a_copy_is_the_scenario_without_what_was_expected_of_it():
+    for name in scenarios():
+        shipped = Path(draisine.__file__).parent / "scenarios" / f"{name}.toml"
+        content = tomllib.loads(shipped.read_text(encoding="utf-8"))
+        content.pop("expected", None)
+        assert tomllib.loads(read_text(name)) == content

@@ -1,8 +1,9 @@
 """What can be said of motions without running them.
 
 `differentiate`: derivatives of programs and matrices. `variation`: a state and its neighbours.
-`equilibrium`: steady motions. `linear`: linear systems about them. `lqr`: state
-feedback from these. `preview`: path following. `gradient`: motions with their derivatives. `identify`:
+`equilibrium`: steady motions. `linear`: linear systems about them. `eigenmodes`: their eigenvalues,
+followed along the speed. `lqr`: state feedback from these.
+`preview`: path following. `gradient`: motions with their derivatives. `identify`:
 parameters from measurements.
 `continuation`: families of
 steady motions. `return_map`: limit cycles as fixed points. `gait`: machines that hang by their

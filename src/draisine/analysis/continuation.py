@@ -10,8 +10,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
-from draisine.analysis.bicycle.eigenmodes import track
 from draisine.analysis.bicycle.straight import canonical_matrices
+from draisine.analysis.eigenmodes import track
 from draisine.analysis.equilibrium import Balance, Steady, steady
 from draisine.analysis.linear import SHRUNK, linear_systems
 from draisine.errors import ConfigurationError

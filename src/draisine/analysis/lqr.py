@@ -6,15 +6,17 @@ Riccati's equation, eq. [lqr].
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
 
 from draisine.algebra.scalar import Array, Floats, Scalar
-from draisine.analysis.linear import Linear
+from draisine.analysis.equilibrium import steady
+from draisine.analysis.linear import Linear, linearise, reach_states
 from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
 from draisine.mechanics.readings import Readings
+from draisine.system.system import System
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +51,7 @@ def lqr(
 ) -> StateFeedback:
     """Return the law of least cost: `states` are weights (zero where not named), `inputs` those of
     the inputs that it uses, `about` what the states are in the steady motion (zero where not named).
+    States that neither have a weight nor are moved by the inputs are left alone.
 
     >>> from draisine import compile, state
     >>> from draisine.analysis.linear import linearise
@@ -66,8 +69,12 @@ def lqr(
     part = linear.part(list(inputs))
     Q = np.diag([float(states.get(name, 0.0)) for name in linear.states])
     R = np.diag([float(cost) for cost in inputs.values()])
+    kept = np.flatnonzero(_moved_states(part) | (np.diag(Q) > 0.0))
+    K = np.zeros((len(inputs), len(linear.states)))
     try:
-        K = riccati_gain(part.A, part.B, Q, R)
+        K[:, kept] = riccati_gain(
+            part.A[np.ix_(kept, kept)], part.B[kept], Q[np.ix_(kept, kept)], R
+        )
     except np.linalg.LinAlgError:
         raise ConfigurationError(
             f"lqr: the inputs {', '.join(inputs)} cannot steady the motion, or no weight sees a state "
@@ -76,6 +83,43 @@ def lqr(
     steady = about or {}
     x0 = np.array([float(steady.get(name, 0.0)) for name in linear.states])
     return StateFeedback(linear.states, tuple(inputs), K, x0)
+
+
+def _moved_states(linear: Linear) -> Floats:
+    """Return which states the inputs move, at once or through others."""
+    links, pushed = (np.abs(x) > 1e-9 * np.abs(x).max(initial=1e-300) for x in (linear.A, linear.B))
+    return reach_states(links, pushed.any(axis=1))
+
+
+def balance(
+    system: System,
+    weights: Mapping[str, float] | None = None,
+    costs: Mapping[str, float] | None = None,
+    **about: Any,
+) -> StateFeedback:
+    """Return the law of least cost that keeps a machine in the steady motion in which everything asked
+    for is so. Weights are those of its states: one each that the inputs move if none are named, cyclic
+    ones (its place) only if they are. Costs are those of its inputs, one each at the joints if none are
+    named.
+
+    >>> from draisine import compile, simulate, state
+    >>> segway = compile("segway")
+    >>> law = balance(segway, {"pitch": 100, "left_rate": 1, "right_rate": 1}, forward_speed=0)
+    >>> run = simulate(segway, state(segway, pitch=0.2), 10.0, law=law).to_xarray()
+    >>> bool(abs(run.pitch[-1] - law.about[0]) < 1e-3)
+    True
+    """
+    motion = steady(system, **about)
+    linear = linearise(system, motion.state)
+    if not set(weights or ()) <= set(linear.states):
+        linear = linearise(system, motion.state, cyclic=True)
+    joints = [joint.name for joint in system.model.joints]
+    costs = costs or {name: 1.0 for name in linear.inputs if name in joints}
+    if not weights:
+        part = linear.part([name for name in linear.inputs if name in costs])
+        moved = zip(linear.states, _moved_states(part), strict=True)
+        weights = {name: 1.0 for name, yes in moved if yes}
+    return lqr(linear, weights, costs, motion.values)
 
 
 def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:

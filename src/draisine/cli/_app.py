@@ -3,13 +3,20 @@
 import logging
 import sys
 from collections.abc import Sequence
+from itertools import takewhile
 
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from draisine import __version__
 from draisine.cli._options import INITIAL
 from draisine.cli._screen import end_as_interrupted, fail, patient_output
-from draisine.errors import DraisineError, SimulationError, UnknownNameError, did_you_mean
+from draisine.errors import (
+    DraisineError,
+    ParameterError,
+    SimulationError,
+    UnknownNameError,
+    did_you_mean,
+)
 from draisine.registry import find, foreign_plugs, is_file, own_plugs
 
 app = App(
@@ -71,6 +78,7 @@ def _carry_out(given: list[str]) -> int:
     given = [x for x in given if x not in ("--debug", "--verbose")]
     try:
         _add_own(given)
+        _check_commas(given)
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         if debug:
@@ -102,6 +110,15 @@ def _add_own(given: Sequence[str]) -> None:
     if first not in app and not first.startswith("-"):
         commands = [name for name in app if not name.startswith("-")]
         raise UnknownNameError(f"no command {first!r}. {did_you_mean(first, commands)}")
+
+
+def _check_commas(given: Sequence[str]) -> None:
+    """Refuse several numbers after `--speed` with spaces between them."""
+    after = list(given[given.index("--speed") + 1 :]) if "--speed" in given else []
+    several = list(takewhile(lambda x: x.replace(".", "", 1).isdigit(), after))
+    if len(several) > 1:
+        told = ",".join(several)
+        raise ParameterError(f"several speeds have commas between them: --speed {told}")
 
 
 def _meant(error: CycloptsError, given: Sequence[str]) -> str | None:

@@ -18,7 +18,12 @@ class MachineOptions:
     """Which machine: a parameter set of a vehicle, and changes to it."""
 
     set: Annotated[
-        Values, Parameter(name="--set", help="Change a parameter: --set mB=90 --set lam=18deg.")
+        Values,
+        Parameter(
+            name="--set",
+            help="Change a parameter: --set mB=90 --set lam=18deg; of a scenario that is run also a value "
+            "of its tables: --set terrain.slope=12deg.",
+        ),
     ] = None
     parameter_set: Annotated[
         str | None,
@@ -43,6 +48,16 @@ class MachineOptions:
         """The parameter set, where it is one that has a name and is no file."""
         file = (self.parameter_set or "").lower().endswith((".txt", ".yml", ".yaml"))
         return None if file else self.parameter_set
+
+
+Laws = Annotated[
+    Values,
+    Parameter(
+        name="--law",
+        help="A control law with its numbers, instead of the scenario's: --law "
+        "steer_into_lean,lean_gain=8,rate_gain=4, --law lqr,weights.pitch=100; `draisine list laws`.",
+    ),
+]
 
 
 @Parameter(name="*")
@@ -82,6 +97,7 @@ class RunOptions:
     mode: Annotated[
         Values, Parameter(name="--mode", help="The status of a contact: --mode front=open.")
     ] = None
+    law: Laws = None
     until: Annotated[float | None, Parameter(help="How long to run, in s.")] = None
     dt: Annotated[
         float | None, Parameter(help="Step of fixed-step methods and spacing of samples, in s.")
@@ -104,7 +120,11 @@ class RunOptions:
 
     def changes(self, machine: MachineOptions) -> dict[str, Any]:
         """Return values by key path of a scenario."""
-        found = {f"vehicle.parameters.{n}": x for n, x in machine.parameters.items()}
+        found = {}
+        for n, x in machine.parameters.items():
+            found[n if n.startswith(TABLES) else f"vehicle.parameters.{n}"] = x
+        if self.law:
+            found["law"] = law_tables(self.law)
         for n, x in assignments("--initial", self.initial).items():
             found[f"initial.{INITIAL.get(n, n)}"] = x
         found |= {f"run.mode.{n}": x for n, x in assignments("--mode", self.mode).items()}
@@ -132,6 +152,10 @@ Force = Annotated[
 ]
 
 
+TABLES = ("terrain.", "contact.", "initial.", "run.", "speeds.", "cycle.", "gait.")
+"""How a value of a scenario's own tables begins, where others are parameters of its vehicle."""
+
+
 INITIAL = {"speed": "forward_speed"}
 """Other words that people have for initial values."""
 
@@ -141,6 +165,7 @@ EXAMPLES = {
     "--initial": "--initial lean=10deg",
     "--mode": "--mode front=open",
     "--phase": "--phase 270deg",
+    "--law": "--law steer_into_lean,lean_gain=8,rate_gain=4",
 }
 """How options that give values to names are written."""
 
@@ -182,6 +207,14 @@ def numbers(option: str, text: str, example: str, unit: str) -> list[float]:
         return [number(x, unit) for x in text.split(",")]
     except ValueError as error:
         raise ParameterError(f"{option} {text}: {error}. Write it as {example}.") from None
+
+
+def law_tables(given: list[str]) -> list[dict[str, Any]]:
+    """Return what options NAME,KEY=VALUE,... give, as a scenario's file would have it."""
+    from draisine.scenario.overrides import nest
+
+    named = (text.split(",") for text in given)
+    return [{"name": name} | nest(assignments("--law", numbers)) for name, *numbers in named]
 
 
 def assignments(option: str, given: list[str] | None) -> dict[str, Any]:

@@ -13,8 +13,8 @@ LINES = 200
 """So many runs of a sweep are shown one by one."""
 
 
-def report(result: "Result", json: bool) -> None:
-    """Print what a scenario left."""
+def report(result: "Result", json: bool, full: bool = False) -> None:
+    """Print what a scenario left; in full also the outputs and rates that tell less."""
     from draisine.experiment.report import remarks, summary, table
 
     if json:
@@ -26,7 +26,7 @@ def report(result: "Result", json: bool) -> None:
     believed = result.validity is None or result.validity.sound
     title = result.loaded.scenario.title if believed else "not what its title says"
     console.print(f"[bold]{result.loaded.name}[/bold]: {title}")
-    rows = table(result)
+    rows = table(result, full)
     if rows:
         drawn = Table("quantity", "unit", *numeric_columns("start", "end", "minimum", "maximum"))
         for name, unit, numbers in rows:

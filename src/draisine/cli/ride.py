@@ -2,7 +2,8 @@
 
 from pathlib import Path
 
-from draisine.cli._screen import fail
+from draisine.cli._keep import tell_file
+from draisine.cli._screen import fail, progress_bar
 
 
 def ride(
@@ -32,8 +33,8 @@ def ride(
         from draisine.ride.export import ride_page
 
         check_target(export, (".html",))
-        write_text(ride_page(), export)
-        print(f"page: {export}")
+        with tell_file("page", export), progress_bar(f"writing {export}") as progress:
+            write_text(ride_page(progress), export)
         return 0
     if record is not None:
         check_target(record, (".nc", ".zarr"))

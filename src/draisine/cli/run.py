@@ -64,6 +64,7 @@ def run(
     change: RunOptions = RUN,
     output: OutputOptions = OUTPUT,
     animate: Path | None = None,
+    full: bool = False,
     force: Force = False,
     trust: Trust = False,
 ) -> int:
@@ -71,6 +72,7 @@ def run(
 
     :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
     :param animate: Write a film (.gif, .mp4) or a page that replays the run (.html).
+    :param full: The table has every output, and rates, too.
     """
     from draisine.errors import ParameterError, SimulationError
     from draisine.experiment.run import run as carry_out
@@ -96,9 +98,12 @@ def run(
                 raise
             result, failed = error.partial, str(error)
     try:
-        report(result, output.json)
+        report(result, output.json, full)
     finally:  # what was computed is kept, even if nobody waits for the table
         output.keep(result.data)
     if animate is not None and (failed is None or result.data.sizes["time"] > 1):
         film(result.data, animate, quiet=output.json)
+    if output == OUTPUT and animate is None:
+        stem = loaded.name.rpartition("/")[2]
+        print(f"nothing was kept: --out {stem}.nc keeps the data, --plot {stem}.png draws them")
     return 0 if failed is None else fail(failed, 1)

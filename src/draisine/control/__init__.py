@@ -2,6 +2,7 @@
 
 A law is a frozen dataclass: its fields are its numbers, `states` is how many states z of its own it
 has, `breakpoints` are the times at which it may jump. It is traced into the compiled code.
+`lqr` alone is what a law is asked for: the machine decides its numbers.
 `_signals`: functions of time. `_together`: several laws as one.
 """
 

@@ -110,8 +110,10 @@ def _plain(x: float) -> float | None:
     return x if math.isfinite(x) else None
 
 
-def table(result: Result) -> list[tuple[str, str, list[float]]]:
-    """Return rows of name, unit, and [start, end, minimum, maximum]; angles in degrees."""
+def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float]]]:
+    """Return rows of name, unit, and [start, end, minimum, maximum], angles in degrees: of the base's
+    angles, the joints and the first output; in full of all outputs and of rates, too.
+    """
     if result.loaded.scenario.kind in ("map", "linear", "sweep", "gait"):
         return []
     model, bodies = result.system.model, result.bodies
@@ -119,7 +121,8 @@ def table(result: Result) -> list[tuple[str, str, list[float]]]:
     joints = [j.name for j in model.joints if j.child not in carried]
     angles = base_angles(model)
     own = [o.name for o in model.outputs]
-    names = [*angles, *joints, *own, *(f"{n}_rate" for n in (*angles[:1], *joints))]
+    names = [*angles, *joints, *own[: None if full else 1]]
+    names += [f"{n}_rate" for n in (*angles[:1], *joints) if full]
     rows = []
     for name in names:
         x, unit = series(name, bodies), unit_of(name, model)
@@ -141,7 +144,8 @@ def remarks(result: Result) -> list[str]:
     if "cycle" in found:
         return [*cycle.lines(result.data), seconds]
     if "critical" in found:
-        return [*critical_lines(found["critical"]), seconds]
+        lines = critical_lines(found["critical"]) or growth_lines(result)
+        return [*lines, seconds]
     if "runs" in found:
         whole = ("completed", NOT_RUN)
         stopped = [one for one in found["runs"] if one["outcome"] not in whole]
@@ -176,6 +180,9 @@ def remarks(result: Result) -> list[str]:
 
 OPEN = 1e-6
 """A gap beyond which a contact is open, in m, and no longer closed but for round-off."""
+
+GROWS = 1e-6
+"""A real part beyond which a motion is unstable, in 1/s, and no longer neutral but for round-off."""
 
 MANY = 12
 """So many events, or runs that had to stop, are told to people one by one."""
@@ -215,6 +222,34 @@ def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
     if low is None:
         return [*lines, "stable at no speed"]
     return [*lines, f"stable from {low:.6g} m/s" + (f" to {high:.6g} m/s" if high else " on")]
+
+
+def growth_lines(result: Result) -> list[str]:
+    """Return lines about the steady motions of a machine that is no bicycle: what they are, and how
+    fast a disturbance of them grows.
+    """
+    data = result.data
+    about = dict(zip(data["state"].values, data["steady_motion"].values[0], strict=True))
+    told = ", ".join(_reading(result, str(n), x) for n, x in about.items() if abs(x) > 1e-9)
+    growth = data["eigenvalue_real"].max("eigenmode").values
+    speeds, fastest = data["speed"].values, int(np.argmax(growth))
+    many = int((growth > GROWS).sum())
+    where = "" if len(speeds) == 1 else f", at {many} of {len(speeds)} speeds"
+    end = (
+        f"unstable{where}: the fastest grows with exp({growth[fastest]:.6g} t)"
+        + ("" if len(speeds) == 1 else f", at {speeds[fastest]:g} m/s")
+        if many
+        else "no disturbance grows exponentially"
+    )
+    return [f"steady motion at {speeds[0]:g} m/s: {told or 'rest as drawn'}", end]
+
+
+def _reading(result: Result, name: str, value: float) -> str:
+    """Return a state with its value and unit, angles in degrees."""
+    unit = "" if name.startswith("z[") else unit_of(name, result.system.model)
+    if "rad" in unit:
+        value, unit = math.degrees(value), unit.replace("rad", "deg")
+    return f"{name} {value:.6g} {unit}".rstrip()
 
 
 def _degrees(result: Result, name: str, value: float | None) -> str:

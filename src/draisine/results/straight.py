@@ -50,6 +50,7 @@ def straight_labels(model: Model) -> dict[str, Labels]:
     """Return all that a linear scenario with a machine can tell, with the labels that each takes."""
     swinging = ("wobble", "wobble_2")
     others = [joint.name for joint in model.joints] + ["lean", "castering", "tyre", "law"]
+    others += ["pitch", "yaw", "x", "y", "z", *model.speeds]
     numbered = [f"{name}_{k}" for name in others for k in range(2, 1 + MOST)]
     labels = ((*MODES, *swinging, *others, *numbered),)
     return {"eigenvalue_real": labels, "eigenvalue_imaginary": labels} | KNOWN

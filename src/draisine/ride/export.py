@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
@@ -39,17 +40,21 @@ AS_DRAWN = ""
 """The bicycle whose parameters are those of the vehicle's own drawing."""
 
 
-def ride_page() -> str:
-    """Return a page that rides all presets on smooth ground by itself, on all bicycles."""
+def ride_page(progress: Callable[[float], None] = lambda part: None) -> str:
+    """Return a page that rides all presets on smooth ground by itself, on all bicycles; `progress` is
+    told how far it is.
+    """
     names = [name for name, preset in PRESETS.items() if preset.ground is None]
     sessions = [Session(names[0]), Session("skate")]
     kinds = {_kind(session.system): session for session in sessions}
+    progress(0.1)
     simulators = ",\n".join(f"{json.dumps(k)}: {_simulator(s)}" for k, s in kinds.items())
-    data = {
-        "kinds": {kind: _numbers_of(session) for kind, session in kinds.items()},
-        "bicycles": _bicycles(kinds),
-        "rides": {name: _ride(name, names) for name in names},
-    }
+    progress(0.4)
+    data = {"kinds": {kind: _numbers_of(session) for kind, session in kinds.items()}}
+    data["bicycles"] = _bicycles(kinds)
+    progress(0.7)
+    data["rides"] = {name: _ride(name, names) for name in names}
+    progress(1.0)
     told = json.dumps(data, allow_nan=False, separators=(",", ":"))
     ride = f"globalThis.draisineRide = {{ simulators: {{\n{simulators}\n}}, ...{told} }};"
     modules = "\n".join(["const modules = {};", *(_module(name) for name in MODULES)])

@@ -6,7 +6,8 @@ A scenario is a TOML file with a `kind`:
     sweep    such runs that differ in some values
     state    accelerations and forces at one state
     map      one configuration per point of a grid
-    linear   straight running: matrices, eigenvalues against speed, critical speeds
+    linear   straight running: matrices, eigenvalues against speed, critical speeds; of machines that
+             are no bicycles the eigenvalues about their steady motions
     cycle    a limit cycle of a machine whose grips take turns, or of a walker
     gait     where a closed path of the shape leads, by the machine's connection
 
@@ -259,10 +260,12 @@ class MapScenario(Common):
 
 
 class LinearScenario(Common):
-    """Straight running of a bicycle."""
+    """Straight running of a bicycle, or steady motions of another machine."""
 
     kind: Literal["linear"]
-    speeds: Speeds
+    speeds: Speeds | None = Field(
+        None, description="Without them a bicycle's are 0 to 10 m/s, and of other machines 0."
+    )
     law: list[dict[str, Any]] = Field(
         [],
         description="Control laws that close the loop: a `name`, the other keys are its numbers.",

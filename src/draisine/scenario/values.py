@@ -2,7 +2,8 @@
 
 import dataclasses
 import math
-from typing import Annotated, Any, get_args, get_type_hints
+from collections.abc import Mapping
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, WithJsonSchema
 
@@ -198,6 +199,8 @@ def _field_schema(hint: Any) -> dict[str, Any]:
     if hint is float:
         return dict(NUMBER_SCHEMA)
     inside = get_args(hint)
+    if get_origin(hint) is Mapping:
+        return {"type": "object", "additionalProperties": NUMBER_SCHEMA}
     return {"enum": list(inside)} if isinstance(inside[0], str) else dict(_LIST_SCHEMA)
 
 
@@ -209,6 +212,10 @@ def field_value(hint: Any, value: Any) -> Any:
             raise ValueError(f"{value!r} is not {wanted}")
         return value
     inside = get_args(hint)
+    if get_origin(hint) is Mapping:
+        if not isinstance(value, dict):
+            raise ValueError(f"{value!r} is not a table of numbers by name")
+        return {name: number(x) for name, x in value.items()}
     if inside and isinstance(inside[0], str):
         if value not in inside:
             raise ValueError(f"{value!r} is none of {', '.join(map(repr, inside))}")

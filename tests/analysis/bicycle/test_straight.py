@@ -24,9 +24,9 @@ from analysis.published import (
 )
 from draisine import compile, state
 from draisine.analysis.bicycle.critical import critical_of, critical_speeds
-from draisine.analysis.bicycle.eigenmodes import track
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.straight import canonical_matrices
+from draisine.analysis.eigenmodes import track
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError
 from draisine.vehicles import parameter_set, parameter_sets

@@ -9,11 +9,11 @@ from numpy.testing import assert_allclose
 
 from draisine import compile, state
 from draisine.analysis.bicycle.critical import critical_speeds
-from draisine.analysis.bicycle.eigenmodes import Eigenmodes
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.sensitivity import sensitivities
 from draisine.analysis.bicycle.turning import turning_map
 from draisine.analysis.continuation import steady_turns
+from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.analysis.linear import linearise
 from draisine.errors import ParameterError
 from draisine.view.figures import _linear as view

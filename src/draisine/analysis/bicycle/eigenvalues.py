@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.eigenmodes import Eigenmodes, fill_speeds, track
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
+from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track
 from draisine.errors import ParameterError
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -27,7 +27,8 @@ def eigenvalues(
 ) -> Eigenmodes:
     """Return the eigenmodes of a bicycle at speeds in m/s, from its nonlinear model; parameters
     given as arrays are swept together. On tyres, with parts that give, with a rider who moves, or
-    under a control law there may be a wobble and others; then there is no sweep.
+    under a control law there may be a wobble and others; then there is no sweep. Those of any other
+    machine are about its steady motions at these speeds.
 
     >>> from draisine import compile
     >>> modes = eigenvalues(compile("whipple"), [4.0, 5.0])
@@ -39,15 +40,27 @@ def eigenvalues(
             raise ParameterError(
                 "eigenvalues of more than the ideal bicycle: one upright machine at a time, no sweep."
             )
+        if not is_two_wheeler(system):
+            return steady_modes(system, speed, law)[0]
         return TwoWheeler(system, law).eigenmodes(speed)
     return eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
 
 
+def is_two_wheeler(system: System) -> bool:
+    """Return whether a machine runs on two contacts, one behind the other."""
+    centres = [np.asarray(one.centre, float) for one in system.model.contacts]
+    if len(centres) != 2 or "forward_speed" not in system.outputs:
+        return False
+    ahead, aside, _ = np.abs(centres[1] - centres[0])
+    return bool(ahead > aside)
+
+
 def is_plain(system: System) -> bool:
-    """Return whether lean, steer and speed are all the freedoms of a machine, so that canonical
+    """Return whether lean, steer and speed are all the freedoms of a two-wheeler, so that canonical
     matrices tell how it runs straight.
     """
-    return not system.model.memory and system.machine().layout.count("u") == 3
+    plain = not system.model.memory and system.machine().layout.count("u") == 3
+    return plain and is_two_wheeler(system)
 
 
 def eigenmodes_of(matrices: Canonical, speed: Any) -> Eigenmodes:

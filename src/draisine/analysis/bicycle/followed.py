@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.bicycle.eigenmodes import Eigenmodes, fill_speeds, track
+from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, track
 from draisine.analysis.linear import linearise, reach_states
 from draisine.errors import ConfigurationError
 from draisine.system.state import state

@@ -16,10 +16,10 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical, critical_of
-from draisine.analysis.bicycle.eigenmodes import Eigenmodes
 from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, eigenvalues
 from draisine.analysis.bicycle.sensitivity import sensitivities, straight_changes
 from draisine.analysis.bicycle.straight import canonical_matrices
+from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.errors import ParameterError, did_you_mean
 from draisine.system.system import System
 from draisine.system.tracing import Law

@@ -1,4 +1,6 @@
-"""Straight running as data: canonical matrices, eigenvalues against speed, critical speeds."""
+"""Straight running as data: canonical matrices, eigenvalues against speed, critical speeds; of machines
+that are no bicycles the eigenvalues about their steady motions.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -7,11 +9,13 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
-from draisine.analysis.bicycle.eigenmodes import Eigenmodes
-from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain
+from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, is_plain, is_two_wheeler
 from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.bicycle.uncertainty import spread
+from draisine.analysis.eigenmodes import Eigenmodes, steady_modes
+from draisine.analysis.lqr import StateFeedback
+from draisine.errors import ParameterError
 from draisine.results.straight import COORDINATES, MODES, eigenmode_labels
 from draisine.scenario.schema import Expected, LinearScenario
 from draisine.system.system import System
@@ -32,9 +36,15 @@ def straight_running(scenario: LinearScenario, system: System, law: Law | None =
     measurements, which stand beside.
     """
     measured = [block for block in scenario.expected if block.origin == "measured" and block.at]
-    v = np.unique([*scenario.speeds.values(), *(x for block in measured for x in block.at or ())])
+    asked = _usual_speeds(system) if scenario.speeds is None else scenario.speeds.values()
+    v = np.unique([*asked, *(x for block in measured for x in block.at or ())])
     found = _computed(system, law, v).assign(_measurements(measured))
     return found.assign(_uncertainty(scenario, system, law, v))
+
+
+def _usual_speeds(system: System) -> Floats:
+    """Return the speeds at which a machine is looked at if nobody says."""
+    return np.linspace(0.0, 10.0, 101) if is_two_wheeler(system) else np.zeros(1)
 
 
 def _uncertainty(
@@ -79,6 +89,8 @@ def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
 
 def _computed(system: System, law: Law | None, v: Floats) -> "Dataset":
     """Return what is computed at speeds v."""
+    if not is_two_wheeler(system) or isinstance(law, StateFeedback):
+        return _steady(system, law, v)
     if law is not None or not is_plain(system):
         return _followed(TwoWheeler(system, law), v)
     matrices = canonical_matrices(system)
@@ -115,6 +127,19 @@ def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
         if name != "capsize":
             data[f"{name}_frequency"] = ((), first.frequency, "rad/s")
     return _dataset(running.system, v, eigenmode_labels(modes.names), data)
+
+
+def _steady(system: System, law: Law | None, v: Floats) -> "Dataset":
+    """Return the eigenvalues of any machine about its steady motions, and these motions."""
+    if isinstance(law, StateFeedback) and len(v) > 1:
+        raise ParameterError(
+            "a law of least cost keeps one steady motion: ask for its one speed, as --speed 5."
+        )
+    modes, motions = steady_modes(system, v, law)
+    about = np.array([[one.values.get(name, 0.0) for name in modes.states] for one in motions])
+    data = _eigenvalues(modes) | {"steady_motion": (("speed", "state"), about, "SI")}
+    found = _dataset(system, v, eigenmode_labels(modes.names), data)
+    return found.assign_coords(state=list(modes.states))
 
 
 def _eigenvalues(modes: Eigenmodes) -> dict[str, Any]:

@@ -5,7 +5,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
+from draisine.analysis.lqr import balance
 from draisine.control import SIGNALS, TimeInputs, Together
+from draisine.control.lqr import LeastCost
 from draisine.errors import did_you_mean
 from draisine.model import Model
 from draisine.model.names import state_units
@@ -15,6 +17,7 @@ from draisine.scenario.plan import Start
 from draisine.scenario.terrain import WheelPlace
 from draisine.scenario.validate.mistakes import Mistakes, read_table
 from draisine.scenario.values import field_value
+from draisine.system.system import System
 
 
 def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: Mistakes) -> Start:
@@ -74,12 +77,24 @@ def read_mode(given: Any, model: Model, path: str, mistakes: Mistakes) -> dict[s
 def read_law(
     laws: Sequence[Mapping[str, Any]],
     inputs: Sequence[Mapping[str, Any]],
-    model: Model,
+    system: System,
+    speed: float | None,
     mistakes: Mistakes,
 ) -> Any:
-    """Return the control laws and inputs of a scenario as one law; None where there are none."""
-    found = [_law(entry, model, f"law[{k}]", mistakes) for k, entry in enumerate(laws)]
-    signals = [_signal(entry, model, f"inputs[{k}]", mistakes) for k, entry in enumerate(inputs)]
+    """Return the control laws and inputs of a scenario as one law; None where there are none. A law
+    that is designed for its machine keeps the forward speed of the start, where it has one.
+    """
+    found = []
+    for k, entry in enumerate(laws):
+        law = _law(entry, system.model, f"law[{k}]", mistakes)
+        if isinstance(law, LeastCost):
+            with mistakes.at(f"law[{k}]"):
+                about = dict(law.about) or ({} if speed is None else {"forward_speed": speed})
+                law = balance(system, law.weights, law.costs, **about)
+        found.append(law)
+    signals = [
+        _signal(entry, system.model, f"inputs[{k}]", mistakes) for k, entry in enumerate(inputs)
+    ]
     if mistakes:
         return None
     if signals:

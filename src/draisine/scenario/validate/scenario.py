@@ -59,7 +59,7 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
         start = read_start(tables["initial"], name, model, mistakes)
     match kind:
         case "run" | "sweep":
-            return {"start": start} | _read_motion(kind, tables, start, model, mistakes)
+            return {"start": start} | _read_motion(kind, tables, start, system, mistakes)
         case "state":
             for key in tables.get("inputs", {}):
                 if key not in model.inputs:
@@ -68,7 +68,9 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
         case "map" if "map" in tables:
             _check_map(tables["map"], model, mistakes)
         case "linear":
-            law = read_law(tables.get("law") or [], [], model, mistakes)
+            given = tables.get("speeds")
+            speed = given.at[0] if given is not None and given.at and len(given.at) == 1 else None
+            law = read_law(tables.get("law") or [], [], system, speed, mistakes)
             return {"start": start, "law": law}
         case "cycle":
             missing = gait_obstacle(model) if model.steps is None else ""
@@ -111,11 +113,12 @@ def _check_gait(gait: GaitPart, model: Model, mistakes: Mistakes) -> None:
 
 
 def _read_motion(
-    kind: str, tables: Tables, start: Start, model: Model, mistakes: Mistakes
+    kind: str, tables: Tables, start: Start, system: System, mistakes: Mistakes
 ) -> dict[str, Any]:
     """Return what a run is made with: law, terrain, and options."""
+    model, speed = system.model, start.values.get("forward_speed")
     run, contact, ground = tables.get("run"), tables.get("contact"), tables.get("terrain")
-    law = read_law(tables.get("law") or [], tables.get("inputs") or [], model, mistakes)
+    law = read_law(tables.get("law") or [], tables.get("inputs") or [], system, speed, mistakes)
     mode = read_mode(run.mode or None, model, "run.mode", mistakes) if run is not None else None
     terrain = None
     if ground is not None:

@@ -6,17 +6,17 @@ Each function takes data of `draisine.analysis` and axes (new ones by default) a
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from itertools import groupby
+from itertools import cycle, groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical
-from draisine.analysis.bicycle.eigenmodes import Eigenmodes, phasors
 from draisine.analysis.bicycle.sensitivity import Sensitivities
 from draisine.analysis.bicycle.turning import TurningMap
 from draisine.analysis.continuation import SteadyFamily
+from draisine.analysis.eigenmodes import Eigenmodes, phasors
 from draisine.analysis.linear import Linear
 from draisine.errors import ParameterError
 from draisine.view.style import COLOURS, GREY, given_or_new, legend, new_figure, plain, words
@@ -52,10 +52,11 @@ def eigenvalues(
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     few = modes.speed.size < FEW
     real, imaginary = ("o", "o") if few else ("-", "--")
+    colours = colours_of(modes.names)
     for k, name in enumerate(modes.names):
-        label = f"{name}, real" if name not in modes.names[:k] else None
+        label = f"{words(name)}, real" if name not in modes.names[:k] else None
         values = modes.values[:, k]
-        axes.plot(modes.speed, values.real, real, color=TYRED[name], lw=1.8, label=label)
+        axes.plot(modes.speed, values.real, real, color=colours[name], lw=1.8, label=label)
         swings = np.where(values.imag > 1e-9, values.imag, np.nan)
         if np.any(np.isfinite(swings)):
             speed = modes.speed
@@ -63,8 +64,10 @@ def eigenvalues(
                 at = np.searchsorted(speed, critical.double_root)
                 speed = np.insert(speed, at, critical.double_root)
                 swings = np.insert(swings, at, 0.0)
-            label = f"{name}, imaginary"
-            axes.plot(speed, swings, imaginary, color=TYRED[name], lw=1.4, mfc="none", label=label)
+            label = f"{words(name)}, imaginary"
+            axes.plot(
+                speed, swings, imaginary, color=colours[name], lw=1.4, mfc="none", label=label
+            )
     margin = MARGIN if few else 0.0
     axes.set_xlim(modes.speed.min() - margin, modes.speed.max() + margin)
     axes.set_ylim(*limits)
@@ -72,6 +75,27 @@ def eigenvalues(
         _mark_speeds(axes, critical)
     axes.set_xlabel("forward speed (m/s)")
     axes.set_ylabel("eigenvalue (1/s)")
+    legend(axes)
+    return axes
+
+
+def colours_of(names: Sequence[str]) -> Mapping[str, str]:
+    """Return a colour for each name of eigenmodes: a bicycle's have their own."""
+    if "weave" in names:
+        return TYRED
+    return dict(zip(dict.fromkeys(names), cycle(COLOURS), strict=False))
+
+
+def roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
+    """Return axes with the eigenvalues of one motion in the complex plane, the damped half shaded."""
+    values, colours = modes.values[0], colours_of(modes.names)
+    reach = 1.2 * max(float(np.abs(values).max(initial=0.0)), 1.0)
+    plain(axes).axvspan(-reach, 0.0, color=STABLE, zorder=0, linewidth=0)
+    for k, name in enumerate(modes.names):
+        label = words(name) if name not in modes.names[:k] else None
+        axes.plot(values[k].real, values[k].imag, "o", color=colours[name], label=label)
+    axes.set(xlim=(-reach, reach), ylim=(-reach, reach))
+    axes.set(xlabel="real part (1/s)", ylabel="imaginary part (rad/s)")
     legend(axes)
     return axes
 

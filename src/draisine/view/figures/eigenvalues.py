@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.analysis.bicycle.critical import Critical
-from draisine.analysis.bicycle.eigenmodes import Eigenmodes
+from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.errors import ParameterError
 from draisine.view.figures import _linear as linear
 from draisine.view.style import given_or_new
@@ -31,7 +31,7 @@ SPEEDS = (
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     """Return axes with the eigenvalues of a linear scenario against speed, the stable range
-    shaded.
+    shaded; of one motion of a machine that is no bicycle in the complex plane.
     """
     if "eigenvalue_real" not in data:
         raise ParameterError("this result has no eigenvalues; they come from linear scenarios.")
@@ -41,9 +41,12 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     _draw_measured(data, axes)
     _draw_bands(data, axes, names)
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)
+    if "steady_motion" in data and len(values) == 1:
+        return linear.roots(modes, axes)
     if "stable_from" not in data:
-        swings = float(np.abs(values.imag).max())
-        return linear.eigenvalues(modes, None, axes, (-10.0, 1.1 * swings))
+        high = 1.1 * float(max(values.imag.max(), values.real.max(), 1.0))
+        low = -10.0 if "weave_speed" in data else 1.1 * float(min(values.real.min(), -1.0))
+        return linear.eigenvalues(modes, None, axes, (low, high))
     return linear.eigenvalues(modes, Critical(*(data[name].values for name in SPEEDS)), axes)
 
 

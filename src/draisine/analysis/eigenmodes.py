@@ -1,5 +1,8 @@
-"""Eigenmodes along the speed: what they are, and how eigenvalues are followed from one to the next."""
+"""Eigenmodes along the speed: what they are, how eigenvalues are followed from one to the next, and
+those of any machine about its steady motions.
+"""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Any
@@ -7,7 +10,11 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import UnknownNameError, did_you_mean
+from draisine.analysis.equilibrium import Steady, steady
+from draisine.analysis.linear import linear_systems
+from draisine.errors import ParameterError, UnknownNameError, did_you_mean
+from draisine.system.system import System
+from draisine.system.tracing import Law
 
 NAMES = ("weave", "weave", "capsize", "castering")
 STATES = ("lean", "steer", "lean_rate", "steer_rate")
@@ -99,3 +106,57 @@ def phasors(vector: Any) -> tuple[Floats, Floats]:
     """Return sizes and phases, in rad, of an eigenvector's entries."""
     x = np.asarray(vector, complex)
     return np.abs(x), np.angle(x)
+
+
+def steady_modes(
+    system: System, speed: Any, law: Law | None = None
+) -> tuple[Eigenmodes, list[Steady]]:
+    """Return the eigenmodes of a machine about its steady motions at forward speeds, and these motions;
+    of a machine without a forward speed those about the one motion next to its drawing, called speed 0.
+
+    An eigenmode has the name of the coordinate that moves most in it at the last speed, or of a speed
+    where no coordinate moves. What is zero but for round-off is zero.
+
+    >>> from draisine import compile
+    >>> modes, _ = steady_modes(compile("cart_pole"), 0.0)
+    >>> print(modes.names, modes.values[0].real.round(3))
+    ('pole', 'pole', 'cart') [ 3.871 -3.871  0.   ]
+    """
+    v = np.atleast_1d(np.asarray(speed, float))
+    motions = _steady_motions(system, v, law)
+    y, w = (np.array([getattr(one, name) for one in motions]) for name in ("y", "w"))
+    linear = linear_systems(motions[0].machine, y, w)
+    values, vectors = np.linalg.eig(linear.A)
+    values[np.abs(values) < 1e-7 * np.abs(values).max(initial=1.0)] = 0.0
+    order = track(values)
+    last = np.take_along_axis(values, order, axis=1)[-1]
+    sizes = [-np.abs(x).round(6) for x in (last, last.imag)]  # pairs first, then what is fast
+    order = order[:, np.lexsort((-last.real, -last.imag, *sizes))]
+    values = np.take_along_axis(values, order, axis=1)
+    vectors = np.take_along_axis(vectors, order[:, None, :], axis=2)
+    names = _leading_states(vectors[-1], linear.states, motions[0].machine.system.model.speeds)
+    return Eigenmodes(v, values, vectors, names, linear.states), motions
+
+
+def _leading_states(
+    vectors: Floats, states: tuple[str, ...], speeds: Sequence[str]
+) -> tuple[str, ...]:
+    """Return the coordinate that moves most in each eigenvector, or the speed where none moves."""
+    moving = [name.endswith("_rate") or name in speeds for name in states]
+    shares = np.abs(vectors) * np.where(moving, 1e-6, 1.0)[:, None]
+    return tuple(states[k].removesuffix("_rate") for k in np.argmax(shares, axis=0))
+
+
+def _steady_motions(system: System, v: Floats, law: Law | None) -> list[Steady]:
+    """Return the steady motions at speeds, each looked for from the one before."""
+    if "forward_speed" not in system.outputs:
+        if np.any(v != 0.0):
+            raise ParameterError(
+                f"{system.vehicle.__name__} has no forward_speed: its steady motion is that at speed 0."
+            )
+        return [steady(system, law=law)] * len(v)
+    motions: list[Steady] = []
+    for x in v.tolist():
+        start = motions[-1].state if motions else None
+        motions.append(steady(system, start=start, law=law, forward_speed=x))
+    return motions
