@@ -156,7 +156,8 @@ class Mesh(Terrain):
         return ()
 
     def __getitem__(self, k: int) -> Feature:
-        return self.pick([k])[0]
+        made = self._made.get(k)
+        return self.pick([k])[0] if made is None else made
 
     def pick(self, ks: Sequence[int]) -> list[Feature]:
         """Return features by their numbers; those of a kind that are not there yet are made at once."""

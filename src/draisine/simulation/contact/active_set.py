@@ -13,15 +13,12 @@ from itertools import combinations
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.targets.native import routine_code
+from draisine.codegen.targets.native import Packed, routine_code
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
-from draisine.simulation.contact.linear import share
+from draisine.simulation.contact.linear import REPEATS, SaddlePoint, saddle_point, share
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
-
-REPEATS = 1e-9
-"""Rows whose singular values are below this part of the largest repeat others."""
 
 PULL = 5e-7
 """Forces (N) and impulses (N s) below minus this never count as rounding."""
@@ -175,21 +172,17 @@ def saddle(
     M: Floats, right: Floats, C: Floats, G: Floats, c: Floats
 ) -> tuple[Floats, Floats, bool]:
     """Return x and lam of `M x - G lam = right`, `C x = c`, and whether rows repeat others (then lam
-    is the least); rows of nothing repeat none.
+    is the least); rows of nothing repeat none. Where rows contradict each other there are no numbers.
     """
     n, m = len(right), len(c)
-    if m == 0:
-        return np.linalg.solve(M, right), np.zeros(0), False
-    U, s, _ = np.linalg.svd(C, full_matrices=False)
-    rank, demands = int((s > REPEATS * s[0]).sum()), int(C.any(axis=1).sum())
-    if rank < m:  # combinations of rows that are independent
-        C, G, c, U = U[:, :rank].T @ C, G @ U[:, :rank], U[:, :rank].T @ c, U[:, :rank]
-    K = np.zeros((n + rank, n + rank))
-    K[:n, :n], K[:n, n:], K[n:, :n] = M, -G, C
-    b = np.concatenate([right, c])
-    x = np.linalg.solve(K, b)
-    x = x + np.linalg.solve(K, b - K @ x)
-    return x[:n], x[n:] if rank == m else U @ x[n:], rank < demands
+    x, lam, size = np.empty(n), np.empty(m), n + m
+    given = (np.ascontiguousarray(array) for array in (M, right, C, G, c))
+    room = (np.empty(k) for k in (m * m, size * size, size, 2 * m * n + size))
+    whole = Packed(SaddlePoint(n, m, *given, x, lam, *room, np.empty(size, dtype=np.int64)))
+    repeating = routine_code(saddle_point)[0](whole)
+    if repeating < 0:
+        x[:] = lam[:] = np.nan
+    return x, lam, repeating > m - int(C.any(axis=1).sum())
 
 
 def spread_push(C: Floats, normals: Sequence[int], lam: Floats, mu: Sequence[float] = ()) -> Floats:

@@ -84,7 +84,7 @@ def drive_arc(
         stay = half / speed
     kinds, contacts, borders = _guards(look, contact.fall, closed, near)
     inside = np.full(len(near.contacts), BORDER)
-    inside[[k for k, c in enumerate(near.contacts) if c in gone]] = -BORDER
+    inside[[near.index[contact] for contact in gone if contact in near.index]] = -BORDER
     n = look.y.size
     step = stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol)
     make: Any = Course  # of records that are packed already
@@ -152,9 +152,9 @@ def _strangers(
         it = look.feature(contact)
         alike = near.wheels == contact.wheel
         if look.terrain.motions:
-            alike &= np.array([motion == it.motion for motion in near.motions], dtype=bool)
-        keep &= ~(alike & _adjoins(it, near.numbers, near.faces == 1))
-        keep[[k for k, c in enumerate(near.contacts) if c == contact]] = False
+            alike &= np.array([other.motion == it.motion for other in near.features], dtype=bool)
+        keep &= ~(alike & _adjoins(it, near.numbers, near.faces))
+        keep[[near.index[contact]] if contact in near.index else []] = False
     return np.flatnonzero(keep).tolist()
 
 

@@ -29,8 +29,9 @@ class Bundle(NamedTuple):
     """Contacts (wheel, feature numbers): addresses of their programs, tables one after the other and
     where each begins, features row by row, and where in x a feature's numbers begin; the borders of
     all features one after the other and where each feature's begin; which features are faces, how
-    deep a wheel may be in them, and the radius that bends the gap to an edge or a vertex; the number
-    of the wheel, and low and high corner of the box around each feature.
+    deep a wheel may be in them, how far from its centre it touches at most, and the radius that bends
+    the gap to an edge or a vertex; the number of the wheel, and low and high corner of the box around
+    each feature.
     """
 
     size: int
@@ -43,6 +44,7 @@ class Bundle(NamedTuple):
     first: Integers
     faces: Integers
     reach: Floats
+    radius: Floats
     bend: Floats
     wheels: Integers
     low: Floats
@@ -135,6 +137,15 @@ def meet(motion: Dynamics, x: Floats, contacts: Bundle, seen: Floats) -> None:
     """Write what the programs of contacts tell of the state in x, one row each."""
     for k in range(contacts.size):
         meet_one(x, contacts, k, seen[k * motion.row :])
+
+
+@routine
+def meet_some(
+    motion: Dynamics, x: Floats, contacts: Bundle, which: Integers, count: int, seen: Floats
+) -> None:
+    """Write what the programs of some of the contacts tell of the state in x, one row each."""
+    for i in range(count):
+        meet_one(x, contacts, which[i], seen[i * motion.row :])
 
 
 @routine

@@ -4,9 +4,32 @@ Matrices stand row by row.
 """
 
 from math import sqrt
+from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
+
+REPEATS = 1e-9
+"""Rows that are independent of others by less than this part of the largest repeat them."""
+
+
+class SaddlePoint(NamedTuple):
+    """`M x - G lam = right`, `C x = c`: n unknowns, m rows; what is written, and room to work."""
+
+    n: int
+    m: int
+    M: Floats
+    right: Floats
+    C: Floats
+    G: Floats
+    c: Floats
+    x: Floats
+    lam: Floats
+    U: Floats
+    K: Floats
+    b: Floats
+    room: Floats
+    order: Integers
 
 
 @routine
@@ -163,3 +186,84 @@ def gain(null: Floats, count: int, at: int, c: int, along: float, across: float)
     if along != 0.0 or across != 0.0:
         rate -= along * null[(at + 1) * count + c] + across * null[(at + 2) * count + c]
     return rate
+
+
+@routine
+def span(C: Floats, m: int, n: int, U: Floats, left: Floats) -> int:
+    """Write orthonormal vectors of m entries, one after the other, that span the columns of C, m rows
+    over n entries; return how many they are. `left` has room for C.
+    """
+    largest, rank = 0.0, 0
+    for j in range(n):
+        for i in range(m):
+            left[j * m + i] = C[i * n + j]
+    while rank < min(m, n):
+        best, column, one = 0.0, 0, U[rank * m :]
+        for j in range(n):
+            size = 0.0
+            for i in range(m):
+                size += left[j * m + i] * left[j * m + i]
+            if size > best:
+                best, column = size, j
+        largest = max(largest, best)
+        if not best > REPEATS * REPEATS * largest:
+            break
+        for i in range(m):
+            one[i] = left[column * m + i] / sqrt(best)
+        for j in range(n):
+            along = 0.0
+            for i in range(m):
+                along += one[i] * left[j * m + i]
+            for i in range(m):
+                left[j * m + i] -= along * one[i]
+        rank += 1
+    return rank
+
+
+@routine
+def combine(
+    U: Floats, rank: int, m: int, A: Floats, row: int, column: int, n: int, out: Floats
+) -> None:
+    """Write combinations of the m lines of A by the vectors of U, one row of n entries each; `row` and
+    `column` tell how far apart lines and entries of A are.
+    """
+    for r in range(rank):
+        for j in range(n):
+            out[r * n + j] = 0.0
+            for i in range(m):
+                out[r * n + j] += U[r * m + i] * A[i * row + j * column]
+
+
+@routine
+def saddle_point(s: SaddlePoint) -> int:
+    """Write x and lam of `M x - G lam = right`, `C x = c`; return how many rows repeat others (then
+    lam is the least), or -1 if they contradict each other.
+    """
+    n, m, U = s.n, s.m, s.U
+    rank = span(s.C, m, n, U, s.K)
+    if rank == m:
+        for i in range(m * m):
+            U[i] = 1.0 if i % (m + 1) == 0 else 0.0
+    size = n + rank
+    b, rows, columns, left = s.b, s.room[0:], s.room[rank * n :], s.room[2 * rank * n :]
+    combine(U, rank, m, s.C, n, 1, n, rows)
+    combine(U, rank, m, s.G, 1, m, n, columns)
+    combine(U, rank, m, s.c, 1, 0, 1, b[n:])
+    for i in range(size * size):
+        s.K[i] = 0.0
+    for i in range(n):
+        b[i] = s.right[i]
+        for j in range(n):
+            s.K[i * size + j] = s.M[i * n + j]
+        for r in range(rank):
+            s.K[i * size + n + r] = -columns[r * n + i]
+            s.K[(n + r) * size + i] = rows[r * n + i]
+    if solve(s.K, b, left, s.order, size) < 0:
+        return -1
+    for i in range(n):
+        s.x[i] = left[i]
+    for i in range(m):
+        s.lam[i] = 0.0
+        for r in range(rank):
+            s.lam[i] += U[r * m + i] * left[n + r]
+    return m - rank

@@ -23,6 +23,7 @@ from draisine.simulation.contact.kernels import (
     meet,
     meet_each,
     meet_one,
+    meet_some,
     rate,
     rate_each,
     settle,
@@ -238,12 +239,12 @@ def enclose(c: Course) -> int:
 def in_reach(c: Course, k: int) -> int:
     """Return 1 where a wheel may touch the box around a feature on the step."""
     b, apart, side = c.watch, 0.0, 0.0
-    if not isfinite(b.reach[k]):
+    if not isfinite(b.radius[k]):
         return 1
     box = c.box[6 * b.wheels[k] :]
     for j in range(3):
         side = max(side, box[3 + j] - box[j])
-    far = b.reach[k] + 1e-6 + 0.1 * side  # between the nodes a centre may be a little outside
+    far = b.radius[k] + 1e-6 + 0.1 * side  # between the nodes a centre may be a little outside
     for j in range(3):
         off = max(max(b.low[3 * k + j] - box[3 + j], box[j] - b.high[3 * k + j]), 0.0)
         apart += off * off
@@ -536,7 +537,18 @@ def march(c: Course, limit: int) -> int:
 @cache
 def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
-    entries = (march, meet, meet_each, flow, rate, rate_each, settle, excess_each)
+    entries = (
+        march,
+        meet,
+        meet_some,
+        meet_each,
+        excess,
+        flow,
+        rate,
+        rate_each,
+        settle,
+        excess_each,
+    )
     made = routine_code(*entries, width=WIDTH)
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}

@@ -6,13 +6,15 @@ from dataclasses import replace
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
 from draisine.mechanics.contact.elements import tyre_rows
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
-from draisine.simulation.contact.active_set import REPEATS, Candidate, independent
+from draisine.simulation.contact.active_set import Candidate, independent
+from draisine.simulation.contact.linear import REPEATS
 from draisine.simulation.contact.march import terrain_code
 from draisine.simulation.contact.table import (
     FeatureTable,
@@ -216,9 +218,18 @@ class ContactQuery:
     def meet(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
         """Return what contacts look like at a state, one row each."""
         self.fill(t, y)
-        seen = np.empty((len(contacts), self.row.size))
-        self.code.meet(self.motion, self.x, self.table.bundle(contacts), seen)
+        seen, (bundle, which) = np.empty((len(contacts), self.row.size)), self._find(contacts)
+        self.code.meet_some(self.motion, self.x, bundle, which, len(which), seen)
         return seen
+
+    def _find(self, contacts: Sequence[WheelOnFeature]) -> tuple[Packed, Integers]:
+        """Return what was swept last if it has all of some contacts, else these alone, for routines,
+        and where in it each of them stands.
+        """
+        near = self._swept
+        if near is not None and all(contact in near.index for contact in contacts):
+            return near.packed, np.array([near.index[c] for c in contacts], dtype=np.int64)
+        return self.table.bundle(contacts), np.arange(len(contacts))
 
     def look_around(self, t: float, y: Floats) -> tuple[Surroundings, Floats]:
         """Return the contacts that may touch at a state, and what they look like, one row each."""
@@ -361,7 +372,8 @@ class ContactQuery:
 
     def excess(self, contact: WheelOnFeature, row: Floats) -> float:
         """Return by how much a contact is beyond the borders of its feature, in what it looks like."""
-        return float(self.excess_each(row[None, None], self.table.bundle([contact]))[0, 0])
+        bundle, which = self._find([contact])
+        return float(self.code.excess(self.motion, bundle, int(which[0]), row))
 
     def excess_each(self, rows: Floats, contacts: Packed) -> Floats:
         """Return by how much contacts are beyond their borders in what they look like at states; the

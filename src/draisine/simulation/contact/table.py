@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,25 +36,26 @@ class WheelOnFeature(NamedTuple):
 
 
 class _Entry(NamedTuple):
-    """One contact: its program and where the table of that begins, the feature's numbers and borders,
-    whether that is a face with a wheel above it, how deep that may be in it, what bends the gap, the
-    wheel, and the box around the feature.
+    """One contact: its program and where the table of that begins, the feature's numbers, whether that
+    is a face with a wheel above it, how deep that may be in it, how far from the wheel's centre it is
+    at most, what bends the gap, the wheel, the box around the feature, and its borders.
     """
 
-    call: int
-    start: int
-    numbers: Floats
-    borders: Floats
-    face: int
+    calls: int
+    starts: int
+    features: Floats
+    faces: int
     reach: float
+    radius: float
     bend: float
-    wheel: int
+    wheels: int
     low: Floats
     high: Floats
+    borders: Floats
 
 
 NOWHERE = _Entry(
-    0, 0, np.zeros(FEATURE), np.zeros((0, 7)), 0, 0.0, 0.0, 0, np.zeros(3), np.zeros(3)
+    0, 0, np.zeros(FEATURE), 0, 0.0, 0.0, 0.0, 0, np.zeros(3), np.zeros(3), np.zeros((0, 7))
 )
 """A contact that there is not: no array of contacts is empty."""
 
@@ -61,15 +63,29 @@ NOWHERE = _Entry(
 @dataclass(frozen=True, eq=False)
 class Surroundings:
     """All contacts that may come about while wheels' centres stay in boxes (low and high corner of
-    each, one after the other): they, their wheels, which features are faces, and all for routines.
+    each, one after the other): they, their features, and all for routines.
     """
 
     boxes: Floats
     contacts: tuple[WheelOnFeature, ...]
-    wheels: Integers
-    faces: Integers
-    motions: tuple[Any, ...]
+    features: tuple[Feature, ...]
     packed: Packed
+
+    @cached_property
+    def index(self) -> dict[WheelOnFeature, int]:
+        """Where each contact stands."""
+        return {contact: k for k, contact in enumerate(self.contacts)}
+
+    @cached_property
+    def faces(self) -> np.ndarray:
+        """Which features are faces."""
+        return np.array([it.kind == "face" for it in self.features], dtype=bool)
+
+    @property
+    def wheels(self) -> Integers:
+        """The numbers of the wheels."""
+        found: Integers = self.packed.record.wheels[: len(self.contacts)]
+        return found
 
     @property
     def numbers(self) -> Floats:
@@ -93,9 +109,12 @@ class FeatureTable:
     ) -> None:
         self.machine, self.terrain, self.own = machine, terrain, own
         self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
-        self._entries: dict[WheelOnFeature, _Entry] = {}
+        self._rows: dict[WheelOnFeature, int] = {}
         self._starts: dict[Any, int] = {}
         self._tables = np.zeros(0)
+        *columns, borders = ([x] for x in NOWHERE)
+        self._columns = [np.array(column) for column in columns]
+        self._borders: list[Floats] = list(borders)
         self._known: dict[tuple[WheelOnFeature, ...], Packed] = {}
 
     def feature(self, contact: WheelOnFeature) -> Feature:
@@ -120,44 +139,45 @@ class FeatureTable:
         """Return contacts for routines; sets asked for lately are at hand."""
         wanted = tuple(contacts)
         if wanted not in self._known:
-            made = self._pack([self._entry(contact) for contact in wanted])
-            remember(self._known, wanted, made)
+            new = [contact for contact in wanted if contact not in self._rows]
+            if new:
+                rows = self._append([self._entry(contact) for contact in new])
+                self._rows |= zip(new, rows, strict=True)
+            remember(self._known, wanted, self._pack([self._rows[c] for c in wanted]))
         return self._known[wanted]
 
     def surroundings(self, boxes: Floats, contacts: Sequence[WheelOnFeature]) -> Surroundings:
         """Return contacts that may come about while wheels' centres stay in boxes."""
-        features = [self.feature(contact) for contact in contacts]
-        return Surroundings(
-            boxes,
-            tuple(contacts),
-            np.array([contact.wheel for contact in contacts], dtype=np.int64),
-            np.array([it.kind == "face" for it in features], dtype=np.int64),
-            tuple(it.motion for it in features),
-            self.bundle(contacts),
-        )
+        features = tuple(self.feature(contact) for contact in contacts)
+        return Surroundings(boxes, tuple(contacts), features, self.bundle(contacts))
 
     def level(self) -> Packed:
         """Return all wheels on the level plane, to ask for their centres."""
         level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
         programs = [self._program((w, "face", None)) for w in range(len(self.machine.wheels))]
-        like = NOWHERE._replace(numbers=level, face=1)
-        return self._pack([like._replace(call=call, start=at) for call, at in programs])
+        like = NOWHERE._replace(features=level, faces=1)
+        return self._pack(self._append([like._replace(calls=f, starts=at) for f, at in programs]))
 
     def _entry(self, contact: WheelOnFeature) -> _Entry:
-        if contact not in self._entries:
-            it, wheel = self.feature(contact), contact.wheel
-            program = self._program((wheel, it.kind, it.motion))
-            numbers = np.append(it.numbers, float(contact.side))
-            bend = 0.0
-            if it.kind in ("edge", "vertex"):
-                surface = self.machine.wheels[wheel].surface
-                bend = float(surface.thickness) or float(surface.ring)
-            face = int(it.kind == "face" and self.longest[wheel] > 0)
-            deep = self.reach(contact)
-            self._entries[contact] = _Entry(
-                *program, numbers, it.borders, face, deep, bend, wheel, it.low, it.high
-            )
-        return self._entries[contact]
+        it, wheel = self.feature(contact), contact.wheel
+        program = self._program((wheel, it.kind, it.motion))
+        numbers = np.append(it.numbers, float(contact.side))
+        bend, long = 0.0, self.longest[wheel] if wheel < len(self.longest) else np.inf
+        if it.kind in ("edge", "vertex"):
+            surface = self.machine.wheels[wheel].surface
+            bend = float(surface.thickness) or float(surface.ring)
+        face, deep = int(it.kind == "face" and long > 0), self.reach(contact)
+        box = (it.low, it.high)
+        return _Entry(*program, numbers, face, deep, long or DEEP, bend, wheel, *box, it.borders)
+
+    def _append(self, entries: Sequence[_Entry]) -> Sequence[int]:
+        """Take up contacts; return the numbers of their rows."""
+        first = len(self._borders)
+        *columns, borders = zip(NOWHERE, *entries, strict=True)
+        self._borders += borders[1:]
+        pairs = zip(self._columns, columns, strict=True)
+        self._columns = [np.concatenate([old, np.array(new)[1:]]) for old, new in pairs]
+        return range(first, len(self._borders))
 
     def _program(self, meeting: Any) -> tuple[int, int]:
         """Return where a program is and where its table begins: those of all programs stand one after
@@ -169,28 +189,19 @@ class FeatureTable:
             self._tables = np.concatenate([self._tables, code.table])
         return code.address, self._starts[meeting]
 
-    def _pack(self, entries: Sequence[_Entry]) -> Packed:
+    def _pack(self, rows: Sequence[int]) -> Packed:
         """Return contacts as a record of arrays."""
-        every = zip(*entries, NOWHERE, strict=True)
-        calls, starts, numbers, borders, faces, reach, bend, wheels, low, high = every
-        first = np.cumsum([0, *map(len, borders)])
+        wanted = [*rows, 0]
+        some = {
+            name: column[wanted].ravel()
+            for name, column in zip(_Entry._fields[:-1], self._columns, strict=True)
+        }
+        borders = [self._borders[k] for k in wanted]
+        first = np.cumsum([0, *map(len, borders)]).astype(np.int64)
+        flat = np.concatenate(borders).ravel()
+        x_f = self.machine.inputs.f.start
         return Packed(
-            Bundle(
-                len(entries),
-                np.array(calls, dtype=np.int64),
-                self._tables,
-                np.array(starts, dtype=np.int64),
-                np.concatenate(numbers),
-                self.machine.inputs.f.start,
-                np.concatenate(borders).ravel(),
-                first.astype(np.int64),
-                np.array(faces, dtype=np.int64),
-                np.array(reach),
-                np.array(bend),
-                np.array(wheels, dtype=np.int64),
-                np.concatenate(low),
-                np.concatenate(high),
-            )
+            Bundle(len(rows), tables=self._tables, x_f=x_f, borders=flat, first=first, **some)
         )
 
 
