@@ -176,10 +176,11 @@ def saddle(
     """
     n, m = len(right), len(c)
     x, lam, size = np.empty(n), np.empty(m), n + m
-    given = (np.ascontiguousarray(array) for array in (M, right, C, G, c))
-    room = (np.empty(k) for k in (m * m, size * size, size, 2 * m * n + size))
-    whole = Packed(SaddlePoint(n, m, *given, x, lam, *room, np.empty(size, dtype=np.int64)))
-    repeating = routine_code(saddle_point)[0](whole)
+    given = [np.ascontiguousarray(array) for array in (M, right, C, G, c)]
+    room = [np.empty(k) for k in (m * m, size * size, size, 2 * m * n + size)]
+    order = np.empty(size, dtype=np.int64)
+    whole = SaddlePoint._make([n, m, *given, x, lam, *room, order])
+    repeating = routine_code(saddle_point)[0](Packed(whole))
     if repeating < 0:
         x[:] = lam[:] = np.nan
     return x, lam, repeating > m - int(C.any(axis=1).sum())

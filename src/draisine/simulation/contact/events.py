@@ -32,6 +32,9 @@ SOON = 1e-7
 STILL = 1e-9
 """Normal contact velocities below this many m/s are none."""
 
+NOTHING = 1e-7
+"""Normal forces below this many N carry nothing."""
+
 RISE = 3e-7
 """A contact that parts slower than this many m/s and is pressed back rises by less than gaps can
 tell: it stays closed.
@@ -308,9 +311,9 @@ def _slips(k: Candidate, v: Floats) -> bool:
 
 def _begin(k: Candidate, push: Floats, vdot: Floats, slipping: bool) -> Candidate:
     """Return a contact as rolling, or with the way in which it begins to slip: where its friction is
-    at the limit.
+    at the limit. What carries nothing needs no friction.
     """
-    if k.rows == 1:
+    if k.rows == 1 or (push[0] < NOTHING and not slipping):
         return k
     size = float(np.hypot(push[1], push[2]))
     if size < k.mu * push[0] * (1.0 - (1e-6 if slipping else 1e-12)):

@@ -25,7 +25,7 @@ from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact import march
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.driver import ArcDriver, drive_arc
-from draisine.simulation.contact.events import Resolver
+from draisine.simulation.contact.events import NOTHING, Resolver
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery
 from draisine.simulation.contact.table import DEEP, WheelOnFeature
 from draisine.simulation.options import ContactOptions, Task
@@ -34,8 +34,6 @@ from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
 
-NOTHING = 1e-7
-"""Normal forces below this many N carry nothing."""
 CHUNK = 200
 """After so many steps machine code comes up for air: there a run can be interrupted."""
 

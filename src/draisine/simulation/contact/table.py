@@ -112,9 +112,8 @@ class FeatureTable:
         self._rows: dict[WheelOnFeature, int] = {}
         self._starts: dict[Any, int] = {}
         self._tables = np.zeros(0)
-        *columns, borders = ([x] for x in NOWHERE)
-        self._columns = [np.array(column) for column in columns]
-        self._borders: list[Floats] = list(borders)
+        self._columns = [np.array([entry]) for entry in NOWHERE[:-1]]
+        self._borders = [NOWHERE.borders]
         self._known: dict[tuple[WheelOnFeature, ...], Packed] = {}
 
     def feature(self, contact: WheelOnFeature) -> Feature:
