@@ -72,7 +72,7 @@ TESTS = {
         "simulation/test_many.py",
         "simulation/test_smooth.py",
     ),
-    "simulation/contact": CONTACTS,
+    "simulation/contact/guards.py": ("simulation/contact/test_guards.py", *CONTACTS),
 }
 """The tests that should notice, by the longest part of a file's path that is named, in this order."""
 
