@@ -184,28 +184,25 @@ def sample(count, seed, only):
     return chosen
 
 
-def seconds_of(folder, tests, known):
-    """Return how long tests take on the whole package, which stays compiled for what follows."""
-    if tuple(tests) not in known:
-        code, told, seconds = run_tests(folder, tests)
-        assert code == 0, f"the tests fail without any mutant:\n{told}"
-        known[tuple(tests)] = seconds
-    return known[tuple(tests)]
-
-
-def killer(mutant, folder, limit):
-    """Return the first test that fails on a copy of the project with one mutant in it, or None."""
+def killer(mutant, folder, usual):
+    """Return the first test that fails on a copy of the project with one mutant in it, or None. What
+    tests take on the whole package is put among the `usual` seconds; they hold there.
+    """
     target = folder / mutant.file.relative_to(ROOT)
     whole = target.read_text()
-    target.write_text(mutant.text)
-    for stale in target.parent.glob(f"__pycache__/{target.stem}.*"):
-        stale.unlink()
-    code, told, _ = run_tests(folder, tests_of(mutant.file), limit)
-    target.write_text(whole)
-    if code == 0:
-        return None
-    failed = [line for line in told.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return failed[0].split(" - ")[0] if failed else f"ended with {code}"
+    for tests in tests_of(mutant.file):
+        if tests not in usual:
+            code, told, usual[tests] = run_tests(folder, tests)
+            assert code == 0, f"{tests} fails without any mutant:\n{told}"
+        for stale in target.parent.glob(f"__pycache__/{target.stem}.*"):
+            stale.unlink()
+        target.write_text(mutant.text)
+        code, told, _ = run_tests(folder, tests, int(PATIENCE * usual[tests]) + 10)
+        target.write_text(whole)
+        if code != 0:
+            failed = [line for line in told.splitlines() if line.startswith(("FAILED", "ERROR"))]
+            return failed[0].split(" - ")[0] if failed else f"{tests} ended with {code}"
+    return None
 
 
 def run_tests(folder, tests, limit=resource.RLIM_INFINITY):
@@ -226,7 +223,7 @@ def run_tests(folder, tests, limit=resource.RLIM_INFINITY):
         os.environ["DRAISINE_CACHE"] = str(folder / "cache")  # it knows what it was made from
         sys.path.insert(0, str(folder / "src"))
         sys.dont_write_bytecode = limit != resource.RLIM_INFINITY  # what mutants are made of
-        os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", *tests]))
+        os._exit(pytest.main(["-x", "-q", "-p", "no:cacheprovider", tests]))
     _, code, used = os.wait4(child, 0)
     return code, told.read_text(), used.ru_utime + used.ru_stime
 
@@ -251,15 +248,14 @@ def main():
     known = {tuple(one["mutant"]): one for one in map(json.loads, old)}
     found = []
     with tempfile.TemporaryDirectory() as name:
-        folder, whole = Path(name), {}
+        folder, usual = Path(name), {}
         copy_of_the_project(folder)
         for mutant in sample(asked.count, asked.seed, asked.only):
             place = f"{mutant.file.relative_to(PACKAGE)}:{mutant.line}"
             told = (place, mutant.before, mutant.after)
             if told not in known:
-                usual = seconds_of(folder, tests_of(mutant.file), whole)
                 begun = time.perf_counter()
-                by = killer(mutant, folder, int(PATIENCE * usual) + 10)
+                by = killer(mutant, folder, usual)
                 known[told] = {"mutant": told, "by": by, "seconds": time.perf_counter() - begun}
                 if asked.log:
                     with asked.log.open("a") as log:
