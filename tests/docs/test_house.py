@@ -3,6 +3,7 @@
 import ast
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -29,6 +30,11 @@ def _name(path):
     return str(path.relative_to(PACKAGE)) if path != PACKAGE else "draisine"
 
 
+@cache
+def _tree(path):
+    return ast.parse(path.read_text())
+
+
 def _entries(room):
     """Return files and folders of a room that its docstring must tell; plugs tell of themselves."""
     folder = [p for p in room.iterdir() if (p / "__init__.py").exists() or p.suffix == ".py"]
@@ -40,7 +46,7 @@ def _entries(room):
 
 @pytest.mark.parametrize("room", [r for r in ROOMS if r != PACKAGE], ids=_name)
 def test_a_room_lists_what_is_in_it(room):
-    text = ast.get_docstring(ast.parse((room / "__init__.py").read_text()))
+    text = ast.get_docstring(_tree(room / "__init__.py"))
     assert text
     missing = [name for name in _entries(room) if f"`{name}`" not in text]
     assert not missing, f"{_name(room)}/__init__.py does not tell of {', '.join(missing)}"
@@ -50,7 +56,7 @@ def test_no_class_name_stands_twice():
     names = Counter(
         node.name
         for path in FILES
-        for node in ast.parse(path.read_text()).body
+        for node in _tree(path).body
         if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
     )
     assert [name for name, count in names.items() if count > 1] == []
@@ -59,7 +65,7 @@ def test_no_class_name_stands_twice():
 def test_no_public_function_is_a_bare_participle():
     bad = []
     for path in FILES:
-        for node in ast.parse(path.read_text()).body:
+        for node in _tree(path).body:
             if isinstance(node, ast.FunctionDef) and _is_participle(node.name):
                 bad.append(f"{_name(path)}: {node.name}")
     assert bad == []
@@ -100,7 +106,7 @@ def test_functions_are_short():
     lengths = {
         f"{_name(path)}: {node.name}": _length(node)
         for path in FILES
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(_tree(path))
         if isinstance(node, ast.FunctionDef)
     }
     long = {name: size for name, size in lengths.items() if size > 40}
