@@ -35,6 +35,17 @@ def test_a_wheel_may_start_on_an_edge():
     assert np.ptp(data.energy.values) < 1e-9 * data.energy.values[0]
 
 
+@pytest.mark.parametrize("depth", [1e-9, 5e-9])
+def test_a_start_that_is_hardly_below_the_ground_is_put_onto_it(depth):
+    """Its speeds are those that were given."""
+    given = rolling(2.0)
+    start = draisine.State(given.q, given.p - [0.0, 0.0, depth], given.r, given.v)
+    run = draisine.simulate(disc(), start, 0.1, terrain=plane())
+    assert run.outcome == "completed"
+    assert run.to_xarray().gap.min() > -1e-12
+    assert run.final().v == pytest.approx(given.v, abs=1e-12)
+
+
 @pytest.mark.parametrize("angle", [1e-8, 1e-6, 1e-4])
 def test_tiny_corners_are_passed(angle):
     """A disc keeps (1 + 2 cos b) / 3 of its spin: almost all."""

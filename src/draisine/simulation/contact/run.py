@@ -34,6 +34,9 @@ from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
 
+SHALLOW = 1e-8
+"""So many metres (or radians, of a joint's stop) below the ground a start may be: it is put onto it."""
+
 CHUNK = 200
 """After so many steps machine code comes up for air: there a run can be interrupted."""
 
@@ -95,16 +98,24 @@ class TerrainRun:
     # --- events
 
     def begin(self) -> None:
-        """Decide which contacts carry at the start; a start below the ground is an error."""
-        near = self.look.near(self.t, self.y, DEEP)
-        for contact, row in zip(near, self.look.meet(self.t, self.y, near), strict=True):
-            gap = self.look.gap(row)
-            deep = gap < -1e-8 and self.look.excess(contact, row) <= 0
-            if deep and self.look.above(contact, row) and gap > -self.look.table.reach(contact):
-                name, feature = self.look.key(contact)
+        """Decide which contacts carry at the start; a start below the ground is an error, unless by so
+        little that it is lifted.
+        """
+        look, shallow = self.look, []
+        near = look.near(self.t, self.y, DEEP)
+        for contact, row in zip(near, look.meet(self.t, self.y, near), strict=True):
+            gap = look.gap(row)
+            inside = 0.0 > gap > -look.table.reach(contact) and look.excess(contact, row) <= 0
+            if not inside or not look.above(contact, row):
+                continue
+            if gap < -SHALLOW:
+                name, feature = look.key(contact)
                 raise ConfigurationError(
                     f"{name!r} starts {-gap:.3g} below {feature!r}; lift it, or turn it back."
                 )
+            shallow.append((contact, 1, 0.0))
+        if shallow:
+            self.y[look.pose] = look.settle(self.t, self.y, shallow)[look.pose]
         self._open_arc()
         self.resolve("collision", [], frozenset(), start=True)
 
