@@ -95,6 +95,20 @@ class TestAgreement:
             single = call(code, np.ascontiguousarray(x[:, k]), given)
             assert single.tobytes() == np.ascontiguousarray(found[:, k]).tobytes()
 
+    def test_single_precision_reads_and_writes_doubles(
+        self, bicycle: dict[str, Case], kept: Store
+    ) -> None:
+        """Its error is that of numbers with 24 bits, whatever the column."""
+        case = bicycle["rate"]
+        code = compile_native(case.program, kept)
+        given, x = table(code, case), stacked(case, case.batch(6 * code.lanes))
+        tables = np.repeat(given[:, None], x.shape[1], axis=1).astype(np.float32)
+        out, exact = np.full((code.size_out, x.shape[1]), np.nan), call_batch(code, x, given)
+        where = (np.ascontiguousarray(x), np.ascontiguousarray(tables), out)
+        prototype()(code.single_batch)(*(a.ctypes.data for a in where), x.shape[1])
+        away = np.abs(out - exact).max(axis=0) / np.abs(exact).max(axis=0)
+        assert 1e-9 < away.min() < away.max() < 1e-4
+
     def test_an_empty_batch_is_nothing(self, small: Case) -> None:
         code = compile_native(small.program)
         x = np.zeros((code.size_in, 0))
@@ -173,6 +187,14 @@ class TestSineAndCosine:
             turns = [float(int(k) * mpmath.pi / 2) for k in rng.integers(-63661, 63662, 1000)]
         for x in (np.array(turns), np.nextafter(turns, np.inf), np.array(turns) + 1e-9):
             assert self.errors(both, x).max() <= 0.8
+
+    def test_single_precision(self, both: Native) -> None:
+        """Two units in the last place of single precision, up to a hundred turns."""
+        x = np.random.default_rng(3).uniform(-600.0, 600.0, (1, 4096))
+        x = np.ascontiguousarray(x.astype(np.float32).astype(float))
+        out = np.empty((2, 4096))
+        prototype()(both.single_batch)(x.ctypes.data, x.ctypes.data, out.ctypes.data, 4096)
+        assert np.abs(out - np.vstack([np.sin(x), np.cos(x)])).max() < 2.0**-23
 
     def test_exact_values(self, both: Native) -> None:
         x = np.zeros((1, both.lanes))

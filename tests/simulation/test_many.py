@@ -1,5 +1,7 @@
 """Many machines at once: every one as if alone, and none ends without a reason."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -35,6 +37,28 @@ def test_each_ends_bit_for_bit_as_alone(bicycle, pushed, ends, k):
         expected = getattr(final, name) if alone.outcome == "completed" else np.nan
         ours = ends[name][:, k]
         assert np.array_equal(ours, np.broadcast_to(expected, ours.shape), equal_nan=True)
+
+
+@pytest.mark.parametrize(("integrator", "dt"), [("rk4", 0.005), ("abm4", 0.005), ("dop853", 0.08)])
+def test_single_precision_tells_its_error(bicycle, pushed, integrator, dt):
+    """It is that of the machines that ran in double precision, too; contacts stay closed to the last
+    bits, and a machine that falls has the numbers of double precision.
+    """
+    double = draisine.Numerics(integrator=integrator, dt=dt)
+    single = replace(double, precision="single")
+    exact, found = (simulate_many(bicycle, pushed[:6], 1.0, numerics=x) for x in (double, single))
+    assert list(found["outcome"]) == list(exact["outcome"])
+    ran = found["outcome"] == "completed"
+    for name in ("q", "p", "r"):
+        away = np.abs(found[name] - exact[name])[:, ran] / (1.0 + np.abs(exact[name][:, ran]))
+        assert away.max() <= found["error"] * (1.0 + 1e-9) + 1e-15
+        assert np.array_equal(found[name][:, ~ran], exact[name][:, ~ran], equal_nan=True)
+    assert 1e-9 < found["error"] < 1e-5
+    assert np.abs(found["gaps"][:, ran]).max() < 1e-14
+    with pytest.raises(ParameterError, match="knows no precision"):
+        draisine.simulate(bicycle, pushed[4], 1.0, numerics=single)
+    with pytest.raises(ParameterError, match="take 'double' or 'single'"):
+        replace(double, precision="half")
 
 
 def test_some_fall_and_some_do_not(ends):

@@ -186,7 +186,8 @@ class Numerics:
     the thesis's correction (2.41), in seconds: stiff, so that explicit methods need steps below
     about epsilon / 8. `formulation` other than "projected" runs in plain Python, slowly, to hold
     independent derivations against each other. The run begins at the time `start`. `simulate_many`
-    shares its work out over `threads`, by default all there are.
+    shares its work out over `threads`, by default all there are, and can compute in "single"
+    `precision`.
 
     >>> Numerics(integrator="rk4", dt=0.005).drift
     'project'
@@ -201,6 +202,7 @@ class Numerics:
     breakpoints: tuple[float, ...] = ()
     start: float = 0.0
     threads: int | None = None
+    precision: Literal["double", "single"] = "double"
 
     def __post_init__(self) -> None:
         _check_plug("integrator", self.integrator)
@@ -209,6 +211,8 @@ class Numerics:
             _check_number(name, getattr(self, name))
         if not (self.threads is None or self.threads >= 1):
             raise ParameterError(f"threads = {self.threads}: take a whole number from 1 on.")
+        if self.precision not in ("double", "single"):
+            raise ParameterError(f"precision = {self.precision!r}: take 'double' or 'single'.")
         if not math.isfinite(self.start):
             raise ParameterError(f"start = {self.start} s is not a finite time.")
         if not (math.isfinite(self.dt) and self.dt > 0):

@@ -93,6 +93,7 @@ def simulate(
 def _driver(task: Task) -> Callable[[Task], Trajectory]:
     """Return what carries out a task; what it could not heed is refused."""
     contact, numerics = task.contact, task.numerics
+    _refuse("a run by itself", _changed(numerics, "precision"))
     if task.terrain is not None:
         _refuse("a run on a terrain", _changed(contact, "mode") | _changed(numerics, "formulation"))
         if isinstance(contact.solver, Compliant):

@@ -76,6 +76,11 @@ class Compiled:
         return self.native.batch
 
     @property
+    def single_address(self) -> int:
+        """Where the code in single precision is; the count is a multiple of twice the lanes."""
+        return self.native.single_batch
+
+    @property
     def lanes(self) -> int:
         """How many states one register holds."""
         return self.native.lanes

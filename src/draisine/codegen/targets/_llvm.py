@@ -101,10 +101,25 @@ def number(x: float) -> str:
 
 
 def constant(kind: str, x: float) -> str:
-    """Return a double of a kind: `double`, or a vector of them."""
+    """Return a number of a kind: `double`, or a vector of `double` or `float`."""
     if kind == "double":
         return number(x)
-    return "<" + ", ".join([f"double {number(x)}"] * width(kind)) + ">"
+    entry = f"float {number(to_single(x))}" if "float" in kind else f"double {number(x)}"
+    return "<" + ", ".join([entry] * width(kind)) + ">"
+
+
+def to_single(x: float) -> float:
+    """Return the single-precision number next to a double."""
+    return float(struct.unpack("<f", struct.pack("<f", x))[0])
+
+
+def alike(kind: str, entry: str) -> str:
+    """Return the kind with as many numbers of another sort.
+
+    >>> alike("<4 x double>", "i1")
+    '<4 x i1>'
+    """
+    return kind.replace("double", entry).replace("float", entry)
 
 
 def width(kind: str) -> int:
@@ -113,5 +128,5 @@ def width(kind: str) -> int:
 
 
 def suffix(kind: str) -> str:
-    """Return how LLVM's own functions are called for a kind of doubles."""
-    return "f64" if kind == "double" else f"v{width(kind)}f64"
+    """Return how LLVM's own functions are called for a kind of numbers."""
+    return "f64" if kind == "double" else f"v{width(kind)}f{32 if 'float' in kind else 64}"

@@ -8,10 +8,11 @@ A program `f` becomes three functions over arrays of doubles; `x` holds its inpu
 other (parameters left out), `table` what its prologue leaves, `out` its outputs one after the
 other:
     f_prologue(parameters, table)    f(x, table, out)    f_batch(x, table, out, count)
-In `f_batch` entry k of state i stands at `k * count + i`; count is a multiple of the lanes.
+In `f_batch` entry k of state i stands at `k * count + i`; count is a multiple of the lanes. It may
+compute in single precision, twice as many lanes at once; then its table is, too, and all else are
+doubles still.
 """
 
-import math
 import re
 from collections.abc import Sequence
 from functools import cache, cached_property
@@ -20,7 +21,16 @@ from typing import Any
 from draisine.codegen.cache import Store
 from draisine.codegen.program import Instruction, Program, arguments
 from draisine.codegen.routine import Routine
-from draisine.codegen.targets._llvm import constant, lanes, load, source, suffix
+from draisine.codegen.targets import _elementary
+from draisine.codegen.targets._elementary import elementary
+from draisine.codegen.targets._llvm import (
+    alike,
+    constant,
+    lanes,
+    load,
+    source,
+    suffix,
+)
 from draisine.codegen.targets._native_routine import NativeRoutine, Packed, compile_routines
 
 __all__ = [
@@ -64,6 +74,12 @@ class Native:
         self._wide = _load(self.program, self.lanes, self._store)
         return int(self._wide.get_function_address(f"{_symbol(self.program)}_batch"))
 
+    @cached_property
+    def single_batch(self) -> int:
+        """The address of the loop in single precision, over twice as many lanes."""
+        self._single = _load(self.program, 2 * self.lanes, self._store, single=True)
+        return int(self._single.get_function_address(f"{_symbol(self.program)}_batch"))
+
 
 def compile_native(program: Program, store: Store | None = None) -> Native:
     """Return the program as machine code, from the store where it has it."""
@@ -76,24 +92,33 @@ def routine_code(*routines: Routine, width: int = 1) -> list[NativeRoutine]:
     return compile_routines(*routines, width=width, store=Store())
 
 
-def _load(program: Program, width: int, store: Store | None) -> Any:
+def _load(program: Program, width: int, store: Store | None, single: bool = False) -> Any:
     """Return an engine with the program's code: for one state, or for SIMD lanes."""
-    task = (source([__file__]), WHOLE, CHUNK, width, program, program.fixed)
-    return load(task, lambda: emit(program, width), store, straight=True)
+    task = (
+        source([__file__, _elementary.__file__]),
+        WHOLE,
+        CHUNK,
+        width,
+        single,
+        program,
+        program.fixed,
+    )
+    return load(task, lambda: emit(program, width, single), store, straight=True)
 
 
-def emit(program: Program, width: int = 1) -> str:
+def emit(program: Program, width: int = 1, single: bool = False) -> str:
     """Return the program as LLVM text: prologue and body for one state, or the loop over SIMD lanes
-    where width is more than one.
+    where width is more than one, in single precision if so wished.
     """
     if width == 1:
-        parts = [_HEADER, _elementary("double"), _clear("double")]
+        parts = [_HEADER, elementary("double"), _clear("double")]
         parts.append(_Writer(program, "double", prologue=True).function())
         parts.append(_Writer(program, "double").function())
         return "\n".join(parts)
-    lane = f"<{width} x double>"
-    parts = [_HEADER, _elementary(lane), _clear(lane), _Writer(program, lane).function()]
-    return "\n".join([*parts, _batch(_symbol(program), width)])
+    lane = f"<{width} x {'float' if single else 'double'}>"
+    clear = _clear(alike(lane, "double"))
+    parts = [_HEADER, elementary(lane), clear, _Writer(program, lane).function()]
+    return "\n".join([*parts, _batch(_symbol(program), width, "float" if single else "double")])
 
 
 def _symbol(program: Program) -> str:
@@ -147,7 +172,7 @@ class _Writer:
 
     def __init__(self, program: Program, kind: str, prologue: bool = False) -> None:
         self.program, self.kind, self.prologue = program, kind, prologue
-        self.simd = kind != "double"
+        self.simd, self.entry = kind != "double", "float" if "float" in kind else "double"
         self.name = _symbol(program) + ("_prologue" if prologue else "_lanes" if self.simd else "")
         self.slot = {step: k for k, step in enumerate(program.table)}
         offset, self.offsets = 0, dict[str, int]()
@@ -227,8 +252,9 @@ class _Writer:
     def _address(self, base: str, k: int, strided: bool) -> str:
         tag = f"%a{len(self.lines)}"
         if self.simd and strided:
+            entry = self.entry if base == "%table" else "double"
             self.lines.append(f"  {tag}m = mul i64 %stride, {k}")
-            self.lines.append(f"  {tag} = getelementptr double, ptr {base}, i64 {tag}m")
+            self.lines.append(f"  {tag} = getelementptr {entry}, ptr {base}, i64 {tag}m")
         else:
             self.lines.append(f"  {tag} = getelementptr {self.kind}, ptr {base}, i64 {k}")
         return tag
@@ -236,13 +262,21 @@ class _Writer:
     def _load(self, base: str, k: int, strided: bool) -> str:
         where = self._address(base, k, strided)
         align = "align 8" if strided or not self.simd else "align 64"
-        self.lines.append(f"  {where}v = load {self.kind}, ptr {where}, {align}")
-        return f"{where}v"
+        kept = alike(self.kind, "double") if strided and base != "%table" else self.kind
+        self.lines.append(f"  {where}v = load {kept}, ptr {where}, {align}")
+        if kept == self.kind:
+            return f"{where}v"
+        self.lines.append(f"  {where}s = fptrunc {kept} {where}v to {self.kind}")
+        return f"{where}s"
 
     def _store(self, base: str, k: int, value: str, strided: bool) -> None:
         where = self._address(base, k, strided)
         align = "align 8" if strided or not self.simd else "align 64"
-        self.lines.append(f"  store {self.kind} {value}, ptr {where}, {align}")
+        kept = alike(self.kind, "double") if strided else self.kind
+        if kept != self.kind:
+            self.lines.append(f"  {where}d = fpext {self.kind} {value} to {kept}")
+            value = f"{where}d"
+        self.lines.append(f"  store {kept} {value}, ptr {where}, {align}")
 
     def _value(self, i: int) -> str:
         if i in self.known:
@@ -280,11 +314,11 @@ class _Writer:
         elif op == "atan2":
             line = f"call {kind} @draisine_atan2.{kind_name}({typed})"
         elif op == "lt":
-            flags = kind.replace("double", "i1") if self.simd else "i1"
+            flags = alike(kind, "i1")
             self.lines.append(f"  {tag}f = fcmp olt {kind} {args[0]}, {args[1]}")
             line = f"uitofp {flags} {tag}f to {kind}"
         elif op == "where":
-            flags = kind.replace("double", "i1") if self.simd else "i1"
+            flags = alike(kind, "i1")
             self.lines.append(f"  {tag}f = fcmp une {kind} {args[0]}, {constant(kind, 0.0)}")
             line = f"select {flags} {tag}f, {kind} {args[1]}, {kind} {args[2]}"
         else:
@@ -296,133 +330,9 @@ class _Writer:
 _HEADER = """declare double @atan2(double, double)
 """
 
-_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
-"""A quarter turn as a sum of doubles."""
 
-_SIN = (
-    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
-    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
-)  # fmt: skip
-_COS = (
-    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
-    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
-)  # fmt: skip
-
-
-def _elementary(kind: str) -> str:
-    """Return sine, cosine and the angle function for one kind of operand."""
-    s = suffix(kind)
-    lines = [
-        f"declare {kind} @llvm.fma.{s}({kind}, {kind}, {kind})",
-        f"declare {kind} @llvm.rint.{s}({kind})",
-        f"declare {kind} @llvm.sqrt.{s}({kind})",
-        f"declare {kind} @llvm.exp.{s}({kind})",
-    ]
-    lines += [*_circular(kind, "sin", 0), *_circular(kind, "cos", 1), *_angle(kind)]
-    return "\n".join(lines)
-
-
-def _circular(kind: str, name: str, shift: int) -> list[str]:
-    """Return the sine of x plus `shift` quarter turns."""
-    return [
-        f"define internal {kind} @draisine_{name}.{suffix(kind)}({kind} %x) alwaysinline {{",
-        *_reduction(kind),
-        *_short_series(kind),
-        *_quarter(kind, shift),
-        f"  ret {kind} %result",
-        "}",
-    ]
-
-
-def _reduction(kind: str) -> list[str]:
-    """Return x less its whole quarter turns, as r1 + d: pi/2 is taken off in three parts."""
-    s, (high, middle, low) = suffix(kind), (constant(kind, x) for x in _HALF_PI)
-    return [
-        f"  %turns = fmul {kind} %x, {constant(kind, 2 / math.pi)}",
-        f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
-        f"  %m = fneg {kind} %n",
-        f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {high}, {kind} %x)",
-        f"  %r1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {middle}, {kind} %r0)",
-        f"  %d0 = fsub {kind} %r0, %r1",
-        f"  %d1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {middle}, {kind} %d0)",
-        f"  %d = call {kind} @llvm.fma.{s}({kind} %m, {kind} {low}, {kind} %d1)",
-    ]
-
-
-def _short_series(kind: str) -> list[str]:
-    """Return sine and cosine of r1 + d by polynomials, taken in pairs: a shorter way than Horner's."""
-    s, one, half = suffix(kind), constant(kind, 1.0), constant(kind, 0.5)
-    body = [f"  %z = fmul {kind} %r1, %r1", f"  %zz = fmul {kind} %z, %z"]
-    for tag, coefficients in (("p", _SIN), ("q", _COS)):
-        for k in (0, 2, 4):
-            low, high = (constant(kind, x) for x in coefficients[k : k + 2])
-            line = f"call {kind} @llvm.fma.{s}({kind} %z, {kind} {high}, {kind} {low})"
-            body.append(f"  %{tag}{k}{k + 1} = {line}")
-        for upper, lower, both in (("45", "23", "25"), ("25", "01", "0")):
-            line = f"{kind} %zz, {kind} %{tag}{upper}, {kind} %{tag}{lower}"
-            body.append(f"  %{tag}{both} = call {kind} @llvm.fma.{s}({line})")
-    return [
-        *body,
-        f"  %zr = fmul {kind} %z, %r1",
-        f"  %half = fmul {kind} %z, {half}",
-        f"  %minus_half = fneg {kind} %half",
-        f"  %dc = call {kind} @llvm.fma.{s}({kind} %d, {kind} %minus_half, {kind} %d)",
-        f"  %bend = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %dc)",
-        f"  %sine = fadd {kind} %r1, %bend",
-        f"  %w = fsub {kind} {one}, %half",
-        f"  %e0 = fsub {kind} {one}, %w",
-        f"  %e = fsub {kind} %e0, %half",
-        f"  %minus_r1 = fneg {kind} %r1",
-        f"  %ed = call {kind} @llvm.fma.{s}({kind} %minus_r1, {kind} %d, {kind} %e)",
-        f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %ed)",
-        f"  %cosine = fadd {kind} %w, %tail",
-    ]
-
-
-def _quarter(kind: str, shift: int) -> list[str]:
-    """Return sine or cosine with its sign, as the number of quarter turns wants it."""
-    whole, flags = kind.replace("double", "i64"), kind.replace("double", "i1")
-
-    def i(n: int) -> str:
-        if kind == "double":
-            return str(n)
-        return "<" + ", ".join([f"i64 {n}"] * int(kind[1:].split()[0])) + ">"
-
-    return [
-        f"  %k0 = fptosi {kind} %n to {whole}",
-        f"  %k = add {whole} %k0, {i(shift)}",
-        f"  %odd = and {whole} %k, {i(1)}",
-        f"  %swap = icmp ne {whole} %odd, {i(0)}",
-        f"  %value = select {flags} %swap, {kind} %cosine, {kind} %sine",
-        f"  %two = and {whole} %k, {i(2)}",
-        f"  %flip = icmp ne {whole} %two, {i(0)}",
-        f"  %minus = fneg {kind} %value",
-        f"  %result = select {flags} %flip, {kind} %minus, {kind} %value",
-    ]
-
-
-def _angle(kind: str) -> list[str]:
-    """Return the angle function: that of the library, lane by lane."""
-    lines = [
-        f"define internal {kind} @draisine_atan2.{suffix(kind)}({kind} %y, {kind} %x) alwaysinline {{"
-    ]
-    if kind == "double":
-        return [*lines, "  %v = call double @atan2(double %y, double %x)", "  ret double %v", "}"]
-    previous = "undef"
-    for k in range(int(kind[1:].split()[0])):
-        lines += [
-            f"  %y{k} = extractelement {kind} %y, i32 {k}",
-            f"  %x{k} = extractelement {kind} %x, i32 {k}",
-            f"  %v{k} = call double @atan2(double %y{k}, double %x{k})",
-            f"  %r{k} = insertelement {kind} {previous}, double %v{k}, i32 {k}",
-        ]
-        previous = f"%r{k}"
-    lines += [f"  ret {kind} {previous}", "}"]
-    return lines
-
-
-def _batch(name: str, width: int) -> str:
-    """Return the loop that takes `width` states at a time."""
+def _batch(name: str, width: int, entry: str) -> str:
+    """Return the loop that takes `width` states at a time; the table has entries of a kind."""
     return f"""define void @{name}_batch(ptr %x, ptr %table, ptr %out, i64 %count) {{
 entry:
   %any = icmp sgt i64 %count, 0
@@ -430,7 +340,7 @@ entry:
 loop:
   %i = phi i64 [0, %entry], [%next, %loop]
   %xi = getelementptr double, ptr %x, i64 %i
-  %ti = getelementptr double, ptr %table, i64 %i
+  %ti = getelementptr {entry}, ptr %table, i64 %i
   %oi = getelementptr double, ptr %out, i64 %i
   call void @{name}_lanes(ptr %xi, ptr %ti, ptr %oi, i64 %count)
   %next = add i64 %i, {width}

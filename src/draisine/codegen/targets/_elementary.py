@@ -1,0 +1,140 @@
+"""Sine, cosine and the angle function as LLVM text, for doubles and for vectors of either precision."""
+
+import math
+
+from draisine.codegen.targets._llvm import alike, constant, suffix, to_single, width
+
+_HALF_PI = (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591698e-33)
+"""A quarter turn as a sum of doubles."""
+
+_HALF_PI_SINGLE = (
+    to_single(_HALF_PI[0]),
+    to_single(_HALF_PI[0] - to_single(_HALF_PI[0])),
+    _HALF_PI[0] - to_single(_HALF_PI[0]) - to_single(_HALF_PI[0] - to_single(_HALF_PI[0])),
+)
+"""The same as a sum of numbers in single precision."""
+
+_SIN = (
+    -1.66666666666666324348e-01, 8.33333333332248946124e-03, -1.98412698298579493134e-04,
+    2.75573137070700676789e-06, -2.50507602534068634195e-08, 1.58969099521155010221e-10,
+)  # fmt: skip
+_COS = (
+    4.16666666666666019037e-02, -1.38888888888741095749e-03, 2.48015872894767294178e-05,
+    -2.75573143513906633035e-07, 2.08757232129817482790e-09, -1.13596475577881948265e-11,
+)  # fmt: skip
+
+
+def elementary(kind: str) -> str:
+    """Return sine, cosine and the angle function for one kind of operand."""
+    s = suffix(kind)
+    lines = [
+        f"declare {kind} @llvm.fma.{s}({kind}, {kind}, {kind})",
+        f"declare {kind} @llvm.rint.{s}({kind})",
+        f"declare {kind} @llvm.sqrt.{s}({kind})",
+        f"declare {kind} @llvm.exp.{s}({kind})",
+    ]
+    lines += [*_circular(kind, "sin", 0), *_circular(kind, "cos", 1), *_angle(kind)]
+    return "\n".join(lines)
+
+
+def _circular(kind: str, name: str, shift: int) -> list[str]:
+    """Return the sine of x plus `shift` quarter turns."""
+    return [
+        f"define internal {kind} @draisine_{name}.{suffix(kind)}({kind} %x) alwaysinline {{",
+        *_reduction(kind),
+        *_short_series(kind),
+        *_quarter(kind, shift),
+        f"  ret {kind} %result",
+        "}",
+    ]
+
+
+def _reduction(kind: str) -> list[str]:
+    """Return x less its whole quarter turns, as r1 + d: pi/2 is taken off in three parts."""
+    parts = _HALF_PI_SINGLE if "float" in kind else _HALF_PI
+    s, (high, middle, low) = suffix(kind), (constant(kind, x) for x in parts)
+    return [
+        f"  %turns = fmul {kind} %x, {constant(kind, 2 / math.pi)}",
+        f"  %n = call {kind} @llvm.rint.{s}({kind} %turns)",
+        f"  %m = fneg {kind} %n",
+        f"  %r0 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {high}, {kind} %x)",
+        f"  %r1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {middle}, {kind} %r0)",
+        f"  %d0 = fsub {kind} %r0, %r1",
+        f"  %d1 = call {kind} @llvm.fma.{s}({kind} %m, {kind} {middle}, {kind} %d0)",
+        f"  %d = call {kind} @llvm.fma.{s}({kind} %m, {kind} {low}, {kind} %d1)",
+    ]
+
+
+def _short_series(kind: str) -> list[str]:
+    """Return sine and cosine of r1 + d by polynomials, taken in pairs: a shorter way than Horner's."""
+    s, one, half = suffix(kind), constant(kind, 1.0), constant(kind, 0.5)
+    body = [f"  %z = fmul {kind} %r1, %r1", f"  %zz = fmul {kind} %z, %z"]
+    for tag, coefficients in (("p", _SIN), ("q", _COS)):
+        for k in (0, 2, 4):
+            low, high = (constant(kind, x) for x in coefficients[k : k + 2])
+            line = f"call {kind} @llvm.fma.{s}({kind} %z, {kind} {high}, {kind} {low})"
+            body.append(f"  %{tag}{k}{k + 1} = {line}")
+        for upper, lower, both in (("45", "23", "25"), ("25", "01", "0")):
+            line = f"{kind} %zz, {kind} %{tag}{upper}, {kind} %{tag}{lower}"
+            body.append(f"  %{tag}{both} = call {kind} @llvm.fma.{s}({line})")
+    return [
+        *body,
+        f"  %zr = fmul {kind} %z, %r1",
+        f"  %half = fmul {kind} %z, {half}",
+        f"  %minus_half = fneg {kind} %half",
+        f"  %dc = call {kind} @llvm.fma.{s}({kind} %d, {kind} %minus_half, {kind} %d)",
+        f"  %bend = call {kind} @llvm.fma.{s}({kind} %zr, {kind} %p0, {kind} %dc)",
+        f"  %sine = fadd {kind} %r1, %bend",
+        f"  %w = fsub {kind} {one}, %half",
+        f"  %e0 = fsub {kind} {one}, %w",
+        f"  %e = fsub {kind} %e0, %half",
+        f"  %minus_r1 = fneg {kind} %r1",
+        f"  %ed = call {kind} @llvm.fma.{s}({kind} %minus_r1, {kind} %d, {kind} %e)",
+        f"  %tail = call {kind} @llvm.fma.{s}({kind} %zz, {kind} %q0, {kind} %ed)",
+        f"  %cosine = fadd {kind} %w, %tail",
+    ]
+
+
+def _quarter(kind: str, shift: int) -> list[str]:
+    """Return sine or cosine with its sign, as the number of quarter turns wants it."""
+    entry = "i32" if "float" in kind else "i64"
+    whole, flags = alike(kind, entry), alike(kind, "i1")
+
+    def i(n: int) -> str:
+        return str(n) if kind == "double" else "<" + ", ".join([f"{entry} {n}"] * width(kind)) + ">"
+
+    return [
+        f"  %k0 = fptosi {kind} %n to {whole}",
+        f"  %k = add {whole} %k0, {i(shift)}",
+        f"  %odd = and {whole} %k, {i(1)}",
+        f"  %swap = icmp ne {whole} %odd, {i(0)}",
+        f"  %value = select {flags} %swap, {kind} %cosine, {kind} %sine",
+        f"  %two = and {whole} %k, {i(2)}",
+        f"  %flip = icmp ne {whole} %two, {i(0)}",
+        f"  %minus = fneg {kind} %value",
+        f"  %result = select {flags} %flip, {kind} %minus, {kind} %value",
+    ]
+
+
+def _angle(kind: str) -> list[str]:
+    """Return the angle function: that of the library, lane by lane."""
+    lines = [
+        f"define internal {kind} @draisine_atan2.{suffix(kind)}({kind} %y, {kind} %x) alwaysinline {{"
+    ]
+    if kind == "double":
+        return [*lines, "  %v = call double @atan2(double %y, double %x)", "  ret double %v", "}"]
+    previous, wide = "undef", alike(kind, "double")
+    single = wide != kind
+    lines += [f"  %{n}w = fpext {kind} %{n} to {wide}" for n in "yx" if single]
+    for k in range(width(kind)):
+        lines += [
+            f"  %y{k} = extractelement {wide} %y{'w' * single}, i32 {k}",
+            f"  %x{k} = extractelement {wide} %x{'w' * single}, i32 {k}",
+            f"  %v{k} = call double @atan2(double %y{k}, double %x{k})",
+            f"  %r{k} = insertelement {wide} {previous}, double %v{k}, i32 {k}",
+        ]
+        previous = f"%r{k}"
+    if single:
+        lines.append(f"  %short = fptrunc {wide} {previous} to {kind}")
+        previous = "%short"
+    return [*lines, f"  ret {kind} {previous}", "}"]
