@@ -37,13 +37,14 @@ def test_a_wheel_may_start_on_an_edge():
 
 @pytest.mark.parametrize("depth", [1e-9, 5e-9])
 def test_a_start_that_is_hardly_below_the_ground_is_put_onto_it(depth):
-    """Its speeds are those that were given."""
+    """It goes on like one that is on the ground."""
     given = rolling(2.0)
     start = draisine.State(given.q, given.p - [0.0, 0.0, depth], given.r, given.v)
     run = draisine.simulate(disc(), start, 0.1, terrain=plane())
     assert run.outcome == "completed"
-    assert run.to_xarray().gap.min() > -1e-12
-    assert run.final().v == pytest.approx(given.v, abs=1e-12)
+    assert abs(run.to_xarray().gap[0]) < 1e-15
+    level = draisine.simulate(disc(), given, 0.1, terrain=plane())
+    assert run.final().v == pytest.approx(level.final().v, abs=1e-11)
 
 
 @pytest.mark.parametrize("angle", [1e-8, 1e-6, 1e-4])
