@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-NEIGHBOURS = ("gymnasium",)
+NEIGHBOURS = ("casadi", "gymnasium", "jax")
 """Packages whose doors in `interop` cannot be imported without them."""
 
 collect_ignore = [

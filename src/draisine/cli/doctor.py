@@ -7,6 +7,7 @@ EXTRAS = {
     "ride": ("starlette", "uvicorn", "websockets"),
     "symbolic": ("sympy",),
     "jax": ("jax",),
+    "casadi": ("casadi",),
     "control": ("control",),
     "gymnasium": ("gymnasium",),
     "fmi": ("ziglang",),

@@ -1,0 +1,64 @@
+"""A machine's programs over the algebra of another package: what `casadi` and `jax` share.
+
+All take the state y = (q, p, r, u, z) of one contact mode, as `ClosedForm.enter` makes it of a
+`State`; the pose is that of the inner base frame. Inputs w, parameters p and the time t follow.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from draisine.errors import ParameterError, did_you_mean
+from draisine.model.names import observation_names
+from draisine.system.closed_form import ClosedForm
+from draisine.system.layout import inputs_of, outputs_of
+
+Evaluate = Callable[[str, Any, Any], dict[str, Any]]
+"""From a program's name, a state and a time to its outputs by name."""
+
+
+class PortableMachine:
+    """One machine of `System.machine`, with the parameters named in `free` as variables."""
+
+    def __init__(self, machine: ClosedForm, free: Sequence[str] = ()) -> None:
+        known = machine.system.parameters
+        for name in free:
+            if name not in known:
+                raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, known)}")
+        if machine.rate.inputs.count("anchors"):
+            raise ParameterError("pins that hold points of the ground stay inside draisine.")
+        self.machine, self.free = machine, tuple(free)
+
+    def parameters(self, p: Any) -> list[Any]:
+        """Return all parameters in their order, the free ones taken from p."""
+        own = dict(self.machine.system.parameters)
+        return list((own | {name: p[k] for k, name in enumerate(self.free)}).values())
+
+    def spare(self, program: str) -> int:
+        """Return how many numbers a program reads behind (t, y, w): seeds of tangents, zero here."""
+        system, at = self.machine.system, inputs_of(self.machine.programs[program])
+        return at.size - 1 - self.machine.layout.size - len(system.model.inputs)
+
+    def split(self, program: str, out: Any) -> dict[str, Any]:
+        """Return the outputs of a program by name."""
+        at = outputs_of(self.machine.programs[program])
+        return {name: out[getattr(at, name)] for name in self.machine.programs[program].outputs}
+
+    def places(self, names: Sequence[str]) -> list[int]:
+        """Return where quantities stand in what the program `variation` tells as `seen`."""
+        known = observation_names(self.machine.system.model)
+        for name in names:
+            if name not in known:
+                raise ParameterError(f"no quantity {name!r}. {did_you_mean(name, known)}")
+        return [known.index(name) for name in names]
+
+    def move(self, evaluate: Evaluate, y: Any, t: Any, h: float) -> list[Any]:
+        """Return the parts q, p, r and (u, z) of the state after one step of the classical
+        Runge-Kutta method and one Newton step that closes the contacts.
+        """
+        total = k = 0.0 * y
+        for at, weight in ((0.0, 1.0), (0.5, 2.0), (0.5, 2.0), (1.0, 1.0)):
+            k = evaluate("rate", y + at * h * k, t + at * h)["rate"]
+            total = total + weight * k
+        end = y + h / 6.0 * total
+        closed = evaluate("project", end, t + h)
+        return [*(closed[name] for name in "qpr"), end[self.machine.layout.r.stop :]]
