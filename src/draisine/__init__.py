@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from draisine.analysis.bicycle.critical import critical_speeds
     from draisine.analysis.bicycle.eigenvalues import eigenvalues
     from draisine.analysis.continuation import steady_turns
+    from draisine.analysis.gradient import gradient
     from draisine.analysis.linear import linearise
     from draisine.analysis.return_map import return_map
     from draisine.errors import DraisineError
@@ -58,6 +59,7 @@ __all__ = [
     "compile",
     "critical_speeds",
     "eigenvalues",
+    "gradient",
     "linearise",
     "load",
     "place",
@@ -76,6 +78,7 @@ _HOMES = {
     "analysis.bicycle.critical": ("critical_speeds",),
     "analysis.bicycle.eigenvalues": ("eigenvalues",),
     "analysis.continuation": ("steady_turns",),
+    "analysis.gradient": ("gradient",),
     "analysis.linear": ("linearise",),
     "analysis.return_map": ("return_map",),
     "errors": ("DraisineError",),

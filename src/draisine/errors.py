@@ -91,6 +91,10 @@ class ZenoError(SimulationError):
         self.state = state
 
 
+class GrazingError(SimulationError):
+    """A motion that has no derivatives: it only just meets an event, or two at once."""
+
+
 class ValidityError(SimulationError):
     """A run that could not have been: the ground would pull, friction pass its limit, or the
     machine has fallen.

@@ -95,6 +95,18 @@ class MatrixJet:
     def __getitem__(self, where: Any) -> "MatrixJet":
         return MatrixJet(self.value[where], self.rate[where])
 
+    @property
+    def stack(self) -> Floats:
+        """Values, and behind them the derivatives."""
+        return np.concatenate([self.value, self.rate], axis=-3)
+
+
+def jet(stack: Floats) -> MatrixJet:
+    """Return the first matrix of stacks (..., 1 + directions, rows, columns), with the others as its
+    derivatives along directions.
+    """
+    return MatrixJet(stack[..., :1, :, :], stack[..., 1:, :, :])
+
 
 Matrices = Any
 """Stacks of matrices (N, rows, columns): an array, or a `MatrixJet`."""
@@ -111,5 +123,32 @@ def inverse(x: Matrices) -> Matrices:
 def transpose(x: Matrices) -> Matrices:
     """Return the transpose of each matrix."""
     if isinstance(x, MatrixJet):
-        return MatrixJet(x.value.transpose(0, 2, 1), x.rate.transpose(0, 2, 1))
-    return x.transpose(0, 2, 1)
+        return MatrixJet(np.swapaxes(x.value, -1, -2), np.swapaxes(x.rate, -1, -2))
+    return np.swapaxes(x, -1, -2)
+
+
+def solve(A: MatrixJet, b: MatrixJet, firm: float = 1e12) -> MatrixJet:
+    """Return x of `A x = b`, that of least squares where A is not square or of a condition beyond
+    `firm`, which counts as singular.
+    """
+    square = A.value.shape[-2] == A.value.shape[-1]
+    if square and bool((np.linalg.cond(A.value) < firm).all()):
+        back = np.linalg.inv(A.value)
+    else:
+        back = np.linalg.pinv(A.value, rcond=max(1.0 / firm, 1e-15))
+    x = back @ b.value
+    return MatrixJet(x, back @ (b.rate - A.rate @ x))
+
+
+EIGHTH = ((1, 4 / 5), (2, -1 / 5), (3, 4 / 105), (4, -1 / 280))
+"""Weights of a central difference of eighth order."""
+
+
+def difference(f: Callable[[float], Floats], h: float) -> Floats:
+    """Return the derivative of f at zero by differences of eighth order.
+
+    >>> print(f"{difference(np.exp, 0.01):.12f}")
+    1.000000000000
+    """
+    parts = [weight * (f(k * h) - f(-k * h)) for k, weight in EIGHTH]
+    return np.sum(parts, axis=0) / h

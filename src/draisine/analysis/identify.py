@@ -13,11 +13,15 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gradient import GradientRun
 from draisine.errors import DraisineError, ParameterError, SimulationError, did_you_mean
+from draisine.simulation.options import Numerics
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
 ROUNDS = 60
 """More steps than this are not taken."""
+
+ENOUGH = Numerics(rtol=1e-8, atol=1e-10)
+"""How exactly motions are followed: better than anything is measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +125,7 @@ def identify(
     unknowns: Sequence[str],
     *,
     law: Law | None = None,
-    dt: float = 0.02,
+    numerics: Numerics = ENOUGH,
 ) -> Identified:
     """Return the parameters and initial values, by name, with which a motion meets recordings best.
 
@@ -142,7 +146,9 @@ def identify(
             raise ParameterError(
                 f"no parameter or initial value {name!r}. {did_you_mean(name, known)}"
             )
-    run = GradientRun(system, [one.output for one in recordings], unknowns, law, dt)
+    run = GradientRun(
+        [one.output for one in recordings], tuple(unknowns), law=law, numerics=numerics
+    )
     times = np.unique(np.concatenate([one.time for one in recordings]))
     offsets = [k for k, one in enumerate(recordings) if one.drifts]
     return _least(_Fit(system, start, recordings, run, times, offsets))

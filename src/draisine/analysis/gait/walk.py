@@ -12,6 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.analysis.differentiate import MatrixJet, jet, solve, transpose
 from draisine.analysis.return_map import Cycle, fixed_point, fixed_points
 from draisine.codegen.derivative import with_tangents
 from draisine.errors import ConfigurationError, ParameterError
@@ -122,7 +123,7 @@ class Walk:
         """
         H = self._kernel(self._look(whole)["C"], self._feet[0])
         out = whole.copy()
-        out[..., self.machine.layout.u] = _times(H, w[..., None])[..., self._free, 0]
+        out[..., self.machine.layout.u] = (jet(H) @ jet(w[..., None])).stack[..., self._free, 0]
         return out
 
     def state(self, x: Sequence[float] | Floats) -> State:
@@ -191,7 +192,7 @@ class Walk:
         others = [k for k in range(C.shape[-1]) if k not in moved]
         H = np.zeros((*C.shape[:-2], C.shape[-1], len(moved)))
         H[..., 0, moved, :] = np.eye(len(moved))
-        H[..., others, :] = -_solve(own[..., others], own[..., moved])
+        H[..., others, :] = -solve(jet(own[..., others]), jet(own[..., moved]), np.inf).stack
         return H
 
     def _until_strike(self, whole: Floats) -> tuple[float, Floats]:
@@ -230,12 +231,13 @@ class Walk:
         the old momentum along them, eq. [step-impact].
         """
         at, there = self.machine.layout, self._look(whole)
-        old, new = (self._kernel(there["C"], foot) for foot in self._feet)
-        v = _times(old, _solve(old[..., self._free, :], whole[..., at.u, None]))
-        to = np.swapaxes(new, -1, -2)
-        w = _solve(_times(to, _times(there["M"], new)), _times(to, _times(there["M"], v)))
-        image = self.next_x(whole[..., at.r], w[..., 0])
-        before, after = (speeds[..., 0, :, 0] for speeds in (v, _times(new, w)))
+        old, new = (jet(self._kernel(there["C"], foot)) for foot in self._feet)
+        M, u = jet(there["M"]), jet(whole[..., at.u, None])
+        free = MatrixJet(old.value[..., self._free, :], old.rate[..., self._free, :])
+        v, to = old @ solve(free, u, np.inf), transpose(new)
+        w = solve(to @ M @ new, to @ (M @ v), np.inf)
+        image = self.next_x(whole[..., at.r], w.stack[..., 0])
+        before, after = (speeds.value[..., 0, :, 0] for speeds in (v, new @ w))
         return image, before, after
 
     def cycle(self, near: Sequence[float] | Floats) -> Cycle:
@@ -283,18 +285,3 @@ def walk(system: System, longest: float = 5.0) -> Walk:
     sight = with_tangents(replace(free, outputs={"sight": parts}), ("r",), "sight", 1)
     bind = system.artifacts.bind
     return Walk(system, machine, bind(flow, system.values), bind(sight, system.values), longest)
-
-
-def _times(a: Floats, b: Floats) -> Floats:
-    """Return the product of two matrices (..., 1 + derivatives, rows, columns), with derivatives."""
-    here, there = a[..., :1, :, :], b[..., :1, :, :]
-    changes = a[..., 1:, :, :] @ there + here @ b[..., 1:, :, :]
-    return np.concatenate([here @ there, changes], axis=-3)
-
-
-def _solve(A: Floats, b: Floats) -> Floats:
-    """Return x of `A x = b`, of least squares where A is not square, all with derivatives."""
-    here = A[..., :1, :, :]
-    inverse = np.linalg.pinv(here) if A.shape[-2] != A.shape[-1] else np.linalg.inv(here)
-    x = inverse @ b[..., :1, :, :]
-    return np.concatenate([x, inverse @ (b[..., 1:, :, :] - A[..., 1:, :, :] @ x)], axis=-3)

@@ -1,0 +1,11 @@
+"""Motions with their exact derivatives, and what is best by them.
+
+`tangents`: programs with their derivatives, one direction per SIMD lane, and how a motion is followed
+with them. `motion`: motions with derivatives by parameters, initial values and inputs. `mode`: a mode on
+a terrain with derivatives. `saltation`: derivatives through events and impacts. `optimise`: parameters
+that serve best.
+"""
+
+from draisine.analysis.gradient.motion import GradientRun, MotionGradient, gradient
+
+__all__ = ["GradientRun", "MotionGradient", "gradient"]

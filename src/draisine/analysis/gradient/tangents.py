@@ -1,0 +1,136 @@
+"""Programs with their exact derivatives, one direction per SIMD lane, and motions that are followed
+together with them.
+
+A state and its derivatives along k directions stand in one array, the state first: (1 + k, entries).
+"""
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.derivative import with_tangents
+from draisine.codegen.program import Program
+from draisine.codegen.targets.native import compile_native
+from draisine.errors import SimulationError
+from draisine.simulation.integrators import DONE, Problem, Span, dop853
+from draisine.simulation.options import Numerics
+from draisine.system.artifacts import Recent
+from draisine.system.compiled import Compiled
+from draisine.system.layout import Layout
+from draisine.system.system import System
+
+_CODE = Recent(64)
+"""Programs with tangents that were made lately."""
+
+Rates = Callable[[float, Floats], Floats]
+"""From a time and a state with its derivatives to their rates, eq. [tangent-flow]."""
+
+
+@dataclass(frozen=True, eq=False)
+class Directions:
+    """What k motions beside a motion differ in: parameters and inputs, one row each."""
+
+    parameters: Floats
+    inputs: Floats
+
+    def __len__(self) -> int:
+        return len(self.parameters)
+
+    def with_flow(self) -> "Directions":
+        """Return the same, and one more that differs in time alone."""
+        return Directions(
+            *(np.vstack([x, np.zeros(x.shape[1])]) for x in (self.parameters, self.inputs))
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class TangentProgram:
+    """Some outputs of a program with their derivatives by time, state, inputs and parameters."""
+
+    code: Compiled
+    told: Layout
+    names: tuple[str, ...]
+    state: tuple[str, ...]
+
+    def __call__(
+        self, t: float, whole: Floats, along: Directions, dt: Floats | None = None, **given: Floats
+    ) -> dict[str, Floats]:
+        """Return the outputs by name, (1 + k, entries): at a state, and their derivatives along
+        directions in which times differ by dt; `given` inputs stay.
+        """
+        at, k = self.code.inputs, len(along)
+        x = np.zeros((at.size, max(1, k)))
+        x[at.t] = t
+        x[at.span(self.state[0], self.state[-1])] = whole[0][:, None]
+        for name, value in given.items():
+            x[getattr(at, name)] = value[:, None]
+        if k:
+            times = np.zeros(k) if dt is None else dt
+            x[at.seeds] = np.vstack([times, whole[1:].T, along.inputs.T, along.parameters.T])
+        out = self.code.batch(x)["told"]
+        half = len(out) // 2
+        stack = np.hstack([out[:half, :1], out[half:, :k]]).T
+        return {name: stack[:, getattr(self.told, name)] for name in self.names}
+
+
+def tangent_program(
+    system: System, program: Program, outputs: Sequence[str], state: Sequence[str], key: Any
+) -> TangentProgram:
+    """Return some outputs of a program with derivatives; `key` tells it from others of the system
+    (None: it is not kept).
+    """
+    told = Layout({name: len(program.outputs[name]) for name in outputs})
+    entries = [k for name in outputs for k in program.outputs[name]]
+    moved = ("t", *state, "w", "parameters")
+
+    def make() -> Any:
+        whole = replace(program, outputs={"told": entries})
+        return compile_native(with_tangents(whole, moved, "told", 1), system.artifacts.store)
+
+    known = (
+        None if key is None or system.artifacts.digest is None else (system.artifacts.digest, key)
+    )
+    code = Compiled(_CODE.get(known, make), system.values)
+    return TangentProgram(code, told, tuple(outputs), tuple(state))
+
+
+def follow(rates: Rates, whole: Floats, start: float, times: Floats, fine: Numerics) -> Floats:
+    """Return a state with its derivatives at rising times from a start on, (times, 1 + k, entries)."""
+    raised: list[BaseException] = []
+    size, later = whole.size, times[times > start]
+    if not len(later):
+        return np.repeat(whole[None], len(times), axis=0)
+
+    def evaluate(x: int, _table: int, out: int, _count: int) -> None:
+        there = np.ctypeslib.as_array((ctypes.c_double * (1 + size)).from_address(x))
+        found = np.ctypeslib.as_array((ctypes.c_double * size).from_address(out))
+        found[:] = np.nan
+        if raised:
+            return
+        try:
+            found[:] = rates(float(there[0]), there[1:].reshape(whole.shape)).ravel()
+        except BaseException as error:  # it must not be lost between machine code and here
+            raised.append(error)
+
+    call = _CALL(evaluate)
+    address = ctypes.cast(call, ctypes.c_void_p).value
+    assert address is not None
+    problem = Problem(address, np.zeros(1), size, np.zeros(0), keep=call)
+    span = Span(start, float(later[-1]), fine.dt, later, fine.rtol, fine.atol)
+    _, samples, status = dop853.advance(problem, np.ascontiguousarray(whole).ravel(), span)
+    if raised:
+        raise raised[0]
+    if status != DONE:
+        raise SimulationError(
+            f"the motion cannot be followed with its derivatives from {start:g} s to {later[-1]:g} s."
+        )
+    first = np.repeat(whole[None], len(times) - len(later), axis=0)
+    return np.concatenate([first, samples.reshape(-1, *whole.shape)])
+
+
+_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
+"""A program as drivers call it."""

@@ -1,0 +1,354 @@
+"""Gradients of motions: closed forms, differences in fifty digits, and other ways to the same numbers."""
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mp, mpf
+from numpy.testing import assert_allclose
+
+import draisine
+from draisine import ContactOptions, Numerics, gradient
+from draisine.analysis.return_map import fixed_point, return_map
+from draisine.errors import GrazingError, ModelError, ParameterError, SimulationError
+from draisine.simulation.integrators._dop853_tableau import A, C
+from draisine.terrain import Terrain, face, kerb, move_ground, plane, ramp
+from draisine.terrain.motions import Shake
+
+G, TINY = 9.81, mpf("1e-20")
+OPEN = {"mode": {"ground": "open"}}
+
+
+@pytest.fixture(scope="module")
+def ball():
+    return draisine.compile("ball")
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    return draisine.compile("whipple")
+
+
+def digits(f, at, k):
+    """Return the derivative of f by its k-th argument, by differences in fifty digits."""
+    with mp.workdps(50):
+        ends = []
+        for sign in (1, -1):
+            x = [mpf(value) for value in at]
+            x[k] += sign * TINY
+            ends.append(f(*x))
+        return [float((a - b) / (2 * TINY)) for a, b in zip(*ends, strict=True)]
+
+
+# --- through impacts
+
+
+def bounces(z, v, g, e, T=mpf(1)):
+    """Return height and speed of a ball that is dropped and bounces, in closed form."""
+    t = mpf(0)
+    while True:
+        s = (v + mpmath.sqrt(v * v + 2 * g * z)) / g  # when it comes down
+        if t + s > T:
+            s = T - t
+            return z + v * s - g * s * s / 2, v - g * s
+        t, z, v = t + s, mpf(0), -e * (v - g * s)
+
+
+def test_the_gradient_of_a_bouncing_ball(ball):
+    """What differentiating through a solver of events gets wrong where it forgets that neighbours
+    strike at other times: three bounces, by height, speed, gravity and restitution, in closed form.
+    """
+    start = OPEN | {"z": 0.4, "Vz": 0.5}
+    bounce = ContactOptions(impact="newton", restitution={"normal": 0.8})
+    unknowns = ["z", "Vz", "g", "restitution.normal"]
+    found = gradient(ball, start, [1.0], ["z", "Vz"], unknowns, terrain=plane(), contact=bounce)
+    assert [one.event.kind for one in found.events] == ["collision"] * 2
+    at = (0.4, 0.5, G, 0.8)
+    assert_allclose(found.values[0], [float(x) for x in bounces(*map(mpf, at))], rtol=1e-11)
+    exact = np.array([digits(bounces, at, k) for k in range(4)]).T
+    assert_allclose(found.derivatives[0], exact, rtol=1e-10, atol=1e-10)
+
+
+def lands_and_rolls(z, v, spin, g, slope, T=mpf(1)):
+    """Return how far along the slope and how fast a ball is that falls onto a slope, keeps its moment of
+    momentum about the point where it lands, and rolls on: closed form, radius 0.1, 2/5 m R^2.
+    """
+    R, s, c = mpf("0.1"), mpmath.sin(slope), mpmath.cos(slope)
+    v += R * spin  # of its middle; Vx is that of its lowest point
+    # heights above the slope fall with g cos, along it with g sin; z is that of the ball's lowest point
+    height, up, ahead = (z + R) * c - R, -v * s, v * c
+    x = (z + R) * s
+    t = (up + mpmath.sqrt(up * up + 2 * g * c * height)) / (g * c)
+    x, ahead = x + ahead * t - g * s * t * t / 2, ahead - g * s * t
+    ahead = (ahead + mpf(2) / 5 * R * spin) / (mpf(7) / 5)
+    rest, pull = T - t, mpf(5) / 7 * g * s
+    return x + ahead * rest - pull * rest * rest / 2, ahead - pull * rest
+
+
+def middle(found):
+    """Return the derivatives of the place (x, z) of a ball's middle: the drawing's origin, which x, z
+    and pitch tell of, is its lowest point in the drawing and turns with it.
+    """
+    (_, _, pitch, _), (x, z, turn, _) = found.values[0], found.derivatives[0]
+    return x + 0.1 * np.cos(pitch) * turn, z - 0.1 * np.sin(pitch) * turn
+
+
+def test_the_gradient_through_a_landing_in_fifty_digits(ball):
+    slope = 0.1
+    start = OPEN | {"z": 0.5, "Vx": 1.0, "Wy": 3.0}
+    unknowns = ["z", "Vx", "Wy", "g"]
+    outputs = ["x", "z", "pitch", "Wy"]
+    found = gradient(ball, start, [1.0], outputs, unknowns, terrain=plane(slope))
+    at = (0.5, 1.0, 3.0, G, slope)
+    way, speed = (np.array([digits(lands_and_rolls, at, k)[i] for k in range(4)]) for i in range(2))
+    x, z = middle(found)
+    assert_allclose(x * np.cos(slope) + z * np.sin(slope), way, rtol=0, atol=1e-10)
+    assert_allclose(0.1 * found.derivatives[0, 3], speed, rtol=0, atol=1e-10)
+
+
+def test_a_ball_that_slides_and_then_rolls(ball):
+    """It slides until 2 v / 7 mu g, with mu g; then it rolls at 5/7 of its speed. Sliding ends at a slip
+    of 1e-6 m/s, not at zero."""
+    v, mu, T = 2.0, 0.2, 1.0
+    found = gradient(
+        ball,
+        OPEN | {"z": 0.0, "Vx": v},
+        [T],
+        ["x", "z", "pitch", "Wy"],
+        ["Vx", "g"],
+        terrain=plane(),
+        contact=ContactOptions(mu=mu, impact="moreau"),
+    )
+    (event,) = found.events
+    assert event.event.kind == "stick"
+    assert_allclose(event.derivatives[0], 2 / (7 * mu * G), rtol=1e-6)
+    # x = v t - mu g t^2 / 2 + 5/7 v (T - t) with t = 2 v / 7 mu g
+    by_v, by_g = 5 / 7 * T + 4 * v / (49 * mu * G), -2 * v**2 / (49 * mu * G**2)
+    assert_allclose(middle(found)[0], [by_v, by_g], rtol=1e-6)
+    assert_allclose(found.derivatives[0, 3], [5 / 7 / 0.1, 0.0], atol=1e-6)
+
+
+def test_a_walker_on_a_terrain_has_the_multipliers_of_its_cycle():
+    """Over the time of one step, from the first quarter of a swing, with the legs exchanged: the published
+    cycle's multipliers (independent computation), and one of a mere delay.
+    """
+    compass = draisine.compile("compass_walker", slope=np.radians(3.0))
+    names, T = ["left", "right", "left_rate", "right_rate"], 0.7343463911587196
+    x = [-0.2710286804988208, 0.2710286804988208, 1.0923835898836016, 0.37737394890719334]
+    begin = dict(zip(names, x, strict=True))
+    early = gradient(compass, begin, [T / 4], names, []).values[0]
+    start = dict(zip(names, early, strict=True))
+    found = gradient(compass, start, [T], names, names, terrain=plane())
+    assert_allclose(found.values[0], early[[1, 0, 3, 2]], atol=1e-8)
+    values = np.linalg.eigvals(found.derivatives[0][[1, 0, 3, 2]])
+    pair = -0.19972612683003454 + 0.5444760620947265j
+    exact = [1.0, 0.13157262407717676, pair, pair.conjugate()]
+    for value in exact:
+        assert np.abs(values - value).min() < 1e-8
+
+
+def test_the_multipliers_of_a_ball_that_bounces_on_a_shaking_table(ball):
+    """One bounce in each period of the table: its fixed point in closed form, the multipliers by an
+    independent computation (their product is the square of the restitution).
+    """
+    size, w, e = 0.01, 30.0, 0.8
+    T = 2 * np.pi / w
+    table = move_ground(plane(), Shake((0.0, 0.0, size), w))
+    bounce = ContactOptions(impact="newton", restitution={"normal": e})
+    strobe = return_map(ball, ["z", "Vz"], T, terrain=table, contact=bounce, **OPEN)
+    phase = np.arccos(G * T * (1 - e) / (2 * (1 + e) * size * w))
+    t, up = phase / w, G * T / 2  # when it strikes, and how fast it leaves
+    fall = T - t
+    exact = [size * np.sin(phase) + up * fall - G * fall**2 / 2, up - G * fall]
+    cycle = fixed_point(strobe, np.array(exact) + [1e-4, 1e-3])
+    assert up == pytest.approx(1.0273007977238624, rel=1e-12)
+    assert_allclose(cycle.x, exact, rtol=0, atol=1e-10)
+    pair = -0.5544561803613329 + 0.5766960586471186j
+    assert_allclose(cycle.multipliers, [pair, pair.conjugate()], rtol=0, atol=1e-8)
+
+
+# --- along smooth motions
+
+
+def mp_rates(program, values):
+    """Return the right-hand side of a program over numbers of many digits, bound to parameters."""
+    known = {
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "neg": lambda a: -a,
+        "inv": lambda a: 1 / a,
+        "sqrt": mpmath.sqrt,
+        "sin": mpmath.sin,
+        "cos": mpmath.cos,
+    }
+    fixed = {}
+
+    def run(inputs, wanted, kept):
+        found = dict(kept)
+        for i, (op, *rest) in enumerate(program.steps):
+            if i in kept or (wanted is not None and not wanted[i]):
+                continue
+            if op == "const":
+                found[i] = mpf(rest[0])
+            elif op == "input":
+                found[i] = inputs[rest[0]][rest[1]]
+            else:
+                found[i] = known[op](*(found[k] for k in rest))
+        return found
+
+    constants = [step[0] == "const" for step in program.steps]
+    prologue = [a or b for a, b in zip(program.fixed, constants, strict=True)]
+    fixed = run({"parameters": values}, prologue, {})
+    rest = [not x for x in prologue]
+
+    def rate(t, y, sizes):
+        inputs, first = {"t": [t], "w": [mpf(0)] * 99, "anchors": []}, 0
+        for name, size in sizes.items():
+            inputs[name] = y[first : first + size]
+            first += size
+        out = run(inputs, rest, fixed)
+        return [out[k] for k in program.outputs["rate"]]
+
+    return rate
+
+
+def mp_flow(machine, parameters, y, until, steps):
+    """Return y after a motion by equal steps of Dormand and Prince's method in many digits."""
+    program = machine.programs["rate"]
+    sizes = {name: program.inputs[name] for name in ("q", "p", "r", "u", "z")}
+    rate, h, t = mp_rates(program, parameters), mpf(until) / steps, mpf(0)
+    for _ in range(steps):
+        ks = []
+        for row, c in zip(A[:12], C[:12], strict=True):
+            here = [
+                x + h * sum(a * k[i] for a, k in zip(row, ks, strict=False) if a)
+                for i, x in enumerate(y)
+            ]
+            ks.append(rate(t + c * h, here, sizes))
+        y = [
+            x + h * sum(b * k[i] for b, k in zip(A[12], ks, strict=True) if b)
+            for i, x in enumerate(y)
+        ]
+        t += h
+    return y
+
+
+def test_the_gradient_of_a_smooth_ride_in_fifty_digits(bicycle):
+    """One second of the bicycle, by its lean rate and by the mass of its frame: the same equations over
+    fifty digits, differentiated by differences of 1e-20.
+    """
+    start, unknowns = {"forward_speed": 5.0, "lean_rate": 0.2}, ["lean_rate", "mB"]
+    fine = Numerics(rtol=1e-13, atol=1e-14)
+    outputs = ["steer", "rear_wheel", "front_wheel"]
+    found = gradient(bicycle, start, [1.0], outputs, unknowns, numerics=fine).derivatives[0]
+    machine = bicycle.machine()
+    ys = [machine.enter(draisine.state(bicycle, **start | {"lean_rate": x})) for x in (0.2, 1.2)]
+    along = ys[1] - ys[0]  # speeds are linear in what is asked of them
+    mass = list(bicycle.parameters).index("mB")
+    exact = []
+    with mp.workdps(30):
+        for k in range(2):
+            ends = []
+            for sign in (1, -1):
+                step = sign * mpf("1e-12")
+                y = [
+                    mpf(a) + (step * mpf(b) if k == 0 else 0)
+                    for a, b in zip(ys[0], along, strict=True)
+                ]
+                p = [mpf(float(x)) for x in bicycle.values]
+                p[mass] += step if k == 1 else 0
+                ends.append(mp_flow(machine, p, y, 1, 36)[7:10])
+            exact.append([float((a - b) / mpf("2e-12")) for a, b in zip(*ends, strict=True)])
+    assert_allclose(found, np.array(exact).T, rtol=0, atol=1e-12)
+
+
+# --- against differences
+
+
+def differences(system, start, T, outputs, unknowns, h=1e-5, **options):
+    """Return central differences of what `gradient` gives as values."""
+    fine = options.pop("numerics", Numerics(rtol=1e-12, atol=1e-13))
+    columns = []
+    for name in unknowns:
+        ends = []
+        for d in (h, -h):
+            moved, asked, given = system, dict(start), dict(options)
+            if name in system.parameters:
+                moved = system.with_parameters(**{name: system.parameters[name] + d})
+            elif name in start:
+                asked[name] += d
+            else:
+                own = name.removeprefix("inputs.")
+                given["inputs"] = options["inputs"] | {own: options["inputs"][own] + d}
+            ends.append(gradient(moved, asked, [T], outputs, [], numerics=fine, **given).values[0])
+        columns.append((ends[0] - ends[1]) / (2 * h))
+    return np.array(columns).T
+
+
+SLIPPERY = ContactOptions(mu=0.5, impact="moreau")
+RIDES = {
+    "smooth": (1.0, {"inputs": {"steer": 0.3}}),
+    "kerb": (0.4, {"terrain": kerb(at=1.8, rise=0.02)}),
+    "ramp": (0.8, {"terrain": ramp(0.2, 0.3)}),
+    "brake": (0.2, {"terrain": plane(), "inputs": {"rear_wheel": -150.0}, "contact": SLIPPERY}),
+}
+
+
+@pytest.mark.parametrize("ride", RIDES)
+def test_gradients_are_those_of_differences(bicycle, ride):
+    T, options = RIDES[ride]
+    start = {"forward_speed": 6.0, "lean_rate": 0.05, "x": -2.0 if ride == "ramp" else 0.0}
+    unknowns = ["lean_rate", "c"] if ride == "ramp" else ["forward_speed", "mB"]
+    unknowns += [f"inputs.{name}" for name in options.get("inputs", ())]
+    outputs = ["lean", "steer", "pitch", "x", "Wz"]
+    found = gradient(bicycle, start, [T], outputs, unknowns, **options)
+    expected = differences(bicycle, start, T, outputs, unknowns, **options)
+    scale = max(1.0, np.abs(expected).max())
+    assert_allclose(found.derivatives[0], expected, rtol=0, atol=1e-7 * scale)
+    if ride in ("kerb", "ramp"):
+        assert len(found.events) > 2
+
+
+# --- where there is none
+
+
+def test_a_motion_that_only_grazes_has_no_gradient(ball):
+    """Thrown up against a ceiling that it reaches with 14 um/s."""
+    ceiling = Terrain([face("ceiling", (0.0, 0.0, -1.0), -1.0)])
+    height = 0.8 + 1e-11  # of its lowest point, at the top of its flight
+    start = OPEN | {"z": 0.0, "Vz": float(np.sqrt(2 * G * height))}
+    bounce = ContactOptions(impact="newton", restitution={"normal": 0.5})
+    with pytest.raises(GrazingError, match="it is grazed"):
+        gradient(ball, start, [0.6], ["z"], ["Vz"], terrain=ceiling, contact=bounce)
+
+
+def test_two_strikes_at_once_have_no_gradient(bicycle):
+    """A bicycle that is dropped level: which wheel is first depends on its pitch."""
+    start = {"mode": {"rear": "open", "front": "open"}, "z": 0.1, "pitch": 0.0}
+    with pytest.raises(GrazingError, match="several contacts strike at once"):
+        gradient(bicycle, start, [0.3], ["pitch"], ["pitch", "z"], terrain=plane())
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"outputs": ["leen"]}, "no output 'leen'"),
+        ({"unknowns": ["trail"]}, "no parameter, initial value, input or coefficient 'trail'"),
+        ({"times": [0.5, 0.2]}, "they rise"),
+    ],
+)
+def test_misuse_is_told(bicycle, changes, told):
+    asked = {"outputs": ["lean"], "unknowns": ["c"], "times": [0.1]} | changes
+    start = {"forward_speed": 5.0}
+    with pytest.raises(ParameterError, match=told):
+        gradient(bicycle, start, asked["times"], asked["outputs"], asked["unknowns"])
+
+
+def test_a_machine_that_hangs_by_pins_is_refused():
+    with pytest.raises(ModelError, match="hangs by pins"):
+        gradient(draisine.compile("rocr"), {}, [0.1], ["yaw"], ["phase"])
+
+
+def test_a_ride_that_falls_has_no_gradient_at_its_end(bicycle):
+    with pytest.raises(SimulationError, match="ended early, fell"):
+        gradient(bicycle, {"lean": 0.3}, [3.0], ["lean"], [], terrain=plane(), contact=SLIPPERY)
