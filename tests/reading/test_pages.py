@@ -17,7 +17,7 @@ from draisine import compile
 from draisine.algebra.trace import evaluate
 from draisine.codegen.formula import PI, Assignment, Definitions, Heading, Symbol, symbols_in
 from draisine.codegen.paper import latex
-from draisine.errors import UnknownNameError
+from draisine.errors import MissingPackageError, UnknownNameError
 from draisine.mechanics.base import turns_freely
 from draisine.model import Body, Model, Prismatic, Revolute, Wheel, inertia
 from draisine.registry import names
@@ -145,7 +145,7 @@ def test_a_page_needs_no_sympy(monkeypatch):
     for name in names("printer"):
         assert equations.write(name)
     assert compile("whipple").equations(linear=True).write()
-    with pytest.raises(UnknownNameError, match="symbolic"):
+    with pytest.raises(MissingPackageError, match="symbolic"):
         compile("chaplygin_sleigh").sympy()
 
 

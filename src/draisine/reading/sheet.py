@@ -1,7 +1,7 @@
 """A page in the making: names, lines and numbered blocks, in the order of reading."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from draisine.algebra.trace import Graph
@@ -36,6 +36,52 @@ COLUMN = 10.0
 """The widest entry of a matrix before it gets a name."""
 
 
+@dataclass
+class _Grid:
+    """A matrix on its way to the page: its entries, and how each is written so far."""
+
+    sheet: "Sheet"
+    rows: list[list[Any]]
+    symbols: Sequence[Sequence[Symbol]]
+    symmetric: bool
+    bar: int | None
+    kind: str
+    written: dict[tuple[int, int], Expression] = field(default_factory=dict)
+    short: dict[Any, Expression] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        first = [i if self.symmetric else 0 for i in range(len(self.rows))]
+        self.places = [(i, j) for i, row in enumerate(self.rows) for j in range(first[i], len(row))]
+        self.values = {(i, j): self.sheet.polynomial(self.rows[i][j]) for i, j in self.places}
+
+    def write(self, place: tuple[int, int]) -> None:
+        """Write an entry, by a name if it is wider than its column."""
+        row = self.rows[place[0]]
+        self.written[place] = self.sheet.arrange(self.sheet.cut.polynomial(row[place[1]]))
+        if width(self.written[place]) > COLUMN and len(row) > 1:
+            self.shorten(place)
+
+    def shorten(self, place: tuple[int, int]) -> None:
+        """Write an entry by the name of its place, or of an equal one."""
+        sheet, (i, j) = self.sheet, place
+        x = self.rows[i][j]
+        value = self.values[place] if sheet.expand else sheet.cut.polynomial(x)
+        key = frozenset(value.items())
+        if key not in self.short:
+            known = None if sheet.expand else x
+            number = sheet.cut.define_polynomial(value, self.symbols[i][j], self.kind, known)
+            sheet.entries.append((x, number))
+            self.short[key] = Name(sheet.names.symbols[number])
+        self.written[place] = self.short[key]
+
+    def filled(self) -> Matrix:
+        """Return the matrix as it is written so far."""
+        whole = [
+            [self.written.get((i, j)) for j in range(len(row))] for i, row in enumerate(self.rows)
+        ]
+        return Matrix(tuple(map(tuple, whole)), self.bar)
+
+
 class Sheet:
     """Blocks and the names in them.
 
@@ -62,7 +108,7 @@ class Sheet:
         self.rates: dict[Symbol, Polynomial] = {}
         self._number = 0
         self._kept: set[Symbol] = set()
-        self._entries: list[tuple[Any, int]] = []
+        self.entries: list[tuple[Any, int]] = []
 
     @property
     def expand(self) -> bool:
@@ -72,7 +118,7 @@ class Sheet:
     def stop_expanding(self) -> None:
         """Write by its name, from now on, what has one."""
         self.cut.expand = False
-        for x, number in self._entries:
+        for x, number in self.entries:
             self.cut.label(x, variable(number))
 
     def _next(self) -> int:
@@ -160,43 +206,17 @@ class Sheet:
         """Add a matrix; entries wider than their column get the names of their places, and the
         widest of the others, until the matrix fits.
         """
-        rows = [list(row) for row in entries]
-        places = [
-            (i, j) for i in range(len(rows)) for j in range(i if symmetric else 0, len(rows[i]))
-        ]
-        values = {place: self.polynomial(rows[place[0]][place[1]]) for place in places}
-        written: dict[tuple[int, int], Expression] = {}
-        short: dict[Any, Expression] = {}
-
-        def shorten(place: tuple[int, int]) -> None:
-            i, j = place
-            value = values[place] if self.expand else self.cut.polynomial(rows[i][j])
-            key = frozenset(value.items())
-            if key not in short:
-                x = None if self.expand else rows[i][j]
-                number = self.cut.define_polynomial(value, symbols[i][j], kind, x)
-                self._entries.append((rows[i][j], number))
-                short[key] = Name(self.names.symbols[number])
-            written[place] = short[key]
-
-        for place in places:
-            value = self.cut.polynomial(rows[place[0]][place[1]])
-            written[place] = self.arrange(value)
-            if width(written[place]) > COLUMN and len(rows[place[0]]) > 1:
-                shorten(place)
-
-        def filled() -> Matrix:
-            whole = [[written.get((i, j)) for j in range(len(row))] for i, row in enumerate(rows)]
-            return Matrix(tuple(map(tuple, whole)), bar)
-
+        grid = _Grid(self, [list(row) for row in entries], symbols, symmetric, bar, kind)
+        for place in grid.places:
+            grid.write(place)
         room = LINE - symbol_width(Symbol.parse(symbol)) - 10.0
-        while matrix_width(filled()) > room:
-            wide = max(places, key=lambda place: width(written[place]))
-            if isinstance(written[wide], Name) or width(written[wide]) < 3.0:
+        while matrix_width(grid.filled()) > room:
+            wide = max(grid.places, key=lambda place: width(grid.written[place]))
+            if isinstance(grid.written[wide], Name) or width(grid.written[wide]) < 3.0:
                 break
-            shorten(wide)
+            grid.shorten(wide)
         self.flush()
-        self.blocks.append(Assignment(self.quantity(symbol), filled(), self._next()))
+        self.blocks.append(Assignment(self.quantity(symbol), grid.filled(), self._next()))
 
     def column(self, symbol: str, xs: Iterable[Any], letter: str) -> None:
         """Add a column of values, written as a row."""
