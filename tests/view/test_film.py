@@ -33,7 +33,7 @@ from draisine.terrain.motions import Shake, Slide
 from draisine.vehicles.bicycle.whipple import whipple
 from draisine.view import film as films
 from draisine.view.film import PIXELS, FilmStage, animate, frame_times
-from draisine.view.replay import _quaternions, page
+from draisine.view.replay import unit_quaternions, page
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import heights, hidden_points, patches
 from draisine.view.scene.scene import scene
@@ -167,7 +167,7 @@ def test_quaternions_of_all_kinds_of_turns():
     q[:3] = [[0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     q = q / np.linalg.norm(q, axis=1, keepdims=True)
     R = np.moveaxis(rotation(q.T), 2, 0)
-    assert_allclose(np.abs(np.sum(_quaternions(R) * q, axis=1)), 1.0, atol=1e-14)
+    assert_allclose(np.abs(np.sum(unit_quaternions(R) * q, axis=1)), 1.0, atol=1e-14)
 
 
 def test_a_jump_leaves_gaps_in_its_tracks(passive):

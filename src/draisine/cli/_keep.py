@@ -77,11 +77,11 @@ def show(path: Path) -> int:
 
 
 def film(data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | None = None) -> None:
-    """Write a film or a replay, and say where."""
+    """Write a film, a replay or a scene, and say where."""
     from draisine.errors import SimulationError
     from draisine.view.film import animate
 
-    what = "replay" if path.suffix == ".html" else "film"
+    what = {".html": "replay", ".glb": "scene"}.get(path.suffix, "film")
     try:
         with tell_file(what, path, quiet), progress_bar(f"drawing {path}") as progress:
             animate(data, path, fps=fps, speed=speed, progress=progress)

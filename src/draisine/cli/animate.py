@@ -16,10 +16,10 @@ def animate(
     force: Force = False,
     trust: Trust = False,
 ) -> None:
-    """Write a film of a stored run, or a page that replays it.
+    """Write a film of a stored run, a page that replays it, or a scene for other programs.
 
     :param result: A run that `draisine run --out` wrote (.nc, .zarr).
-    :param out: Where to write it (.gif, .mp4, .html); a page beside the result if not given.
+    :param out: Where to write it (.gif, .mp4, .html, .glb); a page beside the result if not given.
     :param fps: Frames in a second of a film.
     :param speed: Seconds of the run that pass in one: 1 as it was, 0.2 in slow motion.
     """

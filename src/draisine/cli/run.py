@@ -71,7 +71,7 @@ def run(
     """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
 
     :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
-    :param animate: Write a film (.gif, .mp4) or a page that replays the run (.html).
+    :param animate: Write a film (.gif, .mp4), a page that replays the run (.html) or a scene (.glb).
     :param full: The table has every output, and rates, too.
     """
     from draisine.errors import ParameterError, SimulationError

@@ -1,4 +1,6 @@
-"""Motions to look at: a film of a stored run (.gif, .mp4), or a page that replays it (.html)."""
+"""Motions to look at: a film of a stored run (.gif, .mp4), a page that replays it (.html), or a scene
+for other programs (.glb).
+"""
 
 import shutil
 from collections.abc import Callable
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from draisine.view.notebook import InlinePage
 
-FILMS = (".gif", ".mp4", ".html")
+FILMS = (".gif", ".mp4", ".html", ".glb")
 """What a motion can be written as."""
 
 LONGEST = 30.0
@@ -63,8 +65,8 @@ def animate(
     terrain: Terrain | None = None,
     progress: Progress = None,
 ) -> "InlinePage | None":
-    """Write a run, a result, a dataset or the file of one as a film (.gif, .mp4) or as a page that
-    replays it (.html). Without a path, return the page: a notebook shows it.
+    """Write a run, a result, a dataset or the file of one as a film (.gif, .mp4), as a page that
+    replays it (.html) or as a glTF scene (.glb). Without a path, return the page: a notebook shows it.
 
     `speed` is how many seconds of the run pass in one: 1 shows it as it is, 0.2 in slow motion. By
     default it is 1, and more for runs longer than half a minute. A page can be slowed and sped up
@@ -83,6 +85,12 @@ def animate(
     for name, value in (("fps", fps), ("speed", speed)):
         if value is not None and not (np.isfinite(value) and value > 0):
             raise ParameterError(f"{name} = {value:g} must be positive.")
+    if path is not None and path.suffix == ".glb":
+        from draisine.view.gltf import write_gltf
+
+        with whole_file(path) as new:
+            new.write_bytes(write_gltf(data, speed or 1.0, terrain))
+        return None
     if path is not None and path.suffix != ".html":
         with report_progress(progress, f"drawing {path}") as tell:
             _film(data, path, fps, speed, terrain, tell)

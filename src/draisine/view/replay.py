@@ -29,7 +29,7 @@ def page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) ->
     """Return the text of a page that replays a stored run, at first so many times as fast, on its
     own ground or a given one.
     """
-    motion = scene(data, _times, terrain)
+    motion = scene(data, even_times, terrain)
     text = files("draisine.view").joinpath("replay.html").read_text(encoding="utf-8")
     try:
         content = json.dumps(_content(motion, speed), allow_nan=False, separators=(",", ":"))
@@ -39,7 +39,7 @@ def page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) ->
     return text.replace("{{motion}}", content.replace("<", "\\u003c"))
 
 
-def _times(known: Floats) -> Floats:
+def even_times(known: Floats) -> Floats:
     """Return the times that a page keeps: evenly spaced, from the first to the last."""
     length = float(known[-1] - known[0])
     spacing = float(np.median(np.diff(known)))
@@ -103,7 +103,7 @@ def _machine(motion: Scene) -> dict[str, Any]:
             {
                 "name": words(name),
                 "position": _rounded(motion.p[:, b]),
-                "orientation": _rounded(_quaternions(motion.R[:, b])),
+                "orientation": _rounded(unit_quaternions(motion.R[:, b])),
             }
             for b, name in enumerate(motion.bodies)
         ],
@@ -143,7 +143,7 @@ def _ground(motion: Scene) -> dict[str, Any]:
             for patch in motion.patches
         ],
         "carriers": [
-            {"position": _rounded(p), "orientation": _rounded(_quaternions(R))}
+            {"position": _rounded(p), "orientation": _rounded(unit_quaternions(R))}
             for R, p in motion.carriers
         ],
         "posts": _rounded(motion.posts),
@@ -158,7 +158,7 @@ def _rounded(values: Floats) -> list[float | None]:
     return [float(x) if np.isfinite(x) else None for x in flat]
 
 
-def _quaternions(R: Floats) -> Floats:
+def unit_quaternions(R: Floats) -> Floats:
     """Return unit quaternions of rotations, scalar first, without jumps of their signs."""
     trace = np.trace(R, axis1=1, axis2=2)
     diagonal = np.diagonal(R, axis1=1, axis2=2)
