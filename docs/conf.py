@@ -1,4 +1,4 @@
-"""How the documentation is built: `sphinx-build -W -b html docs docs/_build/html`."""
+"""How the documentation is built: `python docs/versions.py docs/_build`."""
 
 import re
 import sys
@@ -29,7 +29,18 @@ html_title = f"draisine {release}"
 html_math_renderer = "mathml"
 html_static_path = ["_static"]
 html_css_files = ["draisine.css"]
-exclude_patterns = ["_build", "peers.md"]
+templates_path = ["_templates"]
+html_sidebars = {
+    "**": [
+        "sidebar/brand.html",
+        "versions.html",
+        "sidebar/search.html",
+        "sidebar/scroll-start.html",
+        "sidebar/navigation.html",
+        "sidebar/scroll-end.html",
+    ]
+}
+exclude_patterns = ["_build", "_templates", "peers.md"]
 default_role = "code"
 numfig = False
 math_numfig = False

@@ -3,6 +3,7 @@
 import re
 from html import escape
 from typing import Any
+from xml.etree import ElementTree
 
 from docutils import nodes
 from latex2mathml.converter import convert
@@ -15,15 +16,29 @@ def mathml(latex: str, display: str) -> str:
     text = re.sub(
         r"\\begin\{(align|gather|equation)\*?\}|\\end\{(align|gather|equation)\*?\}", "", latex
     )
-    structured = re.search(r"\\begin\{(aligned|\w*matrix|array|cases)\}", text)
+    structured = re.search(r"\\begin\{(aligned|gathered|\w*matrix|array|cases)\}", text)
     if display == "block" and (r"\\" in text or "&" in text) and not structured:
         text = rf"\begin{{aligned}}{text}\end{{aligned}}"
+    text = re.sub(r"\\(begin|end)\{aligned\}", r"\\\1{align*}", text)  # the converter knows these
+    text = text.replace(r"\begin{gathered}", r"\begin{array}{c}").replace("{gathered}", "{array}")
+    text = re.sub(r"\\begin\{(\w*matrix)\}.*?\\end\{\1\}", r"{\g<0>}", text, flags=re.DOTALL)
     made = convert(text.strip(), display=display)
+    if "<mi>&</mi>" in made or 'linebreak="newline"' in made or not _whole(made):
+        raise ValueError(f"the converter does not understand: {latex}")
     note = f'<annotation encoding="application/x-tex">{escape(latex.strip())}</annotation>'
     inside = re.sub(r"^<math[^>]*>|</math>$", "", made)
     head = re.match(r"<math[^>]*>", made)
     assert head is not None
     return f"{head[0]}<semantics>{inside}{note}</semantics></math>"
+
+
+PARTS = {"msup": 2, "msub": 2, "mfrac": 2, "mover": 2, "munder": 2, "msubsup": 3, "munderover": 3}
+
+
+def _whole(made: str) -> bool:
+    """Return whether every element of MathML has as many parts as it must."""
+    root = ElementTree.fromstring(made)
+    return all(len(x) == PARTS.get(x.tag.partition("}")[2], len(x)) for x in root.iter())
 
 
 def write_inline(writer: Any, node: nodes.math) -> None:

@@ -98,13 +98,13 @@ def balance(
     **about: Any,
 ) -> StateFeedback:
     """Return the law of least cost that keeps a machine in the steady motion in which everything asked
-    for is so. Weights are those of its states: one each that the inputs move if none are named, cyclic
-    ones (its place) only if they are. Costs are those of its inputs, one each at the joints if none are
-    named.
+    for is so. Weights are those of its states: one for each that the inputs move and that is not named;
+    cyclic ones (its place) count only if one of them is. Costs are those of the inputs that it uses,
+    one for each joint's if none are named.
 
     >>> from draisine import compile, simulate, state
     >>> segway = compile("segway")
-    >>> law = balance(segway, {"pitch": 100, "left_rate": 1, "right_rate": 1}, forward_speed=0)
+    >>> law = balance(segway, {"pitch": 100}, forward_speed=0)
     >>> run = simulate(segway, state(segway, pitch=0.2), 10.0, law=law).to_xarray()
     >>> bool(abs(run.pitch[-1] - law.about[0]) < 1e-3)
     True
@@ -115,11 +115,10 @@ def balance(
         linear = linearise(system, motion.state, cyclic=True)
     joints = [joint.name for joint in system.model.joints]
     costs = costs or {name: 1.0 for name in linear.inputs if name in joints}
-    if not weights:
-        part = linear.part([name for name in linear.inputs if name in costs])
-        moved = zip(linear.states, _moved_states(part), strict=True)
-        weights = {name: 1.0 for name, yes in moved if yes}
-    return lqr(linear, weights, costs, motion.values)
+    part = linear.part([name for name in linear.inputs if name in costs])
+    moved = zip(linear.states, _moved_states(part), strict=True)
+    ones = {name: 1.0 for name, yes in moved if yes}
+    return lqr(linear, ones | dict(weights or {}), costs, motion.values)
 
 
 def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True)
 class LeastCost:
     """The law `u = -K (x - x0)` that keeps a machine in a steady motion and minimises the integral of
-    `x' Q x + u' R u`, eq. [lqr]: `weights` of its states and `costs` of its inputs, one each where none
-    are named; `about` is what the steady motion is asked for, the speed of the start if nothing.
+    `x' Q x + u' R u`, eq. [lqr]: `weights` of its states, one for each that is not named; `costs` of
+    the inputs that it uses, one for each joint's if none are named; `about` is what the steady motion
+    is asked for, the speed of the start if nothing.
 
     The machine decides the gain, so that this is no law yet: `analysis.lqr.balance` makes it one.
     """

@@ -122,8 +122,8 @@ def _mark_speeds(axes: "Axes", critical: Critical) -> None:
         if left <= x <= right and low <= y <= high:
             axes.plot(x, y, "o", color="black", markersize=4, zorder=5)
             axes.annotate(
-                f"{name} {x:.3f} m/s", (x, y), fontsize=8, xytext=(5, 5),
-                textcoords="offset points", va="bottom",
+                f"{name} {x:.3f} m/s", (x, y), fontsize=8, textcoords="offset points",
+                xytext=(5, -5 if name == "capsize" else 5), va="top" if name == "capsize" else "bottom",
             )  # fmt: skip
 
 

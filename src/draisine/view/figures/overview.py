@@ -1,12 +1,13 @@
 """A run on one page: the way, the angles, the speed, the forces and the energy."""
 
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from draisine.results.events import events_of
 from draisine.view.figures import energies, histories, profile, top
-from draisine.view.style import angles_to_draw, bodies_of, curve, legend, plain
+from draisine.view.style import PAPER, angles_to_draw, bodies_of, curve, legend, plain
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -20,15 +21,17 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
     """
     from matplotlib.figure import Figure
 
-    bodies, wide = bodies_of(data), _stretched(data)
+    bodies = bodies_of(data)
     if axes is None:
-        figure: Any = Figure(figsize=(11.0, 9.5), layout="constrained")
-        axes = figure.subplot_mosaic(_STRETCHED if wide else _ROUND, height_ratios=[1.2, 1, 1, 1])
+        figure: Any = Figure(figsize=(PAPER * 7.0, 10.5), layout="constrained")
+        axes = figure.subplot_mosaic(
+            [[name] for name in PANELS], height_ratios=[1.7, 1, 1, 1, 1, 1]
+        )
         figure.suptitle(str(data.attrs.get("title", "")))
-    if wide and events_of(data):
+    if _stretched(data) and events_of(data):
         profile.draw(data, axes["top"])
     else:
-        top.draw(data, axes["top"], every=_every(data), columns=4 if wide else 2)
+        top.draw(data, axes["top"], every=_every(data), columns=2)
     model = bodies.model
     angles = angles_to_draw(data, model)
     rates = [f"{name}_rate" for name in angles]
@@ -42,11 +45,27 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
             axes[panel].set_visible(False)
     _normal_forces(data, axes["forces"])
     energies.draw(data, axes["energies"])
+    kinds = {str(event["kind"]) for event in events_of(data)}
+    for name in PANELS[1:]:
+        _share_time(axes[name], kinds if name != "angles" else (), last=name == PANELS[-1])
     return axes
 
 
-_STRETCHED = [["top", "top"], ["angles", "rates"], ["speed", "forces"], ["energies", "energies"]]
-_ROUND = [["top", "angles"], ["top", "rates"], ["speed", "forces"], ["energies", "energies"]]
+def _share_time(axes: Any, kinds: Collection[str], last: bool) -> None:
+    """Leave out what another panel tells: in the legend the kinds of events, below the time."""
+    for line in axes.lines:
+        if line.get_label() in kinds:
+            line.set_label("_")
+    if axes.get_legend() is not None:
+        legend(axes)
+    axes.set_ylabel(axes.get_ylabel().replace(" (", "\n("))
+    if not last:
+        axes.set_xlabel("")
+        axes.tick_params(labelbottom=False)
+
+
+PANELS = ("top", "angles", "rates", "speed", "forces", "energies")
+"""From top to bottom in one column of a paper, so that its letters are read there."""
 
 
 def _stretched(data: "Dataset") -> bool:

@@ -40,7 +40,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, every: float | None = None
     way = np.array([mass_centre(bodies, heaviest, k) for k in range(len(t))])
     turn = level(up_of(bodies.model))
     wide, _, high = np.ptp(way @ turn.T, axis=0) + REACH
-    axes = plain(given_or_new(axes, (9.0, 1.5 + 6.5 * float(np.clip(high / wide, 0.1, 0.8)))))
+    axes = plain(given_or_new(axes, (9.0, 3.0 + 6.5 * float(np.clip(high / wide, 0.1, 0.8)))))
     label = "ground"
     for x, z in _ground(terrain_of(data), way):
         section = np.column_stack([x, np.full_like(x, np.median(way[:, 1])), z]) @ turn.T
