@@ -33,7 +33,7 @@ from draisine.terrain.motions import Shake, Slide
 from draisine.vehicles.bicycle.whipple import whipple
 from draisine.view import film as films
 from draisine.view.film import PIXELS, FilmStage, animate, frame_times
-from draisine.view.replay import unit_quaternions, page
+from draisine.view.replay import page, unit_quaternions
 from draisine.view.scene.camera import Camera
 from draisine.view.scene.ground import heights, hidden_points, patches
 from draisine.view.scene.scene import scene

@@ -1,0 +1,199 @@
+"""Robots from MuJoCo's MJCF files, with their wheels declared beside them.
+
+Bodies, hinges, slides, inertias (given, or of boxes, balls, cylinders and ellipsoids) and default
+classes are read. Actuators, sensors, limits and MuJoCo's own contacts are left to the file: contacts
+here are exact, and are declared. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+"""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from draisine.algebra.lie import rotation
+from draisine.algebra.scalar import Floats
+from draisine.errors import ModelError
+from draisine.interop.robot import (
+    ORIGIN,
+    LinkFrame,
+    Mass,
+    RobotLink,
+    Vehicle,
+    numbers,
+    read_root,
+    rename_joints,
+    robot_vehicle,
+    turn,
+)
+
+Attributes = Mapping[str, str]
+
+SHAPES = {
+    "sphere": ((0, 0, 0), 4.0 * np.pi / 3.0, (0.2, 0.2, 0.2)),
+    "ellipsoid": ((0, 1, 2), 4.0 * np.pi / 3.0, (0.2, 0.2, 0.2)),
+    "cylinder": ((0, 0, 1), 2.0 * np.pi, (0.25, 0.25, 1.0 / 3.0)),
+    "box": ((0, 1, 2), 8.0, (1.0 / 3.0, 1.0 / 3.0, 1.0 / 3.0)),
+}
+"""Of solid shapes: which of the sizes are the half-axes, the volume and the mean squares of the
+coordinates where these are 1.
+"""
+
+
+def read_mjcf(file: str | Path, wheels: Mapping[str, Any]) -> Vehicle:
+    """Return the robot of a file (or of its text) as a vehicle for `draisine.compile`.
+
+    `wheels` gives the bodies that roll their radius, or their surface; each stands at the origin of
+    its body and rolls about the axis of its joint. The one body in the world is the base: free if it
+    has a free joint, else its joints are on a fixed base.
+
+    >>> text = '''<mujoco><worldbody><body name="ball"><freejoint/>
+    ... <geom type="sphere" size="0.1" mass="2"/></body></worldbody></mujoco>'''
+    >>> read_mjcf(text, {})().bodies[0].inertia[0, 0].round(6)
+    np.float64(0.008)
+    """
+    root = read_root(file, "mujoco")
+    world = root.find("worldbody")
+    top = [] if world is None else world.findall("body")
+    if len(top) != 1:
+        raise ModelError(
+            f"a machine is one body in the world, with others in it; here are {len(top)}."
+        )
+    reader = _Reader(root)
+    free = top[0].find("freejoint") is not None or any(
+        joint.get("type") == "free" for joint in top[0].findall("joint")
+    )
+    links = [] if free else [RobotLink("world", "", ORIGIN, Mass())]
+    links += reader.links(top[0], "" if free else "world", ORIGIN, "main")
+    option = root.find("option")
+    pull = numbers(None if option is None else option.get("gravity"), 3, (0, 0, -9.81), "gravity")
+    if pull[:2].any():
+        raise ModelError(f"gravity {pull.tolist()}: here the ground is level; turn the machine.")
+    base = "SE(3)" if free else "fixed"
+    name = root.get("model", "robot")
+    return robot_vehicle(name, rename_joints(links), wheels, base, -float(pull[2]))
+
+
+class _Reader:
+    """What the compiler and the defaults of a file say."""
+
+    def __init__(self, root: Element) -> None:
+        compiler = root.find("compiler")
+        told: Attributes = {} if compiler is None else compiler.attrib
+        self.unit = 1.0 if told.get("angle", "degree") == "radian" else np.pi / 180.0
+        self.order = told.get("eulerseq", "xyz")
+        self.defaults: dict[str, dict[str, Attributes]] = {"main": {}}
+        for each in root.findall("default"):
+            self._learn(each, {}, each.get("class", "main"))
+
+    def _learn(self, element: Element, inherited: Mapping[str, Attributes], name: str) -> None:
+        """Keep a class of defaults, and those in it."""
+        own = dict(inherited)
+        for child in element:
+            if child.tag != "default":
+                own[child.tag] = {**own.get(child.tag, {}), **child.attrib}
+        self.defaults[name] = own
+        for child in element.findall("default"):
+            self._learn(child, own, child.get("class", name))
+
+    def _full(self, element: Element, around: str) -> dict[str, str]:
+        """Return the attributes of an element, with what its class gives."""
+        known = self.defaults.get(element.get("class", around), {})
+        return {**known.get(element.tag, {}), **element.attrib}
+
+    def links(
+        self, body: Element, parent: str, outer: LinkFrame, around: str
+    ) -> Iterator[RobotLink]:
+        """Yield the links of a body and of all in it: one more for each further joint."""
+        name, around = body.get("name", ""), body.get("childclass", around)
+        if not name:
+            raise ModelError(f"a body in {parent or 'the world'!r} has no name.")
+        frame = outer @ self._frame(body.attrib, f"body {name!r}")
+        joints = [j for each in body.findall("joint") if (j := self._full(each, around))]
+        joints = [joint for joint in joints if joint.get("type", "hinge") != "free"]
+        mass = self._mass(body, frame, around)
+        if not joints:
+            yield RobotLink(name, parent, frame, mass)
+        for k, joint in enumerate(joints, start=1):
+            last = k == len(joints)
+            inner = name if last else f"{name}_{k}"
+            yield self._jointed(inner, parent, frame, mass if last else Mass(), joint)
+            parent = inner
+        for child in body.findall("body"):
+            yield from self.links(child, name, frame, around)
+
+    def _jointed(
+        self, name: str, parent: str, frame: LinkFrame, mass: Mass, joint: Attributes
+    ) -> RobotLink:
+        """Return a link on a hinge or a slide."""
+        where, kind = f"joint {joint.get('name', name)!r}", joint.get("type", "hinge")
+        if kind not in ("hinge", "slide"):
+            raise ModelError(f"{where}: type {kind!r} is not read; take hinges and slides.")
+        for left in ("armature", "frictionloss"):
+            if float(joint.get(left, 0.0)) != 0.0:
+                warnings.warn(f"{where}: its {left} is left out.", UserWarning, stacklevel=6)
+        unit = self.unit if kind == "hinge" else 1.0
+        return RobotLink(
+            name,
+            parent,
+            frame,
+            mass,
+            kind,
+            joint.get("name", ""),
+            frame.R @ numbers(joint.get("axis"), 3, (0, 0, 1), where),
+            frame.p + frame.R @ numbers(joint.get("pos"), 3, (0, 0, 0), where),
+            float(joint.get("stiffness", 0.0)),
+            float(joint.get("damping", 0.0)),
+            unit * float(joint.get("springref", 0.0)),
+        )
+
+    def _frame(self, told: Attributes, where: str) -> LinkFrame:
+        """Return where an element is, by its pos and its quat, euler or axisangle."""
+        for other in ("xyaxes", "zaxis", "fromto"):
+            if other in told:
+                raise ModelError(f"{where}: {other} is not read; give quat, euler or axisangle.")
+        p = numbers(told.get("pos"), 3, (0, 0, 0), where)
+        if "quat" in told:
+            q = numbers(told["quat"], 4, (), where)
+            return LinkFrame(rotation(q / np.linalg.norm(q)), p)
+        R: Floats = np.eye(3)
+        if "axisangle" in told:
+            *axis, angle = numbers(told["axisangle"], 4, (), where)
+            R = turn(np.array(axis) / np.linalg.norm(axis), self.unit * angle)
+        elif "euler" in told:
+            for letter, angle in zip(self.order, numbers(told["euler"], 3, (), where), strict=True):
+                one = turn(np.eye(3)["xyz".index(letter.lower())], self.unit * angle)
+                R = R @ one if letter.islower() else one @ R
+        return LinkFrame(R, p)
+
+    def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
+        """Return the mass of a body in the drawing: as it is given, else that of its geoms."""
+        inertial, where = body.find("inertial"), f"body {body.get('name')!r}"
+        if inertial is None:
+            shapes = [self._full(geom, around) for geom in body.findall("geom")]
+            return sum((self._shape(told, frame, where) for told in shapes), Mass())
+        place = frame @ self._frame(inertial.attrib, f"inertial of {where}")
+        if "fullinertia" in inertial.attrib:
+            xx, yy, zz, xy, xz, yz = numbers(inertial.get("fullinertia"), 6, (), where)
+            own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        else:
+            own = np.diag(numbers(inertial.get("diaginertia"), 3, (0, 0, 0), where))
+        return Mass(float(inertial.get("mass", 0.0)), place.p, place.R @ own @ place.R.T)
+
+    def _shape(self, told: Attributes, frame: LinkFrame, where: str) -> Mass:
+        """Return the mass of a geom of uniform density."""
+        place, kind = frame @ self._frame(told, f"geom of {where}"), told.get("type", "sphere")
+        if kind not in SHAPES:
+            raise ModelError(f"{where}: the mass of a {kind} is not known; give it an <inertial>.")
+        which, fill, squares = SHAPES[kind]
+        size = numbers(told.get("size"), max(which) + 1, (), f"size of a geom of {where}")
+        x, y, z = size[list(which)]
+        volume = fill * x * y * z
+        mass = (
+            float(told["mass"]) if "mass" in told else float(told.get("density", 1000.0)) * volume
+        )
+        xx, yy, zz = np.array(squares) * [x * x, y * y, z * z]  # mean squares of the coordinates
+        own = mass * np.diag([yy + zz, zz + xx, xx + yy])
+        return Mass(mass, place.p, place.R @ own @ place.R.T)

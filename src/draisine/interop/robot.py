@@ -1,0 +1,185 @@
+"""Robots from other formats as drawings: a tree of links with joints, wheels declared beside it.
+
+`urdf` and `mjcf` read their files into `RobotLink`s; here links without a joint become part of what they
+are fixed to, joints become screws of the drawing, and the wheels that these formats do not know as
+such are put on.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+from xml.etree.ElementTree import Element, ParseError, fromstring
+
+import numpy as np
+
+from draisine.algebra.lie import rotation
+from draisine.algebra.scalar import Floats
+from draisine.errors import DataError, ModelError, did_you_mean
+from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel
+from draisine.model.surface import Surface
+
+KINDS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
+"""The joints that both formats have."""
+
+Vehicle = Callable[..., Model]
+
+
+class LinkFrame(NamedTuple):
+    """A place in the drawing: its axes as columns, and its origin."""
+
+    R: Floats
+    p: Floats
+
+    def __matmul__(self, other: "LinkFrame") -> "LinkFrame":
+        return LinkFrame(self.R @ other.R, self.p + self.R @ other.p)
+
+
+ORIGIN = LinkFrame(np.eye(3), np.zeros(3))
+
+
+@dataclass(frozen=True, eq=False)
+class Mass:
+    """Mass, mass centre and central inertia, all in the drawing's axes."""
+
+    mass: float = 0.0
+    com: Floats = field(default_factory=lambda: np.zeros(3))
+    inertia: Floats = field(default_factory=lambda: np.zeros((3, 3)))
+
+    def __add__(self, other: "Mass") -> "Mass":
+        mass = self.mass + other.mass
+        if mass == 0.0:
+            return self
+        com = (self.mass * self.com + other.mass * other.com) / mass
+        return Mass(mass, com, self.about(com) + other.about(com))
+
+    def about(self, point: Floats) -> Floats:
+        """Return the inertia about a point (Huygens and Steiner)."""
+        d = self.com - point
+        return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))
+
+
+@dataclass(frozen=True, eq=False)
+class RobotLink:
+    """A rigid link where it stands in the drawing, with the joint that bears it: `kind` is "hinge",
+    "slide" or "" where it is fixed to its parent (or is the base).
+    """
+
+    name: str
+    parent: str
+    frame: LinkFrame
+    mass: Mass
+    kind: str = ""
+    joint: str = ""
+    axis: Floats = field(default_factory=lambda: np.zeros(3))
+    through: Floats = field(default_factory=lambda: np.zeros(3))
+    spring: float = 0.0
+    damper: float = 0.0
+    rest: float = 0.0
+
+
+def robot_vehicle(
+    name: str, links: Sequence[RobotLink], wheels: Mapping[str, Any], base: str, gravity: float
+) -> Vehicle:
+    """Return the vehicle of a tree of links, the base first; `wheels` gives links that roll their
+    radius or their surface. A wheel stands at the origin of its link and rolls about its joint.
+    """
+    known = {link.name: link for link in links}
+    for wheel in wheels:
+        if wheel not in known:
+            raise ModelError(f"wheel {wheel!r}: no such link. {did_you_mean(wheel, known)}")
+    bears = _merge(links)
+    masses: dict[str, Mass] = {}
+    for link in links:
+        where = bears[link.name]
+        masses[where] = masses.get(where, Mass()) + link.mass
+    lift = np.array([0.0, 0.0, -_lowest(known, wheels)])
+    bodies = [Body(n, one.mass, one.com + lift, one.inertia) for n, one in masses.items()]
+    joints = [
+        KINDS[link.kind](
+            link.joint,
+            bears[link.parent],
+            link.name,
+            link.axis,
+            link.through + lift,
+            spring=link.spring,
+            damper=link.damper,
+            rest=link.rest,
+        )
+        for link in links
+        if link.kind
+    ]
+    contacts = [
+        Wheel(n, bears[n], known[n].frame.p + lift, _axle(known[n]), surface)
+        for n, surface in wheels.items()
+    ]
+
+    def vehicle(*, g: float = gravity) -> Model:
+        return Model(bodies, joints, contacts, gravity=(0.0, 0.0, -g), base=base)
+
+    vehicle.__name__ = re.sub(r"\W", "_", name) or "robot"
+    vehicle.__doc__ = f"Return the robot {name!r}; g is gravity."
+    return vehicle
+
+
+def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
+    """Return the body that each link is part of."""
+    bears: dict[str, str] = {}
+    for link in links:
+        bears[link.name] = link.name if link.kind or not link.parent else bears[link.parent]
+    return bears
+
+
+def _axle(link: RobotLink) -> Floats:
+    """Return what a wheel rolls about; a ball that is fixed has any axle."""
+    return link.axis if link.kind == "hinge" else link.frame.R[:, 1]
+
+
+def _lowest(known: Mapping[str, RobotLink], wheels: Mapping[str, Any]) -> float:
+    """Return how high the ground is below the wheels, as they are drawn."""
+    heights = [0.0] if not wheels else []
+    for name, given in wheels.items():
+        radius = float(given.reach) if isinstance(given, Surface) else float(given)
+        heights.append(float(known[name].frame.p[2]) - radius)
+    return min(heights)
+
+
+def read_root(file: str | Path, tag: str) -> Element:
+    """Return the root of a file, or of its text; it must have a tag."""
+    text = str(file)
+    if not text.lstrip().startswith("<"):
+        try:
+            text = Path(file).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise DataError(f"{file}: cannot be read: {error}.") from error
+    try:
+        root = fromstring(text)
+    except ParseError as error:
+        raise DataError(f"{text[:40]!r}...: not an XML file: {error}.") from error
+    if root.tag != tag:
+        raise DataError(f"such a file has <{tag}> at its root, not <{root.tag}>.")
+    return root
+
+
+def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
+    """Return links whose joints have names of their own, those of links where they had none."""
+    return [replace(link, joint=link.joint or link.name) if link.kind else link for link in links]
+
+
+def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:
+    """Return so many numbers from an attribute."""
+    if text is None:
+        return np.array(default, float)
+    try:
+        found = np.array([float(word) for word in text.split()])
+    except ValueError:
+        raise ModelError(f"{where}: {text!r} is not a list of numbers.") from None
+    if len(found) != count:
+        raise ModelError(f"{where}: {text!r} has {len(found)} numbers instead of {count}.")
+    return found
+
+
+def turn(axis: Floats, angle: float) -> Floats:
+    """Return the rotation by an angle about a unit axis."""
+    return rotation(np.array([np.cos(angle / 2.0), *(np.sin(angle / 2.0) * axis)]))

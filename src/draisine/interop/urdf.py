@@ -1,0 +1,143 @@
+"""Robots from URDF files, with their wheels declared beside them.
+
+URDF knows links, inertias and joints, but no rolling: which links are wheels is said here. Limits,
+friction, transmissions and looks are left to the file. The format: https://wiki.ros.org/urdf/XML.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree.ElementTree import Element
+
+import numpy as np
+
+from draisine.errors import ModelError, did_you_mean
+from draisine.interop.robot import (
+    ORIGIN,
+    LinkFrame,
+    Mass,
+    RobotLink,
+    Vehicle,
+    numbers,
+    read_root,
+    robot_vehicle,
+    turn,
+)
+
+JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
+"""The joints of URDF that are read, and what they are here."""
+
+
+def read_urdf(
+    file: str | Path, wheels: Mapping[str, Any], base: str = "SE(3)", gravity: float = 9.81
+) -> Vehicle:
+    """Return the robot of a file (or of its text) as a vehicle for `draisine.compile`.
+
+    `wheels` gives the links that roll their radius, or their surface (`Ball(0.02)`, `Torus(...)`);
+    each stands at the origin of its link and rolls about the axis of its joint. Links with fixed
+    joints become part of their parents. `base` is what the root link can do: "SE(3)", "fixed", ...
+
+    >>> text = '''<robot name="wheel"><link name="rim"><inertial><mass value="1"/>
+    ... <inertia ixx="0.1" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'''
+    >>> read_urdf(text, {"rim": 0.5})().wheels[0].name
+    'rim'
+    """
+    root = read_root(file, "robot")
+    joints = [_named(each) for each in root.findall("joint")]
+    links = {_named(each).get("name", ""): each for each in root.findall("link")}
+    order = _order(links, joints)
+    frames: dict[str, LinkFrame] = {}
+    found = []
+    for name, joint in order:
+        parent = "" if joint is None else _end(joint, "parent", links)
+        frame = ORIGIN if joint is None else frames[parent] @ _frame(joint)
+        frames[name] = frame
+        found.append(_link(name, parent, frame, links[name], joint))
+    return robot_vehicle(root.get("name", "robot"), found, wheels, base, gravity)
+
+
+def _named(element: Element) -> Element:
+    if not element.get("name"):
+        raise ModelError(f"a <{element.tag}> has no name.")
+    return element
+
+
+def _end(joint: Element, which: str, links: Mapping[str, Any]) -> str:
+    """Return parent or child of a joint."""
+    element = joint.find(which)
+    name = "" if element is None else element.get("link", "")
+    if name not in links:
+        where = f"joint {joint.get('name')!r}"
+        raise ModelError(f"{where}: no link {name!r}. {did_you_mean(name, links)}")
+    return name
+
+
+def _order(links: Mapping[str, Element], joints: list[Element]) -> list[tuple[str, Element | None]]:
+    """Return all links with the joints that bear them, parents first."""
+    borne = {_end(joint, "child", links): joint for joint in joints}
+    roots = [name for name in links if name not in borne]
+    if len(roots) != 1 or len(borne) != len(joints):
+        raise ModelError(
+            f"the links are no tree: {len(roots)} have no parent, and each has one joint."
+        )
+    order: list[tuple[str, Element | None]] = [(roots[0], None)]
+    for name, _ in order:
+        own = [(child, j) for child, j in borne.items() if _end(j, "parent", links) == name]
+        order += own
+    if len(order) != len(links):
+        missing = next(name for name in links if name not in dict(order))
+        raise ModelError(f"link {missing!r} hangs in a ring of joints; URDF has trees only.")
+    return order
+
+
+def _frame(element: Element) -> LinkFrame:
+    """Return where the <origin> of an element is: turned about x, y, z, in fixed axes."""
+    origin = element.find("origin")
+    if origin is None:
+        return ORIGIN
+    where = f"origin in <{element.tag} {element.get('name', '')}>"
+    roll, pitch, yaw = numbers(origin.get("rpy"), 3, (0, 0, 0), where)
+    x, y, z = np.eye(3)
+    R = turn(z, yaw) @ turn(y, pitch) @ turn(x, roll)
+    return LinkFrame(R, numbers(origin.get("xyz"), 3, (0, 0, 0), where))
+
+
+def _link(
+    name: str, parent: str, frame: LinkFrame, link: Element, joint: Element | None
+) -> RobotLink:
+    """Return a link with its joint."""
+    if joint is None:
+        return RobotLink(name, "", frame, _mass(link, frame))
+    where, kind = f"joint {joint.get('name')!r}", joint.get("type", "")
+    if kind not in JOINTS:
+        raise ModelError(f"{where}: type {kind!r} is not read. {did_you_mean(kind, JOINTS)}")
+    if joint.find("mimic") is not None:
+        raise ModelError(f"{where} mimics another; draw the machine with a Coupling.")
+    axis = joint.find("axis")
+    along = numbers(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
+    dynamics = joint.find("dynamics")
+    return RobotLink(
+        name,
+        parent,
+        frame,
+        _mass(link, frame),
+        JOINTS[kind],
+        joint.get("name", ""),
+        frame.R @ along,
+        frame.p,
+        damper=0.0 if dynamics is None else float(dynamics.get("damping", 0.0)),
+    )
+
+
+def _mass(link: Element, frame: LinkFrame) -> Mass:
+    """Return the mass of a link in the drawing; none where the file has none."""
+    inertial = link.find("inertial")
+    if inertial is None:
+        return Mass()
+    place = frame @ _frame(inertial)
+    mass, tensor = inertial.find("mass"), inertial.find("inertia")
+    entry = {} if tensor is None else {k: float(v) for k, v in tensor.attrib.items()}
+    xx, yy, zz, xy, xz, yz = (entry.get(f"i{k}", 0.0) for k in ("xx", "yy", "zz", "xy", "xz", "yz"))
+    own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    value = 0.0 if mass is None else float(mass.get("value", 0.0))
+    return Mass(value, place.p, place.R @ own @ place.R.T)
