@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from draisine.analysis.bicycle.critical import critical_speeds
     from draisine.analysis.bicycle.eigenvalues import eigenvalues
     from draisine.analysis.continuation import steady_turns
-    from draisine.analysis.gradient import gradient
+    from draisine.analysis.gradient import gradient, optimise
     from draisine.analysis.linear import linearise
     from draisine.analysis.return_map import return_map
     from draisine.errors import DraisineError
@@ -62,6 +62,7 @@ __all__ = [
     "gradient",
     "linearise",
     "load",
+    "optimise",
     "place",
     "plot",
     "return_map",
@@ -78,7 +79,7 @@ _HOMES = {
     "analysis.bicycle.critical": ("critical_speeds",),
     "analysis.bicycle.eigenvalues": ("eigenvalues",),
     "analysis.continuation": ("steady_turns",),
-    "analysis.gradient": ("gradient",),
+    "analysis.gradient": ("gradient", "optimise"),
     "analysis.linear": ("linearise",),
     "analysis.return_map": ("return_map",),
     "errors": ("DraisineError",),

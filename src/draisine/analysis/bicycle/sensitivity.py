@@ -73,6 +73,23 @@ def sensitivities(system: System) -> Sensitivities:
     return Sensitivities(tuple(system.parameters), system.values, **moved)
 
 
+def stable_range(system: System) -> tuple[float, dict[str, float]]:
+    """Return how wide the range of speeds is in which a bicycle steadies itself, from weave to capsize,
+    in m/s, and its derivatives by every parameter.
+
+    >>> from draisine import compile
+    >>> width, slopes = stable_range(compile("whipple"))
+    >>> print(f"{width:.6f} m/s, {slopes['c']:.4f} m/s per m of trail")
+    1.731879 m/s, 0.5087 m/s per m of trail
+    """
+    at, moved = critical_of(canonical_matrices(system)), sensitivities(system)
+    width = float(at.capsize - at.weave)
+    if np.isnan(width):
+        raise ConfigurationError("this bicycle has no range of speeds in which it steadies itself.")
+    slopes = (moved.capsize - moved.weave).tolist()
+    return width, dict(zip(moved.parameters, slopes, strict=True))
+
+
 def _moved(matrices: Canonical, change: Canonical, v: float, s: complex) -> float:
     """Return dv/dp of a critical speed v with eigenvalue s, nan where there is no such speed."""
     if np.isnan(v):

@@ -76,12 +76,12 @@ class TerrainTangents:
         f[: len(feature.numbers)], f[-1] = feature.numbers, contact.side
         return program(t, whole, self.along, dt, w=self.look.inputs, f=f)
 
-    def seen(self, t: float, whole: Floats, closed: Sequence[Closed]) -> Floats:
-        """Return what `observation_names` name at a state, (1 + k, names)."""
-        at, there = self.machine.layout, self.sight(t, whole, closed)
-        program = self._program("observe", SIGHT)
-        # accelerations make no difference to what is named here
-        told = program(t, whole, self.along, w=self.look.inputs)
+    def seen(self, t: float, whole: Floats, dt: Floats | None = None) -> Floats:
+        """Return what `observation_names` name at a state, (1 + k, names); accelerations and contacts
+        make no difference to it.
+        """
+        at, moving = self.machine.layout, self.motion(t, whole, dt)["flow"]
+        told = self._program("observe", SIGHT)(t, whole, self.along, dt, w=self.look.inputs)
         return np.hstack(
             [
                 told["outputs"][:, :3],
@@ -89,7 +89,7 @@ class TerrainTangents:
                 whole[:, at.r],
                 told["outputs"][:, 3:],
                 told["output_rates"][:, :3],
-                there.rates[:, at.p],
+                moving[:, at.p],
                 whole[:, at.v],
             ]
         )

@@ -85,9 +85,12 @@ class GradientRun:
         self._check(system, start, at)
         follow_it = self._on_plane if self.terrain is None else self._on_terrain
         seen, events = follow_it(system, start, at)
+        return MotionGradient(seen[:, 0], np.moveaxis(seen[:, 1:], 1, 2), events)
+
+    def _places(self, system: System) -> list[int]:
+        """Return where the outputs stand among all that is seen."""
         known = observation_names(system.model)
-        chosen = seen[:, :, [known.index(name) for name in self.outputs]]
-        return MotionGradient(chosen[:, 0], np.moveaxis(chosen[:, 1:], 1, 2), events)
+        return [known.index(name) for name in self.outputs]
 
     def _check(self, system: System, start: Mapping[str, Any], times: Floats) -> None:
         """Raise where an output or an unknown is not there, or times do not rise."""
@@ -176,7 +179,7 @@ class GradientRun:
         samples = follow(rates, whole, self.numerics.start, times, self.numerics)
         sight = self._tangents(system, machine, "variation", ["seen"])
         seen = [sight(t, here, along, w=w)["seen"] for t, here in zip(times, samples, strict=True)]
-        return np.array(seen), ()
+        return np.array(seen)[:, :, self._places(system)], ()
 
     def _tangents(
         self, system: System, machine: ClosedForm, name: str, outputs: Sequence[str]
@@ -201,7 +204,8 @@ class GradientRun:
         z = run.arcs[0].y[0][machine.layout.z]
         whole = self._start(system, start, lambda _, there: machine.enter(there, z))
         blows = self._among([f"restitution.{name}" for name in self.contact.restitution])
-        motion = TerrainMotion(run, self.contact, self._directions(system), blows, self.numerics)
+        along, places = self._directions(system), self._places(system)
+        motion = TerrainMotion(run, self.contact, along, blows, self.numerics, places)
         return motion.observe(whole, times)
 
 

@@ -31,11 +31,15 @@ NEAR = 1e-6
 
 @dataclass(frozen=True, eq=False)
 class EventGradient:
-    """An event with the derivatives of its time by the unknowns, s per unit; `crossing` is the rate at
-    which its guard passed zero (a gap in m/s, a force in N/s), zero for events at fixed times.
+    """An event with the derivatives `time` of its time by the unknowns (s per unit), the outputs just
+    before it, and their derivatives (outputs, unknowns): those from event to event, not at one time.
+    `crossing` is the rate at which its guard passed zero (a gap in m/s, a force in N/s), zero for events
+    at fixed times.
     """
 
     event: Event
+    time: Floats
+    values: Floats
     derivatives: Floats
     crossing: float
 
@@ -43,7 +47,7 @@ class EventGradient:
 @dataclass(frozen=True, eq=False)
 class TerrainMotion:
     """A run on a terrain that is followed with its derivatives along directions; `blows` are those of
-    the impact model's coefficients.
+    the impact model's coefficients, `places` where the outputs stand among all that is seen.
     """
 
     run: Trajectory
@@ -51,6 +55,7 @@ class TerrainMotion:
     along: Directions
     blows: Floats
     numerics: Numerics
+    places: list[int]
 
     @cached_property
     def look(self) -> ContactQuery:
@@ -65,8 +70,8 @@ class TerrainMotion:
         return TerrainTangents(self.look, self.along)
 
     def observe(self, whole: Floats, times: Floats) -> tuple[Floats, tuple[EventGradient, ...]]:
-        """Return what is seen at times, (times, 1 + k, names), and the events on the way, for a start
-        with its derivatives; at the time of an event, what is seen after it.
+        """Return the outputs at times, (times, 1 + k, outputs), and the events on the way, for a start
+        with its derivatives; at the time of an event, what they are after it.
         """
         seen, events = [], []
         for k, arc in enumerate(self.run.arcs):
@@ -78,7 +83,7 @@ class TerrainMotion:
             grid = np.unique(np.append(own, end))
             samples = follow(self._rates(arc.closed), whole, start, grid, self.numerics)
             seen += [
-                self.tangents.seen(t, x, arc.closed)
+                self.tangents.seen(t, x)[:, self.places]
                 for t, x in zip(own, samples[: len(own)], strict=True)
             ]
             whole = samples[-1]
@@ -99,6 +104,7 @@ class TerrainMotion:
         t, flow = event.t, self.tangents.sight(event.t, whole, before.closed).rates[0]
         late, crossing = self._lateness(event, whole, flow, before)
         moved = np.vstack([whole[:1], whole[1:] + late[:, None] * flow])
+        there = self.tangents.seen(t, moved, late)[:, self.places]
         moved = self._strike(event, moved, late)
         moved = self.tangents.hold(t, moved, after.closed, late)
         fresh = (after.y[0] == 0.0) & (whole[0] != 0.0)
@@ -106,7 +112,7 @@ class TerrainMotion:
         moved[0], moved[1:, fresh] = after.y[0], 0.0
         later = self.tangents.sight(t, moved, after.closed, late).rates[0]
         moved[1:] -= late[:, None] * later
-        return moved, EventGradient(event, late, crossing)
+        return moved, EventGradient(event, late, there[0], there[1:].T, crossing)
 
     # --- when neighbours meet an event
 

@@ -1,0 +1,72 @@
+"""Designs by exact gradients: where the best is known otherwise."""
+
+import numpy as np
+import pytest
+
+import draisine
+from draisine import ContactOptions, gradient, optimise
+from draisine.analysis.bicycle.sensitivity import stable_range
+from draisine.errors import ConfigurationError, ParameterError
+from draisine.terrain import plane
+
+
+def test_a_ball_bounces_as_high_as_it_should():
+    """The restitution with which a ball that falls for one metre is at a height after 0.7 s: z = e v s -
+    g s^2 / 2, solved by hand.
+    """
+    ball, g, wanted = draisine.compile("ball"), 9.81, 0.4
+    start = {"mode": {"ground": "open"}, "z": 1.0}
+
+    def miss(at):
+        bounce = ContactOptions(impact="newton", restitution={"normal": at["e"]})
+        found = gradient(
+            ball, start, [0.7], ["z"], ["restitution.normal"], terrain=plane(), contact=bounce
+        )
+        left = found.values[0, 0] - wanted
+        return left**2, {"e": 2 * left * found.derivatives[0, 0, 0]}
+
+    found = optimise(miss, {"e": 0.9}, {"e": (0.3, 0.95)}, enough=1e-16)
+    s = 0.7 - np.sqrt(2 / g)
+    assert found.values["e"] == pytest.approx(
+        (wanted + g * s**2 / 2) / (s * np.sqrt(2 * g)), abs=1e-7
+    )
+    assert found.cost <= 1e-16
+
+
+def test_the_stable_range_has_the_derivatives_of_differences():
+    bicycle, h = draisine.compile("whipple"), 1e-5
+    width, slopes = stable_range(bicycle)
+    assert width == pytest.approx(
+        6.024262015388 - 4.292382536341, abs=1e-10
+    )  # Meijaard et al. 2007
+    for name in ("c", "xB"):
+        ends = [
+            stable_range(bicycle.with_parameters(**{name: bicycle.parameters[name] + d}))[0]
+            for d in (h, -h)
+        ]
+        assert slopes[name] == pytest.approx((ends[0] - ends[1]) / (2 * h), rel=1e-6)
+
+
+def test_the_search_turns_back_where_there_is_nothing():
+    """A cost that exists on one side alone; its least value is at the edge of it."""
+
+    def cost(at):
+        if at["x"] > 0.7:
+            raise ConfigurationError("no such machine.")
+        return (at["x"] - 0.6) ** 2, {"x": 2 * (at["x"] - 0.6)}
+
+    assert optimise(cost, {"x": 0.1}, {"x": (0.0, 5.0)}).values["x"] == pytest.approx(0.6, abs=1e-6)
+    with pytest.raises(ConfigurationError, match="no such machine"):
+        optimise(cost, {"x": 2.0}, {"x": (0.0, 5.0)})
+
+
+@pytest.mark.parametrize(
+    ("start", "bounds", "told"),
+    [
+        ({}, {"x": (0.0, 1.0)}, "tells nothing of 'x'"),
+        ({"x": 2.0}, {"x": (0.0, 1.0)}, "starts at 2.0, not between 0.0 and 1.0"),
+    ],
+)
+def test_a_start_is_inside_its_bounds(start, bounds, told):
+    with pytest.raises(ParameterError, match=told):
+        optimise(lambda at: (0.0, {"x": 0.0}), start, bounds)
