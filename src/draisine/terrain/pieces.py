@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def faces(mesh: "Mesh", ks: "Ints") -> list[Feature]:
     """Return faces by their numbers, each within the half spaces of its rim."""
-    sizes = np.diff(mesh.first)[ks]
+    sizes = mesh.first[ks + 1] - mesh.first[ks]
     own = mesh.ordered[_ranges(mesh.first[ks], sizes)]
     of, first = np.repeat(np.arange(len(ks)), sizes), np.cumsum(sizes) - sizes
     N = _units(np.add.reduceat(mesh.normals[own], first, axis=0) / sizes[:, None])

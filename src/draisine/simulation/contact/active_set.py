@@ -13,10 +13,10 @@ from itertools import combinations
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.targets.native import Packed, routine_code
+from draisine.codegen.targets.native import routine_code
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
-from draisine.simulation.contact.linear import REPEATS, SaddlePoint, saddle_point, share
+from draisine.simulation.contact.linear import REPEATS, saddle_point, share
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 
@@ -157,6 +157,8 @@ def choose(
 
 def independent(C: Floats, c: Floats) -> tuple[Floats, Floats]:
     """Return rows that demand what `C x = c` demands, none of which repeats others."""
+    if not len(C):
+        return C, c
     U, s, _ = np.linalg.svd(C, full_matrices=False)
     rank = int((s > REPEATS * s.max(initial=0.0)).sum())
     return (C, c) if rank == len(C) else (U[:, :rank].T @ C, U[:, :rank].T @ c)
@@ -175,15 +177,13 @@ def saddle(
     is the least); rows of nothing repeat none. Where rows contradict each other there are no numbers.
     """
     n, m = len(right), len(c)
-    x, lam, size = np.empty(n), np.empty(m), n + m
-    given = [np.ascontiguousarray(array) for array in (M, right, C, G, c)]
-    room = [np.empty(k) for k in (m * m, size * size, size, 2 * m * n + size)]
+    size, given = n + m, np.concatenate([M.ravel(), right, C.ravel(), G.ravel(), c])
+    x, room = np.empty(size), np.empty(m * m + size * (size + 2) + 2 * m * n)
     order = np.empty(size, dtype=np.int64)
-    whole = SaddlePoint._make([n, m, *given, x, lam, *room, order])
-    repeating = routine_code(saddle_point)[0](Packed(whole))
+    repeating = routine_code(saddle_point)[0](n, m, given, x, room, order)
     if repeating < 0:
-        x[:] = lam[:] = np.nan
-    return x, lam, repeating > m - int(C.any(axis=1).sum())
+        x[:] = np.nan
+    return x[:n], x[n:], repeating > m - int(C.any(axis=1).sum())
 
 
 def spread_push(C: Floats, normals: Sequence[int], lam: Floats, mu: Sequence[float] = ()) -> Floats:

@@ -18,10 +18,6 @@ from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.terrain import Feature
 
-AHEAD = 0.5
-"""What is swept beyond where wheels are, as a part of `ContactOptions.margin`."""
-
-
 NEARLY = 1e-9
 """Features lie in each other up to so many metres."""
 
@@ -76,8 +72,8 @@ def drive_arc(
     """Return an arc from a time until another on which wheels' centres stay around boxes (low, high
     of each); features of contacts that are `gone` count only well inside their borders.
     """
-    (t, stop), margin, speed = span, AHEAD * contact.margin, look.ground_speed(span[0], box)
-    near = look.sweep(t, box, margin)
+    (t, stop), speed = span, look.ground_speed(span[0], box)
+    near = look.sweep(t, box, contact.margin)
     wide, stay = near.boxes, np.inf
     if speed > 0:  # half of the margin is for the wheels, the other half for the ground
         wide, half = 0.5 * (box + wide), 0.5 * float(np.abs(wide - box).max())

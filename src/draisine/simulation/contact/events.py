@@ -2,7 +2,7 @@
 from then on, rolling or sliding.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
 
@@ -18,7 +18,7 @@ from draisine.simulation.contact.active_set import (
     resolve_complete,
     select_contacts,
 )
-from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.query import Closed, ContactQuery, Instant
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key
@@ -65,11 +65,11 @@ class Resolver:
 
     def __init__(self, look: ContactQuery, options: ContactOptions) -> None:
         self.look, self.options, self.impact = look, options, options.model
+        self._mu: dict[WheelOnFeature, float] = {}
 
     def touching(
         self,
-        t: float,
-        y: Floats,
+        now: Instant,
         closed: Sequence[Closed],
         fired: Sequence[WheelOnFeature],
         ended: frozenset[WheelOnFeature],
@@ -78,10 +78,10 @@ class Resolver:
         """Return the contacts that touch: the closed ones that have not ended, those that fired, and
         all others without a gap.
         """
-        look = self.look
+        look, t, y = self.look, now.t, now.y
         known = {*(c for c, *_ in closed), *fired} - ended
         near, rows = look.look_around(t, y)
-        gaps, rates = rows[:, look.row.gap.start], look.rates(rows, look.speeds(y))
+        gaps, rates = rows[:, look.row.gap.start], look.rates(rows, now.v)
         close = TOUCH * (1 + abs(rates))
         there = (gaps <= close) & (-gaps <= close + look.dents[near.wheels])
         some = {near.contacts[k]: rows[k] for k in np.flatnonzero(there)}
@@ -93,39 +93,39 @@ class Resolver:
         for contact in ended:
             if not any(other.wheel == contact.wheel for other, _ in out):
                 look.check_end(t, y, contact)
-        return self._ahead(t, y, out)
+        return self._ahead(now, out)
 
-    def ending(self, t: float, y: Floats, contact: WheelOnFeature) -> frozenset[WheelOnFeature]:
+    def ending(self, now: Instant, contact: WheelOnFeature) -> frozenset[WheelOnFeature]:
         """Return a contact whose feature ends, with all that end under the same wheel at once: a face
         and its edge, where the wheel runs along the seam.
         """
         look = self.look
-        near, rows = look.look_around(t, y)
-        at = abs(rows[:, look.row.gap.start]) <= TOUCH
-        here = [c for c in compress(near.contacts, at) if c.wheel == contact.wheel and c != contact]
-        now, soon = look.meet(t, y, here), self._soon(t, y, here)
+        near, rows = look.look_around(now.t, now.y)
+        at = (abs(rows[:, look.row.gap.start]) <= TOUCH) & (near.wheels == contact.wheel)
+        here = [c for c in compress(near.contacts, at) if c != contact]
+        these, soon = look.meet(now.t, now.y, here), self._soon(now, here)
         return frozenset(
             c
-            for c, row, later in zip(here, now, soon, strict=True)
+            for c, row, later in zip(here, these, soon, strict=True)
             if look.excess(c, later) > max(look.excess(c, row), 0)
         ) | {contact}
 
-    def _soon(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
+    def _soon(self, now: Instant, contacts: Sequence[WheelOnFeature]) -> Floats:
         """Return what contacts look like a little later."""
-        soon = y.copy()
-        soon[self.look.pose] += SOON * self.look.dynamics(t, y)["flow"]
-        return self.look.meet(t + SOON, soon, contacts)
+        soon = now.y.copy()
+        soon[self.look.pose] += SOON * now.flow
+        return self.look.meet(now.t + SOON, soon, contacts)
 
     def _ahead(
-        self, t: float, y: Floats, touching: Sequence[tuple[WheelOnFeature, Floats]]
+        self, now: Instant, touching: Sequence[tuple[WheelOnFeature, Floats]]
     ) -> list[WheelOnFeature]:
         """Return the contacts; of those of one wheel at one point with the same normal (coplanar faces, a
         face and its edge, edges at a vertex) only the one that the wheel is about to be on.
         """
-        look, rows = self.look, self._soon(t, y, [contact for contact, _ in touching])
+        look, rows = self.look, self._soon(now, [contact for contact, _ in touching])
         kept: list[tuple[WheelOnFeature, Floats, float]] = []
         for (contact, row), later in zip(touching, rows, strict=True):
-            N = np.append(look.axes(row)[0], row[look.row.point])
+            N = np.append(row[look.row.normal], row[look.row.point])
             beyond = look.excess(contact, later)
             same = [
                 k
@@ -140,8 +140,7 @@ class Resolver:
 
     def resolve(
         self,
-        t: float,
-        y: Floats,
+        now: Instant,
         closed: Sequence[Closed],
         touching: Sequence[WheelOnFeature],
         avoid: frozenset[WheelOnFeature] = frozenset(),
@@ -150,137 +149,140 @@ class Resolver:
         """Return what the contacts that touch make of a state; `avoid` are those whose force has
         just vanished, `slipping` those whose friction has just reached its limit.
         """
-        look = self.look
-        hits = self._candidates(t, y, touching)
-        v, parts = look.speeds(y), look.dynamics(t, y)
-        struck = self._struck(t, y, hits, {c for c, *_ in closed}, touching)
-        if not struck:
-            y, kept = self._carry(t, y, touching, avoid, slipping)
-            return Outcome(y, kept, False)
+        hits = self._candidates(now, touching)
+        if not self._struck(now, hits, {c for c, *_ in closed}):
+            return Outcome(*self._carry(now, hits, avoid, slipping), False)
         options = self.options
         blow: Selection = self.impact(
-            parts["M"].reshape(look.n, look.n),
-            look.held(parts)[0],
-            [k for k in hits if k.rows],
-            v,
+            now.M,
+            now.held,
+            [k for k in hits.values() if k.rows],
+            now.v,
             rest_speed=options.rest_speed,
             resolution=options.resolution,
             **options.restitution,
         )
-        after = y.copy()
-        after[look.y.v] = blow.chosen.result
+        after = now.y.copy()
+        after[self.look.y.v] = blow.chosen.result
+        then = self.look.instant(now.t, after)
         try:
-            after, kept = self._carry(t, after, touching, avoid, slipping)
+            kept = self._carry(then, self._candidates(then, touching), avoid, slipping)
         except ContactSetError as error:
-            error.state = look.machine.leave(after)
+            error.state = self.look.machine.leave(after)
             raise
-        return Outcome(after, kept, True, blow.chosen.pushes, blow.trials)
+        return Outcome(*kept, True, blow.chosen.pushes, blow.trials)
 
     def _candidates(
-        self, t: float, y: Floats, touching: Sequence[WheelOnFeature]
-    ) -> list[Candidate]:
+        self, now: Instant, touching: Sequence[WheelOnFeature]
+    ) -> dict[WheelOnFeature, Candidate]:
         """Return contacts for an impact: with friction they may roll, without they slide; so do
         stops. What a tyre does not hold it does not hold in an impact either.
         """
-        look, out = self.look, []
-        for contact, row in zip(touching, look.meet(t, y, touching), strict=True):
+        look, out = self.look, {}
+        for contact, row in zip(touching, look.meet(now.t, now.y, touching), strict=True):
             mu = self._friction(contact)
             rows = 3 if mu > 0 else 1
             if look.tyre(contact) is not None:
                 mu, rows = 0.0, look.tyre_rows(contact)
-            out.append(look.candidate(contact, row, mu, rows))
+            out[contact] = look.candidate(contact, row, mu, rows)
         return out
 
     def _friction(self, contact: WheelOnFeature) -> float:
         """Return the friction of a wheel on a feature: that of the pair, or the wheel's."""
         if contact.wheel >= len(self.look.machine.wheels):
             return 0.0
-        wheel, feature = self.look.key(contact)[0], self.look.feature(contact).name
-        return self.options.friction(wheel, feature)
+        if contact not in self._mu:
+            wheel, feature = self.look.key(contact)[0], self.look.feature(contact).name
+            self._mu[contact] = self.options.friction(wheel, feature)
+        return self._mu[contact]
 
     def _choose(
-        self, t: float, y: Floats, candidates: Sequence[Candidate], avoid: frozenset[Key]
+        self, now: Instant, candidates: Sequence[Candidate], avoid: frozenset[Key]
     ) -> Selection:
         """Return the contacts that carry at acceleration level; tyres on springs push anyway."""
-        look = self.look
-        parts = look.dynamics(t, y)
-        M = parts["M"].reshape(look.n, look.n)
-        F = parts["F"] - sum(k.push for k in candidates if not k.rows)
+        F = now.F - sum(k.push for k in candidates if not k.rows)
         firm = [k for k in candidates if k.rows]
-        return select_contacts(M, F, look.speeds(y), *look.held(parts), firm, avoid=avoid)
+        return select_contacts(now.M, F, now.v, now.held, now.targets, firm, avoid=avoid)
 
     def _struck(
-        self,
-        t: float,
-        y: Floats,
-        hits: Sequence[Candidate],
-        shut: set[WheelOnFeature],
-        touching: Sequence[WheelOnFeature],
+        self, now: Instant, hits: Mapping[WheelOnFeature, Candidate], shut: set[WheelOnFeature]
     ) -> bool:
         """Return whether there is an impact: a contact approaches, or an ideal wheel that will stay
         on the ground still slips.
         """
-        v = self.look.speeds(y)
-        if any(k.rows and k.relative(v)[0] < -STILL for k in hits):
+        over = {contact: k.relative(now.v) for contact, k in hits.items()}
+        if any(k.rows and over[contact][0] < -STILL for contact, k in hits.items()):
             return True
         slipping = {
             k.key
-            for k, c in zip(hits, touching, strict=True)
-            if c not in shut and np.isinf(k.mu) and abs(k.relative(v)[0]) <= STILL and _slips(k, v)
+            for contact, k in hits.items()
+            if contact not in shut
+            and np.isinf(k.mu)
+            and abs(over[contact][0]) <= STILL
+            and _slips(over[contact])
         }
         if not slipping:
             return False
-        trial = [replace(k, rows=1, mu=0.0) if k.key in slipping else k for k in hits]
-        choice = self._choose(t, y, [k for k in trial if k.relative(v)[0] <= STILL], frozenset())
-        return any(key in slipping and push[0] > 1e-6 for key, push in choice.chosen.pushes.items())
+        trial = [
+            replace(k, rows=1, mu=0.0) if k.key in slipping else k
+            for contact, k in hits.items()
+            if over[contact][0] <= STILL
+        ]
+        pushes = self._choose(now, trial, frozenset()).chosen.pushes
+        return any(key in slipping and push[0] > 1e-6 for key, push in pushes.items())
 
     def _carry(
         self,
-        t: float,
-        y: Floats,
-        touching: Sequence[WheelOnFeature],
+        now: Instant,
+        touching: Mapping[WheelOnFeature, Candidate],
         avoid: frozenset[WheelOnFeature],
         slipping: frozenset[WheelOnFeature],
     ) -> tuple[Floats, list[Closed]]:
         """Return the state and the contacts that stay closed, rolling or sliding; one that begins to
         slip is given a first small slip.
         """
-        look, v = self.look, self.look.speeds(y)
-        held = [
-            (contact, replace(k, rows=1) if k.rows == 3 and _slips(k, v) else k)
-            for contact, k in zip(touching, self._candidates(t, y, touching), strict=True)
-            if (k.relative(v)[0] <= RISE if k.rows else contact not in avoid)
-        ]
-        if not any(0 < k.mu < np.inf for _, k in held):
-            names = frozenset(look.key(c) for c in avoid)
-            chosen = self._choose(t, y, [k for _, k in held], names).chosen
-            closed = [(c, k) for c, k in held if not k.rows or k.key in chosen.pushes]
-            return y, [(c, k.rows, k.mu) for c, k in closed]
-        parts = look.dynamics(t, y)
-        M = parts["M"].reshape(look.n, look.n)
-        candidates = [k for _, k in held]
-        broken = frozenset(look.key(c) for c in slipping)
-        forces, vdot = coulomb_forces(M, parts["F"], v, *look.held(parts), candidates, broken)
-        kept: list[tuple[WheelOnFeature, Candidate]] = []
-        for (contact, k), push in zip(held, forces, strict=True):
+        held = {}
+        for contact, k in touching.items():
+            over = k.relative(now.v)
+            if over[0] <= RISE if k.rows else contact not in avoid:
+                held[contact] = replace(k, rows=1) if k.rows == 3 and _slips(over) else k
+        if any(0 < k.mu < np.inf for k in held.values()):
+            return self._rub(now, held, avoid, slipping)
+        names = frozenset(self.look.key(contact) for contact in avoid)
+        pushes = self._choose(now, list(held.values()), names).chosen.pushes
+        closed = {c: k for c, k in held.items() if not k.rows or k.key in pushes}
+        return now.y, [(c, k.rows, k.mu) for c, k in closed.items()]
+
+    def _rub(
+        self,
+        now: Instant,
+        held: Mapping[WheelOnFeature, Candidate],
+        avoid: frozenset[WheelOnFeature],
+        slipping: frozenset[WheelOnFeature],
+    ) -> tuple[Floats, list[Closed]]:
+        """Return the same with friction, which some contact has."""
+        candidates = list(held.values())
+        broken = frozenset(self.look.key(contact) for contact in slipping)
+        forces, vdot = coulomb_forces(
+            now.M, now.F, now.v, now.held, now.targets, candidates, broken
+        )
+        kept: dict[WheelOnFeature, Candidate] = {}
+        for (contact, k), push in zip(held.items(), forces, strict=True):
             stays = contact not in avoid and k.C[0] @ vdot - k.c[0] <= 1e-9  # without a force
-            if push[0] > (1e-7 if contact in avoid else 0.0) or stays:
-                kept.append((contact, _begin(k, push, vdot, contact in slipping)))
-        y = self._hold(t, y, [k for _, k in kept], candidates)
-        return y, [(c, k.rows, k.mu) for c, k in kept]
+            if push[0] > (NOTHING if contact in avoid else 0.0) or stays:
+                kept[contact] = _begin(k, push, vdot, contact in slipping)
+        y = self._hold(now, list(kept.values()), candidates)
+        return y, [(contact, k.rows, k.mu) for contact, k in kept.items()]
 
     def _hold(
-        self, t: float, y: Floats, closed: Sequence[Candidate], touching: Sequence[Candidate]
+        self, now: Instant, closed: Sequence[Candidate], touching: Sequence[Candidate]
     ) -> Floats:
         """Return the state in which rolling contacts do not slip, by impulses, and those that begin
         to slide have a first slip; no other contact that touches comes to approach by it.
         """
-        look = self.look
         if not closed:
-            return y
-        v, parts = look.speeds(y), look.dynamics(t, y)
-        held = look.held(parts)[0]
-        rows, wanted = [held], [held @ v]
+            return now.y
+        rows, wanted = [now.held], [now.held @ now.v]
         for k in closed:
             if k.way is None:
                 rows.append(k.held)
@@ -288,25 +290,24 @@ class Resolver:
             else:
                 rows.append(k.C)
                 wanted.append(k.b + np.array([0.0, *(SLIP * k.way)]))
-        M = parts["M"].reshape(look.n, look.n)
         shut = {k.key for k in closed}
-        free = [k for k in touching if k.key not in shut and k.relative(v)[0] >= -STILL]
+        free = [k for k in touching if k.key not in shut and k.relative(now.v)[0] >= -STILL]
         while True:
-            new, _, _ = resolve_complete(M, np.vstack(rows), v, np.concatenate(wanted))
+            new, *_ = resolve_complete(now.M, np.vstack(rows), now.v, np.concatenate(wanted))
             sinking = [k for k in free if k.relative(new)[0] < -STILL]
             if not sinking:
                 break
             free = [k for k in free if k not in sinking]
             rows += [k.C[:1] for k in sinking]
             wanted += [k.b[:1] for k in sinking]
-        out = y.copy()
-        out[look.y.v] = new
+        out = now.y.copy()
+        out[self.look.y.v] = new
         return out
 
 
-def _slips(k: Candidate, v: Floats) -> bool:
-    """Return whether a contact point moves over the ground."""
-    return float(np.abs(k.relative(v)[1:]).max()) > DRIFTING
+def _slips(over: Floats) -> bool:
+    """Return whether a contact point that moves over the ground (normal, along, across) slips."""
+    return max(abs(over[1]), abs(over[2])) > DRIFTING
 
 
 def _begin(k: Candidate, push: Floats, vdot: Floats, slipping: bool) -> Candidate:

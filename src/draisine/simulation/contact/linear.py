@@ -4,32 +4,12 @@ Matrices stand row by row.
 """
 
 from math import sqrt
-from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 
 REPEATS = 1e-9
 """Rows that are independent of others by less than this part of the largest repeat them."""
-
-
-class SaddlePoint(NamedTuple):
-    """`M x - G lam = right`, `C x = c`: n unknowns, m rows; what is written, and room to work."""
-
-    n: int
-    m: int
-    M: Floats
-    right: Floats
-    C: Floats
-    G: Floats
-    c: Floats
-    x: Floats
-    lam: Floats
-    U: Floats
-    K: Floats
-    b: Floats
-    room: Floats
-    order: Integers
 
 
 @routine
@@ -235,35 +215,39 @@ def combine(
 
 
 @routine
-def saddle_point(s: SaddlePoint) -> int:
-    """Write x and lam of `M x - G lam = right`, `C x = c`; return how many rows repeat others (then
-    lam is the least), or -1 if they contradict each other.
+def saddle_point(n: int, m: int, given: Floats, x: Floats, room: Floats, order: Integers) -> int:
+    """Write x and lam, one after the other, of `M x - G lam = right`, `C x = c`, which are given as M,
+    right, C, G, c; return how many of the m rows repeat others (then lam is the least), or -1 if they
+    contradict each other.
     """
-    n, m, U = s.n, s.m, s.U
-    rank = span(s.C, m, n, U, s.K)
+    M, right, C, G = given[0:], given[n * n :], given[n * (n + 1) :], given[n * (n + 1 + m) :]
+    size, U, K = n + m, room[0:], room[m * m :]
+    b, left = room[m * m + size * size :], room[m * m + size * (size + 1) :]
+    rank = span(C, m, n, U, K)
     if rank == m:
         for i in range(m * m):
             U[i] = 1.0 if i % (m + 1) == 0 else 0.0
     size = n + rank
-    b, rows, columns, left = s.b, s.room[0:], s.room[rank * n :], s.room[2 * rank * n :]
-    combine(U, rank, m, s.C, n, 1, n, rows)
-    combine(U, rank, m, s.G, 1, m, n, columns)
-    combine(U, rank, m, s.c, 1, 0, 1, b[n:])
+    lines = left[size:]
+    columns = lines[rank * n :]
+    combine(U, rank, m, C, n, 1, n, lines)
+    combine(U, rank, m, G, 1, m, n, columns)
+    combine(U, rank, m, given[n * (n + 1 + 2 * m) :], 1, 0, 1, b[n:])
     for i in range(size * size):
-        s.K[i] = 0.0
+        K[i] = 0.0
     for i in range(n):
-        b[i] = s.right[i]
+        b[i] = right[i]
         for j in range(n):
-            s.K[i * size + j] = s.M[i * n + j]
+            K[i * size + j] = M[i * n + j]
         for r in range(rank):
-            s.K[i * size + n + r] = -columns[r * n + i]
-            s.K[(n + r) * size + i] = rows[r * n + i]
-    if solve(s.K, b, left, s.order, size) < 0:
+            K[i * size + n + r] = -columns[r * n + i]
+            K[(n + r) * size + i] = lines[r * n + i]
+    if solve(K, b, left, order, size) < 0:
         return -1
     for i in range(n):
-        s.x[i] = left[i]
+        x[i] = left[i]
     for i in range(m):
-        s.lam[i] = 0.0
+        x[n + i] = 0.0
         for r in range(rank):
-            s.lam[i] += U[r * m + i] * left[n + r]
+            x[n + i] += U[r * m + i] * left[n + r]
     return m - rank

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,7 @@ from draisine.simulation.contact.table import (
     WheelOnFeature,
     remember,
 )
-from draisine.simulation.trajectory import Key
+from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
@@ -45,6 +46,22 @@ ANYWHERE = np.full(3, np.inf)
 
 Closed = tuple[WheelOnFeature, int, float]
 """A closed contact: the number of rows that it holds, and its friction."""
+
+
+class Instant(NamedTuple):
+    """A free machine at an instant: time, y, speeds, the rates of the configuration, M and F of
+    `M vdot + F = C' lam`, and independent rows `held vdot = targets` of what holds whatever touches:
+    prescribed and guided joints, couplings.
+    """
+
+    t: float
+    y: Floats
+    v: Floats
+    flow: Floats
+    M: Floats
+    F: Floats
+    held: Floats
+    targets: Floats
 
 
 class ContactQuery:
@@ -135,6 +152,10 @@ class ContactQuery:
         wheel = self.machine.wheels[contact.wheel]
         assert isinstance(wheel, Wheel)
         return tyre_rows(wheel)
+
+    def mode(self, closed: Sequence[Closed]) -> TerrainMode:
+        """Return closed contacts by name."""
+        return tuple((self.key(contact), self.status(contact, rows)) for contact, rows, _ in closed)
 
     def _check(self) -> None:
         """Raise where a torus has no thickness to meet edges and vertices with."""
@@ -259,6 +280,20 @@ class ContactQuery:
         """
         return independent(parts["held"].reshape(-1, self.n), parts["held_c"])
 
+    def instant(self, t: float, y: Floats) -> Instant:
+        """Return the free machine at an instant."""
+        parts = self.dynamics(t, y)
+        M = parts["M"].reshape(self.n, self.n)
+        return Instant(t, y, self.speeds(y), parts["flow"], M, parts["F"], *self.held(parts))
+
+    def energy(self, t: float, y: Floats) -> float:
+        """Return the mechanical energy."""
+        self.fill(t, y)
+        observe = self.machine.observe
+        known = self.x[: self.machine.motion.inputs.size]
+        seen = observe.flat(np.concatenate([known, np.zeros(self.n)]))
+        return float(seen[observe.outputs.kinetic.start] + seen[observe.outputs.potential.start])
+
     def holding(self, parts: Mapping[str, Floats], force: Floats) -> Floats:
         """Return the least multipliers, of prescribed and guided joints and of couplings, whose
         generalised force this is; further axes (time) last.
@@ -314,7 +349,7 @@ class ContactQuery:
             margin /= 2.0
             features = self._features_near(t, boxes, margin)
         wide = (boxes.reshape(-1, 2, 3) + np.array([[-margin], [margin]])).ravel()
-        self._swept = self.table.surroundings(wide, [*self._own, *self._contacts(features)])
+        self._swept = self.table.surroundings(wide, self._own | self._contacts(features))
         return self._swept
 
     def ground_speed(self, t: float, boxes: Floats) -> float:
@@ -337,14 +372,14 @@ class ContactQuery:
             for middle, side, longest in zip(middles, sides, self.longest, strict=True)
         )
 
-    def _contacts(self, features: Sequence[Sequence[int]]) -> list[WheelOnFeature]:
-        """Return all contacts of wheels with features, given for each wheel."""
-        out = []
+    def _contacts(self, features: Sequence[Sequence[int]]) -> dict[WheelOnFeature, Feature]:
+        """Return all contacts of wheels with features, given for each wheel, and what they touch."""
+        out = {}
         for w, some in enumerate(features):
-            kinds = [it.kind for it in self.terrain.pick(some)]
-            sides = {kind: self._sides(w, kind) for kind in set(kinds)}
-            for f, kind in zip(some, kinds, strict=True):
-                out += [WheelOnFeature(w, f, side) for side in sides[kind]]
+            sides = {kind: self._sides(w, kind) for kind in self.terrain.kinds}
+            for f, it in zip(some, self.terrain.pick(some), strict=True):
+                for side in sides[it.kind]:
+                    out[WheelOnFeature(w, f, side)] = it
         return out
 
     def _sides(self, wheel: int, kind: str) -> tuple[int, ...]:
@@ -474,7 +509,7 @@ class ContactQuery:
                     features = self._features_near(times[i], box, margin)
                     alike.setdefault(features, []).append(i)
             for features, some in alike.items():
-                near, shut = self._contacts(features), [contact for contact, *_ in closed]
+                near, shut = [*self._contacts(features)], [contact for contact, *_ in closed]
                 gaps[some], points[some] = self._least_gaps(times[some], ys[some], near, shut)
             left = np.flatnonzero(~(gaps <= 0.05).all(axis=1))
             if not len(left):

@@ -25,7 +25,7 @@ from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact import march
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.driver import ArcDriver, drive_arc
-from draisine.simulation.contact.events import NOTHING, Resolver
+from draisine.simulation.contact.events import NOTHING, Outcome, Resolver
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery
 from draisine.simulation.contact.table import DEEP, WheelOnFeature
 from draisine.simulation.options import ContactOptions, Task
@@ -78,18 +78,12 @@ class TerrainRun:
     @property
     def mode(self) -> TerrainMode:
         """The closed contacts by name."""
-        return tuple((self.look.key(c), self.look.status(c, rows)) for c, rows, _ in self.closed)
+        return self.look.mode(self.closed)
 
     @property
     def next_stop(self) -> float:
         """When the present arc ends at the latest: inputs may jump, or the run is over."""
         return min((b for b in self.jumps if self.t < b < self.until), default=self.until)
-
-    def energy(self, t: float, y: Floats) -> float:
-        """Return the mechanical energy."""
-        machine = self.look.machine
-        seen = machine.observe(t=[t], **machine.layout.split(y), w=self.look.inputs)
-        return float(seen["kinetic"][0] + seen["potential"][0])
 
     def state(self) -> State:
         """Return the present state."""
@@ -105,7 +99,7 @@ class TerrainRun:
         near = look.near(self.t, self.y, DEEP)
         for contact, row in zip(near, look.meet(self.t, self.y, near), strict=True):
             gap = look.gap(row)
-            inside = 0.0 > gap > -look.table.reach(contact) and look.excess(contact, row) <= 0
+            inside = 0.0 > gap > -look.table.reach(contact.wheel) and look.excess(contact, row) <= 0
             if not inside or not look.above(contact, row):
                 continue
             if gap < -SHALLOW:
@@ -141,17 +135,16 @@ class TerrainRun:
 
         `fired` are the contacts that caused it, `ended` those whose feature has ended under them.
         """
-        look, t = self.look, self.t
-        before, mode, shut = self.state(), self.mode, [c for c, *_ in self.closed]
-        energy = self.energy(t, self.y)
-        touching = self.resolver.touching(t, self.y, self.closed, fired, ended, self.valid)
+        look, t, y, mode, closed = self.look, self.t, self.y, self.mode, self.closed
+        now = look.instant(t, y)
+        touching = self.resolver.touching(now, closed, fired, ended, self.valid)
         avoid = frozenset(fired) if kind == "lift-off" else frozenset()
         if avoid:  # what leaves at one instant does not take turns
             self.leaving |= avoid
             avoid = self.leaving if self.stuck > 0 else avoid
         slipping = frozenset(fired) if kind == "slip" else frozenset()
         try:
-            outcome = self.resolver.resolve(t, self.y, self.closed, touching, avoid, slipping)
+            outcome = self.resolver.resolve(now, closed, touching, avoid, slipping)
         except ContactSetError as error:
             error.args = (f"at {t:.9g} s: {error}",)
             error.state = self.state() if error.state is None else error.state
@@ -159,45 +152,49 @@ class TerrainRun:
             raise
         self.closed = outcome.closed
         self.y = look.settle(t, outcome.y, self.closed)
-        self._relax({c.wheel for c, *_ in self.closed} - {c.wheel for c in shut})
+        self._relax({c.wheel for c, *_ in self.closed} - {c.wheel for c, *_ in closed})
         if start and not outcome.struck:
             self._open_arc()
-            return
-        if kind == "lift-off" and not outcome.struck and self.mode == mode:
-            return  # it cannot be released: the next steps tell whether it is pulled
-        if kind == "collision" and self.stuck > 2 and not outcome.struck and self.mode == mode:
-            for contact in fired:  # exactly on a border: what it does not take, it has left
+        elif outcome.struck or self.mode != mode or not self._idle(kind, fired):
+            self._tell(kind, fired, outcome, y, closed)
+
+    def _idle(self, kind: str, fired: Sequence[WheelOnFeature]) -> bool:
+        """Return whether what changes nothing is no event: a contact cannot be released (the next
+        steps tell whether it is pulled), or is exactly on a border: what it does not take, it has
+        left.
+        """
+        if kind == "collision" and self.stuck > 2:
+            for contact in fired:
                 gone_from = self.ended.get(contact.wheel, frozenset())
                 self.ended[contact.wheel] = gone_from | {contact}
-            return
-        after = self.energy(t, outcome.y)
+            return True
+        return kind == "lift-off"
+
+    def _tell(
+        self,
+        kind: str,
+        fired: Sequence[WheelOnFeature],
+        outcome: Outcome,
+        y: Floats,
+        closed: Sequence[Closed],
+    ) -> None:
+        """Keep the event that leads from a state and its closed contacts to the present ones."""
+        look, soft = self.look, not outcome.struck
+        energy, after = look.energy(self.t, y), look.energy(self.t, outcome.y)
         if outcome.struck:
             kind = "collision"
             self._warn(after - energy, energy)
-        still = {c.wheel for c, *_ in self.closed}
+        still, shut = {c.wheel for c, *_ in self.closed}, [c for c, *_ in closed]
         gone = [c for c in shut if c.wheel not in still]
         if kind in ("hand-over", "input") and gone:
-            kind, fired = "lift-off", gone
+            kind, fired, soft = "lift-off", gone, False
         names = tuple(look.key(c) for c in fired) or tuple(outcome.impulses)
         if kind == "hand-over":
             names = tuple(look.key(c) for c, *_ in self.closed if c not in shut)
-        soft = not outcome.struck if kind != "lift-off" else bool(avoid)
-        self._close_arc(
-            Event(
-                t,
-                kind,
-                names,
-                soft,
-                before,
-                self.state(),
-                mode,
-                self.mode,
-                energy,
-                after,
-                outcome.impulses,
-                outcome.trials,
-            )
-        )
+        states = (look.machine.leave(y), self.state())
+        modes = (look.mode(closed), self.mode)
+        found = (outcome.impulses, outcome.trials)
+        self._close_arc(Event(self.t, kind, names, soft, *states, *modes, energy, after, *found))
 
     def _relax(self, landed: set[int]) -> None:
         """Let the tyres of wheels that have come down begin without slip."""
@@ -227,7 +224,6 @@ class TerrainRun:
         """Keep the arc that ends here; the next begins with the present state."""
         if self.times:
             closed, look = self.arc_closed, self.look
-            names = tuple((look.key(c), look.status(c, rows)) for c, rows, _ in closed)
             count = min(len(self.times), len(self.samples))  # an interrupt may come between them
             self.arcs.append(
                 TerrainArc(
@@ -237,7 +233,7 @@ class TerrainRun:
                     look.inputs,
                     tuple(closed),
                     look.terrain,
-                    names,
+                    look.mode(closed),
                     look.stops,
                 )
             )
@@ -430,7 +426,7 @@ class TerrainRun:
             self.resolve("collision", [driver.watch[k]], frozenset())
         elif kind in (march.BORDER, march.FOLD):
             contact = self.closed[k][0]
-            ended = self.resolver.ending(self.t, self.y, contact)
+            ended = self.resolver.ending(self.look.instant(self.t, self.y), contact)
             self.ended[contact.wheel] = ended
             self.resolve("hand-over", [], ended)
         else:

@@ -35,29 +35,27 @@ class WheelOnFeature(NamedTuple):
     side: int = 0
 
 
-class _Entry(NamedTuple):
-    """One contact: its program and where the table of that begins, the feature's numbers, whether that
-    is a face with a wheel above it, how deep that may be in it, how far from the wheel's centre it is
-    at most, what bends the gap, the wheel, the box around the feature, and its borders.
+class _Meeting(NamedTuple):
+    """A wheel on one kind of feature: its program and where the table of that begins, whether it is
+    above a face, how deep it may be in it, how far from its centre it touches at most, what bends the
+    gap, and the wheel.
     """
 
     calls: int
     starts: int
-    features: Floats
     faces: int
     reach: float
     radius: float
     bend: float
     wheels: int
-    low: Floats
-    high: Floats
-    borders: Floats
 
 
-NOWHERE = _Entry(
-    0, 0, np.zeros(FEATURE), 0, 0.0, 0.0, 0.0, 0, np.zeros(3), np.zeros(3), np.zeros((0, 7))
-)
+NOWHERE = _Meeting(0, 0, 0, 0.0, 0.0, 0.0, 0)
 """A contact that there is not: no array of contacts is empty."""
+
+LEVEL = Feature(
+    "", "face", np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.zeros((0, 7)), *np.zeros((2, 3))
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +110,14 @@ class FeatureTable:
         self._rows: dict[WheelOnFeature, int] = {}
         self._starts: dict[Any, int] = {}
         self._tables = np.zeros(0)
-        self._columns = [np.array([entry]) for entry in NOWHERE[:-1]]
-        self._borders = [NOWHERE.borders]
+        self._meetings: dict[Any, _Meeting] = {}
+        self._columns = {
+            name: np.zeros(0, dtype=kind) for name, kind in _Meeting.__annotations__.items()
+        }
+        self._columns |= {"features": np.zeros((0, FEATURE)), "low": np.zeros((0, 3))}
+        self._columns["high"] = self._columns["low"]
+        self._borders: list[Floats] = []
+        self._append([NOWHERE], [LEVEL], [0])
         self._known: dict[tuple[WheelOnFeature, ...], Packed] = {}
 
     def feature(self, contact: WheelOnFeature) -> Feature:
@@ -123,60 +127,68 @@ class FeatureTable:
         own = self.own.get(contact)
         return self.terrain[contact.feature] if own is None else own
 
-    def reach(self, contact: WheelOnFeature) -> float:
-        """Return how deep a contact may be at most before it counts as sunk: a wheel's radius; for a
+    def reach(self, wheel: int) -> float:
+        """Return how deep a wheel may be at most before it counts as sunk: a wheel's radius; for a
         blade DEEP; a tyre on a spring never does.
         """
-        if contact.wheel >= len(self.longest):
+        if wheel >= len(self.longest):
             return np.inf
-        wheel = self.machine.wheels[contact.wheel]
-        if isinstance(wheel, Wheel) and getattr(wheel.tyre, "sprung", False):
+        it = self.machine.wheels[wheel]
+        if isinstance(it, Wheel) and getattr(it.tyre, "sprung", False):
             return 0.0
-        return self.longest[contact.wheel] or DEEP
+        return self.longest[wheel] or DEEP
 
     def bundle(self, contacts: Sequence[WheelOnFeature]) -> Packed:
         """Return contacts for routines; sets asked for lately are at hand."""
         wanted = tuple(contacts)
         if wanted not in self._known:
-            new = [contact for contact in wanted if contact not in self._rows]
-            if new:
-                rows = self._append([self._entry(contact) for contact in new])
-                self._rows |= zip(new, rows, strict=True)
+            self._take({c: self.feature(c) for c in wanted if c not in self._rows})
             remember(self._known, wanted, self._pack([self._rows[c] for c in wanted]))
         return self._known[wanted]
 
-    def surroundings(self, boxes: Floats, contacts: Sequence[WheelOnFeature]) -> Surroundings:
+    def surroundings(self, boxes: Floats, found: Mapping[WheelOnFeature, Feature]) -> Surroundings:
         """Return contacts that may come about while wheels' centres stay in boxes."""
-        features = tuple(self.feature(contact) for contact in contacts)
-        return Surroundings(boxes, tuple(contacts), features, self.bundle(contacts))
+        self._take({c: it for c, it in found.items() if c not in self._rows})
+        return Surroundings(boxes, tuple(found), tuple(found.values()), self.bundle(tuple(found)))
 
     def level(self) -> Packed:
         """Return all wheels on the level plane, to ask for their centres."""
-        level = np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
-        programs = [self._program((w, "face", None)) for w in range(len(self.machine.wheels))]
-        like = NOWHERE._replace(features=level, faces=1)
-        return self._pack(self._append([like._replace(calls=f, starts=at) for f, at in programs]))
+        likes = [self._meeting(w, "face", None) for w in range(len(self.machine.wheels))]
+        count = len(likes)
+        return self._pack(self._append(likes, [LEVEL] * count, [0] * count))
 
-    def _entry(self, contact: WheelOnFeature) -> _Entry:
-        it, wheel = self.feature(contact), contact.wheel
-        program = self._program((wheel, it.kind, it.motion))
-        numbers = np.append(it.numbers, float(contact.side))
-        bend, long = 0.0, self.longest[wheel] if wheel < len(self.longest) else np.inf
-        if it.kind in ("edge", "vertex"):
-            surface = self.machine.wheels[wheel].surface
-            bend = float(surface.thickness) or float(surface.ring)
-        face, deep = int(it.kind == "face" and long > 0), self.reach(contact)
-        box = (it.low, it.high)
-        return _Entry(*program, numbers, face, deep, long or DEEP, bend, wheel, *box, it.borders)
+    def _take(self, new: Mapping[WheelOnFeature, Feature]) -> None:
+        """Take up contacts that are not there yet."""
+        if new:
+            likes = [self._meeting(c.wheel, it.kind, it.motion) for c, it in new.items()]
+            rows = self._append(likes, list(new.values()), [contact.side for contact in new])
+            self._rows |= zip(new, rows, strict=True)
 
-    def _append(self, entries: Sequence[_Entry]) -> Sequence[int]:
-        """Take up contacts; return the numbers of their rows."""
+    def _append(
+        self, likes: Sequence[_Meeting], features: Sequence[Feature], sides: Sequence[int]
+    ) -> Sequence[int]:
+        """Take up wheels on features; return the numbers of their rows."""
         first = len(self._borders)
-        *columns, borders = zip(NOWHERE, *entries, strict=True)
-        self._borders += borders[1:]
-        pairs = zip(self._columns, columns, strict=True)
-        self._columns = [np.concatenate([old, np.array(new)[1:]]) for old, new in pairs]
+        self._borders += [it.borders for it in features]
+        new: dict[str, Any] = dict(zip(_Meeting._fields, zip(*likes, strict=True), strict=True))
+        numbers = np.array([it.numbers for it in features])
+        new["features"] = np.column_stack([numbers, np.array(sides, dtype=float)])
+        new["low"], new["high"] = [it.low for it in features], [it.high for it in features]
+        self._columns = {k: np.concatenate([old, new[k]]) for k, old in self._columns.items()}
         return range(first, len(self._borders))
+
+    def _meeting(self, wheel: int, kind: str, motion: Any) -> _Meeting:
+        """Return a wheel on a kind of feature that stands still or moves."""
+        key = (wheel, kind, motion)
+        if key not in self._meetings:
+            bend, long = 0.0, self.longest[wheel] if wheel < len(self.longest) else np.inf
+            if kind in ("edge", "vertex"):
+                surface = self.machine.wheels[wheel].surface
+                bend = float(surface.thickness) or float(surface.ring)
+            face, deep = int(kind == "face" and long > 0), self.reach(wheel)
+            program = self._program(key)
+            self._meetings[key] = _Meeting(*program, face, deep, long or DEEP, bend, wheel)
+        return self._meetings[key]
 
     def _program(self, meeting: Any) -> tuple[int, int]:
         """Return where a program is and where its table begins: those of all programs stand one after
@@ -191,9 +203,8 @@ class FeatureTable:
     def _pack(self, rows: Sequence[int]) -> Packed:
         """Return contacts as a record of arrays."""
         wanted = [*rows, 0]
-        some = {
-            name: column[wanted].ravel()
-            for name, column in zip(_Entry._fields[:-1], self._columns, strict=True)
+        some: dict[str, Any] = {
+            name: column[wanted].ravel() for name, column in self._columns.items()
         }
         borders = [self._borders[k] for k in wanted]
         first = np.cumsum([0, *map(len, borders)]).astype(np.int64)
