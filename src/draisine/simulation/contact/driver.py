@@ -1,7 +1,7 @@
 """What stays the same along an arc, and the calls that go through it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,14 +18,16 @@ from draisine.simulation.integrators.dop853 import STAGES, stages
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.terrain import Feature
 
+SLACKS = np.array(SLACK)
+
 NEARLY = 1e-9
 """Features lie in each other up to so many metres."""
 
 
 @dataclass(frozen=True, eq=False)
 class ArcDriver:
-    """An arc: the closed contacts, those to watch, until when; `begin` is where routines read the
-    state from.
+    """An arc: the closed contacts, those to watch, when inputs jump; `begin` is where routines read
+    the state from.
     """
 
     look: ContactQuery
@@ -41,13 +43,13 @@ class ArcDriver:
         found: Course = self.packed.record
         return found
 
-    def go(self, t: float, y: Floats, h: float, first: bool, steps: int) -> int:
-        """Take some steps from a state; what comes of them is in the record."""
+    def go(self, t: float, y: Floats, h: float, first: bool, until: float, steps: int) -> int:
+        """Take some steps from a state until a time; what comes of them is in the record."""
         course = self.record
         self.begin[:] = y
         self.look.fill(t, y)
         last = float(np.nextafter(self.stop, t))
-        course.clock[: march.PART] = t, h, last, h, self.stop, float(first), 0.0
+        course.clock[: march.PART] = t, h, last, h, self.stop, until, float(first), 0.0
         return int(self.look.code.march(self.packed, steps))
 
     def guard(self) -> tuple[int, int]:
@@ -55,15 +57,29 @@ class ArcDriver:
         which = int(self.record.clock[march.WHICH])
         return int(self.record.kinds[which]), int(self.record.contacts[which])
 
-    def until(self, stop: float) -> "ArcDriver":
-        """Return the same arc with another end."""
-        return replace(self, stop=stop)
+
+def workspace(look: ContactQuery, numerics: Numerics) -> dict[str, Any]:
+    """Return what all arcs of a run have in common: the step, the clock, samples, and room to work."""
+    n = look.y.size
+    return {
+        "stages": stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol),
+        "wheels": look.level,
+        "box": np.zeros(6 * len(look.machine.wheels)),
+        "start": numerics.start,
+        "dt": numerics.dt,
+        "basis": BASIS,
+        "clock": np.zeros(11),
+        "times": np.empty(ROOM),
+        "samples": np.empty(ROOM * n),
+        "local": np.empty(3 * NODES),
+        "state": np.empty(n),
+    }
 
 
 def drive_arc(
     look: ContactQuery,
     contact: ContactOptions,
-    numerics: Numerics,
+    room: Mapping[str, Any],
     closed: Sequence[Closed],
     gone: frozenset[WheelOnFeature],
     box: Floats,
@@ -74,72 +90,63 @@ def drive_arc(
     """
     (t, stop), speed = span, look.ground_speed(span[0], box)
     near = look.sweep(t, box, contact.margin)
-    wide, stay = near.boxes, np.inf
+    wide, stay, count = near.boxes, np.inf, len(near.contacts)
     if speed > 0:  # half of the margin is for the wheels, the other half for the ground
         wide, half = 0.5 * (box + wide), 0.5 * float(np.abs(wide - box).max())
         stay = half / speed
     kinds, contacts, borders = _guards(look, contact.fall, closed, near)
-    inside = np.full(len(near.contacts), BORDER)
+    inside = np.full(count, BORDER)
     inside[[near.index[contact] for contact in gone if contact in near.index]] = -BORDER
-    n = look.y.size
-    step = stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol)
     make: Any = Course  # of records that are packed already
     course = make(
-        look.saddle(closed),
-        step,
-        near.packed,
-        inside,
-        look.level,
-        np.zeros(len(wide)),
-        wide,
-        t + stay,
-        min(0.5 * stay, 0.5 * ROOM * numerics.dt),
-        np.zeros(len(near.contacts), dtype=np.int64),
-        len(kinds),
-        kinds,
-        contacts,
-        borders,
-        np.array(SLACK)[kinds],
-        float(np.sin(min(contact.fall, np.pi / 2))),
-        numerics.start,
-        numerics.dt,
-        BASIS,
-        np.zeros(10),
-        np.empty(ROOM),
-        np.empty(ROOM * n),
-        np.empty(len(kinds) * NODES),
-        np.empty(3 * NODES),
-        np.empty(n),
-        np.empty((len(near.contacts) + len(look.machine.wheels)) * look.row.size),
+        saddle=look.saddle(closed),
+        watch=near.packed,
+        inside=inside,
+        swept=wide,
+        horizon=t + stay,
+        longest=min(0.5 * stay, 0.5 * ROOM * room["dt"]),
+        near=np.zeros(count, dtype=np.int64),
+        guards=len(kinds),
+        kinds=kinds,
+        contacts=contacts,
+        borders=borders,
+        slack=SLACKS[kinds],
+        fall=float(np.sin(min(contact.fall, np.pi / 2))),
+        values=np.empty(len(kinds) * NODES),
+        rows=np.empty((count + len(look.machine.wheels)) * look.row.size),
+        **room,
     )
-    return ArcDriver(look, closed, near.contacts, stop, Packed(course), step.record.y)
+    return ArcDriver(look, closed, near.contacts, stop, Packed(course), room["stages"].record.y)
 
 
 def _guards(
     look: ContactQuery, limit: float, closed: Sequence[Closed], near: Surroundings
-) -> list[Integers]:
+) -> Integers:
     """Return the kinds of all guards, their contacts and borders: falls, gaps, and what ends closed
     contacts.
     """
-    found = [(march.LEAN, 0, 0)] if limit < np.pi / 2 else []
-    found += [(march.OVER, 0, 0)] if np.isfinite(limit) and look.machine.framed else []
-    watch = _strangers(look, near, [contact for contact, *_ in closed])
-    found += [(march.GAP, k, 0) for k in watch]
-    border = 0
+    falls = [(march.LEAN, 0, 0)] if limit < np.pi / 2 else []
+    falls += [(march.OVER, 0, 0)] if np.isfinite(limit) and look.machine.framed else []
+    ends, border = [], 0
     for k, (contact, rows, mu) in enumerate(closed):
-        found.append((march.FORCE, k, 0))
+        ends.append((march.FORCE, k, 0))
         if np.isfinite(mu) and mu > 0:
-            found.append((march.CONE if rows == 3 else march.SLIP, k, 0))
+            ends.append((march.CONE if rows == 3 else march.SLIP, k, 0))
         count = len(look.feature(contact).borders)
-        found += [(march.BORDER, k, border + i) for i in range(count)]
-        found += [(march.FOLD, k, 0)] if look.folds(contact) else []
+        ends += [(march.BORDER, k, border + i) for i in range(count)]
+        ends += [(march.FOLD, k, 0)] if look.folds(contact) else []
         border += count
-    return list(np.array(found, dtype=np.int64).reshape(-1, 3).T.copy())
+    watch = _strangers(look, near, [contact for contact, *_ in closed])
+    first, found = len(falls), np.zeros((3, len(falls) + len(watch) + len(ends)), dtype=np.int64)
+    found[:, :first] = np.array(falls, dtype=np.int64).reshape(-1, 3).T
+    found[0, first:], found[1, first : first + len(watch)] = march.GAP, watch
+    found[:, first + len(watch) :] = np.array(ends, dtype=np.int64).reshape(-1, 3).T
+    return found
 
 
 def _strangers(
     look: ContactQuery, near: Surroundings, closed: Sequence[WheelOnFeature]
-) -> list[int]:
+) -> Integers:
     """Return which contacts are not closed and have features that do not lie in, or hold, what their
     wheel is on: those are met at its border only, where the hand-over decides.
     """
@@ -151,7 +158,7 @@ def _strangers(
             alike &= np.array([other.motion == it.motion for other in near.features], dtype=bool)
         keep &= ~(alike & _adjoins(it, near.numbers, near.faces))
         keep[[near.index[contact]] if contact in near.index else []] = False
-    return np.flatnonzero(keep).tolist()
+    return np.flatnonzero(keep)
 
 
 def _adjoins(it: Feature, numbers: Floats, faces: np.ndarray) -> np.ndarray:

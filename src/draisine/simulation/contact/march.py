@@ -58,10 +58,11 @@ from where a torus begins or ceases to touch an edge twice.
 SLACK = (1e-12, 1e-12, 1e-12, 1e-7, 1e-7, 1e-14, 1e-10, 1e-10)
 """How far below zero a guard of each kind may be: less is rounding, or grazes."""
 
-T, H, LAST, NEXT, STOP, FIRST, COUNT, PART, WHEN, WHICH = range(10)
-"""What the clock holds: time, length of the step, the last time before the end, a proposal for the
-next step, the end, whether the arc begins, how many samples there are; where in the step the event
-was found, how long after its start it is, and which guard or contact it is about.
+T, H, LAST, NEXT, STOP, UNTIL, FIRST, COUNT, PART, WHEN, WHICH = range(11)
+"""What the clock holds: time, length of the step, the last time before inputs jump, a proposal for the
+next step, when inputs jump, when the run ends, whether the arc begins, how many samples there are;
+where in the step the event was found, how long after its start it is, and which guard or contact it
+is about.
 """
 
 JUST = 1e-9
@@ -518,6 +519,9 @@ def march(c: Course, limit: int) -> int:
             if clock[H] < 1e-8:
                 return SUNK
             continue
+        if clock[T] + min(clock[PART], 1.0) * clock[H] > clock[UNTIL]:  # the end cuts no other step
+            clock[H] = clock[UNTIL] - clock[T]
+            continue
         if j >= 0:
             return arrive(c, j)
         keep(c, clock[H])
@@ -526,8 +530,8 @@ def march(c: Course, limit: int) -> int:
             g.y[i] = c.state[i]
         clock[T] += clock[H]
         clock[H], clock[FIRST] = clock[NEXT], 0.0
-        if clock[T] >= clock[STOP]:
-            clock[T] = clock[STOP]
+        if clock[T] >= min(clock[STOP], clock[UNTIL]):
+            clock[T] = min(clock[STOP], clock[UNTIL])
             return ENDED
         if clock[COUNT] > 0.5 * ROOM:
             break

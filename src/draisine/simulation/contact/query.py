@@ -79,7 +79,7 @@ class ContactQuery:
         self._own = self._joint_ends() | self._flats()
         self.table = FeatureTable(machine, terrain, self._own)
         self.n, self.y, self.row = machine.speeds, machine.layout, machine.row
-        self.pose = self.y.span("q", "r")
+        self.pose, self._given = self.y.span("q", "r"), machine.inputs.w
         self.x = np.zeros(machine.inputs.size + machine.givens)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
@@ -231,10 +231,8 @@ class ContactQuery:
 
     def fill(self, t: float, y: Floats) -> None:
         """Put a state in place for compiled code."""
-        at = self.machine.inputs
-        self.x[at.t] = t
-        self.x[at.span("q", "z")] = y
-        self.x[at.w] = self.inputs
+        given = self._given
+        self.x[0], self.x[1 : given.start], self.x[given] = t, y, self.inputs
 
     def meet(self, t: float, y: Floats, contacts: Sequence[WheelOnFeature]) -> Floats:
         """Return what contacts look like at a state, one row each."""

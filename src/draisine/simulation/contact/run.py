@@ -24,7 +24,7 @@ from draisine.errors import (
 from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact import march
 from draisine.simulation.contact.arc import TerrainArc
-from draisine.simulation.contact.driver import ArcDriver, drive_arc
+from draisine.simulation.contact.driver import ArcDriver, drive_arc, workspace
 from draisine.simulation.contact.events import NOTHING, Outcome, Resolver
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery
 from draisine.simulation.contact.table import DEEP, WheelOnFeature
@@ -66,6 +66,7 @@ class TerrainRun:
         self.samples: list[Floats] = []
         self.outcome = ""
         self.resolver = Resolver(self.look, self.contact)
+        self.room = workspace(self.look, self.numerics)
         self.h = 1e-3
         self.stuck = 0
         self.ended: dict[int, frozenset[WheelOnFeature]] = {}
@@ -81,9 +82,9 @@ class TerrainRun:
         return self.look.mode(self.closed)
 
     @property
-    def next_stop(self) -> float:
-        """When the present arc ends at the latest: inputs may jump, or the run is over."""
-        return min((b for b in self.jumps if self.t < b < self.until), default=self.until)
+    def next_jump(self) -> float:
+        """When inputs may jump next."""
+        return min((b for b in self.jumps if self.t < b), default=np.inf)
 
     def state(self) -> State:
         """Return the present state."""
@@ -267,16 +268,16 @@ class TerrainRun:
     def _drive(self, box: Floats, stop: float) -> ArcDriver:
         """Return what leads through the arc from here on, while wheels stay near boxes."""
         return drive_arc(
-            self.look, self.contact, self.numerics, self.closed, self._gone(), box, (self.t, stop)
+            self.look, self.contact, self.room, self.closed, self._gone(), box, (self.t, stop)
         )
 
     def move(self, steps: int = 1) -> None:
         """Take some steps, to the first event at most, which is resolved."""
         if self.driver is None:
-            self.driver = self._drive(self.look.boxes(self.t, self.y), self.next_stop)
+            self.driver = self._drive(self.look.boxes(self.t, self.y), self.next_jump)
             self.first, self.h = True, min(self.h, 1e-3)
         driver = self.driver
-        how = driver.go(self.t, self.y, self.h, self.first, steps)
+        how = driver.go(self.t, self.y, self.h, self.first, self.until, steps)
         self._pass(driver)
         if how == march.OUTSIDE:
             self.driver = self._drive(driver.record.box, driver.stop)
@@ -345,8 +346,6 @@ class TerrainRun:
         for name in ("arcs", "events", "times", "samples"):
             setattr(other, name, list(getattr(self, name)))
         other.ended, other.until = dict(self.ended), until
-        if self.driver is not None:
-            other.driver = self.driver.until(other.next_stop)
         return other
 
     def _fail(self, how: int) -> None:
