@@ -77,6 +77,29 @@ def test_two_contacts_that_chase_each_other_settle():
     assert obeys(W, b, lam, [0.9, 0.9])
 
 
+def test_three_contacts_of_which_one_opens_are_found():
+    """The front wheel hits an edge from a face: by turns each contact undoes what the others do; the
+    only solution slides on both, and the rear wheel leaves the ground.
+    """
+    W = np.array(
+        [
+            [0.061, -0.0082, -0.0326, 0.0074, -0.0168, -0.0032, 0.0121, -0.0125, 0.006],
+            [-0.0082, 0.7405, -0.0097, 0.0135, 0.0196, -0.0328, 0.0172, 0.0197, -0.023],
+            [-0.0326, -0.0097, 0.0443, -0.008, 0.0058, 0.0234, -0.0171, 0.0046, 0.0115],
+            [0.0074, 0.0135, -0.008, 0.0602, -0.0276, -0.0916, 0.1171, -0.0082, -0.0598],
+            [-0.0168, 0.0196, 0.0058, -0.0276, 0.536, 0.0134, -0.0545, 0.5106, -0.0361],
+            [-0.0032, -0.0328, 0.0234, -0.0916, 0.0134, 0.2702, -0.2953, -0.0046, 0.2794],
+            [0.0121, 0.0172, -0.0171, 0.1171, -0.0545, -0.2953, 0.3504, -0.0238, -0.2882],
+            [-0.0125, 0.0197, 0.0046, -0.0082, 0.5106, -0.0046, -0.0238, 0.4932, -0.0375],
+            [0.006, -0.023, 0.0115, -0.0598, -0.0361, 0.2794, -0.2882, -0.0375, 0.3489],
+        ]
+    )
+    b = np.array([0, -0.0002, 0.0124, -0.1194, 0.008, -1.6236, 0, -0.3257, -1.2816])
+    lam = solve_friction(W, b, [FrictionContact(at, 3, 0.9) for at in (0, 3, 6)], 1e-13)
+    assert obeys(W, b, lam, [0.9] * 3)
+    assert lam[0] == 0.0
+
+
 def test_a_sliding_contact_may_lock():
     """Its drag makes the inverse inertia negative, and nothing else holds it: Painleve's paradox."""
     touch = [FrictionContact(0, 1, 0.9)]

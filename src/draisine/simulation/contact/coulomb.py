@@ -26,6 +26,9 @@ can be, down to this negative power of ten.
 SWEEPS = 480
 """How often all contacts are solved one after the other at most."""
 
+MOST = 6
+"""How many contacts are tried in all that they can do."""
+
 OPEN, HOLD, SLIDE = range(3)
 """What a contact does; one that slides with its drag in W holds its only row."""
 
@@ -199,7 +202,7 @@ def sweep(g: Law, stride: float) -> float:
 def settle_friction(g: Law, tolerance: float) -> int:
     """Write the lam of all contacts to `new`; return 1 where none is found: solved one after the
     other, in ever smaller strides where that goes round in circles, and exactly as soon as it is
-    known which of them are open, hold or slide.
+    known which of them are open, hold or slide; where it never is, all that they can do is tried.
     """
     scale, stride = 1e-300, 1.0
     for i in range(g.size):
@@ -213,19 +216,61 @@ def settle_friction(g: Law, tolerance: float) -> int:
         change = -1.0 - change if stuck == 1 else change
         if change <= tolerance * scale or g.contacts == 1:
             return stuck
-        if count % 8 == 7 and polish(g, scale) == 1:
+        if count % 8 == 7:
+            for k in range(g.contacts):
+                g.kinds[k] = kind(g, k)
+            if polish(g, scale) == 1:
+                return 0
+    return try_all(g, scale)
+
+
+@routine
+def try_all(g: Law, scale: float) -> int:
+    """Write the lam of contacts of which each is open, holds or slides, found by trying; return 1
+    where there is none.
+    """
+    total = 1
+    for _ in range(g.contacts):
+        total *= 3
+    for number in range(total if g.contacts <= MOST else 0):
+        rest, possible = number, 1
+        for k in range(g.contacts):
+            g.kinds[k] = rest % 3
+            rest = rest // 3
+            if guess(g, k, scale) == 0:
+                possible = 0
+        if possible == 1 and polish(g, scale) == 1:
             return 0
+    return 1
+
+
+@routine
+def guess(g: Law, k: int, scale: float) -> int:
+    """Write a first lam of a contact that is open, holds or slides as without any force; return 0
+    where it cannot do so.
+    """
+    at, rows, mu, does, new = g.at[k], g.rows[k], g.mu[k], g.kinds[k], g.new[g.at[k] :]
+    for i in range(rows):
+        new[i] = 0.0
+    if does == HOLD and rows == 3 and (mu == 0.0 or g.broken[k] == 1):
+        return 0
+    if does == SLIDE:
+        if rows == 1 or not isfinite(mu):
+            return 0
+        x, y = g.b[at + 1], g.b[at + 2]
+        new[0] = scale / g.W[at * g.size + at]
+        speed = sqrt(x * x + y * y)
+        if speed > 0.0:
+            new[1], new[2] = -mu * new[0] * x / speed, -mu * new[0] * y / speed
     return 1
 
 
 @routine
 def polish(g: Law, scale: float) -> int:
     """Bring a near lam in `new` to the next solution, by Newton steps with contacts that stay open,
-    hold or slide as they do there; return 1 if there is one.
+    hold or slide as their kinds say; return 1 if there is one.
     """
-    n, off = g.size, scale
-    for k in range(g.contacts):
-        g.kinds[k] = kind(g, k)
+    n, off, size = g.size, scale, scale
     for _ in range(12):
         residual(g)
         if solve(g.slope, g.value, g.step, g.order, n) < 0:
@@ -233,19 +278,20 @@ def polish(g: Law, scale: float) -> int:
         for k in range(g.contacts):
             for i in range(g.at[k], g.at[k] + g.rows[k]):
                 g.new[i] = 0.0 if g.kinds[k] == OPEN else g.new[i] + g.step[i]
-        off = 0.0
+        off, size = 0.0, scale
         for i in range(n):
-            moved = 0.0
+            moved, terms = 0.0, 0.0
             for j in range(n):
                 moved += g.W[i * n + j] * g.step[j]
-            off = max(off, abs(moved))
-        if off <= 1e-15 * scale:
+                terms += abs(g.W[i * n + j] * g.new[j])
+            off, size = max(off, abs(moved)), max(size, terms)
+        if off <= 1e-15 * size:
             break
-    if not off <= 1e-15 * scale:
+    if not off <= 1e-15 * size:
         return 0
     measure_slip(g)
     for k in range(g.contacts):
-        if lawful(g, k, 1e-13 * scale) == 0:
+        if lawful(g, k, 1e-13 * size) == 0:
             return 0
     return 1
 

@@ -66,6 +66,7 @@ def contact_impulses(
     if Lam is None:
         names = ", ".join(":".join(k.key) for k in contacts)
         raise ContactSetError(
-            f"no impulses at the contacts {names} satisfy the law of friction; a smaller mu may."
+            f"no impulses at the contacts {names} are found that satisfy the law of friction; "
+            "a smaller mu may solve it."
         )
     return Lam
