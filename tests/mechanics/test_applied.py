@@ -284,19 +284,6 @@ def test_loads_that_cannot_be_known_are_named():
     with pytest.raises(ModelError, match="the load of contact 'rear' is not known here"):
         system.accelerate(draisine.state(system, forward_speed=3.0))
 
-    class Squared(LoadTyre):
-        def __call__(self, readings, z):
-            load = readings.load(self.contact)
-            return {self.contact: Wrench(across=load * load)}, [0.0]
-
-    def wrong(*, g: float = 9.81) -> Model:
-        model = whipple(g=g)
-        contacts = [replace(wheel, tyre=Squared(1.0, 0.0, 1.0)) for wheel in model.wheels]
-        return replace(model, contacts=contacts)
-
-    with pytest.raises(ModelError, match="do not grow evenly with the load of 'rear'"):
-        _ = draisine.compile(wrong).machine().rate
-
 
 def on_tyres(tyre):
     """Return the benchmark bicycle on tyres, its parameters free."""

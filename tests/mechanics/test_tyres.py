@@ -1,11 +1,13 @@
 """Tyres and resistances against closed forms: sliding, rolling, measured tyres, loads, energy, limits."""
 
 import math
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import cumulative_simpson
 
 import draisine
 from draisine.analysis.bicycle.followed import TwoWheeler
@@ -16,12 +18,13 @@ from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.mechanics.forces.rolling_resistance import RollingResistance
-from draisine.model import Body, Disc, Model, Revolute, Wheel, inertia
+from draisine.model import Body, Disc, Model, Revolute, Torus, Wheel, inertia
 from draisine.vehicles import parameter_set
 
 G = 9.81
 TIGHT = draisine.Numerics(rtol=1e-12, atol=1e-13)
-SCHWALBE = tuple(parameter_set("magic_formula", "schwalbe_t03_300kpa").values())
+MEASURED = MagicFormula.coefficients(parameter_set("magic_formula", "schwalbe_t03_300kpa"))
+SCHWALBE = MEASURED["Fy"]
 
 
 def sled(*, mass: float = 10.0, friction: float = 0.8):
@@ -41,6 +44,24 @@ def trolley(*, mass: float = 10.0, moment: float = 0.4, rolling: float = 0.01, a
         [Wheel("ground", "wheel", centre, (0, 1, 0), Disc(0.3))],
         forces,
         base="translations",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class GivenLoad(MagicFormula):
+    """The formula at a load that is given, whatever the ground carries."""
+
+    given: float = 400.0
+
+    def _load(self, readings):
+        return self.given
+
+
+def leaning_disc(*, m: float = 2.0, R: float = 0.3, c: float = 0.05, moment: float = 0.1):
+    """A thick wheel on a tyre without side force where it does not slip."""
+    wheel = Wheel("ground", "disc", (0, 0, R), (0, 1, 0), Torus(R, c), tyre=BrushTyre(9, 1, 0.1))
+    return Model(
+        [Body("disc", m, (0, 0, R), inertia(moment, 2 * moment, moment))], contacts=[wheel]
     )
 
 
@@ -72,11 +93,31 @@ class TestBrush:
         assert math.hypot(wrench.along, wrench.across) == pytest.approx(0.9 * 200.0)
         assert wrench.along / wrench.across == pytest.approx(-0.75)
 
+    def test_a_slow_slip_along_is_answered_by_the_stiffness(self):
+        """F = C N s with s the slip velocity over the rolling speed, where relaxation is over."""
+        slip = SimpleNamespace(along=0.01, across=0.0, normal=0.0)
+        there = {"slip": slip, "travel": 5.0, "load": 200.0}
+        _, rates = push_for(BrushTyre(12.0, 0.9, 0.1), (-0.002, 0.0), **there)
+        assert rates[0] == pytest.approx(0.0, abs=1e-15)
+        wrench, _ = push_for(BrushTyre(12.0, 0.9, 0.1), (-0.002, 0.0), **there)
+        assert wrench.along == pytest.approx(-12.0 * 200.0 * 0.002, rel=0.01)
+
     def test_a_locked_wheel_slides_with_mu_g(self):
         system = draisine.compile(sled)
         run = draisine.simulate(system, draisine.state(system, Vx=8.0), 0.8, numerics=TIGHT)
         slow = run.to_xarray().speeds.sel(speed="Vx").values
         assert_allclose(np.diff(slow)[20:] / 0.01, -0.8 * G, rtol=1e-9)
+
+
+def test_the_crown_turns_a_leaning_wheel_over():
+    """From rest without slip only the load N acts, below the middle of the crown: the lean grows by
+    m g (R - c) sin / (I + m (R - c)^2 sin^2)."""
+    system, lean = draisine.compile(leaning_disc), 0.4
+    start = draisine.state(system, lean=lean)
+    rate, _ = system.accelerate(start, formulation="projected")
+    arm = 0.25 * math.sin(lean)
+    wanted = 2.0 * G * arm / (0.1 + 2.0 * arm * arm)
+    assert rate[list(system.model.speeds).index("Wx")] == pytest.approx(wanted, rel=1e-12)
 
 
 def test_rolling_resistance_slows_by_its_arm():
@@ -136,6 +177,29 @@ class TestMagicFormula:
         forces = [self.TYRE.side_force(load, 0.2, 0.0) for load in (1600.0, 2000.0)]
         assert min(forces) > 0.0
 
+    def test_the_aligning_moment_is_the_formulas(self):
+        """Bakker, Pacejka and Lidner 1989: Mz by c0 to c17, offsets left out; it turns the wheel back."""
+        c, F, x, lean = MEASURED["Mz"], 0.35, 3.0, 2.0
+        D = c[1] * F * F + c[2] * F
+        tyre = MagicFormula(**MEASURED, relaxation=0.1)
+        for gamma in (0.0, lean):
+            B = (c[3] * F * F + c[4] * F) * (1 - c[6] * gamma) * math.exp(-c[5] * F) / (c[0] * D)
+            E = (c[7] * F * F + c[8] * F + c[9]) * (1 - c[10] * gamma)
+            y = B * (x + c[11] * gamma)
+            wanted = D * math.sin(c[0] * math.atan(y - E * (y - math.atan(y))))
+            wanted += (c[14] * F * F + c[15] * F) * gamma
+            found = tyre.moment(350.0, math.tan(math.radians(x)), math.radians(gamma))
+            assert found == pytest.approx(wanted, rel=1e-12)
+        slip = SimpleNamespace(along=0.0, across=0.0, normal=0.0)
+        there = {"slip": slip, "travel": 5.0, "camber": 0.0, "load": 350.0}
+        wrench, _ = push_for(tyre, (0.0, 0.01), **there)
+        assert 0.01 < -wrench.aligning / wrench.across < 0.03  # the pneumatic trail, m
+        wrench, _ = push_for(tyre, (0.03, 0.04), **there)
+        assert math.hypot(wrench.along, wrench.across) == pytest.approx(
+            tyre.side_force(350.0, 0.05, 0.0)
+        )
+        assert wrench.along / wrench.across == pytest.approx(0.75)
+
     def test_small_motions_are_those_of_a_linear_tyre(self):
         """The same cornering stiffness at the static loads; no camber in either."""
         ideal = draisine.compile("whipple")
@@ -156,6 +220,37 @@ class TestMagicFormula:
     def test_fourteen_coefficients_are_needed(self):
         with pytest.raises(ModelError, match="it takes 14"):
             MagicFormula(SCHWALBE[:5], 0.1, 1e5, 500.0, 400.0)
+        with pytest.raises(ModelError, match="it takes 18"):
+            MagicFormula(SCHWALBE, 0.1, Mz=(1.0,))
+
+    def test_loads_are_those_that_they_cause(self):
+        """Newton in line: the loads under the forces at these loads, given as numbers, are these; where
+        they are not, a pivot is small."""
+        systems = [
+            draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+            for tyre in (law(**MEASURED, relaxation=0.1) for law in (MagicFormula, GivenLoad))
+        ]
+        rng, met = np.random.default_rng(1), []
+
+        def told(system, state, slips):
+            machine = system.machine()
+            y = machine.enter(state)
+            y[machine.layout.z] = slips
+            pivots = machine.rate(t=[0.0], **machine.layout.split(y))["pivots"]
+            return machine.observation(y)["forces"][::3], pivots[-2:].min()
+
+        for lean_rate in (0.0,) * 9 + (5.0,):  # at last so fast that the ground would have to pull
+            lean, steer = rng.uniform(-0.7, 0.7, 2)
+            asked = {"lean": lean, "steer": steer, "lean_rate": lean_rate}
+            state = draisine.state(systems[0], forward_speed=5.0, **asked)
+            slips = rng.normal(0.0, 0.05, 4)
+            loads, watched = told(systems[0], state, slips)
+            given = {"rear_tyre_given": float(loads[0]), "front_tyre_given": float(loads[1])}
+            due, _ = told(systems[1].with_parameters(**given), state, slips)
+            met.append((np.abs(due - loads) / np.hypot(1.0, loads)).max())
+            assert (watched > 0.5) == (met[-1] < 1e-6)
+        assert max(met[:9]) < 1e-10
+        assert met[9] > 1e-3
 
 
 class TestBicycleOnTyres:
@@ -194,16 +289,28 @@ class TestBicycleOnTyres:
         assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.05)
         assert errors[1] < 1e-4
 
-    def test_energy_with_that_of_the_tyres_never_rises(self):
-        """E + sum sigma F^2 / (2 C1), F = C1 z."""
-        C, sigma = 8000.0, 0.1
-        tyre = LinearTyre(C, 0.0, sigma)
-        system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+    @staticmethod
+    def held_energy(tyre):
+        """A run from a lean rate, and E + sum sigma F^2 / (2 C1), F = C1 z."""
+        system = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre, crown=0.02)
         start = draisine.state(system, forward_speed=5.0, lean_rate=0.5)
-        data = draisine.simulate(system, start, 1.0, numerics=TIGHT).to_xarray()
-        held = data.energy.values + sigma * C / 2 * np.sum(data.element_state.values**2, axis=1)
+        fine = replace(TIGHT, dt=0.002)
+        data = draisine.simulate(system, start, 1.0, numerics=fine).to_xarray()
+        slips = np.sum(data.element_state.values**2, axis=1)
+        return data, data.energy.values + tyre.relaxation * tyre.cornering / 2 * slips
+
+    def test_energy_with_that_of_the_tyres_never_rises(self):
+        data, held = self.held_energy(LinearTyre(8e3, 0.0, 0.1))
         assert np.diff(held).max() < 1e-12 * held[0]
         assert held[0] - held[-1] > 1e-3
+        assert not data.camber_power.values.any()
+
+    def test_camber_brings_in_what_is_told(self):
+        """Sharp's camber thrust creates energy; without what it is said to bring in none is created."""
+        data, held = self.held_energy(LinearTyre(8e3, 2e3, 0.1))
+        brought = cumulative_simpson(data.camber_power.sum("tyre").values, dx=0.002, initial=0)
+        assert np.diff(held).max() > 1e-3
+        assert np.diff(held - brought).max() < 1e-6
 
     def test_the_coupling_of_loads_is_watched_like_a_pivot(self):
         """Leaned 0.4 rad, a side force toward the lean of about its own load lifts itself: Painleve.

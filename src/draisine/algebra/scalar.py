@@ -8,7 +8,7 @@ come wrapped (`casadi_symbols`), since its own do not live in arrays.
 import math
 import operator
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -161,6 +161,44 @@ def where(condition: Scalar, yes: Scalar, no: Scalar) -> Scalar:
 def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     """Return x, held between low and high."""
     return where(x < low, low, where(x > high, high, x))
+
+
+_OPERATIONS: dict[str, Callable[..., Scalar]] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "neg": lambda a: -a,
+    "inv": lambda a: 1.0 / a,
+    "sqrt": sqrt,
+    "sin": sin,
+    "cos": cos,
+    "exp": exp,
+    "atan2": atan2,
+    "lt": lambda a, b: a < b,
+    "where": where,
+}
+
+
+def substitute(
+    graph: trace.Graph, xs: Sequence[Scalar], values: Mapping[str, Scalar]
+) -> list[Scalar]:
+    """Return expressions with some of their symbols replaced, simplified as they are built.
+
+    >>> g = trace.Graph()
+    >>> x, y = g.symbol("x"), g.symbol("y")
+    >>> substitute(g, [x * y + cos(x)], {"x": 0.0})
+    [1.0]
+    """
+    known: dict[int, Scalar] = {}
+    for i in trace.reachable(graph, [x.index for x in xs if isinstance(x, trace.Expr)]):
+        op, *args = graph.ops[i]
+        if op == "symbol":
+            known[i] = values.get(args[0], trace.Expr(graph, i))
+        elif op == "const":
+            known[i] = args[0]
+        else:
+            known[i] = _OPERATIONS[op](*[known[k] for k in args])
+    return [known[x.index] if isinstance(x, trace.Expr) else x for x in xs]
 
 
 def _numeric(x: Any) -> bool:

@@ -78,6 +78,19 @@ def element_forces(readings: Readings, mode: Mode | None, z: Array) -> ElementFo
     return ElementForces(array(Q), rates, pushes)
 
 
+def camber_powers(readings: Readings, mode: Mode, z: Array) -> list[Scalar]:
+    """Return what the camber of each tyre brings in, zero where it does not touch; z are the states of
+    all elements, tyres first.
+    """
+    out, first, statuses = list[Scalar](), 0, dict(mode)
+    for tyre in (w.tyre for w in readings.tree.model.wheels if w.tyre is not None):
+        own = z[first : first + tyre.states]
+        first += tyre.states
+        power = getattr(tyre, "camber_power", None) if statuses[tyre.name] == "tyre" else None
+        out.append(0.0 if power is None else power(readings, own))
+    return out
+
+
 def _generalised(
     readings: Readings, element: ForceElement, name: str, value: Any, pushes: dict[str, Array]
 ) -> Array:

@@ -1,19 +1,32 @@
 """Force elements that read the loads of contacts, solved together with these.
 
-The loads N are multipliers, so they answer linearly to the elements' forces. Where those are affine
-in N, N = N0 + Lambda N holds, eq. [loads]: one more right-hand side of the same factorisation per
-load, and a small linear system at the end.
+The loads N are multipliers, so they answer linearly to the elements' forces Q: N = N0 + a Q(N), eq.
+[loads], a being one row per load from the same factorisation. One step of Newton solves that where Q is
+affine in N; elsewhere some steps do nearly, and what is left is watched.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from draisine.algebra.scalar import Array, Scalar, array, is_zero
-from draisine.algebra.trace import Expr, tangent
-from draisine.errors import ModelError
+import numpy as np
+
+from draisine.algebra.scalar import Array, Scalar, array, clip, is_zero, norm, substitute
+from draisine.algebra.trace import Graph, tangent
 from draisine.mechanics.applied import ElementForces
-from draisine.mechanics.formulations.projected import Reconstruction, Reduced, Rows, response
+from draisine.mechanics.formulations.projected import (
+    Reconstruction,
+    Reduced,
+    load_answers,
+)
+
+CLOSE = 1e-6
+"""Which part of a load (of one newton, of small ones) may be missing after Newton's steps."""
+
+STEPS, FACTOR = 6, 1.7
+"""How many steps Newton's method takes where forces are not affine in loads, from equal shares of the
+weight, and by which factor a load changes in one at most.
+"""
 
 
 class Asked(Mapping[str, Any]):
@@ -36,7 +49,8 @@ class Asked(Mapping[str, Any]):
 @dataclass(frozen=True, slots=True, eq=False)
 class LoadSolution:
     """What elements do under the loads that they cause, the dynamics under both, the loads that they
-    read, and the pivots of their coupling, one where loads do not answer to themselves.
+    read, and what to watch: the pivots of their coupling, one where loads do not answer to themselves,
+    and the parts of the loads that Newton's steps have left.
     """
 
     acting: ElementForces
@@ -48,74 +62,79 @@ class LoadSolution:
 def solve_loads(
     act: Callable[[Mapping[str, Scalar]], ElementForces],
     move: Callable[[Array], Reduced],
+    lack: Callable[[Array], Array],
     moving: Reconstruction,
-    symbol: Callable[[str], Expr],
+    graph: Graph,
 ) -> LoadSolution:
-    """Return what the elements do, `act` telling it for given loads and `move` the dynamics under a
-    generalised force; `symbol` makes symbols to differentiate by.
+    """Return what the elements do, `act` telling it for given loads, `move` the dynamics under a
+    generalised force and `lack` what that leaves unbalanced; the graph makes symbols to differentiate
+    by.
     """
-    rows = moving.rows
-    names = [a.contact.name for a in rows.active if "normal" in a.names]
-    nothing = dict.fromkeys(names, 0.0)
+    names = [a.contact.name for a in moving.rows.active if "normal" in a.names]
+    nothing: dict[str, Scalar] = dict.fromkeys(names, 0.0)
     asked = Asked(nothing)
     free = act(asked)
     if not asked.read:
         return LoadSolution(free, move(free.Q), {})
     read = [name for name in names if name in asked.read]
-    columns = [array(column) for column in _slopes(act, symbol, nothing, read)]
-    base = move(free.Q)
-    answers = [response(moving, column) for column in columns]
-    start, slopes = _loads(rows, base), [_loads(rows, answer) for answer in answers]
-    A = [[float(i == j) - slopes[j][name] for j in range(len(read))] for i, name in enumerate(read)]
-    N, pivots = _solve(A, [start[name] for name in read])
-    for load, answer in zip(N, answers, strict=True):
-        base = Reduced(*(x + load * dx for x, dx in zip(_parts(base), _parts(answer), strict=True)))
-    loads = dict(zip(read, N, strict=True))
-    return LoadSolution(act(nothing | loads), base, loads, pivots)
+    symbols = {name: f"load of {name}" for name in read}
+    Q = list(act(nothing | {name: graph.symbol(symbol) for name, symbol in symbols.items()}).Q)
+    rows = load_answers(moving, read)
+    start = [row @ lack(free.Q) for row in rows]
+
+    def missing(N: Sequence[Scalar], now: Array) -> list[Scalar]:
+        """Return what loads have beyond their answer to the forces that they cause."""
+        due = [row @ (now - free.Q) for row in rows]
+        return [n - first - x for n, first, x in zip(N, start, due, strict=True)]
+
+    law = _Law(graph, tuple(symbols.values()), Q)
+    N: list[Scalar] = [0.0 if law.affine else _weight(moving) / len(read)] * len(read)
+    pivots: list[Scalar] = []
+    for _ in range(1 if law.affine else STEPS):
+        now, slopes = law.at(N)
+        A = np.eye(len(read)) - array([[row @ slope for slope in slopes] for row in rows])
+        step, pivots = _solve(A.tolist(), missing(N, now))
+        new = [n - dn for n, dn in zip(N, step, strict=True)]
+        bounded = (clip(x, n / FACTOR, FACTOR * n) for x, n in zip(new, N, strict=True))
+        N = new if law.affine else list(bounded)
+    found = dict(zip(read, N, strict=True))
+    acting = act(nothing | found)
+    if not law.affine:
+        left = missing(N, acting.Q)
+        pivots = [*pivots, *(_accuracy(n, dn) for n, dn in zip(N, left, strict=True))]
+    return LoadSolution(acting, move(acting.Q), found, pivots)
 
 
-def _parts(reduced: Reduced) -> tuple[Array, Array, Array, Array]:
-    return reduced.udot, reduced.vdot, reduced.multipliers, reduced.guiding
+class _Law:
+    """Generalised forces Q over symbols of loads, to be taken at others."""
+
+    def __init__(self, graph: Graph, symbols: Sequence[str], Q: list[Scalar]) -> None:
+        self.graph, self.symbols = graph, symbols
+        slopes = [tangent(Q, {symbol: 1.0}) for symbol in symbols]
+        self.parts = [Q, *slopes]
+        bends = (x for s in slopes for symbol in symbols for x in tangent(s, {symbol: 1.0}))
+        self.affine = all(is_zero(x) for x in bends)
+
+    def at(self, N: Sequence[Scalar]) -> tuple[Array, list[Array]]:
+        """Return Q and its derivatives by each load."""
+        there = dict(zip(self.symbols, N, strict=True))
+        flat = substitute(self.graph, [x for part in self.parts for x in part], there)
+        now, *slopes = np.split(array(flat), len(self.parts))
+        return now, slopes
 
 
-def _slopes(
-    act: Callable[[Mapping[str, Scalar]], ElementForces],
-    symbol: Callable[[str], Expr],
-    nothing: Mapping[str, Scalar],
-    read: list[str],
-) -> list[list[Scalar]]:
-    """Return how the elements' generalised forces change with each load, or say that they do not do
-    so evenly.
+def _weight(moving: Reconstruction) -> Scalar:
+    """Return what a machine weighs."""
+    model = moving.rows.tree.model
+    return sum((body.mass for body in model.bodies), 0.0) * norm(model.gravity)
+
+
+def _accuracy(load: Scalar, missing: Scalar) -> Scalar:
+    """Return a number near one where little of a load is missing, and near zero where Newton's steps
+    have not found it.
     """
-    by_name = {name: f"load of {name}" for name in read}
-    Q = list(act({**nothing, **{name: symbol(by_name[name]) for name in read}}).Q)
-    slopes = [tangent(Q, {by_name[name]: 1.0}) for name in read]
-    for name, slope in zip(read, slopes, strict=True):
-        changes = [x for other in read for x in tangent(slope, {by_name[other]: 1.0})]
-        if not all(is_zero(x) for x in changes):
-            raise ModelError(
-                f"the forces of elements do not grow evenly with the load of {name!r}; loads can be "
-                "solved for where they do. Let such a tyre carry its wheel by a vertical spring "
-                "(`sprung = True`, as `magic_formula` does), and take the load from that."
-            )
-    return slopes
-
-
-def _loads(rows: Rows, reduced: Reduced) -> dict[str, Scalar]:
-    """Return the normal forces of the contacts among the multipliers of the rows."""
-    multipliers = reduced.multipliers
-    out: dict[str, Scalar] = {}
-    first = 0
-    for a in rows.active:
-        part = multipliers[first : first + len(a.names)]
-        first += len(a.names)
-        if "normal" in a.names:
-            out[a.contact.name] = (
-                rows.world.up[0] @ array(list(part))
-                if a.holds_all
-                else part[a.names.index("normal")]
-            )
-    return out
+    part = missing * missing / (CLOSE * CLOSE * (1.0 + load * load))
+    return 1.0 / (1.0 + part)
 
 
 def _solve(A: list[list[Scalar]], b: list[Scalar]) -> tuple[list[Scalar], list[Scalar]]:

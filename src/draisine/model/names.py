@@ -53,6 +53,7 @@ STORED = {
     ),
     "friction_needed": Variable("1", "tangential over normal force", ("contact",)),
     "gap": Variable("m", "height of the contact point over the ground", ("contact",)),
+    "camber_power": Variable("W", "what the camber of each tyre brings in", ("tyre",)),
     "motion_torque": Variable("N m or N", "what prescribed joints need", ("prescribed",)),
     "coupling_force": Variable(
         "N m or N", "what couplings of joints and pins of loops hold with", ("coupling",)
@@ -85,6 +86,7 @@ def dimensions(model: "Model") -> dict[str, tuple[str, ...]]:
         "input": model.inputs,
         "contact": tuple(contact.name for contact in model.contacts),
         "direction": ("normal", "along", "across"),
+        "tyre": tuple(wheel.name for wheel in model.wheels if wheel.tyre is not None),
         "prescribed": tuple(joint.name for joint in model.joints if joint.motion is not None),
         "coupling": tuple(row for coupling in model.couplings for row in coupling.rows),
         "memory": tuple(
@@ -102,7 +104,9 @@ def variables(model: "Model") -> dict[str, Variable]:
     'rad/s'
     """
     labels = dimensions(model)
-    missing = {dim for dim in ("contact", "prescribed", "coupling", "memory") if not labels[dim]}
+    missing = {
+        dim for dim in ("contact", "tyre", "prescribed", "coupling", "memory") if not labels[dim]
+    }
     missing |= {"state"}
     own = {
         name: one

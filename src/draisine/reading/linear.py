@@ -6,15 +6,15 @@ They are the tangent of the reduced dynamics along lean, joints and their rates,
 motion; signs are this package's: lean to the right, steer to the left.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
 
-from draisine.algebra.scalar import Array, Floats, Scalar, array, cos, exp, is_zero, sin, sqrt
-from draisine.algebra.trace import Expr, Graph, reachable, tangent
+from draisine.algebra.scalar import Array, Floats, Scalar, array, is_zero, substitute
+from draisine.algebra.trace import Expr, tangent
 from draisine.codegen.formula import (
     Assignment,
     Block,
@@ -38,38 +38,6 @@ from draisine.reading.document import Equations, name_given
 from draisine.reading.names import INERTIA, SPEED, symbol_of
 from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
-
-_OPERATIONS: dict[str, Callable[..., Scalar]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "neg": lambda a: -a,
-    "inv": lambda a: 1.0 / a,
-    "sqrt": sqrt,
-    "sin": sin,
-    "cos": cos,
-    "exp": exp,
-}
-
-
-def substitute(graph: Graph, xs: Sequence[Scalar], values: Mapping[str, Scalar]) -> list[Scalar]:
-    """Return expressions with some of their symbols replaced, simplified as they are built.
-
-    >>> g = Graph()
-    >>> x, y = g.symbol("x"), g.symbol("y")
-    >>> substitute(g, [x * y + cos(x)], {"x": 0.0})
-    [1.0]
-    """
-    known: dict[int, Scalar] = {}
-    for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)]):
-        op, *args = graph.ops[i]
-        if op == "symbol":
-            known[i] = values.get(args[0], Expr(graph, i))
-        elif op == "const":
-            known[i] = args[0]
-        else:
-            known[i] = _OPERATIONS[op](*[known[k] for k in args])
-    return [known[x.index] if isinstance(x, Expr) else x for x in xs]
 
 
 @dataclass(frozen=True, eq=False)

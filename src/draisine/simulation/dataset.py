@@ -126,6 +126,7 @@ def _values(run: "Trajectory") -> dict[str, Floats]:
         "contact_force_base": seen["forces_base"],
         "friction_needed": _friction(seen["forces"].reshape(len(shape), -1, 3)),
         "gap": seen["gaps"],
+        "camber_power": seen["camber_powers"],
         "motion_torque": seen["motion_torques"],
         "coupling_force": seen["coupling_forces"],
     }

@@ -44,10 +44,11 @@ _ROW |= {"local_point": 3, "local_normal": 3, "along": 3, "fold": 3, "armed": 1}
 
 def contact_row(model: Model) -> Layout:
     """Return the layout of what the program of every contact of a machine tells: with elements that
-    act at contacts, what these push without load and per newton of it, and the rates of their states.
+    act at contacts, what these push without load and per newton of it (generalised; normal, along,
+    across, and the power of camber), and the rates of their states.
     """
     n, acted = len(model.speeds), any(contact_elements(model, c) for c in model.contacts)
-    own = {"push": n, "lift": n, "forces": 3, "lifted": 3, "rates": model.memory}
+    own = {"push": n, "lift": n, "forces": 4, "lifted": 4, "rates": model.memory}
     return Layout({"C": 3 * n} | _ROW | {name: acted * size for name, size in own.items()})
 
 

@@ -147,10 +147,18 @@ class Derivation:
                 self.moving, force + Q, t, self.model.gravity, self.driven.guides
             )
 
-        solved = solve_loads(act, move, self.moving, self.tracing.graph.symbol)
+        def lack(Q: Array) -> Array:
+            return projected.unbalanced(self.moving, force + Q, t, self.model.gravity)
+
+        solved = solve_loads(act, move, lack, self.moving, self.tracing.graph)
         if solved.loads and self.driven.guides:
             raise ModelError("elements that read loads do not go with a law that guides joints.")
         return solved
+
+    @property
+    def loaded_readings(self) -> Readings:
+        """What elements read under the loads that were found."""
+        return replace(self.readings, loads=self.loaded.loads)
 
     @property
     def acting(self) -> ElementForces:

@@ -4,8 +4,8 @@ They read the contact in the feature's own directions, and what they do is taken
 eq. [loads]: what they push without it, and what each newton of it adds.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -103,8 +103,9 @@ def read_feature(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureForces:
-    """What the elements of a contact do: generalised forces without load and per newton of it, so
-    the forces (normal, along, across), and the rates of all elements' states, zero for others.
+    """What the elements of a contact do: generalised forces without load and per newton of it, the
+    forces (normal, along, across) and what camber brings in likewise, and the rates of all elements'
+    states, zero for others.
     """
 
     push: Array
@@ -123,47 +124,46 @@ def feature_forces(
     """Return what elements do at a contact whose load is still to be found; `symbol` makes symbols
     to differentiate by.
     """
+    n = len(readings.speeds)
 
-    def act(load: Scalar) -> list[Scalar]:
-        """Return Q, forces and rates, one after the other."""
-        total: Any = np.zeros(len(readings.speeds) + 3, dtype=object)
-        rates: list[Scalar] = [0.0] * len(z)
-        loaded = _with_load(readings, load)
+    def act(load: Scalar) -> Array:
+        """Return Q, forces, power and rates, one after the other."""
+        total = np.zeros(n + 4 + len(z), dtype=object)
+        loaded = replace(readings, loads={readings.wheel: load})
         for first, element in elements:
             own = slice(first, first + element.states)
-            done, rates[own] = element(loaded, z[own])
-            for name, wrench in done.items():
-                if name != readings.wheel or not isinstance(wrench, Wrench):
-                    raise ModelError(
-                        f"force {element.name!r}: on a terrain it pushes its own contact alone."
-                    )
-                total = total + _generalised(readings, wrench)
-        return [*total, *rates]
+            done, total[n + 4 :][own] = element(loaded, z[own])
+            total[: n + 3] += _generalised(readings, element, done)
+            if hasattr(element, "camber_power"):
+                total[n + 3] += element.camber_power(loaded, z[own])
+        return total
 
-    start, n = act(0.0), len(readings.speeds)
-    slopes = tangent(act(symbol("load")), {"load": 1.0})
-    if not all(map(is_zero, [*tangent(slopes, {"load": 1.0}), *slopes[n + 3 :]])):
+    start, slopes = act(0.0), tangent(list(act(symbol("load"))), {"load": 1.0})
+    if not all(map(is_zero, [*tangent(slopes, {"load": 1.0}), *slopes[n + 4 :]])):
         raise ModelError(
             f"wheel {readings.wheel!r}: the forces of its tyre do not grow evenly with the load; on a "
             "terrain let it carry its wheel by a vertical spring (`sprung = True`)."
         )
-    return FeatureForces(
-        array(start[:n]),
-        array(slopes[:n]),
-        array(start[n : n + 3]),
-        array(slopes[n : n + 3]),
-        start[n + 3 :],
-    )
+    ends = [n, n + 4]
+    (push, forces, rates), (lift, lifted, _) = (np.split(array(x), ends) for x in (start, slopes))
+    return FeatureForces(push, lift, forces, lifted, list(rates))
 
 
-def _with_load(readings: FeatureReadings, load: Scalar) -> FeatureReadings:
-    known = {one.name: getattr(readings, one.name) for one in fields(FeatureReadings)}
-    return FeatureReadings(**known | {"loads": {readings.wheel: load}})
-
-
-def _generalised(readings: FeatureReadings, wrench: Wrench) -> Array:
-    """Return the generalised force of a wrench, and its force (normal, along, across)."""
-    force = array([wrench.normal, wrench.along, wrench.across])
-    normal, along, across = readings.met.axes
-    moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal
-    return np.concatenate([readings.met.C.T @ force + readings.turning.T @ moment, force])
+def _generalised(
+    readings: FeatureReadings, element: ForceElement, done: Mapping[str, Any]
+) -> Array:
+    """Return the generalised force of what an element does at its contact, and the force (normal,
+    along, across).
+    """
+    total = np.zeros(len(readings.speeds) + 3, dtype=object)
+    for name, wrench in done.items():
+        if name != readings.wheel or not isinstance(wrench, Wrench):
+            raise ModelError(
+                f"force {element.name!r}: on a terrain it pushes its own contact alone."
+            )
+        force = array([wrench.normal, wrench.along, wrench.across])
+        normal, along, across = readings.met.axes
+        moment = wrench.overturning * along + wrench.rolling * across + wrench.aligning * normal
+        pushed = readings.met.C.T @ force + readings.turning.T @ moment
+        total = total + np.concatenate([pushed, force])
+    return total

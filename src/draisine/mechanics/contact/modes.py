@@ -187,11 +187,11 @@ def _rows(
         targets += [-x for x in drift[:held]]
         done = act(wheel, met, np.zeros(3))
         drag = _drag(mu[i], slips, C) if held == 1 and wheel.tyre is None else None
-        forces.append(np.zeros(3) if done is None else done.forces)
+        forces.append(np.zeros(3) if done is None else done.forces[:3])
         if done is not None:
             push, rates = push + done.push[free.columns], rates + array(done.rates)
         if done is not None and held:
-            lift, lifted = done.lift[free.columns], done.lifted
+            lift, lifted = done.lift[free.columns], done.lifted[:3]
             drag = (lift, lifted) if drag is None else (drag[0] + lift, drag[1] + lifted)
         drags.append(drag)
     every = array([list(row) for row in [*rows, *free.held]])

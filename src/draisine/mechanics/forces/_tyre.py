@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
-from draisine.algebra.scalar import Scalar, where
+from draisine.algebra.scalar import Array, Scalar, where
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,12 @@ class OnWheel:
     def on(self, contact: str) -> Self:
         """Return the tyre of a wheel by its name."""
         return replace(self, contact=contact)
+
+    def camber_power(self, readings: Any, z: Array) -> Scalar:
+        """Return the power, W, that camber brings in; a tyre without camber, or with a passive one, has
+        none.
+        """
+        return 0.0
 
     def pace(self, readings: Any) -> Scalar:
         """Return how fast the contact is rolled through, never negative: the larger of how fast it

@@ -37,5 +37,11 @@ class LinearTyre(OnWheel):
         moment = 0.0 if self.trail is None else -(self.trail * side)
         return {self.contact: Wrench(across=side, aligning=moment)}, [lag]
 
+    def camber_power(self, readings: Any, z: Array) -> Scalar:
+        """Return what camber brings in, W: the power of the side force, and what it stores in the
+        relaxation, `relaxation F^2 / (2 cornering)`, less what side slip takes.
+        """
+        return -(self.camber * self.pace(readings) * readings.camber(self.contact) * z[0])
+
 
 FORCE = LinearTyre

@@ -22,5 +22,9 @@ class LoadTyre(LinearTyre):
         moment = load * wrench.aligning
         return {self.contact: Wrench(across=load * wrench.across, aligning=moment)}, lag
 
+    def camber_power(self, readings: Any, z: Array) -> Scalar:
+        """Return what camber brings in, W."""
+        return readings.load(self.contact) * super().camber_power(readings, z)
+
 
 FORCE = LoadTyre

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from draisine.algebra.scalar import Array, Scalar, atan2, sin, sqrt, where
+from draisine.algebra.scalar import Array, Scalar, atan2, exp, sin, sqrt, where
 from draisine.errors import ModelError
 from draisine.mechanics.forces._tyre import OnWheel
 from draisine.model import Wrench
@@ -21,54 +21,91 @@ DEGREE = math.pi / 180.0
 @dataclass(frozen=True, eq=False)
 class MagicFormula(OnWheel):
     """Side force by the coefficients `Fy` (a0 ... a13), the same longitudinally by similarity: the
-    formula is taken at the size of the slip z = (along, across), and its force acts against it. `trail`
-    (m) times the side force is the aligning moment. Slips follow the wheel's own over `relaxation` m.
+    formula is taken at the size of the slip z = (along, across), and its force acts against it. The
+    aligning moment is that of the coefficients `Mz` (c0 ... c17), by similarity too, or, without
+    them, `trail` (m) times the side force. Slips follow the wheel's own over `relaxation` m.
 
-    The force is not proportional to the load, so the load is that of a vertical spring: `vertical` N/m and
-    `damping` N s/m, which carries `preload` N where the wheel just touches; it lets go where it would
-    pull. Beyond the load of largest friction force the fit turns back: there that force stays.
+    The force is not proportional to the load. The ground carries the wheel, and its load is found by
+    Newton's method in line; or a vertical spring does, on which it can be on any terrain: `vertical`
+    N/m and `damping` N s/m, which carries `preload` N where the wheel just touches; it lets go where
+    it would pull. Beyond the load of largest friction force the fit turns back: there that force stays.
     """
 
     Fy: tuple[float, ...]
     relaxation: Scalar
-    vertical: Scalar
-    damping: Scalar
-    preload: Scalar
+    vertical: Scalar | None = None
+    damping: Scalar = 0.0
+    preload: Scalar = 0.0
     trail: Scalar = 0.0
+    Mz: tuple[float, ...] = ()
 
     states: ClassVar[int] = 2
     holds: ClassVar[tuple[str, ...]] = ()
-    sprung: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        for name, counts in (("Fy", (14,)), ("Mz", (0, 18))):
+            given = tuple(getattr(self, name))
+            object.__setattr__(self, name, given)
+            if len(given) not in counts:
+                raise ModelError(
+                    f"magic formula: {name} has {len(given)} coefficients; it takes {counts[-1]}, "
+                    f"{'a0 to a13' if name == 'Fy' else 'c0 to c17'}."
+                )
+
+    @staticmethod
+    def coefficients(values: Mapping[str, float]) -> dict[str, tuple[float, ...]]:
+        """Return `Fy` and `Mz` of a parameter set.
+
+        >>> from draisine.vehicles import parameter_set
+        >>> measured = parameter_set("magic_formula", "schwalbe_t03_300kpa")
+        >>> {k: len(x) for k, x in MagicFormula.coefficients(measured).items()}
+        {'Fy': 14, 'Mz': 18}
+        """
+        return {
+            name: tuple(x for key, x in values.items() if key.startswith(letter))
+            for name, letter in (("Fy", "a"), ("Mz", "c"))
+        }
+
+    @property
+    def sprung(self) -> bool:
+        """Whether a vertical spring carries the wheel."""
+        return self.vertical is not None
 
     @property
     def free_gap(self) -> Scalar:
         """How far above the ground the tyre begins to carry."""
+        assert self.vertical is not None
         return self.preload / self.vertical
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "Fy", tuple(self.Fy))
-        if len(self.Fy) != 14:
-            raise ModelError(
-                f"magic formula: Fy has {len(self.Fy)} coefficients; it takes 14, a0 to a13."
-            )
+    def _load(self, readings: Any) -> Scalar:
+        """Return the load: the ground's, or the spring's."""
+        if self.vertical is None:
+            return readings.load(self.contact)
+        gap, rate = readings.gap(self.contact), readings.slip(self.contact).normal
+        pressed = self.preload - self.vertical * gap - self.damping * rate
+        return where(pressed > 0.0, pressed, 0.0)
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the forces on the contact, and the rates of the slips."""
-        V, slip = self.pace(readings), readings.slip(self.contact)
-        pressed = (
-            self.preload - self.vertical * readings.gap(self.contact) - self.damping * slip.normal
-        )
-        load = where(pressed > 0.0, pressed, 0.0)
+        V, slip, load = self.pace(readings), readings.slip(self.contact), self._load(readings)
         camber = readings.camber(self.contact)
         size = sqrt(z[0] * z[0] + z[1] * z[1] + 1e-16)
-        upright, aside = self.side_force(load, size, 0.0), self.side_force(load, 0.0, camber)
-        along, across = upright * z[0] / size, upright * z[1] / size - aside
+        force, aside = self.side_force(load, size, 0.0), self.side_force(load, 0.0, camber)
+        along, across = force * z[0] / size, force * z[1] / size - aside
+        moment = -(self.trail * across)
+        if self.Mz:
+            moment = self.moment(load, size, 0.0) * z[1] / size - self.moment(load, 0.0, camber)
         rates = [
             (-v - V * x) / self.relaxation
             for v, x in zip((slip.along, slip.across), z, strict=True)
         ]
-        wrench = Wrench(load, along, across, aligning=-(self.trail * across))
-        return {self.contact: wrench}, rates
+        normal = load if self.sprung else 0.0
+        return {self.contact: Wrench(normal, along, across, aligning=moment)}, rates
+
+    def camber_power(self, readings: Any, z: Array) -> Scalar:
+        """Return the power of the camber thrust, which acts on the slipping wheel at once."""
+        aside = self.side_force(self._load(readings), 0.0, readings.camber(self.contact))
+        return -(aside * readings.slip(self.contact).across)
 
     def side_force(self, load: Scalar, slip: Scalar, camber: Scalar) -> Scalar:
         """Return the side force in N at a load in N, the tangent of a slip angle, and a camber in rad.
@@ -87,9 +124,26 @@ class MagicFormula(OnWheel):
         B = rise / (a[0] * where(D > 1e-9, D, 1e-9))
         E = a[6] * F + a[7]
         x = atan2(slip, 1.0) / DEGREE + a[8] * gamma
-        turned = atan2(B * x, 1.0)
-        inner = B * x - E * (B * x - turned)
-        return D * sin(a[0] * atan2(inner, 1.0)) + a[11] * F * gamma
+        return D * _curve(a[0], B, E, x) + a[11] * F * gamma
+
+    def moment(self, load: Scalar, slip: Scalar, camber: Scalar) -> Scalar:
+        """Return the aligning moment in N m at a load in N, the tangent of a slip angle, and a camber
+        in rad, its offsets left out.
+        """
+        c, F, gamma = self.Mz, load / 1000.0, camber / DEGREE
+        lean = where(gamma < 0.0, -gamma, gamma)
+        D = c[1] * F * F + c[2] * F
+        rise = (c[3] * F * F + c[4] * F) * (1.0 - c[6] * lean) * exp(-c[5] * F)
+        B = rise / (c[0] * where(D > 1e-9, D, 1e-9))
+        E = (c[7] * F * F + c[8] * F + c[9]) * (1.0 - c[10] * lean)
+        x = atan2(slip, 1.0) / DEGREE + c[11] * gamma
+        return D * _curve(c[0], B, E, x) + (c[14] * F * F + c[15] * F) * gamma
+
+
+def _curve(C: Scalar, B: Scalar, E: Scalar, x: Scalar) -> Scalar:
+    """Return the formula itself, sin(C atan(B x - E (B x - atan(B x))))."""
+    inner = B * x - E * (B * x - atan2(B * x, 1.0))
+    return sin(C * atan2(inner, 1.0))
 
 
 FORCE = MagicFormula

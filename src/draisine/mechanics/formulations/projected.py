@@ -360,21 +360,16 @@ def dynamics(
     `Hdot u` is the particular solution of the rows `C vdot = c`; `gravity` is in world axes,
     `force` belongs to (V at ref, W, rdot); `guides` are the joints that a law guides.
     """
-    found, solver, vel = moving.rows, moving.solver, moving.vel
+    found, solver = moving.rows, moving.solver
     if isinstance(solver, TreeElimination) and not guides:
         return _dynamics_by_joints(moving, solver, force, t, gravity)
-    H = moving.H
-    tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
+    H, tree = moving.H, found.tree
     columns = free_columns(tree.model)
     k = H.shape[1]
-    c = constraints.acceleration_targets(
-        tree, geo, world, vel, found.active, moving.refdot, found.p, t
-    )
-    still = spread(tree.model, solver.solve([c[i] for i in found.keep] + [0.0] * k))
-    needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
+    still, lack = _balance(moving, force, t, gravity)
     free = array([0.0] * len(tree.model.joints))
-    unbalanced = (force - gather(tree, geo, needed, ref))[columns]
-    MH = mass_matrix(tree, geo, ref)[np.ix_(columns, columns)] @ H
+    unbalanced = lack[columns]
+    MH = mass_matrix(tree, found.geo, found.ref)[np.ix_(columns, columns)] @ H
     udot = solve_symmetric(H.T @ MH, H.T @ unbalanced) if k else array([])
     guiding = free
     if guides:
@@ -384,6 +379,35 @@ def dynamics(
     vdot = still + spread(tree.model, H @ udot) if k else still
     reaction = MH @ udot - unbalanced if k else -unbalanced
     return Reduced(udot, vdot, _multipliers(moving, reaction), guiding)
+
+
+def _balance(
+    moving: Reconstruction, force: Array, t: Scalar, gravity: Array
+) -> tuple[Array, Array]:
+    """Return accelerations that the rows demand, and what a generalised force has beyond these."""
+    found, vel = moving.rows, moving.vel
+    tree, geo, world, ref = found.tree, found.geo, found.world, found.ref
+    c = constraints.acceleration_targets(
+        tree, geo, world, vel, found.active, moving.refdot, found.p, t
+    )
+    inner = moving.solver.solve([c[i] for i in found.keep] + [0.0] * moving.H.shape[1])
+    still = spread(tree.model, inner)
+    needed = wrenches(tree, geo, vel, still, ref, moving.refdot, world.R.T @ gravity)
+    return still, force - gather(tree, geo, needed, ref)
+
+
+def unbalanced(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Array:
+    """Return what a generalised force has beyond accelerations that the rows allow: what contacts
+    answer to, whichever these are.
+    """
+    found, solver = moving.rows, moving.solver
+    if not isinstance(solver, TreeElimination):
+        return _balance(moving, force, t, gravity)[1]
+    vdot = _dynamics_by_joints(moving, solver, force, t, gravity).vdot
+    down, geo = found.world.R.T @ gravity, found.geo
+    return force - inverse_dynamics(
+        found.tree, geo, moving.vel, vdot, found.ref, moving.refdot, down
+    )
 
 
 def _dynamics_by_joints(
@@ -406,8 +430,13 @@ def _dynamics_by_joints(
 
 def _multipliers(moving: Reconstruction, reaction: Array) -> Array:
     """Return the multipliers of all rows whose forces are the reaction, eq. [multipliers]."""
+    kept = moving.solver.solve_transposed(list(reaction))[: len(moving.rows.keep)]
+    return _of_all_rows(moving, kept)
+
+
+def _of_all_rows(moving: Reconstruction, lam: Array) -> Array:
+    """Return the multipliers of all rows from those of the kept ones, as the elimination has them."""
     found, solver, model = moving.rows, moving.solver, moving.rows.tree.model
-    lam = solver.solve_transposed(list(reaction))[: len(found.keep)]
     if isinstance(solver, TreeElimination):
         return _turned(found, lam)
     if found.spare:
@@ -430,15 +459,36 @@ def _turned(found: Rows, lam: Array) -> Array:
     return lam
 
 
-def response(moving: Reconstruction, force: Array) -> Reduced:
-    """Return what a generalised force adds to the reduced dynamics; no joint is guided."""
+def loads(found: Rows, multipliers: Array) -> dict[str, Scalar]:
+    """Return the normal forces of the contacts among the multipliers of the rows."""
+    out: dict[str, Scalar] = {}
+    first = 0
+    for a in found.active:
+        part = multipliers[first : first + len(a.names)]
+        first += len(a.names)
+        if "normal" in a.names:
+            out[a.contact.name] = (
+                found.world.up[0] @ array(list(part))
+                if a.holds_all
+                else part[a.names.index("normal")]
+            )
+    return out
+
+
+def load_answers(moving: Reconstruction, names: Sequence[str]) -> list[Array]:
+    """Return for each of some contacts the row a with `a @ Q` what its load answers to a generalised
+    force Q, eq. [loads]; no joint is guided.
+    """
     found, H, model = moving.rows, moving.H, moving.rows.tree.model
-    columns = free_columns(model)
+    columns, m, k = free_columns(model), len(found.keep), moving.H.shape[1]
     MH = mass_matrix(found.tree, found.geo, found.ref)[np.ix_(columns, columns)] @ H
-    udot = solve_symmetric(H.T @ MH, H.T @ force[columns])
-    multipliers = _multipliers(moving, MH @ udot - force[columns])
-    unguided = array([0.0] * len(model.joints))
-    return Reduced(udot, spread(model, H @ udot), multipliers, unguided)
+    parts = [loads(found, _of_all_rows(moving, array(list(e)))) for e in np.eye(m)]
+    out = []
+    for name in names:
+        s = moving.solver.solve([*(part[name] for part in parts), *[0.0] * k])
+        row = H @ solve_symmetric(H.T @ MH, MH.T @ s) - s
+        out.append(spread(model, row))
+    return out
 
 
 def guide(

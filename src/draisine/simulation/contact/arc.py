@@ -79,12 +79,13 @@ def observe_states(
     rates, parts = ydot[:, machine.layout.v], machine.motion.outputs.split(told.T)
     missing = np.einsum("ijt,tj->ti", parts["M"].reshape(n, n, count), rates) + parts["F"].T
     forces, world = np.zeros((2, wheels, 3, count))
-    stops = np.zeros((machine.joints, count))
+    stops, powers = np.zeros((machine.joints, count)), np.zeros((wheels, count))
     for k, (contact, *_) in enumerate(closed):
         push, row = lam[:, k], rows[:, k]
         missing -= np.einsum("ti,tij->tj", push, look.jacobian(row)) + look.moments(row, push[:, 0])
         if contact.wheel < wheels:
             forces[contact.wheel] += push.T
+            powers[contact.wheel] += look.camber_power(row, push[:, 0])
             world[contact.wheel] += np.einsum("ti,tij->jt", push, look.axes(row))
         else:
             stops[contact.wheel - wheels] += push[:, 0] * look.feature(contact).numbers[0]
@@ -102,6 +103,7 @@ def observe_states(
             "forces_base": base.reshape(-1, count),
             "points": points.reshape(count, -1).T,
             "gaps": gaps.T,
+            "camber_powers": powers[look.tyred],
         }
         | ({"stop_torques": stops} if look.stops else {})
     )
@@ -163,7 +165,7 @@ class SteppedArc:
             shown
             | holding_variables(machine, shown["inputs"], self.torques.T)
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
-            | {"gaps": gaps.T}
+            | {"gaps": gaps.T, "camber_powers": np.zeros((0, count))}
         )
 
     def pose(self) -> tuple[Floats, Floats]:

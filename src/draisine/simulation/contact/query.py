@@ -427,10 +427,24 @@ class ContactQuery:
         if not self.motion.record.acted:
             return np.zeros((len(row), self.n))
         at, load = self.row, load[:, None]
-        force = row[:, at.forces] + load * row[:, at.lifted]
+        force = (row[:, at.forces] + load * row[:, at.lifted])[:, :3]
         pushed = np.einsum("ti,tij->tj", force, self.jacobian(row))
         moment: Floats = row[:, at.push] + load * row[:, at.lift] - pushed
         return moment
+
+    def camber_power(self, row: Floats, load: Floats) -> Floats:
+        """Return what camber brings in, in what a contact looks like at some states, under loads."""
+        if not self.motion.record.acted:
+            return np.zeros(len(row))
+        last, at = 3, self.row
+        power: Floats = row[:, at.forces][:, last] + load * row[:, at.lifted][:, last]
+        return power
+
+    @property
+    def tyred(self) -> list[int]:
+        """The wheels that have tyres."""
+        wheels = enumerate(self.machine.wheels)
+        return [k for k, wheel in wheels if isinstance(wheel, Wheel) and wheel.tyre is not None]
 
     def carried(self, row: Floats) -> Floats:
         """Return the ground's own velocity (normal, along, across) in what a contact looks like."""
