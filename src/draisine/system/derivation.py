@@ -148,7 +148,7 @@ class Derivation:
             )
 
         def lack(Q: Array) -> Array:
-            return projected.unbalanced(self.moving, force + Q, t, self.model.gravity)
+            return projected.imbalance(self.moving, force + Q, t, self.model.gravity)
 
         solved = solve_loads(act, move, lack, self.moving, self.tracing.graph)
         if solved.loads and self.driven.guides:

@@ -396,7 +396,7 @@ def _balance(
     return still, force - gather(tree, geo, needed, ref)
 
 
-def unbalanced(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Array:
+def imbalance(moving: Reconstruction, force: Array, t: Scalar, gravity: Array) -> Array:
     """Return what a generalised force has beyond accelerations that the rows allow: what contacts
     answer to, whichever these are.
     """
