@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 from numpy.testing import assert_allclose
 
+import draisine
 from draisine.errors import DataError
-from draisine.interop.bicycleparameters import from_values, read_bicycle
+from draisine.interop.bicycleparameters import from_values, read_bicycle, write_bicycle
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import BENCHMARK
 
@@ -366,3 +367,19 @@ def test_a_line_that_is_missing_is_named(tmp_path: Path, name: str) -> None:
     (tmp_path / "bike.txt").write_text("\n".join(lines))
     with pytest.raises(DataError, match=rf"bike\.txt: {name} missing; the benchmark form needs 26"):
         read_bicycle(tmp_path / "bike.txt")
+
+
+@pytest.mark.parametrize("ending", ["txt", "yml"])
+def test_what_is_written_is_read_again(ending, tmp_path):
+    bicycle = draisine.compile("whipple", **parameter_set("whipple", "pista_jason"))
+    write_bicycle(bicycle, tmp_path / f"pista.{ending}")
+    assert read_bicycle(tmp_path / f"pista.{ending}") == dict(bicycle.parameters)
+
+
+def test_what_these_files_cannot_say_is_not_written(tmp_path):
+    with pytest.raises(DataError, match="'crown', which it cannot say"):
+        write_bicycle(draisine.compile("whipple", crown=0.02), tmp_path / "a.yml")
+    with pytest.raises(DataError, match="has no 'w'"):
+        write_bicycle(draisine.compile("rolling_disc"), tmp_path / "a.yml")
+    with pytest.raises(DataError, match=r"end in \.txt"):
+        write_bicycle(draisine.compile("whipple"), tmp_path / "a.json")

@@ -1,4 +1,4 @@
-"""Reader for the parameter files of BicycleParameters.
+"""Reader and writer for the parameter files of BicycleParameters.
 
 The program and its data: Moore 2012, doi:10.6084/m9.figshare.1198429. Text files hold lines `name =
 value+/-deviation`, YAML files a mapping `values` and the name of its `parameterization`:
@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from draisine.codegen.files import write_text
 from draisine.errors import DataError, did_you_mean
+from draisine.interop.errata import benchmark_errors, rider_errors
+from draisine.system.system import System
 from draisine.vehicles.bicycle import BENCHMARK
 
 PRINCIPAL = (
@@ -54,30 +57,6 @@ class _Entry:
     line: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Wheels:
-    """A measured bicycle's wheels: what recognises it, and its right radial moments of inertia."""
-
-    name: str
-    mR: float
-    mF: float
-    rR: float
-    rF: float
-    IRxx: float
-    IFxx: float
-
-
-_MEASURED = (
-    _Wheels("Browser", 3.11, 2.02, 0.340958858855, 0.34352982332, 0.0904114316, 0.0883826871),
-    _Wheels("Browserins", 3.11, 2.02, 0.340775218536, 0.342550408285, 0.0904114316, 0.0883826871),
-    _Wheels("Crescendo", 3.96, 3.545, 0.339954958444, 0.342550408285, 0.0966455697, 0.0954028663),
-    _Wheels("Fisher", 1.94, 1.5, 0.338636246059, 0.330178297654, 0.0630220805, 0.0631442259),
-    _Wheels("Pista", 1.38, 1.58, 0.332088156971, 0.333838861345, 0.0552268228, 0.0553476419),
-    _Wheels("Stratos", 3.96, 3.334, 0.338477091116, 0.340003929196, 0.0938710999, 0.0915638224),
-    _Wheels("Yellow", 2.57, 1.9, 0.341375110244, 0.341877060449, 0.0876699101, 0.0851500333),
-)
-
-
 def read_bicycle(path: str | Path) -> dict[str, float]:
     """Return the benchmark's 26 parameters from a text (`.txt`) or YAML (`.yml`, `.yaml`) file.
 
@@ -105,6 +84,29 @@ def read_bicycle(path: str | Path) -> dict[str, float]:
         form, entries = _yaml_entries(path, text)
     values, lines = _numbers(path, entries)
     return _bicycle(str(path), values, lines, form)
+
+
+def write_bicycle(
+    bicycle: System, path: str | Path, *, rider: bool = True, speed: float = 5.0
+) -> None:
+    """Write the benchmark's 26 parameters of a bicycle for BicycleParameters, as text (`.txt`) or
+    YAML (`.yml`, `.yaml`); `rider` and `speed` are what it also wants to know. What these parameters
+    cannot say (a slope, tyres, an upper body) is an error.
+    """
+    path, more = Path(path), [name for name in bicycle.parameters if name not in BENCHMARK]
+    missing = [name for name in BENCHMARK if name not in bicycle.parameters]
+    if missing or more:
+        told = f"has no {missing[0]!r}" if missing else f"has {more[0]!r}, which it cannot say"
+        raise DataError(f"{path}: BicycleParameters writes Whipple's bicycle; this machine {told}.")
+    values = {name: float(bicycle.parameters[name]) for name in BENCHMARK} | {"v": float(speed)}
+    suffix = path.suffix.lower()
+    if suffix == ".txt":
+        write_text("".join(f"{name} = {x!r}\n" for name, x in values.items()), path)
+    elif suffix in (".yml", ".yaml"):
+        head = f"parameterization: Meijaard2007\nrider: {str(rider).lower()}\nvalues:\n"
+        write_text(head + "".join(f"  {name}: {x!r}\n" for name, x in values.items()), path)
+    else:
+        raise DataError(f"{path}: files of BicycleParameters end in .txt or in .yml.")
 
 
 def from_values(values: Mapping[str, float], where: str = "the given values") -> dict[str, float]:
@@ -222,14 +224,14 @@ def _bicycle(
     place = {name: f"{where}, line {lines[name]}" if name in lines else where for name in values}
     _check_names(where, place, values, form)
     _check_signs(place, values)
+    wrong: list[str] = []
     if form == "principal":
-        _warn_of_rider(where, values)
+        wrong += rider_errors(values)
         benchmark = _from_principal(values)
     else:
         benchmark = {name: values[name] for name in BENCHMARK}
-    _warn_of_rounding(where, benchmark)
-    _warn_of_exchange(where, benchmark)
-    _warn_of_impossible(where, benchmark)
+    for told in (*wrong, *benchmark_errors(benchmark)):
+        warnings.warn(f"{where}: {told}", UserWarning, stacklevel=3)
     return benchmark
 
 
@@ -324,66 +326,3 @@ def _turned(p: Mapping[str, float], body: str) -> tuple[float, float, float, flo
     a, b, yy = (p[f"m{body}"] * p[f"k{body}{axis}"] ** 2 for axis in ("aa", "bb", "yy"))
     s, c = math.sin(p[f"alpha{body}"]), math.cos(p[f"alpha{body}"])
     return a * c * c + b * s * s, yy, a * s * s + b * c * c, (b - a) * s * c
-
-
-def _warn_of_rounding(where: str, p: Mapping[str, float]) -> None:
-    exact = {"mB": 85.0, "mH": 4.0, "IBxx": 9.2, "xH": 0.9, "zH": -0.7, "IHyy": 0.06}
-    rounded = {"IHxx": 0.0589, "IHzz": 0.0071, "IHxz": -0.0076}
-    if all(p[name] == value for name, value in (exact | rounded).items()):
-        warnings.warn(
-            f"{where}: this is the benchmark bicycle with the inertia of its fork rounded (IHxx = "
-            "0.0589 for 0.05892, IHzz = 0.0071 for 0.00708, IHxz = -0.0076 for -0.00756); the "
-            "weave speed comes out 4.29228 m/s instead of 4.29238. The exact one is the "
-            "parameter set 'benchmark'.",
-            UserWarning,
-            stacklevel=4,
-        )
-
-
-def _warn_of_rider(where: str, p: Mapping[str, float]) -> None:
-    found = {"mP": 83.5, "kPaa": 0.36717241, "kPyy": 0.36796654, "kPbb": 0.15276369}
-    if all(math.isclose(p[name], value, rel_tol=1e-4) for name, value in found.items()):
-        warnings.warn(
-            f"{where}: kPaa and kPyy of this rider are exchanged with respect to the inertia "
-            "model that they come from (kPaa = 0.36797, kPyy = 0.36717); they are used as they "
-            "stand.",
-            UserWarning,
-            stacklevel=4,
-        )
-
-
-def _warn_of_exchange(where: str, p: Mapping[str, float]) -> None:
-    for bicycle in _MEASURED:
-        same = all(
-            math.isclose(p[name], getattr(bicycle, name), rel_tol=1e-6)
-            for name in ("mR", "mF", "rR", "rF")
-        )
-        if not same:
-            continue
-        as_found = abs(p["IRxx"] - bicycle.IRxx) + abs(p["IFxx"] - bicycle.IFxx)
-        exchanged = abs(p["IRxx"] - bicycle.IFxx) + abs(p["IFxx"] - bicycle.IRxx)
-        if exchanged < 0.1 * as_found:
-            warnings.warn(
-                f"{where}: IRxx and IFxx are exchanged with respect to the measured bicycle "
-                f"{bicycle.name!r} (IRxx = {bicycle.IRxx:.6g}, IFxx = {bicycle.IFxx:.6g}); they "
-                "are returned as they stand in the file.",
-                UserWarning,
-                stacklevel=4,
-            )
-
-
-def _warn_of_impossible(where: str, p: Mapping[str, float]) -> None:
-    for body in "RBHF":
-        xx, yy = p[f"I{body}xx"], p[f"I{body}yy"]
-        zz, xz = (p[f"I{body}zz"], p[f"I{body}xz"]) if body in "BH" else (xx, 0.0)
-        mean, radius = (xx + zz) / 2, math.hypot((xx - zz) / 2, xz)
-        moments = sorted((mean - radius, yy, mean + radius))
-        if moments[0] < 0 or moments[0] + moments[1] < moments[2] * (1 - 1e-9):
-            warnings.warn(
-                f"{where}: no distribution of mass has the principal moments of body {body}, "
-                f"{', '.join(f'{moment:.6g}' for moment in moments)} kg m^2 (the greatest must not "
-                "exceed the sum of the others); errors of measurement can do that, a model will "
-                "not take it.",
-                UserWarning,
-                stacklevel=4,
-            )

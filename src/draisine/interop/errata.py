@@ -1,0 +1,91 @@
+"""Known errors in published parameters of bicycles, and numbers that no bicycle has: each function
+yields what is to be warned about.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class _Wheels:
+    """A measured bicycle's wheels: what recognises it, and its right radial moments of inertia."""
+
+    name: str
+    mR: float
+    mF: float
+    rR: float
+    rF: float
+    IRxx: float
+    IFxx: float
+
+
+_MEASURED = (
+    _Wheels("Browser", 3.11, 2.02, 0.340958858855, 0.34352982332, 0.0904114316, 0.0883826871),
+    _Wheels("Browserins", 3.11, 2.02, 0.340775218536, 0.342550408285, 0.0904114316, 0.0883826871),
+    _Wheels("Crescendo", 3.96, 3.545, 0.339954958444, 0.342550408285, 0.0966455697, 0.0954028663),
+    _Wheels("Fisher", 1.94, 1.5, 0.338636246059, 0.330178297654, 0.0630220805, 0.0631442259),
+    _Wheels("Pista", 1.38, 1.58, 0.332088156971, 0.333838861345, 0.0552268228, 0.0553476419),
+    _Wheels("Stratos", 3.96, 3.334, 0.338477091116, 0.340003929196, 0.0938710999, 0.0915638224),
+    _Wheels("Yellow", 2.57, 1.9, 0.341375110244, 0.341877060449, 0.0876699101, 0.0851500333),
+)
+
+
+def benchmark_errors(p: Mapping[str, float]) -> Iterator[str]:
+    """Yield what is wrong with the benchmark's 26 parameters."""
+    yield from _rounded(p)
+    yield from _exchanged(p)
+    yield from _impossible(p)
+
+
+def _rounded(p: Mapping[str, float]) -> Iterator[str]:
+    exact = {"mB": 85.0, "mH": 4.0, "IBxx": 9.2, "xH": 0.9, "zH": -0.7, "IHyy": 0.06}
+    rounded = {"IHxx": 0.0589, "IHzz": 0.0071, "IHxz": -0.0076}
+    if all(p[name] == value for name, value in (exact | rounded).items()):
+        yield (
+            "this is the benchmark bicycle with the inertia of its fork rounded (IHxx = "
+            "0.0589 for 0.05892, IHzz = 0.0071 for 0.00708, IHxz = -0.0076 for -0.00756); the "
+            "weave speed comes out 4.29228 m/s instead of 4.29238. The exact one is the "
+            "parameter set 'benchmark'."
+        )
+
+
+def rider_errors(p: Mapping[str, float]) -> Iterator[str]:
+    """Yield what is wrong with a rider's principal radii of gyration."""
+    found = {"mP": 83.5, "kPaa": 0.36717241, "kPyy": 0.36796654, "kPbb": 0.15276369}
+    if all(math.isclose(p[name], value, rel_tol=1e-4) for name, value in found.items()):
+        yield (
+            "kPaa and kPyy of this rider are exchanged with respect to the inertia model that they "
+            "come from (kPaa = 0.36797, kPyy = 0.36717); they are used as they stand."
+        )
+
+
+def _exchanged(p: Mapping[str, float]) -> Iterator[str]:
+    for bicycle in _MEASURED:
+        same = all(
+            math.isclose(p[name], getattr(bicycle, name), rel_tol=1e-6)
+            for name in ("mR", "mF", "rR", "rF")
+        )
+        as_found = abs(p["IRxx"] - bicycle.IRxx) + abs(p["IFxx"] - bicycle.IFxx)
+        exchanged = abs(p["IRxx"] - bicycle.IFxx) + abs(p["IFxx"] - bicycle.IRxx)
+        if same and exchanged < 0.1 * as_found:
+            yield (
+                f"IRxx and IFxx are exchanged with respect to the measured bicycle "
+                f"{bicycle.name!r} (IRxx = {bicycle.IRxx:.6g}, IFxx = {bicycle.IFxx:.6g}); they "
+                "are returned as they stand in the file."
+            )
+
+
+def _impossible(p: Mapping[str, float]) -> Iterator[str]:
+    for body in "RBHF":
+        xx, yy = p[f"I{body}xx"], p[f"I{body}yy"]
+        zz, xz = (p[f"I{body}zz"], p[f"I{body}xz"]) if body in "BH" else (xx, 0.0)
+        mean, radius = (xx + zz) / 2, math.hypot((xx - zz) / 2, xz)
+        moments = sorted((mean - radius, yy, mean + radius))
+        if moments[0] < 0 or moments[0] + moments[1] < moments[2] * (1 - 1e-9):
+            yield (
+                f"no distribution of mass has the principal moments of body {body}, "
+                f"{', '.join(f'{moment:.6g}' for moment in moments)} kg m^2 (the greatest must not "
+                "exceed the sum of the others); errors of measurement can do that, a model will "
+                "not take it."
+            )
