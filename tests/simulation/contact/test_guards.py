@@ -53,3 +53,11 @@ def test_the_tail_tells_what_no_polynomial_fits():
     b = np.zeros(NODES)
     assert fit(BASIS, np.cos(X), b) < 2e-8
     assert fit(BASIS, np.abs(X - 0.45), b) > 1e-3
+
+
+@pytest.mark.parametrize("order", [NODES - 2, NODES - 1])
+def test_the_tail_is_the_size_of_the_last_two_terms(order):
+    """Of Chebyshev polynomials it is one, or nothing where they are of less degree."""
+    b, around = np.zeros(NODES), np.arccos(1.0 - 2.0 * X)
+    assert fit(BASIS, np.cos(order * around), b) == pytest.approx(1.0, abs=1e-13)
+    assert fit(BASIS, np.cos((NODES - 3) * around), b) == pytest.approx(0.0, abs=1e-13)
