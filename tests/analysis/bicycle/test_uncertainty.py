@@ -8,6 +8,7 @@ import draisine
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.uncertainty import derivatives, sample, spread
 from draisine.control.balance_assist import BalanceAssist
+from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.errors import ConfigurationError, ParameterError
 from draisine.vehicles import parameter_deviations
 
@@ -43,6 +44,23 @@ def test_small_deviations_spread_samples_as_the_first_order_says(bicycle):
     assert_allclose(weave.imag.std(axis=0), found.imaginary[:, 0], rtol=0.05)
     assert critical.weave.std() == pytest.approx(found.critical["weave"], rel=0.05)
     assert critical.capsize.std() == pytest.approx(found.critical["capsize"], rel=0.05)
+
+
+def test_laws_with_states_have_bands_too(bicycle):
+    """By the exact linear systems: of the assist without states both ways agree; after a delay of a
+    tenth of a millisecond nearly, after one of 50 ms the samples of other bicycles spread so."""
+    deviations = {"c": 0.002, "IBxx": 0.018}
+    at_once = spread(bicycle, deviations, SPEED, SteerIntoLean(0.0, 6.0))
+    soon = spread(bicycle, deviations, SPEED, SteerIntoLean(0.0, 6.0, delay=1e-4))
+    late = spread(bicycle, deviations, SPEED, law := SteerIntoLean(0.0, 6.0, delay=0.05))
+    assert_allclose(soon.real[:, :2], at_once.real[:, :2], rtol=2e-3)
+    assert late.modes.values.shape[1] == at_once.modes.values.shape[1] + 2
+    ends = [
+        eigenvalues(bicycle.with_parameters(c=0.042 + way * 0.002), SPEED, law=law).mode("weave")
+        for way in (0.5, -0.5)
+    ]
+    alone = spread(bicycle, {"c": 0.002}, SPEED, law)
+    assert_allclose(alone.real[:, 0], np.abs((ends[0] - ends[1]).real), rtol=1e-2)
 
 
 def test_what_cannot_be_spread_is_told(bicycle):

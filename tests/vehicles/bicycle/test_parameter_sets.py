@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import DataError, UnknownNameError
 from draisine.vehicles import (
+    parameter_deviations,
     parameter_set,
     parameter_sets,
     parameter_source,
@@ -372,3 +373,27 @@ def test_vehicles_with_one_form_take_any_names(tmp_path: Path) -> None:
     file = tmp_path / "disc.toml"
     file.write_text(HEAD.format(form="") + "m = 1\nr = 0.5\n")
     assert read_parameter_set(file, "rolling_disc")[0] == {"m": 1.0, "r": 0.5}
+
+
+def test_deviations_of_a_bicycle_are_carried_to_that_with_rider():
+    """Batavus Browser and rider as measured apart (BicycleParameters 1.5.2), drawn and put together; the
+    fork's stay as they are."""
+    found = parameter_deviations("whipple", "browser_jason")
+    assert found["c"] == pytest.approx(0.00169464, rel=1e-3)
+    frame = {"m": (9.86, 0.02), "x": (0.275951285677, 0.00309782583552)}
+    frame |= {"z": (-0.537842424305, 0.00265022978777), "Ixx": (0.52962890621, 0.00247550148476)}
+    frame |= {"Ixz": (-0.116285607878, 0.00114783359707)}
+    rng = np.random.default_rng(0)
+    m, x, z, Ixx, Ixz = (mean + size * rng.normal(size=40000) for mean, size in frame.values())
+    rider = 72.0 + 2.0 * rng.normal(size=40000)
+    mass = m + rider
+    xB, zB = (m * x + rider * 0.2909) / mass, (m * z - rider * 1.1091) / mass
+    part = m * rider / mass  # of two bodies about their common centre
+    dx, dz = x - 0.2909, z + 1.1091
+    drawn = {"mB": mass, "xB": xB, "zB": zB}
+    drawn |= {"IBxx": Ixx + 7.9985 + part * dz * dz, "IBxz": Ixz - 1.9272 - part * dx * dz}
+    for name, values in drawn.items():
+        assert values.mean() == pytest.approx(
+            parameter_set("whipple", "browser_jason")[name], rel=1e-3
+        )
+        assert values.std() == pytest.approx(found[name], rel=0.03)

@@ -4,19 +4,22 @@ An eigenvalue s is a root of `P(s, p) = det N`, `N = M s^2 + C s + K`, so that e
 
     ds/dp = -tr(adj N dN/dp) / tr(adj N dN/ds),        eq. [eigenvalue-change],
 
-and independent deviations of the parameters add up by their squares, to first order. Samples, all at
-once in lanes, tell how far the first order carries.
+and independent deviations of the parameters add up by their squares, to first order. On tyres, with parts
+that give, or under a control law with states it is an eigenvalue of the exact linear system A(p):
+`ds/dp = y' dA/dp x`, with its eigenvectors `y' x = 1` and dA/dp by differences of fourth order. Samples,
+all at once in lanes, tell how far the first order carries.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import Critical, critical_of
-from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, eigenvalues
+from draisine.analysis.bicycle.eigenvalues import eigenmodes_of, eigenvalues, is_plain
+from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.sensitivity import sensitivities, straight_changes
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes
@@ -41,7 +44,7 @@ def spread(
     system: System, deviations: Mapping[str, float], speed: Floats, law: Law | None = None
 ) -> Spread:
     """Return how uncertain the eigenvalues of a bicycle are at speeds in m/s, its parameters having
-    independent standard deviations; exact to first order. A control law may have no states.
+    independent standard deviations, to first order; critical speeds without a law.
 
     >>> from draisine import compile
     >>> found = spread(compile("whipple"), {"c": 0.01}, np.array([5.0]))
@@ -52,9 +55,13 @@ def spread(
     modes = eigenvalues(system, speed, law=law)
     places = [list(system.parameters).index(name) for name in deviations]
     sizes = np.array(list(deviations.values()))
-    moved = derivatives(system, modes, law)[..., places] * sizes
+    plain = is_plain(system) and not getattr(law, "states", 0)
+    if plain:
+        moved = derivatives(system, modes, law)[..., places] * sizes
+    else:
+        moved = _followed_derivatives(TwoWheeler(system, law), modes, list(deviations)) * sizes
     critical: dict[str, float] = {}
-    if law is None:
+    if plain and law is None:
         change = sensitivities(system)
         for name in ("weave", "capsize"):
             each = getattr(change, name)[places] * sizes
@@ -78,6 +85,27 @@ def derivatives(system: System, modes: Eigenmodes, law: Law | None = None) -> Fl
             by_s = np.trace(adjugate @ (2.0 * s * M.value[0] + C.value[0]))
             with np.errstate(divide="ignore", invalid="ignore"):
                 out[k, j] = -by_p / by_s
+    return out
+
+
+def _followed_derivatives(running: TwoWheeler, modes: Eigenmodes, names: list[str]) -> Floats:
+    """Return ds/dp of every eigenvalue of any two-wheeler by some parameters, (speeds, modes, names)."""
+    A, _ = running.matrices(modes.speed)
+    values, right = np.linalg.eig(A)
+    left = np.linalg.inv(right)
+    which = np.argmin(np.abs(modes.values[:, :, None] - values[:, None, :]), axis=2)
+    out = np.empty((*modes.values.shape, len(names)), complex)
+    for k, name in enumerate(names):
+        p = running.system.parameters[name]
+        h = 1e-3 * max(abs(p), 1e-3)
+        ends = [
+            replace(running, system=running.system.with_parameters(**{name: p + way * h}))
+            for way in (1.0, -1.0, 2.0, -2.0)
+        ]
+        near, behind, far, back = (other.matrices(modes.speed)[0] for other in ends)
+        slope = (8.0 * (near - behind) - (far - back)) / (12.0 * h)
+        moved = np.einsum("vij,vjk,vki->vi", left, slope, right)
+        out[..., k] = np.take_along_axis(moved, which, axis=1)
     return out
 
 
