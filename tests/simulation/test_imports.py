@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import pytest
+
 CODE = """
 import sys
 import draisine
@@ -13,7 +15,25 @@ heavy = {"scipy", "xarray", "pandas", "matplotlib", "mpmath", "zarr", "netCDF4",
 assert not heavy & set(sys.modules), heavy & set(sys.modules)
 """
 
+SCENARIO = """
+import sys
+sys.modules["dask"] = None  # where it is installed, xarray loads it, and that loads SciPy
+import draisine
+assert draisine.run("{name}", changes={{"run.until": 0.1}}).data.sizes["time"] > 1
+heavy = {{"scipy", "matplotlib", "mpmath", "zarr", "netCDF4"}}
+assert not heavy & set(sys.modules), heavy & set(sys.modules)
+"""
+
+
+def _carry_out(code: str) -> None:
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
 
 def test_the_plane_needs_nothing_heavy():
-    done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    _carry_out(CODE)
+
+
+@pytest.mark.parametrize("name", ["passive-stabilisation", "ramp-jump"])
+def test_a_scenario_needs_datasets_and_no_more(name):
+    _carry_out(SCENARIO.format(name=name))

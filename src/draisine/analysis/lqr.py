@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
 
 from draisine.algebra.scalar import Array, Floats, Scalar
 from draisine.analysis.equilibrium import steady
@@ -123,4 +122,6 @@ def balance(
 
 def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:
     """Return the gain K of least cost, eq. [lqr]."""
-    return np.linalg.solve(R, B.T @ scipy.linalg.solve_continuous_are(A, B, Q, R))
+    from scipy.linalg import solve_continuous_are
+
+    return np.linalg.solve(R, B.T @ solve_continuous_are(A, B, Q, R))

@@ -14,14 +14,6 @@ import numpy as np
 
 import draisine
 from draisine.errors import ParameterError, SimulationError, ValidityError
-from draisine.experiment.kinds.cycle import find_cycle
-from draisine.experiment.kinds.gait import gait_dataset
-from draisine.experiment.kinds.linear import straight_running
-from draisine.experiment.kinds.map import contact_map
-from draisine.experiment.kinds.sweep import run_sweep
-from draisine.experiment.sweep.designs import design_columns
-from draisine.experiment.sweep.store import open_store
-from draisine.experiment.sweep.table import NOT_RUN, SweepRows, sweep_table
 from draisine.results.bodies import Bodies, machine_attributes
 from draisine.results.events import event_records
 from draisine.results.runs import unfold
@@ -124,21 +116,34 @@ def run(
         case StateScenario():
             found = _at(system, loaded.plan.state(), scenario.inputs)
             return _result(loaded, system, found, time.perf_counter() - begun)
-        case MapScenario():
-            data = contact_map(system, scenario.map)
-            seconds = time.perf_counter() - begun
-            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
-        case LinearScenario():
-            data = straight_running(scenario, system, loaded.plan.law)
-            seconds = time.perf_counter() - begun
-            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
-        case GaitScenario():
-            data = gait_dataset(system, scenario.gait)
-            seconds = time.perf_counter() - begun
-            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
         case CycleScenario():
+            from draisine.experiment.kinds.cycle import find_cycle
+
             ridden, data = find_cycle(system, scenario.cycle)
             return _result(loaded, system, ridden, time.perf_counter() - begun, data)
+        case _:
+            data = _analyse(scenario, system, loaded.plan.law)
+            seconds = time.perf_counter() - begun
+            return Result(loaded, _signed(loaded, system, data), "completed", seconds, system)
+
+
+def _analyse(
+    scenario: MapScenario | LinearScenario | GaitScenario, system: System, law: Any
+) -> "Dataset":
+    """Return what a scenario without a motion tells; what it needs is imported with its kind."""
+    match scenario:
+        case MapScenario():
+            from draisine.experiment.kinds.map import contact_map
+
+            return contact_map(system, scenario.map)
+        case LinearScenario():
+            from draisine.experiment.kinds.linear import straight_running
+
+            return straight_running(scenario, system, law)
+        case GaitScenario():
+            from draisine.experiment.kinds.gait import gait_dataset
+
+            return gait_dataset(system, scenario.gait)
 
 
 def sweep(
@@ -158,6 +163,11 @@ def sweep(
     >>> draisine.sweep("mauny2018/drift", changes={"run.until": 0.1}).data["outcome"].dims
     ('integrator', 'dt')
     """
+    from draisine.experiment.kinds.sweep import run_sweep
+    from draisine.experiment.sweep.designs import design_columns
+    from draisine.experiment.sweep.store import open_store
+    from draisine.experiment.sweep.table import SweepRows, sweep_table
+
     loaded = load(which, changes) if isinstance(which, str) else which
     scenario, system, begun = loaded.scenario, loaded.plan.system, time.perf_counter()
     if not isinstance(scenario, SweepScenario):
@@ -211,6 +221,8 @@ def _run(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> 
 
 def _swept(loaded: Loaded, system: System, data: "Dataset", seconds: float) -> Result:
     """Return the result of a sweep, or raise with what there is of one that was interrupted."""
+    from draisine.experiment.sweep.table import NOT_RUN
+
     ends = data["outcome"].values
     missing = int((ends == NOT_RUN).sum())
     outcome = "interrupted" if missing else "completed"

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from scipy.optimize import least_squares
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.connection.local import LocalConnection
@@ -76,6 +75,8 @@ def quiet_frame(
         return _moved(frame, r, A).ravel()
 
     start = np.zeros(3 * int(used.sum()))
+    from scipy.optimize import least_squares
+
     found = least_squares(left, start, method="trf", xtol=1e-12, ftol=1e-12, gtol=1e-12)
     before, after = (float(np.sqrt(np.mean(left(flat) ** 2))) for flat in (start, found.x))
     return QuietFrame(low, high, spread(found.x), before, after)

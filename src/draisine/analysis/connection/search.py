@@ -3,7 +3,6 @@
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq, minimize
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.connection.displacement import Displacement, displacement
@@ -33,6 +32,8 @@ def farthest(
         toward = found.p / max(found.distance, 1e-300)
         return -found.distance, -toward @ found.place_change
 
+    from scipy.optimize import minimize
+
     found = minimize(
         lost, np.asarray(start, float), jac=True, method="BFGS", options={"gtol": 1e-10}
     )
@@ -55,6 +56,8 @@ def reversal(
 
     if signed(high) >= 0:
         raise ConfigurationError(f"the gait still leads ahead at the size {high}; look farther.")
+    from scipy.optimize import brentq
+
     size = float(brentq(signed, low, high, xtol=1e-13, rtol=1e-14))
     return size, displacement(connection, path, [size])
 
