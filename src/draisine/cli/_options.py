@@ -218,7 +218,7 @@ def law_tables(given: list[str]) -> list[dict[str, Any]]:
 
 
 def assignments(option: str, given: list[str] | None) -> dict[str, Any]:
-    """Return what options NAME=VALUE give: numbers where they are numbers, else text."""
+    """Return what options NAME=VALUE give: numbers, true or false, else text."""
     from draisine.errors import ParameterError
 
     found: dict[str, Any] = {}
@@ -226,8 +226,9 @@ def assignments(option: str, given: list[str] | None) -> dict[str, Any]:
         name, sign, value = text.partition("=")
         if not sign or not name.strip() or not value.strip():
             raise ParameterError(f"{option} {text}: write NAME=VALUE, as in {EXAMPLES[option]}.")
+        name, value = name.strip(), value.strip()
         try:
-            found[name.strip()] = float(value)
+            found[name] = float(value)
         except ValueError:
-            found[name.strip()] = value.strip()
+            found[name] = {"true": True, "false": False}.get(value.lower(), value)
     return found

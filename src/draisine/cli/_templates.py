@@ -90,7 +90,7 @@ SCENARIO = Template("""# A scenario: which machine, how it starts, how long it r
 # `draisine schema` prints everything that such a file may have.
 
 kind = "run"
-title = "A push"
+title = "$title"
 
 [vehicle]
 name = "$vehicle"  # `draisine list vehicles`, or a file of yours: "mine.py"
@@ -103,6 +103,9 @@ $initial
 [run]
 until = 5.0                       # s
 dt = 0.01                         # s between samples
+
+# [[law]]                         # feedback that keeps the motion; `draisine list laws`
+# name = "lqr"
 
 # [[inputs]]                      # a push at a joint
 # shape = "step"
@@ -120,18 +123,21 @@ dt = 0.01                         # s between samples
 """)
 
 START = {"forward_speed": 5.8, "lean_rate": 0.2}
-"""How a machine starts if it can: it rolls, and is pushed over."""
+"""How a two-wheeler starts: it rolls, and is pushed over."""
 
 
 def scenario_text(name: str, vehicle: str) -> str:
     """Return the file of a scenario for a vehicle, which starts as that vehicle can."""
+    from draisine.analysis.bicycle.eigenvalues import is_two_wheeler
     from draisine.scenario.validate.vehicle import build_system
 
     system = build_system(vehicle)
-    start = _start(system)
+    pushed = is_two_wheeler(system)
+    start = _start(system, START if pushed else {"forward_speed": 1.0})
     first, value = next(iter(start.items()), ("yaw", 0.0))
     return SCENARIO.substitute(
         name=name,
+        title="A push" if pushed else "A first run",
         vehicle=vehicle,
         parameter=next((f"{n} = {x:g}" for n, x in system.parameters.items()), ""),
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
@@ -141,13 +147,13 @@ def scenario_text(name: str, vehicle: str) -> str:
     )
 
 
-def _start(system: "System") -> dict[str, float]:
-    """Return speeds that a machine can have: those of `START`, or else of a joint."""
+def _start(system: "System", wanted: dict[str, float]) -> dict[str, float]:
+    """Return speeds that a machine can have: those wanted, or else of a joint."""
     from draisine.system.state import state
 
     start: dict[str, Any] = {}
-    for name, value in (START | {f"{one.name}_rate": 0.2 for one in system.model.joints}).items():
-        if start and name not in START:
+    for name, value in (wanted | {f"{one.name}_rate": 0.2 for one in system.model.joints}).items():
+        if start and name not in wanted:
             break
         with suppress(DraisineError):
             asked = start | {name: value}

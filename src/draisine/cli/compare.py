@@ -25,7 +25,7 @@ def compare(
     figure = output.plot or free_name(first.with_name(f"{first.stem}-{second.stem}.png"))
     output = replace(output, plot=figure)
     output.check()
-    both = hold_beside(load(first, trust), load(second, trust))
+    both = hold_beside(load(first, trust), load(second, trust), (first.stem, second.stem))
     found = differences(both)
     if output.json:
         print_json([asdict(one) for one in found])

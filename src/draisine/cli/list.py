@@ -21,6 +21,7 @@ def list(
         "printers",
         "figures",
     ] = "all",
+    word: str = "",
     /,
     *,
     json: Json = False,
@@ -29,7 +30,9 @@ def list(
     impact models, formulations, targets, printers of equations and figures.
 
     :param kind: List only this.
+    :param word: List only what has this in its name or its text: list scenarios jump.
     """
+    from draisine.errors import UnknownNameError
     from draisine.registry import FOLDERS, names
     from draisine.scenario.library import titles
 
@@ -42,7 +45,13 @@ def list(
         found["sets"] = _sets()
     for each in FOLDERS:
         if each not in ("vehicle", "command") and kind in ("all", f"{each}s"):
-            found[f"{each}s"] = dict.fromkeys(names(each), "")
+            found[f"{each}s"] = {n: _numbers(n) if each == "law" else "" for n in names(each)}
+    for heading, entries in found.items():
+        told = {n: text for n, text in entries.items() if word.lower() in f"{n} {text}".lower()}
+        found[heading] = told
+    found = {heading: entries for heading, entries in found.items() if entries}
+    if not found:
+        raise UnknownNameError(f"nothing that is listed has {word!r} in its name or its text.")
     if json:
         print_json(found)
         return
@@ -62,6 +71,28 @@ def _print(heading: str, entries: dict[str, str]) -> None:
     told = {name: text for name, text in entries.items() if text}
     if told:
         console.print(entry_table(told))
+
+
+def _numbers(law: str) -> str:
+    """Return the numbers that a control law takes, with their defaults."""
+    from dataclasses import MISSING, fields, is_dataclass
+
+    from draisine.registry import find
+
+    record = find("law", law)
+    if not is_dataclass(record):
+        return ""
+    plain = (float, int, str, bool)
+    return ", ".join(
+        f"{one.name}={one.default:g}"
+        if isinstance(one.default, float)
+        else f"{one.name}={one.default}"
+        if isinstance(one.default, plain)
+        else f"{one.name}.NAME"
+        if one.default is MISSING and one.default_factory is not MISSING
+        else one.name
+        for one in fields(record)
+    )
 
 
 def _sets() -> dict[str, str]:

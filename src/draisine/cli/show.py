@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from draisine.cli._keep import check_figure
+from draisine.cli._options import MACHINE, MachineOptions
 from draisine.cli._screen import open_console
 
 if TYPE_CHECKING:
@@ -15,19 +16,26 @@ if TYPE_CHECKING:
     from draisine.system.system import System
 
 
-def show(vehicle: str, /, *, plot: Path | None = None, frames: bool = False) -> None:
+def show(
+    vehicle: str,
+    /,
+    *,
+    machine: MachineOptions = MACHINE,
+    plot: Path | None = None,
+    frames: bool = False,
+) -> None:
     """Show a vehicle: a drawing, its bodies, freedoms, contacts, inputs, outputs and parameters.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param plot: Write a side view of its drawing to this file (.png, .svg, .pdf).
     :param frames: The side view has the links' frames of `draisine equations --as paper`.
     """
-    from draisine.system.system import compile
+    from draisine.scenario.validate.vehicle import build_system
     from draisine.vehicles import meanings
 
     if plot is not None:
         check_figure(plot)
-    system = compile(vehicle)
+    system = build_system(vehicle, machine.parameters, machine.published)
     _show(system, meanings(system.vehicle))
     if plot is not None:
         from draisine.view.figures.side import drawing

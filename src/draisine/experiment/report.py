@@ -134,7 +134,7 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
 
 def _settled(x: float) -> float:
     """Return a number for people: round-off is zero."""
-    return 0.0 if abs(x) < 1e-13 else float(x)
+    return 0.0 if abs(x) < 1e-8 else float(x)
 
 
 def remarks(result: Result) -> list[str]:

@@ -55,6 +55,14 @@ def _not_negative(value: float) -> float:
     return value
 
 
+def _slope(value: Any) -> float:
+    """Return an angle of ground, less steep than a wall: 20 was meant as degrees."""
+    found = number(value, "rad")
+    if abs(found) >= math.pi / 2:
+        raise ValueError(f"{found:g} rad is as steep as a wall; degrees are written '{found:g}deg'")
+    return found
+
+
 NUMBER_SCHEMA: dict[str, Any] = {
     "anyOf": [
         {"type": "number"},
@@ -64,6 +72,9 @@ NUMBER_SCHEMA: dict[str, Any] = {
 
 Number = Annotated[float, BeforeValidator(number), WithJsonSchema(NUMBER_SCHEMA)]
 """A number, or an angle written in degrees."""
+
+Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]
+"""An angle of ground."""
 
 Positive = Annotated[
     float,

@@ -29,8 +29,11 @@ class Difference:
     range: float
 
 
-def compare(first: "Dataset", second: "Dataset") -> "Dataset":
-    """Return the numbers over time that two runs have in common, with a dimension `run` of two.
+def compare(
+    first: "Dataset", second: "Dataset", names: tuple[str, str] = ("first", "second")
+) -> "Dataset":
+    """Return the numbers over time that two runs have in common, with a dimension `run` of two; runs of
+    the same title are told apart by `names`.
 
     At times that both have, numbers are taken as they are; where the samples of two runs share no
     times, the second is interpolated linearly, and the attribute `interpolated` is 1.
@@ -41,12 +44,12 @@ def compare(first: "Dataset", second: "Dataset") -> "Dataset":
         if "time" not in data.dims or data.sizes["time"] < 2:
             raise ParameterError("only runs over time can be compared; this result is none.")
     columns = [_columns(data) for data in (first, second)]
-    names = [name for name in columns[0] if name in columns[1]]
-    if not names:
+    common = [name for name in columns[0] if name in columns[1]]
+    if not common:
         raise ParameterError("these two runs have no quantity in common.")
     t, pick, interpolated = _common(first["time"].values, second["time"].values)
     found = {}
-    for name in names:
+    for name in common:
         ours, theirs = columns[0][name], columns[1][name]
         both = np.array([ours.values[pick[0]], _taken(theirs.values, second, t, pick[1])])
         found[name] = (("run", "time"), both, {"units": ours.attrs.get("units", "")})
@@ -54,7 +57,7 @@ def compare(first: "Dataset", second: "Dataset") -> "Dataset":
         str(data.attrs.get("title") or data.attrs.get("vehicle", "")) for data in (first, second)
     ]
     if labels[0] == labels[1]:
-        labels = ["first", "second"]
+        labels = list(names)
     return xarray.Dataset(
         found,
         coords={"run": labels, "time": ("time", t, {"units": "s"})},

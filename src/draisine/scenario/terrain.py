@@ -15,7 +15,7 @@ from draisine.errors import ParameterError, did_you_mean
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
-from draisine.model.quantity import Number, Positive
+from draisine.model.quantity import Number, Positive, Slope
 from draisine.results.attributes import table
 from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector
 from draisine.system.state import State
@@ -45,7 +45,7 @@ class PlaneGround(ScenarioTable):
     """A plane through (0, 0, height) that rises forward by an angle; its name is `ground`."""
 
     shape: Literal["plane"]
-    slope: Number = 0.0
+    slope: Slope = 0.0
     height: Number = 0.0
 
     def terrain(self) -> Terrain:
@@ -57,7 +57,7 @@ class RampGround(ScenarioTable):
     """A ramp (`ramp`) up to its `lip` at the origin, a `wall` behind it, level ground (`low`)."""
 
     shape: Literal["ramp"]
-    slope: Number
+    slope: Slope
     drop: Positive
 
     def terrain(self) -> Terrain:
@@ -81,7 +81,7 @@ class CornerGround(ScenarioTable):
     """Level ground (`level`) that rises by an angle from some place on (`rise`)."""
 
     shape: Literal["corner"]
-    angle: Number
+    angle: Slope
     at: Number = 0.0
 
     def terrain(self) -> Terrain:

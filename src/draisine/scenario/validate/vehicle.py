@@ -1,6 +1,7 @@
 """The machine of a scenario: a vehicle, a parameter set, changes to it, motions of joints."""
 
 import inspect
+import math
 from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, get_args
@@ -29,6 +30,7 @@ def build_system(
     >>> build_system("whipple", {"lam": "18deg"}, "benchmark").parameters["lam"]
     0.3141592653589793
     """
+    find("vehicle", vehicle)  # a wrong name is told alone
     table = VehicleTable(
         name=vehicle, parameter_set=parameter_set, parameters=dict(parameters or {}), motions={}
     )
@@ -79,8 +81,16 @@ def _parameters(
             out[name] = value
         else:
             with mistakes.at(path):
-                out[name] = number(value, meanings(vehicle).get(name, (None, ""))[0])
+                out[name] = _checked_angle(value, meanings(vehicle).get(name, (None, ""))[0])
     return out
+
+
+def _checked_angle(value: Any, unit: str | None) -> float:
+    """Return a number; a plain one beyond a whole turn is hardly an angle in radians."""
+    found = number(value, unit)
+    if unit == "rad" and not isinstance(value, str) and abs(found) > 2 * math.pi + 0.01:
+        raise ValueError(f"{found:g} rad is more than a turn; degrees are written '{found:g}deg'")
+    return found
 
 
 def _is_number(hint: Any) -> bool:
