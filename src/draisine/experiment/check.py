@@ -83,10 +83,8 @@ def findings(result: Result) -> Iterator[Finding]:
                 places = [f"v = {v:g} m/s" for v in at] if at else [""]
                 ours = straight_quantity(quantity, result.system.model, result.data, at)
             elif isinstance(scenario, CycleScenario):
-                places, ours = (
-                    [""],
-                    cycle.cycle_quantity(quantity, result.system.model, result.data),
-                )
+                known = cycle.cycle_labels(result.system.model, scenario.cycle.components)
+                places, ours = [""], cycle.cycle_quantity(quantity, known, result.data)
             else:
                 places, ours = _in_run(result.bodies, block, quantity)
             yield _held(block, quantity, places, expected, ours)

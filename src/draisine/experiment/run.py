@@ -119,7 +119,7 @@ def run(
         case CycleScenario():
             from draisine.experiment.kinds.cycle import find_cycle
 
-            ridden, data = find_cycle(system, scenario.cycle)
+            ridden, data = find_cycle(loaded.plan, scenario.cycle)
             return _result(loaded, system, ridden, time.perf_counter() - begun, data)
         case _:
             data = _analyse(scenario, system, loaded.plan.law)

@@ -101,8 +101,20 @@ STEPS: dict[str, Quantity] = {
 """Everything that is told by numbers of a cycle of a walker."""
 
 
-def cycle_labels(model: Model) -> dict[str, Labels]:
-    """Return the quantities that a cycle of a machine has, with the labels that each takes."""
+PERIODIC: dict[str, Quantity] = {
+    "start": (("component",), lambda s: s.cycle.x, "", "what comes back after a period"),
+    **FIXED_POINT,
+}
+"""Everything that is told by numbers of a cycle of a given period."""
+
+
+def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, Labels]:
+    """Return the quantities that a cycle of a machine has, with the labels that each takes; with a
+    period they are those of the `components` that come back.
+    """
+    if components:
+        own = {"component": components, "multiplier": ORDINALS[: len(components)]}
+        return {name: tuple(own[dim] for dim in dims) for name, (dims, *_) in PERIODIC.items()}
     labels: dict[str, tuple[str, ...]] = {"way": AXES, "row": ROWS}
     labels["joint"] = tuple(joint.name for joint in model.joints)
     labels["impact"] = tuple(c.name for c in model.pins)
@@ -113,9 +125,9 @@ def cycle_labels(model: Model) -> dict[str, Labels]:
     return found | ({"number_of_cycles": ()} if model.steps is None else {})
 
 
-def cycle_quantity(text: str, model: Model, data: "Dataset") -> Floats:
+def cycle_quantity(text: str, known: Mapping[str, Labels], data: "Dataset") -> Floats:
     """Return one of the known quantities of a cycle."""
-    name, labels = parse_labels(text, cycle_labels(model))
+    name, labels = parse_labels(text, known)
     values = data[name]
     which = dict(zip(values.dims, labels, strict=True))
     return np.atleast_1d(np.asarray(values.sel(which).values, float))

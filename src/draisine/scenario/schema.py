@@ -207,8 +207,8 @@ class Common(ScenarioTable):
     expected: list[Expected] = Field([])
 
 
-class MotionScenario(Common):
-    """What a machine does that moves from an initial state until a time."""
+class GroundedScenario(Common):
+    """What is asked of a machine that begins somehow, on a ground."""
 
     initial: dict[str, Any] = Field(
         {},
@@ -222,6 +222,11 @@ class MotionScenario(Common):
         default_factory=lambda: ContactTable.model_validate({}),
         description="How wheels meet the terrain.",
     )
+
+
+class MotionScenario(GroundedScenario):
+    """What a machine does that moves from an initial state until a time."""
+
     law: list[dict[str, Any]] = Field(
         [], description="Control laws: a `name`, the other keys are its numbers."
     )
@@ -277,7 +282,13 @@ class CyclePart(ScenarioTable):
 
     near: dict[str, Number] = Field(
         description="Where Newton's method starts: of grips that take turns Omega and theta of the "
-        "body just after the first took hold; of a walker the joints of its steps and their rates."
+        "body just after the first took hold; of a walker the joints of its steps and their rates; with "
+        "a period outputs, joints and speeds, which then come back."
+    )
+    period: Number | None = Field(
+        None,
+        gt=0,
+        description="How long the cycle takes, s: of any machine that moves by itself, or on a terrain.",
     )
     joint: Literal["free", "held"] = Field(
         "free",
@@ -286,9 +297,14 @@ class CyclePart(ScenarioTable):
     longest: Number = Field(5.0, gt=0, description="How long a step may take, s.")
     samples: int = Field(200, ge=2, le=100_000, description="Samples of the motion.")
 
+    @property
+    def components(self) -> tuple[str, ...]:
+        """What comes back after a given period; nothing where the machine decides it."""
+        return tuple(self.near) if self.period is not None else ()
 
-class CycleScenario(Common):
-    """A limit cycle of a machine whose grips take turns, or of a walker."""
+
+class CycleScenario(GroundedScenario):
+    """A limit cycle: of a machine whose grips take turns, of a walker, or of a given period."""
 
     kind: Literal["cycle"]
     cycle: CyclePart

@@ -72,7 +72,7 @@ def _drawn(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
 
 def figure_for(data: "Dataset") -> str:
     """Return the figure that tells most of a result."""
-    if "multiplier" in data.dims:
+    if "multiplier" in data.dims and ("component" not in data.dims or "step_time" in data):
         return "cycle"
     if "outcome" in data:
         return "sweep"

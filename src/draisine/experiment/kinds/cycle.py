@@ -1,5 +1,7 @@
 """One limit cycle as data: its motion in time, its multipliers, what it does and what it needs."""
 
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -8,27 +10,42 @@ from draisine.analysis.gait.footstep import Footstep
 from draisine.analysis.gait.map import Gait, gait, turns_of
 from draisine.analysis.gait.stride import Stride
 from draisine.analysis.gait.walk import walk
+from draisine.analysis.return_map import Cycle, fixed_point, return_map
 from draisine.results.cycle import (
     AXES,
     ORDINALS,
+    PERIODIC,
     QUANTITIES,
     ROWS,
     STEPS,
+    Quantity,
     multipliers_of,
     summary_of,
 )
+from draisine.scenario.plan import Plan
 from draisine.scenario.schema import CyclePart
 from draisine.simulation.options import ContactOptions, GripSchedule, Numerics
 from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Trajectory
+from draisine.system.state import state
 from draisine.system.system import System
 
 if TYPE_CHECKING:
     from xarray import Dataset
 
 
-def find_cycle(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]:
+@dataclass(frozen=True, eq=False)
+class PeriodicMotion:
+    """A motion that comes back after a given period."""
+
+    cycle: Cycle
+
+
+def find_cycle(plan: Plan, asked: CyclePart) -> tuple[Trajectory, "Dataset"]:
     """Return the motion of the cycle that a scenario asks for, and all that is told of it."""
+    system = plan.system
+    if asked.period is not None:
+        return _find_period(plan, asked, asked.period)
     if system.model.steps is not None:
         return _find_step(system, asked)
     climb = gait(system, joint=asked.joint)
@@ -40,17 +57,40 @@ def find_cycle(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]
     return run, data
 
 
+def _find_period(plan: Plan, asked: CyclePart, period: float) -> tuple[Trajectory, "Dataset"]:
+    """Return a motion that comes back after a period, and all that is told of it."""
+    system, names = plan.system, asked.components
+    fixed: dict[str, Any] = dict(plan.start.values)
+    begin = {"mode": plan.start.mode, "at_rest": plan.start.at_rest}
+    fixed |= {name: value for name, value in begin.items() if value is not None}
+    where: Any = {"terrain": plan.terrain, "contact": plan.contact}
+    G = return_map(system, names, period, **where, **fixed)
+    found = PeriodicMotion(fixed_point(G, list(asked.near.values())))
+    start = state(system, **fixed | dict(zip(names, found.cycle.x.tolist(), strict=True)))
+    numerics = Numerics(dt=period / asked.samples, rtol=1e-12, atol=1e-13)
+    run = simulate(system, start, period, numerics=numerics, **where)
+    data = _with_numbers(run.to_xarray(), PERIODIC, found, names)
+    data.attrs |= {"period": period}
+    return run, data
+
+
+def _with_numbers(
+    data: "Dataset", table: Mapping[str, Quantity], measured: Any, names: Sequence[str]
+) -> "Dataset":
+    """Return a motion's data with the numbers of its cycle, whose components have names."""
+    for name, (dims, measure, unit, meaning) in table.items():
+        data[name] = (dims, measure(measured), {"units": unit, "long_name": meaning})
+    labels = {"component": list(names), "multiplier": list(ORDINALS[: len(names)])}
+    return data.assign_coords(labels)
+
+
 def _find_step(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]:
     """Return one step of a walker's cycle, and all that is told of it."""
     way = walk(system, asked.longest)
     names = way.steps.components
     step = Footstep(way, way.cycle([asked.near[name] for name in names]))
     run = step.run(asked.samples)
-    data = run.to_xarray()
-    for name, (dims, measure, unit, meaning) in STEPS.items():
-        data[name] = (dims, measure(step), {"units": unit, "long_name": meaning})
-    labels = {"component": list(names), "multiplier": list(ORDINALS[: len(names)])}
-    data = data.assign_coords(labels | {"row": list(ROWS)})
+    data = _with_numbers(run.to_xarray(), STEPS, step, names).assign_coords(row=list(ROWS))
     data.attrs |= {"period": step.strike.time}
     return run, data
 
@@ -95,9 +135,9 @@ def labels_of(climb: Gait) -> dict[str, list[str]]:
 def lines(data: "Dataset") -> list[str]:
     """Return a cycle in words."""
     one = summary_of(data)
-    if "step_time" in one:
-        return _step_lines(one)
     period = float(data.attrs["period"])
+    if "start" in one:
+        return _step_lines(one) if "step_time" in one else _period_lines(one, period)
     word = "stable" if one["stable"] else "unstable"
     low, high = one["minimum_force"], one["maximum_force"]
     torques = ", ".join(f"{name} {x:.6g} N m" for name, x in one["peak_torque"].items())
@@ -123,6 +163,16 @@ def lines(data: "Dataset") -> list[str]:
     if "number_of_cycles" in one:
         found.append(f"a search finds {one['number_of_cycles']} cycles with these parameters")
     return found
+
+
+def _period_lines(one: dict[str, Any], period: float) -> list[str]:
+    """Return a cycle of a given period in words."""
+    begin = ", ".join(f"{name} = {x:.9g}" for name, x in one["start"].items())
+    word = "stable" if one["stable"] else "unstable"
+    return [
+        f"comes back after {period:.9g} s to {begin}",
+        f"multipliers {multipliers_of(one)}: {word}",
+    ]
 
 
 def _step_lines(one: dict[str, Any]) -> list[str]:

@@ -46,7 +46,8 @@ def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:
         case "linear":
             return lambda text, model: parse_labels(text, straight_labels(model))
         case "cycle":
-            return lambda text, model: parse_labels(text, cycle.cycle_labels(model))
+            components = getattr(tables.get("cycle"), "components", ())
+            return lambda text, model: parse_labels(text, cycle.cycle_labels(model, components))
         case "sweep" | "map":
             table = tables.get(kind)
             known = list(table.outputs) if table is not None else []

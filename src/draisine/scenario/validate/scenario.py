@@ -6,7 +6,7 @@ from typing import Any, cast
 from draisine.analysis.gait.map import gait_obstacle
 from draisine.errors import DraisineError, did_you_mean
 from draisine.model import Model
-from draisine.model.names import state_units
+from draisine.model.names import observation_names, state_units
 from draisine.registry import find
 from draisine.results.questions import parse_question, parse_series
 from draisine.scenario.overrides import single
@@ -72,12 +72,18 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
             speed = given.at[0] if given is not None and given.at and len(given.at) == 1 else None
             law = read_law(tables.get("law") or [], [], system, speed, mistakes)
             return {"start": start, "law": law}
+        case "cycle" if getattr(tables.get("cycle"), "period", None) is not None:
+            return {"start": start} | _read_cycle(tables, start, model, mistakes)
         case "cycle":
             missing = gait_obstacle(model) if model.steps is None else ""
             if missing:
-                mistakes.add("vehicle", f"has no gait: {missing}.", name)
+                text = f"has no gait: {missing}. Tell the cycle's `period` for other machines."
+                mistakes.add("vehicle", text, name)
             elif tables.get("cycle") is not None:
                 _check_near(tables["cycle"].near, model, mistakes)
+            for table in ("terrain", "initial"):
+                if tables.get(table):
+                    mistakes.add(table, "goes with cycle.period.")
         case "gait" if "gait" in tables:
             _check_gait(tables["gait"], model, mistakes)
     if start.place is not None:
@@ -94,6 +100,28 @@ def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> Non
     missing = [name for name in known if name not in near]
     if missing:
         mistakes.add("cycle.near", f"needs {', '.join(missing)}.")
+
+
+def _read_cycle(tables: Tables, start: Start, model: Model, mistakes: Mistakes) -> dict[str, Any]:
+    """Return what a cycle of a given period is looked for with: terrain and contact options."""
+    known = observation_names(model)
+    for name in tables["cycle"].near:
+        if name not in known:
+            mistakes.add(f"cycle.near.{name}", f"no output. {did_you_mean(name, known)}")
+    if start.place is not None:
+        mistakes.add("initial.place", "goes with kind = 'run'.")
+    terrain, contact = None, tables.get("contact")
+    if tables.get("terrain") is None:
+        check_without_terrain(contact, None, start, mistakes)
+    else:
+        terrain = read_terrain(tables["terrain"], model, mistakes)
+        if contact is not None:
+            check_contact(contact, None, model, mistakes)
+    found: dict[str, Any] = {"terrain": terrain}
+    if not mistakes:
+        with mistakes.at("contact"):
+            found["contact"] = _contact(None, contact, None, on_terrain=terrain is not None)
+    return found
 
 
 def _check_gait(gait: GaitPart, model: Model, mistakes: Mistakes) -> None:
@@ -147,7 +175,7 @@ def _numerics(run: RunTable, on_terrain: bool) -> Numerics:
 
 
 def _contact(
-    run: RunTable, contact: ContactTable | None, mode: Any, on_terrain: bool
+    run: RunTable | None, contact: ContactTable | None, mode: Any, on_terrain: bool
 ) -> ContactOptions:
     if not on_terrain or contact is None:
         return ContactOptions(mode=mode)
@@ -156,7 +184,9 @@ def _contact(
         from draisine.simulation.compare.compliant import compliant_of
 
         own["solver"] = compliant_of(contact.solver)
-    return ContactOptions(**own, fall=run.fall, events=run.events)
+    if run is not None:
+        own |= {"fall": run.fall, "events": run.events}
+    return ContactOptions(**own)
 
 
 def _check_methods(run: RunTable, tables: Tables, mistakes: Mistakes) -> None:

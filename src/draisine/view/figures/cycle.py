@@ -44,6 +44,8 @@ def draw(data: "Dataset", axes: Panels | None = None) -> Any:
     if "multiplier" not in data.dims:
         raise ParameterError("this result has no cycles; they come from `draisine cycles`.")
     if "component" in data.dims:
+        if "step_time" not in data:
+            raise ParameterError("a cycle of a given period is drawn like a run: --figure path.")
         return draw_step(data, axes)
     if "family" in data.dims:
         return _families(data, axes)

@@ -1,0 +1,48 @@
+"""Scenarios of the kind cycle with a period: what they tell, and what is told of mistakes."""
+
+import pytest
+
+from draisine.errors import DataError, ParameterError
+from draisine.experiment.check import check
+from draisine.experiment.report import summary
+from draisine.scenario.library import load
+from draisine.view.figures.cycle import draw
+from draisine.view.plot import figure_for
+
+SWING = """
+kind = 'cycle'
+title = 'a pendulum'
+vehicle.name = 'acrobot'
+[cycle]
+near = { bar = 0.1 }
+"""
+
+
+def test_a_ball_on_a_shaking_table_by_its_scenario():
+    """Fixed point in closed form, multipliers by an independent computation."""
+    result, findings = check(load("walkers/bouncing-cycle-1"))
+    assert len(findings) == 6 and all(one.agrees for one in findings)
+    assert figure_for(result.data) == "path"
+    assert summary(result)["cycle"]["stable"]
+    with pytest.raises(ParameterError, match="drawn like a run"):
+        draw(result.data)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (SWING, "Tell the cycle's `period` for other machines"),
+        (SWING.replace("bar", "bra") + "period = 1.0\n", "no output. Did you mean 'bar'"),
+        (SWING + "period = 1.0\n[contact]\nmu = 0.5\n", "goes with a terrain"),
+        (
+            SWING.replace("acrobot", "rimless_wheel").replace("bar", "wheel")
+            + "[terrain]\nshape = 'plane'\n",
+            "goes with cycle.period",
+        ),
+    ],
+)
+def test_mistakes_are_told(tmp_path, text, told):
+    file = tmp_path / "wrong.toml"
+    file.write_text(text)
+    with pytest.raises(DataError, match=told):
+        load(str(file))
