@@ -17,7 +17,7 @@ from draisine.control import Ramp, Sine, Step, Table, TimeInputs, Together, smoo
 from draisine.control.turn_p import TurnP
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import ParameterError
-from draisine.results.questions import first_crossing
+from draisine.results.questions import first_crossings
 
 PI_TURN = TurnPI(10.0, 35.0, math.radians(5.0), (0.0, 5.0), 20.0, 100.0, 20.0)
 P_TURN = TurnP(10.0, math.radians(15.0), (0.0, 1.0, 1.0, 2.0), 40.0, 20.0)
@@ -195,7 +195,7 @@ def test_with_the_other_sign_the_bicycle_falls(bicycle, law, falls):
     start = draisine.state(bicycle, forward_speed=6.0)
     run = draisine.simulate(bicycle, start, until=falls + 0.05, law=law).to_xarray()
     lean = np.abs(run["lean"].values) - math.pi / 4
-    assert_allclose(first_crossing(run["time"].values, lean), falls, atol=6e-3)
+    assert_allclose(first_crossings(run["time"].values[None], lean[None]), falls, atol=6e-3)
 
 
 def test_a_limited_turn_stays_within_its_limits(bicycle):

@@ -11,7 +11,7 @@ from draisine.results.bodies import Bodies, restore_model
 from draisine.results.quantities import DERIVED
 from draisine.results.questions import (
     Question,
-    first_crossing,
+    first_crossings,
     known_series,
     parse_question,
     series,
@@ -149,11 +149,11 @@ def test_reducers(bodies):
 
 def test_crossings():
     t = np.linspace(0.0, 3.0, 61)
-    assert_allclose(first_crossing(t, np.cos(t)), np.pi / 2, atol=1e-6)
-    assert_allclose(first_crossing(t, np.exp(t) - 2.0), np.log(2.0), atol=1e-6)
-    assert first_crossing(t, t) == 0.0
-    assert np.isnan(first_crossing(t, t + 1.0))
-    assert_allclose(first_crossing(t[:3], t[:3] - 0.07), 0.07, atol=1e-12)
+    assert_allclose(first_crossings(t[None], np.cos(t[None])), np.pi / 2, atol=1e-6)
+    assert_allclose(first_crossings(t[None], np.exp(t[None]) - 2.0), np.log(2.0), atol=1e-6)
+    assert first_crossings(t[None], t[None]) == 0.0
+    assert np.isnan(first_crossings(t[None], t[None] + 1.0))
+    assert_allclose(first_crossings(t[None, :3], t[None, :3] - 0.07), 0.07, atol=1e-12)
 
 
 def test_a_run_without_laws_has_no_control_states(bodies):

@@ -15,7 +15,7 @@ from draisine.experiment.report import event_lines, remarks, summary
 from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.events import EventQuestion, events_of, parse_event
-from draisine.results.questions import first_crossing, parse_question
+from draisine.results.questions import first_crossings, parse_question
 from draisine.scenario.library import accept, load
 from draisine.scenario.schema import schema
 from draisine.scenario.terrain import GROUNDS
@@ -283,10 +283,10 @@ def test_wrong_questions_about_events(text, message):
 
 def test_no_curve_is_laid_across_a_jump():
     t = np.array([0.0, 0.1, 0.2, 0.3, 0.3, 0.4, 0.5, 0.6])
-    assert first_crossing(t, np.where(np.arange(8) < 4, t - 1.0, t + 1.0)) == 0.3
+    assert first_crossings(t[None], np.where(np.arange(8) < 4, t - 1.0, t + 1.0)[None]) == 0.3
     falling = np.where(np.arange(8) < 4, 1.0, 1.0 - 4.0 * (t - 0.3))
-    assert first_crossing(t, falling) == pytest.approx(0.55, abs=1e-12)
-    assert first_crossing(t[:6], falling[:6] - 0.8) == pytest.approx(0.35, abs=1e-12)
+    assert first_crossings(t[None], falling[None]) == pytest.approx(0.55, abs=1e-12)
+    assert first_crossings(t[None, :6], falling[None, :6] - 0.8) == pytest.approx(0.35, abs=1e-12)
 
 
 def test_a_wrong_number_is_found(mine):
@@ -365,7 +365,7 @@ WRONG = [
     (PLANE + "initial.place = 3\n", "initial.place = 3: must be a table"),
     (PLANE + "run.integrator = 'rk4'\n", "runs on a terrain have their own integrator"),
     (PLANE + "run.mode = {rear = 'open'}\n", "contacts open and close by themselves"),
-    ("run.fall = 1.0\n", "run.fall = 1.0: goes with a terrain"),
+    ("run.events = 9\n", "run.events = 9: goes with a terrain"),
     (PLANE + "run.fall = -1.0\n", "run.fall = -1.0: -1 is negative"),
     (PLANE + "run.events = 0\n", "run.events = 0"),
 ]

@@ -25,7 +25,7 @@ def check(*scenarios: str, json: Json = False) -> int:
     """
     from draisine.errors import SimulationError
     from draisine.experiment.check import check as hold
-    from draisine.experiment.kinds.sweep import was_interrupted
+    from draisine.experiment.kinds.run import was_interrupted
     from draisine.scenario.library import load
     from draisine.scenario.library import scenarios as shipped
 

@@ -1,14 +1,13 @@
 """`draisine sweep`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
 from draisine.cli._keep import check_figure, keep
 from draisine.cli._options import Json, Trust
 from draisine.cli._report import report
-from draisine.cli._screen import progress_bar
 
 
 def sweep(
@@ -17,6 +16,9 @@ def sweep(
     *,
     out: Annotated[Path, Parameter(help="The store (.zarr) that keeps what is computed.")],
     resume: bool = False,
+    engine: Literal["processes", "dask"] = "processes",
+    workers: Annotated[int | None, Parameter(help="How many; as many as cores by default.")] = None,
+    scheduler: Annotated[str | None, Parameter(help="Where the Dask cluster is.")] = None,
     plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .svg, .pdf).")] = None,
     json: Json = False,
     trust: Trust = False,
@@ -27,6 +29,7 @@ def sweep(
 
     :param scenario: A scenario's name, or a file of your own (.toml).
     :param resume: Go on with a store that is there; begin one if it is not.
+    :param engine: Processes on this computer, or a Dask cluster: that of a scheduler, or a local one.
     """
     from draisine.experiment.run import sweep as carry_out
     from draisine.scenario.library import load
@@ -34,8 +37,15 @@ def sweep(
     if plot is not None:
         check_figure(plot)
     loaded = load(scenario, trust=trust)
-    with progress_bar(f"running {loaded.name}") as progress:
-        result = carry_out(loaded, out, resume=resume, progress=progress)
+    result = carry_out(
+        loaded,
+        out,
+        resume=resume,
+        engine=engine,
+        workers=workers,
+        scheduler=scheduler,
+        progress=True,
+    )
     report(result, json)
     if not json:
         print(f"data: {out}")

@@ -5,6 +5,7 @@ long as somebody works in it; one that nobody holds was left by a run that was k
 one that writes there removes it.
 """
 
+import importlib.util
 import os
 import shutil
 import tempfile
@@ -126,6 +127,32 @@ def _lock(folder: Path, wait: bool = True) -> int | None:
         os.close(handle)
         return None
     return handle
+
+
+@contextmanager
+def lock(folder: Path) -> Iterator[None]:
+    """Have a folder for oneself, or say that somebody else has it; whoever dies has it no more. (On
+    systems without locks nobody can tell.)
+
+    >>> with tempfile.TemporaryDirectory() as folder, lock(Path(folder)):
+    ...     with lock(Path(folder)):
+    ...         pass
+    Traceback (most recent call last):
+    ...
+    draisine.errors.DataError: ...: somebody else is at work in it.
+    """
+    handle = _lock(folder, wait=False)
+    if handle is None and _has_locks():
+        raise DataError(f"{folder}: somebody else is at work in it.")
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _has_locks() -> bool:
+    return importlib.util.find_spec("fcntl") is not None
 
 
 def remove_leftovers(parent: Path) -> None:

@@ -109,6 +109,31 @@ def trace_program(
     return Program(name, sizes, steps, found, fixed)
 
 
+def select(program: Program, wanted: Mapping[str, Sequence[int]]) -> Program:
+    """Return the part of a program that computes some entries of its outputs.
+
+    >>> both = Program("both", {"x": 1}, [("input", "x", 0), ("neg", 0), ("sin", 0)],
+    ...     {"y": [1, 2]}, [False, False, False])
+    >>> select(both, {"y": [1]}).steps
+    [('input', 'x', 0), ('sin', 0)]
+    """
+    outputs = {
+        name: [program.outputs[name][k] for k in entries] for name, entries in wanted.items()
+    }
+    needed = {k for entries in outputs.values() for k in entries}
+    for k in range(len(program.steps) - 1, -1, -1):
+        if k in needed:
+            needed.update(arguments(program.steps[k]))
+    place = {k: i for i, k in enumerate(sorted(needed))}
+    steps = [
+        step if step[0] in ("const", "input") else (step[0], *(place[k] for k in step[1:]))
+        for step in (program.steps[k] for k in place)
+    ]
+    fixed = [program.fixed[k] for k in place]
+    found = {name: [place[k] for k in entries] for name, entries in outputs.items()}
+    return Program(program.name, program.inputs, steps, found, fixed)
+
+
 def flatten(program: Program) -> Program:
     """Return a program with one array in, x, and one out: the convention of machine code."""
     start, starts = 0, dict[str, int]()

@@ -2,9 +2,8 @@
 
 import json
 import time
-import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -14,8 +13,8 @@ import numpy as np
 
 import draisine
 from draisine.errors import ParameterError, SimulationError, ValidityError
+from draisine.experiment.kinds.run import carry_out, run_dataset
 from draisine.results.bodies import Bodies, machine_attributes
-from draisine.results.events import event_records
 from draisine.results.runs import unfold
 from draisine.scenario.library import Loaded, load
 from draisine.scenario.schema import (
@@ -27,9 +26,7 @@ from draisine.scenario.schema import (
     StateScenario,
     SweepScenario,
 )
-from draisine.simulation.contact.run import EnergyWarning
 from draisine.simulation.options import Progress, report_progress
-from draisine.simulation.simulate import simulate
 from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
 from draisine.simulation.validity import Validity
 from draisine.system.state import State
@@ -37,6 +34,8 @@ from draisine.system.system import System
 
 if TYPE_CHECKING:
     from xarray import Dataset
+
+    from draisine.experiment.sweep.table import SweepRows
 
 
 @dataclass(frozen=True, repr=False)
@@ -151,6 +150,9 @@ def sweep(
     out: str | Path | None = None,
     *,
     resume: bool = False,
+    engine: str = "processes",
+    workers: int | None = None,
+    scheduler: str | None = None,
     changes: Mapping[str, Any] | None = None,
     progress: Progress = None,
 ) -> Result:
@@ -159,12 +161,16 @@ def sweep(
     With `out`, a Zarr store, each chunk of runs is kept there as soon as it is computed; to `resume`
     computes only what is missing. A store of another sweep, or of another version, is refused.
 
+    The `engine` "processes" starts workers on this computer, one per core, where a sweep takes long, or
+    as many as you say; "dask" uses the cluster with that `scheduler`, or one of its own.
+
     >>> import draisine
     >>> draisine.sweep("mauny2018/drift", changes={"run.until": 0.1}).data["outcome"].dims
     ('integrator', 'dt')
     """
-    from draisine.experiment.kinds.sweep import run_sweep
-    from draisine.experiment.sweep.designs import design_columns
+    from draisine.experiment.kinds.sweep import run_sweep, tasks_of
+    from draisine.experiment.sweep.chunks import Runner
+    from draisine.experiment.sweep.engines import run_tasks
     from draisine.experiment.sweep.store import open_store
     from draisine.experiment.sweep.table import SweepRows, sweep_table
 
@@ -172,43 +178,42 @@ def sweep(
     scenario, system, begun = loaded.scenario, loaded.plan.system, time.perf_counter()
     if not isinstance(scenario, SweepScenario):
         raise ParameterError(f"{loaded.name} is of the kind {scenario.kind!r}; a sweep is needed.")
-    columns, chunk = design_columns(scenario.sweep, loaded), scenario.sweep.chunk
-    count = len(next(iter(columns.values())))
-    rows = SweepRows.empty(scenario.sweep.outputs, count)
+    runner, chunk = Runner(loaded), scenario.sweep.chunk
+    count = runner.design.count
 
-    def table() -> "Dataset":
-        return _signed(loaded, system, sweep_table(scenario, system.model, columns, rows))
+    def table(first: int, rows: SweepRows) -> "Dataset":
+        columns = runner.design.columns(first, first + len(rows.outcome))
+        numbers = np.arange(first, first + len(rows.outcome))
+        made = sweep_table(scenario, system.model, columns, rows, numbers)
+        return _signed(loaded, system, made)
 
-    with report_progress(progress, f"running {loaded.name}") as tell:
-        if out is None:
-            chunks = range(-(-count // chunk))
-            run_sweep(loaded, columns, chunks, run, lambda k, x: rows.put(k * chunk, x), tell)
-            return _swept(loaded, system, unfold(table()), time.perf_counter() - begun)
-        store = open_store(table(), Path(out), chunk, resume)
-        run_sweep(loaded, columns, store.missing(), run, store.write, tell)
+    def carry(chunks: Iterable[int], keep: Callable[[int, SweepRows], None]) -> None:
+        tasks = tasks_of(runner, chunks, chunk)
+        with report_progress(progress, f"running {loaded.name}", count) as tell:
+            found = run_tasks(runner, tasks, engine, workers, scheduler)
+            run_sweep(runner, chunk, tasks, found, keep, tell)
+
+    if out is None:
+        rows = SweepRows.empty(scenario.sweep.outputs, count)
+        carry(
+            range(-(-count // chunk)),
+            lambda k, part: rows.put(slice(k * chunk, k * chunk + len(part.outcome)), part),
+        )
+        return _swept(loaded, system, unfold(table(0, rows)), time.perf_counter() - begun)
+    like = table(0, SweepRows.empty(scenario.sweep.outputs, 1))
+    with open_store(like, count, Path(out), chunk, resume) as store:
+        carry(
+            store.missing(),
+            lambda k, part: store.write(k, table(k * chunk, part)) if part.finished else None,
+        )
     seconds = time.perf_counter() - begun
     return Result(loaded, store.read(), "completed", seconds, system)
 
 
 def _run(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> Result:
-    plan, system = loaded.plan, loaded.plan.system
-    assert isinstance(plan.scenario, RunScenario)
-    start, until = plan.state(), plan.scenario.run.until
-    begun = time.perf_counter()
+    system, begun = loaded.plan.system, time.perf_counter()
     try:
-        with warnings.catch_warnings():  # events tell of energy that an impact creates
-            warnings.simplefilter("ignore", EnergyWarning)
-            trajectory = simulate(
-                system,
-                start,
-                until,
-                terrain=plan.terrain,
-                law=plan.law,
-                contact=plan.contact if mu is None else replace(plan.contact, mu=mu),
-                numerics=plan.numerics,
-                strict=strict,
-                progress=progress,
-            )
+        trajectory = carry_out(loaded.plan, progress, mu, strict)
     except SimulationError as error:
         if error.partial is None:
             raise
@@ -248,18 +253,8 @@ def _result(
     seconds: float,
     data: "Dataset | None" = None,
 ) -> Result:
-    data = _signed(loaded, system, _seen(found) if data is None else data)
-    if found.events:
-        data.attrs["events"] = json.dumps(event_records(found.events))
+    data = _signed(loaded, system, run_dataset(found) if data is None else data)
     return Result(loaded, data, found.outcome, seconds, system, found.events)
-
-
-def _seen(found: Trajectory) -> "Dataset":
-    """Return all that can be seen of a motion; only a second Ctrl-C gives up what is computed."""
-    try:
-        return found.to_xarray()
-    except KeyboardInterrupt:
-        return found.to_xarray()
 
 
 def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":

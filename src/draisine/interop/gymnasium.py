@@ -239,10 +239,8 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
             found, wrong = states(system, drawn, mode=start.mode, at_rest=start.at_rest)
             if any(wrong):
                 raise ConfigurationError(f"{self.task.scenario}: {next(filter(None, wrong))}")
-            columns = zip(*(found[name].T for name in "qprv"), strict=True)
-            own = [State(q, p, r, v) for q, p, r, v in columns]
             none = np.zeros(self.machine.memory)
-            self.y[:, which] = self.machine.enter_all(own, self.fleet.values[:, which], none)
+            self.y[:, which] = self.machine.enter_all(found, self.fleet.values[:, which], none)
         self.count[which], self.ended = 0, np.zeros(self.num_envs, bool)
 
     def _look(self) -> tuple[Floats, dict[str, Any]]:

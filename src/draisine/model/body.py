@@ -95,6 +95,18 @@ def _check_semidefinite(what: str, matrix: Array) -> None:
         raise ModelError(f"{what} is not positive semidefinite: least eigenvalue {least:.6g}.")
 
 
+def is_doubtful(mass: Array, tensors: Array) -> Array:
+    """Return where masses (...), or tensors of inertia (..., 3, 3), are none that a body can have, or
+    nearly so: there, draw the body to be told.
+    """
+    moments = np.linalg.eigvalsh(np.where(np.isfinite(tensors), tensors, 0.0))
+    scale = np.abs(tensors).max(axis=(-2, -1))
+    sound = (mass >= 0.0) & np.isfinite(mass) & np.isfinite(tensors).all(axis=(-2, -1))
+    sound &= moments[..., 0] >= -5e-13 * scale
+    sound &= moments[..., 0] + moments[..., 1] >= moments[..., 2] * (1 - 5e-10)
+    return ~sound
+
+
 def _check_inertia(where: str, tensor: Array) -> None:
     _check_semidefinite(f"{where}: inertia", tensor)
     a, b, c = np.linalg.eigvalsh(tensor)

@@ -14,11 +14,13 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model
-from draisine.model.names import STORED, dimensions, label_units, variables
+from draisine.model.names import STORED, dimensions, label_units, output_names, variables
 from draisine.model.quantity import number
 from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuestion, parse_event
 from draisine.results.quantities import DERIVED
+from draisine.simulation.dataset import OBSERVED
+from draisine.simulation.validity import Validity
 
 AXES = ("x", "y", "z")
 
@@ -105,6 +107,30 @@ def series(text: str, bodies: Bodies) -> Floats:
     return values
 
 
+def observed_entry(text: str, model: Model) -> tuple[str, int] | None:
+    """Return which number of a state a series is: a part of what `observe` tells (or r, the shape) and
+    the place in it; None of one that is computed from several.
+    """
+    name, labels = parse_series(text, model)
+    if name in DERIVED or name == "time":
+        return None if name in DERIVED else ("time", 0)
+    joints, own = [joint.name for joint in model.joints], output_names(model)
+    base, ending = name.removesuffix("_rate"), name.removesuffix("_acceleration")
+    if name in joints or name in own:
+        return ("r", joints.index(name)) if name in joints else ("outputs", own.index(name))
+    if name in model.speeds:
+        return "v", model.speeds.index(name)
+    if name != base and base in own:
+        return "output_rates", own.index(base)
+    if name != ending and ending in joints:
+        return "vdot", model.speeds.index(f"{ending}_rate")
+    if name not in OBSERVED:
+        return None
+    allowed = known_series(model)[name]
+    places = tuple(names.index(label) for names, label in zip(allowed, labels, strict=True))
+    return OBSERVED[name], int(np.ravel_multi_index(places, [len(x) for x in allowed]))
+
+
 def unit_of(text: str, model: Model) -> str:
     """Return the unit of a series; empty where it has none."""
     name, labels = parse_series(text, model)
@@ -117,20 +143,54 @@ def unit_of(text: str, model: Model) -> str:
     return "" if units[name] == "1" else units[name]
 
 
-_REDUCERS: dict[str, Callable[[Floats, Floats], float]] = {
-    "initial": lambda t, x: float(x[0]),
-    "final": lambda t, x: float(x[-1]),
-    "maximum": lambda t, x: float(x.max()),
-    "minimum": lambda t, x: float(x.min()),
-    "mean rate of": lambda t, x: float((x[-1] - x[0]) / (t[-1] - t[0])),
-    "mean": lambda t, x: float(np.trapezoid(x, t) / (t[-1] - t[0])),
-    "peak": lambda t, x: float(np.abs(x).max()),
-    "spread of": lambda t, x: float(x.max() - x.min()),
-    "relative spread of": lambda t, x: float((x.max() - x.min()) / abs(x[0])),
-    "time of maximum": lambda t, x: float(t[np.argmax(x)]),
-    "time of minimum": lambda t, x: float(t[np.argmin(x)]),
+def _mean(t: Floats, x: Floats) -> Floats:
+    return _integral(t, x)[..., -1] / (t[..., -1] - t[..., 0])
+
+
+def _integral(t: Floats, x: Floats) -> Floats:
+    """Return the integral of a series from its begin to each time but the first, by the trapezium
+    rule, summed in order.
+    """
+    return np.cumsum((x[..., 1:] + x[..., :-1]) / 2.0 * np.diff(t), axis=-1)
+
+
+def _decay_rate(t: Floats, x: Floats) -> Floats:
+    """Return sigma of a motion like exp(-sigma t): half the logarithm of how many times more its square
+    is in the first half of the time than in the second, over half the time, eq. [decay-rate].
+    """
+    sums = np.concatenate([np.zeros((*x.shape[:-1], 1)), _integral(t, x * x)], axis=-1)
+    span = t[..., -1] - t[..., 0]
+    middle = t[..., 0] + span / 2.0
+    k = np.minimum(np.count_nonzero(t <= middle[..., None], axis=-1), x.shape[-1] - 1)[..., None]
+    (t0, t1), (s0, s1) = (
+        (np.take_along_axis(y, k - 1, -1)[..., 0], np.take_along_axis(y, k, -1)[..., 0])
+        for y in (t, sums)
+    )
+    half = s0 + (s1 - s0) * (middle - t0) / (t1 - t0)
+    return np.log(half / (sums[..., -1] - half)) / span
+
+
+def _at(t: Floats, k: Floats) -> Floats:
+    return np.take_along_axis(t, k[..., None], -1)[..., 0]
+
+
+_REDUCERS: dict[str, Callable[[Floats, Floats], Floats]] = {
+    "initial": lambda t, x: x[..., 0],
+    "final": lambda t, x: x[..., -1],
+    "maximum": lambda t, x: x.max(axis=-1),
+    "minimum": lambda t, x: x.min(axis=-1),
+    "mean rate of": lambda t, x: (x[..., -1] - x[..., 0]) / (t[..., -1] - t[..., 0]),
+    "mean": _mean,
+    "peak": lambda t, x: np.abs(x).max(axis=-1),
+    "spread of": lambda t, x: x.max(axis=-1) - x.min(axis=-1),
+    "relative spread of": lambda t, x: (x.max(axis=-1) - x.min(axis=-1)) / np.abs(x[..., 0]),
+    "decay rate of": _decay_rate,
+    "time of maximum": lambda t, x: _at(t, x.argmax(axis=-1)),
+    "time of minimum": lambda t, x: _at(t, x.argmin(axis=-1)),
 }
-"""How a series becomes a number; `peak` is the maximum of the absolute value."""
+"""How series (time last) become numbers; `peak` is the maximum of the absolute value. Of a run that
+ended early the last sample may stand many times: that changes no number.
+"""
 
 _WHEN = re.compile(r"\s*time when\s+(.+?)\s*=\s*(\S+)\s*")
 
@@ -150,17 +210,48 @@ class Question:
             return "s"
         if self.reducer == "mean rate of":
             return f"{own}/s" if own else ""
+        if self.reducer == "decay rate of":
+            return "1/s"
         return "" if self.reducer.startswith("relative ") else own
 
     def answer(self, bodies: Bodies) -> float:
         """Return the one number."""
         t, x = bodies.data["time"].values, series(self.series, bodies)
-        if self.reducer == "time when":
-            return first_crossing(t, x - self.level)
-        return _REDUCERS[self.reducer](t, x)
+        return float(self.reduce(t[None], x[None])[0])
+
+    def reduce(self, t: Floats, x: Floats) -> Floats:
+        """Return the numbers of many runs (runs, time)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            if self.reducer == "time when":
+                return first_crossings(t, x - self.level)
+            return _REDUCERS[self.reducer](t, x)
 
 
-def parse_question(text: str, model: Model) -> Question | EventQuestion:
+_JUDGEMENTS: dict[str, tuple[str, Callable[[Validity], float | None]]] = {
+    "time to fall": ("s", lambda validity: validity.fall_from),
+    "time to fault": ("s", lambda validity: next(iter(validity.faults.values()), None)),
+    "friction needed": ("", lambda validity: validity.friction_needed),
+}
+"""What can be asked of the validity of a run; times are not numbers where it does not come to that."""
+
+
+@dataclass(frozen=True)
+class ValidityQuestion:
+    """Something that the validity of a run tells."""
+
+    text: str
+
+    def unit(self, model: Model) -> str:
+        """Return the unit of the number."""
+        return _JUDGEMENTS[self.text][0]
+
+    def answer(self, bodies: Bodies) -> float:
+        """Return the one number."""
+        found = _JUDGEMENTS[self.text][1](Validity.loads(bodies.data.attrs["validity"]))
+        return float("nan") if found is None else found
+
+
+def parse_question(text: str, model: Model) -> Question | EventQuestion | ValidityQuestion:
     """Return what a text asks for, or say what is wrong with it.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
@@ -168,6 +259,8 @@ def parse_question(text: str, model: Model) -> Question | EventQuestion:
     Question(series='lean', reducer='time when', level=1.5707963267948966)
     """
     text = " ".join(text.split())
+    if text in _JUDGEMENTS:
+        return ValidityQuestion(text)
     event = parse_event(text, model)
     if event is not None:
         return event
@@ -186,36 +279,60 @@ def parse_question(text: str, model: Model) -> Question | EventQuestion:
     first, _, rest = text.partition(" ")
     if rest and "[" not in first:
         raise ParameterError(
-            f"{text!r} asks for nothing known. {did_you_mean(first, _REDUCERS)} Examples: 'final "
-            "lean', 'maximum steer', 'time when lean = 45deg', 'collision 1 time'."
+            f"{text!r} asks for nothing known. {did_you_mean(first, (*_REDUCERS, *_JUDGEMENTS))} "
+            "Examples: 'final lean', 'maximum steer', 'time when lean = 45deg', 'collision 1 time'."
         )
     parse_series(text, model)
     raise ParameterError(f"{text!r} changes in time; ask for 'final {text}' or 'maximum {text}'.")
 
 
-def first_crossing(t: Floats, x: Floats) -> float:
-    """Return when x first passes zero, by the cubic through the four samples around; NaN where it
-    never does. Times that stand twice are events: there x may jump, and no cubic goes across.
+def first_crossings(t: Floats, x: Floats) -> Floats:
+    """Return when each of many series (runs, time) first passes zero, by the cubic through the four
+    samples around; NaN where it never does. Times that stand twice are events: there x may jump, and
+    no cubic goes across.
 
-    >>> t = np.linspace(0.0, 2.0, 21)
-    >>> first_crossing(t, t**3 - 0.729)
-    0.9
+    >>> t = np.linspace(0.0, 2.0, 21)[None]
+    >>> first_crossings(t, t**3 - 0.729)
+    array([0.9])
     """
-    found = np.nonzero(np.sign(x[1:]) != np.sign(x[0]))[0]
-    if x[0] == 0.0 or not len(found):
-        return float(t[0]) if x[0] == 0.0 else float("nan")
-    k = int(found[0])
-    if t[k] == t[k + 1]:
-        return float(t[k])
-    jumps = np.nonzero(t[1:] == t[:-1])[0] + 1
-    first = max(jumps[jumps <= k], default=0)
-    last = min(jumps[jumps > k], default=len(t))
-    low = max(first, min(k - 1, last - 4))
-    around = slice(low, min(low + 4, last))
-    cubic = np.polynomial.Polynomial.fit(t[around], x[around], len(t[around]) - 1)
-    guess = t[k] - x[k] * (t[k + 1] - t[k]) / (x[k + 1] - x[k])
-    slope = cubic.deriv()
+    passed = np.sign(x[:, 1:]) != np.sign(x[:, :1])
+    found = np.where(x[:, 0] == 0.0, t[:, 0], np.nan)
+    some = np.flatnonzero(passed.any(axis=1) & (x[:, 0] != 0.0))
+    if not len(some):
+        return found
+    t, x, k, count = t[some], x[some], passed[some].argmax(axis=1), x.shape[1]
+    after = np.arange(1, count)  # a jump is before this sample
+    jumps, here = t[:, 1:] == t[:, :-1], k[:, None]
+    first = np.where(jumps & (after <= here), after, 0).max(axis=1)
+    last = np.where(jumps & (after > here), after, count).min(axis=1)
+    low = np.maximum(first, np.minimum(k - 1, last - 4))
+    size = np.minimum(low + 4, last) - low
+    when = _at(t, k)  # where it jumps
+    for points in range(2, 5):
+        smooth = np.flatnonzero((size == points) & (_at(t, k) < _at(t, k + 1)))
+        around = low[smooth, None] + np.arange(points)
+        times, values = (np.take_along_axis(y[smooth], around, 1) for y in (t, x))
+        inside = k[smooth] - low[smooth]
+        when[smooth] = np.round(_root(times, values, inside), 12)
+    found[some] = when
+    return found
+
+
+def _root(t: Floats, x: Floats, k: Floats) -> Floats:
+    """Return where polynomials through points (cases, points) vanish between the points k and k + 1, by
+    Newton's method from where straight lines do.
+    """
+    t0, t1, x0, x1 = _at(t, k), _at(t, k + 1), _at(x, k), _at(x, k + 1)
+    differences, row = [x[:, 0]], x
+    for order in range(1, t.shape[1]):
+        row = (row[:, 1:] - row[:, :-1]) / (t[:, order:] - t[:, :-order])
+        differences.append(row[:, 0])
+    when = t0 - x0 * (t1 - t0) / (x1 - x0)
     for _ in range(20):
-        step = cubic(guess) / slope(guess) if slope(guess) else 0.0
-        guess = min(max(guess - step, t[k]), t[k + 1])
-    return round(float(guess), 12)
+        value, slope = differences[-1], np.zeros(len(t))
+        for order in range(t.shape[1] - 2, -1, -1):
+            slope = slope * (when - t[:, order]) + value
+            value = value * (when - t[:, order]) + differences[order]
+        step = np.divide(value, slope, out=np.zeros(len(t)), where=slope != 0.0)
+        when = np.clip(when - step, t0, t1)
+    return when

@@ -1,7 +1,9 @@
 """Values by key path, put into the content of a scenario."""
 
 import copy
+import re
 from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any
 
 from draisine.errors import DataError
@@ -13,17 +15,44 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
 
     >>> override({"run": {"until": 5.0}, "expected": []}, {"run.dt": 0.1})
     {'run': {'until': 5.0, 'dt': 0.1}}
+    >>> override({"law": [{"gain": 1.0}]}, {"law[0].gain": 2.0})
+    {'law': [{'gain': 2.0}]}
     """
-    out = copy.deepcopy({k: v for k, v in content.items() if k != "expected"})
+    out: Any = copy.deepcopy({k: v for k, v in content.items() if k != "expected"})
     for path, value in changes.items():
-        *tables, key = path.split(".")
-        inside: Any = out
-        for table in tables:
-            inside = inside.setdefault(table, {})
-            if not isinstance(inside, dict):
-                raise DataError(f"{path}: {table!r} is not a table in this scenario.")
-        inside[key] = value
+        parts, inside = key_parts(path), out
+        for part, following in pairwise(parts):
+            if isinstance(inside, dict) and isinstance(following, str):
+                inside = inside.setdefault(part, {})
+            else:
+                inside = _entry(inside, part, path)
+            if not isinstance(inside, dict | list):
+                raise DataError(f"{path}: {part!r} is not a table in this scenario.")
+        if isinstance(inside, list):
+            _entry(inside, parts[-1], path)
+        inside[parts[-1]] = value
     return out
+
+
+def _entry(inside: Any, part: str | int, path: str) -> Any:
+    """Return what stands at a part of a path that must be there."""
+    known = inside if isinstance(inside, dict) else dict(enumerate(inside))
+    if part not in known:
+        raise DataError(f"{path}: there is no {part!r} in this scenario.")
+    return known[part]
+
+
+def key_parts(path: str) -> list[str | int]:
+    """Return the parts of a key path; numbers in brackets count the entries of a list from zero.
+
+    >>> key_parts("law[0].gain")
+    ['law', 0, 'gain']
+    """
+    found: list[str | int] = []
+    for key in path.split("."):
+        name, *numbers = re.split(r"\[(\d+)\]", key)
+        found += [name, *(int(n) for n in numbers if n)]
+    return found
 
 
 def nest(content: Mapping[str, Any]) -> dict[str, Any]:

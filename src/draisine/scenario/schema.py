@@ -96,7 +96,7 @@ class RunTable(ScenarioTable):
     )
     fall: Limit = Field(
         math.radians(80.0),
-        description="On a terrain, the lean that ends the run, as turning over does; inf for none.",
+        description="The lean that is a fall, inf for none; it ends runs on a terrain and in a sweep.",
     )
     events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
 

@@ -27,6 +27,27 @@ Labels = tuple[tuple[str, tuple[str, ...]], ...]
 """The labels along dimensions."""
 
 
+OBSERVED = {
+    "position": "position",
+    "speeds": "v",
+    "accelerations": "vdot",
+    "inputs": "inputs",
+    "kinetic_energy": "kinetic",
+    "potential_energy": "potential",
+    "momentum": "momentum",
+    "angular_momentum": "angular_momentum",
+    "contact_point": "points",
+    "contact_force": "forces",
+    "contact_force_world": "forces_world",
+    "contact_force_base": "forces_base",
+    "gap": "gaps",
+    "camber_power": "camber_powers",
+    "motion_torque": "motion_torques",
+    "coupling_force": "coupling_forces",
+}
+"""Variables that are a part of what the program `observe` tells, and that part."""
+
+
 def dataset(run: "Trajectory") -> "xarray.Dataset":
     """Return a run as a dataset, with units and meanings; what it was made with is in its
     attributes.
@@ -110,25 +131,10 @@ def _values(run: "Trajectory") -> dict[str, Floats]:
     shape = np.concatenate([arc.y[:, arc.machine.layout.r] for arc in arcs])
     found = {
         "orientation": np.concatenate([arc.pose()[0] for arc in arcs], axis=1).T,
-        "position": seen["position"],
+        **{name: seen[key] for name, key in OBSERVED.items()},
         "shape": shape,
-        "speeds": seen["v"],
-        "accelerations": seen["vdot"],
-        "inputs": seen["inputs"],
-        "kinetic_energy": seen["kinetic"],
-        "potential_energy": seen["potential"],
         "energy": seen["kinetic"] + seen["potential"],
-        "momentum": seen["momentum"],
-        "angular_momentum": seen["angular_momentum"],
-        "contact_point": seen["points"],
-        "contact_force": seen["forces"],
-        "contact_force_world": seen["forces_world"],
-        "contact_force_base": seen["forces_base"],
         "friction_needed": _friction(seen["forces"].reshape(len(shape), -1, 3)),
-        "gap": seen["gaps"],
-        "camber_power": seen["camber_powers"],
-        "motion_torque": seen["motion_torques"],
-        "coupling_force": seen["coupling_forces"],
     }
     known = variables(model)
     found = {name: x for name, x in found.items() if name in known}

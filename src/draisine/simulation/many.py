@@ -3,7 +3,7 @@ threads.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.program import run as run_program
 from draisine.errors import ModelError, ParameterError, SimulationError, did_you_mean
 from draisine.mechanics.readings import law_states
-from draisine.simulation.integrators import Problem, Span
+from draisine.model.body import is_doubtful
+from draisine.simulation.integrators import DEGENERATE, EqualSteps, Problem, Span
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import run_smooth
 from draisine.system.closed_form import ClosedForm
@@ -28,6 +30,12 @@ BLOCK = 4
 """How many registers' worth of states a thread advances together: enough to fill the pipes, few
 enough for the cache.
 """
+
+GROUP = 8
+"""How many blocks are observed together."""
+
+DRAWN = 64
+"""How many machines are drawn at most to check their parameters one by one."""
 
 
 MANY = Numerics(integrator="rk4", dt=0.005)
@@ -75,9 +83,9 @@ def simulate_many(
     count, z = len(states), tasks[0].law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
     own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
-    _check_drawings(system, own)
-    y = machine.enter_all(states, own, z)
-    fleet = Fleet(machine, np.vstack([given, _anchors(machine, y, own)]), own)
+    for k, text in impossible_machines(system, own).items():
+        raise ParameterError(f"machine {k}: {text}")
+    fleet, y = Fleet.start(machine, machine.columns_of(states), given, own, z)
     end, t, wrong = fleet.advance(y, tasks[0].edges, numerics)
     out = fleet.look(end, t)
     told = {}
@@ -94,15 +102,25 @@ def simulate_many(
     return out | told | {"outcome": np.array(outcome), "time": np.array(time)}
 
 
-def _check_drawings(system: System, parameters: Floats) -> None:
-    """Raise where a column of parameters is no machine, by drawing each that is not like another."""
-    for k in np.unique(parameters, axis=1, return_index=True)[1].tolist():
-        column = dict(zip(system.parameters, parameters[:, k].tolist(), strict=True))
-        if column != dict(system.parameters):
-            try:
-                system.with_parameters(**column)
-            except (ModelError, ParameterError) as error:
-                raise ParameterError(f"machine {k}: {error}") from error
+def impossible_machines(system: System, parameters: Floats) -> dict[int, str]:
+    """Return which columns of parameters are no machines, and why. A few are drawn, each that is not
+    like another; of many those whose bodies are in doubt, and where a parameter is least or largest.
+    """
+    _, first, like = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
+    drawn, own = list(range(len(first))), parameters[:, first]
+    if len(first) > DRAWN:
+        bodies = run_program(system.artifacts.bodies, parameters=own)
+        tensors = np.moveaxis(bodies["inertia"].reshape(-1, 3, 3, len(first)), -1, 1)
+        doubt = np.asarray(is_doubtful(bodies["mass"], tensors).any(axis=0))
+        doubt[own.argmin(axis=1)] = doubt[own.argmax(axis=1)] = True
+        drawn = np.flatnonzero(doubt).tolist()
+    found: dict[int, str] = {}
+    for k in drawn:
+        try:
+            system.artifacts.draw(dict(zip(system.parameters, own[:, k].tolist(), strict=True)))
+        except (ModelError, ParameterError) as error:
+            found |= dict.fromkeys(np.flatnonzero(like.ravel() == k).tolist(), str(error))
+    return found
 
 
 def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> None:
@@ -125,11 +143,26 @@ class Fleet:
     machine: ClosedForm
     tail: Floats
     values: Floats
+    slack: float = 1.0
 
     @cached_property
     def floors(self) -> Floats:
-        """The least sizes that the pivots may have."""
-        return self.machine.floors_for(self.values)
+        """The least sizes that the pivots may have, `slack` times those of single runs."""
+        return self.slack * self.machine.floors_for(self.values)
+
+    @classmethod
+    def start(
+        cls,
+        machine: ClosedForm,
+        states: Mapping[str, Floats],
+        inputs: Floats,
+        parameters: Floats,
+        z: Floats,
+    ) -> "tuple[Fleet, Floats]":
+        """Return machines that start from states (q, p, r, v, one column for each), and their y."""
+        y = machine.enter_all(states, parameters, z)
+        tail = np.vstack([inputs, _anchors(machine, y, parameters)])
+        return cls(machine, tail, parameters), y
 
     def advance(
         self, y: Floats, stops: list[float], numerics: Numerics
@@ -137,37 +170,25 @@ class Fleet:
         """Return the states at the end, the time there, and what is wrong with each, in blocks that
         are shared out over threads.
         """
-        rate, project, method = self.machine.rate, self.machine.project, numerics.method
-        width, count = rate.lanes * BLOCK, y.shape[1]
+        method, width, count = numerics.method.equal, self._width, y.shape[1]
         padded = -(-count // width) * width
-        tables = [pad_columns(c.tables(self.values), padded) for c in (rate, project)]
-        y, tail, wrong = pad_columns(y, padded), pad_columns(self.tail, padded), np.zeros(padded)
-        floors = pad_columns(self.floors, padded)
-        single = numerics.precision == "single"
-        address = rate.single_address if single else rate.wide_address
-        spans = [Span(t0, t1, numerics.dt, np.array([t1])) for t0, t1 in pairwise(stops)]
+        y, problem, wrong = (
+            pad_columns(y, padded),
+            self._problem(padded, numerics),
+            np.zeros(padded),
+        )
+        spans = _spans(stops, numerics)
 
         def go(first: int) -> None:
             block = slice(first, first + width)
-            problem = Problem(
-                address,
-                _halved(tables[0][:, block]) if single else tables[0][:, block],
-                rate.outputs.size,
-                tail[:, block],
-                floors[:, block],
-                project,
-                tables[1][:, block],
-                self.machine.layout.r.stop,
-                width,
-            )
             for span in spans:
-                y[:, block], status = method.equal.many(problem, y[:, block], span)
+                y[:, block], status = method.many(problem(block), y[:, block], span)
                 wrong[block] = np.where(wrong[block] == 0, status, wrong[block])
 
         with ThreadPoolExecutor(numerics.threads or os.cpu_count() or 1) as pool:
             list(pool.map(go, range(0, padded, width)))
         final = spans[-1]
-        steps = method.equal.steps(final)
+        steps = method.steps(final)
         t = final.start + steps * ((final.end - final.start) / steps)
         return y[:, :count], t, wrong[:count]
 
@@ -181,6 +202,54 @@ class Fleet:
         away = np.abs((end[:, few] - exact) / (1.0 + np.abs(exact)))
         return np.array(np.max(away, where=np.isfinite(away), initial=0.0))
 
+    def record(self, y: Floats, stops: list[float], numerics: Numerics, take: "Take") -> None:
+        """Let `take` have all samples of all machines, in groups of some blocks that are shared out
+        over threads: which columns, the times (columns, time), what programs read (time, inputs,
+        columns), and what is wrong with each. Of those that ended early the last sample stands until
+        the end.
+        """
+        width, count = self._width, y.shape[1]
+        size = -(-count // width) * width
+        problem, tail, y = (
+            self._problem(size, numerics),
+            pad_columns(self.tail, size),
+            pad_columns(y, size),
+        )
+
+        def go(first: int) -> None:
+            here = slice(first, min(first + GROUP * width, size))
+            problems = [problem(slice(k, k + width)) for k in range(first, here.stop, width)]
+            found = _recorded(problems, y[:, here], _spans(stops, numerics), numerics.method.equal)
+            t, samples, wrong = found
+            x = np.empty((len(samples), 1 + len(y) + len(tail), samples.shape[2]))
+            x[:, 0], x[:, 1 : 1 + len(y)], x[:, 1 + len(y) :] = t.T, samples, tail[:, here]
+            take(slice(first, min(here.stop, count)), t, x, wrong)
+
+        with ThreadPoolExecutor(numerics.threads or os.cpu_count() or 1) as pool:
+            list(pool.map(go, range(0, size, GROUP * width)))
+
+    @property
+    def _width(self) -> int:
+        return self.machine.rate.lanes * BLOCK
+
+    def _problem(self, padded: int, numerics: Numerics) -> Callable[[slice], Problem]:
+        """Return what gives the problem of a block of machines, of so many."""
+        rate, project = self.machine.rate, self.machine.project
+        tables = [pad_columns(c.tables(self.values), padded) for c in (rate, project)]
+        tail, floors = (pad_columns(x, padded) for x in (self.tail, self.floors))
+        single = numerics.precision == "single"
+        return lambda block: Problem(
+            rate.single_address if single else rate.wide_address,
+            _halved(tables[0][:, block]) if single else tables[0][:, block],
+            rate.outputs.size,
+            tail[:, block],
+            floors[:, block],
+            project,
+            tables[1][:, block],
+            self.machine.layout.r.stop,
+            block.stop - block.start,
+        )
+
     def look(self, y: Floats, t: float) -> dict[str, Floats]:
         """Return what is seen of all machines at a time."""
         machine, observe = self.machine, self.machine.observe
@@ -193,6 +262,51 @@ class Fleet:
 def _halved(table: Floats) -> Floats:
     """Return a table in single precision, two numbers in the place of each double."""
     return np.ascontiguousarray(table, dtype=np.float32).view(float)
+
+
+Take = Callable[[slice, Floats, Floats, Floats], None]
+"""What takes samples of machines, see `Fleet.record`."""
+
+
+def _recorded(
+    problems: list[Problem], y: Floats, spans: list[Span], method: EqualSteps
+) -> tuple[Floats, Floats, Floats]:
+    """Return times (columns, time), samples (time, entries, columns) and what is wrong with each."""
+    width, parts, before = problems[0].count, list[tuple[Floats, Floats]](), -np.inf
+    wrong, ends = np.zeros(y.shape[1]), np.zeros(y.shape[1], dtype=int)
+    for span in spans:
+        blocks = [
+            method.record(problem, y[:, k * width : (k + 1) * width], span)
+            for k, problem in enumerate(problems)
+        ]
+        t, samples = blocks[0][0], np.concatenate([block[1] for block in blocks], axis=2)
+        status = np.concatenate([block[2] for block in blocks])
+        y, skip = samples[-1], int(t[0] <= before)  # where a stretch begins, one has ended
+        t, samples, before = t[skip:], samples[skip:], t[-1]
+        for lane in np.flatnonzero((wrong == 0) & (status != 0)):
+            moves = (samples[1:, :, lane] != samples[:-1, :, lane]).any(axis=1)
+            last = int(np.flatnonzero(moves).max(initial=-1)) + 1
+            ends[lane] = sum(len(part) for part, _ in parts) + last
+        wrong = np.where(wrong == 0, status, wrong)
+        parts.append((t, samples))
+    t, samples = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    times = np.repeat(t[None], y.shape[1], axis=0)
+    wrong[(wrong == DEGENERATE) & (ends == len(t) - 1)] = 0  # only what came next would need others
+    for lane in np.flatnonzero(wrong):
+        hold_last(times, samples, int(lane), int(ends[lane]))
+    return times, samples, wrong
+
+
+def hold_last(times: Floats, x: Floats, lane: int, end: int) -> None:
+    """Let the sample with a number stand until the end of the times (columns, time) and samples (time,
+    ..., columns) of a lane.
+    """
+    times[lane, end:] = times[lane, end]
+    x[end:, ..., lane] = x[end, ..., lane]
+
+
+def _spans(stops: list[float], numerics: Numerics) -> list[Span]:
+    return [Span(t0, t1, numerics.dt, np.array([t1])) for t0, t1 in pairwise(stops)]
 
 
 def _anchors(machine: ClosedForm, y: Floats, parameters: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 import inspect
 import math
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -30,9 +31,12 @@ Progress = bool | Callable[[float], None] | None
 
 
 @contextmanager
-def report_progress(progress: Progress, text: str) -> Iterator[Callable[[float], None] | None]:
+def report_progress(
+    progress: Progress, text: str, count: int | None = None
+) -> Iterator[Callable[[float], None] | None]:
     """Give what work tells its progress to: nothing, a function, or a bar on stderr that appears
-    after a second where that is a terminal or a notebook.
+    after a second where that is a terminal or a notebook, with the time left and, of a `count` of
+    runs, how many are done in a second.
     """
     if not isinstance(progress, bool) or not progress:
         yield progress or None
@@ -41,17 +45,25 @@ def report_progress(progress: Progress, text: str) -> Iterator[Callable[[float],
 
     from rich.console import Console
     from rich.progress import Progress as ProgressBar
+    from rich.progress import TextColumn
 
     console = Console(stderr=True)
     if not (console.is_terminal or console.is_jupyter):
         yield lambda fraction: None
         return
-    bar = ProgressBar(console=console, transient=True)
-    task = bar.add_task(text, total=None)
+    columns = ProgressBar.get_default_columns()
+    rate = (TextColumn("{task.fields[rate]}"),) if count is not None else ()
+    bar = ProgressBar(*columns, *rate, console=console, transient=True)
+    task, begun = bar.add_task(text, total=None, rate=""), time.perf_counter()
+
+    def tell(fraction: float) -> None:
+        pace = fraction * (count or 0) / max(time.perf_counter() - begun, 1e-9)
+        bar.update(task, total=1.0, completed=fraction, rate=f"{pace:,.0f} runs/s")
+
     late = Timer(1.0, bar.start)
     late.start()
     try:
-        yield lambda fraction: bar.update(task, total=1.0, completed=fraction)
+        yield tell
     finally:
         late.cancel()
         late.join()

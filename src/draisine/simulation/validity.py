@@ -150,7 +150,7 @@ def assess(run: "Trajectory") -> Validity:
     return Validity(
         pull_from=None if first is None else pull[first],
         pull_contact=first,
-        friction_needed=max((_ratio(push) for push in forces.values()), default=0.0),
+        friction_needed=max((float(friction_ratio(push)) for push in forces.values()), default=0.0),
         friction_exceeded_from=_earliest(
             _crossing(t, _margin(push, contact, name)) for name, push in forces.items()
         ),
@@ -173,11 +173,12 @@ def demand(run: "Trajectory") -> None:
     if breaks:
         what, t = next(iter(breaks.items()))
         raise ValidityError(
-            f"at {t:.6g} s {what}; the part before is in the error's `partial`.", _until(run, t)
+            f"at {t:.6g} s {what}; the part before is in the error's `partial`.",
+            part_until(run, t, "not valid any more"),
         )
 
 
-def _until(run: "Trajectory", t: float) -> "Trajectory":
+def part_until(run: "Trajectory", t: float, outcome: str) -> "Trajectory":
     """Return the part of a run before a time, its first sample at least."""
     arcs: list[Any] = []
     for arc in run.arcs:
@@ -186,7 +187,7 @@ def _until(run: "Trajectory", t: float) -> "Trajectory":
             break
         arcs.append(_cut(arc, max(count, 1)))
     events = tuple(event for event in run.events if event.t <= t)[: len(arcs) - 1]
-    return replace(run, arcs=tuple(arcs), events=events, outcome="not valid any more")
+    return replace(run, arcs=tuple(arcs), events=events, outcome=outcome)
 
 
 def _cut(arc: Any, count: int) -> Any:
@@ -214,26 +215,35 @@ def _wheel_forces(run: "Trajectory", model: Model) -> dict[str, Floats]:
 
 
 def _crossing(t: Floats, margin: Floats) -> float | None:
-    """Return when a margin becomes negative, between samples on a straight line."""
-    bad = np.flatnonzero(margin < 0.0)
-    if not len(bad):
-        return None
-    k = int(bad[0])
-    if k == 0 or not np.isfinite(margin[k - 1]) or t[k] == t[k - 1]:
-        return float(t[k])
-    part = margin[k - 1] / (margin[k - 1] - margin[k])
-    return float(t[k - 1] + part * (t[k] - t[k - 1]))
+    """Return when a margin becomes negative, if it does."""
+    found = float(crossings(t[None], margin[None])[0])
+    return None if math.isnan(found) else found
+
+
+def crossings(t: Floats, margin: Floats) -> Floats:
+    """Return when margins (runs, time) become negative, between samples on a straight line; NaN: never."""
+    bad = margin < 0.0
+    k = bad.argmax(axis=1)[:, None]
+    t0, t1, m0, m1 = (
+        np.take_along_axis(x, at, 1)[:, 0] for x in (t, margin) for at in (np.maximum(k - 1, 0), k)
+    )
+    inside = (t1 > t0) & np.isfinite(m0)
+    part = np.divide(m0, m0 - m1, out=np.ones(len(t0)), where=inside)
+    return np.where(bad.any(axis=1), np.where(inside, t0 + part * (t1 - t0), t1), np.nan)
 
 
 def _earliest(times: Iterable[float | None]) -> float | None:
     return min((t for t in times if t is not None), default=None)
 
 
-def _ratio(push: Floats) -> float:
-    """Return the largest tangential over normal force while the ground pushes."""
+def friction_ratio(push: Floats) -> Floats:
+    """Return the largest tangential over normal force while the ground pushes, of forces (3, ...,
+    time).
+    """
     presses = push[0] > PULL
-    needed = np.hypot(push[1], push[2])[presses] / push[0][presses]
-    return float(needed.max(initial=0.0))
+    sizes = np.hypot(push[1], push[2])
+    needed = np.divide(sizes, push[0], out=np.zeros(sizes.shape), where=presses)
+    return np.asarray(needed.max(axis=-1, initial=0.0))
 
 
 def _margin(push: Floats, contact: ContactOptions, name: str) -> Floats:
@@ -247,13 +257,23 @@ def _margin(push: Floats, contact: ContactOptions, name: str) -> Floats:
 
 def _fall(run: "Trajectory", model: Model, limit: float) -> float | None:
     """Return when the lean passes a limit below 90 degrees; what is round cannot fall."""
-    if model.base != "SE(3)" or not model.wheels or not limit < math.pi / 2:
-        return None
-    carrier = [w for w in model.wheels if w.body == model.bodies[0].name]
-    if carrier and all(_is_round(wheel.surface) for wheel in carrier):
+    if not can_fall(model, limit):
         return None
     q = np.concatenate([arc.pose()[0] for arc in run.arcs], axis=1)
-    return _crossing(run.t, math.sin(limit) - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1])))
+    return _crossing(run.t, fall_margin(q, limit))
+
+
+def can_fall(model: Model, limit: float) -> bool:
+    """Return whether a machine has fallen where its lean passes a limit."""
+    if model.base != "SE(3)" or not model.wheels or not limit < math.pi / 2:
+        return False
+    carrier = [w for w in model.wheels if w.body == model.bodies[0].name]
+    return not (carrier and all(_is_round(wheel.surface) for wheel in carrier))
+
+
+def fall_margin(q: Floats, limit: float) -> Floats:
+    """Return by how much the sine of the lean is still below its limit, of quaternions (4, ...)."""
+    return np.asarray(math.sin(limit) - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1])))
 
 
 def _is_round(surface: Surface) -> bool:

@@ -159,6 +159,14 @@ class Artifacts:
         return self.trace().model
 
     @cached_property
+    def bodies(self) -> Program:
+        """The masses and the tensors of inertia of all bodies, from the parameters."""
+        tracing = self.trace()
+        own = tracing.model.bodies
+        told = {"mass": [b.mass for b in own], "inertia": [b.inertia for b in own]}
+        return tracing.program("bodies", {}, told)
+
+    @cached_property
     def digest(self) -> str | None:
         """A digest of the vehicle as it is drawn, and of the code that derives from it."""
         return fingerprint((self.drawing, self.nominal, deriving_code()))

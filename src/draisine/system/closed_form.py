@@ -230,21 +230,28 @@ class ClosedForm:
         return np.concatenate([found["y"], np.zeros(self.memory) if z is None else z])
 
     def enter_all(
-        self, states: Sequence[State], parameters: Floats, z: Floats, tolerance: float = 1e-8
+        self, states: Mapping[str, Floats], parameters: Floats, z: Floats, tolerance: float = 1e-8
     ) -> Floats:
-        """Return y for states, each with parameters of its own, one per column."""
-        turns = self.frames_for(parameters)[0]
-        columns = []
-        for state, turn in zip(states, turns.T, strict=True):
-            try:
-                given = {name: getattr(state, name) for name in "qprv"}
-                columns.append(self.entry.inputs.pack(**given, turn=turn))
-            except (AttributeError, TypeError, ValueError):
-                raise self._misfit(state) from None
-        found = self.entry.batch(np.array(columns).T, self.entry.tables(parameters))
-        for k in range(len(states)):
+        """Return y for states as q, p, r, v, each with parameters of its own, one per column."""
+        entry, turn = self.entry, self.frames_for(parameters)[0]
+        found = entry.batch(entry.inputs.pack(**states, turn=turn), entry.tables(parameters))
+        wrong = np.abs(found["broken"]).max(axis=0, initial=0.0)
+        scale = np.maximum(1.0, np.abs(found["speeds"]).max(axis=0, initial=0.0))
+        for k in np.flatnonzero(~(wrong <= tolerance * scale)):
             self._check_entry({name: part[:, k] for name, part in found.items()}, tolerance)
-        return np.vstack([found["y"], np.repeat(z[:, None], len(states), axis=1)])
+        return np.vstack([found["y"], np.repeat(z[:, None], len(wrong), axis=1)])
+
+    def columns_of(self, states: Sequence[State]) -> dict[str, Floats]:
+        """Return states of this machine as q, p, r, v, with one column for each."""
+        model = self.system.model
+        sizes = {"q": 4, "p": 3, "r": len(model.joints), "v": len(model.speeds)}
+        for state in states:
+            fits = isinstance(state, State) and all(
+                np.shape(getattr(state, name)) == (size,) for name, size in sizes.items()
+            )
+            if not fits:
+                raise self._misfit(state)
+        return {name: np.array([getattr(s, name) for s in states], float).T for name in sizes}
 
     def _check_entry(
         self, found: Mapping[str, Floats], tolerance: float, gap: float = np.inf

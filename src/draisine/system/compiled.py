@@ -114,6 +114,18 @@ class Compiled:
         prototype()(self.native.batch)(wide.ctypes.data, table.ctypes.data, out.ctypes.data, padded)
         return self.outputs.split(out[:, :count])
 
+    def batches(self, x: Floats, table: Floats) -> Floats:
+        """Return the outputs (time, outputs, columns) for inputs (time, inputs, columns) of machines
+        whose tables stand in as many columns, a multiple of `lanes`.
+        """
+        x, table = np.ascontiguousarray(x), np.ascontiguousarray(table)
+        out: Floats = np.empty((len(x), self.native.size_out, x.shape[2]))
+        call, source, target = prototype()(self.native.batch), x.ctypes.data, out.ctypes.data
+        columns, where = x.shape[2], table.ctypes.data
+        for k in range(len(x)):
+            call(source + k * x.strides[0], where, target + k * out.strides[0], columns)
+        return out
+
 
 def pad_columns(columns: Floats, count: int) -> Floats:
     """Return an array with so many columns, the last one repeated."""

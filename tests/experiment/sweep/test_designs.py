@@ -5,7 +5,7 @@ import pytest
 
 from draisine.errors import DataError
 from draisine.experiment.run import run
-from draisine.experiment.sweep.designs import design_columns
+from draisine.experiment.sweep.designs import design_of
 from draisine.scenario.library import load
 
 DISC = """
@@ -35,7 +35,13 @@ def discs(tmp_path):
 
 
 def columns(loaded):
-    return design_columns(loaded.scenario.sweep, loaded)
+    """Return all values, and see that two parts of them are the same."""
+    design = design_of(loaded.scenario.sweep, loaded)
+    whole = design.columns(0, design.count)
+    parts = [design.columns(0, 1), design.columns(1, design.count + 7)]
+    for path, values in whole.items():
+        assert np.concatenate([part[path] for part in parts]).tolist() == values.tolist()
+    return {path: values.tolist() for path, values in whole.items()}
 
 
 BETWEEN = f"""

@@ -1,11 +1,11 @@
-"""Runs side by side: each has the numbers of a run alone, to the bit."""
+"""Runs side by side: each has the numbers of a run alone."""
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
-from draisine.experiment.kinds import sweep as kind
 from draisine.experiment.run import run
-from draisine.experiment.sweep.lanes import fits_lanes
+from draisine.experiment.sweep.lanes import Lanes
 from draisine.scenario.library import load
 
 BICYCLES = """
@@ -18,7 +18,9 @@ run = { until = 0.4, dt = 0.02, integrator = "rk4" }
 design = "latin-hypercube"
 count = 7
 chunk = 5
-outputs = ["final lean", "final steer_rate", "final forward_speed", "final rear_wheel"]
+outputs = ["final lean", "maximum steer_rate", "mean forward_speed", "decay rate of lean",
+    "minimum contact_force[front, normal]", "time when steer = 1deg", "time to fault",
+    "friction needed", "final rear_wheel", "time of maximum lean", "final time"]
 [sweep.between]
 "initial.forward_speed" = { low = 2.0, high = 8.0 }
 "initial.lean" = { low = -0.2, high = "10deg" }
@@ -45,40 +47,66 @@ def written(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("more", ["", STEP], ids=["passive", "pushed"])
-@pytest.mark.parametrize("integrator", ["rk4", "ab4", "abm4", "abm5"])
-def test_lanes_have_the_numbers_of_runs_alone(written, integrator, more, monkeypatch):
-    loaded, calls = written(BICYCLES.replace("rk4", integrator) + more), []
-    lanes = kind.run_lanes
-    monkeypatch.setattr(kind, "run_lanes", lambda *x: calls.append(x) or lanes(*x))
+def assert_same(together, alone):
+    """States are the same to the bit; what is seen of them is computed by less code, so to rounding."""
+    assert together["outcome"].values.tolist() == alone["outcome"].values.tolist()
+    for name in together.data_vars.keys() - {"outcome"}:
+        assert_allclose(together[name], alone[name], rtol=1e-12, atol=1e-13)
+        assert name != "final rear_wheel" or together[name].identical(alone[name])
+
+
+@pytest.fixture
+def lanes(monkeypatch):
+    """Return the calls of lanes, and what sends all runs alone."""
+    calls, run_lanes = [], Lanes.run
+    monkeypatch.setattr(Lanes, "run", lambda *x: calls.append(x) or run_lanes(*x))
+    return calls, lambda: monkeypatch.setattr(Lanes, "fits", lambda *x: False)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "more"), [("rk4", ""), ("rk4", STEP), ("ab4", STEP), ("abm4", ""), ("abm5", "")]
+)
+def test_lanes_have_the_numbers_of_runs_alone(written, integrator, more, lanes):
+    loaded, (calls, alone) = written(BICYCLES.replace("rk4", integrator) + more), lanes
     together = run(loaded).data
     assert len(calls) == 2
-    monkeypatch.setattr(kind, "fits_lanes", lambda *x: False)
-    assert together.identical(run(loaded).data)
+    alone()
+    assert_same(together, run(loaded).data)
     assert len(calls) == 2
     assert np.isfinite(together["final lean"]).all()
+    assert np.isfinite(together["time when steer = 1deg"]).any()
 
 
-def test_those_that_stop_or_cannot_start_tell_so_like_runs_alone(written, monkeypatch):
-    """At 0.1 m/s it falls within 3 s, at 5 m/s it does not; with closed contacts nothing pitches so."""
-    text = BICYCLES.partition("design")[0].replace("until = 0.4", "until = 3.0")
-    text += 'design = "list"\noutputs = ["final lean"]\n[sweep.over]\n'
-    text += '"initial.forward_speed" = [0.1, 5.0, 5.0]\n"initial.pitch" = [0.0, 0.0, 0.5]\n'
+def test_those_that_fall_or_cannot_start_tell_so_like_runs_alone(written, lanes):
+    """At 0.1 m/s it falls within 3 s, at 5 m/s it does not; with closed contacts nothing pitches so, and
+    no body has two small moments of inertia and a large one.
+    """
+    head, _, tail = BICYCLES.partition("design")
+    text = head.replace("until = 0.4", 'fall = "30deg", until = 3.0')
+    asked = tail[tail.index("outputs") : tail.index("[sweep.between]")]
+    asked = asked.replace("[", '["time to fall", ', 1)
+    text += f'design = "list"\n{asked}[sweep.over]\n'
+    text += (
+        '"initial.forward_speed" = [0.1, 5.0, 5.0, 5.0]\n"initial.pitch" = [0.0, 0.0, 0.5, 0.0]\n'
+    )
+    text += '"vehicle.parameters.IBxx" = [9.2, 9.2, 9.2, 99.0]\n'
     together = run(written(text)).data
-    monkeypatch.setattr(kind, "fits_lanes", lambda *x: False)
-    assert together.identical(run(written(text)).data)
-    fallen, stable, pitched = together["outcome"].values.tolist()
-    assert "stopped after" in fallen
-    assert stable == "completed"
-    assert "no configuration has pitch = 0.5" in pitched
-    assert np.isfinite(together["final lean"]).values.tolist() == [False, True, False]
+    lanes[1]()
+    assert_same(together, run(written(text)).data)
+    assert together["outcome"].values.tolist() == [
+        "fell", "completed", "no such start", "no such machine",
+    ]  # fmt: skip
+    assert np.isfinite(together["final lean"]).values.tolist() == [True, True, False, False]
+    fallen, end = float(together["time to fall"][0]), float(together["final time"][0])
+    assert 0.0 <= fallen - end < 0.02
+    assert float(together["time to fault"][0]) == fallen
+    assert 29.0 < abs(np.degrees(float(together["final lean"][0]))) < 30.0
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
         ('"rk4"', '"dop853"'),
-        ('"final lean"', '"maximum lean"'),
         ('"final lean"', '"final energy"'),
         ('integrator = "rk4"', 'integrator = "rk4", drift = "none"'),
         (
@@ -92,14 +120,21 @@ def test_what_needs_more_goes_alone(written, old, new):
     assert old in BICYCLES
     for text, fits in ((BICYCLES, True), (BICYCLES.replace(old, new), False)):
         loaded = written(text)
-        columns = {path: [0.2, 0.3] for path in loaded.scenario.sweep.paths}
-        assert fits_lanes(loaded.plan, loaded.scenario.sweep.outputs, columns) == fits
+        sweep = loaded.scenario.sweep
+        assert Lanes(loaded.plan, 0.4, sweep.outputs).fits(sweep.paths) == fits
 
 
-def test_words_go_alone(written):
-    plan = written().plan
-    assert not fits_lanes(plan, ["final lean"], {"run.integrator": ["rk4", "ab4"]})
-    assert not fits_lanes(plan, ["final lean"], {"initial.at_rest": [True, False]})
+def test_values_that_decide_more_than_numbers_make_groups(written, lanes):
+    """Two integrators and two values of an input: four groups of lanes."""
+    text = BICYCLES[: BICYCLES.index("design")]
+    text += 'outputs = ["final lean"]\n[sweep.over]\n"run.integrator" = ["rk4", "ab4"]\n'
+    text += '"initial.lean" = [0.0, "5deg", 0.1]\n"inputs[0].value" = [0.5, 2.0]\n'
+    loaded, (calls, alone) = written(text + STEP), lanes
+    data = run(loaded).data
+    assert [len(x[1]["initial.lean"]) for x in calls] == [3] * 4
+    assert len(np.unique(data["final lean"])) == 12
+    alone()
+    assert_same(data, run(loaded).data)
 
 
 PYTHON_LAW = """

@@ -1,91 +1,53 @@
 """Sweeps: runs that differ in some values, and what is asked of each."""
 
-from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Sequence
 
-from draisine.errors import ConfigurationError, SimulationError
-from draisine.experiment.sweep.designs import Columns
-from draisine.experiment.sweep.lanes import fits_lanes, run_lanes
+from draisine.experiment.sweep.chunks import Runner
+from draisine.experiment.sweep.engines import Found, Stretch
 from draisine.experiment.sweep.table import SweepRows
-from draisine.results.questions import parse_question
-from draisine.scenario.library import Loaded, accept
-from draisine.scenario.overrides import single
-from draisine.scenario.schema import SweepScenario
-
-if TYPE_CHECKING:
-    from draisine.experiment.run import Result
-
-CarryOut = Callable[[Loaded], "Result"]
-"""What runs one scenario."""
 
 Tell = Callable[[float], None] | None
 """What is told which fraction is done."""
 
 
-def was_interrupted(error: SimulationError) -> bool:
-    """Return whether a run had to stop because somebody asked for it."""
-    return getattr(error.partial, "outcome", None) == "interrupted"
+def tasks_of(runner: Runner, chunks: Iterable[int], chunk: int) -> list[Stretch]:
+    """Return the stretches of runs that are given away together: chunks that go side by side, or each
+    run by itself.
+    """
+    count, tasks = runner.design.count, []
+    for k in chunks:
+        first, last = k * chunk, min((k + 1) * chunk, count)
+        tasks += [(first, last)] if runner.lanes else [(j, j + 1) for j in range(first, last)]
+    return tasks
 
 
 def run_sweep(
-    loaded: Loaded,
-    columns: Columns,
-    chunks: Iterable[int],
-    carry_out: CarryOut,
+    runner: Runner,
+    chunk: int,
+    tasks: Sequence[Stretch],
+    found: Found,
     keep: Callable[[int, SweepRows], None],
     tell: Tell = None,
-) -> None:
-    """Run some chunks of a sweep and keep each; an interruption ends it, with the chunk that it hit
-    kept as far as it is.
+) -> bool:
+    """Keep each chunk as soon as all its runs are known, and return whether all are; an interruption
+    ends it, with the chunks that it hit kept as far as they are.
     """
-    assert isinstance(loaded.scenario, SweepScenario)
-    sweep, wanted = loaded.scenario.sweep, list(chunks)
-    for done, k in enumerate(wanted):
-        here = slice(k * sweep.chunk, (k + 1) * sweep.chunk)
-        part = {path: values[here] for path, values in columns.items()}
-
-        def within(fraction: float, done: int = done) -> None:
+    open_chunks: dict[int, SweepRows] = {}
+    total, done = sum(last - first for first, last in tasks), 0
+    try:
+        for (first, last), rows in found:
+            k = first // chunk
+            size = min(chunk, runner.design.count - k * chunk)
+            if k not in open_chunks:
+                open_chunks[k] = SweepRows.empty(runner.questions, size)
+            open_chunks[k].put(slice(first - k * chunk, last - k * chunk), rows)
+            if open_chunks[k].finished:
+                keep(k, open_chunks.pop(k))
+            done += last - first
             if tell is not None:
-                tell((done + fraction) / len(wanted))
-
-        rows = _run_chunk(loaded, part, carry_out, within)
-        keep(k, rows)
-        if not rows.finished:
-            return
-
-
-def _run_chunk(
-    loaded: Loaded,
-    columns: Columns,
-    carry_out: CarryOut,
-    tell: Callable[[float], None],
-) -> SweepRows:
-    """Return the answers of the runs of a chunk, side by side where that can be, and how each ended; of
-    one that had to stop, or that an interruption left out, they are not numbers.
-    """
-    assert isinstance(loaded.scenario, SweepScenario)
-    questions, until = loaded.scenario.sweep.outputs, loaded.scenario.run.until
-    count = len(next(iter(columns.values())))
-    rows, alone = SweepRows.empty(questions, count), list(range(count))
-    if fits_lanes(loaded.plan, questions, columns):
-        try:
-            alone = run_lanes(loaded.plan, until, columns, rows)
-        except KeyboardInterrupt:
-            return rows
-    for k in alone:
-        at = {path: values[k] for path, values in columns.items()}
-        try:
-            found = carry_out(accept(loaded.name, loaded.file, single(loaded.content, at)))
-            for text in questions:
-                question = parse_question(text, found.system.model)
-                rows.answers[text][k] = question.answer(found.bodies)
-            rows.outcome[k] = found.outcome
-        except KeyboardInterrupt:
-            return rows
-        except (SimulationError, ConfigurationError) as error:
-            if isinstance(error, SimulationError) and was_interrupted(error):
-                return rows
-            rows.outcome[k] = str(error)
-        tell((k + 1) / count)
-    tell(1.0)
-    return rows
+                tell(done / total)
+    except KeyboardInterrupt:
+        for k, rows in open_chunks.items():
+            keep(k, rows)
+        return False
+    return True

@@ -1,5 +1,5 @@
 """The runs of a sweep.
 
-`designs`: which runs there are. `lanes`: runs side by side. `table`: what is known of each, as a
-dataset. `store`: the same on disk, chunk by chunk.
+`designs`: which runs there are. `lanes`: runs side by side. `chunks`: some runs carried out. `engines`:
+who does that. `table`: what is known of each, as a dataset. `store`: the same on disk, chunk by chunk.
 """

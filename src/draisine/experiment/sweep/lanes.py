@@ -1,117 +1,277 @@
 """Runs of a sweep side by side, one per SIMD lane: those of one machine on the plane that differ in
-numbers only, and are asked about their end.
+numbers only. What is asked of them is computed on the fly; no trajectory is kept.
 """
 
-from collections.abc import Mapping
-from contextlib import suppress
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
-from draisine.errors import ConfigurationError
-from draisine.experiment.sweep.designs import Columns
-from draisine.experiment.sweep.table import SweepRows
+from draisine.algebra.lie import quaternion_product
+from draisine.algebra.scalar import Floats
+from draisine.codegen.program import select
+from draisine.experiment.sweep.table import (
+    FELL,
+    NO_MACHINE,
+    NO_START,
+    TURNED,
+    SweepRows,
+    outcome_words,
+)
 from draisine.mechanics.readings import law_states
-from draisine.model import Model
-from draisine.model.names import output_names, state_names
-from draisine.model.quantity import number
-from draisine.results.questions import Question, parse_question
+from draisine.model.names import state_names
+from draisine.results.questions import (
+    Question,
+    ValidityQuestion,
+    observed_entry,
+    parse_question,
+)
 from draisine.scenario.plan import Plan
-from draisine.simulation.dataset import named_values
-from draisine.simulation.many import simulate_many
-from draisine.simulation.options import GripSchedule
-from draisine.system.state import State
+from draisine.simulation.integrators import DEGENERATE
+from draisine.simulation.many import Fleet, hold_last, impossible_machines
+from draisine.simulation.options import GripSchedule, Task
+from draisine.simulation.smooth import REASONS
+from draisine.simulation.validity import (
+    PULL,
+    STEER,
+    can_fall,
+    crossings,
+    fall_margin,
+    friction_ratio,
+)
+from draisine.system.closed_form import ClosedForm
+from draisine.system.compiled import Compiled, pad_columns
+from draisine.system.state import State, states
 from draisine.system.tracing import UntraceableLawError
 
 PARAMETERS, INITIAL = "vehicle.parameters.", "initial."
 """The tables whose numbers may differ from lane to lane."""
 
+ROOM = 2**28
+"""How many bytes the samples of the machines of one block may take."""
 
-def fits_lanes(plan: Plan, questions: list[str], columns: Columns) -> bool:
-    """Return whether runs can go side by side with the numbers that each would have alone: with equal
-    steps, in one contact mode, asked for final values of joints, outputs and their rates.
+
+SLACK = 0.1
+"""How much smaller pivots may be than in a run alone, which chooses others there: machines come near
+that where they fall, and end. Two digits of sixteen are lost instead of one.
+"""
+
+
+class Lanes:
+    """Runs of one plan that differ in parameters and initial values, side by side."""
+
+    def __init__(self, plan: Plan, until: float, questions: Sequence[str]) -> None:
+        self.plan, self.until, model = plan, until, plan.system.model
+        self.questions = {text: parse_question(text, model) for text in questions}
+
+    def fits(self, paths: Sequence[str]) -> bool:
+        """Return whether runs that differ in these key paths can go side by side with the numbers that
+        each would have alone: with equal steps, in one contact mode, asked for what one state tells.
+        """
+        plan, numerics = self.plan, self.plan.numerics
+        parameters, initial = names_in(paths, PARAMETERS), names_in(paths, INITIAL)
+        return (
+            plan.terrain is None
+            and plan.start.mode is None
+            and not isinstance(plan.contact.mode, GripSchedule)
+            and plan.contact.mu == math.inf
+            and numerics.formulation == "projected"
+            and numerics.drift == "project"
+            and not numerics.method.ADAPTIVE
+            and len(parameters) + len(initial) == len(paths)
+            and all(name in plan.system.parameters for name in parameters)
+            and all(name in state_names(plan.system.model) for name in initial)
+            and all(self._is_observed(question) for question in self.questions.values())
+            and not any(
+                set(row.parameters) & set(parameters)
+                for row in plan.system.survey(plan.contact.mode).spare
+            )
+            and self._is_traced()
+            and self._bytes() < ROOM
+        )
+
+    def _is_observed(self, question: object) -> bool:
+        if isinstance(question, Question):
+            return observed_entry(question.series, self.plan.system.model) is not None
+        return isinstance(question, ValidityQuestion)
+
+    def _is_traced(self) -> bool:
+        """Return whether the control law can be compiled; one that runs in Python drives one machine."""
+        try:
+            self.machine.rate  # noqa: B018 - traces the law
+        except UntraceableLawError:
+            return False
+        return True
+
+    def _bytes(self) -> float:
+        steps = self.until / self.plan.numerics.dt
+        return 8.0 * steps * 4 * self.machine.rate.lanes * self.machine.observe.inputs.size
+
+    @cached_property
+    def machine(self) -> ClosedForm:
+        """The machine in its mode, driven by the law."""
+        plan = self.plan
+        assert not isinstance(plan.contact.mode, GripSchedule)
+        return plan.system.machine(plan.contact.mode, plan.law, law_states(plan.law))
+
+    @cached_property
+    def _entries(self) -> dict[str, list[int]]:
+        """Which numbers are asked of a state, as entries of what `observe` tells."""
+        model, found = self.plan.system.model, dict[str, list[int]]()
+        asked = [
+            observed_entry(question.series, model)
+            for question in self.questions.values()
+            if isinstance(question, Question)
+        ]
+        wanted = [one for one in asked if one is not None]
+        if any(isinstance(question, ValidityQuestion) for question in self.questions.values()):
+            wanted += [("forces", 3 * k + i) for k in self._wheels for i in range(3)]
+        for name, k in dict.fromkeys(wanted):
+            if name not in ("r", "time"):
+                found.setdefault(name, []).append(k)
+        return found
+
+    @cached_property
+    def _observe(self) -> Compiled | None:
+        """The part of `observe` that tells them."""
+        if not self._entries:
+            return None
+        program = select(self.machine.programs["observe"], self._entries)
+        return self.machine.artifacts.bind(program, self.plan.system.values)
+
+    @property
+    def _wheels(self) -> list[int]:
+        """Which contacts are wheels."""
+        model = self.plan.system.model
+        return [k for k, contact in enumerate(model.contacts) if contact in model.wheels]
+
+    def run(self, columns: Mapping[str, Floats]) -> tuple[SweepRows, list[int]]:
+        """Return what is known of runs with these numbers by key path, and which of them need other
+        pivots on their way and have to go alone.
+        """
+        count = len(next(iter(columns.values())))
+        rows, system = SweepRows.empty(list(self.questions), count), self.plan.system
+        own = np.repeat(system.values[:, None], count, axis=1)
+        for name, path in names_in(columns, PARAMETERS).items():
+            own[list(system.parameters).index(name)] = columns[path]
+        rows.outcome[list(impossible_machines(system, own))] = NO_MACHINE
+        there = np.flatnonzero(rows.outcome != NO_MACHINE)
+        asked = {name: np.full(count, x) for name, x in self.plan.start.values.items()}
+        asked |= {name: columns[path] for name, path in names_in(columns, INITIAL).items()}
+        start = self.plan.start
+        found, wrong = states(
+            system,
+            {name: x[there] for name, x in asked.items()},
+            at_rest=start.at_rest,
+            parameters=own[:, there].T,
+        )
+        sound = np.array([not text for text in wrong], dtype=bool)
+        rows.outcome[there[~sound]] = NO_START
+        here = there[sound]
+        if not len(here):
+            return rows, []
+        return rows, self._record({n: x[:, sound] for n, x in found.items()}, own, here, rows)
+
+    def _record(
+        self, found: Mapping[str, Floats], own: Floats, here: Floats, rows: SweepRows
+    ) -> list[int]:
+        """Fill in the runs that start from some states; return those that have to go alone."""
+        plan, machine = self.plan, self.machine
+        q, p, r, v = (found[name][:, 0] for name in "qprv")
+        first = State(q, p, r, v)
+        task = Task(
+            plan.system, first, self.until, None, plan.law, None, plan.contact, plan.numerics, None
+        )
+        inputs = np.repeat(plan.system.inputs()[:, None], len(here), axis=1)
+        z = task.law_start(machine.states)
+        fleet, y = Fleet.start(machine, found, inputs, own[:, here], z)
+        fleet = replace(fleet, slack=SLACK)
+        turn = fleet.machine.frames_for(fleet.values)[0]
+        tables = None if self._observe is None else self._observe.tables(fleet.values)
+
+        def take(some: slice, t: Floats, x: Floats, wrong: Floats) -> None:
+            width, count = x.shape[2], some.stop - some.start
+            fallen, turned = self._end(t, x, pad_columns(turn[:, some], width))
+            seen: Mapping[str, Floats] = {}
+            if self._observe is not None and tables is not None:
+                out = self._observe.batches(x, pad_columns(tables[:, some], width))
+                seen = self._observe.outputs.split(out.transpose(1, 2, 0))
+            for text, values in self._answers(t, x, seen, fallen, turned).items():
+                rows.answers[text][here[some]] = values[:count]
+            ends = np.array(
+                [outcome_words(REASONS.get(int(k), "completed")) for k in wrong], object
+            )
+            ends[~np.isnan(fallen)], ends[~np.isnan(turned)] = FELL, TURNED
+            rows.outcome[here[some]] = ends[:count]
+            again = (wrong == DEGENERATE) & np.isnan(fallen) & np.isnan(turned)
+            alone.extend(here[some][again[:count]].tolist())
+
+        alone: list[int] = []
+        fleet.record(y, task.edges, plan.numerics, take)
+        return sorted(alone)
+
+    def _end(self, t: Floats, x: Floats, turn: Floats) -> tuple[Floats, Floats]:
+        """Return when each machine falls, and when its steer is turned too far (NaN: never, or not
+        first), after which its last sample before stands until the end.
+        """
+        model, limit, at = self.plan.system.model, self.plan.contact.fall, self.machine.layout
+        fallen = turned = np.full(len(t), np.nan)
+        if can_fall(model, limit):
+            q = x[:, 1:][:, at.q].transpose(1, 2, 0)
+            back = turn * np.array([[1.0], [-1.0], [-1.0], [-1.0]])
+            fallen = crossings(t, fall_margin(quaternion_product(q, back[:, :, None]), limit))
+        steered = [k for k, joint in enumerate(model.joints) if joint.name == "steer"]
+        if steered:
+            turned = crossings(t, STEER - np.abs(x[:, 1:][:, at.r][:, steered[0]].T))
+        for lane in np.flatnonzero(~np.isnan(np.fmin(fallen, turned))).tolist():
+            first = np.fmin(fallen[lane], turned[lane])
+            end = int(np.searchsorted(t[lane], first, side="right")) - 1
+            hold_last(t, x, lane, max(end, 0))
+        first = np.fmin(fallen, turned)
+        return np.where(fallen <= first, fallen, np.nan), np.where(fallen <= first, np.nan, turned)
+
+    def _answers(
+        self, t: Floats, x: Floats, seen: Mapping[str, Floats], fallen: Floats, turned: Floats
+    ) -> dict[str, Floats]:
+        """Return the answers to all questions, of what is seen (entries, columns, time)."""
+        model = self.plan.system.model
+        shape = x[:, 1:][:, self.machine.layout.r].transpose(1, 2, 0)
+
+        def series(text: str) -> Floats:
+            entry = observed_entry(text, model)
+            assert entry is not None
+            name, k = entry
+            if name == "time":
+                return t
+            found = shape[k] if name == "r" else seen[name][self._entries[name].index(k)]
+            return np.ascontiguousarray(found)
+
+        def judged(text: str) -> Floats:
+            if text == "time to fall":
+                return fallen
+            place = self._entries.get("forces", []).index
+            pushes = [
+                np.array([seen["forces"][place(3 * k + i)] for i in range(3)]) for k in self._wheels
+            ]
+            if text == "friction needed":
+                return np.max([friction_ratio(push) for push in pushes], axis=0, initial=0.0)
+            times = [crossings(t, push[0] + PULL) for push in pushes]
+            return np.fmin.reduce([fallen, turned, *times])
+
+        return {
+            text: question.reduce(t, series(question.series))
+            if isinstance(question, Question)
+            else judged(" ".join(text.split()))
+            for text, question in self.questions.items()
+        }
+
+
+def names_in(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:
+    """Return the key paths of a table by the names that stand in it.
+
+    >>> names_in(["initial.lean", "run.dt"], INITIAL)
+    {'lean': 'initial.lean'}
     """
-    numerics, model = plan.numerics, plan.system.model
-    parameters, initial = _numbers(columns, PARAMETERS), _numbers(columns, INITIAL)
-    known, mode = plan.system.parameters, plan.contact.mode
-    return (
-        plan.terrain is None
-        and not isinstance(mode, GripSchedule)
-        and numerics.formulation == "projected"
-        and numerics.drift == "project"
-        and not numerics.method.ADAPTIVE
-        and len(parameters) + len(initial) == len(columns)
-        and all(name in known for name in parameters)
-        and all(name in state_names(model) for name in initial)
-        and all(_final(text, model) for text in questions)
-        and not any(set(row.parameters) & set(parameters) for row in plan.system.survey(mode).spare)
-        and _is_traced(plan, mode)
-    )
-
-
-def _is_traced(plan: Plan, mode: Mapping[str, str] | None) -> bool:
-    """Return whether the control law can be compiled; one that runs in Python drives one machine."""
-    try:
-        plan.system.machine(mode, plan.law, law_states(plan.law)).rate  # noqa: B018 - traces the law
-    except UntraceableLawError:
-        return False
-    return True
-
-
-def run_lanes(plan: Plan, until: float, columns: Columns, rows: SweepRows) -> list[int]:
-    """Fill in the runs that came to their end, and return the others: they tell more alone."""
-    parameters, initial = _numbers(columns, PARAMETERS), _numbers(columns, INITIAL)
-    starts: dict[int, State] = {}
-    for k in range(len(rows.outcome)):
-        with suppress(ConfigurationError):
-            starts[k] = _start(plan, _at(parameters, k), _at(initial, k))
-    if not starts:
-        return list(range(len(rows.outcome)))
-    found = simulate_many(
-        plan.system,
-        list(starts.values()),
-        until,
-        parameters={name: [values[k] for k in starts] for name, values in parameters.items()},
-        law=plan.law,
-        contact=plan.contact,
-        numerics=plan.numerics,
-    )
-    model, done = plan.system.model, found["outcome"] == "completed"
-    seen = {name: x.T for name, x in found.items() if np.ndim(x) == 2}
-    values, ended = named_values(model, seen["r"], seen), np.array(list(starts))[done]
-    for text in rows.answers:
-        rows.answers[text][ended] = values[_final(text, model)][done]
-    rows.outcome[ended] = "completed"
-    return sorted(set(range(len(rows.outcome))) - set(ended.tolist()))
-
-
-def _numbers(columns: Columns, table: str) -> dict[str, list[float]]:
-    """Return the columns of a table that are numbers throughout, by name."""
-    found = {}
-    for path, values in columns.items():
-        if path.startswith(table):
-            try:
-                found[path.removeprefix(table)] = [number(x) for x in values]
-            except ValueError:
-                continue
-    return found
-
-
-def _at(columns: Mapping[str, list[float]], k: int) -> dict[str, float]:
-    return {name: values[k] for name, values in columns.items()}
-
-
-def _start(plan: Plan, parameters: dict[str, float], initial: dict[str, float]) -> State:
-    """Return how one of the machines starts."""
-    system = plan.system.with_parameters(**parameters) if parameters else plan.system
-    start = replace(plan.start, values={**plan.start.values, **initial})
-    return replace(plan, system=system, start=start).state()
-
-
-def _final(text: str, model: Model) -> str:
-    """Return the joint, output or rate whose final value a question asks for, or nothing."""
-    question = parse_question(text, model)
-    own = [*(joint.name for joint in model.joints), *output_names(model)]
-    if not isinstance(question, Question) or question.reducer != "final":
-        return ""
-    return question.series if question.series.removesuffix("_rate") in own else ""
+    return {path.removeprefix(table): path for path in paths if path.startswith(table)}

@@ -5,15 +5,16 @@ there, which is written last; what was interrupted before is computed again.
 import hashlib
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import draisine
-from draisine.codegen.files import whole_file
+from draisine.codegen.files import lock, whole_file
 from draisine.errors import DataError, SimulationError
-from draisine.experiment.sweep.table import SweepRows
 from draisine.results.runs import MARK
 from draisine.results.store import check_target, code_files, load
 
@@ -28,22 +29,17 @@ class SweepStore:
     path: Path
     chunk: int
 
-    def create(self, data: "Dataset", identity: str) -> None:
-        """Lay out a store for all runs of a table, with none of them filled in."""
-        count = data.sizes["run"]
+    def create(self, like: "Dataset", count: int, identity: str) -> None:
+        """Lay out a store for so many runs of a table of one, with none of them filled in."""
         with whole_file(self.path) as new:
-            data.drop_vars(list(data.data_vars)).to_zarr(
-                new, mode="w", consolidated=False, zarr_format=2, write_empty_chunks=True
-            )
-            group = _open(new)
-            for name, one in data.data_vars.items():
-                text = one.dtype.kind == "U"
+            group = zarr_group(new, "w")
+            for name, one in like.variables.items():
                 group.create_array(
                     str(name),
                     shape=(count,),
                     chunks=(self.chunk,),
-                    dtype="str" if text else "float64",
-                    fill_value="" if text else float("nan"),
+                    dtype="str" if one.dtype.kind in "UO" else one.dtype,
+                    fill_value={"U": "", "f": float("nan")}.get(one.dtype.kind),
                     attributes={"_ARRAY_DIMENSIONS": ["run"], **one.attrs},
                 )
             group.create_array(
@@ -54,6 +50,8 @@ class SweepStore:
                 fill_value=0,
                 attributes={"_ARRAY_DIMENSIONS": ["chunk"], "identity": identity},
             )
+            aside = [str(name) for name in like.coords if name != "run"]
+            group.attrs.update(like.attrs | {"coordinates": " ".join(aside)})
 
     def check_identity(self, identity: str) -> None:
         """Raise where the store is of another sweep: resuming would mix two."""
@@ -71,18 +69,16 @@ class SweepStore:
         """Return which chunks are not there yet."""
         return [k for k, mark in enumerate(self._group[MARK][:].tolist()) if not mark]
 
-    def write(self, k: int, rows: SweepRows) -> None:
+    def write(self, k: int, table: "Dataset") -> None:
         """Write a chunk that is whole, and then its mark."""
         import zarr
 
-        if not rows.finished:
-            return
-        here = slice(k * self.chunk, k * self.chunk + len(rows.outcome))
+        here = slice(k * self.chunk, k * self.chunk + table.sizes["run"])
         try:
             with zarr.config.set({"array.write_empty_chunks": True}):
-                for text, values in rows.answers.items():
-                    self._group[text][here] = values
-                self._group["outcome"][here] = rows.outcome.astype(str)
+                for name, one in table.variables.items():
+                    text = one.dtype.kind in "UO"
+                    self._group[str(name)][here] = one.values.astype(str) if text else one.values
                 self._group[MARK][k] = 1
         except OSError as error:
             raise DataError(
@@ -102,41 +98,44 @@ class SweepStore:
 
     @cached_property
     def _group(self) -> Any:
-        return _open(self.path)
+        return zarr_group(self.path, "r+")
 
 
-def _open(path: Path) -> Any:
-    """Return a Zarr group that is there already."""
+def zarr_group(path: Path, mode: Any) -> Any:
+    """Return a Zarr group."""
     import zarr
 
-    return zarr.open_group(path, mode="r+", zarr_format=2)
+    return zarr.open_group(path, mode=mode, zarr_format=2)
 
 
-def open_store(data: "Dataset", path: Path, chunk: int, resume: bool) -> SweepStore:
-    """Return the store of a sweep: a new one, or, to resume, the one that is there if it is of the
-    same sweep.
+@contextmanager
+def open_store(
+    like: "Dataset", count: int, path: Path, chunk: int, resume: bool
+) -> Iterator[SweepStore]:
+    """Give the store of a sweep whose first run is known as a table: a new one, or, to resume, the one
+    that is there if it is of the same sweep. Nobody else has it meanwhile; who died has it no more.
     """
     check_target(path, (".zarr",))
-    store, identity = SweepStore(path, chunk), _identity(data)
+    store, identity = SweepStore(path, chunk), _identity(like)
     if not os.path.exists(path):
-        store.create(data, identity)
+        store.create(like, count, identity)
     elif not resume:
         raise DataError(f"{path}: is there already. Resume it, remove it, or take another name.")
     store.check_identity(identity)
-    return store
+    with lock(path):
+        yield store
 
 
-def _identity(data: "Dataset") -> str:
-    """Return what tells one sweep from another: a hash of its scenario, its machine, all values of its
+def _identity(like: "Dataset") -> str:
+    """Return what tells one sweep from another: a hash of its scenario, its machine, the first of its
     runs, the code that it names and the version.
     """
     told = {
         "version": draisine.__version__,
-        "attributes": {k: str(x) for k, x in data.attrs.items()},
+        "attributes": {k: str(x) for k, x in like.attrs.items()},
+        "first": {str(name): str(x.values.tolist()) for name, x in like.coords.items()},
     }
     found = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
-    for name in sorted(map(str, data.coords)):
-        found.update(str(data[name].values.tolist()).encode())
-    for file in code_files(data):
+    for file in code_files(like):
         found.update(Path(file.rpartition(":")[0] or file).read_bytes())
     return found.hexdigest()

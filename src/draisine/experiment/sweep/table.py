@@ -23,13 +23,29 @@ from draisine.vehicles import meanings
 if TYPE_CHECKING:
     from xarray import Dataset
 
-NOT_RUN = "not run"
-"""How a run of a sweep ended that was interrupted before it."""
+NOT_RUN, NO_MACHINE, NO_START = "not run", "no such machine", "no such start"
+"""How a run of a sweep ended that never began: the sweep was interrupted before it, its parameters are
+those of no machine, or its initial values those of no state.
+"""
+
+FELL, TURNED = "fell", "the steer is turned too far"
+"""How a run of a sweep ended that nobody could ride on."""
+
+
+def outcome_words(text: str) -> str:
+    """Return how a run ended in few words, the same for all that ended so.
+
+    >>> outcome_words("fell: its lean passed 80 degrees")
+    'fell'
+    """
+    return text.partition(":")[0]
 
 
 @dataclass(frozen=True)
 class SweepRows:
-    """The answers to each question, not numbers where there are none, and how each run ended."""
+    """The answers to each question, of each run as far as it went and not numbers where it never began,
+    and how it ended.
+    """
 
     answers: Mapping[str, Floats]
     outcome: NDArray[np.object_]
@@ -40,12 +56,11 @@ class SweepRows:
         blank = {text: np.full(count, np.nan) for text in questions}
         return cls(blank, np.full(count, NOT_RUN, dtype=object))
 
-    def put(self, first: int, part: "SweepRows") -> None:
-        """Write lines in their place."""
-        here = slice(first, first + len(part.outcome))
+    def put(self, places: slice | list[int], part: "SweepRows") -> None:
+        """Write lines in their places."""
         for text, values in part.answers.items():
-            self.answers[text][here] = values
-        self.outcome[here] = part.outcome
+            self.answers[text][places] = values
+        self.outcome[places] = part.outcome
 
     @property
     def finished(self) -> bool:
@@ -54,19 +69,25 @@ class SweepRows:
 
 
 def sweep_table(
-    scenario: SweepScenario, model: Model, columns: Columns, rows: SweepRows
+    scenario: SweepScenario,
+    model: Model,
+    columns: Columns,
+    rows: SweepRows,
+    numbers: NDArray[np.int64],
 ) -> "Dataset":
-    """Return the runs of a sweep, one after the other; `results.runs.unfold` lays them on a grid."""
+    """Return runs of a sweep with their numbers, one after the other; `results.runs.unfold` lays all of
+    them on a grid.
+    """
     import xarray
 
-    count, names = len(rows.outcome), sides(columns)
+    names = sides(columns)
     units = {text: parse_question(text, model).unit(model) for text in rows.answers}
     coordinates: dict[str, Any] = {
         names[path]: ("run", _column(values), {"units": _unit(path, scenario.vehicle.name, model)})
         for path, values in columns.items()
     }
     if "run" not in coordinates:
-        coordinates["run"] = ("run", np.arange(count))
+        coordinates["run"] = ("run", numbers)
     data = xarray.Dataset(
         {text: ("run", rows.answers[text], {"units": units[text]}) for text in rows.answers}
         | {"outcome": ("run", rows.outcome.astype(str))},
@@ -89,9 +110,15 @@ def _unit(path: str, vehicle: str, model: Model) -> str:
     return "s" if path in ("run.dt", "run.until") else ""
 
 
-def _column(values: list[Any]) -> Any:
+def _column(values: NDArray[Any]) -> NDArray[Any]:
     """Return values as numbers where all are, or else as words."""
+    found = as_numbers(values)
+    return np.array([str(x) for x in values]) if found is None else found
+
+
+def as_numbers(values: NDArray[Any]) -> Floats | None:
+    """Return values as numbers, in SI units, if all are."""
     try:
-        return np.array([number(x) for x in values])
+        return values if values.dtype == float else np.array([number(x) for x in values])
     except ValueError:
-        return np.array([str(x) for x in values])
+        return None

@@ -178,7 +178,7 @@ def _contact(
     run: RunTable | None, contact: ContactTable | None, mode: Any, on_terrain: bool
 ) -> ContactOptions:
     if not on_terrain or contact is None:
-        return ContactOptions(mode=mode)
+        return ContactOptions(mode=mode, fall=run.fall)
     own = {name: getattr(contact, name) for name in type(contact).model_fields}
     if isinstance(contact.solver, dict):
         from draisine.simulation.compare.compliant import compliant_of

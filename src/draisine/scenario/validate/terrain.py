@@ -17,7 +17,7 @@ from draisine.system.contact_programs import terrain_refusal
 from draisine.terrain import Terrain
 from draisine.terrain.files import FORMATS
 
-ON_TERRAIN = ("fall", "events")
+ON_TERRAIN = ("events",)
 """What of `run` goes with a terrain alone."""
 
 OFF_TERRAIN = {

@@ -92,6 +92,19 @@ class EqualSteps:
         c = problem.count
         return p.record.x[c : c + y.size].reshape(y.shape).copy(), p.record.wrong
 
+    def record(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats, Floats]:
+        """Return the times, the states at all of them (time, entries, columns), and what is wrong with
+        each column: those keep the last state before.
+        """
+        steps = self.steps(span)
+        p = problem.workspace(len(y), self.stages, self.coefficients)
+        samples = np.empty((steps + 1, y.size))
+        samples[0] = y.ravel()
+        done, _ = self.go(problem, p, span, steps, samples, None)
+        samples[done + 1 :] = samples[done]
+        times = span.start + np.arange(steps + 1) * ((span.end - span.start) / steps)
+        return times, samples.reshape(-1, *y.shape), p.record.wrong
+
     def steps(self, span: Span) -> int:
         """Return how many equal steps no longer than dt a stretch has."""
         return max(1, math.ceil((span.end - span.start) / span.dt - 1e-9))

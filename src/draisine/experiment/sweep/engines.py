@@ -1,0 +1,218 @@
+"""Engines: who carries out the runs of a sweep, and what happens when one of them dies.
+
+A task is a stretch of runs, (first, last). An engine gives back what is known of each, in any order.
+Workers get the scenario once and then numbers of runs; they never write: the driver does, alone.
+"""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib import import_module
+from queue import SimpleQueue
+from threading import Thread
+from typing import Any
+
+from draisine.errors import ParameterError, SimulationError
+from draisine.experiment.sweep.chunks import Runner
+from draisine.experiment.sweep.table import SweepRows
+from draisine.scenario.library import Loaded, accept
+
+Stretch = tuple[int, int]
+Found = Iterator[tuple[Stretch, SweepRows]]
+Source = tuple[str, str, str]
+"""A scenario for other processes: its name, its file, its content in JSON."""
+
+TRIES = 3
+"""How often a stretch is given to another worker after one died of it."""
+
+SOON, LONG = 1.0, 5.0
+"""After so many seconds one looks how long the rest will take; workers are worth it from so many."""
+
+
+def run_tasks(
+    runner: Runner,
+    tasks: Sequence[Stretch],
+    engine: str = "processes",
+    workers: int | None = None,
+    scheduler: str | None = None,
+) -> Found:
+    """Return what is known of each stretch of runs, as it becomes known.
+
+    `processes` begins in this process, and starts workers, one per core, where the rest takes long; a
+    number of `workers` is started at once (1: none but this process). `dask` uses the cluster of a
+    scheduler, or one of its own on this computer.
+    """
+    if engine == "dask":
+        return _by_dask(source_of(runner.loaded), tasks, workers, scheduler)
+    if scheduler is not None:
+        raise ParameterError("a scheduler goes with the engine 'dask'.")
+    if engine != "processes":
+        raise ParameterError(f"engine {engine!r}: take 'processes' or 'dask'.")
+    if workers is None:
+        return _here_first(runner, tasks)
+    if workers > 1:
+        return _by_processes(source_of(runner.loaded), tasks, workers)
+    return ((task, runner.rows(*task)) for task in tasks)
+
+
+def _here_first(runner: Runner, tasks: Sequence[Stretch]) -> Found:
+    """Begin in this process; go on with one worker per core where that pays."""
+    begun, cores = time.perf_counter(), os.cpu_count() or 1
+    for done, task in enumerate(tasks):
+        spent, left = time.perf_counter() - begun, len(tasks) - done
+        if spent > SOON and spent / done * left > LONG and min(cores, left) > 1:
+            yield from _by_processes(source_of(runner.loaded), tasks[done:], min(cores, left))
+            return
+        yield task, runner.rows(*task)
+
+
+def source_of(loaded: Loaded) -> Source:
+    """Return a scenario for other processes."""
+    return loaded.name, loaded.file, json.dumps(loaded.content)
+
+
+@lru_cache(maxsize=1)
+def runner_of(source: Source) -> Runner:
+    """Return what carries out the runs of a scenario in another process, one thread each."""
+    name, file, content = source
+    return Runner(accept(name, file, json.loads(content)), threads=1)
+
+
+def run_stretch(source: Source, first: int, last: int) -> SweepRows:
+    """Return what is known of a stretch of runs; what a worker does."""
+    return runner_of(source).rows(first, last)
+
+
+class Worker:
+    """Another process that carries out stretches; it ends with this one."""
+
+    CODE = "from draisine.experiment.sweep.engines import serve; serve()"
+
+    def __init__(self, source: Source) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", self.CODE], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        self._send(source)
+
+    def _send(self, thing: Any) -> None:
+        assert self.process.stdin is not None
+        pickle.dump(thing, self.process.stdin)
+        self.process.stdin.flush()
+
+    def run(self, task: Stretch) -> SweepRows | Exception:
+        """Return what is known of a stretch, or what went wrong with it; EOFError: it died."""
+        assert self.process.stdout is not None
+        try:
+            self._send(task)
+            found: SweepRows | Exception = pickle.load(self.process.stdout)
+        except (OSError, pickle.UnpicklingError) as error:
+            raise EOFError from error
+        return found
+
+    def end(self) -> None:
+        """End the process."""
+        self.process.kill()
+        self.process.communicate()
+
+
+def serve() -> None:
+    """Carry out stretches that come by standard input until that ends; nothing else is printed there."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the driver decides
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    source: Source = pickle.load(sys.stdin.buffer)
+    while True:
+        found: SweepRows | Exception
+        try:
+            task = pickle.load(sys.stdin.buffer)
+        except EOFError:
+            return
+        try:
+            found = run_stretch(source, *task)
+        except Exception as error:
+            found = error
+        pickle.dump(found, answers)
+        answers.flush()
+
+
+def _by_processes(source: Source, tasks: Sequence[Stretch], workers: int) -> Found:
+    """Give stretches to other processes; one that dies is replaced."""
+    waiting, found = deque(tasks), SimpleQueue[tuple[Stretch, SweepRows | Exception]]()
+    alive: list[Worker] = []
+
+    def attend() -> None:
+        worker = Worker(source)
+        alive.append(worker)
+        while True:
+            try:
+                task = waiting.popleft()
+            except IndexError:
+                return
+            for _ in range(TRIES):
+                try:
+                    found.put((task, worker.run(task)))
+                    break
+                except EOFError:
+                    worker.end()
+                    if stopped:
+                        return
+                    worker = Worker(source)
+                    alive.append(worker)
+            else:
+                text = f"the runs {task[0]} to {task[1] - 1} ended {TRIES} workers, one after the other."
+                found.put((task, SimulationError(text)))
+
+    stopped = False
+    threads = [Thread(target=attend, daemon=True) for _ in range(min(workers, len(tasks)))]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in tasks:
+            task, rows = found.get()
+            if isinstance(rows, Exception):
+                raise rows
+            yield task, rows
+    finally:
+        stopped = True
+        waiting.clear()
+        for worker in alive:
+            worker.end()
+
+
+def _by_dask(
+    source: Source, tasks: Sequence[Stretch], workers: int | None, scheduler: str | None
+) -> Found:
+    """Give stretches to the workers of a Dask cluster, a few for each at a time; Dask itself gives those
+    of one that died to others.
+    """
+    try:
+        distributed: Any = import_module("distributed")
+    except ImportError:
+        raise ParameterError(
+            "the engine 'dask' needs the extra dask: pip install 'draisine[dask]'."
+        ) from None
+    cores = workers or os.cpu_count() or 1
+    own = {"n_workers": cores, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.Client(scheduler, **({} if scheduler else own)) as client:
+        waiting, running = deque(tasks), dict[Any, Stretch]()
+
+        def submit() -> Any:
+            task = waiting.popleft()
+            future = client.submit(run_stretch, source, *task, pure=False)
+            running[future] = task
+            return future
+
+        ahead = min(len(tasks), 4 * max(1, sum(client.nthreads().values())))
+        futures = distributed.as_completed([submit() for _ in range(ahead)])
+        for future in futures:
+            rows = future.result()
+            yield running.pop(future), rows
+            if waiting:
+                futures.add(submit())
