@@ -168,8 +168,8 @@ def sweep(
     >>> draisine.sweep("mauny2018/drift", changes={"run.until": 0.1}).data["outcome"].dims
     ('integrator', 'dt')
     """
-    from draisine.experiment.kinds.sweep import run_sweep, tasks_of
     from draisine.experiment.sweep.chunks import Runner
+    from draisine.experiment.sweep.driver import run_sweep, tasks_of
     from draisine.experiment.sweep.engines import run_tasks
     from draisine.experiment.sweep.store import open_store
     from draisine.experiment.sweep.table import SweepRows, sweep_table

@@ -1,1 +1,1 @@
-"""What each kind of scenario does: `run`, `linear`, `cycle`, `gait`, `map`, `sweep`."""
+"""What each kind of scenario does: `run`, `linear`, `cycle`, `gait`, `map`."""

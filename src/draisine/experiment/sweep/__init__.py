@@ -1,5 +1,6 @@
 """The runs of a sweep.
 
 `designs`: which runs there are. `lanes`: runs side by side. `chunks`: some runs carried out. `engines`:
-who does that. `table`: what is known of each, as a dataset. `store`: the same on disk, chunk by chunk.
+who does that. `driver`: chunks put together. `table`: what is known of each, as a dataset. `store`:
+the same on disk, chunk by chunk.
 """
