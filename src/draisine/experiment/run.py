@@ -35,7 +35,6 @@ from draisine.system.system import System
 if TYPE_CHECKING:
     from xarray import Dataset
 
-    from draisine.experiment.sweep.table import SweepRows
 
 
 @dataclass(frozen=True, repr=False)
