@@ -86,6 +86,15 @@ def test_commands_of_a_law_are_written(bicycle, thrown):
     assert not same(idle.state, told.state)
 
 
+def test_inputs_that_were_held_are_forgotten(bicycle, thrown):
+    """A run knows nothing of what a stepper held before it."""
+    first = draisine.simulate(bicycle, thrown, 0.5, numerics=EQUAL).final()
+    ride = Stepper(bicycle, thrown, numerics=EQUAL)
+    ride.step(0.1, {"steer": 0.7})
+    del ride
+    assert same(draisine.simulate(bicycle, thrown, 0.5, numerics=EQUAL).final(), first)
+
+
 def test_other_pivots_are_taken_on_the_way():
     """A disc that tumbles needs other pivots; energy is kept all the same."""
     disc = draisine.compile("rolling_disc")

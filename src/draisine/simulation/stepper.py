@@ -287,7 +287,6 @@ class _OnPlane:
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
         self.run.given = inputs
         self.work.x[1 + self.work.n :][: len(inputs)] = inputs
-        self.run.problem.tail[: len(inputs)] = inputs
         for k, value in commands.items():
             self.y[k] = value
         self._seen = None
