@@ -50,20 +50,20 @@ def test_steps_are_those_of_a_run(bicycle):
 
 
 def test_derivatives_are_our_own():
-    """By a parameter, over a second of a pendulum on a cart, both derivatives of the same steps."""
+    """By a parameter, over half a second of a pendulum on a cart; the steps here are rougher."""
     cart = draisine.compile("cart_pole")
     machine = cart.machine()
     functions = door.CasadiMachine(machine, ["mP"])
-    step, p = functions.step(0.02), casadi.SX.sym("p")
+    step, p = functions.step(0.005), casadi.SX.sym("p")
     y = casadi.SX(casadi.DM(machine.enter(draisine.state(cart, pole=0.1))))
-    for _ in range(50):
+    for _ in range(100):
         y = step(y=y, p=p)["next"]
     seen = functions.observe(["pole"])(y=y, p=p)["seen"]
     slope = casadi.Function("slope", [p], [seen, casadi.jacobian(seen, p)])
     value, derivative = (float(x) for x in slope(0.1))
-    own = GradientRun(cart, ["pole"], ["mP"], dt=0.02)(cart, {"pole": 0.1}, np.array([1.0]))
-    assert_allclose(value, own.values[0, 0], rtol=1e-12)
-    assert_allclose(derivative, own.derivatives[0, 0, 0], rtol=1e-10)
+    own = GradientRun(["pole"], ["mP"])(cart, {"pole": 0.1}, np.array([0.5]))
+    assert_allclose(value, own.values[0, 0], rtol=1e-8)
+    assert_allclose(derivative, own.derivatives[0, 0, 0], rtol=1e-7)
 
 
 def test_what_is_not_there_is_told(bicycle):

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from xarray import Dataset
 
 
-
 @dataclass(frozen=True, repr=False)
 class Result:
     """What a scenario left: its data, how it ended, and the seconds that the computation took."""
