@@ -9,7 +9,7 @@ import numpy as np
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
-from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.query import Closed, ContactQuery, revisit
 from draisine.simulation.trajectory import TerrainMode
 from draisine.system.generic import Generic
 from draisine.terrain import Terrain
@@ -40,7 +40,7 @@ class TerrainArc:
         """
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
-        look = ContactQuery(self.machine, self.terrain, self.inputs, self.stops)
+        look = revisit(self.machine, self.terrain, self.inputs, self.stops)
         return observe_states(look, times, self.y, self.closed)
 
     def pose(self) -> tuple[Floats, Floats]:
@@ -52,7 +52,7 @@ class TerrainArc:
         """Return the rows of the closed contacts that repeat others where the arc begins."""
         if len(self.closed) < 2:
             return []
-        look = ContactQuery(self.machine, self.terrain, self.inputs, self.stops)
+        look = revisit(self.machine, self.terrain, self.inputs, self.stops)
         seen = look.meet(self.t[0], self.y[0], [contact for contact, *_ in self.closed])
         rows = {
             f"{':'.join(key)}.{name}": row
@@ -153,7 +153,7 @@ class SteppedArc:
     def observations(self) -> dict[str, Floats]:
         """Everything that can be seen of every sample, time last."""
         machine, count = self.machine, len(self.t)
-        look = ContactQuery(machine, self.terrain, self.inputs)
+        look = revisit(machine, self.terrain, self.inputs)
         gaps, points = look.nearest(self.t, self.y, ())
         base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
         state = machine.layout.split(self.y.T)
