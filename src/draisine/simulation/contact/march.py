@@ -519,8 +519,9 @@ def march(c: Course, limit: int) -> int:
             if clock[H] < 1e-8:
                 return SUNK
             continue
-        if clock[T] + min(clock[PART], 1.0) * clock[H] > clock[UNTIL]:  # the end cuts no other step
-            clock[H] = clock[UNTIL] - clock[T]
+        left = clock[UNTIL] - clock[T]
+        if clock[H] > left and min(clock[PART], 1.0) * clock[H] > left:
+            clock[H] = left  # the end cuts no step that holds an event before it
             continue
         if j >= 0:
             return arrive(c, j)
@@ -528,10 +529,10 @@ def march(c: Course, limit: int) -> int:
         end(c, clock[H])
         for i in range(g.n):
             g.y[i] = c.state[i]
-        clock[T] += clock[H]
+        last = min(clock[STOP], clock[UNTIL])
+        clock[T] = last if clock[H] >= last - clock[T] else clock[T] + clock[H]
         clock[H], clock[FIRST] = clock[NEXT], 0.0
-        if clock[T] >= min(clock[STOP], clock[UNTIL]):
-            clock[T] = min(clock[STOP], clock[UNTIL])
+        if clock[T] >= last:
             return ENDED
         if clock[COUNT] > 0.5 * ROOM:
             break
