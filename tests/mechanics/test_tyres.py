@@ -11,6 +11,7 @@ from scipy.integrate import cumulative_simpson
 
 import draisine
 from draisine.analysis.bicycle.followed import TwoWheeler
+from draisine.analysis.equilibrium import steady
 from draisine.errors import ModelError
 from draisine.mechanics.forces.air_drag import AirDrag
 from draisine.mechanics.forces.brush_tyre import BrushTyre
@@ -332,3 +333,36 @@ class TestBicycleOnTyres:
         assert pivots[at] < 0.01
         assert np.argmax(np.abs(loads)) in (at - 1, at, at + 1)
         assert loads[at - 5] > 0 > loads[at + 5]
+
+
+@pytest.fixture(scope="module")
+def bicycle():
+    tyre = BrushTyre(12.0, 0.9, 0.1, 0.03)
+    return draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+
+
+class TestEverywhere:
+    """Tyres in what is computed with other machines; exported code is held in tests/codegen."""
+
+    def test_a_steady_turn_balances_forces(self, bicycle):
+        """m v^2 / R by the side forces, m g by the loads: the mass centre goes round a circle."""
+        turn = steady(bicycle, free=["steer", "rear_wheel"], lean=0.2, forward_speed=6.0)
+        seen = turn.machine.observation(turn.y, 0.0, turn.w)
+        force = seen["forces_world"].reshape(2, 3).sum(axis=0)
+        mass, rate = 94.0, turn.values["yaw_rate"]
+        velocity = seen["momentum"] / mass
+        centripetal = rate * np.array([-velocity[1], velocity[0], 0.0])
+        assert_allclose(force, mass * (centripetal + [0.0, 0.0, G]), rtol=1e-9, atol=1e-8)
+        assert force[1] / (mass * G) == pytest.approx(-math.tan(0.2), rel=0.2)
+
+    def test_lanes_run_as_one_alone(self, bicycle):
+        numerics = draisine.Numerics(integrator="rk4", dt=1e-3)
+        starts = [draisine.state(bicycle, forward_speed=5.0, lean_rate=x) for x in (0.1, -0.2, 0.3)]
+        many = draisine.simulate_many(bicycle, starts, 0.1, numerics=numerics)
+        alone = draisine.simulate(bicycle, starts[2], 0.1, numerics=numerics).to_xarray()
+        assert many["outputs"][1, 2] == float(alone.lean[-1])
+
+    def test_equations_name_the_loads(self, bicycle):
+        text = bicycle.equations().write("latex")
+        assert "N_{rear}" in text
+        assert "the normal force, one of the multipliers" in text

@@ -8,6 +8,7 @@ straight running, circles (relative equilibria).
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -25,7 +26,7 @@ from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import Layout
-from draisine.system.state import State, consistent_state, displace
+from draisine.system.state import State, displace, state
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
@@ -94,8 +95,8 @@ def steady(
                 f"steady motion: nothing is called {name!r}. {did_you_mean(name, names)}"
             )
     if start is None:
-        simple = {name: x for name, x in asked.items() if name not in _RATES_OF_PLACE}
-        start = consistent_state(system.machine(mode), simple)
+        simple: dict[str, Any] = {k: x for k, x in asked.items() if k not in _RATES_OF_PLACE}
+        start = state(system, mode=mode, **simple)
     w = system.inputs(inputs)
     loose = [_input(system, name) for name in free]
     machine, y = machine_at(system, start, mode, law)

@@ -195,6 +195,8 @@ def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | E
         out += _item(sheet, "of the frame's origin" if k == place[-1] else "", ", ")
     for k, x in enumerate(subject.z):
         cut.name(x, Symbol("z", (str(k + 1),)))
+    for name, x in subject.loads.items():
+        cut.name(x, Symbol("N", (name.replace("_", " "),)))
         out += _item(sheet, "of a force element", ", ")
     if subject.t.index in used:
         cut.name(subject.t, Symbol("t"))

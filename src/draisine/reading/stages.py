@@ -12,6 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from draisine.algebra.scalar import is_zero
+from draisine.algebra.trace import Expr, reachable
 from draisine.codegen.formula import (
     ZERO,
     Expression,
@@ -292,6 +293,22 @@ def _applied_forces(sheet: Sheet, subject: Subject) -> None:
         contact_motions(sheet, subject)
     if not all(is_zero(x) for x in subject.Q):
         sheet.column("Q", subject.Q, "Q")
+    read = _loads_read(subject)
+    if read:
+        said = ", ".join(name.replace("_", " ") for name in read)
+        sheet.say(
+            "Here ",
+            name_of("N"),
+            f" of {said}: the normal force, one of the multipliers, which the "
+            "forces above change in turn; both are solved for together.",
+        )
     if len(subject.z):
         sheet.say("The states of force elements change by")
         sheet.column(r"\dot{z}", subject.acting.rates, "e")
+
+
+def _loads_read(subject: Subject) -> list[str]:
+    """Return the contacts whose loads the force elements read."""
+    roots = [x.index for x in subject.Q if isinstance(x, Expr)]
+    needed = set(reachable(subject.graph, roots))
+    return [name for name, x in subject.loads.items() if x.index in needed]

@@ -138,7 +138,13 @@ class Subject:
         """The nominal value of every symbol: the drawing, at rest."""
         values = dict(self.nominal) | {"t[0]": 0.0}
         values |= {f"turn {name}": x for name, x in self.angles.items()}
-        for name, xs in (("r", self.r), ("p", self.p), ("w", self.w), ("z", self.z)):
+        for name, xs in (
+            ("r", self.r),
+            ("p", self.p),
+            ("w", self.w),
+            ("z", self.z),
+            ("load", self.loads),
+        ):
             values |= {f"{name}[{k}]": 0.0 for k in range(len(xs))}
         return values | {f"r[{k}]": x for k, x in enumerate(self.shape)}
 
@@ -261,12 +267,16 @@ class Subject:
         return self._symbols("z", self.model.memory)
 
     @cached_property
+    def loads(self) -> dict[str, Expr]:
+        """The normal forces of contacts by name: their multipliers, which elements may read."""
+        carried = [a.contact.name for a in self.active if "normal" in a.names]
+        return dict(zip(carried, self._symbols("load", len(carried)), strict=True))
+
+    @cached_property
     def acting(self) -> ElementForces:
         """What the force elements do."""
-        readings = Readings(
-            self.tree, self.geo, self.world, self.p, self.vel, self.speeds, ORIGIN, self.t
-        )
-        return element_forces(readings, self.mode, self.z)
+        known = (self.tree, self.geo, self.world, self.p, self.vel, self.speeds, ORIGIN, self.t)
+        return element_forces(Readings(*known, self.loads), self.mode, self.z)
 
     @cached_property
     def Q(self) -> Array:
