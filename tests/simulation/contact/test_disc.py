@@ -143,7 +143,7 @@ def test_zeno_is_an_error_with_the_state_in_it():
             1.5,
             terrain=plane(),
             contact=draisine.ContactOptions(
-                impact="newton", events=20, restitution={"normal": 0.5, "tangential": 0.5}
+                impact="newton", events=20, restitution={"normal": 0.7, "tangential": 0.7}
             ),
         )
     assert len(caught.value.partial.events) >= 20

@@ -98,6 +98,22 @@ def test_forces_that_depend_on_time_keep_the_order(integrator, order):
     assert np.log2(errors[0] / errors[1]) > order - 0.7
 
 
+@pytest.mark.parametrize(
+    ("error", "factor"), [(0.0, 10.0), (1e-20, 10.0), (1.0, 0.9), (2.0**-8, 1.8), (1e20, 0.2)]
+)
+def test_steps_change_as_in_the_book(error, factor):
+    """0.9 err^(-1/8), between 0.2 and 10: Hairer, Norsett and Wanner, II.4; a step that was too long
+    never grows.
+    """
+    assert dop853.grow(error) == pytest.approx(factor, rel=1e-15)
+    if error >= 1.0:
+        assert dop853.shrink(error) == pytest.approx(factor, rel=1e-15)
+
+
+def test_only_one_method_chooses_its_steps():
+    assert [name for name in METHODS if find("integrator", name).ADAPTIVE] == ["dop853"]
+
+
 def test_rk4_by_hand_is_rk4_by_its_tableau():
     by_tableau = explicit([[], [1 / 2], [0, 1 / 2], [0, 0, 1]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
     assert_allclose(oscillating(rk4.equal, 0.1)[2], oscillating(by_tableau, 0.1)[2], rtol=1e-15)

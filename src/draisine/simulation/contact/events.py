@@ -35,7 +35,7 @@ STILL = 1e-9
 NOTHING = 1e-7
 """Normal forces below this many N carry nothing."""
 
-RISE = 3e-7
+RISE = 3e-6
 """A contact that parts slower than this many m/s and is pressed back rises by less than gaps can
 tell: it stays closed.
 """
