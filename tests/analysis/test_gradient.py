@@ -1,5 +1,7 @@
 """Gradients of motions: closed forms, differences in fifty digits, and other ways to the same numbers."""
 
+from decimal import Decimal, localcontext
+
 import mpmath
 import numpy as np
 import pytest
@@ -9,8 +11,10 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine import ContactOptions, Numerics, gradient
 from draisine.analysis.return_map import fixed_point, return_map
+from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.errors import GrazingError, ModelError, ParameterError, SimulationError
-from draisine.simulation.integrators._dop853_tableau import A, C
+from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.simulation.integrators._dop853_tableau import A
 from draisine.terrain import Terrain, face, kerb, move_ground, plane, ramp
 from draisine.terrain.motions import Shake
 
@@ -173,67 +177,65 @@ def test_the_multipliers_of_a_ball_that_bounces_on_a_shaking_table(ball):
 # --- along smooth motions
 
 
-def mp_rates(program, values):
-    """Return the right-hand side of a program over numbers of many digits, bound to parameters."""
-    known = {
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
-        "neg": lambda a: -a,
-        "inv": lambda a: 1 / a,
-        "sqrt": mpmath.sqrt,
-        "sin": mpmath.sin,
-        "cos": mpmath.cos,
-    }
-    fixed = {}
+def circular(f, x):
+    """Return a sine or cosine to fifty digits."""
+    return Decimal(str(f(mpf(str(x)))))
 
-    def run(inputs, wanted, kept):
-        found = dict(kept)
-        for i, (op, *rest) in enumerate(program.steps):
-            if i in kept or (wanted is not None and not wanted[i]):
-                continue
-            if op == "const":
-                found[i] = mpf(rest[0])
-            elif op == "input":
-                found[i] = inputs[rest[0]][rest[1]]
-            else:
-                found[i] = known[op](*(found[k] for k in rest))
-        return found
 
-    constants = [step[0] == "const" for step in program.steps]
-    prologue = [a or b for a, b in zip(program.fixed, constants, strict=True)]
-    fixed = run({"parameters": values}, prologue, {})
-    rest = [not x for x in prologue]
+LONG = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul": lambda a, b: a * b,
+    "neg": lambda a: -a,
+    "inv": lambda a: 1 / a,
+    "sqrt": lambda a: a.sqrt(),
+    "sin": lambda a: circular(mpmath.sin, a),
+    "cos": lambda a: circular(mpmath.cos, a),
+}
+"""The operations of programs over long decimal numbers."""
 
-    def rate(t, y, sizes):
-        inputs, first = {"t": [t], "w": [mpf(0)] * 99, "anchors": []}, 0
-        for name, size in sizes.items():
-            inputs[name] = y[first : first + size]
-            first += size
-        out = run(inputs, rest, fixed)
+
+def evaluated(program, inputs, wanted, kept):
+    """Return the values of the wanted steps of a program, those that are kept included."""
+    found = dict(kept)
+    for i, (op, *rest) in enumerate(program.steps):
+        if i in kept or not wanted[i]:
+            continue
+        if op == "const":
+            found[i] = Decimal(rest[0])
+        elif op == "input":
+            found[i] = inputs[rest[0]][rest[1]]
+        else:
+            found[i] = LONG[op](*(found[k] for k in rest))
+    return found
+
+
+def long_flow(program, parameters, y, until, steps):
+    """Return y after a motion by equal steps of Dormand and Prince's method in long numbers."""
+    first = [
+        step[0] == "const" or fixed
+        for step, fixed in zip(program.steps, program.fixed, strict=True)
+    ]
+    kept = evaluated(program, {"parameters": parameters}, first, {})
+    rest, h = [not x for x in first], Decimal(until) / steps
+
+    def rate(y):
+        inputs, at = {"t": [Decimal(0)], "w": [Decimal(0)] * program.inputs["w"]}, 0
+        for name in ("q", "p", "r", "u", "z"):
+            inputs[name] = y[at : at + program.inputs[name]]
+            at += program.inputs[name]
+        out = evaluated(program, inputs, rest, kept)
         return [out[k] for k in program.outputs["rate"]]
 
-    return rate
+    def moved(y, row, ks):
+        terms = [(h * Decimal(a), k) for a, k in zip(row, ks, strict=False) if a]
+        return [x + sum(a * k[i] for a, k in terms) for i, x in enumerate(y)]
 
-
-def mp_flow(machine, parameters, y, until, steps):
-    """Return y after a motion by equal steps of Dormand and Prince's method in many digits."""
-    program = machine.programs["rate"]
-    sizes = {name: program.inputs[name] for name in ("q", "p", "r", "u", "z")}
-    rate, h, t = mp_rates(program, parameters), mpf(until) / steps, mpf(0)
     for _ in range(steps):
         ks = []
-        for row, c in zip(A[:12], C[:12], strict=True):
-            here = [
-                x + h * sum(a * k[i] for a, k in zip(row, ks, strict=False) if a)
-                for i, x in enumerate(y)
-            ]
-            ks.append(rate(t + c * h, here, sizes))
-        y = [
-            x + h * sum(b * k[i] for b, k in zip(A[12], ks, strict=True) if b)
-            for i, x in enumerate(y)
-        ]
-        t += h
+        for row in A[:12]:
+            ks.append(rate(moved(y, row, ks)))
+        y = moved(y, A[12], ks)
     return y
 
 
@@ -248,21 +250,19 @@ def test_the_gradient_of_a_smooth_ride_in_fifty_digits(bicycle):
     machine = bicycle.machine()
     ys = [machine.enter(draisine.state(bicycle, **start | {"lean_rate": x})) for x in (0.2, 1.2)]
     along = ys[1] - ys[0]  # speeds are linear in what is asked of them
-    mass = list(bicycle.parameters).index("mB")
-    exact = []
-    with mp.workdps(30):
+    mass, program, exact = list(bicycle.parameters).index("mB"), machine.programs["rate"], []
+    with mp.workdps(50), localcontext(prec=50):
         for k in range(2):
             ends = []
-            for sign in (1, -1):
-                step = sign * mpf("1e-12")
+            for step in (Decimal("1e-20"), Decimal("-1e-20")):
                 y = [
-                    mpf(a) + (step * mpf(b) if k == 0 else 0)
+                    Decimal(a) + (1 - k) * step * Decimal(b)
                     for a, b in zip(ys[0], along, strict=True)
                 ]
-                p = [mpf(float(x)) for x in bicycle.values]
-                p[mass] += step if k == 1 else 0
-                ends.append(mp_flow(machine, p, y, 1, 36)[7:10])
-            exact.append([float((a - b) / mpf("2e-12")) for a, b in zip(*ends, strict=True)])
+                p = [Decimal(float(x)) for x in bicycle.values]
+                p[mass] += k * step
+                ends.append(long_flow(program, p, y, 1, 36)[7:10])
+            exact.append([float((a - b) / Decimal("2e-20")) for a, b in zip(*ends, strict=True)])
     assert_allclose(found, np.array(exact).T, rtol=0, atol=1e-12)
 
 
@@ -295,6 +295,8 @@ RIDES = {
     "kerb": (0.4, {"terrain": kerb(at=1.8, rise=0.02)}),
     "ramp": (0.8, {"terrain": ramp(0.2, 0.3)}),
     "brake": (0.2, {"terrain": plane(), "inputs": {"rear_wheel": -150.0}, "contact": SLIPPERY}),
+    "stop": (0.2, {"terrain": plane(), "contact": ContactOptions(stops={"steer": (-0.05, 0.05)})}),
+    "law": (0.3, {"terrain": plane(), "law": SteerIntoLean(20.0, 5.0, delay=0.1)}),
 }
 
 
@@ -302,6 +304,8 @@ RIDES = {
 def test_gradients_are_those_of_differences(bicycle, ride):
     T, options = RIDES[ride]
     start = {"forward_speed": 6.0, "lean_rate": 0.05, "x": -2.0 if ride == "ramp" else 0.0}
+    if ride == "stop":
+        start |= {"forward_speed": 5.0, "lean_rate": 0.6}
     unknowns = ["lean_rate", "c"] if ride == "ramp" else ["forward_speed", "mB"]
     unknowns += [f"inputs.{name}" for name in options.get("inputs", ())]
     outputs = ["lean", "steer", "pitch", "x", "Wz"]
@@ -309,8 +313,19 @@ def test_gradients_are_those_of_differences(bicycle, ride):
     expected = differences(bicycle, start, T, outputs, unknowns, **options)
     scale = max(1.0, np.abs(expected).max())
     assert_allclose(found.derivatives[0], expected, rtol=0, atol=1e-7 * scale)
-    if ride in ("kerb", "ramp"):
-        assert len(found.events) > 2
+    assert len(found.events) >= {"kerb": 3, "ramp": 4, "stop": 1}.get(ride, 0)
+
+
+def test_gradients_through_landings_on_tyres():
+    """A kerb downwards: tyres leave, touch, and have forgotten."""
+    tyre = LinearTyre(9000.0, 0.0, 0.15)
+    bicycle = draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+    start, outputs = {"forward_speed": 5.0, "lean_rate": 0.05}, ["lean", "steer", "pitch", "x"]
+    unknowns, options = ["front_tyre_cornering"], {"terrain": kerb(1.3, -0.03)}
+    found = gradient(bicycle, start, [0.15], outputs, unknowns, **options)
+    assert [one.event.kind for one in found.events] == ["lift-off", "collision"]
+    expected = differences(bicycle, start, 0.15, outputs, unknowns, h=10.0, **options)
+    assert_allclose(found.derivatives[0], expected, rtol=0, atol=1e-5 * np.abs(expected).max())
 
 
 # --- where there is none

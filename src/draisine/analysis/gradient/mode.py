@@ -170,9 +170,9 @@ def _forces(
         if way is not None and load is not None:
             forces[:, k, 1:] = -mu * (way @ load).stack[:, :, 0]
         if row["forces"].size:
-            forces[:, k] += row["forces"]
+            forces[:, k] += row["forces"][:, :3]
         if row["lifted"].size and load is not None:
-            forces[:, k] += (jet(row["lifted"][:, :, None]) @ load).stack[:, :, 0]
+            forces[:, k] += (jet(row["lifted"][:, :3, None]) @ load).stack[:, :, 0]
         first += held
     return forces
 
