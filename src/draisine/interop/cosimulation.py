@@ -7,6 +7,7 @@ and outputs there are and where they stand. Inputs are held from one step to the
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,34 +85,48 @@ def write_unit(
     header, body, _ = simulator
     name, token = header.removesuffix(".h"), _digest(simulator, dt)
     ports = _ports(system, mode, law, inputs)
-    places = [port.place for port in ports if port.kind == "output"]
-    forces = [port.place for port in ports if port.kind == "event"]
-    sizes = {
-        kind: sum(port.kind == kind for port in ports) for kind in ("input", "output", "event")
+    texts = {header: simulator[header], body: simulator[body]}
+    texts["unit.h"] = _header(name, ports, dt, token)
+    return Unit(name, ports, texts | _outside(f"{interface}.c"), f"{interface}.c", token)
+
+
+def _header(name: str, ports: Sequence[Port], dt: float, token: str) -> str:
+    """Return what `unit.c` has to know of a machine."""
+    places = {
+        kind: [port.place for port in ports if port.kind == kind]
+        for kind in ("input", "output", "event")
     }
+    sizes = {kind: len(found) for kind, found in places.items()}
     same = "begin", "step", "observe", "nominal", "start", "given"
-    lines = [
-        f'#include "{header}"',
-        f"typedef {name} Machine;",
-        *(f"#define machine_{word} {name}_{word}" for word in same),
-        f"#define LONGEST_STEP {c.number(dt)}",
-        f'#define TOKEN "{token}"',
-        f"#define S_FUNCTION_NAME {name}",
-        "enum {",
-        f"    STATES = {name}_states, TAIL = {name}_inputs, OBSERVED = {name}_observed,",
-        f"    PARAMETERS = {name}_parameters, INPUTS = {sizes['input']},",
-        f"    OUTPUTS = {sizes['output']}, EVENTS = {sizes['event']}",
-        "};",
-        f"static const int OUTPUT_AT[] = {{{', '.join(map(str, places))}}};",
-        f"static const int FORCE_AT[] = {{{', '.join(map(str, [*forces, 0]))}}};",
-    ]
+    return "\n".join(
+        [
+            f'#include "{name}.h"',
+            f"typedef {name} Machine;",
+            *(f"#define machine_{word} {name}_{word}" for word in same),
+            f"#define LONGEST_STEP {c.number(dt)}",
+            f'#define TOKEN "{token}"',
+            f"#define S_FUNCTION_NAME {name}",
+            "enum {",
+            f"    STATES = {name}_states, TAIL = {name}_inputs, OBSERVED = {name}_observed,",
+            f"    PARAMETERS = {name}_parameters, INPUTS = {sizes['input']},",
+            f"    OUTPUTS = {sizes['output']}, EVENTS = {sizes['event']}",
+            "};",
+            f"static const int OUTPUT_AT[] = {{{', '.join(map(str, places['output']))}}};",
+            f"static const int FORCE_AT[] = {{{', '.join(map(str, [*places['event'], 0]))}}};",
+            "",
+        ]
+    )
+
+
+def _outside(name: str) -> dict[str, str]:
+    """Return a file of the folder `c`, and those of it that it includes."""
     folder = files("draisine.interop").joinpath("c")
-    outside = {
-        each: folder.joinpath(each).read_text(encoding="utf-8")
-        for each in ("unit.c", f"{interface}.c")
-    }
-    texts = {header: simulator[header], body: simulator[body], "unit.h": "\n".join([*lines, ""])}
-    return Unit(name, ports, texts | outside, f"{interface}.c", token)
+    text = folder.joinpath(name).read_text(encoding="utf-8")
+    found = {name: text}
+    for other in re.findall(r'^#include "(\w+\.c)"', text, flags=re.M):
+        if folder.joinpath(other).is_file():
+            found |= _outside(other)
+    return found
 
 
 def _digest(simulator: Mapping[str, str], dt: float) -> str:

@@ -23,7 +23,7 @@ def export_sfunction(
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     made = export_sfunction(disc, draisine.state(disc, forward_speed=2.0), folder)
     >>> [path.name for path in made]
-    ['rolling_disc.h', 'rolling_disc.c', 'unit.h', 'unit.c', 'sfunction.c', 'rolling_disc_ports.m']
+    ['rolling_disc.h', 'rolling_disc.c', 'unit.h', 'sfunction.c', 'unit.c', 'rolling_disc_ports.m']
     """
     unit, folder = write_unit(system, start, "sfunction", **options), Path(folder)
     folder.mkdir(parents=True, exist_ok=True)

@@ -1,33 +1,24 @@
 /* A machine for co-simulation by FMI 3.0 (https://fmi-standard.org, Modelica Association). Its events
    are the instants from which on the ground would have to pull at a contact, or no longer would. */
 #include <stdbool.h>
-#include <stdlib.h>
 
-#include "unit.c"
+#define RESET fmi3Reset
+#define GET_STATE fmi3GetFMUState
+#define SET_STATE fmi3SetFMUState
+#define FREE_STATE fmi3FreeFMUState
+#define STATE_SIZE fmi3SerializedFMUStateSize
+#define STATE_TO_BYTES fmi3SerializeFMUState
+#define STATE_FROM_BYTES fmi3DeserializeFMUState
 
-#if defined(_WIN32)
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
+#include "fmi.c"
 
-typedef enum { OK, WARNING, DISCARD, ERROR, FATAL } Status;
-typedef const char *Text;
 typedef const uint8_t *Bytes;
-typedef const uint32_t References[];
 typedef void Logger(void *environment, Status status, Text category, Text message);
-typedef struct {
-    Unit unit;
-    Logger *logger;
-    void *environment;
-    double start;
-    bool watch;
-} Instance;
 
-static Status fail(Instance *c, const char *message)
+static Status fail(Instance *c, Text message)
 {
     if (c->logger != NULL) {
-        c->logger(c->environment, ERROR, "logStatusError", message);
+        ((Logger *)c->logger)(c->environment, ERROR, "logStatusError", message);
     }
     return ERROR;
 }
@@ -46,15 +37,11 @@ EXPORT Instance *fmi3InstantiateCoSimulation(
 )
 {
     (void)name, (void)resources, (void)visible, (void)logging, (void)between, (void)n, (void)update;
-    if (token == NULL || strcmp(token, TOKEN) != 0) {
-        return NULL;
-    }
-    Instance *c = calloc(1, sizeof *c);
+    Instance *c = create(token);
     if (c != NULL) {
-        c->logger = logger;
+        c->logger = (void (*)(void))logger;
         c->environment = environment;
         c->watch = event_mode && early;
-        unit_create(&c->unit);
     }
     return c;
 }
@@ -107,13 +94,6 @@ NOTHING_TO_DO(EnterStepMode)
 NOTHING_TO_DO(Terminate)
 NOTHING_TO_DO(EvaluateDiscreteStates)
 
-EXPORT Status fmi3Reset(Instance *c)
-{
-    unit_create(&c->unit);
-    c->start = 0.0;
-    return OK;
-}
-
 EXPORT Status fmi3UpdateDiscreteStates(
     Instance *c, bool *again, bool *terminate, bool *nominals, bool *values, bool *next, double *time
 )
@@ -145,24 +125,12 @@ EXPORT Status fmi3DoStep(
 
 EXPORT Status fmi3GetFloat64(Instance *c, References at, size_t n, double values[], size_t count)
 {
-    unit_look(&c->unit);
-    for (size_t k = 0; k < n; ++k) {
-        if (at[k] >= FIRST_EVENT || k >= count) {
-            return fail(c, "no number has this reference");
-        }
-        values[k] = unit_get(&c->unit, at[k]);
-    }
-    return OK;
+    return count < n ? fail(c, "too little room for the values") : read_numbers(c, at, n, values);
 }
 
 EXPORT Status fmi3SetFloat64(Instance *c, References at, size_t n, const double values[], size_t count)
 {
-    for (size_t k = 0; k < n; ++k) {
-        if (k >= count || !unit_set(&c->unit, at[k], values[k])) {
-            return fail(c, "only parameters and inputs can be set");
-        }
-    }
-    return OK;
+    return count < n ? fail(c, "too few values") : write_numbers(c, at, n, values);
 }
 
 EXPORT Status fmi3GetBoolean(Instance *c, References at, size_t n, bool values[], size_t count)
@@ -200,59 +168,6 @@ NONE_THERE(UInt32, uint32_t)
 NONE_THERE(Int64, int64_t)
 NONE_THERE(UInt64, uint64_t)
 NONE_THERE(String, Text)
-
-EXPORT Status fmi3GetFMUState(Instance *c, void **state)
-{
-    if (*state == NULL) {
-        *state = malloc(sizeof(Instance));
-    }
-    if (*state == NULL) {
-        return fail(c, "no memory");
-    }
-    memcpy(*state, c, sizeof *c);
-    return OK;
-}
-
-EXPORT Status fmi3SetFMUState(Instance *c, const Instance *state)
-{
-    c->unit = state->unit;
-    c->start = state->start;
-    return OK;
-}
-
-EXPORT Status fmi3FreeFMUState(Instance *c, void **state)
-{
-    (void)c;
-    free(*state);
-    *state = NULL;
-    return OK;
-}
-
-EXPORT Status fmi3SerializedFMUStateSize(Instance *c, void *state, size_t *size)
-{
-    (void)c, (void)state;
-    *size = sizeof(Instance);
-    return OK;
-}
-
-EXPORT Status fmi3SerializeFMUState(Instance *c, void *state, uint8_t bytes[], size_t size)
-{
-    if (size < sizeof(Instance)) {
-        return fail(c, "too few bytes for a state");
-    }
-    memcpy(bytes, state, sizeof(Instance));
-    return OK;
-}
-
-EXPORT Status fmi3DeserializeFMUState(Instance *c, const uint8_t bytes[], size_t size, void **state)
-{
-    const Status found = fmi3GetFMUState(c, state);
-    if (found != OK || size < sizeof(Instance)) {
-        return fail(c, "these bytes are no state");
-    }
-    memcpy(*state, bytes, sizeof(Instance));
-    return OK;
-}
 
 /* What belongs to capabilities that this machine does not have. */
 #define NOT_HERE(NAME, ...)                               \
