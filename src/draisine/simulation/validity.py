@@ -46,7 +46,9 @@ class Validity:
     or brakes, relative to the kinetic energy plus the change of potential (None: not such a run).
     `constraint_drift`: the widest gap of a closed contact, in m. `projected`: whether gaps were
     closed by projection on the way. `redundant_rows`: rows of contacts that repeat others, whose
-    forces are told by least norm (on a terrain, by a share in which all push). `start_energy`: by how
+    forces are told by least norm (on a terrain, by a share in which all push). `grazes`: when which
+    wheels came so near to the ground, by less than a nanometre, that a hit would be as true; after
+    them the motion may be another. `start_energy`: by how
     many J the kinetic energy of the start exceeds that of a start from rest, where joints are
     prescribed (None: none is). `unphysical`: what no real machine has. `not_finite_from`: a value is
     no longer a number.
@@ -63,6 +65,7 @@ class Validity:
     constraint_drift: float = 0.0
     projected: bool = False
     redundant_rows: tuple[str, ...] = ()
+    grazes: tuple[str, ...] = ()
     start_energy: float | None = None
     unphysical: tuple[str, ...] = ()
     not_finite_from: float | None = None
@@ -104,6 +107,8 @@ class Validity:
         notes = []
         if self.redundant_rows:
             notes.append(f"forces shared with {', '.join(self.redundant_rows)}")
+        if self.grazes:
+            notes.append(f"grazed {', '.join(self.grazes)}: a hit would be as true")
         if (self.start_energy or 0.0) > MOVES:
             notes.append(f"{self.start_energy:.3g} J of the start are not from its joints")
         return notes
@@ -161,6 +166,11 @@ def assess(run: "Trajectory") -> Validity:
         constraint_drift=_constraint_drift(run),
         projected=run.settings.get("drift", "project") == "project",
         redundant_rows=tuple(dict.fromkeys(x for arc in run.arcs for x in arc.redundant_rows())),
+        grazes=tuple(
+            f"{':'.join(key)} at {t:.9g} s"
+            for arc in run.arcs
+            for t, key in getattr(arc, "grazes", ())
+        ),
         start_energy=_start_energy(run, model),
         unphysical=tuple(_odd_parts(model)),
         not_finite_from=_not_finite(run),

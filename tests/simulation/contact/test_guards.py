@@ -5,7 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import draisine
 from draisine.simulation.contact.guards import BASIS, NEVER, NODES, PLACES, fit, next_zero, restrict
+from draisine.terrain import Terrain, edge
 
 X = BASIS[PLACES:]
 
@@ -61,3 +63,23 @@ def test_the_tail_is_the_size_of_the_last_two_terms(order):
     b, around = np.zeros(NODES), np.arccos(1.0 - 2.0 * X)
     assert fit(BASIS, np.cos(order * around), b) == pytest.approx(1.0, abs=1e-13)
     assert fit(BASIS, np.cos((NODES - 3) * around), b) == pytest.approx(0.0, abs=1e-13)
+
+
+@pytest.mark.parametrize(("clearance", "told"), [(3e-10, 1), (1e-7, 0)])
+def test_what_grazes_is_told(clearance, told):
+    """A disc flies over a rail; at the top of its parabola it is as near as it comes, for it is
+    faster than sqrt(g r).
+    """
+    disc, soon, speed, g = draisine.compile("rolling_disc"), 0.1, 4.0, 9.81
+    rail = edge("rail", (0, 0, 0), (0, 1, 0), (-1, 0, 0.01), (1, 0, 0.01))
+    start = draisine.state(disc)
+    v = np.zeros_like(start.v)
+    v[0], v[2] = speed, g * soon
+    under = clearance - 0.5 * g * soon**2
+    start = draisine.State(start.q, start.p + [-speed * soon, 0.0, under], start.r, v)
+    run = draisine.simulate(disc, start, 0.2, terrain=Terrain([rail]))
+    assert not run.events and len(run.validity.grazes) == told
+    for arc in run.arcs:
+        for t, (_, feature) in arc.grazes:
+            assert t == pytest.approx(soon, abs=1e-6) and feature == "rail"
+    assert ("grazed" in str(run.validity)) == bool(told)

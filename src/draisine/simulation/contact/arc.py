@@ -10,14 +10,16 @@ from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, revisit
-from draisine.simulation.trajectory import TerrainMode
+from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.generic import Generic
 from draisine.terrain import Terrain
 
 
 @dataclass(frozen=True)
 class TerrainArc:
-    """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and what was pushed in."""
+    """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and what was pushed in;
+    when which open contacts grazed.
+    """
 
     machine: Generic
     t: Floats
@@ -27,6 +29,7 @@ class TerrainArc:
     terrain: Terrain
     mode: TerrainMode
     stops: dict[str, tuple[float, float]]
+    grazes: tuple[tuple[float, Key], ...] = ()
 
     @property
     def states(self) -> int:

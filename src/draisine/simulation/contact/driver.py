@@ -11,7 +11,7 @@ from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.simulation.contact import march
 from draisine.simulation.contact.guards import BASIS, NODES
-from draisine.simulation.contact.march import ROOM, SLACK, Course
+from draisine.simulation.contact.march import FEW, ROOM, SLACK, Course
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery
 from draisine.simulation.contact.table import Surroundings, WheelOnFeature
 from draisine.simulation.integrators.dop853 import STAGES, stages
@@ -49,8 +49,13 @@ class ArcDriver:
         self.begin[:] = y
         self.look.fill(t, y)
         last = float(np.nextafter(self.stop, t))
-        course.clock[: march.PART] = t, h, last, h, self.stop, until, float(first), 0.0
+        course.clock[: march.PART] = t, h, last, h, self.stop, until, float(first), 0.0, 0.0
         return int(self.look.code.march(self.packed, steps))
+
+    def grazes(self) -> list[tuple[float, WheelOnFeature]]:
+        """Return when which open contacts came near on the last steps and did not touch."""
+        found = self.record.grazes[: 2 * int(self.record.clock[march.GRAZES])]
+        return [(t, self.watch[int(k)]) for t, k in found.reshape(-1, 2).tolist()]
 
     def guard(self) -> tuple[int, int]:
         """Return the kind of the guard that told of an event, and its contact's number."""
@@ -68,9 +73,10 @@ def workspace(look: ContactQuery, numerics: Numerics) -> dict[str, Any]:
         "start": numerics.start,
         "dt": numerics.dt,
         "basis": BASIS,
-        "clock": np.zeros(11),
+        "clock": np.zeros(12),
         "times": np.empty(ROOM),
         "samples": np.empty(ROOM * n),
+        "grazes": np.empty(2 * FEW),
         "local": np.empty(3 * NODES),
         "state": np.empty(n),
     }

@@ -102,3 +102,29 @@ def next_zero(b: Floats, sign: float, at: float, part: Floats) -> float:
         else:
             width *= 0.5
     return NEVER
+
+
+@routine
+def read(b: Floats, at: float, part: Floats) -> float:
+    """Return the value of the polynomial with the coefficients b over [0, 1]."""
+    for i in range(NODES):
+        part[i] = b[i]
+    for r in range(1, NODES):
+        for i in range(NODES - r):
+            part[i] += at * (part[i + 1] - part[i])
+    return part[0]
+
+
+@routine
+def lowest(b: Floats, low: float, high: float, part: Floats) -> float:
+    """Return where the polynomial with the coefficients b is least between two places, on which it
+    falls and rises again.
+    """
+    left, right = low, high
+    for _ in range(60):
+        third = (right - left) / 3.0
+        if read(b, left + third, part) < read(b, right - third, part):
+            right -= third
+        else:
+            left += third
+    return 0.5 * (left + right)

@@ -367,9 +367,8 @@ def settle(s: Saddle) -> None:
     """Bring the state in x to closed gaps and the ground's velocities by one least step each, eq.
     [projection], with all that joints and couplings hold; the quaternion to unit length.
     """
-    m, n, x, seen = s.motion, s.motion.speeds, s.x, s.seen
-    if m.turns == 1:
-        q = x[m.x_q :]
+    if s.motion.turns == 1:
+        q = s.x[s.motion.x_q :]
         size = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
         for k in range(4):
             q[k] /= size
@@ -377,21 +376,29 @@ def settle(s: Saddle) -> None:
     for k in range(s.contacts.size):
         closed += 1 if s.status[k] > 0 else 0
         rows += s.status[k]
-    if closed == 0:
-        return
+    if closed > 0:
+        settle_gaps(s, closed, rows)
+        settle_speeds(s, rows)
+
+
+@routine
+def settle_gaps(s: Saddle, closed: int, rows: int) -> None:
+    """Take the least step in the configuration that closes the gaps of closed contacts, and what
+    holds.
+    """
+    m, n, x = s.motion, s.motion.speeds, s.x
     step, v, J, g = s.work[0:], s.work[n:], s.work[2 * n :], s.work[(2 + rows) * n :]
-    room = s.work[(2 + rows) * n + rows :]
-    meet(m, x, s.contacts, seen)
+    meet(m, x, s.contacts, s.seen)
     hold(s, J, g, m.held_gap)
     at = s.holds
     for k in range(s.contacts.size):
         if s.status[k] > 0:
-            row = seen[k * m.row :]
+            row = s.seen[k * m.row :]
             for j in range(n):
                 J[at * n + j] = row[m.C + j]
             g[at] = row[m.gap] / row[m.stretch]
             at += 1
-    least(J, g, step, closed, n, room, s.order)
+    least(J, g, step, closed, n, s.work[(2 + rows) * n + rows :], s.order)
     for j in range(n):
         v[j] = x[m.x_v + j]
         x[m.x_v + j] = -step[j]
@@ -400,7 +407,16 @@ def settle(s: Saddle) -> None:
         x[m.x_q + k] += s.out[m.flow + k]
     for j in range(n):
         x[m.x_v + j] = v[j]
-    meet(m, x, s.contacts, seen)
+
+
+@routine
+def settle_speeds(s: Saddle, rows: int) -> None:
+    """Take the least step in the speeds after which closed contacts move as the ground does, and what
+    holds as it demands.
+    """
+    m, n, v, J = s.motion, s.motion.speeds, s.x[s.motion.x_v :], s.work[2 * s.motion.speeds :]
+    g = s.work[(2 + rows) * n :]
+    meet(m, s.x, s.contacts, s.seen)
     hold(s, J, g, m.held_b)
     for i in range(s.holds):
         g[i] = -g[i]
@@ -408,16 +424,16 @@ def settle(s: Saddle) -> None:
             g[i] += J[i * n + j] * v[j]
     at = s.holds
     for k in range(s.contacts.size):
-        row = seen[k * m.row :]
+        row = s.seen[k * m.row :]
         for i in range(s.status[k]):
             g[at] = -row[m.b + i]
             for j in range(n):
                 J[at * n + j] = row[m.C + i * n + j]
                 g[at] += J[at * n + j] * v[j]
             at += 1
-    least(J, g, step, rows, n, room, s.order)
+    least(J, g, s.work, rows, n, s.work[(2 + rows) * n + rows :], s.order)
     for j in range(n):
-        x[m.x_v + j] = v[j] - step[j]
+        v[j] -= s.work[j]
 
 
 @routine

@@ -10,7 +10,15 @@ from typing import Any, NamedTuple
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import routine_code
-from draisine.simulation.contact.guards import NEVER, NODES, PLACES, fit, next_zero
+from draisine.simulation.contact.guards import (
+    NEVER,
+    NODES,
+    PLACES,
+    fit,
+    lowest,
+    next_zero,
+    read,
+)
 from draisine.simulation.contact.kernels import (
     Bundle,
     Saddle,
@@ -58,11 +66,11 @@ from where a torus begins or ceases to touch an edge twice.
 SLACK = (1e-12, 1e-12, 1e-12, 1e-7, 1e-7, 1e-14, 1e-10, 1e-10)
 """How far below zero a guard of each kind may be: less is rounding, or grazes."""
 
-T, H, LAST, NEXT, STOP, UNTIL, FIRST, COUNT, PART, WHEN, WHICH = range(11)
+T, H, LAST, NEXT, STOP, UNTIL, FIRST, COUNT, GRAZES, PART, WHEN, WHICH = range(12)
 """What the clock holds: time, length of the step, the last time before inputs jump, a proposal for the
-next step, when inputs jump, when the run ends, whether the arc begins, how many samples there are;
-where in the step the event was found, how long after its start it is, and which guard or contact it
-is about.
+next step, when inputs jump, when the run ends, whether the arc begins, how many samples and grazes
+there are; where in the step the event was found, how long after its start it is, and which guard or
+contact it is about.
 """
 
 JUST = 1e-9
@@ -80,8 +88,11 @@ DEEP = 5e-10
 SHORTEST = 1.0 / 64.0
 """Guards that no polynomial fits are looked at on ever smaller parts of a step, down to this."""
 
-ROOM = 4096
-"""How many samples fit into one call."""
+GRAZE = 1e-9
+"""What comes nearer than so many metres and does not touch grazes: less would have been a hit."""
+
+ROOM, FEW = 4096, 64
+"""How many samples and grazes fit into one call."""
 
 
 class Course(NamedTuple):
@@ -114,6 +125,7 @@ class Course(NamedTuple):
     clock: Floats
     times: Floats
     samples: Floats
+    grazes: Floats
     values: Floats
     local: Floats
     state: Floats
@@ -379,6 +391,28 @@ def first_event(c: Course) -> int:
 
 
 @routine
+def graze(c: Course, until: float) -> None:
+    """Write when, and which, watched contacts graze before a part of the step: gaps that fall and rise
+    again, less than GRAZE above zero where they are least.
+    """
+    b, part, clock = c.local[NODES:], c.local[2 * NODES :], c.clock
+    for j in range(c.guards):
+        k, values, i = c.contacts[j], c.values[j * NODES :], 0
+        if c.kinds[j] != GAP or c.near[k] == 0 or clock[GRAZES] >= FEW:
+            continue
+        for node in range(NODES):
+            i = node if values[node] < values[i] else i
+        if i == 0 or i == NODES - 1:
+            continue
+        fit(c.basis, values, b)
+        at = lowest(b, c.basis[PLACES + i - 1], c.basis[PLACES + i + 1], part)
+        if at < until and abs(read(b, at, part)) < GRAZE and counts(c, k, at) == 1:
+            free = 2 * int(clock[GRAZES])
+            c.grazes[free], c.grazes[free + 1] = clock[T] + at * clock[H], float(k)
+            clock[GRAZES] += 1.0
+
+
+@routine
 def sunk(c: Course, part: float) -> int:
     """Return a watched contact that is deep in the ground at a part of the step, or -1: what led
     there was missed, or there is nothing that a wheel of this shape could meet.
@@ -523,6 +557,7 @@ def march(c: Course, limit: int) -> int:
         if clock[H] > left and min(clock[PART], 1.0) * clock[H] > left:
             clock[H] = left  # the end cuts no step that holds an event before it
             continue
+        graze(c, clock[PART])
         if j >= 0:
             return arrive(c, j)
         keep(c, clock[H])

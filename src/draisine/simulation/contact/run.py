@@ -29,7 +29,7 @@ from draisine.simulation.contact.events import NOTHING, Outcome, Resolver
 from draisine.simulation.contact.query import BORDER, Closed, ContactQuery
 from draisine.simulation.contact.table import DEEP, WheelOnFeature
 from draisine.simulation.options import ContactOptions, Task
-from draisine.simulation.trajectory import Event, TerrainMode, Trajectory
+from draisine.simulation.trajectory import Event, Key, TerrainMode, Trajectory
 from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
@@ -64,6 +64,7 @@ class TerrainRun:
         self.events: list[Event] = []
         self.times: list[float] = []
         self.samples: list[Floats] = []
+        self.grazes: list[tuple[float, Key]] = []
         self.outcome = ""
         self.resolver = Resolver(self.look, self.contact)
         self.room = workspace(self.look, self.numerics)
@@ -236,9 +237,10 @@ class TerrainRun:
                     look.terrain,
                     look.mode(closed),
                     look.stops,
+                    tuple(self.grazes),
                 )
             )
-            self.times = []
+            self.times, self.grazes = [], []
         if event is not None:
             self.events.append(event)
             self._open_arc()
@@ -298,6 +300,7 @@ class TerrainRun:
         clock, count = course.clock, int(course.clock[march.COUNT])
         self.times += course.times[:count].tolist()
         self.samples += list(course.samples.reshape(march.ROOM, -1)[:count].copy())
+        self.grazes += [(t, self.look.key(contact)) for t, contact in driver.grazes()]
         self.t, self.h = float(clock[march.T]), float(clock[march.H])
         self.first = bool(clock[march.FIRST])
         self.y = driver.begin.copy()
@@ -343,7 +346,7 @@ class TerrainRun:
     def branch(self, until: float) -> "TerrainRun":
         """Return a run that goes on from here on its own, until a time."""
         other = copy(self)
-        for name in ("arcs", "events", "times", "samples"):
+        for name in ("arcs", "events", "times", "samples", "grazes"):
             setattr(other, name, list(getattr(self, name)))
         other.ended, other.until = dict(self.ended), until
         return other
