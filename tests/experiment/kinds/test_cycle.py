@@ -5,6 +5,7 @@ import pytest
 from draisine.errors import DataError, ParameterError
 from draisine.experiment.check import check
 from draisine.experiment.report import summary
+from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.view.figures.cycle import draw
 from draisine.view.plot import figure_for
@@ -26,6 +27,19 @@ def test_a_ball_on_a_shaking_table_by_its_scenario():
     assert summary(result)["cycle"]["stable"]
     with pytest.raises(ParameterError, match="drawn like a run"):
         draw(result.data)
+
+
+def test_a_pendulum_at_rest_comes_back_after_any_time(tmp_path):
+    """Without a terrain: hanging still, its multipliers are on the unit circle (nothing is lost)."""
+    file = tmp_path / "rest.toml"
+    names = "{ bar = 0.01, hip = 0.0, bar_rate = 0.0, hip_rate = 0.0 }"
+    file.write_text(SWING.replace("{ bar = 0.1 }", names) + "period = 0.5\nsamples = 10\n")
+    found = summary(run(load(str(file))))["cycle"]
+    assert max(map(abs, found["start"].values())) < 1e-9
+    sizes = zip(
+        found["multiplier_real"].values(), found["multiplier_imaginary"].values(), strict=True
+    )
+    assert [abs(complex(*pair)) for pair in sizes] == pytest.approx([1.0] * 4, abs=1e-8)
 
 
 @pytest.mark.parametrize(

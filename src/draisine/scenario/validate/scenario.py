@@ -177,16 +177,17 @@ def _numerics(run: RunTable, on_terrain: bool) -> Numerics:
 def _contact(
     run: RunTable | None, contact: ContactTable | None, mode: Any, on_terrain: bool
 ) -> ContactOptions:
+    ends: dict[str, Any] = {} if run is None else {"fall": run.fall}
     if not on_terrain or contact is None:
-        return ContactOptions(mode=mode, fall=run.fall)
+        return ContactOptions(mode=mode, **ends)
     own = {name: getattr(contact, name) for name in type(contact).model_fields}
     if isinstance(contact.solver, dict):
         from draisine.simulation.compare.compliant import compliant_of
 
         own["solver"] = compliant_of(contact.solver)
     if run is not None:
-        own |= {"fall": run.fall, "events": run.events}
-    return ContactOptions(**own)
+        own["events"] = run.events
+    return ContactOptions(**own, **ends)
 
 
 def _check_methods(run: RunTable, tables: Tables, mistakes: Mistakes) -> None:
