@@ -10,7 +10,7 @@ from draisine.simulation.contact.kernels import FIRM
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import generic
-from draisine.terrain import Terrain, edge, face, move_ground
+from draisine.terrain import Terrain, edge, face, move_ground, vertex
 from draisine.terrain.motions import Slide
 from simulation.contact.conftest import bicycle
 from simulation.contact.test_kernels import GROUND
@@ -80,12 +80,14 @@ def test_a_torus_on_an_edge_and_a_vertex():
         [
             face("floor", (0.0, 0.1, 1.0), 0.0),
             edge("rail", (0.0, 0.0, 0.0), (0.2, 1.0, 0.0), (-1.0, 0.0, 1.0), (1.0, 0.0, 1.0)),
+            vertex("tip", (0.1, 0.02, 0.0)),
         ]
     )
     look, rng = ContactQuery(generic(disc), ground, np.zeros(0)), np.random.default_rng(8)
-    for feature in (0, 1):
-        mode = closed([(0, feature, 3)])
+    for feature, rows in ((0, 3), (1, 3), (2, 3), (2, 1)):
+        mode = closed([(0, feature, rows)])
         saddle = look.saddle(mode)
+        assert saddle.record.mode != 0
         for _ in range(5):
             q = np.array([1.0, *rng.normal(scale=0.2, size=3)])
             y = np.concatenate(

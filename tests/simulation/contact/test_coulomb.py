@@ -3,8 +3,10 @@
 import numpy as np
 import pytest
 
+from draisine.simulation.contact.active_set import saddle
 from draisine.simulation.contact.coulomb import (
     FrictionContact,
+    press,
     solve_friction,
     solve_single_friction,
 )
@@ -115,3 +117,30 @@ def test_forces_that_are_not_unique_are_shared_so_that_all_push():
     share(shared, 3, null.ravel(), 1, np.arange(3), np.ones(3, int), np.zeros(3), 3)
     assert shared.min() >= 0
     assert np.cross(shared - lam, null[:, 0]) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_machine_code_is_the_routine():
+    rng = np.random.default_rng(3)
+    for mu in (0.0, 0.3, 2.0, np.inf):
+        W, b, lam = inertia(rng, 3), rng.normal(size=3) - [2.0, 0.0, 0.0], np.empty(3)
+        lost = press(W.ravel(), 3, b, mu, 0, lam, np.empty(8))
+        found = solve_single_friction(W, b, mu)
+        assert (found is None) == bool(lost)
+        assert lost or found == pytest.approx(lam, rel=1e-14, abs=1e-15)
+
+
+@pytest.mark.parametrize("repeats", [0, 1, 2])
+def test_saddle_points_with_rows_that_repeat(repeats):
+    """Both equations hold, and the multipliers are the least: nothing of them is along what has no
+    effect.
+    """
+    rng = np.random.default_rng(repeats)
+    M, C, x0 = inertia(rng, 6), rng.normal(size=(4, 6)), rng.normal(size=6)
+    C[4 - repeats :] = rng.normal(size=(repeats, 4 - repeats)) @ C[: 4 - repeats]
+    right = rng.normal(size=6)
+    x, lam, redundant = saddle(M, right, C, C.T, C @ x0)
+    assert redundant == (repeats > 0)
+    assert M @ x - C.T @ lam == pytest.approx(right, abs=1e-10)
+    assert C @ x == pytest.approx(C @ x0, abs=1e-11)
+    idle = np.linalg.svd(C)[0][:, 4 - repeats :]
+    assert np.abs(idle.T @ lam).max(initial=0.0) < 1e-10 * np.abs(lam).max()
