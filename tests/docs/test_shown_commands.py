@@ -25,11 +25,13 @@ ELSEWHERE = {
 }
 """Commands that other tests carry out."""
 PARTS = re.compile(
-    r"\b(NAME|COMMAND|FOLDER|FILE|X|path/to|\.\.\.)|--parameter-set$|^(energy|compare a.nc)"
+    r"\b(NAME|COMMAND|FOLDER|FILE|X|path/to|\.\.\.)|--parameter-set$|^energy"
     r"|^(show|plot --figure|equations --as)$"
 )
 """What stands for something else, or is the beginning of a command only."""
 MISSING = {
+    "a.nc": "run passive-stabilisation --until 0.3 --out a.nc",
+    "b.nc": "run passive-stabilisation --until 0.3 --initial lean=5deg --out b.nc",
     "run.nc": "run ramp-jump --out run.nc",
     "passive-stabilisation.nc": "run passive-stabilisation --until 0.3 --out passive-stabilisation.nc",
     "jump.nc": "run ramp-jump --out jump.nc",
