@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 import draisine
+from draisine.cli.doctor import EXTRAS
 from draisine.codegen.cache import default_folder
 from draisine.errors import DataError
 from draisine.results.store import check_target
@@ -149,3 +150,12 @@ def test_what_an_extra_brings_is_told(tmp_path, monkeypatch):
     with pytest.raises(DataError, match=r"pip install 'draisine\[store\]'"):
         check_target(tmp_path / "run.zarr")
     check_target(tmp_path / "run.nc")
+
+
+def test_every_extra_is_told():
+    """In the README and by `draisine doctor`; those for who builds draisine itself apart."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = set(project["optional-dependencies"]) - {"test", "docs", "peers", "all"}
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert not [name for name in extras if f"`{name}`" not in readme]
+    assert extras == set(EXTRAS)

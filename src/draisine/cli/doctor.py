@@ -12,6 +12,7 @@ EXTRAS = {
     "gymnasium": ("gymnasium",),
     "fmi": ("ziglang",),
     "store": ("zarr",),
+    "dask": ("distributed",),
     "notebook": ("ipywidgets",),
     "meshes": ("trimesh",),
 }
