@@ -331,13 +331,14 @@ def test_gradients_through_landings_on_tyres():
 # --- where there is none
 
 
-def test_a_motion_that_only_grazes_has_no_gradient(ball):
-    """Thrown up against a ceiling that it reaches with 14 um/s."""
+@pytest.mark.parametrize("higher", [1e-11, 1e-13])
+def test_a_motion_that_only_grazes_has_no_gradient(ball, higher):
+    """Thrown up against a ceiling that it reaches with 14 um/s, or only just."""
     ceiling = Terrain([face("ceiling", (0.0, 0.0, -1.0), -1.0)])
-    height = 0.8 + 1e-11  # of its lowest point, at the top of its flight
+    height = 0.8 + higher  # of its lowest point, at the top of its flight
     start = OPEN | {"z": 0.0, "Vz": float(np.sqrt(2 * G * height))}
     bounce = ContactOptions(impact="newton", restitution={"normal": 0.5})
-    with pytest.raises(GrazingError, match="it is grazed"):
+    with pytest.raises(GrazingError, match="is grazed"):
         gradient(ball, start, [0.6], ["z"], ["Vz"], terrain=ceiling, contact=bounce)
 
 

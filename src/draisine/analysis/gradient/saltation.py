@@ -77,6 +77,10 @@ class TerrainMotion:
         for k, arc in enumerate(self.run.arcs):
             assert isinstance(arc, TerrainArc)
             start, end = float(arc.t[0]), float(arc.t[-1])
+            for t, key in arc.grazes:
+                raise GrazingError(
+                    f"no gradient: at {t:.9g} s {':'.join(key)} is grazed; neighbouring motions strike it."
+                )
             last = k == len(self.run.arcs) - 1
             own = times[(times >= start) & ((times < end) | last)]
             whole[0] = arc.y[0]
