@@ -15,7 +15,7 @@ doubles still.
 
 import re
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 from draisine.codegen.cache import Store
@@ -86,9 +86,9 @@ def compile_native(program: Program, store: Store | None = None) -> Native:
     return Native(program, store)
 
 
-@cache
+@lru_cache(maxsize=64)
 def routine_code(*routines: Routine, width: int = 1) -> list[NativeRoutine]:
-    """Return routines as machine code in vectors of a width, made once and kept."""
+    """Return routines as machine code in vectors of a width, made once; the latest are kept."""
     return compile_routines(*routines, width=width, store=Store())
 
 
