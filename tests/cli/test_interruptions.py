@@ -8,7 +8,8 @@ import pytest
 
 from draisine.cli import main
 from draisine.errors import SimulationError
-from draisine.experiment import check, run
+from draisine.experiment import check
+from draisine.experiment.sweep import chunks
 from draisine.results.store import load
 from draisine.scenario.validate import vehicle
 from draisine.simulation.trajectory import Trajectory
@@ -52,7 +53,7 @@ def test_a_command_says_that_it_was_interrupted(capsys, monkeypatch):
 
 def test_a_sweep_keeps_the_runs_before(capsys, monkeypatch):
     Path("mine.toml").write_text(SWEEP)
-    impatient(monkeypatch, run, "simulate", 2)
+    impatient(monkeypatch, chunks, "carry_out", 2)
     assert main(["run", "mine.toml", "--out", "part.nc"]) == 1
     told = capsys.readouterr()
     assert "1 of 3 runs, computed in" in told.out

@@ -25,7 +25,7 @@ ELSEWHERE = {
 }
 """Commands that other tests carry out."""
 PARTS = re.compile(
-    r"\b(NAME|COMMAND|FOLDER|FILE|X|path/to|\.\.\.)|--parameter-set$|^energy"
+    r"\b(NAME|COMMAND|FOLDER|FILE|ADDRESS|X|path/to|\.\.\.)|--parameter-set$|^energy"
     r"|^(show|plot --figure|equations --as)$"
 )
 """What stands for something else, or is the beginning of a command only."""

@@ -63,11 +63,14 @@ def run_tasks(
 
 
 def _here_first(runner: Runner, tasks: Sequence[Stretch]) -> Found:
-    """Begin in this process; go on with one worker per core where that pays."""
-    begun, cores = time.perf_counter(), os.cpu_count() or 1
+    """Begin in this process; go on with one worker per core where that pays. The first stretch
+    compiles, and tells nothing of the others.
+    """
+    begun, cores = 0.0, os.cpu_count() or 1
     for done, task in enumerate(tasks):
+        begun = time.perf_counter() if done < 2 else begun
         spent, left = time.perf_counter() - begun, len(tasks) - done
-        if spent > SOON and spent / done * left > LONG and min(cores, left) > 1:
+        if spent > SOON and spent / (done - 1) * left > LONG and min(cores, left) > 1:
             yield from _by_processes(source_of(runner.loaded), tasks[done:], min(cores, left))
             return
         yield task, runner.rows(*task)

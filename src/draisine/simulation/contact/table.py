@@ -159,16 +159,17 @@ class FeatureTable:
 
     def _take(self, new: Mapping[WheelOnFeature, Feature]) -> None:
         """Take up contacts that are not there yet."""
-        if new:
-            likes = [self._meeting(c.wheel, it.kind, it.motion) for c, it in new.items()]
-            rows = self._append(likes, list(new.values()), [contact.side for contact in new])
-            self._rows |= zip(new, rows, strict=True)
+        likes = [self._meeting(c.wheel, it.kind, it.motion) for c, it in new.items()]
+        rows = self._append(likes, list(new.values()), [contact.side for contact in new])
+        self._rows |= zip(new, rows, strict=True)
 
     def _append(
         self, likes: Sequence[_Meeting], features: Sequence[Feature], sides: Sequence[int]
     ) -> Sequence[int]:
         """Take up wheels on features; return the numbers of their rows."""
         first = len(self._borders)
+        if not likes:
+            return []
         self._borders += [it.borders for it in features]
         new: dict[str, Any] = dict(zip(_Meeting._fields, zip(*likes, strict=True), strict=True))
         numbers = np.array([it.numbers for it in features])
