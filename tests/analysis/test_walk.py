@@ -16,8 +16,12 @@ from draisine.analysis.gait.walk import walk
 from draisine.analysis.return_map import CycleFamily, fixed_point, follow, iterate
 from draisine.errors import ConfigurationError, ModelError, ParameterError, SimulationError
 from draisine.model import Body, Model, Revolute, Steps
+from draisine.terrain.mesh import Mesh
 
 COMPASS = np.array([-0.2710286804988208, 0.2710286804988208, 1.0923835898836016, 0.37737394890719])
+
+SLOPE = np.radians(3.0)
+STRIKES = 0.7343463911587196 * np.array([1.0, 2.0])
 
 
 @pytest.fixture(scope="module")
@@ -205,16 +209,30 @@ def test_who_starts_near_the_cycle_walks_on_and_who_starts_too_slowly_falls(comp
     assert np.abs(found.x[1] - COMPASS).max() < 2e-3
 
 
-def test_a_slope_of_the_terrain_is_a_slope_of_gravity(compass):
-    """The same walk with gravity straight down, angles from the vertical, on a ground that falls."""
-    slope = np.radians(3.0)
+def strikes_on(ground):
+    """Return when the compass strikes on a ground, gravity straight down, the left foot at the origin."""
     level = draisine.compile("compass_walker", slope=0.0)
-    q1, q2 = COMPASS[:2] + slope
+    q1, q2 = COMPASS[:2] + SLOPE
     names = {"left": q1, "right": q2, "left_rate": COMPASS[2], "right_rate": COMPASS[3]}
-    start = draisine.state(level, ahead=np.sin(q1), **names)  # the left foot at the origin
-    run = draisine.simulate(level, start, 1.6, terrain=draisine.terrain.plane(-slope))
-    times = [event.t for event in run.events if event.kind == "collision"]
-    assert np.allclose(times, 0.7343463911587196 * np.array([1.0, 2.0]), atol=1e-9)
+    start = draisine.state(level, ahead=np.sin(q1), **names)
+    run = draisine.simulate(level, start, 1.6, terrain=ground)
+    return [event.t for event in run.events if event.kind == "collision"]
+
+
+def test_a_slope_of_the_terrain_is_a_slope_of_gravity():
+    """The same walk with gravity straight down, angles from the vertical, on a ground that falls."""
+    assert np.allclose(strikes_on(draisine.terrain.plane(-SLOPE)), STRIKES, atol=1e-9)
+
+
+def test_stairs_whose_treads_meet_its_feet_are_a_slope():
+    length = 2.0 * np.sin(COMPASS[1])  # of a step, with legs of a metre
+    run, fall = length * np.cos(SLOPE), length * np.sin(SLOPE)
+    treads = range(-2, 4)
+    profile = [(run * (k + end), -fall * k) for k in treads for end in (-0.5, 0.5)]
+    points = [[x, y, z] for x, z in profile for y in (-2.0, 2.0)]
+    fans = [[k, k + 2, k + 3, k + 1] for k in range(0, 2 * len(profile) - 2, 2)]
+    stairs = Mesh(points, [t for a, b, c, d in fans for t in ([a, b, c], [a, c, d])])
+    assert np.allclose(strikes_on(stairs), STRIKES, atol=1e-9)
 
 
 def test_it_walks_down_a_step_and_finds_its_gait_again(compass):
