@@ -80,7 +80,7 @@ def stable_range(system: System) -> tuple[float, dict[str, float]]:
     >>> from draisine import compile
     >>> width, slopes = stable_range(compile("whipple"))
     >>> print(f"{width:.6f} m/s, {slopes['c']:.4f} m/s per m of trail")
-    1.731879 m/s, 0.5087 m/s per m of trail
+    1.731879 m/s, 17.4087 m/s per m of trail
     """
     at, moved = critical_of(canonical_matrices(system)), sensitivities(system)
     width = float(at.capsize - at.weave)
