@@ -21,5 +21,7 @@ def stability_chart(system: System) -> dict[str, Any] | None:
         modes = eigenvalues(compile(unwrap(system.vehicle)).with_parameters(**still), SPEEDS)
     except DraisineError:
         return None
+    if not {"weave", "capsize"} <= set(modes.names):
+        return None
     real = {name: np.round(modes.mode(name).real, 4) for name in dict.fromkeys(modes.names)}
     return {"speed": SPEEDS.tolist()} | {name: values.tolist() for name, values in real.items()}
