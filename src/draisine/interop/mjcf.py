@@ -13,7 +13,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
-from draisine.algebra.lie import rotation
+from draisine.algebra.lie import rot_about, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError
 from draisine.interop.robot import (
@@ -26,7 +26,6 @@ from draisine.interop.robot import (
     read_root,
     rename_joints,
     robot_vehicle,
-    turn,
 )
 
 Attributes = Mapping[str, str]
@@ -161,10 +160,10 @@ class _Reader:
         R: Floats = np.eye(3)
         if "axisangle" in told:
             *axis, angle = numbers(told["axisangle"], 4, (), where)
-            R = turn(np.array(axis) / np.linalg.norm(axis), self.unit * angle)
+            R = rot_about(np.array(axis) / np.linalg.norm(axis), self.unit * angle)
         elif "euler" in told:
             for letter, angle in zip(self.order, numbers(told["euler"], 3, (), where), strict=True):
-                one = turn(np.eye(3)["xyz".index(letter.lower())], self.unit * angle)
+                one = rot_about(np.eye(3)["xyz".index(letter.lower())], self.unit * angle)
                 R = R @ one if letter.islower() else one @ R
         return LinkFrame(R, p)
 

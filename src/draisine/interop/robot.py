@@ -14,7 +14,6 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import numpy as np
 
-from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ModelError, did_you_mean
 from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel
@@ -178,8 +177,3 @@ def numbers(text: str | None, count: int, default: Sequence[float], where: str) 
     if len(found) != count:
         raise ModelError(f"{where}: {text!r} has {len(found)} numbers instead of {count}.")
     return found
-
-
-def turn(axis: Floats, angle: float) -> Floats:
-    """Return the rotation by an angle about a unit axis."""
-    return rotation(np.array([np.cos(angle / 2.0), *(np.sin(angle / 2.0) * axis)]))

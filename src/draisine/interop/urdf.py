@@ -11,6 +11,7 @@ from xml.etree.ElementTree import Element
 
 import numpy as np
 
+from draisine.algebra.lie import rot_x, rot_y, rot_z
 from draisine.errors import ModelError, did_you_mean
 from draisine.interop.robot import (
     ORIGIN,
@@ -21,7 +22,6 @@ from draisine.interop.robot import (
     numbers,
     read_root,
     robot_vehicle,
-    turn,
 )
 
 JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
@@ -97,8 +97,7 @@ def _frame(element: Element) -> LinkFrame:
         return ORIGIN
     where = f"origin in <{element.tag} {element.get('name', '')}>"
     roll, pitch, yaw = numbers(origin.get("rpy"), 3, (0, 0, 0), where)
-    x, y, z = np.eye(3)
-    R = turn(z, yaw) @ turn(y, pitch) @ turn(x, roll)
+    R = rot_z(yaw) @ rot_y(pitch) @ rot_x(roll)
     return LinkFrame(R, numbers(origin.get("xyz"), 3, (0, 0, 0), where))
 
 
