@@ -7,7 +7,7 @@ from numpy.testing import assert_allclose
 from draisine import compile
 from draisine.analysis.variation import PARTS, chart, vary
 from draisine.system.closed_form import ClosedForm
-from draisine.system.state import Configuration, displace
+from draisine.system.configuration import Configuration, displace
 
 VEHICLES = ("whipple", "rolling_disc", "snakeboard", "cart_pole", "falling_cat", "fish")
 

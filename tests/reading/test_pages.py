@@ -18,10 +18,10 @@ from draisine.algebra.trace import evaluate
 from draisine.codegen.formula import PI, Assignment, Definitions, Heading, Symbol, symbols_in
 from draisine.codegen.paper import latex
 from draisine.errors import MissingPackageError, UnknownNameError
+from draisine.experiment.equations import write_page
 from draisine.mechanics.base import turns_freely
 from draisine.model import Body, Model, Prismatic, Revolute, Wheel, inertia
 from draisine.registry import names
-from draisine.system.equations import write_page
 from reading.latex_reader import Document, key
 
 PAGES = {

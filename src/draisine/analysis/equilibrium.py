@@ -25,8 +25,9 @@ from draisine.analysis.variation import (
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
+from draisine.system.configuration import displace
 from draisine.system.layout import Layout
-from draisine.system.state import State, displace, state
+from draisine.system.state import State, state
 from draisine.system.system import System
 from draisine.system.tracing import Law
 

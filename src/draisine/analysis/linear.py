@@ -30,7 +30,8 @@ from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean, 
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.readings import law_states
 from draisine.system.closed_form import ClosedForm
-from draisine.system.state import State, displace
+from draisine.system.configuration import displace
+from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 

@@ -15,8 +15,8 @@ from draisine.errors import ConfigurationError
 from draisine.mechanics.tree import assemble
 from draisine.model.names import observation_names, paced_speed_names
 from draisine.system.closed_form import ClosedForm
+from draisine.system.configuration import independent
 from draisine.system.layout import Layout
-from draisine.system.state import independent
 
 SEEDS = ("dt", "dx", "du", "dz", "dw")
 PARTS = ("force", "zdot", "conditions", "seen", "paced")

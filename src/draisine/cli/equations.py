@@ -84,9 +84,9 @@ def equations(
     :param out: Write to this file instead of the screen.
     """
     from draisine.codegen.files import write_text
+    from draisine.experiment.equations import page_languages, write_equations, write_page
     from draisine.experiment.simulator import write_simulator_files
     from draisine.scenario.validate.vehicle import build_system
-    from draisine.system.equations import page_languages, write_equations, write_page
 
     system = build_system(vehicle, machine.parameters, machine.published)
     statuses = assignments("--mode", mode)

@@ -5,5 +5,5 @@
 mode on every terrain. `layout`: where named numbers stand in rows. `compiled`: a program as machine
 code, bound to parameters. `artifacts`: all that is derived and compiled, and kept. `closed_form`:
 one mode compiled. `generic`: all modes on any terrain, compiled. `state`: initial states by what is
-asked of them. `equations`: equations of motion as text.
+asked of them. `configuration`: the equations behind these, solved for many machines side by side.
 """

@@ -176,11 +176,6 @@ class ClosedForm:
         return quaternion(self.frame[0])
 
     @property
-    def own_frame(self) -> tuple[Floats, Floats]:
-        """Quaternion and origin of the inner base frame in the drawing, as columns."""
-        return self._turn[:, None], self.frame[1][:, None]
-
-    @property
     def columns(self) -> list[int]:
         """Which of (V, W, rdot) the base's group leaves free."""
         return free_columns(self.system.model)
@@ -204,6 +199,18 @@ class ClosedForm:
         back = (turn.T * np.array([1.0, -1.0, -1.0, -1.0])).T
         user = quaternion_product(*((q.tolist(), back.tolist()) if q.ndim == 1 else (q, back)))
         return user, p - _rotate(user, origin)
+
+    def user_speeds(self, s: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
+        """Return v (n, N) for inner speeds with V at the inner base origin; `frames` are those of other
+        parameters, one per column.
+        """
+        whole = np.zeros((6 + len(self.system.model.joints), s.shape[1]))
+        whole[self.columns] = s
+        turn, o = (self._turn[:, None], self.frame[1][:, None]) if frames is None else frames
+        A = rotation(turn)
+        V, W = ((A * x).sum(axis=1) for x in (whole[:3], whole[3:6]))
+        whole[:3], whole[3:6] = V - np.cross(W.T, o.T).T, W
+        return whole[self.columns]
 
     def enter(
         self,

@@ -18,7 +18,7 @@ from draisine.analysis.linear import cyclic_coordinates
 from draisine.analysis.variation import Chart, Variation, chart, vary
 from draisine.errors import ConfigurationError, ParameterError, did_you_mean
 from draisine.system.closed_form import ClosedForm
-from draisine.system.state import configurations
+from draisine.system.configuration import configurations
 from draisine.system.system import System
 
 FAST = 16.0

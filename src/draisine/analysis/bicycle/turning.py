@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.linear import linear_systems
 from draisine.analysis.variation import vary
 from draisine.system.closed_form import ClosedForm
-from draisine.system.state import configurations
+from draisine.system.configuration import configurations
 from draisine.system.system import System
 
 _HIGHEST = 100.0

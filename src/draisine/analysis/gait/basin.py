@@ -7,7 +7,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.walk import Walk
 from draisine.errors import ConfigurationError
-from draisine.system.state import configurations
+from draisine.system.configuration import configurations
 
 FINE = 400
 """In how many equal steps of Runge and Kutta the longest step is followed."""

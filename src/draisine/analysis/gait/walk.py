@@ -21,7 +21,8 @@ from draisine.model import Steps
 from draisine.simulation.integrators import Problem, Span, dop853
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled
-from draisine.system.state import Configuration, State
+from draisine.system.configuration import Configuration
+from draisine.system.state import State
 from draisine.system.system import System
 
 RTOL, ATOL = 1e-12, 1e-13

@@ -14,7 +14,7 @@ from draisine.results.questions import series, unit_of
 from draisine.scenario.schema import Grid
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.closed_form import ClosedForm
-from draisine.system.state import configurations
+from draisine.system.configuration import configurations
 from draisine.system.system import System
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ConfigurationError
 from draisine.simulation.options import Task
 from draisine.simulation.trajectory import SmoothArc, Trajectory
-from draisine.system.state import Configuration
+from draisine.system.configuration import Configuration
 
 Rates = Callable[[Mapping[str, float]], Mapping[str, float]]
 
