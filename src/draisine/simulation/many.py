@@ -289,7 +289,7 @@ def _recorded(
             ends[lane] = sum(len(part) for part, _ in parts) + last
         wrong = np.where(wrong == 0, status, wrong)
         parts.append((t, samples))
-    t, samples = (np.concatenate([part[k] for part in parts]) for k in (0, 1))
+    t, samples = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
     times = np.repeat(t[None], y.shape[1], axis=0)
     wrong[(wrong == DEGENERATE) & (ends == len(t) - 1)] = 0  # only what came next would need others
     for lane in np.flatnonzero(wrong):

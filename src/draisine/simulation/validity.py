@@ -283,7 +283,8 @@ def can_fall(model: Model, limit: float) -> bool:
 
 def fall_margin(q: Floats, limit: float) -> Floats:
     """Return by how much the sine of the lean is still below its limit, of quaternions (4, ...)."""
-    return np.asarray(math.sin(limit) - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1])))
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(math.sin(limit) - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1])))
 
 
 def _is_round(surface: Surface) -> bool:

@@ -1,10 +1,6 @@
 """Stores of sweeps: what was computed is kept, and only what is missing is computed again."""
 
 import errno
-import signal
-import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -157,24 +153,6 @@ def test_what_is_there_is_not_replaced_and_other_data_are_not_resumed():
         draisine.sweep("discs.toml", "a.nc")
     with pytest.raises(ParameterError, match="of the kind 'run'"):
         draisine.sweep("mauny2018/passive-stabilisation")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
-def test_a_killed_process_is_resumed():
-    """Killed when its third chunk is there, whatever it is doing then."""
-    many = DISCS.replace("[1.0, 2.0, 3.0]", str([1.0 + 0.05 * k for k in range(30)]))
-    Path("discs.toml").write_text(many)
-    code = "import draisine; draisine.sweep('discs.toml', 'a.zarr', workers=1)"
-    marks = Path("a.zarr", stores.MARK)
-    with subprocess.Popen([sys.executable, "-c", code]) as process:
-        while process.poll() is None and not (marks / "2").exists():
-            time.sleep(0.001)
-        process.kill()
-    assert process.returncode == -signal.SIGKILL
-    missing = stores.SweepStore(Path("a.zarr"), 2).missing()
-    assert 0 < len(missing) < 28
-    data = draisine.sweep("discs.toml", "a.zarr", resume=True).data
-    assert data.identical(draisine.run("discs.toml").data)
 
 
 def test_the_command(capsys):

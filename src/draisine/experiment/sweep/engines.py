@@ -13,6 +13,7 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from importlib import import_module
 from queue import SimpleQueue
@@ -122,7 +123,11 @@ class Worker:
     def end(self) -> None:
         """End the process."""
         self.process.kill()
-        self.process.communicate()
+        self.process.wait()
+        for pipe in (self.process.stdin, self.process.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
 
 
 def serve() -> None:
@@ -141,8 +146,11 @@ def serve() -> None:
             found = run_stretch(source, *task)
         except Exception as error:
             found = error
-        pickle.dump(found, answers)
-        answers.flush()
+        try:
+            pickle.dump(found, answers)
+            answers.flush()
+        except BrokenPipeError:
+            os._exit(1)  # nobody is there any more
 
 
 def _by_processes(source: Source, tasks: Sequence[Stretch], workers: int) -> Found:
@@ -151,26 +159,28 @@ def _by_processes(source: Source, tasks: Sequence[Stretch], workers: int) -> Fou
     alive: list[Worker] = []
 
     def attend() -> None:
-        worker = Worker(source)
-        alive.append(worker)
-        while True:
-            try:
+        worker = start()
+        while waiting and not stopped:
+            with suppress(IndexError):
                 task = waiting.popleft()
-            except IndexError:
-                return
-            for _ in range(TRIES):
-                try:
-                    found.put((task, worker.run(task)))
-                    break
-                except EOFError:
-                    worker.end()
-                    if stopped:
-                        return
-                    worker = Worker(source)
-                    alive.append(worker)
-            else:
-                text = f"the runs {task[0]} to {task[1] - 1} ended {TRIES} workers, one after the other."
-                found.put((task, SimulationError(text)))
+                for _ in range(TRIES):
+                    try:
+                        found.put((task, worker.run(task)))
+                        break
+                    except EOFError:
+                        worker.end()
+                        if stopped:
+                            return
+                        worker = start()
+                else:
+                    runs = f"the runs {task[0]} to {task[1] - 1}"
+                    text = f"{runs} ended {TRIES} workers, one after the other."
+                    found.put((task, SimulationError(text)))
+        worker.end()
+
+    def start() -> Worker:
+        alive.append(Worker(source))
+        return alive[-1]
 
     stopped = False
     threads = [Thread(target=attend, daemon=True) for _ in range(min(workers, len(tasks)))]
@@ -184,9 +194,10 @@ def _by_processes(source: Source, tasks: Sequence[Stretch], workers: int) -> Fou
             yield task, rows
     finally:
         stopped = True
-        waiting.clear()
         for worker in alive:
-            worker.end()
+            worker.process.kill()
+        for thread in threads:
+            thread.join()
 
 
 def _by_dask(

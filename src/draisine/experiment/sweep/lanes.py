@@ -53,9 +53,9 @@ ROOM = 2**28
 """How many bytes the samples of the machines of one block may take."""
 
 
-SLACK = 0.1
+SLACK = 0.01
 """How much smaller pivots may be than in a run alone, which chooses others there: machines come near
-that where they fall, and end. Two digits of sixteen are lost instead of one.
+that where they fall, and end. Three digits of sixteen are lost instead of one.
 """
 
 
@@ -191,6 +191,7 @@ class Lanes:
         turn = fleet.machine.frames_for(fleet.values)[0]
         tables = None if self._observe is None else self._observe.tables(fleet.values)
 
+        @np.errstate(all="ignore")  # what blows up may end with huge numbers
         def take(some: slice, t: Floats, x: Floats, wrong: Floats) -> None:
             width, count = x.shape[2], some.stop - some.start
             fallen, turned = self._end(t, x, pad_columns(turn[:, some], width))

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.errors import ParameterError
-from draisine.view.style import curve, legend, new_figure, plain, words
+from draisine.view.figures._sweep import answer_panels, in_degrees
+from draisine.view.style import curve, legend, plain, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,38 +19,20 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     over a factor of twenty or more, axes are logarithmic and show their sizes. Runs that are on no
     grid are points over what differs first.
     """
-    if "outcome" not in data:
-        raise ParameterError("this is no sweep: it does not tell how each of its runs ended.")
-    names = [str(n) for n in data.data_vars if n != "outcome"]
-    if axes is None:
-        rows = -(-len(names) // 2)
-        size = (4.8 * min(2, len(names)), 3.6 * rows)
-        panels = np.atleast_1d(new_figure(rows, min(2, len(names)), size)).ravel()
-    else:
-        panels = np.asarray(axes, dtype=object).ravel()
+    panels, names = answer_panels(data, axes)
     for panel, name in zip(panels, names, strict=False):
         (_points if data[name].dims == ("run",) else _curves)(plain(panel), data[name])
     if len(data.dims) > 1:
         legend(panels[0], 2)
-    for panel in panels[len(names) :]:
-        panel.set_visible(False)
     return panels
 
 
 def _points(axes: "Axes", found: "DataArray") -> None:
     """Draw runs that are on no grid."""
     along = found[next(str(name) for name in found.coords if name != "run")]
-    (x, across), (y, upright) = (_shown(one, str(one.name)) for one in (along, found))
+    (x, across), (y, upright) = (in_degrees(one, str(one.name)) for one in (along, found))
     axes.plot(x.values, y.values, "o", markersize=3)
     axes.set(xlabel=across, ylabel=upright)
-
-
-def _shown(found: "DataArray", said: str) -> "tuple[DataArray, str]":
-    """Return values and how an axis calls them; angles in degrees."""
-    unit = str(found.attrs.get("units", ""))
-    if "rad" in unit:
-        found, unit = found * (180.0 / np.pi), unit.replace("rad", "deg")
-    return found, f"{words(said)} ({unit})" if unit else words(said)
 
 
 def _curves(axes: "Axes", found: "DataArray") -> None:
@@ -59,7 +41,7 @@ def _curves(axes: "Axes", found: "DataArray") -> None:
     others = [d for d in found.dims if d != along]
     steep = all(_is_wide(x) for x in (found[along].values, *_lines(found, along)))
     said = f"size of {found.name}" if steep and float(found.min()) < 0.0 else str(found.name)
-    found, upright = _shown(found, said)
+    found, upright = in_degrees(found, said)
     for k, at in enumerate(product(*(found[d].values for d in others))):
         place = dict(zip(others, at, strict=True))
         y = found.sel(place).values

@@ -1,0 +1,42 @@
+"""What the figures of sweeps share: a panel for each question, and values with their units."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from draisine.errors import ParameterError
+from draisine.view.style import new_figure, words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from xarray import DataArray, Dataset
+
+
+def questions_of(data: "Dataset") -> list[str]:
+    """Return the questions of a sweep."""
+    if "outcome" not in data:
+        raise ParameterError("this is no sweep: it does not tell how each of its runs ended.")
+    return [str(name) for name in data.data_vars if name != "outcome"]
+
+
+def answer_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, list[str]]:
+    """Return axes, one for each question of a sweep, and the questions; others are hidden."""
+    names = questions_of(data)
+    if axes is None:
+        rows = -(-len(names) // 2)
+        size = (4.8 * min(2, len(names)), 3.6 * rows)
+        panels = np.atleast_1d(new_figure(rows, min(2, len(names)), size)).ravel()
+    else:
+        panels = np.asarray(axes, dtype=object).ravel()
+    for panel in panels[len(names) :]:
+        panel.set_visible(False)
+    return panels, names
+
+
+def in_degrees(found: "DataArray", said: str) -> "tuple[DataArray, str]":
+    """Return values and how an axis calls them; angles in degrees."""
+    unit = str(found.attrs.get("units", ""))
+    if "rad" in unit:
+        found, unit = found * (180.0 / np.pi), unit.replace("rad", "deg")
+    return found, f"{words(said)} ({unit})" if unit else words(said)

@@ -1,0 +1,194 @@
+"""Workers that die, drivers that die, disks that are full: nothing that was computed is lost, and a resumed
+store equals one that was never interrupted.
+"""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import draisine
+from draisine.codegen.files import lock
+from draisine.errors import DataError, ParameterError, SimulationError
+from draisine.experiment.sweep import engines
+from draisine.experiment.sweep import store as stores
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+
+DISCS = """
+kind = "sweep"
+title = "discs"
+vehicle.name = "rolling_disc"
+initial = { forward_speed = 2.0, lean_rate = 0.3 }
+run = { until = 0.2, dt = 0.01 }
+[sweep]
+chunk = 5
+outputs = ["final lean", "maximum forward_speed", "time to fall"]
+[sweep.between]
+"initial.forward_speed" = { low = 1.0, high = 3.0, count = 40 }
+"""
+
+DRIVER = """
+import sys, time, draisine
+from draisine.experiment.sweep.store import SweepStore
+write = SweepStore.write
+def slowly(store, k, table):
+    write(store, k, table)
+    time.sleep(60.0 if k == 2 else 0.0)
+SweepStore.write = slowly
+draisine.sweep('discs.toml', 'a.zarr', engine=sys.argv[1], workers=2, scheduler=sys.argv[2] or None)
+"""
+
+
+@pytest.fixture
+def whole(tmp_path, monkeypatch):
+    """A store that was never interrupted, computed in this process."""
+    monkeypatch.chdir(tmp_path)
+    Path("discs.toml").write_text(DISCS)
+    return draisine.sweep("discs.toml", "whole.zarr", workers=1).data
+
+
+def assert_same_files():
+    for file in Path("whole.zarr").rglob("*"):
+        if file.is_file() and file.name != ".zattrs":
+            assert file.read_bytes() == Path("a.zarr", file.relative_to("whole.zarr")).read_bytes()
+
+
+def test_a_killed_worker_is_replaced(whole, monkeypatch):
+    """The first worker is killed when it has its third stretch."""
+    calls, run = [], engines.Worker.run
+
+    def called(worker, task):
+        calls.append(task)
+        if len(calls) == 3:
+            worker.process.send_signal(signal.SIGKILL)
+        return run(worker, task)
+
+    monkeypatch.setattr(engines.Worker, "run", called)
+    assert draisine.sweep("discs.toml", "a.zarr", workers=2).data.identical(whole)
+    assert_same_files()
+    assert len(calls) in (40, 41)  # 41 unless it had answered already
+
+
+def test_runs_that_end_every_worker_end_the_sweep_and_leave_the_others(whole, monkeypatch):
+    run = engines.Worker.run
+
+    def called(worker, task):
+        if task == (12, 13):
+            worker.process.kill()
+            worker.process.wait()
+        return run(worker, task)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(engines.Worker, "run", called)
+        with pytest.raises(SimulationError, match="the runs 12 to 12 ended 3 workers"):
+            draisine.sweep("discs.toml", "a.zarr", workers=2)
+    assert draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data.identical(whole)
+
+
+def kill_driver(engine, scheduler=""):
+    """Start a driver, kill it when its third chunk is there, and see that its workers end, too."""
+    command = [sys.executable, "-c", DRIVER, engine, scheduler]
+    with subprocess.Popen(command, start_new_session=True) as process:
+        while process.poll() is None and not Path("a.zarr", stores.MARK, "2").exists():
+            time.sleep(0.01)
+        with pytest.raises(DataError, match="somebody else is at work"):
+            draisine.sweep("discs.toml", "a.zarr", resume=True)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    if not scheduler:
+        until = time.monotonic() + 60.0
+        while time.monotonic() < until:
+            try:
+                os.killpg(process.pid, 0)
+            except ProcessLookupError:
+                return
+            time.sleep(0.02)
+        raise AssertionError("workers outlive their driver")
+
+
+def test_a_killed_driver_holds_no_lock_and_leaves_no_workers(whole):
+    kill_driver("processes")
+    assert 0 < len(stores.SweepStore(Path("a.zarr"), 5).missing()) < 8
+    assert draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data.identical(whole)
+    assert_same_files()
+
+
+def test_two_sweeps_do_not_share_a_store(whole):
+    with lock(Path("whole.zarr")), pytest.raises(DataError, match="somebody else is at work"):
+        draisine.sweep("discs.toml", "whole.zarr", resume=True)
+
+
+def full_disk(monkeypatch):
+    """Let the third chunk find no room."""
+    write, calls = stores.SweepStore.write, []
+
+    def called(store, k, table):
+        calls.append(k)
+        if len(calls) == 3:
+            group = store._group
+            monkeypatch.setitem(store.__dict__, "_group", Full(group))
+        return write(store, k, table)
+
+    class Full:
+        def __init__(self, group):
+            self.group = group
+
+        def __getitem__(self, name):
+            if name == "outcome":
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return self.group[name]
+
+    monkeypatch.setattr(stores.SweepStore, "write", called)
+
+
+def test_a_full_disk_ends_the_workers_and_keeps_what_is_there(whole, monkeypatch):
+    with monkeypatch.context() as patch:
+        full_disk(patch)
+        with pytest.raises(DataError, match="No space left on device"):
+            draisine.sweep("discs.toml", "a.zarr", workers=2)
+    assert len(stores.SweepStore(Path("a.zarr"), 5).missing()) == 6
+    assert draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data.identical(whole)
+    assert_same_files()
+
+
+def test_engines_are_named(whole):
+    with pytest.raises(ParameterError, match="take 'processes' or 'dask'"):
+        draisine.sweep("discs.toml", engine="slurm")
+    with pytest.raises(ParameterError, match="goes with the engine 'dask'"):
+        draisine.sweep("discs.toml", scheduler="tcp://nowhere:1")
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask's own
+def test_a_dask_cluster_loses_a_worker_then_its_driver_then_its_disk(whole, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**options) as cluster:
+        address = cluster.scheduler_address
+        keep, written = stores.SweepStore.write, []
+
+        def write(store, k, table):
+            if not written:
+                os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+            written.append(k)
+            keep(store, k, table)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(stores.SweepStore, "write", write)
+            found = draisine.sweep("discs.toml", "b.zarr", engine="dask", scheduler=address)
+        assert found.data.identical(whole)
+        kill_driver("dask", address)
+        with monkeypatch.context() as patch:
+            full_disk(patch)
+            with pytest.raises(DataError, match="No space left on device"):
+                draisine.sweep(
+                    "discs.toml", "a.zarr", resume=True, engine="dask", scheduler=address
+                )
+        last = draisine.sweep("discs.toml", "a.zarr", resume=True, engine="dask", scheduler=address)
+    assert last.data.identical(whole)
+    assert_same_files()

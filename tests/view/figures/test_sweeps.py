@@ -1,0 +1,39 @@
+"""Figures of sweeps: what changes an answer most, and all answers against all that differs."""
+
+import numpy as np
+import pytest
+import xarray
+
+from draisine.errors import ParameterError
+from draisine.view.figures import scatter_matrix, tornado
+
+
+@pytest.fixture
+def one_at_a_time():
+    """The answer is 10 + 3 mass - angle, of a base and two values of each."""
+    mass, angle = np.array([1.0, 0.5, 2.0, 1.0, 1.0]), np.array([0.1, 0.1, 0.1, 0.0, 0.3])
+    data = {"final lean": ("run", 10.0 + 3.0 * mass - angle, {"units": "m"})}
+    data["outcome"] = ("run", np.array(["completed"] * 4 + ["fell"]))
+    sides = {"mass": ("run", mass, {"units": "kg"}), "angle": ("run", angle, {"units": "rad"})}
+    return xarray.Dataset(data, sides | {"run": np.arange(5)})
+
+
+def test_a_tornado_has_the_widest_bar_on_top(one_at_a_time):
+    (axes,) = tornado.draw(one_at_a_time)
+    assert [label.get_text() for label in axes.get_yticklabels()] == ["angle", "mass"]
+    reach = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]
+    ends = [sorted({round(x, 12) for x in pair}) for pair in reach]
+    assert ends == [[12.7, 12.9], [12.9, 13.0], [11.4, 12.9], [12.9, 15.9]]
+    with pytest.raises(ParameterError, match="one-at-a-time"):
+        tornado.draw(one_at_a_time.isel(run=0))
+
+
+def test_a_scatter_matrix_has_each_run_as_a_point(one_at_a_time):
+    panels = scatter_matrix.draw(one_at_a_time)
+    assert len(panels) == 2
+    points = np.concatenate([line.get_xydata() for line in panels[1].lines])
+    assert sorted(points[:, 0]) == pytest.approx(np.degrees([0.0, 0.1, 0.1, 0.1, 0.3]))
+    assert [text.get_text() for text in panels[1].get_legend().get_texts()] == ["completed", "fell"]
+    words = one_at_a_time.drop_vars(["mass", "angle"])
+    with pytest.raises(ParameterError, match="over numbers"):
+        scatter_matrix.draw(words)
