@@ -1,5 +1,8 @@
 """Coulomb's law at one and at several contacts: a solution is found, and it obeys the law."""
 
+from collections import Counter
+from itertools import product
+
 import numpy as np
 import pytest
 
@@ -100,6 +103,66 @@ def test_three_contacts_of_which_one_opens_are_found():
     lam = solve_friction(W, b, [FrictionContact(at, 3, 0.9) for at in (0, 3, 6)], 1e-13)
     assert obeys(W, b, lam, [0.9] * 3)
     assert lam[0] == 0.0
+
+
+@pytest.mark.parametrize("contacts", [2, 3, 4])
+def test_contacts_at_rest_always_have_forces(contacts):
+    """W is positive definite: then there are forces (Acary, Cadoux, Lemarechal, Malick 2011,
+    doi:10.1002/zamm.201000073), and whatever the contacts do they are found.
+    """
+    rng, n = np.random.default_rng(contacts), 3 * contacts
+    for _ in range(500):
+        W, b, mu = inertia(rng, n), rng.normal(size=n), rng.uniform(0, 3, contacts)
+        touches = [FrictionContact(3 * k, 3, friction) for k, friction in enumerate(mu)]
+        assert obeys(W, b, solve_friction(W, b, touches, 1e-13), mu)
+
+
+def complementary(W, b):
+    """Return all lam >= 0 with u = W lam + b >= 0 and lam u = 0, by trying every set of rows."""
+    found = []
+    for closed in product([False, True], repeat=len(b)):
+        lam, rows = np.zeros(len(b)), np.flatnonzero(closed)
+        lam[rows] = np.linalg.solve(W[np.ix_(rows, rows)], -b[rows])
+        if lam.min() >= 0 and (W @ lam + b)[np.logical_not(closed)].min(initial=0.0) >= 0:
+            found.append(lam)
+    return found
+
+
+@pytest.mark.parametrize("contacts", [1, 2, 3])
+def test_contacts_that_slide_have_forces_unless_there_are_none(contacts):
+    """Their drag may turn the sign of all that W holds: with some there are several solutions, with
+    others none, and what is said is true.
+    """
+    rng, counts = np.random.default_rng(contacts), Counter()
+    for _ in range(300):
+        W, b = rng.normal(size=(contacts, contacts)), rng.normal(size=contacts)
+        known = complementary(W, b)
+        lam = solve_friction(W, b, [FrictionContact(k, 1, 0.9) for k in range(contacts)], 1e-13)
+        assert (lam is None) == (not known)
+        assert lam is None or min(np.abs(lam - one).max() for one in known) < 1e-9 * np.abs(
+            lam
+        ).max(initial=1.0)
+        counts[min(len(known), 2)] += 1
+    assert min(counts[n] for n in range(3)) > 20
+
+
+def test_a_hold_that_has_just_been_broken_may_be_on_the_verge():
+    """Friction is at its limit to rounding, and with any slip the contact that slides beside it would
+    make it hold.
+    """
+    W = np.array(
+        [
+            [0.01061, -0.00318, -0.01145, 0.00413],
+            [-0.01097, 0.04733, 0.01903, 0.04247],
+            [-0.01224, 0.01903, 0.46757, -0.02008],
+            [-0.02983, 0.04247, -0.02008, 0.24855],
+        ]
+    )
+    b = np.array([0.09726586, -0.12823068, -0.33043008, 2.82918061])
+    hold = -np.linalg.solve(W, b)
+    mu = np.hypot(*hold[2:]) / hold[1] * (1 + 1e-14)
+    touches = [FrictionContact(0, 1, 0.9), FrictionContact(1, 3, mu, True)]
+    assert solve_friction(W, b, touches, 1e-13) == pytest.approx(hold, rel=1e-9)
 
 
 def test_a_sliding_contact_may_lock():

@@ -8,7 +8,7 @@ and |lam_t| <= mu lam_n, with lam_t against u_t where it is at the limit, eq. [c
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
-from math import isfinite, sqrt
+from math import cos, isfinite, pi, sin, sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -23,11 +23,21 @@ FINEST, PLACES = 10.0, 60
 can be, down to this negative power of ten.
 """
 
-SWEEPS = 480
+SWEEPS = 64
 """How often all contacts are solved one after the other at most."""
 
-MOST = 6
-"""How many contacts are tried in all that they can do."""
+TRIALS, WAYS = 200_000, 32
+"""In how much of what they can do contacts are tried at most, and in how many ways each slides first."""
+
+VERGE = 1e-6
+"""By which part of its limit the friction of a contact whose hold has just been broken is off it."""
+
+COS, SIN = cos(2.0 * pi / WAYS), sin(2.0 * pi / WAYS)
+
+STEPS, FIRM = 16, 1e6
+"""How often ways of sliding are mended, and the ratio of slip to friction, in parts of W, that is as good
+as none.
+"""
 
 OPEN, HOLD, SLIDE = range(3)
 """What a contact does; one that slides with its drag in W holds its only row."""
@@ -68,7 +78,7 @@ class Law(NamedTuple):
     u: Floats
     slope: Floats
     value: Floats
-    step: Floats
+    way: Floats
     order: Integers
     kinds: Integers
     local: Floats
@@ -179,8 +189,8 @@ def alone(g: Law, k: int, new: Floats) -> int:
 
 
 @routine
-def sweep(g: Law, stride: float) -> float:
-    """Solve all contacts one after the other; return by how much u changes, -1 if some have no lam."""
+def sweep(g: Law) -> float:
+    """Solve all contacts one after the other; return by how much u changes, or -1 if some have no lam."""
     n, change, stuck = g.size, 0.0, 0
     for k in range(g.contacts):
         at, rows, new = g.at[k], g.rows[k], g.new[g.at[k] :]
@@ -194,31 +204,29 @@ def sweep(g: Law, stride: float) -> float:
                 moved += g.W[(at + i) * n + at + j] * (new[j] - g.lam[at + j])
             change = max(change, abs(moved))
         for i in range(rows):
-            g.lam[at + i] += stride * (new[i] - g.lam[at + i])
-    return -1.0 - change if stuck == 1 else change
+            g.lam[at + i] = new[i]
+    return -1.0 if stuck == 1 else change
 
 
 @routine
 def settle_friction(g: Law, tolerance: float) -> int:
-    """Write the lam of all contacts to `new`; return 1 where none is found: solved one after the
-    other, in ever smaller strides where that goes round in circles, and exactly as soon as it is
-    known which of them are open, hold or slide; where it never is, all that they can do is tried.
+    """Write the lam of all contacts to `new`; return 1 where there is none: solved one after the
+    other, and exactly as soon as it is known which of them are open, hold or slide; where that goes
+    round in circles, all that they can do is tried.
     """
-    scale, stride = 1e-300, 1.0
+    scale = 1e-300
     for i in range(g.size):
         scale = max(scale, abs(g.b[i]))
         g.lam[i] = 0.0
     for count in range(SWEEPS):
-        if count > 0 and count % 60 == 0:
-            stride *= 0.5
-        change = sweep(g, stride)
-        stuck = 1 if change < 0.0 else 0
-        change = -1.0 - change if stuck == 1 else change
-        if change <= tolerance * scale or g.contacts == 1:
-            return stuck
+        change = sweep(g)
+        if g.contacts == 1:
+            return 1 if change < 0.0 else 0
+        if change >= 0.0 and change <= tolerance * scale:
+            return 0
         if count % 8 == 7:
             for k in range(g.contacts):
-                g.kinds[k] = kind(g, k)
+                recognise(g, k)
             if polish(g, scale) == 1:
                 return 0
     return try_all(g, scale)
@@ -226,86 +234,143 @@ def settle_friction(g: Law, tolerance: float) -> int:
 
 @routine
 def try_all(g: Law, scale: float) -> int:
-    """Write the lam of contacts of which each is open, holds or slides, found by trying; return 1
-    where there is none.
+    """Write the lam of contacts of which each is open, holds or slides, found by trying all of that, with
+    sliding from one way on, then from ever more; return 1 where there is none.
     """
-    total = 1
-    for _ in range(g.contacts):
-        total *= 3
-    for number in range(total if g.contacts <= MOST else 0):
-        rest, possible = number, 1
-        for k in range(g.contacts):
-            g.kinds[k] = rest % 3
-            rest = rest // 3
-            if guess(g, k, scale) == 0:
-                possible = 0
-        if possible == 1 and polish(g, scale) == 1:
-            return 0
+    ways = 1
+    while ways <= WAYS and count_trials(g, ways) <= TRIALS:
+        for number in range(count_trials(g, ways)):
+            rest = number
+            for k in range(g.contacts):
+                choices = count_choices(g, k, ways)
+                choose(g, k, rest % choices, ways)
+                rest = rest // choices
+            if polish(g, scale) == 1:
+                return 0
+        ways *= 2
     return 1
 
 
 @routine
-def guess(g: Law, k: int, scale: float) -> int:
-    """Write a first lam of a contact that is open, holds or slides as without any force; return 0
-    where it cannot do so.
-    """
-    at, rows, mu, does, new = g.at[k], g.rows[k], g.mu[k], g.kinds[k], g.new[g.at[k] :]
-    for i in range(rows):
-        new[i] = 0.0
-    if does == HOLD and rows == 3 and (mu == 0.0 or g.broken[k] == 1):
-        return 0
-    if does == SLIDE:
-        if rows == 1 or not isfinite(mu):
-            return 0
-        x, y = g.b[at + 1], g.b[at + 2]
-        new[0] = scale / g.W[at * g.size + at]
-        speed = sqrt(x * x + y * y)
-        if speed > 0.0:
-            new[1], new[2] = -mu * new[0] * x / speed, -mu * new[0] * y / speed
-    return 1
+def choose(g: Law, k: int, choice: int, ways: int) -> None:
+    """Write that a contact is open, holds, or slides in one of so many ways."""
+    way, c, s = g.way[g.at[k] :], 1.0, 0.0
+    g.kinds[k] = min(choice, SLIDE)
+    if choice >= SLIDE:
+        for _ in range((choice - SLIDE) * (WAYS // ways)):
+            c, s = c * COS - s * SIN, s * COS + c * SIN
+        way[1], way[2] = c, s
+
+
+@routine
+def count_choices(g: Law, k: int, ways: int) -> int:
+    """Return between how much a contact may choose: it is open, holds, or slides in so many ways."""
+    return SLIDE + ways if g.rows[k] == 3 and isfinite(g.mu[k]) else SLIDE
+
+
+@routine
+def count_trials(g: Law, ways: int) -> int:
+    """Return between how much all contacts may choose; more than enough where it is too much."""
+    total = 1
+    for k in range(g.contacts):
+        total = min(total * count_choices(g, k, ways), TRIALS + 1)
+    return total
 
 
 @routine
 def polish(g: Law, scale: float) -> int:
-    """Bring a near lam in `new` to the next solution, by Newton steps with contacts that stay open,
-    hold or slide as their kinds say; return 1 if there is one.
+    """Bring contacts that stay open, hold or slide as their kinds say, first in the ways given, to the
+    next solution by Newton steps; return 1 if there is one.
     """
-    n, off, size = g.size, scale, scale
-    for _ in range(12):
-        residual(g)
-        if solve(g.slope, g.value, g.step, g.order, n) < 0:
-            return 0
-        for k in range(g.contacts):
-            for i in range(g.at[k], g.at[k] + g.rows[k]):
-                g.new[i] = 0.0 if g.kinds[k] == OPEN else g.new[i] + g.step[i]
-        off, size = 0.0, scale
-        for i in range(n):
-            moved, terms = 0.0, 0.0
-            for j in range(n):
-                moved += g.W[i * n + j] * g.step[j]
-                terms += abs(g.W[i * n + j] * g.new[j])
-            off, size = max(off, abs(moved)), max(size, terms)
-        if off <= 1e-15 * size:
-            break
-    if not off <= 1e-15 * size:
-        return 0
-    measure_slip(g)
+    n, stiff, size, turned = g.size, 0.0, scale, 1.0
+    for i in range(n * n):
+        stiff = max(stiff, abs(g.W[i]))
     for k in range(g.contacts):
-        if lawful(g, k, 1e-13 * size) == 0:
+        g.way[g.at[k]] = FIRM * stiff  # as if friction had its way
+    for step in range(STEPS):
+        demand(g, stiff)
+        if solve(g.slope, g.value, g.new, g.order, n) < 0:
+            return 0
+        measure_slip(g)
+        turned = 0.0
+        for k in range(g.contacts):
+            if g.kinds[k] == SLIDE:
+                turned = max(turned, abs(swerve(g, k, FIRM * stiff)))
+        if turned <= 1e-13 and step > 0:
+            break
+    if not turned <= 1e-12:
+        return 0
+    for i in range(n):
+        terms = abs(g.b[i])
+        for j in range(n):
+            terms += abs(g.W[i * n + j] * g.new[j])
+        size = max(size, terms)
+    for k in range(g.contacts):
+        if lawful(g, k, 1e-12 * size) == 0:
             return 0
     return 1
 
 
 @routine
-def kind(g: Law, k: int) -> int:
-    """Return what a contact does."""
-    push, mu = g.new[g.at[k] :], g.mu[k]
-    if push[0] <= 0.0:
-        return OPEN
-    if g.rows[k] == 1:
-        return HOLD
-    force = sqrt(push[1] * push[1] + push[2] * push[2])
-    return HOLD if mu > 0.0 and force < mu * push[0] * (1.0 - 1e-9) else SLIDE
+def demand(g: Law, stiff: float) -> None:
+    """Write the linear equations of lam: nothing at open contacts, no slip at those that hold; where
+    one slides, friction is at its limit along the way, and across it slip is -ratio lam_t, eq.
+    [slip-ratio].
+    """
+    n, W = g.size, g.W
+    for k in range(g.contacts):
+        at, mu = g.at[k], g.mu[k]
+        x, y = at + 1, at + 2
+        for i in range(at, at + g.rows[k]):
+            still = 0.0 if g.kinds[k] == OPEN or (g.kinds[k] == SLIDE and i > at) else 1.0
+            g.value[i] = -still * g.b[i]
+            for j in range(n):
+                g.slope[i * n + j] = still * W[i * n + j]
+            if still == 0.0:
+                g.slope[i * n + i] = stiff
+        if g.kinds[k] == SLIDE and mu > 0.0:
+            ratio, c, s = g.way[at], g.way[x], g.way[y]
+            along, across, part = g.slope[x * n :], g.slope[y * n :], stiff / (stiff + ratio)
+            along[at], along[x], along[y] = stiff * mu, stiff * c, stiff * s
+            for j in range(n):
+                across[j] = part * (c * W[y * n + j] - s * W[x * n + j])
+            across[x] -= part * ratio * s
+            across[y] += part * ratio * c
+            g.value[y] = part * (s * g.b[x] - c * g.b[y])
+
+
+@routine
+def swerve(g: Law, k: int, firm: float) -> float:
+    """Turn the way of a sliding contact to where its friction points; return by how much. The next
+    ratio is that of its slip to its friction.
+    """
+    push, slip, way, mu = g.new[g.at[k] :], g.u[g.at[k] :], g.way[g.at[k] :], g.mu[k]
+    limit = mu * push[0]
+    if limit == 0.0:
+        return 0.0
+    turn = (way[2] * push[1] - way[1] * push[2]) / limit
+    turn = max(-1.0, min(1.0, turn))
+    size = sqrt(1.0 + turn * turn)
+    way[1], way[2] = (way[1] - turn * way[2]) / size, (way[2] + turn * way[1]) / size
+    way[0] = min(max((way[1] * slip[1] + way[2] * slip[2]) / limit, 0.0), firm)
+    push[1], push[2] = -limit * way[1], -limit * way[2]
+    return turn
+
+
+@routine
+def recognise(g: Law, k: int) -> None:
+    """Write what a contact does by its lam, and in which way."""
+    push, way, mu = g.new[g.at[k] :], g.way[g.at[k] :], g.mu[k]
+    g.kinds[k] = OPEN
+    if push[0] > 0.0:
+        g.kinds[k] = HOLD
+        if g.rows[k] == 3:
+            force = sqrt(push[1] * push[1] + push[2] * push[2])
+            if mu == 0.0 or force >= mu * push[0] * (1.0 - 1e-9):
+                g.kinds[k] = SLIDE
+                way[1], way[2] = 1.0, 0.0
+                if force > 0.0:
+                    way[1], way[2] = -push[1] / force, -push[2] / force
 
 
 @routine
@@ -318,52 +383,22 @@ def measure_slip(g: Law) -> None:
 
 
 @routine
-def residual(g: Law) -> None:
-    """Write minus what must vanish, and its derivatives by lam."""
-    n, u, lam, W = g.size, g.u, g.new, g.W
-    measure_slip(g)
-    for k in range(g.contacts):
-        at = g.at[k]
-        for i in range(at, at + g.rows[k]):
-            row = g.slope[i * n :]
-            g.value[i] = -lam[i] if g.kinds[k] == OPEN else -u[i]
-            for j in range(n):
-                row[j] = W[i * n + j]
-                if g.kinds[k] == OPEN:
-                    row[j] = 1.0 if i == j else 0.0
-        if g.kinds[k] == SLIDE:
-            x, y, rim = at + 1, at + 2, g.slope[(at + 2) * n :]
-            g.value[x] = u[y] * lam[x] - u[x] * lam[y]
-            g.value[y] = (g.mu[k] * lam[at]) ** 2.0 - lam[x] * lam[x] - lam[y] * lam[y]
-            for j in range(n):
-                g.slope[x * n + j] = W[x * n + j] * lam[y] - W[y * n + j] * lam[x]
-                rim[j] = 0.0
-            g.slope[x * n + x] -= u[y]
-            g.slope[x * n + y] += u[x]
-            rim[at] = -2.0 * g.mu[k] * g.mu[k] * lam[at]
-            rim[x], rim[y] = 2.0 * lam[x], 2.0 * lam[y]
-
-
-@routine
 def lawful(g: Law, k: int, small: float) -> int:
-    """Return 1 where u and lam obey the law at a contact."""
-    push, slip, rows = g.new[g.at[k] :], g.u[g.at[k] :], g.rows[k]
-    if push[0] == 0.0:
-        lost = 0.0
-        for i in range(rows):
-            lost = max(lost, abs(push[i]))
-        return 0 if slip[0] < -small or lost > 0.0 else 1
+    """Return 1 where u and lam obey the law at a contact; one whose hold has just been broken may still
+    be on the verge of it.
+    """
+    push, slip, mu = g.new[g.at[k] :], g.u[g.at[k] :], g.mu[k]
+    if g.kinds[k] == OPEN:
+        return 1 if slip[0] >= -small else 0
     if push[0] < 0.0 or abs(slip[0]) > small:
         return 0
-    if rows == 3:
-        limit = g.mu[k] * push[0] if g.mu[k] > 0.0 else 0.0
-        size = sqrt(push[1] * push[1] + push[2] * push[2])
-        if size > limit * (1.0 + 1e-12):
+    if g.rows[k] == 3 and isfinite(mu):
+        limit, size = mu * push[0], sqrt(push[1] * push[1] + push[2] * push[2])
+        verge = VERGE if g.broken[k] == 1 else 1e-12
+        if size > limit * (1.0 + verge) or (g.broken[k] == 1 and size < limit * (1.0 - verge)):
             return 0
-        if sqrt(slip[1] * slip[1] + slip[2] * slip[2]) > small:
-            power = slip[1] * push[1] + slip[2] * push[2]
-            if size < limit * (1.0 - 1e-9) or power > 0.0:
-                return 0
+        if g.kinds[k] == SLIDE and slip[1] * push[1] + slip[2] * push[2] > small * size:
+            return 0
     return 1
 
 

@@ -13,8 +13,11 @@ from scipy.optimize import brentq
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, ParameterError
 from draisine.simulation.contact.active_set import Candidate, Selection, Trial
-from draisine.simulation.contact.coulomb import SWEEPS, solve_single_friction
+from draisine.simulation.contact.coulomb import solve_single_friction
 from draisine.simulation.impacts.moreau import contact_impulses, delassus
+
+SWEEPS = 480
+"""How often all contacts are solved one after the other at most, in ever smaller strides."""
 
 
 def impact(
