@@ -55,8 +55,8 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
     import xarray
 
     system = run.arcs[0].machine.system
-    labels, told = dimensions(system.model), STORED | variables(system.model)
-    values = _values(run)
+    labels, known = dimensions(system.model), variables(system.model)
+    values, told = _values(run, known), STORED | known
     sizes = {dim: len(names) for dim, names in labels.items()}
     used = {dim for name in values for dim in told[name].dims}
     return xarray.Dataset(
@@ -121,13 +121,12 @@ def table(run: "Trajectory") -> "pandas.DataFrame":
     return pandas.DataFrame(columns, index=pandas.Index(run.t, name="time"))
 
 
-def _values(run: "Trajectory") -> dict[str, Floats]:
-    """Return the values of all variables of a run, time first, labels flat."""
+def _values(run: "Trajectory", known: Mapping[str, Any]) -> dict[str, Floats]:
+    """Return the values of all variables of a run that are known of its model, time first, labels
+    flat.
+    """
     arcs, model = run.arcs, run.arcs[0].machine.system.model
-    seen = {
-        key: np.concatenate([arc.observations[key] for arc in arcs], axis=1).T
-        for key in arcs[0].observations
-    }
+    seen = {key: values.T for key, values in run.observations.items()}
     shape = np.concatenate([arc.y[:, arc.machine.layout.r] for arc in arcs])
     found = {
         "orientation": np.concatenate([arc.pose()[0] for arc in arcs], axis=1).T,
@@ -136,7 +135,6 @@ def _values(run: "Trajectory") -> dict[str, Floats]:
         "energy": seen["kinetic"] + seen["potential"],
         "friction_needed": _friction(seen["forces"].reshape(len(shape), -1, 3)),
     }
-    known = variables(model)
     found = {name: x for name, x in found.items() if name in known}
     z = np.concatenate([a.y[:, a.machine.layout.z] for a in arcs])
     remembered = {"element_state": z[:, : model.memory], "control_state": z[:, model.memory :]}

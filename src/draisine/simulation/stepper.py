@@ -435,5 +435,5 @@ class _OnTerrain:
 
     def observe(self, t: float) -> dict[str, Floats]:
         run = self.here
-        seen = observe_states(run.look, np.array([run.t]), run.y[None], run.closed)
+        seen = observe_states(run.look, [(np.array([run.t]), run.y[None], run.closed)])
         return {name: values[..., -1] for name, values in seen.items()}

@@ -156,10 +156,20 @@ class Trajectory:
 
         return assess(self)
 
-    @property
+    @cached_property
     def t(self) -> Floats:
         """All times."""
         return np.concatenate([arc.t for arc in self.arcs])
+
+    @cached_property
+    def observations(self) -> dict[str, Floats]:
+        """Everything that can be seen of every sample of all arcs, time last."""
+        together = getattr(self.arcs[0], "observe_together", None)  # cheaper than one by one
+        if len(self.arcs) == 1 or together is None:
+            seen = [arc.observations for arc in self.arcs]
+            return {key: np.concatenate([one[key] for one in seen], axis=1) for key in seen[0]}
+        found: dict[str, Floats] = together(self.arcs)
+        return found
 
     def final(self) -> State:
         """Return the last state."""

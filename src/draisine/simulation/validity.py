@@ -215,7 +215,7 @@ def _cut(arc: Any, count: int) -> Any:
 
 def _wheel_forces(run: "Trajectory", model: Model) -> dict[str, Floats]:
     """Return (normal, along, across) over time of every wheel; zero where it is open."""
-    stacked = np.concatenate([arc.observations["forces"] for arc in run.arcs], axis=1)
+    stacked = run.observations["forces"]
     wheels = {wheel.name for wheel in model.wheels}
     return {
         c.name: stacked[3 * k : 3 * k + 3]
@@ -233,6 +233,8 @@ def _crossing(t: Floats, margin: Floats) -> float | None:
 def crossings(t: Floats, margin: Floats) -> Floats:
     """Return when margins (runs, time) become negative, between samples on a straight line; NaN: never."""
     bad = margin < 0.0
+    if not bad.any():
+        return np.full(len(t), np.nan)
     k = bad.argmax(axis=1)[:, None]
     t0, t1, m0, m1 = (
         np.take_along_axis(x, at, 1)[:, 0] for x in (t, margin) for at in (np.maximum(k - 1, 0), k)
@@ -304,12 +306,12 @@ def _energy_drift(run: "Trajectory", model: Model) -> float | None:
     driven = any(joint.motion is not None or joint.damper for joint in model.joints)
     if driven or model.elements or model.ground is not None or run.terrain is not None:
         return None
-    worst = 0.0
+    seen, worst, first = run.observations, 0.0, 0
+    if any(arc.states for arc in run.arcs) or np.any(seen["inputs"]):
+        return None
     for arc in run.arcs:
-        seen = arc.observations
-        if arc.states or np.any(seen["inputs"]):
-            return None
-        T, U = seen["kinetic"][0], seen["potential"][0]
+        own = slice(first, first := first + len(arc.t))
+        T, U = seen["kinetic"][0, own], seen["potential"][0, own]
         scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
         worst = max(worst, float(np.abs(T + U - T[0] - U[0]).max()) / scale)
     return worst
@@ -317,13 +319,9 @@ def _energy_drift(run: "Trajectory", model: Model) -> float | None:
 
 def _constraint_drift(run: "Trajectory") -> float:
     """Return the widest gap of a closed contact."""
-    worst = 0.0
-    for arc in run.arcs:
-        gaps, forces = arc.observations["gaps"], arc.observations["forces"]
-        carries = np.abs(forces.reshape(len(gaps), 3, -1)).max(axis=1) > 0 if len(gaps) else gaps
-        held = np.abs(gaps[np.asarray(carries, bool) & np.isfinite(gaps)])
-        worst = max(worst, float(held.max(initial=0.0)))
-    return worst
+    gaps, forces = run.observations["gaps"], run.observations["forces"]
+    carries = np.abs(forces.reshape(*gaps.shape[:1], 3, gaps.shape[1])).max(axis=1) > 0
+    return float(np.abs(gaps[carries & np.isfinite(gaps)]).max(initial=0.0))
 
 
 def _start_energy(run: "Trajectory", model: Model) -> float | None:
@@ -333,7 +331,7 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
     arc = run.arcs[0]
     if not isinstance(arc.mode, dict) or not any(joint.motion for joint in model.joints):
         return None
-    (q, p), v, n = arc.pose(), arc.observations["v"][:, 0], len(model.speeds)
+    (q, p), v, n = arc.pose(), run.observations["v"][:, 0], len(model.speeds)
     r = arc.y[0, arc.machine.layout.r]
     seen = arc.machine.free(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
     M = seen["M"].reshape(n, n)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from simulation.contact.references import EVENTS, FINAL
 
@@ -36,6 +36,14 @@ def test_arcs_lie_between_events(run, name):
         assert before.t[-1] == event.t == after.t[0]
         assert before.mode == event.mode_before
         assert after.mode == event.mode_after
+
+
+@pytest.mark.parametrize("name", EVENTS)
+def test_arcs_are_seen_together_as_one_by_one(run, name):
+    made = run(name)
+    for key, values in made.observations.items():
+        alone = [arc.observations[key] for arc in made.arcs]
+        assert_array_equal(values, np.concatenate(alone, axis=1))
 
 
 @pytest.mark.parametrize("name", EVENTS)

@@ -8,6 +8,7 @@ import numpy as np
 
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers
 from draisine.mechanics.formulations._rank import REPEATS, independent_rows
 from draisine.simulation.contact.query import Closed, ContactQuery, revisit
 from draisine.simulation.trajectory import Key, TerrainMode
@@ -38,13 +39,24 @@ class TerrainArc:
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
-        """Everything that can be seen of every sample, time last; at the arc's end inputs have not
-        jumped yet.
+        """Everything that can be seen of every sample, time last."""
+        return self.observe_together([self])
+
+    @staticmethod
+    def observe_together(arcs: "Sequence[TerrainArc]") -> dict[str, Floats]:
+        """Return everything that can be seen of arcs of one run, time last; at their ends inputs have
+        not jumped yet.
         """
+        first = arcs[0]
+        look = revisit(first.machine, first.terrain, first.inputs, first.stops)
+        return observe_states(look, [(arc.t_before, arc.y, arc.closed) for arc in arcs])
+
+    @property
+    def t_before(self) -> Floats:
+        """The times, the last one just before the arc's end."""
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
-        look = revisit(self.machine, self.terrain, self.inputs, self.stops)
-        return observe_states(look, times, self.y, self.closed)
+        return times
 
     def pose(self) -> tuple[Floats, Floats]:
         """Return the user's quaternions and positions, time last."""
@@ -67,49 +79,70 @@ class TerrainArc:
         }
         C = np.array([row / np.linalg.norm(row) for row in rows.values()]).reshape(-1, look.n)
         rank = int(np.linalg.matrix_rank(C, tol=REPEATS)) if len(C) else 0
+        if rank == len(C):
+            return []
         kept = independent_rows(C, [label.endswith("normal") for label in rows], rank)
         return [label for k, label in enumerate(rows) if k not in kept]
 
 
-def observe_states(
-    look: ContactQuery, times: Floats, ys: Floats, closed: Sequence[Closed]
-) -> dict[str, Floats]:
-    """Return everything that can be seen of states with closed contacts, time last. What prescribed
-    joints need is what the equations of motion lack without it.
+Stretch = tuple[Floats, Floats, Sequence[Closed]]
+"""Times and states, one row per time, with the same closed contacts."""
+
+
+def observe_states(look: ContactQuery, stretches: Sequence[Stretch]) -> dict[str, Floats]:
+    """Return everything that can be seen of states, time last. What prescribed joints need is what the
+    equations of motion lack without it.
     """
-    machine, wheels, n = look.machine, len(look.machine.wheels), look.n
-    count, (ydot, lam, rows, told) = len(times), look.accelerate_each(times, ys, closed)
+    machine, n, modes = look.machine, look.n, [closed for *_, closed in stretches]
+    times, ys = (np.concatenate([one[k] for one in stretches]) for k in (0, 1))
+    count, mode = len(times), np.repeat(np.arange(len(modes)), [len(t) for t, *_ in stretches])
+    found = [look.accelerate_each(*stretch) for stretch in stretches]
+    ydot, told = (np.concatenate([one[k] for one in found]) for k in (0, 3))
+    push, row = (
+        np.concatenate([one[k].reshape(-1, one[k].shape[2]) for one in found]) for k in (1, 2)
+    )
     rates, parts = ydot[:, machine.layout.v], machine.motion.outputs.split(told.T)
-    missing = np.einsum("ijt,tj->ti", parts["M"].reshape(n, n, count), rates) + parts["F"].T
-    forces, world = np.zeros((2, wheels, 3, count))
-    stops, powers = np.zeros((machine.joints, count)), np.zeros((wheels, count))
-    for k, (contact, *_) in enumerate(closed):
-        push, row = lam[:, k], rows[:, k]
-        missing -= np.einsum("ti,tij->tj", push, look.jacobian(row)) + look.moments(row, push[:, 0])
-        if contact.wheel < wheels:
-            forces[contact.wheel] += push.T
-            powers[contact.wheel] += look.camber_power(row, push[:, 0])
-            world[contact.wheel] += np.einsum("ti,tij->jt", push, look.axes(row))
-        else:
-            stops[contact.wheel - wheels] += push[:, 0] * look.feature(contact).numbers[0]
-    base = np.einsum("wjt,jkt->wkt", world, rotation(ys.T[machine.layout.q]))
-    gaps, points = look.nearest(times, ys, closed)
+    held, sums = _sum_contacts(look, modes, mode, push, row)
+    missing = np.einsum("ijt,tj->ti", parts["M"].reshape(n, n, count), rates) + parts["F"].T - held
+    R = rotation(ys.T[machine.layout.q])
+    sums["forces_base"] = np.einsum("twj,jkt->twk", sums["forces_world"], R)
+    near = dict(zip(("gaps", "points"), look.nearest(times, ys, modes, mode), strict=True))
     state = machine.layout.split(ys.T)
     x = machine.observe.inputs.pack(t=times[None], **state, w=look.inputs, a=rates.T)
     seen = machine.observe.batch(x)
     return (
         seen
         | holding_variables(machine, seen["inputs"], look.holding(parts, missing.T))
-        | {
-            "forces": forces.reshape(-1, count),
-            "forces_world": world.reshape(-1, count),
-            "forces_base": base.reshape(-1, count),
-            "points": points.reshape(count, -1).T,
-            "gaps": gaps.T,
-            "camber_powers": powers[look.tyred],
-        }
-        | ({"stop_torques": stops} if look.stops else {})
+        | {name: values.reshape(count, -1).T for name, values in (sums | near).items()}
     )
+
+
+def _sum_contacts(
+    look: ContactQuery, modes: Sequence[Sequence[Closed]], mode: Integers, push: Floats, row: Floats
+) -> tuple[Floats, dict[str, Floats]]:
+    """Return the generalised force of the closed contacts at each state, in its mode, and what pushes
+    each wheel and each stop, time first; the contacts' forces and what they look like stand one below
+    the other.
+    """
+    wheels, joints, count = len(look.machine.wheels), look.machine.joints, len(mode)
+    state = np.repeat(np.arange(count), [len(modes[k]) for k in mode])
+    owners = [[contact.wheel for contact, *_ in closed] for closed in modes]
+    own = np.array([one for k in mode for one in owners[k]], int)
+    held, load = np.zeros((count, look.n)), push[:, 0]
+    generalised = np.einsum("ti,tij->tj", push, look.jacobian(row)) + look.moments(row, load)
+    np.add.at(held, state, generalised)
+    forces, world = np.zeros((2, count, wheels + joints, 3))
+    powers, stops = np.zeros((2, count, wheels + joints))
+    np.add.at(forces, (state, own), push)
+    np.add.at(world, (state, own), np.einsum("ti,tij->tj", push, look.axes(row)))
+    np.add.at(powers, (state, own), look.camber_power(row, load))
+    sums = {"forces": forces[:, :wheels], "forces_world": world[:, :wheels]}
+    sums["camber_powers"] = powers[:, look.tyred]
+    if look.stops:
+        towards = [[look.feature(c).numbers[0] for c, *_ in closed] for closed in modes]
+        np.add.at(stops, (state, own), load * np.array([one for k in mode for one in towards[k]]))
+        sums["stop_torques"] = stops[:, wheels:]
+    return held, sums
 
 
 def holding_variables(machine: Generic, inputs: Floats, holding: Floats) -> dict[str, Floats]:
@@ -157,7 +190,7 @@ class SteppedArc:
         """Everything that can be seen of every sample, time last."""
         machine, count = self.machine, len(self.t)
         look = revisit(machine, self.terrain, self.inputs)
-        gaps, points = look.nearest(self.t, self.y, ())
+        gaps, points = look.nearest(self.t, self.y, [()], np.zeros(count, int))
         base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
         state = machine.layout.split(self.y.T)
         x = machine.observe.inputs.pack(t=self.t[None], **state, w=self.inputs, a=self.rates.T)

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
@@ -504,9 +505,11 @@ class ContactQuery:
             raise ConfigurationError("the contacts contradict each other in this configuration.")
         return room
 
-    def nearest(self, times: Floats, ys: Floats, closed: Sequence[Closed]) -> tuple[Floats, Floats]:
+    def nearest(
+        self, times: Floats, ys: Floats, modes: Sequence[Sequence[Closed]], mode: Integers
+    ) -> tuple[Floats, Floats]:
         """Return gaps (state, wheel) and contact points (state, wheel, axis): the closed contact's, or
-        the nearest valid one's.
+        the nearest valid one's; of states in modes by number.
         """
         wheels = len(self.machine.wheels)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
@@ -522,8 +525,10 @@ class ContactQuery:
                     features = self._features_near(times[i], box, margin)
                     alike.setdefault(features, []).append(i)
             for features, some in alike.items():
-                near, shut = [*self._contacts(features)], [contact for contact, *_ in closed]
-                gaps[some], points[some] = self._least_gaps(times[some], ys[some], near, shut)
+                near, shut = [*self._contacts(features)], [{c for c, *_ in one} for one in modes]
+                is_open = np.array([[c not in one for c in near] for one in shut], bool)[mode[some]]
+                found = self._least_gaps(times[some], ys[some], near, is_open)
+                gaps[some], points[some] = found
             left = np.flatnonzero(~(gaps <= 0.05).all(axis=1))
             if not len(left):
                 break
@@ -534,15 +539,14 @@ class ContactQuery:
         times: Floats,
         ys: Floats,
         near: Sequence[WheelOnFeature],
-        shut: Sequence[WheelOnFeature],
+        is_open: NDArray[np.bool_],
     ) -> tuple[Floats, Floats]:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
         bundle, wheels = self.table.bundle(near), len(self.machine.wheels)
         rows = self.meet_each(times, ys, bundle)
         gap, excess = rows[..., self.row.gap.start], self.excess_each(rows, bundle)
-        open_ones = np.array([contact not in shut for contact in near], dtype=bool)
-        off = open_ones & ((excess > BORDER) | ~(gap > -1e-6))
-        gap = np.where(open_ones & (excess > 0.0), gap.clip(0.0), gap)  # nothing to sink into there
+        off = is_open & ((excess > BORDER) | ~(gap > -1e-6))
+        gap = np.where(is_open & (excess > 0.0), gap.clip(0.0), gap)  # nothing to sink into there
         gap = np.where(off | np.isnan(gap), np.inf, gap)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
         for wheel in range(wheels):
@@ -562,6 +566,11 @@ class _Last(threading.local):
 
 
 _last = _Last()
+
+
+def look_back(query: ContactQuery) -> None:
+    """Keep what a run that is over looked with, for its arcs."""
+    _last.query = query
 
 
 def revisit(

@@ -26,7 +26,7 @@ from draisine.simulation.contact import march
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.driver import ArcDriver, drive_arc, workspace
 from draisine.simulation.contact.events import NOTHING, Outcome, Resolver
-from draisine.simulation.contact.query import BORDER, Closed, ContactQuery
+from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, look_back
 from draisine.simulation.contact.table import DEEP, WheelOnFeature
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Event, Key, TerrainMode, Trajectory
@@ -469,6 +469,8 @@ def run_on_terrain(task: Task) -> Trajectory:
             run.mark()
             error.partial = run.partial(str(error))
         raise
+    finally:
+        look_back(run.look)
 
 
 def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
