@@ -6,5 +6,5 @@
 `python_law`: control laws that cannot be traced. `regrip`: machines that change their grips by the
 clock. `contact`: runs on a terrain. `integrators`, `impacts`: one method or model per file.
 `trajectory`: what a run leaves; `validity`: whether it can be believed; `dataset`: labelled data.
-`source`: whole simulators as C and JavaScript. `compare`: slow independent ways.
+`source`: whole simulators as C and JavaScript, by `templates`. `compare`: slow independent ways.
 """

@@ -9,6 +9,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
+from string import Template
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,19 @@ from draisine.registry import find
 from draisine.simulation.integrators import EqualSteps, Problem
 from draisine.simulation.integrators._drivers import Workspace
 from draisine.simulation.smooth import anchors
-from draisine.system.layout import inputs_of
+from draisine.system.closed_form import ClosedForm
+from draisine.system.layout import Layout, inputs_of, outputs_of
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
 PROGRAMS = ("rate", "project", "observe")
 
-END, STEP = 5.0, 0.005
-"""How long the example runs, and by which steps."""
+
+class _Template(Template):
+    """A file of `templates`, in which @{name} stands for what is written for each machine."""
+
+    delimiter = "@"
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +50,7 @@ class Simulator:
     name: str
     names: dict[str, list[str]]
     programs: dict[str, Program]
-    observed: dict[str, int]
+    observed: Layout
     method: EqualSteps
     parameters: Floats
     start: Floats
@@ -87,93 +92,66 @@ def write_simulator(
         raise UnknownNameError(f"no simulator in {language!r}. {did_you_mean(language, LANGUAGES)}")
     machine = system.machine(mode, law, law_states(law))
     z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
-    y, method = machine.enter(start, z=z), find("integrator", integrator).equal
     tail = np.concatenate([system.inputs(inputs), anchors(machine, start, 0.0)])
-    rate = machine.rate
+    method = find("integrator", integrator).equal
+    return LANGUAGES[language](_simulator(machine, machine.enter(start, z=z), tail, method))
+
+
+def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps) -> Simulator:
+    """Return the simulator of a machine that starts at y, the rest of its inputs being `tail`."""
+    system, rate = machine.system, machine.rate
     problem = Problem(
         rate.address, rate.table, rate.outputs.size, tail, machine.floors, machine.project,
         pose=machine.layout.r.stop,
     )  # fmt: skip
     name = free_word(system.vehicle.__name__, ["main"])
+    names = {
+        "parameters": list(system.parameters),
+        "inputs": list(system.model.inputs),
+        "joints": [joint.name for joint in system.model.joints],
+        "speeds": machine.choice.names,
+        "outputs": system.outputs,
+    }
     programs = {
         p: replace(flatten(machine.programs[p]), name=f"{name}_{p}") for p in (*PROGRAMS, "frame")
     }
-    outputs = machine.programs["observe"].outputs
-    simulator = Simulator(
-        name,
-        {
-            "parameters": list(system.parameters),
-            "inputs": list(system.model.inputs),
-            "joints": [joint.name for joint in system.model.joints],
-            "speeds": machine.choice.names,
-            "outputs": system.outputs,
-        },
-        programs,
-        {key: len(entries) for key, entries in outputs.items()},
-        method,
-        system.values,
-        y,
-        tail,
-        problem.workspace(len(y), method.stages, method.coefficients).record,
-    )
-    return LANGUAGES[language](simulator)
+    workspace = problem.workspace(len(y), method.stages, method.coefficients).record
+    return Simulator(
+        name, names, programs, outputs_of(machine.programs["observe"]), method, system.values, y,
+        tail, workspace,
+    )  # fmt: skip
+
+
+def _fill(template: str, **parts: object) -> str:
+    """Return the text of a template with its parts, lists of these as lines."""
+    text = files("draisine.simulation").joinpath("templates", template).read_text(encoding="utf-8")
+    lines = {key: "\n".join(x) if isinstance(x, list) else x for key, x in parts.items()}
+    return _Template(text).substitute(lines)
 
 
 def _c_files(s: Simulator) -> dict[str, str]:
-    return {f"{s.name}.h": _c_header(s), f"{s.name}.c": _c_body(s), "main.c": _c_main(s)}
+    main = _fill("main.c", n=s.name)
+    return {f"{s.name}.h": _c_header(s), f"{s.name}.c": _c_body(s), "main.c": main}
 
 
 def _c_header(s: Simulator) -> str:
     n = s.name
-    arrays = [f"    double {key}[{max(1, size)}];" for key, size in s.sizes.items()]
-    places, at = [], 0
-    for key, size in s.observed.items():
-        places.append(f"    {n}_at_{key} = {at}, {n}_size_{key} = {size},")
-        at += size
-    return f"""\
-/* {n}: one mode of the machine, written by draisine. A machine needs no memory but its own. */
-#ifndef {n}_h
-#define {n}_h
-
-#include <stdint.h>
-
-enum {{
-    {n}_states = {len(s.start)}, {n}_inputs = {len(s.inputs)},
-    {n}_parameters = {len(s.parameters)}, {n}_observed = {at}
-}};
-
-/* How a run ended. */
-enum {{ {n}_done, {n}_not_finite, {n}_degenerate, {n}_too_small, {n}_fell_flat }};
-
-/* Where {n}_observe writes what. */
-enum {{
-{chr(10).join(places)[:-1]}
-}};
-
-typedef struct {{
-{chr(10).join(arrays)}
-}} {n};
-
-/* Parameters, state and inputs to begin with. */
-extern const double {n}_nominal[{max(1, len(s.parameters))}];
-extern const double {n}_start[{max(1, len(s.start))}];
-extern const double {n}_given[{max(1, len(s.inputs))}];
-
-/* Put a machine into a state. */
-void {n}_begin({n} *m, const double *parameters, const double *y, const double *inputs);
-
-/* Take one step of length h from time t; m->x + 1 is the state behind it. Return how it ended. */
-int {n}_step({n} *m, double t, double h);
-
-/* Take equal steps from a time to another and write the state of each, the first one included:
-   (steps + 1) * {n}_states numbers. Return how it ended; *done is the number of steps. */
-int {n}_simulate({n} *m, double t0, double t1, int64_t steps, double *samples, int64_t *done);
-
-/* Write what can be seen of the present state. */
-void {n}_observe({n} *m, double t, double *out);
-
-#endif
-"""
+    places = [
+        f"    {n}_at_{key} = {at.start}, {n}_size_{key} = {s.observed.count(key)}"
+        for key, at in s.observed.items()
+    ]
+    return _fill(
+        "machine.h",
+        n=n,
+        states=len(s.start),
+        inputs=len(s.inputs),
+        parameters=len(s.parameters),
+        nominal=max(1, len(s.parameters)),
+        given=max(1, len(s.inputs)),
+        observed=s.observed.size,
+        places=",\n".join(places),
+        arrays=[f"    double {key}[{max(1, size)}];" for key, size in s.sizes.items()],
+    )
 
 
 def _c_body(s: Simulator) -> str:
@@ -181,68 +159,18 @@ def _c_body(s: Simulator) -> str:
     numbers = {"nominal": s.parameters, "start": s.start, "given": s.inputs}
     tables = [_c_array(f"const double {n}_{key}", x) for key, x in numbers.items()]
     tables += [_c_array(f"static double {n}_{key}", x) for key, x in s.constants.items()]
-    programs = [_c_program(s.programs[p], p != "observe") for p in PROGRAMS]
-    march = write(s.method.march, c.DIALECT, f"{n}_march")
-    prologues = [f"    {n}_{p}_prologue(parameters, m->{p}_table);" for p in PROGRAMS]
-    return f"""\
-#include <math.h>
-#include <stdint.h>
-
-#include "{n}.h"
-
-typedef void Program(double *x, double *table, double *out, int64_t count);
-
-{chr(10).join(tables)}
-{C_HELPERS}
-{chr(10).join(programs)}
-{c_record(Workspace)}
-{march}
-static Workspace {n}_workspace({n} *m, int64_t keep)
-{{
-    Workspace p = {{
-{_c_fields(s)}
-    }};
-    return p;
-}}
-
-void {n}_begin({n} *m, const double *parameters, const double *y, const double *inputs)
-{{
-{chr(10).join(prologues)}
-    for (int k = 0; k < {n}_states; ++k) {{
-        m->x[1 + k] = y[k];
-    }}
-    for (int k = 0; k < {n}_inputs; ++k) {{
-        m->x[1 + {n}_states + k] = inputs[k];
-    }}
-    for (int k = 0; k < {s.workspace.headings.size}; ++k) {{
-        m->headings[k] = NAN;
-    }}
-    m->wrong[0] = 0.0;
-}}
-
-int {n}_step({n} *m, double t, double h)
-{{
-    const Workspace p = {n}_workspace(m, 0);
-    {n}_march(&p, t, h, t + h, 0, 1, m->x);
-    return (int)m->wrong[0];
-}}
-
-int {n}_simulate({n} *m, double t0, double t1, int64_t steps, double *samples, int64_t *done)
-{{
-    const Workspace p = {n}_workspace(m, 1);
-    for (int k = 0; k < {n}_states; ++k) {{
-        samples[k] = m->x[1 + k];
-    }}
-    *done = {n}_march(&p, t0, (t1 - t0) / (double)steps, t1, 0, steps, samples);
-    return (int)m->wrong[0];
-}}
-
-void {n}_observe({n} *m, double t, double *out)
-{{
-    m->x[0] = t;
-    {n}_observe_flat(m->x, m->observe_table, out);
-}}
-"""
+    return _fill(
+        "machine.c",
+        n=n,
+        tables=tables,
+        helpers=C_HELPERS,
+        programs=[_c_program(s.programs[p], p != "observe") for p in PROGRAMS],
+        record=c_record(Workspace),
+        march=write(s.method.march, c.DIALECT, f"{n}_march"),
+        fields=[f"        {text}," for _, text in _fields(s, "m->", f"{n}_", "_at")],
+        prologues=[f"    {n}_{p}_prologue(parameters, m->{p}_table);" for p in PROGRAMS],
+        headings=s.workspace.headings.size,
+    )
 
 
 def _c_array(head: str, numbers: Floats) -> str:
@@ -283,104 +211,26 @@ def _fields(s: Simulator, own: str, constant: str, call: str) -> list[tuple[str,
     return out
 
 
-def _c_fields(s: Simulator) -> str:
-    return "\n".join(f"        {text}," for _, text in _fields(s, "m->", f"{s.name}_", "_at"))
-
-
-def _c_main(s: Simulator) -> str:
-    n, steps = s.name, round(END / STEP)
-    return f"""\
-/* {END:g} s of motion in steps of {STEP:g} s: time and state as comma-separated values. */
-#include <stdio.h>
-
-#include "{n}.h"
-
-static {n} machine;
-static double samples[{steps + 1} * {n}_states];
-
-int main(void)
-{{
-    int64_t done;
-    {n}_begin(&machine, {n}_nominal, {n}_start, {n}_given);
-    const int status = {n}_simulate(&machine, 0.0, {END}, {steps}, samples, &done);
-    for (int64_t i = 0; i <= done; ++i) {{
-        printf("%.17g", {STEP} * (double)i);
-        for (int k = 0; k < {n}_states; ++k) {{
-            printf(",%.17g", samples[i * {n}_states + k]);
-        }}
-        printf("\\n");
-    }}
-    return status;
-}}
-"""
-
-
 def _js_files(s: Simulator) -> dict[str, str]:
-    n = s.name
+    n, frame = s.name, s.programs["frame"]
     numbers = {"nominal": s.parameters, "start": s.start, "given": s.inputs} | s.constants
-    arrays = [f"export const {key} = {_js_array(x)};" for key, x in numbers.items()]
-    names, at = [], 0
-    for key, size in s.observed.items():
-        names.append(f"  {key}: [{at}, {at + size}],")
-        at += size
-    memory = [f"    {key}: new Float64Array({size})," for key, size in s.sizes.items()]
-    march = write(s.method.march, javascript.DIALECT, "march")
-    prologues = [f"  {n}_{p}.prologue(parameters, own.{p}_table);" for p in PROGRAMS]
-    filled = [f"    {f}: {t}," for f, t in _fields(s, "own.", "", ".call")]
-    frame = s.programs["frame"]
-    text = f"""\
-// {n}: one mode of the machine, written by draisine.
-//   const machine = create(); step(machine, t, h); observe(machine, t); simulate(machine, t0, t1, steps)
-// The state is y = (q, p, r, u, z) with the pose of the inner base frame; observe tells the rest, and
-// initial(parameters, {{ lean: 0.1, forward_speed: 5 }}) gives a state to begin with.
-
-// What the numbers are called; speeds are those of u.
-export const names = {json.dumps(s.names)};
-{chr(10).join(arrays)}
-
-// Where observe finds what.
-export const observed = {{
-{chr(10).join(names)}
-}};
-
-{JS_HELPERS}
-{chr(10).join(_js_program(p) for p in s.programs.values())}
-{march}
-// A machine with parameters, in a state, under inputs.
-export function create(parameters = nominal, y = start, inputs = given) {{
-  const own = {{
-{chr(10).join(memory)}
-  }};
-{chr(10).join(prologues)}
-  own.x.set(y, 1);
-  own.x.set(inputs, 1 + y.length);
-  own.headings.fill(NaN);
-  const workspace = (keep) => ({{
-{chr(10).join(filled)}
-  }});
-  return {{ own, state: own.x.subarray(1, 1 + y.length), once: workspace(0), all: workspace(1) }};
-}}
-
-// Quaternion and origin of the inner base frame in the drawing.
-export function frame(parameters = nominal) {{
-  const table = new Float64Array({max(1, len(frame.table))}), out = new Float64Array(12);
-  {n}_frame.prologue(parameters, table);
-  {n}_frame.call(new Float64Array({max(1, inputs_of(frame).size)}), table, out);
-  return {{ turn: quaternionOf(out), origin: out.subarray(9) }};
-}}
-
-// What can be seen of the present state, by name.
-export function observe(machine, t) {{
-  const out = new Float64Array({at});
-  machine.own.x[0] = t;
-  {n}_observe.call(machine.own.x, machine.own.observe_table, out);
-  return Object.fromEntries(
-    Object.entries(observed).map(([name, [from, to]]) => [name, out.subarray(from, to)]),
-  );
-}}
-
-{files("draisine.simulation").joinpath("simulator.js").read_text(encoding="utf-8")}"""
-    return {f"{n}.js": text}
+    text = _fill(
+        "machine.js",
+        n=n,
+        names=json.dumps(s.names),
+        arrays=[f"export const {key} = {_js_array(x)};" for key, x in numbers.items()],
+        observed=[f"  {key}: [{at.start}, {at.stop}]," for key, at in s.observed.items()],
+        size=s.observed.size,
+        helpers=JS_HELPERS,
+        programs=[_js_program(program) for program in s.programs.values()],
+        march=write(s.method.march, javascript.DIALECT, "march"),
+        memory=[f"    {key}: new Float64Array({size})," for key, size in s.sizes.items()],
+        prologues=[f"  {n}_{p}.prologue(parameters, own.{p}_table);" for p in PROGRAMS],
+        fields=[f"    {f}: {t}," for f, t in _fields(s, "own.", "", ".call")],
+        frame_table=max(1, len(frame.table)),
+        frame_inputs=max(1, inputs_of(frame).size),
+    )
+    return {f"{n}.js": text + _fill("simulator.js")}
 
 
 def _js_array(numbers: Floats) -> str:

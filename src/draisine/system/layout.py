@@ -1,6 +1,6 @@
 """Where named numbers stand in a row: inputs and outputs of programs, and the state y."""
 
-from collections.abc import Mapping
+from collections.abc import ItemsView, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,10 @@ class Layout:
     def __getattr__(self, name: str) -> slice:
         known = ", ".join(self.__dict__.get("_stretches", ()))
         raise AttributeError(f"no stretch {name!r} in this row: {known}.")
+
+    def items(self) -> ItemsView[str, slice]:
+        """Return names and stretches, in order."""
+        return self._stretches.items()
 
     def count(self, *names: str) -> int:
         """Return how many numbers stretches hold together."""

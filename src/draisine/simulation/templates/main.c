@@ -1,0 +1,22 @@
+/* 5 s of motion in steps of 0.005 s: time and state as comma-separated values. */
+#include <stdio.h>
+
+#include "@{n}.h"
+
+static @{n} machine;
+static double samples[1001 * @{n}_states];
+
+int main(void)
+{
+    int64_t done;
+    @{n}_begin(&machine, @{n}_nominal, @{n}_start, @{n}_given);
+    const int status = @{n}_simulate(&machine, 0.0, 5.0, 1000, samples, &done);
+    for (int64_t i = 0; i <= done; ++i) {
+        printf("%.17g", 0.005 * (double)i);
+        for (int k = 0; k < @{n}_states; ++k) {
+            printf(",%.17g", samples[i * @{n}_states + k]);
+        }
+        printf("\n");
+    }
+    return status;
+}
