@@ -33,6 +33,23 @@ def list(
     :param word: List only what has this in its name or its text: list scenarios jump.
     """
     from draisine.errors import UnknownNameError
+
+    found = _entries(kind)
+    for heading, entries in found.items():
+        told = {n: text for n, text in entries.items() if word.lower() in f"{n} {text}".lower()}
+        found[heading] = told
+    found = {heading: entries for heading, entries in found.items() if entries}
+    if not found:
+        raise UnknownNameError(f"nothing that is listed has {word!r} in its name or its text.")
+    if json:
+        print_json(found)
+        return
+    for heading, entries in found.items():
+        _print(heading, entries)
+
+
+def _entries(kind: str) -> dict[str, dict[str, str]]:
+    """Return the names of a kind, or of all, each with what is told of it."""
     from draisine.registry import FOLDERS, names
     from draisine.scenario.library import titles
 
@@ -46,17 +63,7 @@ def list(
     for each in FOLDERS:
         if each not in ("vehicle", "command") and kind in ("all", f"{each}s"):
             found[f"{each}s"] = {n: _numbers(n) if each == "law" else "" for n in names(each)}
-    for heading, entries in found.items():
-        told = {n: text for n, text in entries.items() if word.lower() in f"{n} {text}".lower()}
-        found[heading] = told
-    found = {heading: entries for heading, entries in found.items() if entries}
-    if not found:
-        raise UnknownNameError(f"nothing that is listed has {word!r} in its name or its text.")
-    if json:
-        print_json(found)
-        return
-    for heading, entries in found.items():
-        _print(heading, entries)
+    return found
 
 
 def _print(heading: str, entries: dict[str, str]) -> None:

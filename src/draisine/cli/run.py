@@ -22,6 +22,9 @@ from draisine.cli._screen import fail, progress_bar
 if TYPE_CHECKING:
     from xarray import Dataset
 
+    from draisine.experiment.run import Result
+    from draisine.scenario.library import Loaded
+
 FIRST = "mauny2018/passive-stabilisation"
 """What `draisine run` runs when nothing else is asked for."""
 
@@ -74,8 +77,7 @@ def run(
     :param animate: Write a film (.gif, .mp4), a page that replays the run (.html) or a scene (.glb).
     :param full: The table has every output, and rates, too.
     """
-    from draisine.errors import ParameterError, SimulationError
-    from draisine.experiment.run import run as carry_out
+    from draisine.errors import ParameterError
     from draisine.scenario.library import load
 
     if scenario is None:
@@ -89,14 +91,7 @@ def run(
     if animate is not None and loaded.scenario.kind not in ("run", "cycle"):
         kind = loaded.scenario.kind
         raise ParameterError(f"--animate goes with runs; {loaded.name} is of the kind {kind!r}.")
-    failed = None
-    with progress_bar(f"running {loaded.name}") as progress:
-        try:
-            result = carry_out(loaded, progress, mu=change.mu, strict=change.strict)
-        except SimulationError as error:
-            if error.partial is None:
-                raise
-            result, failed = error.partial, str(error)
+    result, failed = _carry_out(loaded, change)
     try:
         report(result, output.json, full)
     finally:  # what was computed is kept, even if nobody waits for the table
@@ -107,3 +102,17 @@ def run(
         stem = loaded.name.rpartition("/")[2]
         print(f"nothing was kept: --out {stem}.nc keeps the data, --plot {stem}.png draws them")
     return 0 if failed is None else fail(failed, 1)
+
+
+def _carry_out(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
+    """Return what a scenario left, and why it ended before its time, if it did."""
+    from draisine.errors import SimulationError
+    from draisine.experiment.run import run as carry_out
+
+    with progress_bar(f"running {loaded.name}") as progress:
+        try:
+            return carry_out(loaded, progress, mu=change.mu, strict=change.strict), None
+        except SimulationError as error:
+            if error.partial is None:
+                raise
+            return error.partial, str(error)

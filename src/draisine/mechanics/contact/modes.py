@@ -151,14 +151,20 @@ def solve_mode(
         pushes = friction.solve([lam[at] for at, _ in slides])
         for push, (moved, more) in zip(pushes, answers, strict=True):
             vdot, lam = vdot + push * moved, lam + push * more
-    forces: list[Scalar] = []
-    for i, (*_, held) in enumerate(signature):
-        start, drag, force = starts[i], rows.drags[i], rows.forces[i]
-        force = force + array([*lam[start : start + held], *[0.0] * (3 - held)])
-        forces += list(force if drag is None else force + lam[start] * drag[1])
     sizes = np.abs(np.asarray(evaluate(watched, point), float)) if watched else []
     pivots = [x / size for x, size in zip(watched, sizes, strict=True)]
-    return ModeMotion(vdot, forces, rows.rates, pivots)
+    return ModeMotion(vdot, _contact_forces(rows, signature, lam), rows.rates, pivots)
+
+
+def _contact_forces(rows: _Rows, signature: Signature, lam: Array) -> list[Scalar]:
+    """Return normal, along and across of each contact: multipliers, friction, and what elements do."""
+    forces: list[Scalar] = []
+    start = 0
+    for (*_, held), drag, force in zip(signature, rows.drags, rows.forces, strict=True):
+        total = force + array([*lam[start : start + held], *[0.0] * (3 - held)])
+        forces += list(total if drag is None else total + lam[start] * drag[1])
+        start += held
+    return forces
 
 
 def _rows(
