@@ -12,7 +12,7 @@ from draisine.errors import ContactSetError, DeadEndError, SimulationError, Terr
 from draisine.model.motion import sine
 from draisine.simulation.contact import driver, march
 from draisine.simulation.contact import run as hybrid
-from draisine.terrain import plane
+from draisine.terrain import Terrain, edge, plane
 from simulation.contact.conftest import bicycle, placed
 from simulation.contact.test_disc import disc, dropped
 
@@ -77,6 +77,18 @@ def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
         draisine.simulate(disc(), dropped(0.5), 0.5, terrain=plane())
     assert isinstance(caught.value, TerrainError)
     assert caught.value.partial.t[-1] >= 0.1
+
+
+@pytest.mark.parametrize("spin", [5.0, 20.0])
+@pytest.mark.parametrize("mu", [0.8, math.inf])
+def test_a_disc_that_turns_along_the_rail_under_it_needs_a_crown(spin, mu):
+    """It spins on a rail, not quite upright: after a quarter of a turn the rail lies in its plane."""
+    rail = edge("rail", (0, 0, 0), (0, 1, 0), (-1, 0, 0.01), (1, 0, 0.01))
+    contact = draisine.ContactOptions(mu=mu, impact="moreau", fall=1.5)
+    start = draisine.state(disc(), lean=0.1, yaw_rate=spin)
+    with pytest.raises(DeadEndError, match="the edge 'rail' lies almost in the plane") as caught:
+        draisine.simulate(disc(), start, 1.0, terrain=Terrain([rail]), contact=contact)
+    assert caught.value.partial.t[-1] == pytest.approx(math.pi / 2 / spin, rel=0.01)
 
 
 def test_prescribed_joints_need_the_same_torque_as_in_persistent_contact():

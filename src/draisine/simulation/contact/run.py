@@ -352,13 +352,15 @@ class TerrainRun:
         return other
 
     def _fail(self, how: int) -> None:
-        """Raise why there is no step: most often a sliding contact locks, whose force grows while
-        the part of its inverse inertia that friction leaves goes to zero.
+        """Raise why there is no step: an edge comes to lie in the plane of a disc on it, or a sliding
+        contact locks, whose force grows while the part of its inverse inertia that friction leaves
+        goes to zero.
         """
         look, y = self.look, self.y
         M = look.dynamics(self.t, y)["M"].reshape(look.n, look.n)
         rows = look.meet(self.t, y, [contact for contact, *_ in self.closed])
         for (contact, held, mu), row in zip(self.closed, rows, strict=True):
+            look.check_plane(self.t, contact, row)
             k = look.candidate(contact, row, mu, held)
             if held and (0 < mu < np.inf or look.tyre(contact) is not None):
                 C, G = k.C[0], k.column(look.speeds(y))[:, 0]
@@ -392,12 +394,16 @@ class TerrainRun:
         raise error
 
     def _sink(self, driver: ArcDriver) -> None:
-        """Raise where a wheel is in the ground that has not touched it."""
-        wheel, feature = self.look.key(driver.watch[int(driver.record.clock[march.WHICH])])
+        """Raise where a wheel is in the ground, though no gap has told of it."""
+        contact = driver.watch[int(driver.record.clock[march.WHICH])]
+        self.look.check_plane(self.t, contact, self.look.meet(self.t, self.y, [contact])[0])
+        if any(contact == shut for shut, *_ in self.closed):
+            self._fail(march.TOO_SMALL)
+        wheel, feature = self.look.key(contact)
         raise TerrainError(
-            f"wheel {wheel!r} sinks into {feature!r} without having touched it: it came over a "
-            "point of the ground that its shape cannot meet. A disc meets no vertices and no "
-            "edges in its plane: give the wheel a crown."
+            f"wheel {wheel!r} sinks into {feature!r}: it came over a point of the ground that its "
+            "shape cannot meet. A disc meets no vertices and no edges in its plane: give the wheel "
+            "a crown."
         )
 
     def _give_up(self, kind: int, k: int) -> None:
