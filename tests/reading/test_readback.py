@@ -16,9 +16,13 @@ from draisine.algebra.trace import evaluate, tangent
 from draisine.codegen.formula import Symbol
 from draisine.codegen.paper import html, latex
 from draisine.errors import ModelError
+from draisine.mechanics.forces.load_tyre import LoadTyre
+from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.mechanics.formulations import multiplier
 from draisine.reading.document import ANGLES
 from draisine.registry import names
+from draisine.system.state import State
+from draisine.vehicles import parameter_set
 from reading import mathml_reader
 from reading.latex_reader import Document
 from reading.latex_reader import key as latex_key
@@ -214,6 +218,58 @@ def check(machine, equations, read_text, rng):
             found = np.ravel(again.matrix_of("vdot"))
             close(found, vdot, scale=condition * (1 + np.abs(vdot).max()))
     check_rates(equations, point, v, read)
+
+
+TYRES = {
+    "load tyre": LoadTyre(11.0, 0.5, 0.1, 0.02),
+    "magic formula": MagicFormula(
+        relaxation=0.1,
+        **MagicFormula.coefficients(parameter_set("magic_formula", "schwalbe_t03_300kpa")),
+    ),
+}
+
+
+@pytest.mark.parametrize("tyre", TYRES)
+def test_loads_on_the_page_are_those_of_the_programs(tyre):
+    """Under the loads that the programs find, the page's own normal forces are these loads, and its
+    accelerations and slip rates those of the programs."""
+    machine = compile("whipple", rear_tyre=TYRES[tyre], front_tyre=TYRES[tyre])
+    equations, rng = machine.equations(full=True), np.random.default_rng(7)
+    subject, text = equations.subject, equations.write("latex")
+    system = another(machine, rng)
+    point = given(subject, system.parameters, rng)
+    point |= {f"z[{k}]": rng.uniform(-0.1, 0.1) for k in range(len(subject.z))}
+    point |= {f"w[{k}]": 0.0 for k in range(len(subject.w))}
+    point |= {f"load[{k}]": 0.0 for k in range(len(subject.loads))}
+
+    def read():
+        return LANGUAGES["latex"](text, written(equations, point))
+
+    v = np.array(read().matrix_of("H")) @ [point[f"v[{k}]"] for k in subject.independent]
+    point |= {f"v[{k}]": x for k, x in enumerate(v)}
+    X, R = user_speeds(subject, point)
+    r, z = ([point[f"{letter}[{k}]"] for k in range(len(xs))] for letter, xs in
+            (("r", subject.r), ("z", subject.z)))  # fmt: skip
+    state = State(quaternion(R), position(subject, point, R), np.array(r), X @ v)
+    native = system.machine()
+    y = native.enter(state, z=np.array(z))
+    seen = native.observe(**native.layout.split(y))
+    loads = seen["forces"].reshape(-1, 3)[:, 0]
+    assert loads.min() > 0.0
+    point |= {f"load[{k}]": x for k, x in enumerate(loads)}
+    page = read()
+    M, H, M_r = (np.array(page.matrix_of(name), dtype=float) for name in ("M", "H", "M_r"))
+    F, Q, F_r, kappa = (np.ravel(page.matrix_of(name)) for name in ("F", "Q", "F_r", "kappa"))
+    vdot = H @ np.linalg.solve(M_r, H.T @ Q - F_r) + kappa
+    scale = np.linalg.cond(M_r) * (1 + np.abs(vdot).max())
+    rho = M @ vdot + F - Q
+    point |= {f"rho[{k}]": x for k, x in enumerate(rho)}
+    pushed = dict(zip(subject.labels, np.ravel(read().matrix_of("lambda")), strict=True))
+    normal = [pushed[f"{name}.normal"] for name in subject.loads]
+    close(normal, loads, scale=scale * np.abs(rho).max())
+    close(X @ vdot, seen["vdot"], scale=scale)
+    rate = native.rate(**native.layout.split(y))["rate"]
+    close(np.ravel(page.matrix_of("zdot")), rate[native.layout.z])
 
 
 def check_rates(equations, point, v, read):

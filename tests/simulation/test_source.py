@@ -11,7 +11,9 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.control.turn_pi import TurnPI
 from draisine.errors import UnknownNameError
+from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.simulation.source import write_simulator
+from draisine.vehicles import parameter_set
 
 needs_compiler = pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler (cc)")
 needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="no JavaScript engine (node)")
@@ -20,16 +22,25 @@ STRICT = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O2"]
 RK4 = draisine.Numerics(integrator="rk4", dt=0.005)
 EXACT = draisine.Numerics(dt=5.0, rtol=1e-13, atol=1e-13)
 
+MEASURED = MagicFormula.coefficients(parameter_set("magic_formula", "schwalbe_t03_300kpa"))
+TYRE = MagicFormula(relaxation=0.1, **MEASURED)
+"""Four slips are states, loads are found by Newton's method in line."""
+
 CASES = {
-    "whipple": {"forward_speed": 4.6, "lean_rate": 0.5},
-    "rolling_disc": {"forward_speed": 2.0, "yaw_rate": 0.5},
-    "rocr": {"yaw": -1.0},
+    "whipple": ({}, {"forward_speed": 4.6, "lean_rate": 0.5}),
+    "rolling_disc": ({}, {"forward_speed": 2.0, "yaw_rate": 0.5}),
+    "rocr": ({}, {"yaw": -1.0}),
+    "whipple on tyres": (
+        {"rear_tyre": TYRE, "front_tyre": TYRE},
+        {"forward_speed": 5.0, "lean_rate": 0.1},
+    ),
 }
 
 
-def machine(name):
-    system = draisine.compile(name)
-    return system, draisine.state(system, **CASES[name])
+def machine(case):
+    drawn, start = CASES[case]
+    system = draisine.compile(case.partition(" ")[0], **drawn)
+    return system, draisine.state(system, **start)
 
 
 def written(folder, files):
@@ -39,7 +50,7 @@ def written(folder, files):
 
 @pytest.fixture(params=list(CASES))
 def case(request):
-    return request.param, *machine(request.param)
+    return request.param.partition(" ")[0], *machine(request.param)
 
 
 @needs_compiler

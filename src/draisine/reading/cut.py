@@ -188,8 +188,8 @@ class Cut:
         rest = po.divide(a, number, common)
         out = {po.times((), common, -1): 1 / number}
         if len(rest) == 1:
-            sign = next(iter(rest.values()))
-            return po.scale(out, sign)
+            factor = next(iter(rest.values()))
+            return po.scale(out, 1 / factor)
         if po.leading_monomial(rest) and rest[po.leading_monomial(rest)] < 0:
             rest, out = po.scale(rest, -1), po.scale(out, -1)
         name = self._atom("denominator", rest, self.arrange)

@@ -195,9 +195,11 @@ def _coordinates(sheet: Sheet, subject: Subject, used: set[int]) -> list[str | E
         out += _item(sheet, "of the frame's origin" if k == place[-1] else "", ", ")
     for k, x in enumerate(subject.z):
         cut.name(x, Symbol("z", (str(k + 1),)))
+        out += _item(sheet, "of force elements" if k == len(subject.z) - 1 else "", ", ")
     for name, x in subject.loads.items():
-        cut.name(x, Symbol("N", (name.replace("_", " "),)))
-        out += _item(sheet, "of a force element", ", ")
+        if x.index in used:
+            cut.name(x, Symbol("N", (name.replace("_", " "),)))
+            out += _item(sheet, f"load of the contact {name.replace('_', ' ')}", ", ")
     if subject.t.index in used:
         cut.name(subject.t, Symbol("t"))
         out += _item(sheet, "time", ", ")

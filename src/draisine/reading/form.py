@@ -252,8 +252,9 @@ class Arranger:
             return _flat([*first, *factors, *speeds])
         sign = Fraction(-1) if x < 0 else Fraction(1)
         size = abs(x)
-        top = [] if size.numerator == 1 else [Number(Fraction(size.numerator))]
-        bottom = [] if size.denominator == 1 else [Number(Fraction(size.denominator))]
+        under = size.denominator if size.denominator <= po.SIMPLE else 1  # decimals stay whole
+        top = [] if size * under == 1 else [Number(size * under)]
+        bottom = [] if under == 1 else [Number(Fraction(under))]
         over = Quotient(_flat([*top, *factors]), _flat([*bottom, *below]))
         return _flat([*([Number(sign)] if sign < 0 else []), over, *speeds])
 

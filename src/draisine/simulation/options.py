@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError, ParameterError, did_you_mean
 from draisine.registry import find, names
 from draisine.system.state import State
@@ -330,11 +331,14 @@ class Task:
                 edges.append(stop)
         return [*edges, until]
 
-    def law_start(self, states: int) -> np.ndarray[Any, np.dtype[np.float64]]:
-        """Return the states z at the start: those of force elements are zero, then come the law's."""
-        if self.law is None:
-            return np.zeros(self.system.model.memory + states)
-        z = np.asarray(getattr(self.law, "start", np.zeros(states)), float)
-        if z.shape != (states,):
-            raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")
-        return np.concatenate([np.zeros(self.system.model.memory), z])
+    def law_start(self, states: int) -> Floats:
+        """Return the states z at the start."""
+        return memory_start(self.system, self.law, states)
+
+
+def memory_start(system: System, law: Any, states: int) -> Floats:
+    """Return the states z at the start: those of force elements are zero, then come the law's."""
+    z = np.asarray(getattr(law, "start", np.zeros(states)), float)
+    if z.shape != (states,):
+        raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")
+    return np.concatenate([np.zeros(system.model.memory), z])

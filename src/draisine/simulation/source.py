@@ -25,6 +25,7 @@ from draisine.mechanics.readings import law_states
 from draisine.registry import find
 from draisine.simulation.integrators import EqualSteps, Problem
 from draisine.simulation.integrators._drivers import Workspace
+from draisine.simulation.options import memory_start
 from draisine.simulation.smooth import anchors
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import Layout, inputs_of, outputs_of
@@ -91,7 +92,7 @@ def write_simulator(
     if language not in LANGUAGES:
         raise UnknownNameError(f"no simulator in {language!r}. {did_you_mean(language, LANGUAGES)}")
     machine = system.machine(mode, law, law_states(law))
-    z = np.asarray(getattr(law, "start", np.zeros(machine.states)), float)
+    z = memory_start(system, law, machine.states)
     tail = np.concatenate([system.inputs(inputs), anchors(machine, start, 0.0)])
     method = find("integrator", integrator).equal
     return LANGUAGES[language](_simulator(machine, machine.enter(start, z=z), tail, method))
