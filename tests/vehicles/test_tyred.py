@@ -114,9 +114,12 @@ def test_the_trailing_wheel_shimmies_between_two_trails(upper):
 
 
 def test_eigenmodes_are_named_by_following_them(motorcycle):
-    """Weave swings faster and faster, wobble stays near 55 rad/s, capsize is slow."""
+    """Weave swings faster and faster, wobble stays near 55 rad/s, capsize is slow; at rest the tyres
+    are springs."""
     modes = eigenvalues(motorcycle, FOOT * np.array(list(PUBLISHED)))
     assert modes.names[:5] == ("weave", "weave", "wobble", "wobble", "capsize")
+    assert modes.names[5:] == ("castering", "tyre", "tyre")
+    assert modes.values[0, 6] == np.conj(modes.values[0, 7]) != modes.values[0, 7]
     for name, real, imaginary in (("capsize", 0, None), ("weave", 1, 2), ("wobble", 3, 4)):
         printed = np.array([[float(x) for x in row] for row in PUBLISHED.values()])
         assert np.abs(modes.mode(name).real - printed[:, real]).max() < 0.02

@@ -28,6 +28,12 @@ def test_the_leaning_rider_of_moore():
     assert all(finding.agrees for finding in found)
 
 
+def test_a_rider_who_sways_is_no_wobble():
+    system = draisine.compile("whipple", mU=30.0, torso_spring=500.0, torso_damper=10.0)
+    names = TwoWheeler(system).eigenmodes([5.0]).names
+    assert names == ("weave", "weave", "capsize", "castering", "torso", "torso")
+
+
 def test_a_stiff_hip_is_a_rigid_rider():
     rigid = roots(draisine.compile("whipple"))
     free = draisine.compile("whipple", mU=30.0, torso_spring=1e5, torso_damper=0.0)

@@ -18,8 +18,9 @@ from draisine.system.tracing import Law
 
 SETTLED = 30.0
 """Names are given at this speed, m/s, or at the highest asked for: there the slow pair is the weave,
-the real eigenvalue next to zero the capsize. Of the other pairs the wobble is the one that is damped
-least at some speed between a third and half of it.
+the real eigenvalue next to zero the capsize. Of the other pairs, a swaying rider's (`torso`) apart, the
+wobble is the one that is damped least at some speed between a third and half of it. What is left is
+called by what moves most at a third of it.
 """
 
 
@@ -72,8 +73,8 @@ class TwoWheeler:
         order = track(values)
         followed = np.take_along_axis(values, order, axis=1)
         shapes = np.take_along_axis(vectors, order[:, None, :], axis=2)
-        shares = _shares(shapes[-1], states, self.system)
         middle = (3.0 * grid >= SETTLED) & (2.0 * grid <= SETTLED)
+        shares = _shares(shapes[middle][0], states, self.system)
         names, places = _named(followed[middle], followed[-1], shares)
         at = np.searchsorted(grid, v)
         named = _upper_first(followed[at][:, places], names)
@@ -130,9 +131,10 @@ def _shares(vectors: Floats, states: tuple[str, ...], system: System) -> dict[st
 def _named(
     middle: Floats, last: Floats, shares: dict[str, Floats]
 ) -> tuple[tuple[str, ...], list[int]]:
-    """Return the names of eigenvalues from those at middle speeds (speeds, modes) and at the last one,
-    and which is whose.
+    """Return the names of eigenvalues from those at middle speeds (speeds, modes), with the shares at
+    the first of these, and at the last speed, and which is whose.
     """
+    first = middle[0]
     swings = np.abs(last.imag) > 1e-9
     pairs = [int(k) for k in np.argsort(last.imag) if last[k].imag > max(1e-9, abs(last[k].real))]
     firm = [int(k) for k in np.argsort(np.abs(last)) if not swings[k]]
@@ -148,7 +150,8 @@ def _named(
 
     taken = {"weave": pair(last, pairs[0])}
     growth = np.where(middle.imag > 1e-9, middle.real, -np.inf)
-    growth[:, taken["weave"]] = -np.inf
+    leads = [max(shares, key=lambda name: shares[name][k]) for k in range(len(last))]
+    growth[:, [*taken["weave"], *(k for k, lead in enumerate(leads) if lead == "torso")]] = -np.inf
     at, fastest = np.unravel_index(np.argmax(growth), growth.shape)
     if np.isfinite(growth[at, fastest]):
         taken["wobble"] = pair(middle[at], int(fastest))
@@ -156,11 +159,10 @@ def _named(
     taken["capsize"] = [k for k in firm if k not in used][:1]
     names = [name for name, places in taken.items() for _ in places]
     places = [int(k) for each in taken.values() for k in each]
-    rest = [int(k) for k in np.lexsort((last.imag, last.real)) if k not in places]
+    rest = [int(k) for k in np.lexsort((-first.imag, first.real)) if k not in places]
     for k in rest:
-        lead = max(shares, key=lambda name: shares[name][k])
-        caster = lead in ("steer", "lean") and not swings[k]
-        names.append("castering" if caster else lead)
+        caster = leads[k] in ("steer", "lean") and abs(first[k].imag) <= 1e-9
+        names.append("castering" if caster else leads[k])
     return tuple(names), [*places, *rest]
 
 
