@@ -95,23 +95,25 @@ def test_no_room_of_mixed_content_is_crowded(room):
         assert len([p for p in room.glob("*.py") if p.name != "__init__.py"]) <= 12
 
 
-def _length(node):
-    """Return how many lines a function has below its signature and its docstring."""
+def _lengths(node):
+    """Return how many lines a function has, docstring aside, with its signature and below it."""
     first = node.body[0]
     told = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-    return node.end_lineno - (first.end_lineno if told else first.lineno - 1)
+    docstring = first.end_lineno - first.lineno + 1 if told else 0
+    return [node.end_lineno - line + 1 - docstring for line in (node.lineno, first.lineno)]
 
 
 def test_functions_are_short():
-    lengths = {
-        f"{_name(path)}: {node.name}": _length(node)
+    """Only drawings of vehicles, whose parameters are data, are longer than 40 lines."""
+    long = {
+        f"{_name(path)}: {node.name}": _lengths(node)
         for path in FILES
         for node in ast.walk(_tree(path))
-        if isinstance(node, ast.FunctionDef)
+        if isinstance(node, ast.FunctionDef) and _lengths(node)[0] > 40
     }
-    long = {name: size for name, size in lengths.items() if size > 40}
-    assert max(long.values()) <= 80
-    assert len(long) < 25, sorted(long.items(), key=lambda entry: -entry[1])
+    assert [name for name in long if not name.startswith("vehicles/")] == []
+    assert len(long) < 20
+    assert max(below for _, below in long.values()) <= 60, long
 
 
 def _glossary():

@@ -2,9 +2,9 @@
 
 import json
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,6 +34,10 @@ from draisine.system.system import System
 
 if TYPE_CHECKING:
     from xarray import Dataset
+
+    from draisine.experiment.sweep.chunks import Runner
+    from draisine.experiment.sweep.store import SweepStore
+    from draisine.experiment.sweep.table import SweepRows
 
 
 @dataclass(frozen=True, repr=False)
@@ -167,45 +171,49 @@ def sweep(
     ('integrator', 'dt')
     """
     from draisine.experiment.sweep.chunks import Runner
-    from draisine.experiment.sweep.driver import run_sweep, tasks_of
+    from draisine.experiment.sweep.driver import run_sweep
     from draisine.experiment.sweep.engines import run_tasks
     from draisine.experiment.sweep.store import open_store
-    from draisine.experiment.sweep.table import SweepRows, sweep_table
+    from draisine.experiment.sweep.table import SweepRows
 
     loaded = load(which, changes) if isinstance(which, str) else which
-    scenario, system, begun = loaded.scenario, loaded.plan.system, time.perf_counter()
-    if not isinstance(scenario, SweepScenario):
-        raise ParameterError(f"{loaded.name} is of the kind {scenario.kind!r}; a sweep is needed.")
-    runner, chunk = Runner(loaded), scenario.sweep.chunk
-    count = runner.design.count
+    if not isinstance(loaded.scenario, SweepScenario):
+        kind = loaded.scenario.kind
+        raise ParameterError(f"{loaded.name} is of the kind {kind!r}; a sweep is needed.")
+    system, begun, runner = loaded.plan.system, time.perf_counter(), Runner(loaded)
+    count, chunk, questions = runner.design.count, runner.chunk, runner.questions
+    run = partial(run_tasks, engine=engine, workers=workers, scheduler=scheduler)
+    with report_progress(progress, f"running {loaded.name}", count) as tell:
+        carry = partial(run_sweep, runner, run, tell=tell)
+        if out is None:
+            rows = SweepRows.empty(questions, count)
+            carry(
+                range(-(-count // chunk)),
+                lambda k, part: rows.put(slice(k * chunk, k * chunk + len(part.outcome)), part),
+            )
+            data = unfold(_sweep_table(runner, 0, rows))
+            return _swept(loaded, system, data, time.perf_counter() - begun)
+        like = _sweep_table(runner, 0, SweepRows.empty(questions, 1))
+        with open_store(like, count, Path(out), chunk, resume) as store:
+            carry(store.missing(), partial(_write_chunk, runner, store))
+    return Result(loaded, store.read(), "completed", time.perf_counter() - begun, system)
 
-    def table(first: int, rows: SweepRows) -> "Dataset":
-        columns = runner.design.columns(first, first + len(rows.outcome))
-        numbers = np.arange(first, first + len(rows.outcome))
-        made = sweep_table(scenario, system.model, columns, rows, numbers)
-        return _signed(loaded, system, made)
 
-    def carry(chunks: Iterable[int], keep: Callable[[int, SweepRows], None]) -> None:
-        tasks = tasks_of(runner, chunks, chunk)
-        with report_progress(progress, f"running {loaded.name}", count) as tell:
-            found = run_tasks(runner, tasks, engine, workers, scheduler)
-            run_sweep(runner, chunk, tasks, found, keep, tell)
+def _write_chunk(runner: "Runner", store: "SweepStore", k: int, rows: "SweepRows") -> None:
+    """Write a chunk of runs that is whole; others are computed again."""
+    if rows.finished:
+        store.write(k, _sweep_table(runner, k * runner.chunk, rows))
 
-    if out is None:
-        rows = SweepRows.empty(scenario.sweep.outputs, count)
-        carry(
-            range(-(-count // chunk)),
-            lambda k, part: rows.put(slice(k * chunk, k * chunk + len(part.outcome)), part),
-        )
-        return _swept(loaded, system, unfold(table(0, rows)), time.perf_counter() - begun)
-    like = table(0, SweepRows.empty(scenario.sweep.outputs, 1))
-    with open_store(like, count, Path(out), chunk, resume) as store:
-        carry(
-            store.missing(),
-            lambda k, part: store.write(k, table(k * chunk, part)) if part.finished else None,
-        )
-    seconds = time.perf_counter() - begun
-    return Result(loaded, store.read(), "completed", seconds, system)
+
+def _sweep_table(runner: "Runner", first: int, rows: "SweepRows") -> "Dataset":
+    """Return what is known of the runs from number `first` on as a dataset."""
+    from draisine.experiment.sweep.table import sweep_table
+
+    loaded, last = runner.loaded, first + len(rows.outcome)
+    columns, numbers = runner.design.columns(first, last), np.arange(first, last)
+    system = loaded.plan.system
+    found = sweep_table(runner.scenario, system.model, columns, rows, numbers)
+    return _signed(loaded, system, found)
 
 
 def _run(loaded: Loaded, progress: Progress, mu: float | None, strict: bool) -> Result:

@@ -35,15 +35,14 @@ class Runner:
 
     def __init__(self, loaded: Loaded, threads: int | None = None) -> None:
         assert isinstance(loaded.scenario, SweepScenario)
-        self.loaded, self.threads = loaded, threads
-        self.questions = loaded.scenario.sweep.outputs
+        self.loaded, self.scenario, self.threads = loaded, loaded.scenario, threads
+        self.questions, self.chunk = self.scenario.sweep.outputs, self.scenario.sweep.chunk
         self._lanes = lru_cache(maxsize=64)(self._find_lanes)
 
     @cached_property
     def design(self) -> Design:
         """Which values each run has."""
-        assert isinstance(self.loaded.scenario, SweepScenario)
-        return design_of(self.loaded.scenario.sweep, self.loaded)
+        return design_of(self.scenario.sweep, self.loaded)
 
     @cached_property
     def lanes(self) -> bool:

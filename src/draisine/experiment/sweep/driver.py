@@ -9,33 +9,36 @@ from draisine.experiment.sweep.table import SweepRows
 Tell = Callable[[float], None] | None
 """What is told which fraction is done."""
 
+Engine = Callable[[Runner, Sequence[Stretch]], Found]
+"""Who carries out stretches of runs."""
 
-def tasks_of(runner: Runner, chunks: Iterable[int], chunk: int) -> list[Stretch]:
+
+def _tasks(runner: Runner, chunks: Iterable[int]) -> list[Stretch]:
     """Return the stretches of runs that are given away together: chunks that go side by side, or each
     run by itself.
     """
     count, tasks = runner.design.count, []
     for k in chunks:
-        first, last = k * chunk, min((k + 1) * chunk, count)
+        first, last = k * runner.chunk, min((k + 1) * runner.chunk, count)
         tasks += [(first, last)] if runner.lanes else [(j, j + 1) for j in range(first, last)]
     return tasks
 
 
 def run_sweep(
     runner: Runner,
-    chunk: int,
-    tasks: Sequence[Stretch],
-    found: Found,
+    engine: Engine,
+    chunks: Iterable[int],
     keep: Callable[[int, SweepRows], None],
     tell: Tell = None,
-) -> bool:
-    """Keep each chunk as soon as all its runs are known, and return whether all are; an interruption
-    ends it, with the chunks that it hit kept as far as they are.
+) -> None:
+    """Carry out chunks of runs by an engine, and keep each as soon as all its runs are known; an
+    interruption ends it, with the chunks that it hit kept as far as they are.
     """
     open_chunks: dict[int, SweepRows] = {}
+    tasks, chunk = _tasks(runner, chunks), runner.chunk
     total, done = sum(last - first for first, last in tasks), 0
     try:
-        for (first, last), rows in found:
+        for (first, last), rows in engine(runner, tasks):
             k = first // chunk
             size = min(chunk, runner.design.count - k * chunk)
             if k not in open_chunks:
@@ -49,5 +52,3 @@ def run_sweep(
     except KeyboardInterrupt:
         for k, rows in open_chunks.items():
             keep(k, rows)
-        return False
-    return True

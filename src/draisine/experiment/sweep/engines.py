@@ -173,9 +173,7 @@ def _by_processes(source: Source, tasks: Sequence[Stretch], workers: int) -> Fou
                             return
                         worker = start()
                 else:
-                    runs = f"the runs {task[0]} to {task[1] - 1}"
-                    text = f"{runs} ended {TRIES} workers, one after the other."
-                    found.put((task, SimulationError(text)))
+                    found.put((task, _deadly(task)))
         worker.end()
 
     def start() -> Worker:
@@ -187,17 +185,26 @@ def _by_processes(source: Source, tasks: Sequence[Stretch], workers: int) -> Fou
     for thread in threads:
         thread.start()
     try:
-        for _ in tasks:
-            task, rows = found.get()
-            if isinstance(rows, Exception):
-                raise rows
-            yield task, rows
+        yield from (_sound(*found.get()) for _ in tasks)
     finally:
         stopped = True
         for worker in alive:
             worker.process.kill()
         for thread in threads:
             thread.join()
+
+
+def _deadly(task: Stretch) -> SimulationError:
+    """Return the error that a stretch is which no worker survived."""
+    runs = f"the runs {task[0]} to {task[1] - 1}"
+    return SimulationError(f"{runs} ended {TRIES} workers, one after the other.")
+
+
+def _sound(task: Stretch, rows: SweepRows | Exception) -> tuple[Stretch, SweepRows]:
+    """Return what is known of a stretch; raise what went wrong with it."""
+    if isinstance(rows, Exception):
+        raise rows
+    return task, rows
 
 
 def _by_dask(
