@@ -18,6 +18,7 @@ from draisine.mechanics.connection import (
     Kinematics,
     Locomotion,
     Torques,
+    _independent,
     classify,
     kinematic,
     kinematics,
@@ -784,3 +785,10 @@ def test_a_base_that_stays_put_has_nothing_to_find() -> None:
     open_arm = placed(arm, [0.5, 0.4, -0.9], statuses={"grip": "open"})
     assert (classify(open_arm).kind, classify(open_arm).mobility) == ("kinematic", 3)
     assert kinematic(open_arm)[0].shape == (0, 3)
+
+
+def test_independence_is_a_matter_of_directions_not_of_sizes():
+    """Small rows count as much as large ones; those that repeat others in direction do not."""
+    small = np.array([[1e-6, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-6, 1e-6, 0.0], [0.0, 0.0, 1e3]])
+    assert _independent(small, []) == [0, 1, 3]
+    assert _independent(small, [np.array([1.0, 0.0, 0.0])]) == [1, 3]

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import SingularityError
-from draisine.mechanics.kernel import eliminate, plan, solve_symmetric
+from draisine.mechanics.kernel import eliminate, plan, share, solve_symmetric
 
 
 def sparse(rng, n, share=0.5):
@@ -84,3 +84,29 @@ def test_symmetric_systems(seed):
 def test_a_freedom_without_inertia_is_named():
     with pytest.raises(SingularityError, match="no inertia"):
         solve_symmetric(np.array([[1.0, 0.0], [0.0, 0.0]]), np.ones(2))
+
+
+def shared(C, keep, lam, compliances):
+    """Return the multipliers of all rows, by the elimination of those that are kept."""
+    n = C.shape[1]
+    free = [e for e in np.eye(n) if np.linalg.matrix_rank(np.vstack([C[keep], e])) > len(keep)]
+    A = np.vstack([C[keep], *free[: n - len(keep)]])
+    return np.array(share(eliminate(A, pivots_of(A)), lam, C, keep, compliances), float)
+
+
+def test_repeating_rows_share_forces_by_their_compliance_and_torques_evenly():
+    """Two springs side by side: 2/3 to the stiff one of compliances 1 and 2; two motors: half each."""
+    C = np.array([[1.0, 0, 0], [1.0, 0, 0], [0, 1.0, 0], [0, 1.0, 0]])
+    found = shared(C, [0, 2], np.array([3.0, 5.0]), [1.0, 2.0, 0.0, 0.0])
+    assert_allclose(found, [2.0, 1.0, 2.5, 2.5], rtol=1e-14)
+
+
+def test_a_torque_has_no_weight_beside_forces():
+    """Row 2 is row 0 plus row 1: lam + s (1, 1, -1) with c0 (a + s)^2 + c2 s^2 least, whatever the
+    torque of row 1.
+    """
+    C = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [1.0, 1.0, 0.0]])
+    a, b, c0, c2 = 4.0, 7.0, 1.0, 3.0
+    s = -a * c0 / (c0 + c2)
+    found = shared(C, [0, 1], np.array([a, b]), [c0, 0.0, c2])
+    assert_allclose(found, [a + s, b + s, -s], rtol=1e-14)
