@@ -292,3 +292,14 @@ def test_without_trimesh_the_way_out_is_told(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "trimesh", None)
     with pytest.raises(DataError, match=r"a\.off: needs trimesh .+draisine\[meshes\]"):
         read_mesh(_write(tmp_path, "a.off", b"OFF"))
+
+
+def test_bends_that_add_up_stay():
+    """Each by 4e-8 rad, a patch of them is off its plane by micrometres: faces hold their points."""
+    x, y = np.arange(0.0, 21.0), np.array([-1.0, 1.0])
+    ground = height_field(x, y, np.column_stack([2e-8 * x**2] * 2))
+    planes = [one.numbers for one in ground if one.kind == "face"]
+    off = np.min([np.abs(ground.points @ one[:3] - one[3]) for one in planes], axis=0)
+    assert off.max() < 1e-10
+    with pytest.raises(IndexError, match="of"):
+        ground[len(ground)]

@@ -19,6 +19,9 @@ from draisine.terrain.terrain import Terrain, distances
 
 Ints = NDArray[np.int64]
 
+FLAT = 1e-10
+"""How far from its plane a face may be, in m."""
+
 
 class Mesh(Terrain):
     """A ground of triangles, counterclockwise seen from outside.
@@ -84,7 +87,7 @@ class Mesh(Terrain):
         self._patch(count_patches, patch.astype(np.int64), coplanar)
 
     def _patch(self, count: int, patch: Ints, coplanar: NDArray[np.bool_]) -> None:
-        """Make one face of each convex patch, and one of each triangle elsewhere."""
+        """Make one face of each patch that is flat and convex, and one of each triangle elsewhere."""
         self.coplanar = coplanar
         sizes = np.bincount(patch, minlength=count)
         order = np.argsort(patch, kind="stable")
@@ -92,7 +95,7 @@ class Mesh(Terrain):
         label = patch.copy()
         for k in np.flatnonzero(sizes > 1):
             own = order[starts[k] : starts[k + 1]]
-            if not self._is_convex(own, self._rim(own)):
+            if not (self._is_flat(own) and self._is_convex(own, self._rim(own))):
                 label[own] = count + own
         _, self.face_of = np.unique(label, return_inverse=True)
         self.ordered = np.argsort(self.face_of, kind="stable")
@@ -126,6 +129,12 @@ class Mesh(Terrain):
         b = b / np.linalg.norm(b, axis=1)[:, None]
         return b, np.einsum("ij,ij->i", b, A)
 
+    def _is_flat(self, own: Ints) -> bool:
+        """Return whether a patch lies in the plane of its first triangle: small bends may add up."""
+        corners = self.points[self.triangles[own]].reshape(-1, 3)
+        off = np.abs((corners - corners[0]) @ self.normals[own[0]]).max()
+        return bool(off <= max(FLAT, 1e-12 * float(np.abs(corners).max())))
+
     def _is_convex(self, own: Ints, rim: Ints) -> bool:
         """Return whether a patch lies on the inner side of all its rim."""
         b, o = self.half_spaces(rim, self.normals[own[0]], np.isin(self.left[rim], own))
@@ -156,6 +165,8 @@ class Mesh(Terrain):
         return ()
 
     def __getitem__(self, k: int) -> Feature:
+        if not 0 <= k < len(self):
+            raise IndexError(f"feature {k} of {len(self)}")
         made = self._made.get(k)
         return self.pick([k])[0] if made is None else made
 
