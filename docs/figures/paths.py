@@ -5,5 +5,5 @@ from pathlib import Path
 import draisine
 
 for name in ("passive-stabilisation", "ramp-jump"):
-    figure = draisine.plot(draisine.run(f"mauny2018/{name}"), "path").figure
-    figure.savefig(Path(__file__).with_name(f"{name}.png"), dpi=160)
+    picture = Path(__file__).with_name(f"{name}.png")
+    draisine.plot(draisine.run(f"mauny2018/{name}"), "path", picture)

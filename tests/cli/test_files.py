@@ -66,6 +66,12 @@ def test_several_figures_are_named_after_result_and_figure(two_runs, capsys, mon
     assert "rk4-top.png (replaced)" in capsys.readouterr().out
 
 
+def test_what_is_exported_is_called_like_its_vehicle(capsys):
+    for told in ("S-function: rolling_disc-simulink/", "S-function: rolling_disc-simulink-2/"):
+        assert main(["export", "rolling_disc", "--as", "simulink", "--initial", "speed=2"]) == 0
+        assert capsys.readouterr().out.startswith(told)
+
+
 def test_open_shows_pages_and_says_what_else_to_do(two_runs, capsys, monkeypatch):
     Path("page.html").write_text("<p>hello")
     opened = []

@@ -226,7 +226,9 @@ def test_summaries(mine):
     assert {"lean", "steer", "yaw", "pitch", "forward_speed", "lean_rate", "steer_rate"} <= set(
         found["final"]
     )
-    assert set(found["energy"]) == {"start", "end", "maximum_relative_drift"}
+    assert set(found["energy"]) == {
+        *("start", "end", "maximum_change", "maximum_relative_drift"),
+    }
     assert found["energy"]["maximum_relative_drift"] < 1e-9
     assert found["maximum_gap"] < 1e-12
     assert found["events"] == []

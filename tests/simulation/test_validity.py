@@ -102,6 +102,16 @@ def test_a_disc_that_falls_over_is_told():
         draisine.simulate(disc, start, 5.0, strict=True)
 
 
+def test_a_pendulum_on_wheels_has_fallen_where_it_turns_over_on_a_terrain():
+    segway = draisine.compile("segway")
+    start = draisine.state(segway, pitch=1.0)
+    ended = draisine.simulate(segway, start, 2.0, terrain=plane())
+    run = draisine.simulate(segway, start, 2.0, numerics=FINE)
+    assert ended.outcome == "fell: it turned over"
+    assert run.validity.fall_from == pytest.approx(ended.t[-1], abs=1e-6)
+    assert math.cos(float(run.to_xarray().pitch.max())) < 0.0
+
+
 def test_a_ball_cannot_fall():
     ball = draisine.compile("ball")
     run = draisine.simulate(ball, draisine.state(ball, Wx=3.0, Wy=2.0), 2.0)

@@ -109,7 +109,10 @@ class RunOptions:
     ] = None
     mu: Annotated[
         float | None,
-        Parameter(help="The friction there is, to be held against what the run needs."),
+        Parameter(
+            help="The friction there is: on a terrain wheels slip beyond it, on the level plane it is "
+            "held against what the run needs."
+        ),
     ] = None
     strict: Annotated[
         bool,
@@ -125,8 +128,7 @@ class RunOptions:
             found[n if n.startswith(TABLES) else f"vehicle.parameters.{n}"] = x
         if self.law:
             found["law"] = law_tables(self.law)
-        for n, x in assignments("--initial", self.initial).items():
-            found[f"initial.{INITIAL.get(n, n)}"] = x
+        found |= {f"initial.{n}": x for n, x in initial_values(self.initial).items()}
         found |= {f"run.mode.{n}": x for n, x in assignments("--mode", self.mode).items()}
         for name in ("until", "dt", "integrator", "formulation"):
             if getattr(self, name) is not None:
@@ -215,6 +217,11 @@ def law_tables(given: list[str]) -> list[dict[str, Any]]:
 
     named = (text.split(",") for text in given)
     return [{"name": name} | nest(assignments("--law", numbers)) for name, *numbers in named]
+
+
+def initial_values(given: list[str] | None) -> dict[str, Any]:
+    """Return what options --initial give, under the model's own names."""
+    return {INITIAL.get(n, n): x for n, x in assignments("--initial", given).items()}
 
 
 def assignments(option: str, given: list[str] | None) -> dict[str, Any]:

@@ -23,9 +23,9 @@ def report(result: "Result", json: bool, full: bool = False) -> None:
     from rich.table import Table
 
     console = open_console()
-    believed = result.validity is None or result.validity.sound
-    title = result.loaded.scenario.title if believed else "not what its title says"
-    console.print(f"[bold]{result.loaded.name}[/bold]: {title}")
+    name = result.loaded.name
+    title = result.loaded.scenario.title.removeprefix(f"{name.rpartition('/')[2]} ")
+    console.print(f"[bold]{name}[/bold]: {escape(title)}")
     rows = table(result, full)
     if rows:
         drawn = Table("quantity", "unit", *numeric_columns("start", "end", "minimum", "maximum"))

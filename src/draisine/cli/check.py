@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 def check(*scenarios: str, json: Json = False) -> int:
     """Hold published numbers against ours; exit with 1 where they disagree.
 
-    :param scenarios: Names or files; without any, all scenarios that ship with the package.
+    :param scenarios: Names, files, or the folder of a source (mauny2018); without any, all scenarios
+        that ship with the package.
     """
     from draisine.errors import SimulationError
     from draisine.experiment.check import check as hold
     from draisine.experiment.kinds.run import was_interrupted
-    from draisine.scenario.library import load
-    from draisine.scenario.library import scenarios as shipped
+    from draisine.scenario.library import load, named_together
 
-    chosen = [load(name) for name in scenarios or shipped()]
+    chosen = [load(name) for given in scenarios or [""] for name in named_together(given)]
     found: dict[str, list[Finding]] = {}
     failed: dict[str, str] = {}
     console = open_console()
@@ -47,7 +47,7 @@ def check(*scenarios: str, json: Json = False) -> int:
         if stopped:
             break
         if not json:
-            _tell(console, loaded.name, found, failed, whole=bool(scenarios))
+            _tell(console, loaded.name, found, failed, whole=len(chosen) == len(scenarios))
     wrong = sum(not f.agrees for fs in found.values() for f in fs)
     if json:
         told = {name: [f.as_dict() for f in fs] for name, fs in found.items()}

@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from draisine.cli._options import MACHINE, MachineOptions, Values, assignments
+from draisine.cli._keep import tell_file
+from draisine.cli._options import MACHINE, MachineOptions, Values, assignments, initial_values
 
 Program = Literal[
     "rate",
@@ -91,7 +92,7 @@ def equations(
     system = build_system(vehicle, machine.parameters, machine.published)
     statuses = assignments("--mode", mode)
     if program == "simulate":
-        start = assignments("--initial", initial)
+        start = initial_values(initial)
         files = write_simulator_files(system, text.as_, out, start, statuses)
         print("\n".join(f"simulator: {path}" for path in files))
         return
@@ -104,5 +105,5 @@ def equations(
     if out is None:
         print(written, end="" if written.endswith("\n") else "\n")
         return
-    write_text(written, out)
-    print(f"equations: {out}")
+    with tell_file("equations", out):
+        write_text(written, out)

@@ -5,23 +5,33 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from draisine.cli._options import MACHINE, MachineOptions, Values, assignments
+from draisine.cli._keep import free_name, tell_file
+from draisine.cli._options import (
+    MACHINE,
+    Force,
+    MachineOptions,
+    Values,
+    assignments,
+    initial_values,
+)
 
 
 def export(
     vehicle: str,
-    out: Path,
     /,
+    out: Path | None = None,
     *,
     as_: Annotated[Literal["fmi3", "fmi2", "simulink"], Parameter(name="--as")] = "fmi3",
     machine: MachineOptions = MACHINE,
     initial: Annotated[Values, Parameter(name="--initial")] = None,
     mode: Annotated[Values, Parameter(name="--mode")] = None,
+    force: Force = False,
 ) -> None:
     """Write a machine for other simulation tools: for co-simulation by FMI, or as a block of Simulink.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
-    :param out: Where to write it: a file that ends with .fmu, or a folder for Simulink.
+    :param out: Where to write it: a file that ends with .fmu, or a folder for Simulink; VEHICLE.fmu or
+        VEHICLE-simulink if not given.
     :param as_: FMI 3 or 2, with the compiled machine and its source, or the source of an S-function.
     :param initial: Where it starts: --initial forward_speed=4.6.
     :param mode: The status of a contact: --mode front=open.
@@ -31,12 +41,14 @@ def export(
     from draisine.interop.simulink import export_sfunction
     from draisine.scenario.validate.vehicle import build_system
 
+    usual = f"{Path(vehicle).stem}{'-simulink' if as_ == 'simulink' else '.fmu'}"
+    target = out or free_name(Path(usual), force)
     system = build_system(vehicle, machine.parameters, machine.published)
     statuses = assignments("--mode", mode)
-    start = typed_start(system, assignments("--initial", initial), statuses)
+    start = typed_start(system, initial_values(initial), statuses)
     if as_ == "simulink":
-        made = export_sfunction(system, start, out, mode=statuses)
+        made = export_sfunction(system, start, target, mode=statuses)
         print("\n".join(f"S-function: {path}" for path in made))
         return
-    export_fmu(system, start, out, version=f"{as_[-1]}.0", mode=statuses)
-    print(f"FMI unit: {out}")
+    with tell_file("FMI unit", target):
+        export_fmu(system, start, target, version=f"{as_[-1]}.0", mode=statuses)

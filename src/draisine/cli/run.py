@@ -106,7 +106,7 @@ def run(
 
 def _carry_out(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
     """Return what a scenario left, and why it ended before its time, if it did."""
-    from draisine.errors import SimulationError
+    from draisine.errors import ContactSetError, SimulationError
     from draisine.experiment.run import run as carry_out
 
     with progress_bar(f"running {loaded.name}") as progress:
@@ -115,4 +115,6 @@ def _carry_out(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | Non
         except SimulationError as error:
             if error.partial is None:
                 raise
-            return error.partial, str(error)
+            ideal = isinstance(error.__cause__, ContactSetError) and change.mu is None
+            hint = " On the command line: --mu 0.8." if ideal else ""
+            return error.partial, f"{error}{hint}"

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from draisine.cli._keep import check_figure, keep
+from draisine.cli._keep import check_figure, free_name, keep
 from draisine.cli._options import Json, Trust
 from draisine.cli._report import report
 
@@ -14,7 +14,7 @@ def sweep(
     scenario: str,
     /,
     *,
-    out: Annotated[Path, Parameter(help="The store (.zarr) that keeps what is computed.")],
+    out: Path | None = None,
     resume: bool = False,
     engine: Literal["processes", "dask"] = "processes",
     workers: Annotated[int | None, Parameter(help="How many; as many as cores by default.")] = None,
@@ -28,6 +28,7 @@ def sweep(
     What is interrupted can be resumed: only what is missing is computed.
 
     :param scenario: A scenario's name, or a file of your own (.toml).
+    :param out: The store (.zarr) that keeps what is computed; SCENARIO.zarr if not given.
     :param resume: Go on with a store that is there; begin one if it is not.
     :param engine: Processes on this computer, or a Dask cluster: that of a scheduler, or a local one.
     """
@@ -37,9 +38,11 @@ def sweep(
     if plot is not None:
         check_figure(plot)
     loaded = load(scenario, trust=trust)
+    usual = Path(f"{loaded.name.rpartition('/')[2]}.zarr")
+    store = out or free_name(usual, force=resume)
     result = carry_out(
         loaded,
-        out,
+        store,
         resume=resume,
         engine=engine,
         workers=workers,
@@ -48,5 +51,5 @@ def sweep(
     )
     report(result, json)
     if not json:
-        print(f"data: {out}")
+        print(f"data: {store}")
     keep(result.data, None, plot, quiet=json)

@@ -63,10 +63,12 @@ def _moved(result: Result) -> dict[str, Any]:
     scale = float(np.abs(T).max() + np.abs(U - U[0]).max()) or 1.0
     gaps = np.abs(result.data["gap"].values) if "gap" in result.data else np.zeros(0)
     gap = float(gaps[np.isfinite(gaps)].max()) if np.isfinite(gaps).any() else None
+    change = float(np.abs(E - E[0]).max())
     energy = {
         "start": float(E[0]),
         "end": float(E[-1]),
-        "maximum_relative_drift": float(np.abs(E - E[0]).max()) / scale,
+        "maximum_change": change,
+        "maximum_relative_drift": change / scale,
     }
     return {
         "final": final(result),
@@ -164,8 +166,8 @@ def remarks(result: Result) -> list[str]:
         return [*ranges, f"{points} configurations, {seconds}"]
     energy = found["energy"]
     lines = [
-        f"energy: {energy['start']:.9g} J to {energy['end']:.9g} J, maximum relative change "
-        f"{energy['maximum_relative_drift']:.1e}"
+        f"energy: {energy['start']:.9g} J to {energy['end']:.9g} J, largest change "
+        f"{energy['maximum_change']:.2g} J, {energy['maximum_relative_drift']:.1e} of the energy in motion"
     ]
     if found["maximum_gap"] is not None:
         opened = "; they were open in between" if found["maximum_gap"] > OPEN else ""

@@ -14,6 +14,7 @@ import numpy as np
 import draisine
 from draisine.errors import ParameterError, SimulationError, ValidityError
 from draisine.experiment.kinds.run import carry_out, run_dataset
+from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies, machine_attributes
 from draisine.results.runs import unfold
 from draisine.scenario.library import Loaded, load
@@ -76,8 +77,7 @@ class Result:
     @property
     def validity(self) -> Validity | None:
         """Whether a run can be believed; None of what is no run."""
-        told = self.data.attrs.get("validity")
-        return None if told is None else Validity.loads(told)
+        return validity_of(self.data)
 
     @cached_property
     def bodies(self) -> Bodies:

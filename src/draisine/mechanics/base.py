@@ -24,6 +24,11 @@ def is_free(model: Model) -> bool:
     return len(model.twist) == 6
 
 
+def has_frame(model: Model) -> bool:
+    """Return whether the base is a frame that can turn over, not a wheel that rolls."""
+    return is_free(model) and model.bodies[0].name not in {c.body for c in model.contacts}
+
+
 def is_planar(model: Model) -> bool:
     """Return whether the machine moves in the plane."""
     return model.twist == (0, 1, *ABOUT_VERTICAL)

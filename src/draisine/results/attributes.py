@@ -4,6 +4,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError
+from draisine.simulation.validity import Validity
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -23,6 +24,16 @@ def records(data: "Dataset", name: str) -> list[Any]:
     if not isinstance(found, list):
         raise DataError(f"the dataset's attribute {name!r} is damaged: it is no list.")
     return found
+
+
+def validity_of(data: "Dataset") -> Validity | None:
+    """Return whether a run can be believed; None of what is no run."""
+    if "validity" not in data.attrs:
+        return None
+    try:
+        return Validity.loads(json.dumps(table(data, "validity")))
+    except TypeError as error:
+        raise DataError(f"the dataset's attribute 'validity' is damaged: {error}.") from error
 
 
 def _parse(data: "Dataset", name: str, default: str) -> Any:

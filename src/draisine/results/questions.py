@@ -16,6 +16,7 @@ from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model
 from draisine.model.names import STORED, dimensions, label_units, output_names, variables
 from draisine.model.quantity import number
+from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuestion, parse_event
 from draisine.results.quantities import DERIVED
@@ -247,7 +248,9 @@ class ValidityQuestion:
 
     def answer(self, bodies: Bodies) -> float:
         """Return the one number."""
-        found = _JUDGEMENTS[self.text][1](Validity.loads(bodies.data.attrs["validity"]))
+        validity = validity_of(bodies.data)
+        assert validity is not None
+        found = _JUDGEMENTS[self.text][1](validity)
         return float("nan") if found is None else found
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, UnknownNameError, did_you_mean
 from draisine.registry import ALIASES, check_trust, is_file, names
-from draisine.scenario.overrides import override
+from draisine.scenario.overrides import override, sides
 
 if TYPE_CHECKING:
     from draisine.scenario.plan import Plan
@@ -52,6 +52,16 @@ def scenarios() -> tuple[str, ...]:
     return tuple(sorted(_shipped()))
 
 
+def named_together(where: str) -> tuple[str, ...]:
+    """Return the names of all scenarios in a folder (of the whole library: ""), or of the one.
+
+    >>> named_together("meijaard2007")
+    ('meijaard2007/eigenvalues', 'meijaard2007/matrices')
+    """
+    folder = where.rstrip("/") + "/" if where else ""
+    return tuple(name for name in scenarios() if name.startswith(folder)) or (where,)
+
+
 def titles() -> dict[str, tuple[str, str]]:
     """Return kind and title of every scenario that ships with the package."""
     found = {}
@@ -66,11 +76,32 @@ def load(where: str, changes: Mapping[str, Any] | None = None, trust: bool = Fal
     part of a name is enough where it stands once: "ramp-jump".
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
-    expected of the scenario as published do not hold after a change and are left out. Code that a
-    result names is run only if you `trust` it.
+    expected of the scenario as published do not hold after a change and are left out, and its title
+    tells what was changed. Code that a result names is run only if you `trust` it.
     """
     name, file, content = _content(where, trust)
-    return accept(name, file, override(content, changes) if changes else content)
+    if changes:
+        content = override(content, _titled(name, changes) | dict(changes))
+    return accept(name, file, content)
+
+
+def _titled(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
+    """Return the title of a scenario of which something was changed, but for how it is computed: what
+    it was called may not be true any more.
+
+    >>> _titled("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1})
+    {'title': 'ramp-jump with slope = 12deg'}
+    """
+    told = [
+        short if isinstance(changes[path], list | dict) else f"{short} = {_short(changes[path])}"
+        for path, short in sides(changes).items()
+        if not path.startswith("run.") or path.startswith("run.mode.")
+    ]
+    return {"title": f"{name.rpartition('/')[2]} with {', '.join(told)}"} if told else {}
+
+
+def _short(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
 
 
 def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:

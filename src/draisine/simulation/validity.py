@@ -12,6 +12,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ValidityError
+from draisine.mechanics.base import has_frame
 from draisine.mechanics.energy import rest_speeds
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
@@ -41,17 +42,17 @@ class Validity:
 
     `pull_from`: the ground would have to pull the wheel `pull_contact`. `friction_needed`: the
     largest ratio of tangential to normal force; `friction_exceeded_from`: it passes the mu that was
-    given. `fall_from`: the lean passes the limit. `steer_beyond`: a joint called steer is turned by
-    over 90 degrees, `steer_turns` times round at most. `energy_drift`: of a run that nothing drives
-    or brakes, relative to the kinetic energy plus the change of potential (None: not such a run).
-    `constraint_drift`: the widest gap of a closed contact, in m. `projected`: whether gaps were
-    closed by projection on the way. `redundant_rows`: rows of contacts that repeat others, whose
-    forces are told by least norm (on a terrain, by a share in which all push). `grazes`: when which
-    wheels came so near to the ground, by less than a nanometre, that a hit would be as true; after
-    them the motion may be another. `start_energy`: by how
-    many J the kinetic energy of the start exceeds that of a start from rest, where joints are
-    prescribed (None: none is). `unphysical`: what no real machine has. `not_finite_from`: a value is
-    no longer a number.
+    given. `fall_from`: the lean passes the limit, or the frame turns over. `steer_beyond`: a joint
+    called steer is turned by over 90 degrees, `steer_turns` times round at most. `energy_drift`: of
+    a run that nothing drives or brakes, relative to the kinetic energy plus the change of potential
+    (None: not such a run). `constraint_drift`: the widest gap of a closed contact, in m.
+    `projected`: whether gaps were closed by projection on the way. `redundant_rows`: rows of
+    contacts that repeat others, whose forces are told by least norm (on a terrain, by a share in
+    which all push). `grazes`: when which wheels came so near to the ground, by less than a
+    nanometre, that a hit would be as true; after them the motion may be another. `start_energy`: by
+    how many J the kinetic energy of the start exceeds that of a start from rest, where joints are
+    prescribed (None: none is). `unphysical`: what no real machine has. `not_finite_from`: a value
+    is no longer a number.
     """
 
     pull_from: float | None = None
@@ -184,7 +185,7 @@ def demand(run: "Trajectory") -> None:
         what, t = next(iter(breaks.items()))
         raise ValidityError(
             f"at {t:.6g} s {what}; the part before is in the error's `partial`.",
-            part_until(run, t, "not valid any more"),
+            part_until(run, t, "stopped where it would break"),
         )
 
 
@@ -268,11 +269,13 @@ def _margin(push: Floats, contact: ContactOptions, name: str) -> Floats:
 
 
 def _fall(run: "Trajectory", model: Model, limit: float) -> float | None:
-    """Return when the lean passes a limit below 90 degrees; what is round cannot fall."""
+    """Return when the lean passes a limit below 90 degrees, or a frame turns over; what is round
+    cannot fall.
+    """
     if not can_fall(model, limit):
         return None
     q = np.concatenate([arc.pose()[0] for arc in run.arcs], axis=1)
-    return _crossing(run.t, fall_margin(q, limit))
+    return _crossing(run.t, fall_margin(q, limit, model))
 
 
 def can_fall(model: Model, limit: float) -> bool:
@@ -283,10 +286,14 @@ def can_fall(model: Model, limit: float) -> bool:
     return not (carrier and all(_is_round(wheel.surface) for wheel in carrier))
 
 
-def fall_margin(q: Floats, limit: float) -> Floats:
-    """Return by how much the sine of the lean is still below its limit, of quaternions (4, ...)."""
+def fall_margin(q: Floats, limit: float, model: Model) -> Floats:
+    """Return by how much the sine of the lean is still below its limit, of quaternions (4, ...); of a
+    frame at most the cosine of its tilt, which turns over where that is negative.
+    """
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(math.sin(limit) - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1])))
+        lean = math.sin(limit) - np.abs(2.0 * (q[2] * q[3] + q[0] * q[1]))
+        tilt = 1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])
+        return np.asarray(np.minimum(lean, tilt) if has_frame(model) else lean)
 
 
 def _is_round(surface: Surface) -> bool:

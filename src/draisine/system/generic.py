@@ -11,7 +11,6 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import RedundancyError, SingularityError
-from draisine.mechanics.base import is_free
 from draisine.mechanics.contact.modes import MOST, Signature, mode_name
 from draisine.mechanics.readings import law_states
 from draisine.model import Contact
@@ -130,13 +129,6 @@ class Generic:
     def wheels(self) -> tuple[Contact, ...]:
         """What touches, wheels and blades, in the model's order."""
         return tuple(self.system.model.contacts)
-
-    @cached_property
-    def framed(self) -> bool:
-        """Whether the base is a frame that can turn over, not a wheel that rolls."""
-        model = self.system.model
-        carriers = {wheel.body for wheel in self.wheels}
-        return is_free(model) and model.bodies[0].name not in carriers
 
     @cached_property
     def held(self) -> list[int]:

@@ -7,7 +7,7 @@ from draisine.codegen.files import whole_file
 from draisine.results.store import FIGURES, check_target
 from draisine.view.style import figure_of
 
-DPI = 215
+DPI = 288
 """Points to an inch of pictures made of points."""
 
 

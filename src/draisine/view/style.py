@@ -11,6 +11,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.mechanics.base import base_angles
 from draisine.model import Model
+from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies, restore_model
 from draisine.results.events import events_of
 from draisine.results.questions import series, unit_of
@@ -32,18 +33,23 @@ WIDTHS = {"link": 5.0, "rim": 4.0, "spokes": 0.8, "valve": 4.0, "blade": 4.0, "b
 GREY = "#666666"
 
 
-PAPER = 0.7
-"""Figures are so many times the size that is asked for, so that in one column of a paper (86 mm) their
-letters are still read.
+WIDTH = 5.2
+"""No figure is wider, in inches: in one column of a paper (84 mm) letters of 8 points then have 5, and
+are still read.
 """
+
+
+def empty_figure(size: tuple[float, float] = (7.0, 4.0)) -> "Figure":
+    """Return a figure of such a shape, drawn for one column of a paper."""
+    from matplotlib.figure import Figure
+
+    scale = min(0.7, WIDTH / size[0])
+    return Figure(figsize=(scale * size[0], scale * size[1]), layout="constrained")
 
 
 def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0, 4.0)) -> Any:
     """Return a figure's axes, rows first: one if there is one, else an array."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(PAPER * size[0], PAPER * size[1]), layout="constrained")
-    return figure.subplots(rows, columns)
+    return empty_figure(size).subplots(rows, columns)
 
 
 def given_or_new(axes: "Axes | None", size: tuple[float, float] = (7.0, 4.0)) -> "Axes":
@@ -126,6 +132,14 @@ def check_run(data: "Dataset") -> None:
         raise ParameterError(
             "this result is no run over time; `draisine list figures` names others."
         )
+
+
+def headline(data: "Dataset") -> str:
+    """Return the title of a result, and in a second line from when on a run is not to be believed."""
+    title = str(data.attrs.get("title", data.attrs.get("vehicle", "")))
+    validity = validity_of(data)
+    faults = [] if validity is None else list(validity.faults.items())
+    return "\n".join([title, *(f"from {t:.3g} s {what}" for what, t in faults[:1])])
 
 
 def bodies_of(data: "Dataset") -> Bodies:

@@ -25,8 +25,8 @@ def test_one_cycle(tmp_path):
     strip, plane, torque, force = panels[0]
     assert strip.get_ylabel() == "height (m)"
     assert labels(plane) == ("angle of the body (deg)", "turning rate (rad/s)")
-    assert labels(torque) == ("time (s)", "torque of the joint (N m)")
-    assert labels(force) == ("time (s)", "force of the wall on the grip (N)")
+    assert labels(torque) == ("", "torque (N m)")
+    assert labels(force) == ("time (s)", "grip force (N)")
     told = [text.get_text() for text in plane.get_legend().get_texts()]
     assert told == ["grip 1 holds", "grip 2 holds", "impact", "beginning"]
     first = plane.lines[0]

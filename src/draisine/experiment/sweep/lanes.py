@@ -222,7 +222,9 @@ class Lanes:
         if can_fall(model, limit):
             q = x[:, 1:][:, at.q].transpose(1, 2, 0)
             back = turn * np.array([[1.0], [-1.0], [-1.0], [-1.0]])
-            fallen = crossings(t, fall_margin(quaternion_product(q, back[:, :, None]), limit))
+            fallen = crossings(
+                t, fall_margin(quaternion_product(q, back[:, :, None]), limit, model)
+            )
         steered = [k for k, joint in enumerate(model.joints) if joint.name == "steer"]
         if steered:
             turned = crossings(t, STEER - np.abs(x[:, 1:][:, at.r][:, steered[0]].T))

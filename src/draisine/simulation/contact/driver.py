@@ -9,6 +9,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
+from draisine.mechanics.base import has_frame
 from draisine.simulation.contact import march
 from draisine.simulation.contact.guards import BASIS, NODES
 from draisine.simulation.contact.march import FEW, ROOM, SLACK, Course
@@ -132,7 +133,9 @@ def _guards(
     contacts.
     """
     falls = [(march.LEAN, 0, 0)] if limit < np.pi / 2 else []
-    falls += [(march.OVER, 0, 0)] if np.isfinite(limit) and look.machine.framed else []
+    falls += (
+        [(march.OVER, 0, 0)] if np.isfinite(limit) and has_frame(look.machine.system.model) else []
+    )
     ends, border = [], 0
     for k, (contact, rows, mu) in enumerate(closed):
         ends.append((march.FORCE, k, 0))

@@ -19,7 +19,16 @@ from draisine.analysis.continuation import SteadyFamily
 from draisine.analysis.eigenmodes import Eigenmodes, phasors
 from draisine.analysis.linear import Linear
 from draisine.errors import ParameterError
-from draisine.view.style import COLOURS, GREY, given_or_new, legend, new_figure, plain, words
+from draisine.view.style import (
+    COLOURS,
+    GREY,
+    empty_figure,
+    given_or_new,
+    legend,
+    new_figure,
+    plain,
+    words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -198,9 +207,7 @@ def mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None =
     _check_single(modes)
     at = int(np.argmin(np.abs(modes.speed - speed)))
     if axes is None:
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(9.0, 3.6), layout="constrained")
+        figure = empty_figure((9.0, 4.2))
         axes = list(figure.subplots(1, 3, subplot_kw={"projection": "polar"}))
         title = f"eigenmodes at {modes.speed[at]:.3g} m/s, lean and steer to the right"
         figure.suptitle(title, fontsize=11)
@@ -217,7 +224,7 @@ def mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None =
         ax.set_ylim(0.0, 1.05)
         ax.set_yticks([0.5, 1.0], [])
         ax.set_xticks(np.radians([0, 90, 180, 270]))
-        ax.tick_params(labelsize=7)
+        ax.tick_params(labelsize=8)
         ax.legend(
             loc="upper center", bbox_to_anchor=(0.5, -0.08), frameon=False, fontsize=8, ncols=2
         )
@@ -321,7 +328,7 @@ def draw_turning_map(
             steer, lean, values, levels=sorted(levels), colors=colour, linewidths=1.1,
             linestyles=dash,
         )  # fmt: skip
-        axes.clabel(lines, fmt=f"%g {unit}", fontsize=7, inline_spacing=2)
+        axes.clabel(lines, fmt=f"%g {unit}", fontsize=8, inline_spacing=2)
     axes.plot([], [], color=COLOURS[0], label="rear wheel speed")
     axes.plot([], [], "--", color=COLOURS[1], label="steer torque")
     if family is not None:

@@ -6,26 +6,37 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.view.scene.shapes import lines
-from draisine.view.style import COLOURS, DASHES, GREY, bodies_of, legend, plain, words
+from draisine.view.style import (
+    COLOURS,
+    DASHES,
+    GREY,
+    bodies_of,
+    empty_figure,
+    headline,
+    legend,
+    plain,
+    words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
 SHOTS = 7
-"""How many snapshots of a step are drawn."""
+"""How many snapshots of a step are drawn, side by side."""
+
+BELOW: Any = {"textcoords": "offset points", "ha": "center", "va": "top", "fontsize": 8}
+"""How times stand below the snapshots."""
 
 
 def draw_step(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
     """Return three axes with a step: snapshots, angles against rates, multipliers."""
     if axes is None:
-        from matplotlib.figure import Figure
-
-        figure = Figure(figsize=(11.0, 6.8), layout="constrained")
+        figure = empty_figure((7.4, 7.0))
         grid = figure.add_gridspec(2, 2)
         places = (grid[0, :], grid[1, 0], grid[1, 1])
         axes = [figure.add_subplot(place) for place in places]
-        figure.suptitle(str(data.attrs.get("title", "")))
+        figure.suptitle(headline(data))
     _snapshots(plain(axes[0]), data)
     _plane(plain(axes[1]), data)
     _multipliers(plain(axes[2]), data)
@@ -33,16 +44,20 @@ def draw_step(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
 
 
 def _snapshots(axes: "Axes", data: "Dataset") -> None:
-    """Draw the machine from the side at some instants, the last one dark."""
+    """Draw the machine from the side at some instants, each a step further on."""
     bodies, count = bodies_of(data), data.sizes["time"]
-    for k in np.linspace(0, count - 1, SHOTS).round().astype(int):
-        for _, points in lines(bodies, int(k)):
-            shade = 0.25 + 0.75 * k / (count - 1)
-            axes.plot(points[:, 0], points[:, 2], color=COLOURS[0], alpha=shade, linewidth=1.8)
+    shots = np.linspace(0, count - 1, SHOTS).round().astype(int)
+    drawn = [[points for _, points in lines(bodies, int(k))] for k in shots]
+    reach = 1.15 * max(float(np.ptp(np.vstack(shot)[:, 0])) for shot in drawn)
+    for n, shot in enumerate(drawn):
+        for points in shot:
+            axes.plot(points[:, 0] + n * reach, points[:, 2], color=COLOURS[0], linewidth=1.6)
+        x = float(np.vstack(shot)[:, 0].mean()) + n * reach
+        axes.annotate(f"{data.time.values[shots[n]]:.2f} s", (x, 0.0), (0.0, -3.0), **BELOW)
     axes.axhline(0.0, color="black", linewidth=0.8)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("along the ground (m)")
-    axes.set_ylabel("above it (m)")
+    axes.set_xticks([])
+    axes.set_ylabel("height (m)")
 
 
 def _plane(axes: "Axes", data: "Dataset") -> None:
@@ -61,7 +76,7 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
         axes.plot(x, y, color=GREY, linestyle="--", linewidth=1.0)
         axes.plot(*start, "o", color=GREY, markersize=5)
     axes.plot([], [], color=GREY, linestyle="--", label="strike")
-    axes.set_xlabel("angle from the ground's normal (deg)")
+    axes.set_xlabel("angle (deg)")
     axes.set_ylabel("rate (rad/s)")
     legend(axes)
 
@@ -75,5 +90,5 @@ def _multipliers(axes: "Axes", data: "Dataset") -> None:
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("multipliers, real part (-)")
-    axes.set_ylabel("imaginary part (-)")
+    axes.set_xlabel("multipliers, real part")
+    axes.set_ylabel("imaginary part")

@@ -18,7 +18,9 @@ from draisine.view.style import (
     DASHES,
     GREY,
     bodies_of,
+    empty_figure,
     figure_of,
+    headline,
     legend,
     new_figure,
     plain,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-SHOTS = 9
+SHOTS = 7
 """How many snapshots of one cycle are drawn."""
 
 Panels = Sequence[Any]
@@ -54,21 +56,21 @@ def draw(data: "Dataset", axes: Panels | None = None) -> Any:
     for one, row in zip(each, panels, strict=True):
         _cycle(one, row)
     if axes is None:
-        figure_of(panels[0]).suptitle(str(data.attrs.get("title", "")))
+        figure_of(panels[0]).suptitle(headline(data))
     return panels
 
 
 def _grid(count: int) -> Any:
-    """Return the axes of a new figure, four for each cycle."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(11.0, 6.8 * count), layout="constrained")
-    grid = figure.add_gridspec(2 * count, 3, height_ratios=[0.8, 1.0] * count)
-    rows = []
-    for k in range(count):
-        wide = figure.add_subplot(grid[2 * k, :])
-        rows.append([wide, *(figure.add_subplot(grid[2 * k + 1, j]) for j in range(3))])
-    return np.array(rows, dtype=object)
+    """Return the axes of a new figure, four for each cycle: snapshots above, the phase plane on the
+    left, torque and force on the right.
+    """
+    figure = empty_figure((7.4, 8.0 * count))
+    grid = figure.add_gridspec(3 * count, 2, height_ratios=[1.3, 1.0, 1.0] * count)
+    places = [
+        (grid[k, :], grid[k + 1 : k + 3, 0], grid[k + 1, 1], grid[k + 2, 1])
+        for k in range(0, 3 * count, 3)
+    ]
+    return np.array([[figure.add_subplot(one) for one in row] for row in places], dtype=object)
 
 
 def _cycle(data: "Dataset", panels: Panels) -> None:
@@ -82,15 +84,16 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
         for j, part in _arcs(data):
             label = name if len(names) > 1 and not j else None
             _curve(torque, part["time"], part["motion_torque"].values[:, k], j, DASHES[k], label)
-    torque.set_ylabel("torque of the joint (N m)" if len(names) == 1 else "torques (N m)")
+    torque.set_ylabel("torque (N m)" if len(names) == 1 else "torques (N m)")
     for k, way in enumerate(("vertical", "horizontal")):
         for j, part in _arcs(data):
             pushed = part["contact_force_world"].sum("contact").values[:, 1 - k]
             _curve(force, part["time"], pushed, j, DASHES[k])
         force.plot([], [], color=GREY, linestyle=DASHES[k], label=way)
-    force.set_ylabel("force of the wall on the grip (N)")
+    force.set_ylabel("grip force (N)")
+    force.set_xlabel("time (s)")
+    torque.tick_params(labelbottom=False)
     for panel in (torque, force):
-        panel.set_xlabel("time (s)")
         panel.axhline(0.0, color=GREY, linewidth=0.8)
         legend(panel)
 
@@ -147,7 +150,7 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
         held = _grips(bodies, shot)[j % len(_grips(bodies, shot))] + shift
         axes.plot(*held, "o", color="black", markersize=6, zorder=5)
         axes.annotate(
-            f"{t[shot]:.3f} s",
+            f"{t[shot]:.2f} s",
             (pitch * k, 0.0),
             (0.0, 3.0),
             xycoords=("data", "axes fraction"),
@@ -163,8 +166,8 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
     axes.set_ylabel("height (m)")
     axes.set_xticks([])
     axes.margins(0.03, 0.14)
-    axes.set_title(_headline(data), loc="right", fontsize=9)
     legend(axes)
+    axes.set_xlabel(_verdict(data), loc="right")
 
 
 def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> float:
@@ -176,7 +179,7 @@ def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> f
     return 0.05 + max(float(a.max() - b.min()) for a, b in pairwise(points))
 
 
-def _headline(data: "Dataset") -> str:
+def _verdict(data: "Dataset") -> str:
     speed, growth = float(data["mean_speed"]), float(data["growth"])
     word = "stable" if bool(data["stable"]) else "unstable"
     return f"{speed:+.4f} m/s, largest multiplier {growth:.4f}: {word}".replace(
@@ -225,8 +228,8 @@ def _families(data: "Dataset", axes: Panels | None) -> Any:
     over = str(data.attrs["over"])
     panels = new_figure(4, 1, (7.5, 10.0)) if axes is None else axes
     values, told = data[over].values, ("theta0", "Omega0", "mean_speed", "growth")
-    labels = ("angle at the beginning (deg)", "turning rate then (rad/s)", "mean speed up (m/s)")
-    for panel, name, label in zip(panels, told, (*labels, "largest multiplier"), strict=True):
+    labels = ("first angle (deg)", "first rate (rad/s)", "mean speed (m/s)", "largest multiplier")
+    for panel, name, label in zip(panels, told, labels, strict=True):
         plain(panel).set_ylabel(label)
         for j in range(data.sizes["family"]):
             y = data[name].values[:, j]
@@ -243,7 +246,7 @@ def _families(data: "Dataset", axes: Panels | None) -> Any:
     _marks(data, speed, growth)
     growth.set_xlabel(f"{words(over)} (rad)" if over == "phase" else words(over))
     if axes is None:
-        figure_of(panels).suptitle(str(data.attrs.get("title", "")))
+        figure_of(panels).suptitle(headline(data))
         for panel in panels[:-1]:
             panel.sharex(growth)
             panel.tick_params(labelbottom=False)

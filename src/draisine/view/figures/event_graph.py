@@ -10,7 +10,7 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.results.events import events_of
-from draisine.view.style import COLOURS, GREY, given_or_new
+from draisine.view.style import COLOURS, GREY, given_or_new, headline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     events = events_of(data)
     if not events:
         raise ParameterError("this run has no events to draw; it was made without a terrain.")
-    axes = given_or_new(axes, (10.0, 6.0))
+    axes = given_or_new(axes, (10.0, 8.0))
     wheels = [str(c) for c in data["contact"].values]
     visited = [state_of(events[0]["before"], wheels)]
     visited += [state_of(event["after"], wheels) for event in events]
@@ -64,7 +64,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     axes.set_xlim(-LEFT - 1.7, LEFT + 1.7)
     axes.set_ylim(-TOP - 0.45, TOP + 0.45)
     axes.set_axis_off()
-    axes.set_title(str(data.attrs.get("title", "")), fontsize=11)
+    axes.set_title(headline(data), fontsize=10)
     return axes
 
 
@@ -127,7 +127,7 @@ def _box(axes: Any, state: str, place: NodePlace, seen: bool, remark: str) -> An
     axes.add_patch(box)
     text = f"{state}\n({remark})" if remark else state
     colour = "black" if seen else GREY
-    axes.text(x, y, text, ha="center", va="center", fontsize=11, color=colour, zorder=3)
+    axes.text(x, y, text, ha="center", va="center", fontsize=8, color=colour, zorder=3)
     return box
 
 
@@ -170,7 +170,7 @@ def _label(axes: Any, at: Any, label: str, outward: Any) -> None:
         at[0] + 0.06 * away[0],
         at[1] + 0.06 * away[1],
         label,
-        fontsize=9,
+        fontsize=8,
         ha="center" if flat else ("left" if away[0] > 0 else "right"),
         va="center" if not flat else ("bottom" if away[1] > 0 else "top"),
         zorder=4,

@@ -39,7 +39,7 @@ def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
     style = {"cmap": "PuOr", "vmin": -reach, "vmax": reach} if around_zero else {"cmap": "YlGnBu"}
     filled = axes.contourf(x, y, z.T, levels=12, **style)
     lines = axes.contour(x, y, z.T, levels=filled.levels, colors="black", linewidths=0.5)
-    axes.clabel(lines, list(lines.levels)[::2], fontsize=7, fmt="%g")
+    axes.clabel(lines, list(lines.levels)[::2], fontsize=8, fmt="%g")
     axes.figure.colorbar(filled, ax=axes, shrink=0.95, label=z_unit)
     axes.set_title(words(name), fontsize=10)
     axes.set_xlabel(f"{words(first)} ({x_unit})")

@@ -7,7 +7,15 @@ import numpy as np
 
 from draisine.results.events import events_of
 from draisine.view.figures import energies, histories, profile, top
-from draisine.view.style import PAPER, angles_to_draw, bodies_of, curve, legend, plain
+from draisine.view.style import (
+    angles_to_draw,
+    bodies_of,
+    curve,
+    empty_figure,
+    headline,
+    legend,
+    plain,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -19,15 +27,13 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
 
     `axes` may be a mapping from these names (top, angles, rates, speed, forces, energies) to axes.
     """
-    from matplotlib.figure import Figure
-
     bodies = bodies_of(data)
     if axes is None:
-        figure: Any = Figure(figsize=(PAPER * 7.0, 10.5), layout="constrained")
+        figure: Any = empty_figure((7.0, 15.0))
         axes = figure.subplot_mosaic(
             [[name] for name in PANELS], height_ratios=[1.7, 1, 1, 1, 1, 1]
         )
-        figure.suptitle(str(data.attrs.get("title", "")))
+        figure.suptitle(headline(data))
     if _stretched(data) and events_of(data):
         profile.draw(data, axes["top"])
     else:

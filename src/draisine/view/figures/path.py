@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.results.attributes import validity_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.figures import side
@@ -26,8 +27,13 @@ MOST = 14
 LINES = {"link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "box": 1.2}
 """How thick parts are drawn, in points."""
 
+LIFTS = 3
+"""So many lines above its place a time of an event may stand, where others are in its way."""
+
 PALE = 0.45
-"""How much of a machine is seen between events, where there are some."""
+"""How much of a machine is seen between events, where there are some, and where a run is not to be
+believed.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,21 +87,25 @@ def draw(
     eye = Eye.beside(way, motion.up, aside, raised)
     ground = _ground(motion, way, terrain_of(data))
     regular = _shots(motion, way, length, every)
+    validity = validity_of(data)
+    broken = math.inf if validity is None else min(validity.faults.values(), default=math.inf)
     marked = {motion_index(motion, t): name for t, name in motion.events}
     seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
     wide, high = np.ptp(seen, axis=0)
     own, axes = (
         axes is None,
-        given_or_new(axes, (10.0, 1.7 + 9.6 * float(np.clip(high / wide, 0.12, 0.9)))),
+        given_or_new(axes, (10.0, 2.3 + 10.0 * float(np.clip(high / wide, 0.12, 0.9)))),
     )
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
     for k in sorted({*regular, *marked}, key=lambda k: float(way[k] @ eye.towards)):
-        _draw_machine(axes, eye, motion, ground, k, PALE if marked and k not in marked else 1.0)
-    _draw_marks(axes, eye, motion, regular, marked)
+        pale = motion.time[k] > broken or (marked and k not in marked)
+        _draw_machine(axes, eye, motion, ground, k, PALE if pale else 1.0)
+    times = _draw_marks(axes, eye, motion, regular, marked)
     _finish(axes, seen)
     if own:
         axes.figure.suptitle(motion.title, fontsize=10)
+    _untangle(axes, times, LIFTS if marked else 0)
     return axes
 
 
@@ -115,7 +125,9 @@ def _shots(motion: Scene, way: Floats, length: float, every: float | None) -> li
     if every is None:
         count = float(np.clip(length / (2.4 * motion.size), 2.0, MOST))
         every = round_step(0.6 * float(t[-1] - t[0]) / count)
-    return [motion_index(motion, s) for s in np.arange(t[0], t[-1] + 1e-9, every)]
+    times = np.arange(t[0], t[-1] + 1e-9, every)
+    found = [motion_index(motion, s) for s in times]
+    return found if t[-1] - times[-1] < 0.3 * every else [*found, len(t) - 1]
 
 
 def _ground(motion: Scene, way: Floats, terrain: Terrain | None) -> list[Patch]:
@@ -206,8 +218,8 @@ def _draw_machine(
 
 def _draw_marks(
     axes: "Axes", eye: Eye, motion: Scene, regular: list[int], marked: dict[int, str]
-) -> None:
-    """Write the time over every machine, or over those at events, and mark these."""
+) -> list[Any]:
+    """Write the time over every machine, or over those at events, and mark these; return the times."""
     above = 0.06 * motion.size
     tops = {}
     for k in sorted(marked or regular):
@@ -215,8 +227,9 @@ def _draw_marks(
         tops[k] = (points[:, 0].min() + points[:, 0].max()) / 2.0, points[:, 1].max() + above
     close = np.diff([x for x, _ in tops.values()]) < 2.2 * motion.size
     told: set[str] = set()
+    times = []
     for n, (k, (x, y)) in enumerate(tops.items()):
-        text, lift, side = f"{motion.time[k]:.3g} s", 1, "center"
+        text, lift, side = f"{motion.time[k]:.3g} s", 1.0, "center"
         if k in marked:
             kind, _, wheels = marked[k].partition(" ")
             sign, _ = SIGNS.get(kind, ("x", GREY))
@@ -224,11 +237,31 @@ def _draw_marks(
             told.add(kind)
             axes.plot(x, y + above, sign, color=COLOURS[1], ms=6, ls="none", label=label, zorder=5)
             before, after = n > 0 and close[n - 1], n < len(close) and close[n]
-            text, lift = f"{wheels} {text}".strip(), 8
+            text, lift = f"{wheels} {motion.time[k]:.3f} s".strip(), 8.0
             side = "left" if before else "right" if after else "center"
-        axes.annotate(
-            text, (x, y), (0, lift), textcoords="offset points", ha=side, fontsize=8, zorder=6
+        times.append(
+            axes.annotate(
+                text, (x, y), (0.0, lift), textcoords="offset points", ha=side, fontsize=8, zorder=6
+            )
         )
+    return times
+
+
+def _untangle(axes: "Axes", times: list[Any], lifts: int) -> None:
+    """Leave texts away that would overlap others; but times may be lifted, by so many lines at most."""
+    axes.figure.draw_without_rendering()  # type: ignore[union-attr]
+    placed: list[Any] = []
+    texts: list[Any] = list(axes.texts)
+    for text in texts:
+        x, low = text.xyann
+        for line in range(lifts + 1 if text in times else 1):
+            text.xyann = (x, low + 9.0 * line)
+            box = text.get_window_extent().padded(1.0)
+            if not any(box.overlaps(other) for other in placed):
+                placed.append(box)
+                break
+        else:
+            text.set_visible(False)
 
 
 def _finish(axes: "Axes", seen: Floats) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.view.style import COLOURS, DASHES, GREY, legend, new_figure, plain
+from draisine.view.style import COLOURS, DASHES, GREY, headline, legend, new_figure, plain
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -38,7 +38,7 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
     growth.set_ylabel("growth (1/s)")
     growth.set_xlabel("rear wheel speed (m/s)")
     if axes is None:
-        angles.figure.suptitle(str(data.attrs.get("title", "")))
+        angles.figure.suptitle(headline(data))
         for panel in (angles, radius):
             panel.sharex(growth)
             panel.tick_params(labelbottom=False)

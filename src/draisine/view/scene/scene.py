@@ -18,7 +18,7 @@ from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
 from draisine.view.scene.shapes import Outline, SolidBall, balls, parts
-from draisine.view.style import COLOURS, angles_to_draw, displayed_series
+from draisine.view.style import COLOURS, angles_to_draw, displayed_series, headline
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -140,7 +140,7 @@ def scene(
     ground = _lowest(tracks) if model.contacts else float(low[:, 2].min())
     terrain = terrain or terrain_of(data)
     seen = Scene(
-        title=str(data.attrs.get("title", data.attrs.get("vehicle", ""))),
+        title=headline(data),
         time=time,
         bodies=names,
         R=R,
