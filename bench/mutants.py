@@ -58,7 +58,7 @@ TESTS = {
     "mechanics/connection.py": ("mechanics/test_connection.py", "analysis/connection"),
     "mechanics/contact": tuple(
         f"simulation/contact/test_{name}.py"
-        for name in ("borders", "torus", "flats", "friction", "blades")
+        for name in ("borders", "torus", "flats", "friction", "tyres", "blades")
     ),
     "mechanics/couplings.py": ("mechanics/test_couplings.py", "agree/test_many_wheels.py"),
     "mechanics/forces": (
@@ -120,6 +120,10 @@ WITHOUT_EFFECT = {
         "simulation/contact/guards.py",
         "tail = [2.0 / DEGREE * ends * np.cos(k * angles) for k in (DEGREE - 1, DEGREE)]",
     ): "at the nodes cos((DEGREE + 1) x) is cos((DEGREE - 1) x)",
+    (
+        "mechanics/formulations/absolute.py",
+        "E = np.where(self.angles, (gaps + np.pi) % (2.0 * np.pi) - np.pi, gaps)",
+    ): "half a turn forward or back is the same without whole turns",
     (
         "simulation/impacts/poisson.py",
         "s, d = np.maximum(s, 1e-14 * s[-1]), Q.T @ b",

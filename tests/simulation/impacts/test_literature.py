@@ -55,6 +55,19 @@ def test_a_ball_that_falls_straight_returns_by_its_coefficient(model, e):
 
 
 @every
+def test_a_slow_slip_in_any_direction_is_stopped(model):
+    """Without coupling, friction of less than mu takes along and across: the three directions of an
+    impact know nothing of each other.
+    """
+    v, e = np.array([-2.0, 0.3, -0.1]), 0.5
+    M = np.diag([1.5, 1.2, 0.8])
+    after = model.impact(*free(M), [contact(np.eye(3), 3.0)], v, normal=e).chosen
+    assert_allclose(after.result, [2.0 * e, 0.0, 0.0], rtol=0, atol=1e-11)
+    [push] = after.pushes.values()
+    assert_allclose(push, M @ (after.result - v), rtol=0, atol=1e-11)
+
+
+@every
 def test_slip_in_one_direction_makes_all_models_equal_to_newtons(model):
     """A fast slip never stops: impulses (1, -mu) P with P by the normal velocity alone, eq. [impact]."""
     e, mu = 0.6, 0.2
