@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from functools import wraps
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import draisine
 from draisine.analysis.linear import linearise
 from draisine.errors import ModelError
 from draisine.mechanics.forces.air_drag import AirDrag
+from draisine.mechanics.forces.joint_friction import JointFriction
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.passive_tyre import PassiveTyre
@@ -341,3 +343,14 @@ def test_a_point_ahead_gives_the_camber_thrust_of_small_leans():
         found = machine.rate(**y)["rate"][machine.layout.z][0]
         rates.append(found)
     assert_allclose(rates[0], rates[1], rtol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("rate", "part"), [(1e-4, 1e-4), (1.0, np.sqrt(0.5)), (1e4, 1.0), (-1e4, -1.0)]
+)
+def test_dry_friction_of_a_joint_is_a_damper_near_rest(rate, part):
+    """Far below its rate T r' / rate, at its rate T / sqrt(2), far above T."""
+    friction = JointFriction("steer", 2.0, rate=0.05)
+    told, rates = friction(SimpleNamespace(rate=lambda name: 0.05 * rate), np.zeros(0))
+    assert_allclose(told["steer"], -2.0 * part, rtol=1e-7)
+    assert not rates

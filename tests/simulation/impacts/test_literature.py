@@ -67,6 +67,17 @@ def test_a_slow_slip_in_any_direction_is_stopped(model):
     assert_allclose(push, M @ (after.result - v), rtol=0, atol=1e-11)
 
 
+def test_contacts_that_strike_in_turn_come_to_rest_in_a_wedge():
+    """Walls that nearly face each other, one of which nothing approaches at first: each strike leaves
+    0.97 of the speed against the other, and below 1e-12 of it there is none.
+    """
+    walls = [np.array([[x, 0.125], [0, 0], [0, 0]]) for x in (1.0, -1.0)]
+    v = np.array([-0.125, -1.0])
+    struck = [contact(C, 0.0, name) for C, name in zip(walls, "ab", strict=True)]
+    after = keller.impact(*free(np.eye(2)), struck, v).chosen.result
+    assert_allclose([C[0] @ after for C in walls], 0.0, atol=1e-11)
+
+
 @every
 def test_slip_in_one_direction_makes_all_models_equal_to_newtons(model):
     """A fast slip never stops: impulses (1, -mu) P with P by the normal velocity alone, eq. [impact]."""
