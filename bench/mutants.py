@@ -72,7 +72,7 @@ TESTS = {
     "mechanics/formulations/_tree_kernel.py": ("agree/test_long_trees.py", *LAWS),
     "mechanics/formulations/_rank.py": ("mechanics/test_rank.py", "agree/test_many_wheels.py"),
     "mechanics/formulations/multiplier.py": ("agree/test_projected_multiplier.py",),
-    "mechanics/formulations/projected.py": LAWS,
+    "mechanics/formulations/projected.py": ("mechanics/test_kernel.py", *LAWS),
     "mechanics/kernel.py": ("mechanics/test_kernel.py", "mechanics/test_rank.py", *LAWS),
     "mechanics/loads.py": ("mechanics/test_tyres.py", "mechanics/test_applied.py"),
     "mechanics/readings.py": ("mechanics/test_applied.py", "vehicles/test_tyred.py", *LAWS),

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from draisine.errors import SingularityError
+from draisine.errors import RedundancyError, SingularityError
+from draisine.mechanics.formulations.projected import choose_speeds
 from draisine.mechanics.kernel import eliminate, plan, share, solve_symmetric
 
 
@@ -110,3 +111,14 @@ def test_a_torque_has_no_weight_beside_forces():
     s = -a * c0 / (c0 + c2)
     found = shared(C, [0, 1], np.array([a, b]), [c0, 0.0, c2])
     assert_allclose(found, [a + s, b + s, -s], rtol=1e-14)
+
+
+def test_independent_speeds_do_not_depend_on_units():
+    """Rows in any unit demand the same; one that repeats others is named, however large."""
+    C = np.array([[1.0, 0.0, 2.0, 0.0], [0.0, 1e-11, 0.0, 1e-12]])
+    assert choose_speeds(4, C, "ab", range(4)) == choose_speeds(
+        4, C * [[1], [1e11]], "ab", range(4)
+    )
+    assert choose_speeds(4, C, "ab", range(4)) == [0, 3]
+    with pytest.raises(RedundancyError, match="'b'"):
+        choose_speeds(4, np.vstack([C[0], 1e9 * C[0]]), "ab", range(4))

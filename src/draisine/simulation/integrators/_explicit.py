@@ -80,8 +80,7 @@ class EqualSteps:
         samples[0] = y
         done, status = self.go(problem, p, span, steps, samples, tick)
         problem.give_back(p)
-        times = span.start + np.arange(steps + 1) * ((span.end - span.start) / steps)
-        return times[: done + 1], samples[: done + 1], status
+        return self.times(span)[: done + 1], samples[: done + 1], status
 
     def many(self, problem: Problem, y: Floats, span: Span) -> tuple[Floats, Floats]:
         """Return the states at the end, one per column, and what is wrong with each: those keep the
@@ -102,12 +101,16 @@ class EqualSteps:
         samples[0] = y.ravel()
         done, _ = self.go(problem, p, span, steps, samples, None)
         samples[done + 1 :] = samples[done]
-        times = span.start + np.arange(steps + 1) * ((span.end - span.start) / steps)
-        return times, samples.reshape(-1, *y.shape), p.record.wrong
+        return self.times(span), samples.reshape(-1, *y.shape), p.record.wrong
 
     def steps(self, span: Span) -> int:
         """Return how many equal steps no longer than dt a stretch has."""
         return max(1, math.ceil((span.end - span.start) / span.dt - 1e-9))
+
+    def times(self, span: Span) -> Floats:
+        """Return where the steps of a stretch begin, and its end."""
+        steps = self.steps(span)
+        return span.start + np.arange(steps + 1) * ((span.end - span.start) / steps)
 
     def start(self, problem: Problem, p: Packed, span: Span, steps: int, samples: Floats) -> int:
         """Put the state at the beginning, samples[0], in place; return with which step to go on."""
