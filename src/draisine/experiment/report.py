@@ -95,8 +95,24 @@ def runs(result: Result) -> list[dict[str, Any]]:
     return [{n: _plain(x) if isinstance(x, float) else x for n, x in one.items()} for one in found]
 
 
-def _place(result: Result, one: Mapping[str, Any]) -> str:
-    return ", ".join(f"{side} = {one[str(side)]}" for side in result.data["outcome"].dims)
+def run_lines(result: Result) -> list[str]:
+    """Return lines about the runs that had to stop, and how many runs there are; only a part of them is
+    in memory at a time.
+    """
+    ends, lines, stopped, done = result.data["outcome"], list[str](), 0, 0
+    along = ends.dims[0]
+    for k in range(0, ends.sizes[along], PART):
+        part = ends.isel({along: slice(k, k + PART)}).load()
+        early = np.argwhere(~np.isin(part.values, ["completed", NOT_RUN]))
+        for at in early[: max(0, MANY - stopped)]:
+            one = part[tuple(at)]
+            place = ", ".join(f"{side} = {one[side].item()}" for side in ends.dims)
+            lines.append(f"{place}: {one.item()}")
+        stopped += len(early)
+        done += int((part.values != NOT_RUN).sum())
+    if stopped > MANY:
+        lines.append(f"... and {stopped - MANY} more that had to stop")
+    return [*lines, f"{done}{'' if done == ends.size else f' of {ends.size}'} runs"]
 
 
 def final(result: Result) -> dict[str, float | None]:
@@ -141,22 +157,16 @@ def _settled(x: float) -> float:
 
 def remarks(result: Result) -> list[str]:
     """Return lines about energy, contacts, outcome and time."""
-    found = summary(result)
     seconds = f"computed in {result.seconds:.3g} s"
+    if result.loaded.scenario.kind in ("sweep", "gait"):
+        *lines, many = run_lines(result)
+        return [*lines, f"{many}, {seconds}"]
+    found = summary(result)
     if "cycle" in found:
         return [*cycle.lines(result.data), seconds]
     if "critical" in found:
         lines = critical_lines(found["critical"]) or growth_lines(result)
         return [*lines, seconds]
-    if "runs" in found:
-        whole = ("completed", NOT_RUN)
-        stopped = [one for one in found["runs"] if one["outcome"] not in whole]
-        ends = [f"{_place(result, one)}: {one['outcome']}" for one in stopped[:MANY]]
-        if len(stopped) > MANY:
-            ends.append(f"... and {len(stopped) - MANY} more that had to stop")
-        done = sum(one["outcome"] != NOT_RUN for one in found["runs"])
-        many = "" if done == len(found["runs"]) else f" of {len(found['runs'])}"
-        return [*ends, f"{done}{many} runs, {seconds}"]
     if "energy" not in found:
         points = int(np.prod(list(result.data.sizes.values())))
         ranges = [
@@ -185,6 +195,9 @@ OPEN = 1e-6
 
 GROWS = 1e-6
 """A real part beyond which a motion is unstable, in 1/s, and no longer neutral but for round-off."""
+
+PART = 65536
+"""So many runs of a sweep are looked at together."""
 
 MANY = 12
 """So many events, or runs that had to stop, are told to people one by one."""

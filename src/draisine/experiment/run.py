@@ -27,7 +27,7 @@ from draisine.scenario.schema import (
     StateScenario,
     SweepScenario,
 )
-from draisine.simulation.options import Progress, report_progress
+from draisine.simulation.options import Progress
 from draisine.simulation.trajectory import Event, SmoothArc, Trajectory
 from draisine.simulation.validity import Validity
 from draisine.system.state import State
@@ -183,19 +183,18 @@ def sweep(
     system, begun, runner = loaded.plan.system, time.perf_counter(), Runner(loaded)
     count, chunk, questions = runner.design.count, runner.chunk, runner.questions
     run = partial(run_tasks, engine=engine, workers=workers, scheduler=scheduler)
-    with report_progress(progress, f"running {loaded.name}", count) as tell:
-        carry = partial(run_sweep, runner, run, tell=tell)
-        if out is None:
-            rows = SweepRows.empty(questions, count)
-            carry(
-                range(-(-count // chunk)),
-                lambda k, part: rows.put(slice(k * chunk, k * chunk + len(part.outcome)), part),
-            )
-            data = unfold(_sweep_table(runner, 0, rows))
-            return _swept(loaded, system, data, time.perf_counter() - begun)
-        like = _sweep_table(runner, 0, SweepRows.empty(questions, 1))
-        with open_store(like, count, Path(out), chunk, resume) as store:
-            carry(store.missing(), partial(_write_chunk, runner, store))
+    carry = partial(run_sweep, runner, run, progress=progress)
+    if out is None:
+        rows = SweepRows.empty(questions, count)
+        carry(
+            range(-(-count // chunk)),
+            lambda k, part: rows.put(slice(k * chunk, k * chunk + len(part.outcome)), part),
+        )
+        data = unfold(_sweep_table(runner, 0, rows))
+        return _swept(loaded, system, data, time.perf_counter() - begun)
+    like = _sweep_table(runner, 0, SweepRows.empty(questions, 1))
+    with open_store(like, count, Path(out), chunk, resume) as store:
+        carry(store.missing(), partial(_write_chunk, runner, store))
     return Result(loaded, store.read(), "completed", time.perf_counter() - begun, system)
 
 

@@ -49,8 +49,4 @@ def _edge(k: int, count: int) -> tuple[slice | int, ...]:
 
 def read_runs(data: "Dataset") -> "Dataset":
     """Return a dataset as it was read from a store: a sweep's without the marks of its chunks."""
-    if MARK not in data:
-        return data
-    data = data.drop_vars(MARK)
-    data["outcome"] = data["outcome"].astype(str)
-    return unfold(data)
+    return unfold(data.drop_vars(MARK)) if MARK in data else data

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import run as run_program
@@ -204,26 +205,29 @@ class Fleet:
 
     def record(self, y: Floats, stops: list[float], numerics: Numerics, take: "Take") -> None:
         """Let `take` have all samples of all machines, in groups of some blocks that are shared out
-        over threads: which columns, the times (columns, time), what programs read (time, inputs,
-        columns), and what is wrong with each. Of those that ended early the last sample stands until
-        the end.
+        over threads: which columns, the times, what programs read (time, inputs, columns), which sample
+        is the last of each, and what is wrong with it.
         """
-        width, count = self._width, y.shape[1]
-        size = -(-count // width) * width
+        width, count, spans = self._width, y.shape[1], _spans(stops, numerics)
+        size, method = -(-count // width) * width, numerics.method.equal
         problem, tail, y = (
             self._problem(size, numerics),
             pad_columns(self.tail, size),
             pad_columns(y, size),
         )
+        times = _sample_times(spans, method)
 
         def go(first: int) -> None:
             here = slice(first, min(first + GROUP * width, size))
             problems = [problem(slice(k, k + width)) for k in range(first, here.stop, width)]
-            found = _recorded(problems, y[:, here], _spans(stops, numerics), numerics.method.equal)
-            t, samples, wrong = found
-            x = np.empty((len(samples), 1 + len(y) + len(tail), samples.shape[2]))
-            x[:, 0], x[:, 1 : 1 + len(y)], x[:, 1 + len(y) :] = t.T, samples, tail[:, here]
-            take(slice(first, min(here.stop, count)), t, x, wrong)
+            x = np.empty((len(times), 1 + len(y) + len(tail), here.stop - first))
+            x[:, 0], x[0, 1 : 1 + len(y)], x[:, 1 + len(y) :] = (
+                times[:, None],
+                y[:, here],
+                tail[:, here],
+            )
+            ends, wrong = _record(problems, x[:, 1 : 1 + len(y)], spans, method)
+            take(slice(first, min(here.stop, count)), times, x, ends, wrong)
 
         with ThreadPoolExecutor(numerics.threads or os.cpu_count() or 1) as pool:
             list(pool.map(go, range(0, size, GROUP * width)))
@@ -264,45 +268,37 @@ def _halved(table: Floats) -> Floats:
     return np.ascontiguousarray(table, dtype=np.float32).view(float)
 
 
-Take = Callable[[slice, Floats, Floats, Floats], None]
+Take = Callable[[slice, Floats, Floats, NDArray[np.intp], Floats], None]
 """What takes samples of machines, see `Fleet.record`."""
 
 
-def _recorded(
-    problems: list[Problem], y: Floats, spans: list[Span], method: EqualSteps
-) -> tuple[Floats, Floats, Floats]:
-    """Return times (columns, time), samples (time, entries, columns) and what is wrong with each."""
-    width, parts, before = problems[0].count, list[tuple[Floats, Floats]](), -np.inf
-    wrong, ends = np.zeros(y.shape[1]), np.zeros(y.shape[1], dtype=int)
-    for span in spans:
-        blocks = [
-            method.record(problem, y[:, k * width : (k + 1) * width], span)
-            for k, problem in enumerate(problems)
-        ]
-        t, samples = blocks[0][0], np.concatenate([block[1] for block in blocks], axis=2)
-        status = np.concatenate([block[2] for block in blocks])
-        y, skip = samples[-1], int(t[0] <= before)  # where a stretch begins, one has ended
-        t, samples, before = t[skip:], samples[skip:], t[-1]
-        for lane in np.flatnonzero((wrong == 0) & (status != 0)):
-            moves = (samples[1:, :, lane] != samples[:-1, :, lane]).any(axis=1)
-            last = int(np.flatnonzero(moves).max(initial=-1)) + 1
-            ends[lane] = sum(len(part) for part, _ in parts) + last
-        wrong = np.where(wrong == 0, status, wrong)
-        parts.append((t, samples))
-    t, samples = parts[0] if len(parts) == 1 else map(np.concatenate, zip(*parts, strict=True))
-    times = np.repeat(t[None], y.shape[1], axis=0)
-    wrong[(wrong == DEGENERATE) & (ends == len(t) - 1)] = 0  # only what came next would need others
-    for lane in np.flatnonzero(wrong):
-        hold_last(times, samples, int(lane), int(ends[lane]))
-    return times, samples, wrong
+def _sample_times(spans: list[Span], method: EqualSteps) -> Floats:
+    """Return the times of all steps, each once."""
+    parts = [method.times(span) for span in spans]
+    return np.concatenate([parts[0], *(part[1:] for part in parts[1:])])
 
 
-def hold_last(times: Floats, x: Floats, lane: int, end: int) -> None:
-    """Let the sample with a number stand until the end of the times (columns, time) and samples (time,
-    ..., columns) of a lane.
+def _record(
+    problems: list[Problem], samples: Floats, spans: list[Span], method: EqualSteps
+) -> tuple[NDArray[np.intp], Floats]:
+    """Fill in samples (time, entries, columns), of which the first are given; return which is the last
+    of each column, and what is wrong with it.
     """
-    times[lane, end:] = times[lane, end]
-    x[end:, ..., lane] = x[end, ..., lane]
+    width, last, at = problems[0].count, len(samples) - 1, 0
+    wrong, ends = np.zeros(samples.shape[2]), np.full(samples.shape[2], last)
+    for span in spans:
+        status, end = np.zeros(len(wrong)), at + method.steps(span)
+        for k, problem in enumerate(problems):
+            here = slice(k * width, (k + 1) * width)
+            _, found, status[here] = method.record(problem, samples[at, :, here], span)
+            samples[at + 1 : end + 1, :, here] = found[1:]
+        bad = np.flatnonzero((wrong == 0) & (status != 0))
+        own = samples[at : end + 1, :, bad]
+        moves = (own[1:] != own[:-1]).any(axis=1) & np.isfinite(own[1:]).all(axis=1)
+        ends[bad] = at + np.where(moves.any(axis=0), len(moves) - moves[::-1].argmax(axis=0), 0)
+        wrong[bad], at = status[bad], end
+    wrong[(wrong == DEGENERATE) & (ends == last)] = 0  # only what came next would need others
+    return ends, wrong
 
 
 def _spans(stops: list[float], numerics: Numerics) -> list[Span]:

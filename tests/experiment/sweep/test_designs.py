@@ -95,6 +95,25 @@ def test_a_latin_hypercube_has_one_point_in_every_layer(discs):
     assert other != found
 
 
+def test_a_large_latin_hypercube_is_drawn_in_parts_and_its_sides_are_unrelated(discs):
+    """Of independent permutations of n layers the correlation is normal with the deviation 1/sqrt(n),
+    and the deciles of one side, within each decile of the other, share the points out by chi-squared
+    with 81 degrees of freedom (mean 81, deviation 12.7).
+    """
+    n = 100_003
+    loaded = discs(f'design = "latin-hypercube"\ncount = {n}{BETWEEN}')
+    design = design_of(loaded.scenario.sweep, loaded)
+    parts = [design.columns(k, k + 20_001) for k in range(0, n, 20_001)]
+    x, y = (np.concatenate([part[path] for part in parts]) for path in (SPEEDS, MASS))
+    layers = [np.floor((z - low) / 2.0 * n).astype(int) for z, low in ((x, 1.0), (y, 2.0))]
+    assert all((np.sort(one) == np.arange(n)).all() for one in layers)
+    assert abs(np.corrcoef(*layers)[0, 1]) < 5.0 / np.sqrt(n)
+    counts = np.histogram2d(*layers, bins=10)[0]
+    assert abs(((counts - n / 100) ** 2 / (n / 100)).sum() - 81.0) < 5 * 12.7
+    steps = np.histogram(np.diff(layers[0]) % n, bins=10)[0]  # neighbours are unrelated, too
+    assert abs(((steps - n / 10) ** 2 / (n / 10)).sum() - 9.0) < 6 * np.sqrt(18)
+
+
 def test_sobol_points_fill_every_box_of_equal_volume(discs):
     """16 points of a digital (t, 4, 2)-net with t = 0: one in each elementary box of area 1/16."""
     found = columns(discs(f'design = "sobol"\ncount = 16{BETWEEN}'))

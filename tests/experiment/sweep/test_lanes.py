@@ -103,6 +103,28 @@ def test_those_that_fall_or_cannot_start_tell_so_like_runs_alone(written, lanes)
     assert 29.0 < abs(np.degrees(float(together["final lean"][0]))) < 30.0
 
 
+def test_those_whose_steps_are_too_long_tell_their_last_numbers_like_runs_alone(written, lanes):
+    """Steps of 20 ms end in no number before the steer is turned by 90 degrees: at 70 and at 57."""
+    text = BICYCLES[: BICYCLES.index("design")].replace("until = 0.4", "until = 2.0")
+    text += (
+        'design = "list"\noutputs = ["final lean", "peak steer", "final time", "time to fall"]\n'
+    )
+    text += '[sweep.over]\n"initial.forward_speed" = [2.878, 4.176, 4.6]\n'
+    text += (
+        '"initial.lean_rate" = [1.476, 0.615, 0.1]\n"vehicle.parameters.c" = [0.115, 0.122, 0.08]\n'
+    )
+    text += '"vehicle.parameters.lam" = [0.274, 0.473, 0.314]\n'
+    together = run(written(text)).data
+    lanes[1]()
+    alone = run(written(text)).data
+    lost = "a value is no longer a number"
+    assert together["outcome"].values.tolist() == [lost, lost, "completed"]
+    assert alone["outcome"].values.tolist() == [lost, lost, "completed"]
+    for name in ("final lean", "peak steer", "final time"):
+        assert_allclose(together[name], alone[name], rtol=1e-9)
+        assert np.isfinite(together[name]).all()
+
+
 @pytest.mark.parametrize(
     ("old", "new"),
     [

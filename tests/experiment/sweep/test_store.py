@@ -155,6 +155,23 @@ def test_what_is_there_is_not_replaced_and_other_data_are_not_resumed():
         draisine.sweep("mauny2018/passive-stabilisation")
 
 
+def test_progress_tells_the_rate_and_the_time_left_of_what_is_missing(monkeypatch):
+    """Two of six runs are there: the bar is of the other four, at a run in a quarter of a second."""
+    stop = stop_at(monkeypatch, runs, "simulate", 3, KeyboardInterrupt())
+    with pytest.raises(SimulationError, match="keeps 1 of 3 chunks"):
+        draisine.sweep("discs.toml", "a.zarr")
+    assert len(stop) == 3
+    bars, clock = [], iter(0.25 * k for k in range(100))
+    monkeypatch.setattr("rich.console.Console.is_terminal", True)
+    monkeypatch.setattr("draisine.simulation.options.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("rich.progress.Progress.update", lambda bar, _, **x: bars.append((bar, x)))
+    draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1, progress=True)
+    assert [x["completed"] for _, x in bars] == [0.25, 0.5, 0.75, 1.0]
+    assert {x["rate"] for _, x in bars} == {"4 runs/s"}
+    columns = [type(column).__name__ for column in bars[0][0].columns]
+    assert "TimeRemainingColumn" in columns
+
+
 def test_the_command(capsys):
     assert main(["sweep", "discs.toml", "--out", "a.zarr"]) == 0
     told = capsys.readouterr().out

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ConfigurationError, DataError, SimulationError
 from draisine.experiment.kinds.run import carry_out, run_dataset, was_interrupted
 from draisine.experiment.sweep.designs import Columns, Design, design_of
@@ -28,6 +29,7 @@ from draisine.scenario.plan import Plan
 from draisine.scenario.schema import RunScenario, SweepScenario
 from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity import Validity, part_until
+from draisine.system.system import System
 
 
 class Runner:
@@ -88,6 +90,8 @@ class Runner:
     def _find_lanes(self, paths: tuple[str, ...], at: "_Key") -> Lanes | None:
         """Return what runs machines side by side that have some values, if that can be."""
         plan = self.loaded.plan
+        if not paths:  # there is one of each
+            return None
         if at:
             try:
                 plan = self._plan(dict(at))
@@ -101,7 +105,13 @@ class Runner:
         return lanes if lanes.fits(paths) else None
 
     def _plan(self, at: dict[str, Any]) -> Plan:
-        return accept(self.loaded.name, self.loaded.file, single(self.loaded.content, at)).plan
+        """Return what a run plans; machines of one structure share what is derived and compiled."""
+        plan = accept(self.loaded.name, self.loaded.file, single(self.loaded.content, at)).plan
+        own, shared = plan.system.artifacts, self.loaded.plan.system.artifacts
+        alike = own.vehicle is shared.vehicle and (
+            fingerprint(own.structure) == fingerprint(shared.structure) is not None
+        )
+        return replace(plan, system=System(shared, plan.system.parameters)) if alike else plan
 
     def _run_alone(self, columns: Columns, k: int, rows: SweepRows) -> None:
         """Fill in one run: as far as it went, or until it fell."""

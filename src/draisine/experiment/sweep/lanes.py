@@ -4,10 +4,11 @@ numbers only. What is asked of them is computed on the fly; no trajectory is kep
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.algebra.lie import quaternion_product
 from draisine.algebra.scalar import Floats
@@ -30,7 +31,7 @@ from draisine.results.questions import (
 )
 from draisine.scenario.plan import Plan
 from draisine.simulation.integrators import DEGENERATE
-from draisine.simulation.many import Fleet, hold_last, impossible_machines
+from draisine.simulation.many import Fleet, impossible_machines
 from draisine.simulation.options import GripSchedule, Task
 from draisine.simulation.smooth import REASONS
 from draisine.simulation.validity import (
@@ -53,10 +54,13 @@ ROOM = 2**28
 """How many bytes the samples of the machines of one block may take."""
 
 
-SLACK = 0.01
+SLACK = 1e-4
 """How much smaller pivots may be than in a run alone, which chooses others there: machines come near
-that where they fall, and end. Three digits of sixteen are lost instead of one.
+that where they fall, and end. Five digits of sixteen are lost instead of one; equal steps keep fewer.
 """
+
+WORDS = np.array([outcome_words(REASONS.get(k, "completed")) for k in range(6)], dtype=object)
+"""How a run ended in few words, by its status."""
 
 
 class Lanes:
@@ -192,55 +196,51 @@ class Lanes:
         tables = None if self._observe is None else self._observe.tables(fleet.values)
 
         @np.errstate(all="ignore")  # what blows up may end with huge numbers
-        def take(some: slice, t: Floats, x: Floats, wrong: Floats) -> None:
+        def take(some: slice, times: Floats, x: Floats, ends: Indices, wrong: Floats) -> None:
             width, count = x.shape[2], some.stop - some.start
-            fallen, turned = self._end(t, x, pad_columns(turn[:, some], width))
+            fallen, turned = self._falls(Samples(times, x, ends), pad_columns(turn[:, some], width))
+            first = np.fmin(fallen, turned)
+            ends = np.minimum(ends, np.maximum(np.searchsorted(times, first, side="right") - 1, 0))
             seen: Mapping[str, Floats] = {}
             if self._observe is not None and tables is not None:
                 out = self._observe.batches(x, pad_columns(tables[:, some], width))
-                seen = self._observe.outputs.split(out.transpose(1, 2, 0))
-            for text, values in self._answers(t, x, seen, fallen, turned).items():
+                seen = self._observe.outputs.split(out.transpose(1, 0, 2))
+            found = self._answers(Samples(times, x, ends), seen, fallen, turned)
+            for text, values in found.items():
                 rows.answers[text][here[some]] = values[:count]
-            ends = np.array(
-                [outcome_words(REASONS.get(int(k), "completed")) for k in wrong], object
-            )
-            ends[~np.isnan(fallen)], ends[~np.isnan(turned)] = FELL, TURNED
-            rows.outcome[here[some]] = ends[:count]
-            again = (wrong == DEGENERATE) & np.isnan(fallen) & np.isnan(turned)
+            words = WORDS[wrong.astype(int)]
+            words[~np.isnan(fallen)], words[~np.isnan(turned)] = FELL, TURNED
+            rows.outcome[here[some]] = words[:count]
+            again = (wrong == DEGENERATE) & np.isnan(first)
             alone.extend(here[some][again[:count]].tolist())
 
         alone: list[int] = []
         fleet.record(y, task.edges, plan.numerics, take)
         return sorted(alone)
 
-    def _end(self, t: Floats, x: Floats, turn: Floats) -> tuple[Floats, Floats]:
+    def _falls(self, samples: "Samples", turn: Floats) -> tuple[Floats, Floats]:
         """Return when each machine falls, and when its steer is turned too far (NaN: never, or not
-        first), after which its last sample before stands until the end.
+        first).
         """
         model, limit, at = self.plan.system.model, self.plan.contact.fall, self.machine.layout
+        y, t = samples.x[:, 1:].transpose(1, 0, 2), samples.held_times
         fallen = turned = np.full(len(t), np.nan)
         if can_fall(model, limit):
-            q = x[:, 1:][:, at.q].transpose(1, 2, 0)
             back = turn * np.array([[1.0], [-1.0], [-1.0], [-1.0]])
-            fallen = crossings(
-                t, fall_margin(quaternion_product(q, back[:, :, None]), limit, model)
-            )
+            q = quaternion_product(y[at.q], back[:, None])
+            fallen = crossings(t, samples.hold(fall_margin(q, limit, model)))
         steered = [k for k, joint in enumerate(model.joints) if joint.name == "steer"]
         if steered:
-            turned = crossings(t, STEER - np.abs(x[:, 1:][:, at.r][:, steered[0]].T))
-        for lane in np.flatnonzero(~np.isnan(np.fmin(fallen, turned))).tolist():
-            first = np.fmin(fallen[lane], turned[lane])
-            end = int(np.searchsorted(t[lane], first, side="right")) - 1
-            hold_last(t, x, lane, max(end, 0))
+            turned = crossings(t, samples.hold(STEER - np.abs(y[at.r][steered[0]])))
         first = np.fmin(fallen, turned)
         return np.where(fallen <= first, fallen, np.nan), np.where(fallen <= first, np.nan, turned)
 
     def _answers(
-        self, t: Floats, x: Floats, seen: Mapping[str, Floats], fallen: Floats, turned: Floats
+        self, samples: "Samples", seen: Mapping[str, Floats], fallen: Floats, turned: Floats
     ) -> dict[str, Floats]:
-        """Return the answers to all questions, of what is seen (entries, columns, time)."""
-        model = self.plan.system.model
-        shape = x[:, 1:][:, self.machine.layout.r].transpose(1, 2, 0)
+        """Return the answers to all questions, of what is seen (entries, time, columns)."""
+        model, t = self.plan.system.model, samples.held_times
+        shape = samples.x[:, 1:][:, self.machine.layout.r].transpose(1, 0, 2)
 
         def series(text: str) -> Floats:
             entry = observed_entry(text, model)
@@ -248,15 +248,19 @@ class Lanes:
             name, k = entry
             if name == "time":
                 return t
-            found = shape[k] if name == "r" else seen[name][self._entries[name].index(k)]
-            return np.ascontiguousarray(found)
+            return samples.hold(shape[k] if name == "r" else seen[name][self._entry(name, k)])
 
         def judged(text: str) -> Floats:
             if text == "time to fall":
                 return fallen
-            place = self._entries.get("forces", []).index
             pushes = [
-                np.array([seen["forces"][place(3 * k + i)] for i in range(3)]) for k in self._wheels
+                np.array(
+                    [
+                        samples.hold(seen["forces"][self._entry("forces", 3 * k + i)])
+                        for i in range(3)
+                    ]
+                )
+                for k in self._wheels
             ]
             if text == "friction needed":
                 return np.max([friction_ratio(push) for push in pushes], axis=0, initial=0.0)
@@ -269,6 +273,37 @@ class Lanes:
             else judged(" ".join(text.split()))
             for text, question in self.questions.items()
         }
+
+    def _entry(self, name: str, k: int) -> int:
+        return self._entries[name].index(k)
+
+
+Indices = NDArray[np.intp]
+
+
+@dataclass(frozen=True)
+class Samples:
+    """What programs read (time, inputs, columns) at some times, and which sample is the last of each
+    column.
+    """
+
+    times: Floats
+    x: Floats
+    ends: Indices
+
+    @cached_property
+    def _until(self) -> Indices:
+        """Which sample stands at each time (columns, time): after its end the last one."""
+        return np.minimum(np.arange(len(self.times)), self.ends[:, None])
+
+    @cached_property
+    def held_times(self) -> Floats:
+        """The times (columns, time); after its end the last one."""
+        return self.times[self._until]
+
+    def hold(self, series: Floats) -> Floats:
+        """Return a series (time, columns) as (columns, time); after its end its last value."""
+        return series[self._until, np.arange(len(self.ends))[:, None]]
 
 
 def names_in(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 import draisine
 from draisine.codegen.files import lock, whole_file
 from draisine.errors import DataError, SimulationError
-from draisine.results.runs import MARK
-from draisine.results.store import check_target, code_files, load
+from draisine.results.runs import MARK, read_runs
+from draisine.results.store import check_target, code_files
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -87,14 +87,20 @@ class SweepStore:
             ) from error
 
     def read(self) -> "Dataset":
-        """Return all runs, or tell how many chunks there are of a store that was interrupted."""
+        """Return all runs, those on no grid read when they are looked at; or tell how many chunks there
+        are of a store that was interrupted.
+        """
+        import xarray
+
         missing, count = len(self.missing()), self._group[MARK].shape[0]
         if missing:
             raise SimulationError(
                 f"the sweep was interrupted; {self.path} keeps {count - missing} of {count} chunks. "
                 "Resume it to compute the others."
             )
-        return load(self.path)
+        return read_runs(
+            xarray.open_dataset(self.path, engine="zarr", consolidated=False, cache=False)
+        )
 
     @cached_property
     def _group(self) -> Any:
