@@ -18,12 +18,28 @@ from numpy.typing import NDArray
 from codegen.programs import Case, assert_close, long, wide
 from draisine.codegen import cache
 from draisine.codegen.cache import Store, default_folder
-from draisine.codegen.program import Program, prototype, run
+from draisine.codegen.program import Program, arguments, prototype, run
 from draisine.codegen.targets import _llvm, native
+from draisine.codegen.targets._schedule import by_longest_path
 from draisine.codegen.targets.native import Native, compile_native
 from draisine.system.compiled import Compiled
 
 Floats = NDArray[np.float64]
+
+
+def test_steps_come_after_what_they_read_and_the_longest_path_first() -> None:
+    program = long(600).program
+    steps = [i for i, step in enumerate(program.steps) if step[0] not in ("const", "input")]
+    order = by_longest_path(program, steps)
+    place = {i: k for k, i in enumerate(order)}
+    assert sorted(order) == steps
+    assert all(place.get(k, -1) < place[i] for i in steps for k in arguments(program.steps[i]))
+    leaf, chain, others = ("input", "x", 0), range(1, 9), range(9, 40)
+    roots = [leaf, *(("sqrt", k - 1) for k in chain), *(("neg", 0) for _ in others)]
+    text = Program("f", {"x": 1}, roots, {"y": [8, *others]}, [False] * len(roots))
+    found = by_longest_path(text, [*others, *chain])
+    assert found[0] == 1
+    assert found[-1] == 8
 
 
 def stacked(case: Case, inputs: dict[str, Floats]) -> Floats:

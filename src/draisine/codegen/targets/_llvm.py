@@ -34,10 +34,16 @@ def lanes() -> int:
     return host()[2]
 
 
-def load(task: Any, text: Callable[[], str], store: Store | None, straight: bool = False) -> Any:
+def load(
+    task: Any,
+    text: Callable[[], str],
+    store: Store | None,
+    straight: bool = False,
+    ordered: bool = False,
+) -> Any:
     """Return an engine with the machine code of a text, which is written and translated where the
     store has nothing for the task; `task` tells all that the text is made from. `straight` text has
-    no loops and no value twice.
+    no loops and no value twice; text that is `ordered` stays so.
     """
     whole = (host(), llvmlite.__version__, source([__file__]), task)
     key = hashlib.sha256(repr(whole).encode()).hexdigest()
@@ -45,7 +51,7 @@ def load(task: Any, text: Callable[[], str], store: Store | None, straight: bool
         code = store.get(key) if store is not None else None
         if code is None:
             begun = time.perf_counter()
-            code = assemble(text(), straight)
+            code = assemble(text(), straight, ordered)
             _log.debug("compiled in %.2f s: %s", time.perf_counter() - begun, key)
             if store is not None:
                 store.put(key, code)
@@ -72,11 +78,12 @@ def _machine() -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
 
-def assemble(text: str, straight: bool = False) -> bytes:
+def assemble(text: str, straight: bool = False, ordered: bool = False) -> bytes:
     """Return the object file of a text.
 
     In `straight` text functions are put in their places, and nothing else is left to do; LLVM's whole
-    pipeline would keep some 60 kB for ever at every call.
+    pipeline would keep some 60 kB for ever at every call. LLVM's scheduler, a switch of the whole
+    process, is off while `ordered` text is translated.
     """
     machine = _machine()
     module = llvm.parse_assembly(text)
@@ -92,7 +99,13 @@ def assemble(text: str, straight: bool = False) -> bytes:
     else:
         passes = builder.getModulePassManager()
     passes.run(module, builder)
-    return bytes(machine.emit_object(module))
+    if not ordered:
+        return bytes(machine.emit_object(module))
+    llvm.set_option("draisine", "-enable-misched=false")
+    try:
+        return bytes(machine.emit_object(module))
+    finally:
+        llvm.set_option("draisine", "-enable-misched=true")
 
 
 def number(x: float) -> str:

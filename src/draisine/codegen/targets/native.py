@@ -21,7 +21,7 @@ from typing import Any
 from draisine.codegen.cache import Store
 from draisine.codegen.program import Instruction, Program, arguments
 from draisine.codegen.routine import Routine
-from draisine.codegen.targets import _elementary
+from draisine.codegen.targets import _elementary, _schedule
 from draisine.codegen.targets._elementary import elementary
 from draisine.codegen.targets._llvm import (
     alike,
@@ -32,6 +32,7 @@ from draisine.codegen.targets._llvm import (
     suffix,
 )
 from draisine.codegen.targets._native_routine import NativeRoutine, Packed, compile_routines
+from draisine.codegen.targets._schedule import by_longest_path
 
 __all__ = [
     "Native",
@@ -95,7 +96,7 @@ def routine_code(*routines: Routine, width: int = 1) -> list[NativeRoutine]:
 def _load(program: Program, width: int, store: Store | None, single: bool = False) -> Any:
     """Return an engine with the program's code: for one state, or for SIMD lanes."""
     task = (
-        source([__file__, _elementary.__file__]),
+        source([__file__, _elementary.__file__, _schedule.__file__]),
         WHOLE,
         CHUNK,
         width,
@@ -103,7 +104,9 @@ def _load(program: Program, width: int, store: Store | None, single: bool = Fals
         program,
         program.fixed,
     )
-    return load(task, lambda: emit(program, width, single), store, straight=True)
+    return load(
+        task, lambda: emit(program, width, single), store, straight=True, ordered=width == 1
+    )
 
 
 def emit(program: Program, width: int = 1, single: bool = False) -> str:
@@ -229,7 +232,8 @@ class _Writer:
         places: dict[int, list[int]] = {}
         for k, i in results:
             places.setdefault(i, []).append(k)
-        for i in steps:  # what is done with is stored at once: few values are alive at a time
+        order = steps if self.simd or self.prologue else by_longest_path(self.program, steps)
+        for i in order:  # what is done with is stored at once: few values are alive at a time
             self._step(i, self.program.steps[i])
             if i in keeps:
                 self._store("%scratch", shared[i], self._value(i), strided=False)
