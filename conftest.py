@@ -1,5 +1,6 @@
 """What all tests and examples share."""
 
+import gc
 import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
@@ -14,6 +15,16 @@ NEIGHBOURS = ("casadi", "gymnasium", "jax")
 collect_ignore = [
     f"src/draisine/interop/{name}.py" for name in NEIGHBOURS if find_spec(name) is None
 ]
+
+
+def pytest_configure() -> None:
+    """Look for garbage seldom: with all that is imported it took a fifth of the time."""
+    gc.set_threshold(100_000, 20, 100)
+
+
+def pytest_collection_finish() -> None:
+    """Never look for garbage in what was imported."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)
