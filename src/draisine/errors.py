@@ -123,6 +123,17 @@ def import_extra(module: str, extra: str) -> Any:
         ) from error
 
 
+def expect(what: str, value: object, kind: type, way: str) -> None:
+    """Raise where a value is of another kind; `way` says how people get one of the right kind.
+
+    >>> expect("simulate", "whipple", dict, 'draisine.compile("whipple") makes one')
+    Traceback (most recent call last):
+    draisine.errors.ParameterError: simulate: 'whipple' is no dict; draisine.compile("whipple") makes one.
+    """
+    if not isinstance(value, kind):
+        raise ParameterError(f"{what}: {value!r} is no {kind.__name__}; {way}.")
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return a sentence that leads from a wrong name to the right one: to those of which it is a
     whole part, the shortest first, else to the one that is spelt most alike.

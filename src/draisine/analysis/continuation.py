@@ -1,6 +1,6 @@
 """Families of steady motions by continuation, and maps of steady turning."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -15,6 +15,7 @@ from draisine.analysis.eigenmodes import track
 from draisine.analysis.equilibrium import Balance, Steady, steady
 from draisine.analysis.linear import SHRUNK, linear_systems
 from draisine.errors import ConfigurationError
+from draisine.mechanics.base import base_angles
 from draisine.system.state import state
 from draisine.system.system import System
 
@@ -30,6 +31,14 @@ class SteadyFamily:
 
     def __len__(self) -> int:
         return len(self.points)
+
+    def __repr__(self) -> str:
+        model = self.points[0].machine.system.model
+        joints = (joint.name for joint in model.joints)
+        seen = [*(output.name for output in model.outputs[:1]), *base_angles(model), *joints]
+        names = [name for name in seen if np.ptp(self[name]) > 1e-9]
+        first, last = (_described(point, names) for point in (self.points[0], self.points[-1]))
+        return f"SteadyFamily of {len(self)} motions\n  from {first}\n  to {last}"
 
     def __getitem__(self, name: str) -> Floats:
         """Return a coordinate, output, speed or input by name, one value per motion."""
@@ -116,8 +125,8 @@ def family(
     return SteadyFamily(tuple(points))
 
 
-def _described(point: Steady, names: Mapping[str, float]) -> str:
-    return ", ".join(f"{name} = {point.values[name]:.6g}" for name in names)
+def _described(point: Steady, names: Iterable[str]) -> str:
+    return ", ".join(f"{name} = {round(point.values[name], 12) + 0.0:.6g}" for name in names)
 
 
 def _passed(points: Sequence[Steady], name: str, value: float) -> bool:

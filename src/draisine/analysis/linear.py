@@ -26,9 +26,10 @@ from draisine.analysis.variation import (
     to_heading,
     vary,
 )
-from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean, import_extra
+from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean, expect, import_extra
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.readings import law_states
+from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
 from draisine.system.state import State
@@ -58,6 +59,20 @@ class Linear:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        sizes = f"Linear system of {len(self.states)} states, {len(self.inputs)} inputs"
+        if self.A.ndim > 2:
+            return f"{sizes} at {len(self.A)} motions: {', '.join(self.states)}"
+        rows = [["xdot = A x + B w", *self.states, *self.inputs]]
+        for name, row in zip(self.states, np.hstack([self.A, self.B]), strict=True):
+            rows.append([name, *(f"{x:.5g}" for x in row)])
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = ("  ".join(map(str.rjust, row, widths)) for row in rows)
+        return "\n".join([sizes, *lines])
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{self!r}</pre>" if self.A.ndim > 2 else self.equations()._repr_html_()
 
     def eigenvalues(self) -> Floats:
         """Return the eigenvalues, in no particular order."""
@@ -207,7 +222,10 @@ def linearise(
     >>> upright.states
     ('lean', 'steer', 'lean_rate', 'steer_rate', 'rear_wheel_rate')
     """
-    motions = [motion] if isinstance(motion, State) else list(motion)
+    check_system("linearise", system)
+    motions = list(motion) if isinstance(motion, Sequence) else [motion]
+    for each in motions:
+        expect("linearise", each, State, "draisine.state(system, forward_speed=5.0) makes one")
     machine, first = machine_at(system, motions[0], mode, law)
     z = first[machine.layout.z]
     y = np.array([first, *(machine.enter(each, z=z) for each in motions[1:])])

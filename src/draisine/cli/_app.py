@@ -8,7 +8,6 @@ from itertools import takewhile
 from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
 
 from draisine import __version__
-from draisine.cli._options import INITIAL
 from draisine.cli._screen import end_as_interrupted, fail, patient_output
 from draisine.errors import (
     DraisineError,
@@ -129,7 +128,9 @@ def _meant(error: CycloptsError, given: Sequence[str]) -> str | None:
     name = option.removeprefix("--").replace("-", "_")
     if name not in ("speed", "forward_speed", "lean", "steer", "yaw", "pitch"):
         return None
-    return f"Unknown option: {option}. Did you mean --initial {INITIAL.get(name, name)}=VALUE?"
+    from draisine.model.names import SYNONYMS
+
+    return f"Unknown option: {option}. Did you mean --initial {SYNONYMS.get(name, name)}=VALUE?"
 
 
 def _tell(error: Exception) -> int:

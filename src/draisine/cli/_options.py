@@ -158,10 +158,6 @@ TABLES = ("terrain.", "contact.", "initial.", "run.", "speeds.", "cycle.", "gait
 """How a value of a scenario's own tables begins, where others are parameters of its vehicle."""
 
 
-INITIAL = {"speed": "forward_speed"}
-"""Other words that people have for initial values."""
-
-
 EXAMPLES = {
     "--set": "--set mB=90",
     "--initial": "--initial lean=10deg",
@@ -221,7 +217,9 @@ def law_tables(given: list[str]) -> list[dict[str, Any]]:
 
 def initial_values(given: list[str] | None) -> dict[str, Any]:
     """Return what options --initial give, under the model's own names."""
-    return {INITIAL.get(n, n): x for n, x in assignments("--initial", given).items()}
+    from draisine.model.names import SYNONYMS
+
+    return {SYNONYMS.get(n, n): x for n, x in assignments("--initial", given).items()}
 
 
 def assignments(option: str, given: list[str] | None) -> dict[str, Any]:

@@ -196,8 +196,10 @@ def array_names(program: Program, reserved: Iterable[str]) -> tuple[dict[str, st
     return sources, dict(zip(program.outputs, names[len(inputs) :], strict=True))
 
 
-def describe_arrays(program: Program) -> list[str]:
-    """Return lines that tell the arrays of a program and their sizes."""
+def describe_arrays(program: Program, names: Mapping[str, Sequence[str]] | None) -> list[str]:
+    """Return lines that tell the arrays of a program, their sizes, and the entries that have names."""
     inputs = [f"{x} ({size})" for x, size in program.inputs.items()]
     outputs = [f"{x} ({len(entries)})" for x, entries in program.outputs.items()]
-    return wrap(f"Inputs: {', '.join(inputs)}.", 96) + wrap(f"Outputs: {', '.join(outputs)}.", 96)
+    lines = [f"Inputs: {', '.join(inputs)}.", f"Outputs: {', '.join(outputs)}."]
+    lines += [f"{x}: {', '.join(entries)}." for x, entries in (names or {}).items() if entries]
+    return [part for line in lines for part in wrap(line, 96, subsequent_indent="  ")]

@@ -8,6 +8,7 @@ from draisine.algebra.trace import Expr
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ParameterError, UnknownNameError, did_you_mean
 from draisine.mechanics.formulations._plug import Evaluator, interpret
+from draisine.model.names import label_units
 from draisine.reading.document import language_of
 from draisine.registry import find, is_file, names
 from draisine.system.system import System
@@ -68,19 +69,25 @@ def write_equations(
     """
     if not is_file(language) and language not in languages():
         raise UnknownNameError(f"no language {language!r}. {did_you_mean(language, languages())}")
+    entries: dict[str, Sequence[str]] = {}
     if formulation == "projected":
-        found = system.machine(mode).programs[program]
+        machine = system.machine(mode)
+        found = machine.programs[program]
+        efforts = label_units(system.model, "inputs").items()
+        entries = {
+            "r": [joint.name for joint in system.model.joints],
+            "u": machine.choice.names,
+            "w": [f"{name}_{'torque' if unit == 'N m' else 'force'}" for name, unit in efforts],
+        }
     else:
         if program != "rate" or mode:
             raise ParameterError("only the formulation 'projected' has other programs and modes.")
         found = equations_of(formulation, system)
-    inputs = list(system.parameters) if "parameters" in found.inputs else []
+    entries = {"parameters": list(system.parameters)} | entries
+    entries = {array: known for array, known in entries.items() if array in found.inputs}
     if language == "json":
-        return as_json(found, inputs)
-    emit = find("target", language)
-    if language == "latex":
-        return str(emit(found, {"parameters": inputs}))
-    return str(emit(found))
+        return as_json(found, list(entries.get("parameters", ())))
+    return str(find("target", language)(found, entries))
 
 
 def equations_of(formulation: str, system: System) -> Program:

@@ -158,6 +158,10 @@ def output_names(model: "Model") -> list[str]:
     return [*ANGLES, *(o.name for o in model.outputs)]
 
 
+SYNONYMS = {"speed": "forward_speed"}
+"""Other words that people have for what an initial state can be asked for."""
+
+
 def state_names(model: "Model") -> list[str]:
     """Return the names of all that an initial state can be asked for, in the order of the program
     `initial`.

@@ -58,6 +58,9 @@ class Equations:
     def __str__(self) -> str:
         return self.write()
 
+    def __repr__(self) -> str:
+        return f"Equations of {self.page.title}: `print` them as LaTeX, or `.save('page.html')`"
+
     def _repr_html_(self) -> str:
         return self.write("html")
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from draisine.errors import ParameterError, SimulationError
+from draisine.errors import ParameterError, SimulationError, expect
 from draisine.simulation.compare.by_formulation import run_by_formulation
 from draisine.simulation.compare.compliant import Compliant, run_compliant
 from draisine.simulation.compare.kinematic import SpeedLaw, run_kinematic
@@ -25,6 +25,7 @@ from draisine.simulation.regrip import run_grips
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Trajectory
 from draisine.simulation.validity import demand
+from draisine.system.artifacts import check_system
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -71,6 +72,8 @@ def simulate(
     >>> [event.kind for event in run.events]
     ['collision']
     """
+    check_system("simulate", system)
+    expect("simulate", state, State, "draisine.state(system, ...) makes one")
     text = f"simulating {system.vehicle.__name__}"
     try:
         with report_progress(progress, text) as tell:

@@ -24,6 +24,7 @@ from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
 from draisine.codegen.targets.native import compile_native
+from draisine.errors import ParameterError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
 from draisine.mechanics.formulations._rank import Survey, spare_at, survey
@@ -282,3 +283,12 @@ def deriving_code() -> str:
         for path in sorted((root / room).rglob("*.py")):
             digest.update(path.read_bytes())
     return digest.hexdigest()
+
+
+def check_system(what: str, system: object) -> None:
+    """Raise where a function is given something else than a system, which is what has artifacts."""
+    if not isinstance(getattr(system, "artifacts", None), Artifacts):
+        name = system if isinstance(system, str) else "whipple"
+        raise ParameterError(
+            f"{what}: {system!r:.80} is no System; draisine.compile({name!r}) makes one."
+        )

@@ -18,7 +18,8 @@ from draisine.mechanics import constraints
 from draisine.mechanics.couplings import loops_turned_over
 from draisine.mechanics.kinematics import geometry
 from draisine.mechanics.tree import Tree
-from draisine.model.names import state_names, variables
+from draisine.model.names import SYNONYMS, state_names, variables
+from draisine.system.artifacts import check_system
 from draisine.system.configuration import Configuration
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def state(
     **asked: float | str,
 ) -> State:
     """Return the state in which everything asked for is so: outputs, joints, speeds by name, in SI
-    units and radians, or angles as "10deg".
+    units and radians, or angles as "10deg"; `speed` means `forward_speed`.
 
     `at_rest` takes, of all speeds that keep the contacts and the rates that are asked for or
     prescribed, those of least kinetic energy: the machine has no momentum along what the contacts
@@ -111,8 +112,12 @@ def state(
           Vx=4.975, Vy=0.0001736, Vz=-0.006219, Wx=0, Wy=0.08206, Wz=0.4654,
           steer_rate=0, rear_wheel_rate=16.58, front_wheel_rate=14.29)
     """
-    numbers = {name: [_number(name, value, system.model)] for name, value in asked.items()}
-    return _only(system.model, *states(system, numbers, mode=mode, at_rest=at_rest, t=t))
+    check_system("state", system)
+    model = system.model
+    known = state_names(model)
+    wanted = {n if n in known else SYNONYMS.get(n, n): value for n, value in asked.items()}
+    numbers = {name: [_number(name, value, model)] for name, value in wanted.items()}
+    return _only(model, *states(system, numbers, mode=mode, at_rest=at_rest, t=t))
 
 
 def states(

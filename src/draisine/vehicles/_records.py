@@ -6,11 +6,14 @@ as a tyre, tells which.
 
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
-from typing import Any, get_args
+from typing import Any, Literal, get_args, get_origin
 
 from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model
 from draisine.registry import find, own_plugs
+
+PLAIN = (str, int, float)
+"""Values that are no records, and no functions."""
 
 
 def make_record(what: str, hint: Any, value: Any) -> Any:
@@ -22,12 +25,18 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
     ...     "relaxation": 0.2}).cornering
     11.0
     """
+    kinds = (hint, *get_args(hint))
+    if isinstance(value, PLAIN) and not any(map(_takes_plain, kinds)):
+        raise ParameterError(
+            f"{what} = {value!r} is a plain value where a record is taken, or a table for one, or a function "
+            "of the time for a motion."
+        )
     if not isinstance(value, Mapping):
         return value
     from draisine.model.quantity import number
 
     given = dict(value)
-    own = [kind for kind in (hint, *get_args(hint)) if is_dataclass(kind)]
+    own = [kind for kind in kinds if is_dataclass(kind)]
     kind: Any = own[0] if own else find("force", given.pop("name", ""))
     known = [f.name for f in fields(kind) if f.init]
     for name, x in given.items():
@@ -40,6 +49,11 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
     if lacking:
         raise ParameterError(f"{what}: {', '.join(lacking)} not given.")
     return kind(**given)
+
+
+def _takes_plain(kind: Any) -> bool:
+    """Return whether an annotation lets a plain value pass."""
+    return kind in (*PLAIN, bool, None, Any) or get_origin(kind) is Literal
 
 
 def record_table(value: Any) -> dict[str, Any] | None:

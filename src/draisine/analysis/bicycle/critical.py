@@ -17,6 +17,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
+from draisine.system.artifacts import check_system
 from draisine.system.system import System
 
 Polynomial = list[int]
@@ -44,6 +45,14 @@ class Critical:
     stable_from: Floats
     stable_to: Floats
 
+    def __repr__(self) -> str:
+        if np.ndim(self.weave):
+            return f"Critical speeds of {np.size(self.weave)} bicycles"
+        return (
+            f"Critical speeds in m/s: weave {self.weave:.9g}, capsize {self.capsize:.9g}, double root "
+            f"{self.double_root:.9g}; stable from {self.stable_from:.9g} to {self.stable_to:.9g}"
+        )
+
 
 def critical_speeds(system: System, **sweep: Any) -> Critical:
     """Return the critical speeds of a bicycle; parameters given as arrays are swept together.
@@ -53,6 +62,7 @@ def critical_speeds(system: System, **sweep: Any) -> Critical:
     >>> print(f"{speeds.weave:.12f} {speeds.capsize:.12f} {speeds.double_root:.12f}")
     4.292382536341 6.024262015388 0.684283078892
     """
+    check_system("critical_speeds", system)
     return critical_of(canonical_matrices(system, **sweep))
 
 
@@ -60,7 +70,7 @@ def critical_of(matrices: Canonical) -> Critical:
     """Return the critical speeds that the canonical matrices have."""
     shape = matrices.M.shape[:-2]
     rows = [_critical(characteristic(matrices[where])) for where in np.ndindex(shape)]
-    columns = [np.array(column).reshape(shape) for column in zip(*rows, strict=True)]
+    columns = [np.array(column).reshape(shape)[()] for column in zip(*rows, strict=True)]
     return Critical(*columns)
 
 

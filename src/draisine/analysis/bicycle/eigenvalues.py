@@ -10,6 +10,7 @@ from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track
 from draisine.errors import ParameterError
+from draisine.system.artifacts import check_system
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
@@ -35,6 +36,7 @@ def eigenvalues(
     >>> print(modes.mode("weave").round(6))
     [ 0.413253+3.079108j -0.775342+4.464868j]
     """
+    check_system("eigenvalues", system)
     if law is not None or not is_plain(system):
         if about or sweep:
             raise ParameterError(

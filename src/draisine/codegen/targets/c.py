@@ -7,7 +7,7 @@ All inputs but the parameters come in the program's order, whether used or not.
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from decimal import Decimal
 from textwrap import fill
 
@@ -42,8 +42,12 @@ _RESERVED = [
 """Words of the language and of its library: a program or array so named gets an underscore."""
 
 
-def emit(program: Program, linkage: str = "") -> str:
-    """Return the program as the text of a C file, its functions "static" or not."""
+def emit(
+    program: Program, names: Mapping[str, Sequence[str]] | None = None, linkage: str = ""
+) -> str:
+    """Return the program as the text of a C file, its functions "static" or not; `names` are told of
+    the entries of arrays.
+    """
     name = free_word(program.name, _RESERVED)
     prologue, body = sections(program)
     sources, sinks = array_names(
@@ -55,7 +59,7 @@ def emit(program: Program, linkage: str = "") -> str:
     scope = f"{linkage} " if linkage else ""
     lines = [
         f"/* The program {name}, written by draisine.",
-        *[f"   {line}" for line in describe_arrays(program)],
+        *[f"   {line}" for line in describe_arrays(program, names)],
         "*/",
         "",
         "#include <math.h>",

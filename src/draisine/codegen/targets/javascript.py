@@ -7,6 +7,7 @@ optimise one huge function, so a long program is cut into short ones that share 
 """
 
 import math
+from collections.abc import Mapping, Sequence
 
 from draisine.codegen.listing import (
     Listing,
@@ -33,8 +34,8 @@ _RESERVED = [
 ]  # fmt: skip
 
 
-def emit(program: Program) -> str:
-    """Return the program as the text of an ES module."""
+def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return the program as the text of an ES module; `names` are told of the entries of arrays."""
     name = free_word(program.name, _RESERVED)
     prologue, body = sections(program)
     sources, sinks = array_names(program, [*_RESERVED, name, f"{name}Prologue", f"{name}TableSize"])
@@ -44,7 +45,7 @@ def emit(program: Program) -> str:
     room = max(len(first.scratch), len(second.scratch))
     lines = [
         f"// The program {name}, written by draisine.",
-        *[f"// {line}" for line in describe_arrays(program)],
+        *[f"// {line}" for line in describe_arrays(program, names)],
         "",
         f"export const {name}TableSize = {len(program.table)};",
         *([f"const scratch = new Float64Array({room});"] if room else []),

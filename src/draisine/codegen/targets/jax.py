@@ -5,10 +5,14 @@ Double precision is the user's choice (`jax.config.update("jax_enable_x64", True
 through `where` sees both branches: one without a finite derivative spoils it even if not taken.
 """
 
+from collections.abc import Mapping, Sequence
+
 from draisine.codegen.program import Program
 from draisine.codegen.targets.python import write
 
 
-def emit(program: Program) -> str:
-    """Return the program as the text of a Python module that needs JAX alone."""
-    return write(program, "import jax.numpy as jnp", "jnp")
+def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return the program as the text of a Python module that needs JAX alone; `names` are told of the
+    entries of arrays.
+    """
+    return write(program, names, "import jax.numpy as jnp", "jnp")

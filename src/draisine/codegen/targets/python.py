@@ -7,18 +7,23 @@ further axes behind the first:
 
 import keyword
 import math
+from collections.abc import Mapping, Sequence
 
 from draisine.codegen.listing import Listing, Notation, array_names, describe_arrays, free_word
 from draisine.codegen.program import Program
 from draisine.codegen.statements import TABLE, sections
 
 
-def emit(program: Program) -> str:
-    """Return the program as the text of a Python module that needs NumPy alone."""
-    return write(program, "import numpy as np", "np")
+def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
+    """Return the program as the text of a Python module that needs NumPy alone; `names` are told of
+    the entries of arrays.
+    """
+    return write(program, names, "import numpy as np", "np")
 
 
-def write(program: Program, imports: str, library: str) -> str:
+def write(
+    program: Program, names: Mapping[str, Sequence[str]] | None, imports: str, library: str
+) -> str:
     """Return the program as Python over an array library that has NumPy's functions."""
     name = free_word(program.name, keyword.kwlist)
     prologue, body = sections(program)
@@ -30,7 +35,7 @@ def write(program: Program, imports: str, library: str) -> str:
     lines = [
         f'"""The program {name}, written by draisine.',
         "",
-        *describe_arrays(program),
+        *describe_arrays(program, names),
         '"""',
         "",
         imports,

@@ -1,0 +1,63 @@
+"""What results show of themselves in a plain shell, and what wrong arguments are told."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import draisine
+from draisine.errors import ParameterError
+from draisine.experiment.equations import write_equations
+
+BICYCLE = draisine.compile("whipple")
+UPRIGHT = draisine.state(BICYCLE, forward_speed=5.0)
+
+
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        (lambda: BICYCLE.equations(), "Equations of Whipple: `print` them"),
+        (lambda: draisine.critical_speeds(BICYCLE), "weave 4.29238254, capsize 6.02426202"),
+        (lambda: draisine.critical_speeds(BICYCLE, c=[0.06, 0.08]), "of 2 bicycles"),
+        (lambda: draisine.linearise(BICYCLE, UPRIGHT), "lean_rate  9.4898"),
+        (lambda: draisine.linearise(BICYCLE, [UPRIGHT, UPRIGHT]), "at 2 motions: lean, steer"),
+        (
+            lambda: draisine.steady_turns(BICYCLE, step=0.2),
+            "from forward_speed = 6.02426, lean = 0",
+        ),
+    ],
+)
+def test_results_are_short_and_readable_in_a_shell(made: Callable[[], Any], told: str) -> None:
+    text = " ".join(repr(made()).split())
+    assert " ".join(told.split()) in text
+    assert len(text) < 600
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (lambda: draisine.simulate("whipple", UPRIGHT, 1.0), r"compile\('whipple'\) makes one"),  # type: ignore[arg-type]
+        (lambda: draisine.simulate(BICYCLE, 5.0, 1.0), "5.0 is no State"),  # type: ignore[arg-type]
+        (lambda: draisine.state("whipple"), "'whipple' is no System"),  # type: ignore[arg-type]
+        (lambda: draisine.linearise(BICYCLE, 5.0), "5.0 is no State"),  # type: ignore[arg-type]
+        (lambda: draisine.eigenvalues(BICYCLE.model, 5.0), "is no System"),  # type: ignore[arg-type]
+        (lambda: draisine.compile("whipple", rear_tyre="load_tyre"), "rear_tyre = 'load_tyre'"),
+        (lambda: draisine.compile("whipple", steering=3), "steering = 3 is a plain value"),
+    ],
+)
+def test_arguments_of_the_wrong_kind_are_told_the_way_out(
+    call: Callable[[], Any], told: str
+) -> None:
+    with pytest.raises(ParameterError, match=told):
+        call()
+
+
+def test_speed_means_the_forward_speed_in_python_as_on_the_command_line() -> None:
+    assert (draisine.state(BICYCLE, speed=5.0).v == UPRIGHT.v).all()
+
+
+@pytest.mark.parametrize("language", ["c", "javascript", "python", "jax"])
+def test_programs_name_the_entries_of_their_arrays(language: str) -> None:
+    text = write_equations(BICYCLE, language)
+    assert "parameters: w, c, lam, g, rR" in text
+    assert "w: steer_torque, rear_wheel_torque, front_wheel_torque." in text
