@@ -14,6 +14,8 @@ from draisine.analysis.return_map import fixed_point, return_map
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.errors import GrazingError, ModelError, ParameterError, SimulationError
 from draisine.mechanics.forces.linear_tyre import LinearTyre
+from draisine.mechanics.forces.magic_formula import MagicFormula
+from draisine.model import Body, Disc, Model, Wheel
 from draisine.simulation.integrators._dop853_tableau import A
 from draisine.terrain import Terrain, face, kerb, move_ground, plane, ramp
 from draisine.terrain.motions import Shake
@@ -326,6 +328,24 @@ def test_gradients_through_landings_on_tyres():
     assert [one.event.kind for one in found.events] == ["lift-off", "collision"]
     expected = differences(bicycle, start, 0.15, outputs, unknowns, h=10.0, **options)
     assert_allclose(found.derivatives[0], expected, rtol=0, atol=1e-5 * np.abs(expected).max())
+
+
+def sled(*, mass: float = 40.0, relaxation: float = 0.15):
+    """A block on a locked wheel whose side force is not proportional to its load."""
+    tyre = MagicFormula((1.5, -300.0, 1000.0, 200.0, 1.0, *[0.0] * 9), relaxation)
+    wheel = Wheel("ground", "block", (0, 0, 0.3), (0, 1, 0), Disc(0.3), tyre=tyre)
+    return Model([Body("block", mass)], contacts=[wheel], base="translations")
+
+
+def test_gradients_through_loads_that_newton_finds():
+    system, terrain = draisine.compile(sled), {"terrain": plane(0.1)}
+    start = {"mode": {"ground": "open"}, "z": 0.1, "Vx": 3.0, "Vy": 0.5}
+    outputs, unknowns = ["x", "y"], ["mass", "relaxation", "Vy"]
+    found = gradient(system, start, [0.4], outputs, unknowns, **terrain)
+    assert [one.event.kind for one in found.events] == ["collision"]
+    expected = differences(system, start, 0.4, outputs, unknowns, h=1e-4, **terrain)
+    assert np.abs(expected).min(axis=0)[0] > 1e-6  # the force is not proportional to the load
+    assert_allclose(found.derivatives[0], expected, rtol=0, atol=1e-7 * np.abs(expected).max())
 
 
 # --- where there is none

@@ -19,6 +19,7 @@ from draisine.mechanics.formulations.projected import (
     Reduced,
     load_answers,
 )
+from draisine.model import Model
 
 CLOSE = 1e-6
 """Which part of a load (of one newton, of small ones) may be missing after Newton's steps."""
@@ -88,20 +89,21 @@ def solve_loads(
         return [n - first - x for n, first, x in zip(N, start, due, strict=True)]
 
     law = _Law(graph, tuple(symbols.values()), Q)
-    N: list[Scalar] = [0.0 if law.affine else _weight(moving) / len(read)] * len(read)
+    N: list[Scalar] = [0.0 if law.affine else weight(moving.rows.tree.model) / len(read)] * len(
+        read
+    )
     pivots: list[Scalar] = []
     for _ in range(1 if law.affine else STEPS):
         now, slopes = law.at(N)
         A = np.eye(len(read)) - array([[row @ slope for slope in slopes] for row in rows])
         step, pivots = _solve(A.tolist(), missing(N, now))
         new = [n - dn for n, dn in zip(N, step, strict=True)]
-        bounded = (clip(x, n / FACTOR, FACTOR * n) for x, n in zip(new, N, strict=True))
-        N = new if law.affine else list(bounded)
+        N = new if law.affine else bounded(new, N)
     found = dict(zip(read, N, strict=True))
     acting = act(nothing | found)
     if not law.affine:
         left = missing(N, acting.Q)
-        pivots = [*pivots, *(_accuracy(n, dn) for n, dn in zip(N, left, strict=True))]
+        pivots = [*pivots, *(accuracy(n, dn) for n, dn in zip(N, left, strict=True))]
     return LoadSolution(acting, move(acting.Q), found, pivots)
 
 
@@ -123,13 +125,17 @@ class _Law:
         return now, slopes
 
 
-def _weight(moving: Reconstruction) -> Scalar:
+def weight(model: Model) -> Scalar:
     """Return what a machine weighs."""
-    model = moving.rows.tree.model
     return sum((body.mass for body in model.bodies), 0.0) * norm(model.gravity)
 
 
-def _accuracy(load: Scalar, missing: Scalar) -> Scalar:
+def bounded(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
+    """Return new loads that differ from the old ones by the factor at most."""
+    return [clip(x, n / FACTOR, FACTOR * n) for x, n in zip(new, old, strict=True)]
+
+
+def accuracy(load: Scalar, missing: Scalar) -> Scalar:
     """Return a number near one where little of a load is missing, and near zero where Newton's steps
     have not found it.
     """

@@ -213,7 +213,7 @@ class Readings:
         if self.loads is None:
             raise ModelError(
                 f"the load of contact {name!r} is not known here: force elements of the closed form "
-                "alone can read it (formulation 'projected', level ground)."
+                "alone can read it (formulation 'projected'), on a terrain those that act at the contact."
             )
         if name not in self.loads:
             known = list(self.loads)

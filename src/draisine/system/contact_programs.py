@@ -21,7 +21,14 @@ from draisine.mechanics.contact.elements import (
     feature_forces,
     read_feature,
 )
-from draisine.mechanics.contact.features import ContactRows, meet, meet_flat, place
+from draisine.mechanics.contact.features import (
+    FEATURE,
+    LOAD,
+    ContactRows,
+    meet,
+    meet_flat,
+    place,
+)
 from draisine.mechanics.contact.modes import FreeMachine, Signature, mode_names, solve_mode
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
@@ -34,9 +41,6 @@ from draisine.system.tracing import Commanded, Tracing, UntraceableLawError, rat
 ObstacleMotion = Callable[[Scalar], tuple[Array, Array]]
 """The prescribed motion of an obstacle: from time to its rotation and position, over any scalar."""
 
-FEATURE = 7
-"""How many numbers describe a feature: (N, d, 0, 0, 0), (Q, e, side) or (Q, 0, 0, 0, 0)."""
-
 _ROW = {"c": 3, "gap": 1, "stretch": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3, "b": 3}
 _ROW |= {"local_point": 3, "local_normal": 3, "along": 3, "fold": 3, "armed": 1}
 """What the program of a contact tells after its three rows C, and how many numbers each takes."""
@@ -45,10 +49,11 @@ _ROW |= {"local_point": 3, "local_normal": 3, "along": 3, "fold": 3, "armed": 1}
 def contact_row(model: Model) -> Layout:
     """Return the layout of what the program of every contact of a machine tells: with elements that
     act at contacts, what these push without load and per newton of it (generalised; normal, along,
-    across, and the power of camber), and the rates of their states.
+    across, and the power of camber), the rates of their states, and whether all that is true about one
+    load alone.
     """
     n, acted = len(model.speeds), any(contact_elements(model, c) for c in model.contacts)
-    own = {"push": n, "lift": n, "forces": 4, "lifted": 4, "rates": model.memory}
+    own = {"push": n, "lift": n, "forces": 4, "lifted": 4, "rates": model.memory, "uneven": 1}
     return Layout({"C": 3 * n} | _ROW | {name: acted * size for name, size in own.items()})
 
 
@@ -173,9 +178,11 @@ class TerrainDerivation:
         """What the force elements do that do not act at contacts."""
         return self.tracing.act(self._readings, None, self.symbols["z"])
 
-    def _act(self, wheel: Wheel | Blade, met: ContactRows, ground: Array) -> FeatureForces | None:
-        """Return what elements do at a wheel on a feature, whose touching point moves over ground of
-        a velocity; None without elements.
+    def _act(
+        self, wheel: Wheel | Blade, met: ContactRows, ground: Array, load: Any
+    ) -> FeatureForces | None:
+        """Return what elements do, about a load, at a wheel on a feature, whose touching point moves
+        over ground of a velocity; None without elements.
         """
         elements = contact_elements(self.model, wheel)
         if not elements:
@@ -185,7 +192,7 @@ class TerrainDerivation:
         relative = met.C @ self.speeds - array([axis @ ground for axis in met.axes])
         readings = read_feature(self._readings, wheel, met, relative, point - ground)
         z = self.symbols["z"][: self.model.memory]
-        return feature_forces(readings, elements, z, self.tracing.graph.symbol)
+        return feature_forces(readings, elements, z, load)
 
     @property
     def _memory_rates(self) -> list[Scalar]:
@@ -360,10 +367,11 @@ class TerrainDerivation:
             "fold": met.meeting.fold,
             "armed": [wheel.armed(self._readings) if wheel.armed else 1.0],
         }
-        acting = self._act(wheel, met, ground)
+        acting = self._act(wheel, met, ground, s["f"][LOAD])
         if acting is not None:
             outputs |= {"push": acting.push[self.columns], "lift": acting.lift[self.columns]}
             outputs |= {"forces": acting.forces, "lifted": acting.lifted, "rates": acting.rates}
+            outputs |= {"uneven": [float(acting.uneven)]}
         return self._row(f"{wheel.name}_{kind}", outputs)
 
     def _row(self, name: str, outputs: Mapping[str, Any]) -> Program:

@@ -11,13 +11,13 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import RedundancyError, SingularityError
+from draisine.mechanics.contact.features import FEATURE
 from draisine.mechanics.contact.modes import MOST, Signature, mode_name
 from draisine.mechanics.readings import law_states
 from draisine.model import Contact
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import (
-    FEATURE,
     ObstacleMotion,
     contact_row,
     program_names,

@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.simulation.contact.kernels import ENDLESS, excess
-from draisine.system.contact_programs import FEATURE, contact_row
+from draisine.system.contact_programs import contact_row
 from draisine.terrain import edge, face, plane
 from draisine.vehicles.bicycle.whipple import whipple
 
@@ -19,7 +20,7 @@ MOTION = SimpleNamespace(
 def bundle(features, sides):
     """Return what `excess` reads of contacts."""
     numbers = np.zeros((len(features), FEATURE))
-    numbers[:, -1] = sides
+    numbers[:, SIDE] = sides
     return SimpleNamespace(
         borders=np.concatenate([f.borders for f in features]).ravel(),
         first=np.cumsum([0, *(len(f.borders) for f in features)]),

@@ -18,6 +18,7 @@ from draisine.mechanics.forces.magic_formula import MagicFormula
 from draisine.mechanics.forces.rolling_resistance import RollingResistance
 from draisine.model import Body, Disc, Model, Revolute, Wheel, inertia
 from draisine.terrain import kerb, plane
+from draisine.vehicles import parameter_set
 
 G, MASS, STIFF = 9.81, 10.0, 4e4
 TIGHT = Numerics(rtol=1e-12, atol=1e-13)
@@ -153,17 +154,60 @@ def test_what_tyres_do_not_do_is_told(bicycle):
             draisine.simulate(bicycle, start, 0.1, terrain=plane(), contact=contact)
 
 
-def test_a_tyre_uneven_in_its_load_needs_a_spring():
-    class Root(LinearTyre):
+def test_a_tyre_whose_states_read_the_load_needs_a_spring():
+    class Soft(LinearTyre):
         def __call__(self, readings, z):
             done, lag = super().__call__(readings, z)
-            load = readings.load(self.contact)
-            wrench = done[self.contact]
-            return {self.contact: replace(wrench, across=wrench.across * load * load)}, lag
+            return done, [lag[0] * readings.load(self.contact)]
 
-    system = draisine.compile(lambda: block(Root(1.0, 0.0, 0.1)))
-    with pytest.raises(ModelError, match="do not grow evenly with the load"):
+    system = draisine.compile(lambda: block(Soft(1.0, 0.0, 0.1)))
+    with pytest.raises(ModelError, match="change with the load"):
         draisine.simulate(system, draisine.state(system), 0.1, terrain=plane())
+
+
+@pytest.fixture(scope="module")
+def measured():
+    """A bicycle on measured tyres without a spring: their loads are found by Newton's method."""
+    fit = MagicFormula.coefficients(parameter_set("magic_formula", "schwalbe_t03_300kpa"))
+    tyre = MagicFormula(relaxation=0.1, **fit)
+    return {"rear_tyre": tyre, "front_tyre": tyre}, draisine.compile(
+        "whipple", rear_tyre=tyre, front_tyre=tyre
+    )
+
+
+@pytest.mark.parametrize("slope", [0.0, 0.12])
+def test_measured_tyres_on_a_plane_of_a_terrain(measured, slope):
+    """Level, and oblique to a slope, against the ground plane under tilted gravity."""
+    tyres, bicycle = measured
+    tilted = bicycle if slope == 0.0 else draisine.compile("whipple", **tyres, slope=slope)
+    start = draisine.state(tilted, forward_speed=5.0, lean_rate=0.3, steer=0.05, yaw=0.7)
+    level = draisine.simulate(tilted, start, 0.5, numerics=TIGHT).to_xarray()
+    run = draisine.simulate(
+        bicycle, turned(start, slope), 0.5, terrain=plane(slope), numerics=TIGHT
+    )
+    hill = run.to_xarray()
+    for name, atol in {"steer": 1e-9, "speeds": 1e-7, "element_state": 1e-9}.items():
+        assert_allclose(hill[name], level[name], atol=atol)
+    assert_allclose(hill.contact_force, level.contact_force, atol=1e-5)
+
+
+def test_measured_tyres_leave_the_ground_and_land(measured):
+    """Down a kerb: in the air nothing pushes; on the ground the forces are those of the law at the
+    loads."""
+    bicycle = measured[1]
+    start = draisine.state(bicycle, forward_speed=5.0, lean_rate=0.1)
+    run = draisine.simulate(bicycle, start, 0.8, terrain=kerb(2.0, -0.1))
+    assert [e.kind for e in run.events] == ["lift-off", "collision"] * 2
+    data = run.to_xarray()
+    tyre = measured[0]["front_tyre"]
+    force = data.contact_force.sel(contact="front").values
+    slip = data.element_state.values[:, 2:]
+    air = (data.time.values > run.events[0].t) & (data.time.values < run.events[1].t)
+    assert not force[air].any()
+    for load, along, z in zip(force[:, 0], force[:, 1], slip, strict=True):
+        size = math.hypot(*z, 1e-8)
+        pushed = tyre.side_force(load, size, 0.0) * z[0] / size if load > 0.0 else 0.0
+        assert along == pytest.approx(pushed, abs=1e-9 * (1.0 + abs(load)))
 
 
 def test_a_tyre_that_leans_on_its_own_load_locks():

@@ -11,9 +11,10 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import MatrixJet, jet, solve, transpose
 from draisine.analysis.gradient.tangents import Directions, TangentProgram, tangent_program
 from draisine.codegen.fingerprint import fingerprint
+from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
-from draisine.system.contact_programs import FEATURE, program_names
+from draisine.system.contact_programs import program_names
 from draisine.system.generic import Generic
 
 STATE = ("q", "p", "r", "v", "z")
@@ -66,14 +67,19 @@ class TerrainTangents:
         return self._program("motion", MOTION)(t, whole, self.along, dt, w=self.look.inputs)
 
     def row(
-        self, t: float, whole: Floats, contact: WheelOnFeature, dt: Floats | None = None
+        self,
+        t: float,
+        whole: Floats,
+        contact: WheelOnFeature,
+        dt: Floats | None = None,
+        load: float = 0.0,
     ) -> dict[str, Floats]:
-        """Return what a contact looks like."""
+        """Return what a contact looks like, its elements about a load."""
         feature = self.look.feature(contact)
         name = self.names[contact.wheel, feature.kind, feature.motion]
         program = self._program(name, ROW + ELEMENTS)
         f = np.zeros(FEATURE)
-        f[: len(feature.numbers)], f[-1] = feature.numbers, contact.side
+        f[: len(feature.numbers)], f[SIDE], f[LOAD] = feature.numbers, contact.side, load
         return program(t, whole, self.along, dt, w=self.look.inputs, f=f)
 
     def seen(self, t: float, whole: Floats, dt: Floats | None = None) -> Floats:
@@ -100,7 +106,10 @@ class TerrainTangents:
         """Return rates and forces in a mode, eq. [saddle-point], with derivatives."""
         at, n, many = self.machine.layout, self.look.n, len(whole)
         motion = self.motion(t, whole, dt)
-        rows = [self.row(t, whole, contact, dt) for contact, *_ in closed]
+        rows = [
+            self.row(t, whole, contact, dt, load)
+            for (contact, *_), load in zip(closed, self._loads(t, whole, closed), strict=True)
+        ]
         v = jet(whole[:, at.v, None])
         ways = [
             _slip_way(row, v, n) if held == 1 and 0.0 < mu < np.inf else None
@@ -125,6 +134,12 @@ class TerrainTangents:
             rates[:, at.z.start : at.z.start + row["rates"].shape[1]] += row["rates"]
         lam = answer[:, n + motion["held_c"].shape[1] :]
         return ModeTangents(rates, _forces(lam, closed, ways, rows), rows)
+
+    def _loads(self, t: float, whole: Floats, closed: Sequence[Closed]) -> list[float]:
+        """Return the loads about which elements are taken: the contacts' own."""
+        if not self.look.motion.record.acted:
+            return [0.0] * len(closed)
+        return list(self.look.accelerate(t, whole[0], closed)[1][:, 0])
 
     def hold(
         self, t: float, whole: Floats, closed: Sequence[Closed], dt: Floats | None = None

@@ -1,10 +1,11 @@
 """Force elements at a wheel that meets a feature of the terrain: its tyre, its rolling resistance.
 
 They read the contact in the feature's own directions, and what they do is taken apart by the load,
-eq. [loads]: what they push without it, and what each newton of it adds.
+eq. [loads]: what each newton of it adds, and what they push without it. Where they do not grow evenly
+with the load, both are those about a load to be found, by Newton's method.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -104,8 +105,8 @@ def read_feature(
 @dataclass(frozen=True, slots=True, eq=False)
 class FeatureForces:
     """What the elements of a contact do: generalised forces without load and per newton of it, the
-    forces (normal, along, across) and what camber brings in likewise, and the rates of all elements'
-    states, zero for others.
+    forces (normal, along, across) and what camber brings in likewise, the rates of all elements'
+    states, zero for others, and whether all that is true about one load alone.
     """
 
     push: Array
@@ -113,23 +114,19 @@ class FeatureForces:
     forces: Array
     lifted: Array
     rates: list[Scalar]
+    uneven: bool
 
 
 def feature_forces(
-    readings: FeatureReadings,
-    elements: Sequence[tuple[int, ForceElement]],
-    z: Array,
-    symbol: Callable[[str], Expr],
+    readings: FeatureReadings, elements: Sequence[tuple[int, ForceElement]], z: Array, load: Expr
 ) -> FeatureForces:
-    """Return what elements do at a contact whose load is still to be found; `symbol` makes symbols
-    to differentiate by.
-    """
+    """Return what elements do at a contact about a load, which is a symbol."""
     n = len(readings.speeds)
 
-    def act(load: Scalar) -> Array:
+    def act(pressed: Scalar) -> Array:
         """Return Q, forces, power and rates, one after the other."""
         total = np.zeros(n + 4 + len(z), dtype=object)
-        loaded = replace(readings, loads={readings.wheel: load})
+        loaded = replace(readings, loads={readings.wheel: pressed})
         for first, element in elements:
             own = slice(first, first + element.states)
             done, total[n + 4 :][own] = element(loaded, z[own])
@@ -138,15 +135,19 @@ def feature_forces(
                 total[n + 3] += element.camber_power(loaded, z[own])
         return total
 
-    start, slopes = act(0.0), tangent(list(act(symbol("load"))), {"load": 1.0})
-    if not all(map(is_zero, [*tangent(slopes, {"load": 1.0}), *slopes[n + 4 :]])):
+    along = {load.graph.ops[load.index][1]: 1.0}
+    there = act(load)
+    slopes = tangent(list(there), along)
+    if not all(map(is_zero, slopes[n + 4 :])):
         raise ModelError(
-            f"wheel {readings.wheel!r}: the forces of its tyre do not grow evenly with the load; on a "
-            "terrain let it carry its wheel by a vertical spring (`sprung = True`)."
+            f"wheel {readings.wheel!r}: the states of its tyre change with the load; on a terrain let it "
+            "carry its wheel by a vertical spring (`sprung = True`)."
         )
+    uneven = not all(map(is_zero, tangent(slopes, along)))
+    start = there - load * array(slopes) if uneven else act(0.0)
     ends = [n, n + 4]
     (push, forces, rates), (lift, lifted, _) = (np.split(array(x), ends) for x in (start, slopes))
-    return FeatureForces(push, lift, forces, lifted, list(rates))
+    return FeatureForces(push, lift, forces, lifted, list(rates), uneven)
 
 
 def _generalised(

@@ -13,6 +13,11 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Blade, Flat, Wheel
 from draisine.model.surface import FeatureContact, Surface
 
+SIDE, LOAD, FEATURE = 6, 7, 8
+"""How many numbers describe a feature: (N, d, 0, 0, 0), (Q, e, side) or (Q, 0, 0, 0, 0), and the load
+about which elements are taken there.
+"""
+
 
 def place(kind: str, f: Array, R: Array, p: Array) -> Array:
     """Return the numbers of a feature given in a frame that is turned by R and moved by p."""
@@ -20,7 +25,7 @@ def place(kind: str, f: Array, R: Array, p: Array) -> Array:
         N = R @ f[:3]
         return array([*N, f[3] + N @ p, 0.0, 0.0, 0.0])
     e = R @ f[3:6] if kind == "edge" else np.zeros(3)
-    return array([*(R @ f[:3] + p), *e, f[6]])
+    return array([*(R @ f[:3] + p), *e, f[SIDE]])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

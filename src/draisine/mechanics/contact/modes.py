@@ -3,19 +3,20 @@ with the features' numbers as inputs.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from draisine.algebra.scalar import Array, Scalar, array, sqrt, where
+from draisine.algebra.scalar import Array, Scalar, array, sqrt, substitute, where
 from draisine.algebra.trace import Expr, evaluate, tangent
 from draisine.mechanics.contact.elements import FeatureForces, tyre_rows
-from draisine.mechanics.contact.features import ContactRows, meet
+from draisine.mechanics.contact.features import FEATURE, LOAD, ContactRows, meet
 from draisine.mechanics.formulations.projected import choose_speeds
 from draisine.mechanics.kernel import Elimination, eliminate, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry
+from draisine.mechanics.loads import STEPS, accuracy, bounded, weight
 from draisine.mechanics.tree import Tree
 from draisine.model import Model, Wheel
 
@@ -27,8 +28,8 @@ UP, ACROSS = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
 Signature = tuple[tuple[int, str, int], ...]
 """A mode: for each closed contact the wheel, the kind of feature, and how many rows it holds."""
 
-Act = Callable[[Any, ContactRows, Array], FeatureForces | None]
-"""What elements do at a wheel that meets a feature over ground of a velocity."""
+Act = Callable[[Any, ContactRows, Array, Expr], FeatureForces | None]
+"""What elements do at a wheel that meets a feature over ground of a velocity, about a load."""
 
 
 def mode_names(model: Model) -> dict[str, Signature]:
@@ -98,7 +99,7 @@ class _Rows:
     """The rows `C vdot = c` of a mode; for each contact whose normal force brings others with it
     (friction, a tyre's) the generalised force of these for a normal force of one, and along and
     across; the generalised force that elements at contacts push with besides, for each contact its
-    forces, and the rates of all elements' states.
+    forces, the rates of all elements' states, and the symbols of loads about which all that is true.
     """
 
     C: Array
@@ -107,6 +108,23 @@ class _Rows:
     push: Array
     forces: list[Array]
     rates: Array
+    uneven: dict[int, Expr]
+
+    def about(self, loads: Mapping[int, Scalar]) -> "_Rows":
+        """Return the same about loads of contacts."""
+        if not self.uneven:
+            return self
+        n = len(self.push)
+        drags = {i: drag for i, drag in enumerate(self.drags) if drag is not None}
+        parts = [self.push, *self.forces, *(np.concatenate(drag) for drag in drags.values())]
+        graph = next(iter(self.uneven.values())).graph
+        there = {graph.ops[symbol.index][1]: loads[i] for i, symbol in self.uneven.items()}
+        flat = array(substitute(graph, [x for part in parts for x in part], there))
+        push, *rest = np.split(flat, np.cumsum([len(part) for part in parts])[:-1])
+        forces, found = rest[: len(self.forces)], rest[len(self.forces) :]
+        drags |= {i: (x[:n], x[n:]) for i, x in zip(drags, found, strict=True)}
+        every = [drags.get(i) for i in range(len(self.drags))]
+        return replace(self, push=push, forces=forces, drags=every)
 
 
 def solve_mode(
@@ -122,7 +140,8 @@ def solve_mode(
     its symbols; `act` tells what elements do at contacts.
 
     A sliding contact pushes by its friction as well, a tyre by its law, in proportion to its normal
-    force: that follows from the responses to both, eq. [sliding-closed-form].
+    force: that follows from how the loads answer, eq. [sliding-closed-form]; where a tyre is not in
+    proportion, by Newton's method in line, whose remainder is watched.
     """
     point = dict(drawing)
     rows = _rows(free, signature, features, mu, point, act)
@@ -138,22 +157,52 @@ def solve_mode(
         udot = solve_symmetric(inertia, H.T @ force)
         return H @ udot, solver.solve_transposed(list(MH @ udot - force))[:m]
 
-    change, lam = respond(rows.push - free.F - free.M @ still)
-    vdot = still + change
+    def answer(row: int) -> Array:
+        """Return a with `a @ Q` what the multiplier of a row answers to a generalised force Q."""
+        s = solver.solve(list(np.eye(m + k)[row]))
+        return H @ solve_symmetric(inertia, MH.T @ s) - s
+
+    alone = -(free.F + free.M @ still)
     starts = np.cumsum([0, *(held for *_, held in signature)]).tolist()
-    slides = [(starts[i], drag) for i, drag in enumerate(rows.drags) if drag is not None]
-    watched: list[Scalar] = [x for x in solver.pivot if isinstance(x, Expr) and not x.fixed]
-    if slides:
-        answers = [respond(drag[0]) for _, drag in slides]
-        R = [[answer[1][at] for answer in answers] for at, _ in slides]
-        friction = eliminate(np.eye(len(slides)) - array(R), [(i, i) for i in range(len(slides))])
-        watched += friction.pivot
-        pushes = friction.solve([lam[at] for at, _ in slides])
-        for push, (moved, more) in zip(pushes, answers, strict=True):
-            vdot, lam = vdot + push * moved, lam + push * more
+    answers = {i: answer(starts[i]) for i, drag in enumerate(rows.drags) if drag is not None}
+    loads, pivots = _loads(rows, answers, alone, weight(free.tree.model))
+    rows = rows.about(loads)
+    force = alone + rows.push
+    for i, load in loads.items():
+        force = force + load * _drag_of(rows, i)
+    change, lam = respond(force)
+    vdot = still + change
+    watched = [x for x in [*solver.pivot, *pivots] if isinstance(x, Expr) and not x.fixed]
+    watched += [accuracy(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
     sizes = np.abs(np.asarray(evaluate(watched, point), float)) if watched else []
     pivots = [x / size for x, size in zip(watched, sizes, strict=True)]
     return ModeMotion(vdot, _contact_forces(rows, signature, lam), rows.rates, pivots)
+
+
+def _loads(
+    rows: _Rows, answers: Mapping[int, Array], alone: Array, heavy: Scalar
+) -> tuple[dict[int, Scalar], list[Scalar]]:
+    """Return the normal forces that bring others with them, by contact, and pivots of their coupling;
+    `alone` is the generalised force without contacts, `heavy` the machine's weight.
+    """
+    if not answers:
+        return {}, []
+    loads = dict.fromkeys(answers, heavy / len(answers))
+    for _ in range(STEPS if rows.uneven else 1):
+        here = rows.about(loads)
+        R = [[a @ _drag_of(here, j) for j in answers] for a in answers.values()]
+        coupled = eliminate(np.eye(len(R)) - array(R), [(i, i) for i in range(len(R))])
+        new = coupled.solve([a @ (alone + here.push) for a in answers.values()])
+        found = bounded(list(new), list(loads.values())) if rows.uneven else new
+        loads = dict(zip(answers, found, strict=True))
+    return loads, coupled.pivot
+
+
+def _drag_of(rows: _Rows, i: int) -> Array:
+    """Return the generalised force that a normal force of one brings with it."""
+    drag = rows.drags[i]
+    assert drag is not None
+    return drag[0]
 
 
 def _contact_forces(rows: _Rows, signature: Signature, lam: Array) -> list[Scalar]:
@@ -179,19 +228,19 @@ def _rows(
     rows: list[Array] = []
     targets: list[Scalar] = []
     drags: list[tuple[Array, Array] | None] = []
-    push, forces = 0.0 * free.F, list[Array]()
+    push, forces, uneven = 0.0 * free.F, list[Array](), dict[int, Expr]()
     rates = array([0.0] * free.tree.model.memory)
     for i, (k, kind, held) in enumerate(signature):
         wheel: Any = free.tree.model.contacts[k]
-        f = features[7 * i : 7 * i + 7]
+        f = features[FEATURE * i : FEATURE * (i + 1)]
         met = meet(free.tree, free.geo, free.R, free.p, wheel, kind, f)
         numbers = _feature_below(kind, wheel, met.centre, point)
-        point |= {f"features[{7 * i + j}]": value for j, value in enumerate(numbers)}
+        point |= {f"features[{FEATURE * i + j}]": value for j, value in enumerate(numbers)}
         slips, C = met.C @ free.speeds, met.C[:, free.columns]
         drift = tangent(list(slips), free.along, met.meeting.held)
         rows += list(C[:held])
         targets += [-x for x in drift[:held]]
-        done = act(wheel, met, np.zeros(3))
+        done = act(wheel, met, np.zeros(3), f[LOAD])
         drag = _drag(mu[i], slips, C) if held == 1 and wheel.tyre is None else None
         forces.append(np.zeros(3) if done is None else done.forces[:3])
         if done is not None:
@@ -199,10 +248,12 @@ def _rows(
         if done is not None and held:
             lift, lifted = done.lift[free.columns], done.lifted[:3]
             drag = (lift, lifted) if drag is None else (drag[0] + lift, drag[1] + lifted)
+            if done.uneven:
+                uneven[i] = f[LOAD]
         drags.append(drag)
     every = array([list(row) for row in [*rows, *free.held]])
     C = every.reshape(-1, len(free.columns))
-    return _Rows(C, [*targets, *free.held_c], drags, push, forces, rates)
+    return _Rows(C, [*targets, *free.held_c], drags, push, forces, rates, uneven)
 
 
 def _feature_below(
@@ -212,8 +263,8 @@ def _feature_below(
     at = np.asarray(evaluate(list(centre), point), float)
     below = at - float(evaluate([wheel.surface.reach], point)[0]) * np.array(UP)
     if kind == "face":
-        return [*UP, float(below[2]), 0.0, 0.0, 0.0]
-    return [*below.tolist(), *(ACROSS if kind == "edge" else (0.0, 0.0, 0.0)), 0.0]
+        return [*UP, float(below[2]), 0.0, 0.0, 0.0, 0.0]
+    return [*below.tolist(), *(ACROSS if kind == "edge" else (0.0, 0.0, 0.0)), 0.0, 0.0]
 
 
 def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:

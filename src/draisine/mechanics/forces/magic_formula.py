@@ -26,8 +26,8 @@ class MagicFormula(OnWheel):
     them, `trail` (m) times the side force. Slips follow the wheel's own over `relaxation` m.
 
     The force is not proportional to the load. The ground carries the wheel, and its load is found by
-    Newton's method in line; or a vertical spring does, on which it can be on any terrain: `vertical`
-    N/m and `damping` N s/m, which carries `preload` N where the wheel just touches; it lets go where
+    Newton's method in line; or a vertical spring does, of `vertical` N/m and `damping` N s/m, which
+    carries `preload` N where the wheel just touches; it lets go where
     it would pull. Beyond the load of largest friction force the fit turns back: there that force stays.
     """
 

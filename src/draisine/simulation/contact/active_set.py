@@ -7,7 +7,7 @@ and reduced (projected on the speeds that the contacts leave free).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -16,6 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.targets.native import routine_code
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
+from draisine.simulation.contact.kernels import ROUNDS, SAME, next_load
 from draisine.simulation.contact.linear import REPEATS, saddle_point, share
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
@@ -31,7 +32,8 @@ class Candidate:
 
     `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides, on a tyre
     what that holds; `way` is the direction (along, across) in which it is about to slide. Elements at
-    the contact push by the generalised force `push`, and by `lift` for each newton of its load.
+    the contact push by the generalised force `push`, and by `lift` for each newton of its load; where
+    they do not grow evenly with it, so about a `load`, and `under` tells both about another.
     """
 
     key: Key
@@ -43,6 +45,18 @@ class Candidate:
     way: Floats | None = None
     push: Floats | float = 0.0
     lift: Floats | float = 0.0
+    load: float = 0.0
+    under: Callable[[float], tuple[Floats, Floats]] | None = None
+
+    def follow(self, found: float) -> "Candidate":
+        """Return the contact about a load nearer to one that was found; itself where that makes no
+        difference.
+        """
+        load = next_load(self.load, found)
+        if self.under is None or abs(load - self.load) <= SAME * (1.0 + load):
+            return self
+        push, lift = self.under(load)
+        return replace(self, push=push, lift=lift, load=load)
 
     def relative(self, v: Floats) -> Floats:
         """Return the velocity of the contact point over the ground, C v - b."""
@@ -213,11 +227,16 @@ def select_contacts(
 
     def solver(closed: Sequence[Candidate]) -> tuple[Floats, Floats, bool]:
         C = np.vstack([*(k.held for k in closed), held])
-        G = np.hstack([*(k.column(v) for k in closed), held.T])
         c = np.concatenate([*(k.c[: k.rows] for k in closed), targets])
-        vdot, lam, redundant = saddle(M, sum([k.push for k in closed]) - F, C, G, c)
-        if redundant:
-            lam = spread_push(C, _normals(closed), lam)
+        for _ in range(ROUNDS):
+            G = np.hstack([*(k.column(v) for k in closed), held.T])
+            vdot, lam, redundant = saddle(M, sum([k.push for k in closed]) - F, C, G, c)
+            if redundant:
+                lam = spread_push(C, _normals(closed), lam)
+            before, loads = closed, lam[_normals(closed)]
+            closed = [k.follow(float(load)) for k, load in zip(closed, loads, strict=True)]
+            if all(k is old for k, old in zip(closed, before, strict=True)):
+                break
         return vdot, lam, redundant
 
     def level(k: Candidate, vdot: Floats) -> float:

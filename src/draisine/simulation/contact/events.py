@@ -184,7 +184,7 @@ class Resolver:
             rows = 3 if mu > 0 else 1
             if look.tyre(contact) is not None:
                 mu, rows = 0.0, look.tyre_rows(contact)
-            out[contact] = look.candidate(contact, row, mu, rows)
+            out[contact] = look.candidate((now.t, now.y), contact, row, mu, rows)
         return out
 
     def _friction(self, contact: WheelOnFeature) -> float:

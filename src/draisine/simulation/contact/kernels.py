@@ -11,15 +11,24 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.mechanics.base import turns_freely
+from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
+from draisine.mechanics.loads import CLOSE, FACTOR, weight
 from draisine.simulation.contact.linear import least, share, solve
 from draisine.system.compiled import Compiled
-from draisine.system.contact_programs import FEATURE
 from draisine.system.generic import Generic
 
 FIRM = 0.1
 """How small a pivot of a closed form may be, against its size in the drawing; else the dense system
 takes over: a tenth costs one digit.
 """
+
+ROUNDS, SAME = 60, 1e-12
+"""How often the loads of tyres whose forces do not grow evenly with them are followed, and by which part
+they may still change then.
+"""
+
+LEAST = 1e-3
+"""The least load about which a tyre is taken, N."""
 
 ENDLESS = 1e300
 """How far inside its feature a contact is that has no borders."""
@@ -57,7 +66,7 @@ class Dynamics(NamedTuple):
     the speeds and the law's states, in what the program tells (flow, M, F, zdot, held), in the row
     of a contact (C, c, gap, stretch, b, its point and normal in the world and on the feature, the
     wheel's centre, the fold, what elements there do), which is `row` long; whether elements act at
-    contacts, and how many states of theirs the rows tell the rates of.
+    contacts, how many states of theirs the rows tell the rates of, and a wheel's share of the weight.
     """
 
     call: Address
@@ -95,13 +104,15 @@ class Dynamics(NamedTuple):
     forces: int
     lifted: int
     rates: int
+    uneven: int
     row: int
     acted: int
     remembered: int
+    share: float
 
 
 _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre") + (
-    "local_point", "local_normal", "fold", "armed", "push", "lift", "forces", "lifted", "rates",
+    "local_point", "local_normal", "fold", "armed", "push", "lift", "forces", "lifted", "rates", "uneven",
 )  # fmt: skip
 
 
@@ -196,7 +207,7 @@ def fold_excess(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> float:
         return -ENDLESS
     third = 1.0 / 3.0
     lone = ((f0 * f0) ** third + (f1 * f1) ** third) ** 1.5 - f2
-    return lone if contacts.features[k * FEATURE + FEATURE - 1] != 0.0 else -lone
+    return lone if contacts.features[k * FEATURE + SIDE] != 0.0 else -lone
 
 
 @routine
@@ -267,21 +278,28 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
     [saddle-point]; return 1 if the system is singular.
 
     A sliding contact pushes with mu times its normal force against its slip. Redundant rows are
-    solved by the least forces.
+    solved by the least forces. Tyres whose forces do not grow evenly with their loads are taken about
+    loads that follow what comes out, Newton's method.
     """
     m, n = s.motion, s.motion.speeds
     call(m.call, s.x, m.table, s.out, 1)
-    meet(m, s.x, s.contacts, seen)
-    size = n + s.holds
+    size, rounds, change = n + s.holds, 0, 1.0
     for k in range(s.contacts.size):
         size += s.status[k]
+        s.contacts.features[k * FEATURE + LOAD] = m.share
     K, b, answer = s.work[0:], s.work[size * size :], s.work[size * (size + 1) :]
-    assemble(s, seen, K, b, size)
-    repeating = solve(K, b, answer, s.order, size)
-    if repeating < 0:
+    while change > SAME and rounds < ROUNDS:
+        meet(m, s.x, s.contacts, seen)
+        assemble(s, seen, K, b, size)
+        repeating = solve(K, b, answer, s.order, size)
+        if repeating < 0:
+            return 1
+        if repeating > 0:
+            push_all(s, K, answer, size, repeating)
+        change = follow_loads(s, seen, answer)
+        rounds += 1
+    if change > CLOSE:
         return 1
-    if repeating > 0:
-        push_all(s, K, answer, size, repeating)
     for k in range(m.y_v):
         ydot[k] = s.out[m.flow + k]
     for k in range(n):
@@ -293,6 +311,30 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
             ydot[m.y_z + i] += seen[k * m.row + m.rates + i]
     take_forces(s, seen, answer, lam)
     return 0
+
+
+@routine
+def follow_loads(s: Saddle, seen: Floats, answer: Floats) -> float:
+    """Put the loads that came out in place of those about which uneven tyres were taken; return the
+    largest part by which one changes.
+    """
+    m, at, most = s.motion, s.motion.speeds, 0.0
+    for k in range(s.contacts.size):
+        if m.acted > 0 and s.status[k] > 0 and seen[k * m.row + m.uneven] > 0.0:
+            old = s.contacts.features[k * FEATURE + LOAD]
+            new = next_load(old, answer[at])
+            most = max(most, abs(new - old) / (1.0 + old))
+            s.contacts.features[k * FEATURE + LOAD] = new
+        at += s.status[k]
+    return most
+
+
+@routine
+def next_load(old: float, found: float) -> float:
+    """Return a load nearer to one that was found: never below the least one, and changed by
+    a factor at most, or by one newton.
+    """
+    return max(min(found, FACTOR * old + 1.0), max(old / FACTOR - 1.0, LEAST))
 
 
 @routine
@@ -513,6 +555,7 @@ def dynamics(free: Generic) -> Dynamics:
         row=row.size,
         acted=int(row.count("push") > 0),
         remembered=row.count("rates"),
+        share=float(weight(free.system.model)) / max(1, len(free.wheels)),
     )
 
 

@@ -13,6 +13,7 @@ from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
 from draisine.mechanics.contact.elements import tyre_rows
+from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
@@ -472,13 +473,26 @@ class ContactQuery:
         point, N, centre = row[self.row.point], row[self.row.normal], row[self.row.centre]
         return bool(N @ (centre - point) + self.gap(row) > 0)
 
-    def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
-        """Return a contact for the choice of contact sets."""
+    def candidate(
+        self, at: tuple[float, Floats], contact: WheelOnFeature, row: Floats, mu: float, rows: int
+    ) -> Candidate:
+        """Return a contact for the choice of contact sets, at a time and a state."""
         found = Candidate(
             self.key(contact), self.jacobian(row), row[self.row.c], self.carried(row), mu, rows
         )
-        acted = self.motion.record.acted
-        return replace(found, push=row[self.row.push], lift=row[self.row.lift]) if acted else found
+        if not self.motion.record.acted:
+            return found
+        found = replace(found, push=row[self.row.push], lift=row[self.row.lift])
+        if not (rows and row[self.row.uneven.start]):
+            return found
+
+        def under(load: float) -> tuple[Floats, Floats]:
+            bundle, which = self._find([contact])
+            bundle.record.features[FEATURE * int(which[0]) + LOAD] = load
+            there = self.meet(*at, [contact])[0]
+            return there[self.row.push], there[self.row.lift]
+
+        return replace(found, under=under).follow(self.motion.record.share)
 
     def meet_each(self, times: Floats, ys: Floats, contacts: Packed) -> Floats:
         """Return what contacts look like at many states; the axes are state, contact, entry."""

@@ -361,7 +361,7 @@ class TerrainRun:
         rows = look.meet(self.t, y, [contact for contact, *_ in self.closed])
         for (contact, held, mu), row in zip(self.closed, rows, strict=True):
             look.check_plane(self.t, contact, row)
-            k = look.candidate(contact, row, mu, held)
+            k = look.candidate((self.t, y), contact, row, mu, held)
             if held and (0 < mu < np.inf or look.tyre(contact) is not None):
                 C, G = k.C[0], k.column(look.speeds(y))[:, 0]
                 if C @ np.linalg.solve(M, G) < LOCKS * (C @ np.linalg.solve(M, C)):

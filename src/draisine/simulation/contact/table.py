@@ -10,9 +10,9 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
+from draisine.mechanics.contact.features import FEATURE
 from draisine.model import Wheel
 from draisine.simulation.contact.kernels import Bundle
-from draisine.system.contact_programs import FEATURE
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
 
@@ -173,7 +173,8 @@ class FeatureTable:
         self._borders += [it.borders for it in features]
         new: dict[str, Any] = dict(zip(_Meeting._fields, zip(*likes, strict=True), strict=True))
         numbers = np.array([it.numbers for it in features])
-        new["features"] = np.column_stack([numbers, np.array(sides, dtype=float)])
+        told = np.array(sides, dtype=float), np.zeros(len(numbers))
+        new["features"] = np.column_stack([numbers, *told])
         new["low"], new["high"] = [it.low for it in features], [it.high for it in features]
         self._columns = {k: np.concatenate([old, new[k]]) for k, old in self._columns.items()}
         return range(first, len(self._borders))
