@@ -89,16 +89,14 @@ def solve_loads(
         return [n - first - x for n, first, x in zip(N, start, due, strict=True)]
 
     law = _Law(graph, tuple(symbols.values()), Q)
-    N: list[Scalar] = [0.0 if law.affine else weight(moving.rows.tree.model) / len(read)] * len(
-        read
-    )
-    pivots: list[Scalar] = []
+    share = weight(moving.rows.tree.model) / len(read)
+    N, pivots = [0.0 if law.affine else share] * len(read), list[Scalar]()
     for _ in range(1 if law.affine else STEPS):
         now, slopes = law.at(N)
         A = np.eye(len(read)) - array([[row @ slope for slope in slopes] for row in rows])
         step, pivots = _solve(A.tolist(), missing(N, now))
         new = [n - dn for n, dn in zip(N, step, strict=True)]
-        N = new if law.affine else bounded(new, N)
+        N = new if law.affine else limit_loads(new, N)
     found = dict(zip(read, N, strict=True))
     acting = act(nothing | found)
     if not law.affine:
@@ -130,7 +128,7 @@ def weight(model: Model) -> Scalar:
     return sum((body.mass for body in model.bodies), 0.0) * norm(model.gravity)
 
 
-def bounded(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
+def limit_loads(new: Sequence[Scalar], old: Sequence[Scalar]) -> list[Scalar]:
     """Return new loads that differ from the old ones by the factor at most."""
     return [clip(x, n / FACTOR, FACTOR * n) for x, n in zip(new, old, strict=True)]
 

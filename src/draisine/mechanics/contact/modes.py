@@ -16,7 +16,7 @@ from draisine.mechanics.contact.features import FEATURE, LOAD, ContactRows, meet
 from draisine.mechanics.formulations.projected import choose_speeds
 from draisine.mechanics.kernel import Elimination, eliminate, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry
-from draisine.mechanics.loads import STEPS, accuracy, bounded, weight
+from draisine.mechanics.loads import STEPS, accuracy, limit_loads, weight
 from draisine.mechanics.tree import Tree
 from draisine.model import Model, Wheel
 
@@ -127,6 +127,27 @@ class _Rows:
         return replace(self, push=push, forces=forces, drags=every)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _HeldMachine:
+    """A machine under rows: their elimination, H of the speeds that they leave, `M H` and `H' M H`."""
+
+    solver: Elimination
+    H: Array
+    MH: Array
+    inertia: Array
+
+    def respond(self, force: Array) -> tuple[Array, Array]:
+        """Return vdot, but for what the rows demand, and their multipliers under a generalised force."""
+        udot = solve_symmetric(self.inertia, self.H.T @ force)
+        rows = len(self.H) - self.H.shape[1]
+        return self.H @ udot, self.solver.solve_transposed(list(self.MH @ udot - force))[:rows]
+
+    def answer(self, row: int) -> Array:
+        """Return a with `a @ Q` what the multiplier of a row answers to a generalised force Q."""
+        s = self.solver.solve(list(np.eye(len(self.H))[row]))
+        return self.H @ solve_symmetric(self.inertia, self.MH.T @ s) - s
+
+
 def solve_mode(
     free: FreeMachine,
     signature: Signature,
@@ -145,38 +166,22 @@ def solve_mode(
     """
     point = dict(drawing)
     rows = _rows(free, signature, features, mu, point, act)
-    solver, k = _eliminate(rows.C, free, point)
-    m = len(rows.C)
-    H = np.column_stack([solver.solve([0.0] * m + list(e)) for e in np.eye(k)])
-    still = solver.solve([*rows.c, *[0.0] * k])
-    MH = free.M @ H
-    inertia = H.T @ MH
-
-    def respond(force: Array) -> tuple[Array, Array]:
-        """Return vdot - still and the multipliers under a generalised force."""
-        udot = solve_symmetric(inertia, H.T @ force)
-        return H @ udot, solver.solve_transposed(list(MH @ udot - force))[:m]
-
-    def answer(row: int) -> Array:
-        """Return a with `a @ Q` what the multiplier of a row answers to a generalised force Q."""
-        s = solver.solve(list(np.eye(m + k)[row]))
-        return H @ solve_symmetric(inertia, MH.T @ s) - s
-
+    held = _hold(rows.C, free, point)
+    still = held.solver.solve([*rows.c, *[0.0] * held.H.shape[1]])
     alone = -(free.F + free.M @ still)
-    starts = np.cumsum([0, *(held for *_, held in signature)]).tolist()
-    answers = {i: answer(starts[i]) for i, drag in enumerate(rows.drags) if drag is not None}
+    starts = np.cumsum([0, *(count for *_, count in signature)]).tolist()
+    answers = {i: held.answer(starts[i]) for i, drag in enumerate(rows.drags) if drag is not None}
     loads, pivots = _loads(rows, answers, alone, weight(free.tree.model))
     rows = rows.about(loads)
     force = alone + rows.push
     for i, load in loads.items():
         force = force + load * _drag_of(rows, i)
-    change, lam = respond(force)
-    vdot = still + change
-    watched = [x for x in [*solver.pivot, *pivots] if isinstance(x, Expr) and not x.fixed]
+    change, lam = held.respond(force)
+    watched = [x for x in [*held.solver.pivot, *pivots] if isinstance(x, Expr) and not x.fixed]
     watched += [accuracy(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
     sizes = np.abs(np.asarray(evaluate(watched, point), float)) if watched else []
     pivots = [x / size for x, size in zip(watched, sizes, strict=True)]
-    return ModeMotion(vdot, _contact_forces(rows, signature, lam), rows.rates, pivots)
+    return ModeMotion(still + change, _contact_forces(rows, signature, lam), rows.rates, pivots)
 
 
 def _loads(
@@ -193,7 +198,7 @@ def _loads(
         R = [[a @ _drag_of(here, j) for j in answers] for a in answers.values()]
         coupled = eliminate(np.eye(len(R)) - array(R), [(i, i) for i in range(len(R))])
         new = coupled.solve([a @ (alone + here.push) for a in answers.values()])
-        found = bounded(list(new), list(loads.values())) if rows.uneven else new
+        found = limit_loads(list(new), list(loads.values())) if rows.uneven else new
         loads = dict(zip(answers, found, strict=True))
     return loads, coupled.pivot
 
@@ -278,9 +283,9 @@ def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
     return along * C[1] + across * C[2], array([0.0, along, across])
 
 
-def _eliminate(C: Array, free: FreeMachine, point: Mapping[str, float]) -> tuple[Elimination, int]:
-    """Return the elimination of [C; S] along pivots chosen in the drawing, and how many speeds stay
-    independent: joint rates first, then angular, then linear velocities.
+def _hold(C: Array, free: FreeMachine, point: Mapping[str, float]) -> _HeldMachine:
+    """Return a machine under rows C: [C; S] is eliminated along pivots chosen in the drawing, S being
+    the speeds that stay independent: joint rates first, then angular, then linear velocities.
     """
     n, m = len(free.columns), len(C)
     values = np.asarray(evaluate(list(C.ravel()), point), float).reshape(m, n)
@@ -292,4 +297,7 @@ def _eliminate(C: Array, free: FreeMachine, point: Mapping[str, float]) -> tuple
     traced = np.array([[isinstance(x, Expr) for x in row] for row in A])
     there = traced | (np.vstack([values, S]) != 0)
     pivots = plan(np.vstack([values, S]), there, np.where(traced, 2.0, 0.0))
-    return eliminate(A, pivots), len(S)
+    solver = eliminate(A, pivots)
+    H = np.column_stack([solver.solve([0.0] * m + list(e)) for e in np.eye(len(S))])
+    MH = free.M @ H
+    return _HeldMachine(solver, H, MH, H.T @ MH)
