@@ -318,6 +318,19 @@ def test_gradients_are_those_of_differences(bicycle, ride):
     assert len(found.events) >= {"kerb": 3, "ramp": 4, "stop": 1}.get(ride, 0)
 
 
+def test_gradients_by_a_moment_whose_neighbours_are_no_bodies(bicycle):
+    """The benchmark's rear wheel is all but flat: with one moment smaller no mass is spread so. Towards
+    the other side there are machines, whose differences tell the same to second order.
+    """
+    start, own, h = {"forward_speed": 5.0, "lean_rate": 0.2}, bicycle.parameters["IRxx"], 1e-4
+    with pytest.raises(ModelError, match="triangle inequality"):
+        bicycle.with_parameters(IRxx=0.99 * own)
+    found = gradient(bicycle, start, [1.0], ["lean", "steer"], ["IRxx"]).derivatives[0, :, 0]
+    ends = [bicycle.with_parameters(IRxx=own + k * h) for k in range(3)]
+    f = [gradient(one, start, [1.0], ["lean", "steer"], []).values[0] for one in ends]
+    assert_allclose(found, (4.0 * f[1] - 3.0 * f[0] - f[2]) / (2.0 * h), rtol=1e-5, atol=1e-8)
+
+
 def test_gradients_through_landings_on_tyres():
     """A kerb downwards: tyres leave, touch, and have forgotten."""
     tyre = LinearTyre(9000.0, 0.0, 0.15)

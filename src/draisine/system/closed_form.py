@@ -237,11 +237,17 @@ class ClosedForm:
         return np.concatenate([found["y"], np.zeros(self.memory) if z is None else z])
 
     def enter_all(
-        self, states: Mapping[str, Floats], parameters: Floats, z: Floats, tolerance: float = 1e-8
+        self,
+        states: Mapping[str, Floats],
+        parameters: Floats,
+        z: Floats,
+        t: float = 0.0,
+        tolerance: float = 1e-8,
     ) -> Floats:
         """Return y for states as q, p, r, v, each with parameters of its own, one per column."""
         entry, turn = self.entry, self.frames_for(parameters)[0]
-        found = entry.batch(entry.inputs.pack(**states, turn=turn), entry.tables(parameters))
+        given = {**states, "turn": turn, "t": np.full((1, parameters.shape[1]), t)}
+        found = entry.batch(entry.inputs.pack(**given), entry.tables(parameters))
         wrong = np.abs(found["broken"]).max(axis=0, initial=0.0)
         scale = np.maximum(1.0, np.abs(found["speeds"]).max(axis=0, initial=0.0))
         for k in np.flatnonzero(~(wrong <= tolerance * scale)):

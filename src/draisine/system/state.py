@@ -113,11 +113,15 @@ def state(
           steer_rate=0, rear_wheel_rate=16.58, front_wheel_rate=14.29)
     """
     check_system("state", system)
-    model = system.model
+    numbers = {name: [value] for name, value in initial_values(asked, system.model).items()}
+    return _only(system.model, *states(system, numbers, mode=mode, at_rest=at_rest, t=t))
+
+
+def initial_values(asked: Mapping[str, Any], model: "Model") -> dict[str, float]:
+    """Return what is asked of an initial state as numbers, by the names that the model has."""
     known = state_names(model)
-    wanted = {n if n in known else SYNONYMS.get(n, n): value for n, value in asked.items()}
-    numbers = {name: [_number(name, value, model)] for name, value in wanted.items()}
-    return _only(model, *states(system, numbers, mode=mode, at_rest=at_rest, t=t))
+    named = {n if n in known else SYNONYMS.get(n, n): value for n, value in asked.items()}
+    return {name: _number(name, value, model) for name, value in named.items()}
 
 
 def states(

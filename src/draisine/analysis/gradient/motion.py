@@ -6,15 +6,14 @@ start keeps what was asked of it, and its contacts closed, while parameters chan
 by differences of eighth order.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.differentiate import difference
+from draisine.analysis.differentiate import EIGHTH
 from draisine.analysis.gradient.saltation import EventGradient, TerrainMotion
 from draisine.analysis.gradient.tangents import (
     Directions,
@@ -23,18 +22,26 @@ from draisine.analysis.gradient.tangents import (
     tangent_program,
 )
 from draisine.analysis.linear import machine_at
-from draisine.errors import ModelError, ParameterError, SimulationError, did_you_mean
+from draisine.errors import (
+    ConfigurationError,
+    ModelError,
+    ParameterError,
+    SimulationError,
+    did_you_mean,
+)
 from draisine.model.names import observation_names
 from draisine.simulation.compare.compliant import Compliant
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
 from draisine.simulation.simulate import simulate
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import generic
-from draisine.system.state import State, state
+from draisine.system.state import State, initial_values, state, states
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.terrain import Terrain
 
+States = Mapping[str, Floats]
+"""States as q, p, r, v, one column for each."""
 STEP = 1e-2
 """The relative step by which the start is differentiated."""
 
@@ -125,29 +132,32 @@ class GradientRun:
         rows = [[float(name == unknown) for name in names] for unknown in self.unknowns]
         return np.array(rows).reshape(len(self.unknowns), len(names))
 
-    def _start(self, system: System, start: Mapping[str, Any], enter: Any) -> Floats:
-        """Return what `enter(system, state)` gives at the start, with its derivatives: what was asked
-        for stays, contacts stay closed.
+    def _start(
+        self, system: System, start: Mapping[str, Any], enter: Callable[[States, Floats], Floats]
+    ) -> Floats:
+        """Return what `enter(states, parameters)` gives at the start, with its derivatives: what was
+        asked for stays, contacts stay closed. Neighbours need be no machines.
         """
-
-        def begin(name: str = "", change: float = 0.0) -> Floats:
-            moved, asked = system, dict[str, Any](start)
-            if name in system.parameters:
-                moved = system.with_parameters(**{name: system.parameters[name] + change})
-            elif name:
-                asked[name] = asked[name] + change
-            found: Floats = enter(moved, state(moved, **asked))
-            return found
-
-        rows = [begin()]
-        for name in self.unknowns:
-            if name in system.parameters or name in start:
-                size = abs(system.parameters.get(name, start.get(name, 0.0)))
-                h = STEP * max(size, STEP)
-                rows.append(difference(partial(begin, name), h))
-            else:
-                rows.append(np.zeros_like(rows[0]))
-        return np.array(rows)
+        options = {name: x for name, x in start.items() if name in ("mode", "t", "at_rest")}
+        given = {name: x for name, x in start.items() if name not in options}
+        asked = initial_values(given, system.model)
+        known = system.parameters | dict(zip(given, asked.values(), strict=True))
+        moved = [name for name in self.unknowns if name in known]
+        own = np.repeat(system.values[:, None], 1 + 9 * len(moved), axis=1)
+        numbers = {name: np.full(own.shape[1], x) for name, x in asked.items()}
+        rows = dict(zip(known, [*own, *numbers.values()], strict=True))
+        steps = {name: STEP * max(abs(known[name]), STEP) for name in moved}
+        for k, name in enumerate(moved):
+            rows[name][1 + 9 * k : 10 + 9 * k] += steps[name] * np.arange(-4, 5)
+        found, wrong = states(system, numbers, parameters=own.T, **options)
+        for text in filter(None, wrong):
+            raise ConfigurationError(text)
+        whole = enter(found, own)
+        derivatives = dict.fromkeys(self.unknowns, np.zeros_like(whole[0]))
+        for name, beside in zip(moved, whole[1:].reshape(-1, 9, whole.shape[1]), strict=True):
+            parts = [weight * (beside[4 + k] - beside[4 - k]) for k, weight in EIGHTH]
+            derivatives[name] = np.sum(parts, axis=0) / steps[name]
+        return np.array([whole[0], *(derivatives[name] for name in self.unknowns)])
 
     def _on_plane(
         self, system: System, start: Mapping[str, Any], times: Floats
@@ -159,9 +169,8 @@ class GradientRun:
         machine, y = machine_at(system, state(system, **start), mode, self.law)
         z, floors = y[machine.layout.z], machine.floors
 
-        def enter(moved: System, there: State) -> Floats:
-            other = moved.make(machine.task)
-            return other.enter(there, self.numerics.start, z=z)
+        def enter(found: States, own: Floats) -> Floats:
+            return machine.enter_all(found, own, z, self.numerics.start).T
 
         whole, along = self._start(system, start, enter), self._directions(system)
         w = system.inputs(self.inputs)
@@ -202,7 +211,12 @@ class GradientRun:
             raise SimulationError(f"no gradient: the run ended early, {run.outcome}.", run)
         machine = generic(system, self.law, self.terrain.motions)
         z = run.arcs[0].y[0][machine.layout.z]
-        whole = self._start(system, start, lambda _, there: machine.enter(there, z))
+
+        def enter(found: States, own: Floats) -> Floats:
+            there = zip(*(found[name].T for name in "qprv"), strict=True)
+            return np.array([machine.enter(State(*one), z) for one in there])
+
+        whole = self._start(system, start, enter)
         blows = self._among([f"restitution.{name}" for name in self.contact.restitution])
         along, places = self._directions(system), self._places(system)
         motion = TerrainMotion(run, self.contact, along, blows, self.numerics, places)
