@@ -103,7 +103,8 @@ def __getattr__(name: str) -> Any:
     """Return a public name, importing its home only now."""
     for home, names in _HOMES.items():
         if name in names:
-            return getattr(importlib.import_module(f"draisine.{home}"), name)
+            globals()[name] = getattr(importlib.import_module(f"draisine.{home}"), name)
+            return globals()[name]
     raise AttributeError(f"module 'draisine' has no attribute {name!r}")
 
 

@@ -338,6 +338,8 @@ class Task:
 
 def memory_start(system: System, law: Any, states: int) -> Floats:
     """Return the states z at the start: those of force elements are zero, then come the law's."""
+    if law is None and not states:
+        return np.zeros(system.model.memory)
     z = np.asarray(getattr(law, "start", np.zeros(states)), float)
     if z.shape != (states,):
         raise ParameterError(f"law: its start has shape {z.shape}, its states are {states}.")

@@ -1,6 +1,7 @@
 """Where named numbers stand in a row: inputs and outputs of programs, and the state y."""
 
 from collections.abc import ItemsView, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ class Layout:
         for name, size in sizes.items():
             self._stretches[name] = slice(self.size, self.size + size)
             self.size += size
+        self._names, self._sizes = tuple(sizes), tuple(sizes.values())
         self.__dict__.update(self._stretches)
 
     def __getattr__(self, name: str) -> slice:
@@ -53,16 +55,16 @@ class Layout:
         """Return a row from stretches, zero where none is given; stretches with a further axis make
         columns, one per entry of that axis.
         """
+        if tuple(parts) == self._names:
+            with suppress(TypeError, ValueError):  # all in order, all with as many columns
+                if tuple(map(len, parts.values())) == self._sizes:
+                    return np.concatenate(tuple(parts.values()), dtype=float)
         values = {name: np.asarray(part, float) for name, part in parts.items()}
-        columns: tuple[int, ...] = ()
-        for part in values.values():
-            if part.ndim > 1:
-                columns = part.shape[1:]
-                break
+        columns = next((part.shape[1:] for part in values.values() if part.ndim > 1), ())
         row: Floats = np.zeros((self.size, *columns))
         for name, part in values.items():
             where = self._stretches[name]
-            if part.shape[:1] != (where.stop - where.start,):
+            if not part.ndim or len(part) != where.stop - where.start:
                 raise ValueError(f"{name} has the shape {part.shape}, not ({self.count(name)},).")
             row[where] = part[:, None] if part.ndim < row.ndim else part
         return row

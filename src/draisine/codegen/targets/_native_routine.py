@@ -24,13 +24,14 @@ _ENTRIES: dict[Kind, Any] = {DOUBLES: np.dtype(np.float64), INTEGERS: np.dtype(n
 
 class Packed:
     """A record as machine code reads it: one slot of eight bytes per field; it keeps its arrays
-    alive. Records inside it may be packed already.
+    alive. Records inside it may be packed already; `others` are kept as long as it is.
     """
 
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
         self.record, (kinds, slots) = record, _slots(owner)
         self._inner: list[Packed] = []
+        self.others: dict[Any, Packed] = {}
         values = []
         for value, kind in zip(record, kinds, strict=True):
             if kind is None:

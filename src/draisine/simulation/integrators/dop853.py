@@ -59,7 +59,7 @@ equal = explicit(tableau.A[:-1], tableau.A[-1])
 
 class Stages(NamedTuple):
     """A step under way: from y to `new`, of n entries, with rates k that are `row` apart, what the
-    tolerances allow, and the polynomial of the dense output.
+    tolerances allow, and the polynomial of the dense output; `errors` also has room for sums.
     """
 
     method: Floats
@@ -97,13 +97,31 @@ def stages(y: Floats, k: Floats, row: int, rtol: float, atol: float) -> Packed:
 
 
 @routine
-def weigh(s: Stages, stage: int, h: float, into: Floats) -> None:
-    """Write the state of a stage: y + h sum a_j k_j."""
+def sum_older(s: Stages, stage: int) -> None:
+    """Keep the sum of a stage without its newest rate, for `add_newest`."""
     for i in each(s.n):
         total = 0.0
-        for j in range(stage):
+        for j in range(stage - 1):
             total += s.method[stage * STAGES + j] * s.k[j * s.row + i]
-        into[i] = s.y[i] + h * total
+        s.errors[i] = total
+
+
+@routine
+def add_newest(s: Stages, stage: int, h: float, into: Floats) -> None:
+    """Write the state of a stage: y + h sum a_j k_j. The newest rate was written number by number just
+    now: it is read so, too, or the core would wait until all are in memory.
+    """
+    newest = stage - 1
+    weight = s.method[stage * STAGES + newest]
+    for i in range(s.n):
+        into[i] = s.y[i] + h * (s.errors[i] + weight * s.k[newest * s.row + i])
+
+
+@routine
+def weigh(s: Stages, stage: int, h: float, into: Floats) -> None:
+    """Write the state of a stage."""
+    sum_older(s, stage)
+    add_newest(s, stage, h, into)
 
 
 @routine
@@ -168,8 +186,11 @@ def grow(error: float) -> float:
 @routine
 def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
     """Write the state after a step of length h; return its error."""
+    sum_older(s, 1)
     for stage in range(1, DENSE):
-        weigh(s, stage, h, p.x[1:])
+        add_newest(s, stage, h, p.x[1:])
+        if stage + 1 < DENSE:  # while the core waits for the rates
+            sum_older(s, stage + 1)
         evaluate(p, min(t + s.method[NODES + stage] * h, last), s.k[stage * s.row :])
     for i in each(s.n):
         s.new[i] = p.x[1 + i]
@@ -271,7 +292,9 @@ def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -
     p = problem.workspace(n, STAGES, METHOD)
     w: Workspace = p.record
     w.y[:] = y
-    s = stages(w.y, w.k, w.row, span.rtol, span.atol)
+    if (span.rtol, span.atol) not in p.others:
+        p.others[span.rtol, span.atol] = stages(w.y, w.k, w.row, span.rtol, span.atol)
+    s = p.others[span.rtol, span.atol]
     samples, clock = np.empty((points, n)), np.zeros(5)
     clock[0], clock[1] = span.start, min(0.01, span.end - span.start)
     g = Packed(Sampling(span.end, span.last, points, span.grid, samples.ravel(), clock))
