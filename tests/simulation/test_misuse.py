@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import (
     ConfigurationError,
+    DraisineError,
     ModelError,
     ParameterError,
     SimulationError,
@@ -174,3 +176,31 @@ def test_values_that_are_no_numbers_are_told(bicycle, value):
         bicycle.with_parameters(mB=value)
     with pytest.raises(ParameterError, match="initial state: lean = "):
         draisine.state(bicycle, lean=value)
+
+
+def unnamed(*, mass):
+    return draisine.Model([draisine.Body("body", mass, (0.0, 0.0, 0.0), np.eye(3))])
+
+
+def unreturned(*, mass=1.0):
+    unnamed(mass=mass)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "answer"),
+    [
+        (lambda: draisine.compile(unnamed), "unnamed: mass has no value"),
+        (lambda: draisine.compile(unreturned), "unreturned returns a NoneType"),
+        (lambda: draisine.compile(unnamed(mass=1.0)), "returns a Model; this is a Model"),
+    ],
+)
+def test_what_is_given_in_place_of_something_else_is_told(wrong, answer):
+    with pytest.raises(DraisineError, match=re.escape(answer)):
+        wrong()
+
+
+def test_a_float_without_annotation_is_a_parameter():
+    def lump(*, mass=2.0):
+        return unnamed(mass=mass)
+
+    assert draisine.compile(lump).parameters == {"mass": 2.0}

@@ -134,5 +134,5 @@ def test_the_command(tmp_path, monkeypatch, capsys):
 
 
 def test_what_cannot_run_straight_is_told():
-    with pytest.raises(ParameterError, match="are those of a bicycle"):
+    with pytest.raises(ParameterError, match="serves every machine"):
         explore_page(draisine.compile("rolling_disc"))

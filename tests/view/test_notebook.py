@@ -5,10 +5,13 @@ import re
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 import draisine
+from draisine import Body, Model, Revolute
 from draisine.errors import ParameterError
+from draisine.results.bodies import restore_model
 from draisine.view.notebook import InlinePage, sliders
 
 
@@ -102,3 +105,24 @@ def test_sliders_draw_the_changed_bicycle(bicycle, monkeypatch):
     assert "</svg>" in shown[-1].data
     with pytest.raises(ParameterError, match="no parameter 'trail'"):
         sliders(bicycle, ["trail"])
+
+
+def test_a_machine_that_has_no_file_is_drawn_while_the_program_runs(tmp_path):
+    """Its model is that of the run, also where another function takes the name."""
+
+    def pendulum(*, length=1.0):
+        inertia = np.eye(3)
+        bodies = [
+            Body("base", 1.0, (0.0, 0.0, 0.0), inertia),
+            Body("bob", 1.0, (0, 0, -length), inertia),
+        ]
+        return Model(bodies, [Revolute("hinge", "base", "bob", (0.0, 1.0, 0.0))])
+
+    systems = [draisine.compile(pendulum), draisine.compile(pendulum, length=2.0)]
+    runs = [draisine.simulate(each, draisine.state(each, hinge=0.5), 0.2) for each in systems]
+    for run, length in zip(runs, (1.0, 2.0), strict=True):
+        bob = restore_model(run.to_xarray()).body("bob")
+        assert float(bob.com[2]) == -length
+    runs[0].plot("histories", tmp_path / "own.png")
+    runs[0].animate(tmp_path / "own.html")
+    assert len(list(tmp_path.iterdir())) == 2

@@ -73,7 +73,7 @@ def show(path: Path) -> int:
 
     if webbrowser.open(path.resolve().as_uri()):
         return 0
-    return fail(f"no program was found that opens {path}; open it yourself.", 1)
+    return fail(f"no program was found that opens {path.resolve().as_uri()}; open it yourself.", 1)
 
 
 def film(data: Any, path: Path, quiet: bool, fps: float = 20.0, speed: float | None = None) -> None:

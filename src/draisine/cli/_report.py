@@ -76,12 +76,15 @@ def _eigenvalue_table(data: Any) -> Any:
 
 
 def _roots(row: Any, names: list[str]) -> str:
-    """Return the eigenvalues of one mode: a conjugate pair as one, real ones side by side."""
-    real = [float(row["eigenvalue_real"].sel(eigenmode=name)) for name in names]
-    swing = float(row["eigenvalue_imaginary"].sel(eigenmode=names[0]))
-    if swing and len(names) > 1:
-        return f"{real[0]:.6g} ±{swing:.6g}i"
-    return f"{real[0]:.6g} {swing:+.6g}i" if swing else ", ".join(f"{x:.6g}" for x in real)
+    """Return the eigenvalues of one mode: a conjugate pair as one, others side by side."""
+    real, imaginary = (
+        row[f"eigenvalue_{part}"].sel(eigenmode=names).values for part in ("real", "imaginary")
+    )
+    if len(names) == 2 and imaginary[0] and imaginary[0] == -imaginary[1]:
+        return f"{real[0]:.6g} ±{abs(imaginary[0]):.6g}i"
+    return ", ".join(
+        f"{x:.6g} {y:+.6g}i" if y else f"{x:.6g}" for x, y in zip(real, imaginary, strict=True)
+    )
 
 
 def _sweep_table(result: "Result") -> Any:

@@ -126,6 +126,19 @@ START = {"forward_speed": 5.8, "lean_rate": 0.2}
 """How a two-wheeler starts: it rolls, and is pushed over."""
 
 
+def vehicle_text(name: str, like: str) -> str:
+    """Return the file of a vehicle under another name."""
+    import inspect
+    import re
+    import sys
+
+    from draisine.registry import find
+
+    vehicle = find("vehicle", like)
+    source = inspect.getsource(sys.modules[vehicle.__module__])
+    return re.sub(rf"\b{vehicle.__name__}\b", name, source)
+
+
 def scenario_text(name: str, vehicle: str) -> str:
     """Return the file of a scenario for a vehicle, which starts as that vehicle can."""
     from draisine.analysis.bicycle.eigenvalues import is_two_wheeler

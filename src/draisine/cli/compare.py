@@ -1,11 +1,18 @@
 """`draisine compare`."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from draisine.cli._keep import free_name
 from draisine.cli._options import OUTPUT, OutputOptions, Trust
 from draisine.cli._screen import escape, numeric_columns, open_console, print_json
+
+if TYPE_CHECKING:
+    from xarray import Dataset
+
+    from draisine.results.comparison import Difference
 
 
 def compare(
@@ -25,23 +32,52 @@ def compare(
     figure = output.plot or free_name(first.with_name(f"{first.stem}-{second.stem}.png"))
     output = replace(output, plot=figure)
     output.check()
-    both = hold_beside(load(first, trust), load(second, trust), (first.stem, second.stem))
+    runs = load(first, trust), load(second, trust)
+    both = hold_beside(*runs, (first.stem, second.stem))
     found = differences(both)
     if output.json:
         print_json([asdict(one) for one in found])
     else:
         from rich.table import Table
 
-        numbers = numeric_columns("largest", "at (s)", "rms", "range")
+        numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
         drawn = Table("difference of", "unit", *numbers)
         for one in found:
-            cells = (f"{one.largest:.3g}", f"{one.time:.4g}", f"{one.rms:.3g}", f"{one.range:.3g}")
-            drawn.add_row(escape(one.name), one.unit, *cells)
+            scale = 180.0 / math.pi if "rad" in one.unit else 1.0
+            sizes = (f"{scale * x:.3g}" for x in (one.largest, one.rms, one.range))
+            largest, rms, extent = sizes
+            cells = (one.unit.replace("rad", "deg"), largest, f"{one.time:.4g}", rms, extent)
+            if one.largest:
+                drawn.add_row(escape(one.name), *cells)
         console = open_console()
         console.print(f"[bold]{escape(str(second))}[/bold] against {escape(str(first))}")
         console.print(drawn)
-        if both.attrs["interpolated"]:
-            console.print("the runs share no times: the second is interpolated, which adds to this")
-        elif all(one.largest == 0.0 for one in found):
-            console.print("equal to the bit")
+        for line in _remarks(*runs, both, found):
+            console.print(line)
     output.keep(both)
+
+
+def _remarks(
+    one: "Dataset", other: "Dataset", both: "Dataset", found: "list[Difference]"
+) -> list[str]:
+    """Return lines about events at other times, what is equal, and what the table does not cover."""
+    from draisine.results.events import events_of
+
+    lines = [
+        f"{a['kind']} {', '.join(a['contact'])}: {a['time']:.6f} s and {b['time']:.6f} s"
+        for a, b in zip(events_of(one), events_of(other), strict=False)
+        if (a["kind"], a["contact"]) == (b["kind"], b["contact"]) and a["time"] != b["time"]
+    ]
+    equal = sum(not each.largest for each in found)
+    if equal == len(found):
+        lines.append("equal to the bit")
+    elif equal:
+        lines.append(f"{equal} more quantities are equal to the bit")
+    ends = [float(data["time"].values[-1]) for data in (one, other)]
+    if max(ends) - float(both["time"].values[-1]) > 1e-9:
+        lines.append(
+            f"compared until {float(both['time'].values[-1]):g} s; one goes on to {max(ends):g} s"
+        )
+    if both.attrs["interpolated"]:
+        lines.append("the runs share no times: the second is interpolated, which adds to this")
+    return lines

@@ -23,10 +23,10 @@ def new(
     :param kind: What to begin: vehicle or scenario.
     :param name: Its name; the file is called so.
     :param vehicle: Of a scenario: the vehicle's name or file.
-    :param like: Of a scenario: another one that is copied, to be changed: ramp-jump.
+    :param like: Another one that is copied, to be changed: a scenario, ramp-jump, or a vehicle, segway.
     """
     from draisine.cli._keep import tell_file
-    from draisine.cli._templates import VEHICLE, scenario_text
+    from draisine.cli._templates import VEHICLE, scenario_text, vehicle_text
     from draisine.codegen.files import write_text
     from draisine.errors import DataError, ParameterError
     from draisine.scenario.library import read_text
@@ -39,7 +39,7 @@ def new(
     if os.path.exists(path) and not force:
         raise DataError(f"{path}: is there already; take another name, or replace it by --force.")
     if kind == "vehicle":
-        text = VEHICLE.replace("NAME", name)
+        text = vehicle_text(name, like) if like else VEHICLE.replace("NAME", name)
     else:
         text = read_text(like) if like else scenario_text(name, vehicle)
     with tell_file(kind, path):

@@ -13,10 +13,10 @@ from draisine.cli._options import Force, Trust
 def plot(
     result: Path,
     /,
+    out: Path | None = None,
     *,
     figure: str | None = None,
     series: Annotated[list[str] | None, Parameter(name="--series")] = None,
-    out: Path | None = None,
     show: bool = False,
     force: Force = False,
     trust: Trust = False,
@@ -24,13 +24,13 @@ def plot(
     """Draw figures from a stored result.
 
     :param result: A result that `draisine run --out` wrote (.nc, .zarr).
+    :param out: Where to write it (.png, .svg, .pdf); RESULT.png, or RESULT-FIGURE.png, if not given.
     :param figure: One or several with commas between them, --figure top,forces; `draisine list figures` tells
         all. Without one, that which tells most.
     :param series: For histories and phase: what to draw, --series lean --series steer.
-    :param out: Where to write it (.png, .svg, .pdf); RESULT.png, or RESULT-FIGURE.png, if not given.
     :param show: Open the figures.
     """
-    from draisine.errors import ParameterError
+    from draisine.errors import DraisineError, ParameterError
     from draisine.results.store import load
     from draisine.view.plot import plot as draw
 
@@ -40,10 +40,15 @@ def plot(
     targets = {name: out or free_name(_name(result, name), force) for name in names}
     for target in targets.values():
         check_figure(target)
-    data = load(result, trust)
+    data, refused = load(result, trust), []
     for name, target in targets.items():
-        with tell_file("figure", target):
-            draw(data, name, target, series=series)
+        try:
+            with tell_file("figure", target):
+                draw(data, name, target, series=series)
+        except DraisineError as error:
+            refused.append(error)
+    if refused:
+        raise refused[0]
     return max(map(show_file, targets.values())) if show else 0
 
 

@@ -30,8 +30,16 @@ def show(
     :param plot: Write a side view of its drawing to this file (.png, .svg, .pdf).
     :param frames: The side view has the links' frames of `draisine equations --as paper`.
     """
+    from draisine.errors import UnknownNameError
+    from draisine.scenario.library import scenarios
     from draisine.scenario.validate.vehicle import build_system
     from draisine.vehicles import meanings
+
+    if any(vehicle in (name, name.rpartition("/")[2]) for name in set(scenarios()) - {vehicle}):
+        raise UnknownNameError(
+            f"{vehicle} is a scenario: `draisine run {vehicle}` runs it, `draisine new scenario mine --from "
+            f"{vehicle}` writes it as a file to read and to change."
+        )
 
     if plot is not None:
         check_figure(plot)

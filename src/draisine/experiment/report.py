@@ -12,6 +12,7 @@ from draisine.experiment.run import Result
 from draisine.experiment.sweep.table import NOT_RUN
 from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
+from draisine.results.attributes import records
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
 from draisine.results.questions import series, unit_of
@@ -165,7 +166,8 @@ def remarks(result: Result) -> list[str]:
     if "cycle" in found:
         return [*cycle.lines(result.data), seconds]
     if "critical" in found:
-        lines = critical_lines(found["critical"]) or growth_lines(result)
+        told = critical_lines(found["critical"])
+        lines = crossing_lines(result.data) or told or growth_lines(result)
         return [*lines, seconds]
     if "energy" not in found:
         points = int(np.prod(list(result.data.sizes.values())))
@@ -223,20 +225,34 @@ def critical_lines(critical: Mapping[str, float | None]) -> list[str]:
     words = {
         "weave_speed": "weave speed",
         "capsize_speed": "capsize speed",
-        "wobble_speed": "wobble speed",
         "double_root_speed": "double root at",
     }
+    if "stable_from" not in critical:
+        return []
     lines = [
         f"{word}: {critical[name]:.12g} m/s" if critical[name] is not None else f"{word}: none"
         for name, word in words.items()
-        if name in critical
     ]
-    if "stable_from" not in critical:
-        return lines
     low, high = critical["stable_from"], critical["stable_to"]
     if low is None:
         return [*lines, "stable at no speed"]
     return [*lines, f"stable from {low:.6g} m/s" + (f" to {high:.6g} m/s" if high else " on")]
+
+
+def crossing_lines(data: Any) -> list[str]:
+    """Return lines about all speeds at which a mode of a two-wheeler on tyres, or under a control law,
+    changes its stability, among those that were looked at.
+    """
+    if "crossings" not in data.attrs:
+        return []
+    found = records(data, "crossings")
+    lines = [
+        f"{one['name']} speed: {one['speed']:.9g} m/s, "
+        f"{'damped' if one['damped_above'] else 'unstable'} above it"
+        for one in found
+    ]
+    low, high = data.attrs["looked_from"], data.attrs["looked_to"]
+    return [*lines, f"{'no other' if lines else 'no'} mode changes from {low:g} to {high:g} m/s"]
 
 
 def growth_lines(result: Result) -> list[str]:

@@ -1,4 +1,4 @@
-"""Numbers as people write them: plain, or an angle in degrees, `18deg`."""
+"""Numbers as people write them: plain, or an angle in degrees, `18deg` or `18°`."""
 
 import math
 import re
@@ -6,8 +6,12 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-_DEGREES = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*deg\s*")
+_DEGREES = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:deg|\u00b0)\s*")
 _PLAIN = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
+
+
+PLAIN = "SI units, without their names"
+"""The unit of what is no angle."""
 
 
 def number(value: Any, unit: str | None = None) -> float:
@@ -34,9 +38,9 @@ def _written(text: str, unit: str | None) -> float:
     if degrees is None:
         if _PLAIN.fullmatch(text):
             return number(float(text), unit)
-        hint = f"it is in {unit}" if unit else "SI units"
+        angle = " or an angle as '18deg'" if unit is None or "rad" in unit else ""
         raise ValueError(
-            f"{text!r} is not a number; write a plain number ({hint}) or an angle as '18deg'"
+            f"{text!r} is not a number; write a plain number (it is in {unit or 'SI units'}){angle}"
         )
     if unit is not None and "rad" not in unit:
         raise ValueError(f"{text!r} is an angle, but this is in {unit or 'no unit'}")
@@ -78,14 +82,14 @@ Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]
 
 Positive = Annotated[
     float,
-    BeforeValidator(lambda x: _positive(number(x, "plain numbers"))),
+    BeforeValidator(lambda x: _positive(number(x, PLAIN))),
     WithJsonSchema({"type": "number", "exclusiveMinimum": 0}),
 ]
 """A number greater than zero; no angle."""
 
 NotNegative = Annotated[
     float,
-    BeforeValidator(lambda x: _not_negative(number(x, "plain numbers"))),
+    BeforeValidator(lambda x: _not_negative(number(x, PLAIN))),
     WithJsonSchema({"type": "number", "minimum": 0}),
 ]
 """A number that is not negative; no angle."""

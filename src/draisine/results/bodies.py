@@ -20,7 +20,7 @@ from draisine.model.motion import motion_of
 from draisine.registry import check_trust
 from draisine.results.attributes import table
 from draisine.system.layout import state_sizes
-from draisine.system.system import System, compile
+from draisine.system.system import HERE, System, compile
 from draisine.system.tracing import Tracing
 from draisine.vehicles import plain_structure
 
@@ -66,7 +66,7 @@ def restore_system(data: "Dataset") -> System:
     motions = table(data, "motions")
     try:
         arguments |= {key: motion_of(entry) for key, entry in motions.items()}
-        return compile(which, **arguments)
+        return HERE.get(data.attrs.get("vehicle_here"), lambda: compile(which, **arguments))
     except (DraisineError, TypeError) as error:
         raise DataError(
             f"the dataset's vehicle cannot be made again: {error} A vehicle of your own is found if it "

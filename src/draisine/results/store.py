@@ -135,14 +135,17 @@ def _load(path: Path) -> "Dataset":
     """Return a stored dataset, loaded whole."""
     import xarray
 
+    if path.suffix not in (".nc", ".zarr"):
+        hint = "; a .csv cannot be read back." if path.suffix == ".csv" else "."
+        if not path.suffix:
+            hint = f". If {path} is a scenario, `draisine run {path} --out {path}.nc` writes one."
+        raise DataError(f"{path}: results are .nc or .zarr{hint}")
     if not os.path.exists(path):
         raise DataError(
             f"{path}: no such file. `draisine run SCENARIO --out {path}` writes a result."
         )
     if not (path.is_file() or path.is_dir()):
         raise DataError(f"{path}: is neither a file nor a folder.")
-    if path.suffix not in (".nc", ".zarr"):
-        raise DataError(f"{path}: results are .nc or .zarr; a .csv cannot be read back.")
     _check_zarr_there(path)
     if path.suffix == ".zarr":
         check_zarr(path)

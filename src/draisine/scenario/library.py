@@ -143,9 +143,9 @@ def read_text(where: str) -> str:
 
 def _named(where: str) -> tuple[str, str]:
     """Return name and text of a scenario that ships, or say what was meant."""
-    shipped = _shipped()
+    shipped, dashed = _shipped(), where.replace("_", "-")
     ends = [name for name in shipped if name == where] or [
-        name for name in shipped if name.rpartition("/")[2] == where
+        name for name in shipped if dashed in (name, name.rpartition("/")[2])
     ]
     if len(ends) != 1:
         if is_file(where) or ALIASES.get(("vehicle", where), where) in names("vehicle"):
@@ -153,6 +153,8 @@ def _named(where: str) -> tuple[str, str]:
                 f"{where} is a vehicle, not a scenario; `draisine new scenario mine --vehicle {where}` "
                 "writes one for it."
             )
+        if os.path.exists(f"{where}.toml"):
+            raise UnknownNameError(f"no scenario {where!r}. Did you mean the file {where}.toml?")
         if os.path.exists(where):
             raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr.")
         raise UnknownNameError(

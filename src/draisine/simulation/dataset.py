@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.fingerprint import fingerprint
 from draisine.model import Model
 from draisine.model.names import STORED, dimensions, output_names, variables
 from draisine.registry import label
 from draisine.system.closed_form import ClosedForm
+from draisine.system.system import HERE
 from draisine.vehicles import plain_structure
 
 if TYPE_CHECKING:
@@ -169,7 +171,7 @@ def _spare_rows(run: "Trajectory") -> dict[str, str]:
 def _maker(system: Any) -> dict[str, str]:
     """Return what tells a machine: its vehicle's name and, if that is in a module of the user's (not
     in the script that runs, which would run again), where; parameters, and what decided its
-    structure.
+    structure. A vehicle that has no such place is kept `here`.
     """
     told = {
         "vehicle": system.vehicle.__name__,
@@ -184,6 +186,10 @@ def _maker(system: Any) -> dict[str, str]:
         and Path(inspect.getfile(vehicle)).is_file()
     ):
         told["vehicle_path"] = f"{Path(inspect.getfile(vehicle)).resolve()}:{vehicle.__name__}"
+    elif not vehicle.__module__.startswith("draisine.vehicles."):
+        made_of = fingerprint((vehicle, system.structure, system.parameters))
+        told["vehicle_here"] = str(made_of or id(system.artifacts))
+        HERE.get(told["vehicle_here"], lambda: system)
     return told
 
 

@@ -325,6 +325,11 @@ def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str
 _SYSTEMS = Recent(16)
 """The systems that were compiled lately: compiled again, they are ready."""
 
+HERE = Recent(16)
+"""The most recent machines whose vehicle has no name by which it is found again, by fingerprint: while
+the program runs, what they did can be looked at.
+"""
+
 
 def compile(
     vehicle: str | Callable[..., Model],
@@ -346,6 +351,9 @@ def compile(
     1.5
     """
     vehicle = cast(Callable[..., Model], find("vehicle", vehicle))
+    if not callable(vehicle):
+        kind = type(vehicle).__name__
+        raise ParameterError(f"a vehicle is a function that returns a Model; this is a {kind}.")
     if parameter_set is not None:
         arguments = dict(published(vehicle.__name__, parameter_set)) | arguments
     parameters, structure = _split(vehicle, arguments)
@@ -369,6 +377,10 @@ def _split(
     left = dict(arguments)
     for name, parameter in inspect.signature(vehicle).parameters.items():
         value, hint = left.pop(name, parameter.default), hints.get(name)
+        if value is inspect.Parameter.empty:
+            raise ParameterError(
+                f"{vehicle.__name__}: {name} has no value; give one, or a default."
+            )
         if get_origin(hint) is Literal and value not in get_args(hint):
             known = [str(choice) for choice in get_args(hint)]
             raise ParameterError(

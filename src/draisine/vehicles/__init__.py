@@ -2,6 +2,7 @@
 drawing of both swimmers; `_records`: arguments that are records of numbers.
 """
 
+import inspect
 import re
 from collections.abc import Callable, Iterable
 from functools import lru_cache
@@ -37,8 +38,12 @@ __all__ = [
 
 @lru_cache(maxsize=64)
 def annotations(vehicle: Callable[..., Any]) -> dict[str, Any]:
-    """Return the kinds of a vehicle's arguments by name."""
-    return get_type_hints(vehicle)
+    """Return the kinds of a vehicle's arguments by name; one without an annotation is what its value
+    is, if that is a float.
+    """
+    given = inspect.signature(vehicle).parameters.items()
+    plain = {name: float for name, argument in given if isinstance(argument.default, float)}
+    return plain | get_type_hints(vehicle)
 
 
 def meanings(vehicle: Callable[..., Any]) -> dict[str, tuple[str, str]]:
@@ -61,7 +66,8 @@ def meant_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[str]
     'Did you mean c (trail)?'
     """
     word = re.compile(rf"\b{re.escape(name.replace('_', ' '))}\b", re.IGNORECASE)
-    found = [f"{n} ({means})" for n, (_, means) in meanings(vehicle).items() if word.search(means)]
-    if 0 < len(found) <= 5:
-        return f"Did you mean {' or '.join(found)}?"
+    means = {n: text for n, (_, text) in meanings(vehicle).items() if word.search(text)}
+    if means:
+        few = sorted(means, key=lambda n: len(means[n]))[:5]
+        return f"Did you mean {' or '.join(f'{n} ({means[n]})' for n in few)}?"
     return f"{did_you_mean(name, known)} `draisine show` tells all of a vehicle."

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import ModelError, ParameterError, did_you_mean
 from draisine.model import Model
 from draisine.registry import find, own_plugs
 
@@ -95,7 +95,11 @@ def draw(
         own = {field: left.pop(f"{name}_{field}") for field in _numbers(value)}
         if own:
             whole[name] = replace(value, **own)
-    return vehicle(**left, **whole)
+    model = vehicle(**left, **whole)
+    if not isinstance(model, Model):
+        kind = type(model).__name__
+        raise ModelError(f"{vehicle.__name__} returns a {kind}; a vehicle returns a Model.")
+    return model
 
 
 def _numbers(value: Any) -> dict[str, float]:

@@ -7,9 +7,10 @@ import json
 from importlib.resources import files
 from typing import Any
 
+from draisine.analysis.bicycle.eigenvalues import is_plain
 from draisine.codegen.program import Program, trace_program
 from draisine.codegen.targets.javascript import emit
-from draisine.errors import UnknownNameError
+from draisine.errors import ParameterError, UnknownNameError
 from draisine.reading.linear import StraightRunning
 from draisine.system.system import System
 from draisine.vehicles import meanings, parameter_set, parameter_sets
@@ -25,6 +26,11 @@ def explore_page(system: System) -> str:
     False
     """
     name = system.vehicle.__name__
+    if not is_plain(system):
+        raise ParameterError(
+            f"the page is for bicycles that roll without slipping, {name} is none; `draisine eigenvalues "
+            f"{name}` serves every machine that has a steady motion."
+        )
     code = emit(straight_program(system)).replace("export ", "")
     content = json.dumps(_content(system), allow_nan=False, separators=(",", ":"))
     parts = {

@@ -2,7 +2,9 @@
 that are no bicycles the eigenvalues about their steady motions.
 """
 
+import json
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -126,7 +128,9 @@ def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
         data[f"{name}_speed"] = ((), first.speed, "m/s")
         if name != "capsize":
             data[f"{name}_frequency"] = ((), first.frequency, "rad/s")
-    return _dataset(running.system, v, eigenmode_labels(modes.names), data)
+    told = [asdict(crossing) for crossing in crossings]
+    found = _dataset(running.system, v, eigenmode_labels(modes.names), data)
+    return found.assign_attrs(crossings=json.dumps(told), looked_from=low, looked_to=high)
 
 
 def _steady(system: System, law: Law | None, v: Floats) -> "Dataset":

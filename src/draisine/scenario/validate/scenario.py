@@ -39,7 +39,7 @@ def read_scenario(content: Mapping[str, Any], mistakes: Mistakes) -> Plan | None
         mistakes.add("kind", f"no such kind. {did_you_mean(str(kind), KINDS)}", kind)
         return None
     tables = read_tables(KINDS[kind], content, mistakes)
-    system = read_vehicle(tables["vehicle"], mistakes) if "vehicle" in tables else None
+    system = read_vehicle(tables["vehicle"], mistakes, content) if "vehicle" in tables else None
     if system is None:
         return None
     found = _read_parts(kind, tables, system, mistakes)

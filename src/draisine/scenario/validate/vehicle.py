@@ -41,9 +41,12 @@ def build_system(
     return found
 
 
-def read_vehicle(table: VehicleTable, mistakes: Mistakes) -> System | None:
+def read_vehicle(
+    table: VehicleTable, mistakes: Mistakes, content: Mapping[str, Any] | None = None
+) -> System | None:
     """Return the machine that a table names; where only its numbers are wrong, the vehicle as it is,
-    so that other names can be checked against it.
+    so that other names can be checked against it. In the `content` of a scenario a name that is no
+    parameter may stand elsewhere.
     """
     vehicle: Any = None
     with mistakes.at("vehicle.name", table.name):
@@ -54,7 +57,7 @@ def read_vehicle(table: VehicleTable, mistakes: Mistakes) -> System | None:
     if table.parameter_set is not None:
         with mistakes.at("vehicle.parameter_set", table.parameter_set):
             arguments |= published(vehicle.__name__, table.parameter_set)
-    arguments |= _parameters(vehicle, table.parameters, mistakes)
+    arguments |= _parameters(vehicle, table.parameters, mistakes, content or {})
     arguments |= _motions(vehicle, table.motions, mistakes)
     try:
         return compile(vehicle, **arguments)
@@ -64,7 +67,10 @@ def read_vehicle(table: VehicleTable, mistakes: Mistakes) -> System | None:
 
 
 def _parameters(
-    vehicle: Callable[..., Model], given: Mapping[str, Any], mistakes: Mistakes
+    vehicle: Callable[..., Model],
+    given: Mapping[str, Any],
+    mistakes: Mistakes,
+    content: Mapping[str, Any],
 ) -> dict[str, Any]:
     """Return the arguments that parameters stand for: numbers where the vehicle takes numbers."""
     known, hints = inspect.signature(vehicle).parameters, annotations(vehicle)
@@ -75,7 +81,9 @@ def _parameters(
             with mistakes.at(path):
                 out[name] = number(value)
         elif name not in known:
+            tables = [t for t in content if isinstance(content[t], Mapping) and name in content[t]]
             meant = meant_parameter(vehicle, name, known)
+            meant = f"Did you mean {tables[0]}.{name}?" if tables else meant
             mistakes.add(path, f"{vehicle.__name__} has no such parameter. {meant}", value)
         elif not _is_number(hints.get(name)):
             out[name] = value

@@ -111,7 +111,7 @@ def roots(modes: Eigenmodes, axes: "Axes") -> "Axes":
 
 def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[float, float]]:
     """Return where all eigenvalues are damped, to the digit where critical speeds are known."""
-    ranges = _ranges(modes.speed, modes.stable)
+    ranges = _ranges(modes.speed, modes.values.real.max(axis=1))
     if critical is None or len(ranges) != 1:
         return ranges
     end = modes.speed.max() + MARGIN
@@ -136,15 +136,23 @@ def _mark_speeds(axes: "Axes", critical: Critical) -> None:
             )  # fmt: skip
 
 
-def _ranges(x: Floats, holds: Floats) -> list[tuple[float, float]]:
-    """Return the stretches of x in which something holds."""
+def _ranges(x: Floats, growth: Floats) -> list[tuple[float, float]]:
+    """Return the stretches of x in which a growth is negative, between samples on a straight line."""
     out, at = [], 0
-    for held, group in groupby(holds):
-        size = len(list(group))
-        if held:
-            out.append((float(x[at]), float(x[at + size - 1])))
-        at += size
+    for damped, group in groupby(growth < 0.0):
+        last = at + len(list(group)) - 1
+        if damped:
+            out.append((_zero(x, growth, at, at - 1), _zero(x, growth, last, last + 1)))
+        at = last + 1
     return out
+
+
+def _zero(x: Floats, y: Floats, inside: int, outside: int) -> float:
+    """Return where y passes zero between two samples; the first, where there is no second."""
+    if not 0 <= outside < len(x):
+        return float(x[inside])
+    part = y[inside] / (y[inside] - y[outside])
+    return float(x[inside] + part * (x[outside] - x[inside]))
 
 
 def _check_single(modes: Eigenmodes) -> None:

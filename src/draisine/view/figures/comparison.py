@@ -17,7 +17,7 @@ MOST = 5
 
 def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) -> Any:
     """Return axes, a row per quantity: both runs, and the second minus the first. By default these
-    are angles and speeds, as far as they change.
+    are angles and speeds, those that differ most.
     """
     if data.sizes.get("run") != 2:
         raise ParameterError(
@@ -29,7 +29,7 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
             known = ", ".join(map(str, data.data_vars))
             raise ParameterError(f"the two runs have no {name!r} in common; they have {known}.")
     if axes is None:
-        axes = np.reshape(new_figure(len(names), 2, (10.0, 0.6 + 2.1 * len(names))), (-1, 2))
+        axes = np.reshape(new_figure(len(names), 2, (7.4, 0.9 + 2.1 * len(names))), (-1, 2))
     for (beside, apart), name in zip(axes, names, strict=True):
         unit = str(data[name].attrs["units"])
         scale = 180.0 / np.pi if "rad" in unit else 1.0
@@ -42,7 +42,7 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
         rest(beside)
         if not np.any(other - one):
             rest(apart)
-        beside.set_ylabel(f"{words(name)} ({shown})" if shown else words(name))
+        beside.set_ylabel(f"{words(name)}\n({shown})" if shown else words(name))
         apart.set_ylabel(f"difference ({shown})" if shown else "difference")
     for panel in axes[0]:
         legend(panel, 2)
@@ -52,7 +52,15 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
 
 
 def _telling(data: "Dataset") -> list[str]:
-    """Return the quantities to be drawn by default."""
-    names = [str(n) for n in data.data_vars if data[n].attrs["units"] in ("rad", "m/s")]
-    moving = [n for n in names if float(np.nanmax(np.ptp(data[n].values, axis=1))) > 1e-12]
-    return (moving or names or [str(n) for n in data.data_vars])[:MOST]
+    """Return the quantities to be drawn by default: angles within a turn and speeds, those first that
+    differ most against their range.
+    """
+    apart = {}
+    for name in map(str, data.data_vars):
+        one, other = data[name].values
+        ranges = float(np.nanmax(one) - np.nanmin(one)), float(np.nanmax(other) - np.nanmin(other))
+        whole_turns = data[name].attrs["units"] == "rad" and max(ranges) > 2.0 * np.pi
+        if data[name].attrs["units"] in ("rad", "m/s") and max(ranges) > 1e-12 and not whole_turns:
+            apart[name] = float(np.nanmax(np.abs(other - one))) / max(ranges)
+    most = sorted(apart, key=lambda name: -apart[name])[:MOST]
+    return most or [str(n) for n in data.data_vars][:MOST]
