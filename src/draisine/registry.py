@@ -74,13 +74,17 @@ def own_plugs(kind: str) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
+all_entry_points = cache(entry_points)
+"""The entry points of all packages, read once: every package is asked for a file."""
+
+
 @cache
 def foreign_plugs(kind: str) -> dict[str, str]:
     """Return where the plugs of a kind are that other packages add, by name: `module` or
     `module:object`. What ships cannot be replaced.
     """
     found: dict[str, str] = {}
-    for point in entry_points(group=f"draisine.{kind}"):
+    for point in all_entry_points().select(group=f"draisine.{kind}"):
         if found.get(point.name, point.value) != point.value:
             raise UnknownNameError(
                 f"{kind} {point.name!r} stands in two packages: {found[point.name]} and "

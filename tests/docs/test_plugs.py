@@ -55,8 +55,10 @@ def by_name(tmp_path, monkeypatch):
     (information / "entry_points.txt").write_text("\n".join(groups))
     monkeypatch.syspath_prepend(site)
     registry.foreign_plugs.cache_clear()
+    registry.all_entry_points.cache_clear()
     yield FILES
     registry.foreign_plugs.cache_clear()
+    registry.all_entry_points.cache_clear()
 
 
 @pytest.fixture(params=["by_file", "by_name"])
@@ -216,5 +218,6 @@ def test_two_packages_with_one_name_are_told(by_name, tmp_path, monkeypatch):
     (other / "entry_points.txt").write_text("[draisine.law]\ncruise = other.cruise\n")
     monkeypatch.syspath_prepend(other.parent)
     registry.foreign_plugs.cache_clear()
+    registry.all_entry_points.cache_clear()
     with pytest.raises(UnknownNameError, match="stands in two packages"):
         find("law", "cruise")

@@ -66,7 +66,8 @@ def titles() -> dict[str, tuple[str, str]]:
     """Return kind and title of every scenario that ships with the package."""
     found = {}
     for name, file in sorted(_shipped().items()):
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
+        head = re.split(r"^\[", file.read_text(encoding="utf-8"), maxsplit=1, flags=re.MULTILINE)[0]
+        content = tomllib.loads(head)
         found[name] = (str(content.get("kind")), str(content.get("title")))
     return found
 
