@@ -44,7 +44,9 @@ def free_name(path: Path, force: bool = False) -> Path:
     return next(each for each in chain([path], names) if not os.path.exists(each))
 
 
-def keep(data: Any, out: Path | None, plot: Path | None, quiet: bool) -> None:
+def keep(
+    data: Any, out: Path | None, plot: Path | None, quiet: bool, width: str | None = None
+) -> None:
     """Write data and figure, and say where."""
     if out is not None:
         from draisine.results.store import save
@@ -55,7 +57,7 @@ def keep(data: Any, out: Path | None, plot: Path | None, quiet: bool) -> None:
         from draisine.view.plot import plot as draw
 
         with tell_file("figure", plot, quiet):
-            draw(data, path=plot)
+            draw(data, path=plot, width=width)
 
 
 @contextmanager

@@ -60,6 +60,15 @@ Laws = Annotated[
 ]
 
 
+Width = Annotated[
+    str | None,
+    Parameter(
+        help="How wide the figure will be printed, 85mm in one column: letters stay as large as those of "
+        "the text."
+    ),
+]
+
+
 @Parameter(name="*")
 @dataclass(frozen=True)
 class OutputOptions:
@@ -67,19 +76,25 @@ class OutputOptions:
 
     out: Annotated[Path | None, Parameter(help="Write the data (.nc, .zarr, .csv).")] = None
     plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .svg, .pdf).")] = None
+    width: Width = None
     json: Json = False
 
     def check(self) -> None:
         """Refuse a data file or a figure that cannot be written."""
         from draisine.cli._keep import check_targets
+        from draisine.errors import ParameterError
 
+        if self.width is not None and self.plot is None:
+            raise ParameterError(
+                f"--width {self.width} is that of a figure: --plot FILE.png draws one."
+            )
         check_targets(self.out, self.plot)
 
     def keep(self, data: Any) -> None:
         """Write data and figure, and say where."""
         from draisine.cli._keep import keep
 
-        keep(data, self.out, self.plot, quiet=self.json)
+        keep(data, self.out, self.plot, quiet=self.json, width=self.width)
 
 
 @Parameter(name="*")

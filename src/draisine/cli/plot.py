@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from draisine.cli._keep import check_figure, free_name, tell_file
 from draisine.cli._keep import show as show_file
-from draisine.cli._options import Force, Trust
+from draisine.cli._options import Force, Trust, Width
 
 
 def plot(
@@ -17,6 +17,7 @@ def plot(
     *,
     figure: str | None = None,
     series: Annotated[list[str] | None, Parameter(name="--series")] = None,
+    width: Width = None,
     show: bool = False,
     force: Force = False,
     trust: Trust = False,
@@ -44,7 +45,7 @@ def plot(
     for name, target in targets.items():
         try:
             with tell_file("figure", target):
-                draw(data, name, target, series=series)
+                draw(data, name, target, series=series, width=width)
         except DraisineError as error:
             refused.append(error)
     if refused:

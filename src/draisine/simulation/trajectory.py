@@ -195,9 +195,11 @@ class Trajectory:
 
         return table(self)
 
-    def plot(self, figure: str | None = None, path: "str | Path | None" = None) -> Any:
+    def plot(
+        self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
+    ) -> Any:
         """Draw the run and return the axes, see `draisine.plot`."""
-        return draisine.plot(self, figure, path)
+        return draisine.plot(self, figure, path, **options)
 
     def animate(self, path: "str | Path | None" = None, **options: Any) -> Any:
         """Write the run as a film or as a page that replays it, or return the page for a notebook, see

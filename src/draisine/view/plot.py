@@ -9,7 +9,7 @@ from draisine.registry import find
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.view.figures.side import drawing
-from draisine.view.style import figure_of, tell_empty
+from draisine.view.style import break_labels, figure_of, figure_width, tell_empty
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -25,13 +25,15 @@ def plot(
     path: str | Path | None = None,
     *,
     series: Sequence[str] | None = None,
+    width: str | float | None = None,
 ) -> Any:
     """Draw a run, a result, a dataset, the file of one, or a system as it is drawn, and return the
     axes; in a notebook the figure is shown.
 
     `figure` names the figure (`draisine list figures` tells which there are); by default it is the
     one that tells most. `series` are the quantities to draw in histories and phase portraits.
-    With a `path` (.png, .svg, .pdf) the figure is written there.
+    With a `path` (.png, .svg, .pdf) the figure is written there. `width` is how wide it will be printed,
+    "85mm" in one column of a paper: its letters are then as large as those of the text.
 
     >>> import draisine
     >>> disc = draisine.compile("rolling_disc")
@@ -39,15 +41,18 @@ def plot(
     >>> draisine.plot(run, "histories", series=["lean"]).get_xlabel()
     'time (s)'
     """
-    axes = drawing(what.model) if isinstance(what, System) else _drawn(what, figure, series)
-    if path is not None:
-        from draisine.view.save import save
+    with figure_width(width):  # until it is written: ticks are made when a figure is
+        axes = drawing(what.model) if isinstance(what, System) else _drawn(what, figure, series)
+        if width is not None:
+            break_labels(figure_of(axes))
+        if path is not None:
+            from draisine.view.save import save
 
-        save(axes, Path(path))
-    else:
-        from draisine.view.notebook import show_inline
+            save(axes, Path(path))
+        else:
+            from draisine.view.notebook import show_inline
 
-        show_inline(figure_of(axes))
+            show_inline(figure_of(axes))
     return axes
 
 

@@ -2,7 +2,10 @@
 given.
 """
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -34,17 +37,70 @@ GREY = "#666666"
 
 
 WIDTH = 5.2
-"""No figure is wider, in inches: in one column of a paper (84 mm) letters of 8 points then have 5, and
-are still read.
+"""No figure is wider, in inches, unless that is asked for: in one column of a paper (84 mm) letters of 8
+points then have 5, and are still read.
 """
+
+LETTERS = 8.0
+"""The largest letters of a figure that is printed as wide as it was asked for, in points."""
+
+INCHES = {"mm": 1.0 / 25.4, "cm": 1.0 / 2.54, "in": 1.0, "": 1.0 / 0.0254}
+"""Units of a figure's width; a plain number is in metres."""
+
+_asked: ContextVar[float | None] = ContextVar("width of figures, inches", default=None)
+
+
+def inches(width: str | float) -> float:
+    """Return a figure's width in inches.
+
+    >>> inches("85mm"), inches(0.0254)
+    (3.3464566929133857, 1.0)
+    """
+    written = re.fullmatch(r"\s*(\d+\.?\d*|\.\d+)\s*(mm|cm|in|)\s*", str(width))
+    if written is None or not 1.0 <= (wide := float(written[1]) * INCHES[written[2]]) <= 40.0:
+        raise ParameterError(
+            f"{width} is no width of a figure: write '85mm', '8.5cm' or '3.3in', from 1 to 40 inches."
+        )
+    return wide
+
+
+@contextmanager
+def figure_width(width: str | float | None) -> Iterator[None]:
+    """Let figures be as wide as asked for, with letters that are read where they are printed so."""
+    if width is None:
+        yield
+        return
+    from matplotlib import rc_context
+
+    before = _asked.set(inches(width))
+    try:
+        with rc_context(
+            {"font.size": LETTERS, "axes.titlesize": LETTERS, "figure.titlesize": LETTERS}
+        ):
+            yield
+    finally:
+        _asked.reset(before)
+
+
+def letters(size: float) -> float:
+    """Return a size of letters in points, at most that of the text."""
+    from matplotlib import rcParams
+
+    return float(min(size, rcParams["font.size"]))
 
 
 def empty_figure(size: tuple[float, float] = (7.0, 4.0)) -> "Figure":
-    """Return a figure of such a shape, drawn for one column of a paper."""
+    """Return a figure of such a shape, drawn for one column of a paper; one that is narrower than
+    usual is not as much lower, since its letters stay.
+    """
     from matplotlib.figure import Figure
 
-    scale = min(0.7, WIDTH / size[0])
-    return Figure(figsize=(scale * size[0], scale * size[1]), layout="constrained")
+    scale, asked = min(0.7, WIDTH / size[0]), _asked.get()
+    wide, high = scale * size[0], scale * size[1]
+    if asked is not None:
+        narrow = asked / wide
+        wide, high = asked, max(high * narrow**0.75, high * narrow + 1.2 * (1.0 - narrow))
+    return Figure(figsize=(wide, high), layout="constrained")
 
 
 def new_figure(rows: int = 1, columns: int = 1, size: tuple[float, float] = (7.0, 4.0)) -> Any:
@@ -82,8 +138,8 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
             borderaxespad=0.2,
             frameon=False,
             ncols=count,
-            fontsize=9,
-            handlelength=2.4,
+            fontsize=letters(9),
+            handlelength=2.4 if _asked.get() is None else 1.8,
             columnspacing=1.4,
         )
         if drawn.get_window_extent().width <= 1.05 * axes.get_window_extent().width:
@@ -178,6 +234,14 @@ def figure_of(axes: Any) -> "Figure":
     while isinstance(first, (np.ndarray, Sequence)):
         first = first[0]
     return cast("Figure", first.figure)
+
+
+def break_labels(figure: "Figure") -> None:
+    """Break labels of upright axes before their units, where they are longer than the axes."""
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        if axes.yaxis.label.get_window_extent().height > axes.get_window_extent().height:
+            axes.set_ylabel(axes.get_ylabel().replace(" (", "\n("))
 
 
 def tell_empty(figure: "Figure") -> None:

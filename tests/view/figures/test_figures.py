@@ -5,6 +5,7 @@ import inspect
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from numpy.testing import assert_allclose
 
 import draisine
@@ -29,7 +30,7 @@ from draisine.view.figures import (
 from draisine.view.save import save
 from draisine.view.scene.shapes import parts
 from draisine.view.scene.skeleton import rim
-from draisine.view.style import COLOURS, words
+from draisine.view.style import COLOURS, figure_of, words
 
 
 @pytest.fixture(scope="module")
@@ -255,3 +256,18 @@ def test_a_drawing_shows_the_frames_of_its_links():
     assert [text.get_text() for text in texts] == ["$x_{0}$", "$z_{0}$", "$x_{1}$", "$z_{1}$"]
     x, z = texts[0].get_position(), texts[1].get_position()
     assert x[1] == pytest.approx(0.3) and z[0] == pytest.approx(0.0)  # at the rear hub
+
+
+def test_a_figure_for_one_column_is_as_wide_and_has_the_texts_letters(passive, tmp_path):
+    axes = draisine.plot(passive, "overview", tmp_path / "column.png", width="85mm")
+    figure = figure_of(axes)
+    assert_allclose(25.4 * figure.get_figwidth(), 85.0)
+    assert {text.get_fontsize() for text in figure.findobj(Text) if text.get_text()} == {8.0}
+    assert all(legend_is_outside(panel) for panel in axes.values() if panel.get_legend())
+    assert histories.draw(passive).figure.get_figwidth() > 85.0 / 25.4  # others are as before
+
+
+@pytest.mark.parametrize("width", ["85", "85 furlongs", "-3in", 0.0, "nan"])
+def test_what_is_no_width_is_told(passive, width):
+    with pytest.raises(ParameterError, match="is no width of a figure: write '85mm'"):
+        draisine.plot(passive, "histories", width=width)

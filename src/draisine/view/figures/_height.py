@@ -8,7 +8,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.connection.frame import QuietFrame
 from draisine.analysis.connection.local import LocalConnection
-from draisine.view.style import new_figure, plain, words
+from draisine.view.style import letters, new_figure, plain, words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -57,7 +57,7 @@ def draw_heights(
         for path in paths:
             axes.plot(*np.degrees(path).T, color="black", linewidth=1.8)
         axes.figure.colorbar(shades, ax=axes, shrink=0.8, ticks=[-most, 0.0, most], format="%.2g")
-        axes.set_title(UNITS[name], fontsize=10)
+        axes.set_title(UNITS[name], fontsize=letters(10))
         axes.set_xlabel(f"{words(first)} (deg)")
         axes.set_ylabel(f"{words(second)} (deg)")
         axes.set_aspect("equal")

@@ -25,6 +25,7 @@ from draisine.view.style import (
     empty_figure,
     given_or_new,
     legend,
+    letters,
     new_figure,
     plain,
     words,
@@ -200,7 +201,7 @@ def root_locus(
         if inside.any():
             spot = values[inside][len(values[inside]) // 2]
             axes.annotate(
-                name, (spot.real, spot.imag), fontsize=9, textcoords="offset points",
+                name, (spot.real, spot.imag), fontsize=letters(9), textcoords="offset points",
                 xytext=(10, 4) if spot.imag else (0, 8), ha="left" if spot.imag else "center",
             )  # fmt: skip
     axes.figure.colorbar(dots, ax=axes, label="forward speed (m/s)")
@@ -218,7 +219,7 @@ def mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None =
         figure = empty_figure((9.0, 4.2))
         axes = list(figure.subplots(1, 3, subplot_kw={"projection": "polar"}))
         title = f"eigenmodes at {modes.speed[at]:.3g} m/s, lean and steer to the right"
-        figure.suptitle(title, fontsize=11)
+        figure.suptitle(title, fontsize=letters(11))
     for name, ax in zip(MODES, axes, strict=True):
         k = modes.names.index(name)
         sizes, phases = phasors(modes.vectors[at, :2, k])
@@ -228,7 +229,7 @@ def mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None =
             ax.plot([], [], color=COLOURS[j], linewidth=2.2, label=f"{state} {sizes[j]:.2g}")
         value = modes.values[at, k]
         swing = f" {value.imag:+.3f}i" if abs(value.imag) > 1e-9 else ""
-        ax.set_title(f"{name}\n{value.real:.3f}{swing} 1/s", fontsize=9)
+        ax.set_title(f"{name}\n{value.real:.3f}{swing} 1/s", fontsize=letters(9))
         ax.set_ylim(0.0, 1.05)
         ax.set_yticks([0.5, 1.0], [])
         ax.set_xticks(np.radians([0, 90, 180, 270]))
@@ -269,7 +270,9 @@ def bode(
     phase.set_yticks(np.arange(np.floor(low / step), np.ceil(high / step) + 1) * step)
     phase.set_xlabel("angular frequency (rad/s)")
     legend(size)
-    size.set_title(f"response to the input {words(input)}", loc="right", fontsize=9, color=GREY)
+    size.set_title(
+        f"response to the input {words(input)}", loc="right", fontsize=letters(9), color=GREY
+    )
     return axes
 
 

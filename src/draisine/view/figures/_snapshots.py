@@ -22,6 +22,7 @@ from draisine.view.style import (
     displayed_series,
     given_or_new,
     legend,
+    letters,
     plain,
     words,
 )
@@ -245,4 +246,4 @@ def tell_angles(axes: "Axes", bodies: Bodies) -> None:
         value = f"{round(float(values[0]), 9) + 0.0:.4g}".replace("-", "\N{MINUS SIGN}")
         found.append(f"{words(name)} {value} {unit}")
     text = "\n".join(found)
-    axes.text(0.01, 0.99, text, ha="left", va="top", transform=axes.transAxes, fontsize=9)
+    axes.text(0.01, 0.99, text, ha="left", va="top", transform=axes.transAxes, fontsize=letters(9))

@@ -10,7 +10,7 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.results.events import events_of
-from draisine.view.style import COLOURS, GREY, given_or_new, headline
+from draisine.view.style import COLOURS, GREY, given_or_new, headline, letters
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -64,7 +64,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     axes.set_xlim(-LEFT - 1.7, LEFT + 1.7)
     axes.set_ylim(-TOP - 0.45, TOP + 0.45)
     axes.set_axis_off()
-    axes.set_title(headline(data), fontsize=10)
+    axes.set_title(headline(data), fontsize=letters(10))
     return axes
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.view.style import new_figure, words
+from draisine.view.style import letters, new_figure, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -41,7 +41,7 @@ def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
     lines = axes.contour(x, y, z.T, levels=filled.levels, colors="black", linewidths=0.5)
     axes.clabel(lines, list(lines.levels)[::2], fontsize=8, fmt="%g")
     axes.figure.colorbar(filled, ax=axes, shrink=0.95, label=z_unit)
-    axes.set_title(words(name), fontsize=10)
+    axes.set_title(words(name), fontsize=letters(10))
     axes.set_xlabel(f"{words(first)} ({x_unit})")
     axes.set_ylabel(f"{words(second)} ({y_unit})")
 

@@ -15,7 +15,7 @@ from draisine.view.figures._marks import SIGNS
 from draisine.view.figures._snapshots import round_step
 from draisine.view.scene.ground import Patch, heights, patches
 from draisine.view.scene.scene import Scene, scene
-from draisine.view.style import COLOURS, GREY, check_run, given_or_new, legend, words
+from draisine.view.style import COLOURS, GREY, check_run, given_or_new, legend, letters, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -104,7 +104,7 @@ def draw(
     times = _draw_marks(axes, eye, motion, regular, marked)
     _finish(axes, seen)
     if own:
-        axes.figure.suptitle(motion.title, fontsize=10)
+        axes.figure.suptitle(motion.title, fontsize=letters(10))
     _untangle(axes, times, LIFTS if marked else 0)
     return axes
 
@@ -250,13 +250,14 @@ def _draw_marks(
 def _untangle(axes: "Axes", times: list[Any], lifts: int) -> None:
     """Leave texts away that would overlap others; but times may be lifted, by so many lines at most."""
     axes.figure.draw_without_rendering()  # type: ignore[union-attr]
-    placed: list[Any] = []
+    legend = axes.get_legend()
+    placed: list[Any] = [] if legend is None else [legend.get_window_extent()]
     texts: list[Any] = list(axes.texts)
     for text in texts:
         x, low = text.xyann
         for line in range(lifts + 1 if text in times else 1):
             text.xyann = (x, low + 9.0 * line)
-            box = text.get_window_extent().padded(1.0)
+            box = text.get_window_extent().padded(2.0)
             if not any(box.overlaps(other) for other in placed):
                 placed.append(box)
                 break
