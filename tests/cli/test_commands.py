@@ -171,6 +171,7 @@ def test_show(capsys):
     out = said(capsys, "show", "whipple", "--plot", "whipple.svg")
     for text in ("9 speeds, 6 constraints: 3 degrees of freedom", "wheelbase", "forward_speed"):
         assert text in out
+    assert "not modelled: slip of tyres, rolling resistance, air" in out
     assert Path("whipple.svg").exists()
 
 

@@ -62,8 +62,10 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     model, console = system.model, open_console()
     console.print(sketch(model), markup=False)
     console.print(_bodies(model))
-    for line in (*_freedoms(system), *_connection(system), *_forces(model), *_repeated(system)):
-        console.print(line)
+    for part in (_freedoms(system), _connection(system), _forces(model), _repeated(system)):
+        for line in part:
+            console.print(line)
+    console.print(f"not modelled: {', '.join(_omissions(model))}")
     console.print(f"inputs: {', '.join(model.inputs) or 'none'}")
     outputs = Table("output", "unit", "meaning", title="outputs", title_justify="left")
     for name, one in output_variables(model).items():
@@ -71,7 +73,8 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     console.print(outputs)
     table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
     for name, value in (system.parameters | system.structure).items():
-        unit, meaning = meanings.get(name) or ("", _record(system, name))
+        unit, meaning = meanings.get(name, ("", ""))
+        meaning = ", ".join(text for text in (meaning, _record(system, name)) if text)
         shown = f"{value:.10g}" if isinstance(value, float) else str("" if value is None else value)
         table.add_row(name, shown, unit, meaning)
     console.print(table)
@@ -89,6 +92,27 @@ def _record(system: "System", name: str) -> str:
     classes = [one for one in kinds if isinstance(one, type)]
     own = [one.__name__ for one in classes if one.__module__.startswith("draisine")]
     return f"given as {' or '.join(own)}" if own else ""
+
+
+def _omissions(model: "Model") -> list[str]:
+    """Return which effects a machine leaves out.
+
+    >>> from draisine.vehicles.bicycle.whipple import whipple
+    >>> _omissions(whipple())[:3]
+    ['slip of tyres', 'rolling resistance', 'air']
+    """
+    elements = {type(element).__name__ for element in model.elements}
+    springs = [x for joint in model.joints for x in (joint.spring, joint.damper)]
+    present = {
+        "slip of tyres": any(wheel.tyre is not None for wheel in model.wheels) or not model.wheels,
+        "rolling resistance": "RollingResistance" in elements or not model.wheels,
+        "air": "AirDrag" in elements or any(body.drag is not None for body in model.bodies),
+        "friction of joints": "JointFriction" in elements or not model.joints,
+        "springs and dampers of joints": any(x != 0.0 for x in springs) or not model.joints,
+        "elasticity of bodies": False,
+        "play": False,
+    }
+    return [effect for effect, there in present.items() if not there]
 
 
 def _bodies(model: "Model") -> "Tree":

@@ -10,7 +10,7 @@ from draisine.errors import ParameterError
 from draisine.experiment.check import check
 from draisine.model.motion import uniform
 from draisine.scenario.library import load
-from draisine.vehicles.bicycle import Arms, Legs, from_tape_measure
+from draisine.vehicles.bicycle import Arms, Legs, Seat, from_tape_measure
 
 LIGHT = 1e-9
 ARMS = Arms(0.2, 0.2, 1.3, 0.5, 0.3, 1.1, 0.75, 0.25, 0.95, upper=2.0, lower=1.5)
@@ -42,6 +42,48 @@ def test_a_stiff_hip_is_a_rigid_rider():
         found = roots(free.with_parameters(torso_spring=spring))
         errors.append(max(np.abs(found - root).min() for root in rigid))
     assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.05)
+
+
+SPRUNG = {"mU": 30.0, "torso_spring": 900.0, "torso_damper": 20.0}
+
+
+@pytest.fixture(scope="module")
+def soft():
+    """On a saddle that gives aside and up."""
+    return draisine.compile("whipple", **SPRUNG, seat=Seat(aside=1e6, up=4e4, up_damper=500.0))
+
+
+class TestSeat:
+    def test_a_held_rider_is_one_on_a_hinge_and_the_couplings_are_the_saddles_forces(self):
+        """The same motion; the force of the saddle is what the upper body's mass needs."""
+        plain, seated = (draisine.compile("whipple", **SPRUNG, **x) for x in ({}, {"seat": Seat()}))
+        runs = []
+        for system in (plain, seated):
+            start = draisine.state(system, forward_speed=5.0, lean_rate=0.3, torso=0.1)
+            numerics = draisine.Numerics(rtol=1e-12, atol=1e-13)
+            runs.append(draisine.simulate(system, start, 0.5, numerics=numerics).to_xarray())
+        for name in ("lean", "steer", "torso"):
+            assert_allclose(runs[1][name], runs[0][name], atol=1e-10)
+        _, forces = seated.accelerate(draisine.state(seated))
+        assert_allclose(forces[-3:], [0.0, 0.0, 30.0 * 9.81], atol=1e-9)
+
+    def test_a_stiff_seat_is_a_rigid_one(self, soft):
+        """To first order in its compliance aside; up does not matter to straight running."""
+        hinged = roots(draisine.compile("whipple", **SPRUNG))
+        errors = []
+        for stiffness in (1e6, 1e7):
+            found = roots(soft.with_parameters(seat_aside=stiffness))
+            errors.append(max(np.abs(found - root).min() for root in hinged))
+        assert errors[0] / errors[1] == pytest.approx(10.0, rel=0.05)
+
+    def test_a_spring_carries_the_rider_at_rest(self, soft):
+        start = draisine.state(soft, forward_speed=5.0)
+        run = draisine.simulate(soft, start, 0.3).to_xarray()
+        assert float(np.abs(run["shape"].sel(joint="seat_up")).max()) < 1e-12
+
+    def test_it_needs_an_upper_body(self):
+        with pytest.raises(ParameterError, match="seat: these need the mass mU"):
+            draisine.compile("whipple", seat=Seat())
 
 
 def test_two_ways_to_tell_the_inertia_are_refused():

@@ -5,7 +5,7 @@
 
 from draisine.vehicles.bicycle._flexible import Flexible
 from draisine.vehicles.bicycle._forms import BENCHMARK, THESIS, from_thesis, to_thesis
-from draisine.vehicles.bicycle._rider import Arms, Legs
+from draisine.vehicles.bicycle._rider import Arms, Legs, Seat
 from draisine.vehicles.bicycle._tape_measure import from_tape_measure
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "Arms",
     "Flexible",
     "Legs",
+    "Seat",
     "from_tape_measure",
     "from_thesis",
     "to_thesis",

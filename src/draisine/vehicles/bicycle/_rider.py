@@ -1,4 +1,5 @@
-"""The rider as bodies of his own: an upper body that leans, arms that hold the bar, legs that pedal.
+"""The rider as bodies of his own: an upper body that sits on a saddle and leans, arms that hold the bar,
+legs that pedal.
 
 All are parts of the benchmark's frame with rider: their masses are taken from it, so that a rider who
 does not move changes nothing. Arms are those of Schwab, Meijaard and Kooijman (Lateral dynamics of a
@@ -15,10 +16,34 @@ import numpy as np
 from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm, sqrt
 from draisine.errors import ParameterError
-from draisine.model import Body, Coupling, Joint, JointMotion, Loop, Revolute, inertia
+from draisine.model import (
+    Body,
+    Coupling,
+    Joint,
+    JointMotion,
+    Loop,
+    Prismatic,
+    Revolute,
+    inertia,
+)
 
 LEFT = (0.0, 1.0, 0.0)
 SIDES = {"left": 1.0, "right": -1.0}
+
+
+@dataclass(frozen=True)
+class Seat:
+    """What the saddle does to the upper body: stiffnesses (N/m) and dampings (N s/m) ahead, aside and
+    up. In a direction without a stiffness a coupling holds the rider, whose multiplier is the force of
+    the saddle on him, N.
+    """
+
+    ahead: float | None = None
+    ahead_damper: float | None = None
+    aside: float | None = None
+    aside_damper: float | None = None
+    up: float | None = None
+    up_damper: float | None = None
 
 
 @dataclass(frozen=True)
@@ -81,14 +106,15 @@ def upper_body(
     mass: Scalar | None,
     given: Mapping[str, Scalar | None],
     torso: JointMotion | None,
+    saddle: Parts,
 ) -> Parts:
-    """Return the upper body of a mass on its hinge along x, with what is given of it by the names of
-    whipple's parameters.
+    """Return the upper body of a mass on its hinge along x, on a saddle if there is one, with what is
+    given of it by the names of whipple's parameters.
     """
     told = {name: x for name, x in given.items() if x is not None}
     if mass is None:
-        if told or torso is not None:
-            lacking = ", ".join(told) or "torso"
+        if told or torso is not None or saddle.joints:
+            lacking = ", ".join(told) or ("seat" if torso is None else "torso")
             raise ParameterError(f"whipple: {lacking}: these need the mass mU of an upper body.")
         return NOTHING
     if "kU" in told and "IUxx" in told:
@@ -102,7 +128,7 @@ def upper_body(
     com = (values.get("xU", frame.com[0]), 0.0, -values["zU"])
     hinge = Revolute(
         "torso",
-        "frame",
+        saddle.joints[-1].child if saddle.joints else "frame",
         "upper_body",
         (1.0, 0.0, 0.0),
         (0.0, 0.0, -values["zP"]),
@@ -110,7 +136,34 @@ def upper_body(
         damper=values.get("torso_damper", 0.0),
         motion=torso,
     )
-    return Parts([Body("upper_body", mass, com, spread)], [hinge], [])
+    return together(saddle, Parts([Body("upper_body", mass, com, spread)], [hinge], []))
+
+
+def saddle(made: Seat | None, weight: Scalar) -> Parts:
+    """Return the saddle under an upper body of a weight, which it carries at rest in the drawing: a
+    slide in each direction, on a spring or held by a coupling.
+    """
+    if made is None:
+        return NOTHING
+    bodies: list[Body] = []
+    joints: list[Joint] = []
+    held: list[Coupling] = []
+    for name, axis in (("ahead", (1.0, 0.0, 0.0)), ("aside", LEFT), ("up", (0.0, 0.0, 1.0))):
+        stiffness, damper = getattr(made, name), getattr(made, f"{name}_damper")
+        parent, slide = joints[-1].child if joints else "frame", f"seat_{name}"
+        spring = {}
+        if stiffness is None:
+            held.append(Coupling(slide, (slide,), lambda r: r))
+        else:
+            rest = weight / stiffness if name == "up" else 0.0
+            spring = {
+                "spring": stiffness,
+                "damper": 0.0 if damper is None else damper,
+                "rest": rest,
+            }
+        joints.append(Prismatic(slide, parent, slide, axis, **spring))
+        bodies.append(Body(slide))
+    return Parts(bodies, joints, held)
 
 
 def arms(made: Arms | None, torso: str) -> Parts:

@@ -32,7 +32,7 @@ from draisine.vehicles.bicycle._flexible import (
     steering_head,
 )
 from draisine.vehicles.bicycle._outputs import outputs
-from draisine.vehicles.bicycle._rider import Arms, Legs
+from draisine.vehicles.bicycle._rider import Arms, Legs, Seat
 from draisine.vehicles.bicycle._thesis import THESIS
 
 MEANING = {
@@ -78,6 +78,15 @@ MEANING = {
     "IUxz": ("kg m2", "upper body, entry xz of the inertia tensor"),
     "torso_spring": ("N m/rad", "spring of the upper body's hinge"),
     "torso_damper": ("N m s/rad", "damper of the upper body's hinge"),
+    "torso": ("", "how the upper body leans, if that is prescribed"),
+    "seat": ("", "saddle under the upper body"),
+    "steering": ("", "how the steer angle moves, if that is prescribed"),
+    "arms": ("", "arms that hold the bar"),
+    "legs": ("", "legs that turn the cranks"),
+    "pedalling": ("", "how the cranks turn"),
+    "rear_tyre": ("", "law of the rear tyre, in place of rolling without slip"),
+    "front_tyre": ("", "law of the front tyre, in place of rolling without slip"),
+    "flexible": ("", "parts that give: fork, frame, suspension, steering"),
 }
 """Unit and meaning of every parameter."""
 
@@ -137,6 +146,7 @@ def whipple(
     torso_spring: float | None = None,
     torso_damper: float | None = None,
     torso: JointMotion | None = None,
+    seat: Seat | None = None,
     steering: JointMotion | None = None,
     arms: Arms | None = None,
     legs: Legs | None = None,
@@ -150,9 +160,10 @@ def whipple(
     The world's frame is that of the ground: on a slope, gravity is tilted. Wheels are knife-edged
     discs, or torus tyres where a crown radius is given. With a mass mU the rider's upper body leans
     about a hinge along x, positive to the right: free, with a spring and a damper, by a torque, or
-    guided by the motion `torso`. Held upright it changes nothing. The motion `steering` guides the
-    steer angle. `arms` hold the bar, `legs` turn cranks by the motion `pedalling`; `rear_tyre` and
-    `front_tyre` are laws of tyres in place of ideal rolling; `flexible` tells what gives.
+    guided by the motion `torso`. Held upright it changes nothing. It sits on a `seat`, if that gives or
+    its forces are asked for. The motion `steering` guides the steer angle. `arms` hold the bar, `legs`
+    turn cranks by the motion `pedalling`; `rear_tyre` and `front_tyre` are laws of tyres in place of
+    ideal rolling; `flexible` tells what gives.
 
     >>> model = whipple(mB=90.0)
     >>> [joint.name for joint in model.joints]
@@ -167,8 +178,9 @@ def whipple(
     upper = {"xU": xU, "zU": zU, "kU": kU, "zP": zP}
     upper |= {"IUxx": IUxx, "IUyy": IUyy, "IUzz": IUzz, "IUxz": IUxz}
     upper |= {"torso_spring": torso_spring, "torso_damper": torso_damper}
+    saddle = _rider.saddle(seat, 0.0 if mU is None else mU * g)
     rider = _rider.together(
-        _rider.upper_body(frame, mU, upper, torso),
+        _rider.upper_body(frame, mU, upper, torso, saddle),
         _rider.arms(arms, "frame" if mU is None else "upper_body"),
         _rider.legs(legs, pedalling),
     )
