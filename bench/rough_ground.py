@@ -190,7 +190,7 @@ def largest_least_force(error, run):
         y, t = _later(look, t, y, touching), t + SOON
     rows = look.meet(t, y, touching)
     met = zip(touching, rows, strict=True)
-    contacts = [look.candidate((t, y), c, row, np.inf, 3) for c, row in met]
+    contacts = [look.candidate(c, row, np.inf, 3) for c, row in met]
     parts, v = look.dynamics(t, y), look.speeds(y)
     M, (held, targets) = parts["M"].reshape(look.n, look.n), look.held(parts)
     if tried and any(k.relative(v)[0] < -1e-9 for k in contacts):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.contact.active_set import Candidate, Selection, choose, resolver
+from draisine.simulation.contact.active_set import Candidate, Selection, strike
 
 
 def impact(
@@ -26,5 +26,4 @@ def impact(
     def restitution(contact: Candidate) -> Floats:
         return np.array([normal if -contact.relative(v)[0] > rest_speed else 0.0])
 
-    solver = resolver(M, held, v, restitution, resolution)
-    return choose(smooth, solver, lambda k, after: float(k.relative(after)[0]), tolerance)
+    return strike(M, held, smooth, v, restitution, tolerance, resolution)

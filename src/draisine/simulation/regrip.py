@@ -12,7 +12,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
-from draisine.simulation.contact.active_set import resolve_complete
+from draisine.simulation.contact.active_set import saddle
 from draisine.simulation.options import GripSchedule, JointAtImpact, Task, check_joint
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Arc, Event, Trajectory
@@ -71,7 +71,8 @@ def regrip(
     ]
     rows = gripped + [multiplier.joint_rows(model)[i] for i in held]
     M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
-    struck, Lam, _ = resolve_complete(M, C, v, free["b"][rows])
+    jump, Lam, _ = saddle(M, np.zeros(n), C, free["b"][rows] - C @ v)
+    struck = v + jump
     after = struck.copy()
     after[[len(model.twist) + k for k in constraints.prescribed_joints(model)]] = free["b"][driven]
     names = labels[: len(gripped)] + [labels[len(gripped) + i] for i in held]

@@ -20,7 +20,7 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.simulation.contact.arc import TerrainArc, observe_states
-from draisine.simulation.contact.events import Resolver
+from draisine.simulation.contact.driver import Cause
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE
@@ -374,11 +374,10 @@ class _OnTerrain:
     def _set_out_again(self, y: Floats, inputs: Floats) -> None:
         """Let the run go on from the branch, from a state and under inputs."""
         self.run = self.here.branch(self.numerics.start + FAR)
-        self.run.look, self.run.driver, self.run.y = self.look, None, y
-        self.run.resolver = Resolver(self.look, self.run.contact)
+        self.run.look, self.run.driver, self.run.fresh, self.run.y = self.look, None, True, y
         self.run.look.inputs = inputs
         self.run.mark()
-        self.run.resolve("input", [], frozenset())
+        self.run.resolve(Cause("input"))
         self.here, self.ahead = self.run, None
 
     def advance(

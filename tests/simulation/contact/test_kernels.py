@@ -5,7 +5,8 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.simulation.contact.active_set import Candidate, coulomb_forces, spread_push
+from draisine.simulation.contact.active_set import coulomb_forces, empty_choice, spread
+from draisine.simulation.contact.coulomb import friction_law
 from draisine.simulation.contact.linear import share, solve
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
@@ -69,7 +70,8 @@ def test_rows_and_targets_are_derivatives(ground, feature, wheel):
 
         row = at(0.0)
         rate = (look.gap(at(h)) - look.gap(at(-h))) / (2 * h)
-        assert look.rates(row[None], v)[0] == pytest.approx(rate, rel=1e-6, abs=1e-7)
+        over = (look.jacobian(row) @ v - look.carried(row))[0]
+        assert row[look.row.stretch][0] * over == pytest.approx(rate, rel=1e-6, abs=1e-7)
 
         def relative(s, v=v):
             row = at(s)
@@ -105,13 +107,23 @@ def _wedge(angle):
     return np.array(rows)
 
 
+def choice_of(C, count):
+    """Return contacts to choose from, each with three rows over six speeds."""
+    choice = empty_choice(6, 0, count)
+    choice.sizes[0], choice.rows[:], choice.wheels[:] = count, 3, 0
+    choice.C[:], choice.G[:] = C.ravel(), C.ravel()
+    return choice
+
+
 @pytest.mark.parametrize("angle", [0.3, 1e-3, 1e-6])
 def test_a_wedge_takes_any_pull_from_its_contacts(angle):
     """However flat it is: forces along the chord of the contacts push at both."""
     C, lam = _wedge(angle), np.array([-1.0, 2.0, 0.5, 3.0, -1.0, 0.2])
-    spread = spread_push(C, [0, 3], lam)
-    assert spread[[0, 3]].min() >= 0.0
-    assert_allclose(C.T @ spread, C.T @ lam, atol=1e-9 * np.abs(spread).max())
+    choice, found = choice_of(C, 2), lam.copy()
+    choice.given[42:78], choice.normals[:] = C.ravel(), [0, 3]
+    spread(choice, 6, 2, found, choice.rows, choice.none)
+    assert found[[0, 3]].min() >= 0.0
+    assert_allclose(C.T @ found, C.T @ lam, atol=1e-9 * np.abs(found).max())
 
 
 def test_forces_that_are_not_unique_keep_to_the_cones_of_friction():
@@ -131,12 +143,10 @@ def test_contacts_of_one_body_that_have_just_come_to_rest_hold():
     """What they still slip lets their demands differ by a little, which no force can meet."""
     C, M = _wedge(0.3), np.diag([2.0, 2.0, 2.0, 0.1, 0.1, 0.1])
     chord = np.linalg.svd(C.T)[2][-1]
-    weight, v = np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0]), np.zeros(6)
-    demands = (1e-8 * chord).reshape(2, 3)
-    candidates = [
-        Candidate(("wheel", name), rows, c, np.zeros(3), mu=0.9)
-        for name, rows, c in zip("ab", (C[:3], C[3:]), demands, strict=True)
-    ]
-    pushes, vdot = coulomb_forces(M, weight, v, np.zeros((0, 6)), np.zeros(0), candidates)
-    assert_allclose(vdot, 0.0, atol=1e-7)
-    assert_allclose(C.T @ np.concatenate(pushes), weight, atol=1e-6)
+    weight = np.array([0.0, 0.0, 20.0, 0.0, 0.0, 0.0])
+    choice, law = choice_of(C, 2), friction_law(2)
+    choice.M[:], choice.right[:], choice.c[:] = M.ravel(), -weight, 1e-8 * chord
+    law.mu[:] = 0.9
+    assert coulomb_forces(choice, law) == 0
+    assert_allclose(choice.x[:6], 0.0, atol=1e-7)
+    assert_allclose(C.T @ law.new, weight, atol=1e-6)

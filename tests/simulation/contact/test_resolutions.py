@@ -7,7 +7,8 @@ import pytest
 
 import draisine
 from draisine.errors import DraisineError
-from draisine.simulation.contact import active_set
+from draisine.simulation.contact.linear import REPEATS
+from draisine.simulation.impacts import newton, plastic
 from draisine.terrain import corner, height_field
 from simulation.contact.conftest import RUNS, bicycle, on_the_flat
 from simulation.contact.test_disc import disc, rolling
@@ -41,26 +42,31 @@ CASES |= {f"rough_{seed}": lambda seed=seed: rough(seed) for seed in range(3)}
 
 @pytest.mark.parametrize("name", CASES)
 def test_complete_and_reduced_resolution_agree_in_every_trial_of_every_impact(monkeypatch, name):
-    """Speeds relative to those before the impact, impulses as a whole relative to the momenta; those
-    of single contacts, where two of one wheel all but repeat each other, as far as their rows tell
-    them apart (the least singular value).
+    """Speeds relative to those before the impact, impulses, where they are unique, as a whole relative
+    to the momenta; those of single contacts, where two of one wheel all but repeat each other, as far
+    as their rows tell them apart (the least singular value).
     """
-    complete, seen = active_set.WAYS["complete"], []
+    strike, seen = plastic.strike, []
 
-    def both(M, C, v, wanted):
-        a, b = complete(M, C, v, wanted), active_set.resolve_reduced(M, C, v, wanted)
-        assert a[2] == b[2]
-        momentum = np.abs(M @ v).max()
-        assert np.abs(a[0] - b[0]).max() <= TOLERANCE * np.abs(v).max()
-        assert np.abs(C.T @ (a[1] - b[1])).max(initial=0.0) <= TOLERANCE * momentum
-        if len(C):
+    def both(M, held, contacts, v, restitution, tolerance, resolution):
+        given = (M, held, contacts, v, restitution, tolerance)
+        a, b = strike(*given, "complete"), strike(*given, "reduced")
+        rows, momentum = {k.key: k.C for k in contacts}, np.abs(M @ v).max()
+        for one, other in zip(a.trials, b.trials, strict=True):
+            assert one.closed == other.closed
+            assert one.admissible == other.admissible
+            assert np.abs(one.result - other.result).max() <= TOLERANCE * np.abs(v).max()
+            C = np.vstack([rows[key] for key in one.closed] or [np.zeros((0, len(v)))])
             s = np.linalg.svd(C, compute_uv=False)
-            least = s[s > active_set.REPEATS * s[0]][-1]
-            assert np.abs(a[1] - b[1]).max() <= TOLERANCE * momentum / min(1.0, least)
-        seen.append(len(C))
+            if 0 < len(C) <= len(v) and s[-1] > REPEATS * s[0]:  # else they are not unique
+                apart = np.concatenate([one.pushes[k] - other.pushes[k] for k in one.closed])
+                assert np.abs(C.T @ apart).max() <= TOLERANCE * momentum
+                assert np.abs(apart).max() <= TOLERANCE * momentum / min(1.0, s[-1])
+            seen.append(len(one.closed))
         return a
 
-    monkeypatch.setitem(active_set.WAYS, "complete", both)
+    for model in (newton, plastic):
+        monkeypatch.setattr(model, "strike", both)
     system, terrain, state, until, options = CASES[name]()
     try:
         draisine.simulate(system, state, until, terrain=terrain, **options)

@@ -171,7 +171,8 @@ def test_rows_and_targets_are_derivatives(motion, round_one, feature, side):
 
         row = at(0.0)
         rate = (look.gap(at(h)) - look.gap(at(-h))) / (2 * h)
-        assert look.rates(row[None], v)[0] == pytest.approx(rate, rel=1e-6, abs=1e-7)
+        stretch = row[look.row.stretch][0]
+        assert stretch * relative(0.0)[0] == pytest.approx(rate, rel=1e-6, abs=1e-7)
         drift = (relative(h) - relative(-h)) / (2 * h)
         assert_allclose(row[look.row.c], -drift, atol=1e-6 * (1.0 + np.abs(drift).max()))
         axes = look.axes(row)

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import ContactSetError, DraisineError, ModelError, ParameterError
 from draisine.registry import names
-from draisine.simulation.contact.active_set import Candidate, resolve_complete, resolve_reduced
+from draisine.simulation.contact.active_set import Candidate, saddle
 from draisine.simulation.contact.run import EnergyWarning
 from draisine.simulation.impacts import newton, plastic
 from draisine.terrain import plane
@@ -42,7 +42,8 @@ def test_complete_and_reduced_resolutions_are_the_same(seed):
     for m in (1, 3, 6, 8):
         M, C, v = machine(rng), rng.normal(size=(m, 9)), rng.normal(size=9)
         wanted = -rng.uniform(0, 1, m) * (C @ v)
-        a, b = resolve_complete(M, C, v, wanted), resolve_reduced(M, C, v, wanted)
+        given = (M, np.zeros(9), C, wanted - C @ v)
+        a, b = saddle(*given, "complete"), saddle(*given, "reduced")
         assert_allclose(a[0], b[0], atol=1e-11 * np.linalg.cond(M) ** 0.5)
         assert_allclose(a[1], b[1], atol=1e-11 * np.linalg.cond(M) * np.abs(a[1]).max())
 

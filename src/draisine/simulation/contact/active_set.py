@@ -7,17 +7,24 @@ and reduced (projected on the speeds that the contacts leave free).
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import combinations
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.targets.native import routine_code
+from draisine.codegen.routine import Integers, routine
+from draisine.codegen.targets.native import Packed, routine_code
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
-from draisine.simulation.contact.kernels import ROUNDS, SAME, next_load
-from draisine.simulation.contact.linear import REPEATS, saddle_point, share
+from draisine.simulation.contact.coulomb import Law, settle_friction
+from draisine.simulation.contact.linear import (
+    REPEATS,
+    complement,
+    kernel_system,
+    saddle_point,
+    share,
+    span,
+)
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
 
@@ -32,8 +39,7 @@ class Candidate:
 
     `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides, on a tyre
     what that holds; `way` is the direction (along, across) in which it is about to slide. Elements at
-    the contact push by the generalised force `push`, and by `lift` for each newton of its load; where
-    they do not grow evenly with it, so about a `load`, and `under` tells both about another.
+    the contact push by the generalised force `lift` for each newton of its load.
     """
 
     key: Key
@@ -43,20 +49,7 @@ class Candidate:
     mu: float = np.inf
     rows: int = 3
     way: Floats | None = None
-    push: Floats | float = 0.0
     lift: Floats | float = 0.0
-    load: float = 0.0
-    under: Callable[[float], tuple[Floats, Floats]] | None = None
-
-    def follow(self, found: float) -> "Candidate":
-        """Return the contact about a load nearer to one that was found; itself where that makes no
-        difference.
-        """
-        load = next_load(self.load, found)
-        if self.under is None or abs(load - self.load) <= SAME * (1.0 + load):
-            return self
-        push, lift = self.under(load)
-        return replace(self, push=push, lift=lift, load=load)
 
     def relative(self, v: Floats) -> Floats:
         """Return the velocity of the contact point over the ground, C v - b."""
@@ -106,10 +99,6 @@ class Trial:
         return f"with {held} closed rows contradict each other"
 
 
-Solver = Callable[[Sequence[Candidate]], tuple[Floats, Floats, bool]]
-"""From closed contacts to the result, the multipliers of their rows, and whether rows repeat."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Selection:
     """The trial that was chosen, and all that were made; the first is the prediction that every
@@ -120,53 +109,358 @@ class Selection:
     trials: tuple[Trial, ...] = field(repr=False)
 
 
-def choose(
-    candidates: Sequence[Candidate],
-    solver: Solver,
-    level: Callable[[Candidate, Floats], float],
-    tolerance: float,
-    avoid: frozenset[Key] = frozenset(),
-    every: bool = True,
-) -> Selection:
-    """Return the set of contacts in which all forces and separations are non-negative.
-
-    `level` gives a contact's separation (speed or acceleration). Where several sets will do, one in
-    which no wheel repeats its own rows comes first, then one without the contacts to `avoid`, then
-    the largest: wheels of one machine may repeat each other. Unless `every` set is to be tried, one
-    that none can come before is the last.
+class Choice(NamedTuple):
+    """Contacts to choose from, where `M x = right + held' h + G' lam` (and what the closed ones
+    push), `held x = targets`, and `C x = c` for the closed ones: n speeds, so many rows that hold
+    always; per contact three rows C and what their multipliers do, G, the targets c and the `level`
+    above which the normal row separates, what it pushes when closed, how many rows it holds, its
+    wheel, and whether it is to be avoided. `trials` are those made, one after the other; `sizes`
+    holds how many contacts and trials there are; the rest is room to work.
     """
-    trials: list[tuple[tuple[bool, int, int], Trial]] = []
-    for size in range(len(candidates), -1, -1):
-        for subset in combinations(candidates, size):
-            result, multipliers, redundant = solver(subset)
-            pushes, at = {}, 0
-            for contact in subset:
-                push = np.zeros(3)
-                push[: contact.rows] = multipliers[at : at + contact.rows]
-                pushes[contact.key] = push
-                at += contact.rows
-            away = {c.key: level(c, result) for c in candidates if c.key not in pushes}
-            scale = max([abs(p[0]) for p in pushes.values()], default=0.0)
-            least = -min(tolerance * (1.0 + scale), PULL)
-            pushing = all(p[0] >= least for p in pushes.values())
-            parting = all(x >= -tolerance for x in away.values())
-            trial = Trial(tuple(pushes), pushes, away, result, pushing and parting)
-            crowded = redundant and len({wheel for wheel, _ in pushes}) < len(pushes)
-            shunned = len(avoid & pushes.keys())
-            trials.append(((crowded, shunned, -size), trial))
-            if trial.admissible and not (crowded or shunned or every):
-                return Selection(trial, tuple(trial for _, trial in trials))
-    good = [(rank, k) for k, (rank, trial) in enumerate(trials) if trial.admissible]
-    made = tuple(trial for _, trial in trials)
-    if not good:
-        names = ", ".join(":".join(c.key) for c in candidates)
-        raise ContactSetError(
-            f"no set of the contacts {names} has non-negative forces and separations: "
-            f"{'; '.join(trial.refusal for trial in made)}. Friction may solve it, "
-            "ContactOptions(mu=0.8, impact='moreau').",
-            made,
-        )
-    return Selection(made[min(good)[1]], made)
+
+    n: int
+    holds: int
+    sizes: Integers
+    M: Floats
+    right: Floats
+    held: Floats
+    targets: Floats
+    C: Floats
+    G: Floats
+    c: Floats
+    level: Floats
+    push: Floats
+    rows: Integers
+    wheels: Integers
+    avoid: Integers
+    closed: Integers
+    normals: Integers
+    none: Floats
+    trials: Floats
+    given: Floats
+    x: Floats
+    B: Floats
+    room: Floats
+    order: Integers
+
+
+CONTACTS, TRIALS = range(2)
+"""What the sizes of a choice hold."""
+
+
+def empty_choice(n: int, holds: int, most: int) -> Choice:
+    """Return room for a choice among so many contacts at most."""
+    m = holds + 3 * most
+    rows, wheels, avoid, closed, normals = np.zeros((5, most), dtype=np.int64)
+    sizes, order = np.zeros(2, dtype=np.int64), np.zeros(n + m + 1, dtype=np.int64)
+    M, right, held, targets = np.zeros(n * n), np.zeros(n), np.zeros(holds * n), np.zeros(holds)
+    C, G, c, level = (
+        np.zeros(3 * most * n),
+        np.zeros(3 * most * n),
+        np.zeros(3 * most),
+        np.zeros(most),
+    )
+    trials, given = np.empty(2**most * (2 + n + 4 * most)), np.empty((n + 1) * (n + 2 * m) + m)
+    x, B, room = np.empty(n + m), np.empty(n * (3 * most + 1)), np.empty(10 * (n + m + 1) ** 2)
+    return Choice(
+        n, holds, sizes, M, right, held, targets, C, G, c, level, np.zeros(most * n), rows, wheels,
+        avoid, closed, normals, np.zeros(most), trials, given, x, B, room, order,
+    )  # fmt: skip
+
+
+@routine
+def give_row(g: Choice, m: int, at: int, C: Floats, G: Floats, c: float) -> None:
+    """Put one of m rows, what its multiplier does, and its target, in place."""
+    n = g.n
+    for j in range(n):
+        g.given[n * (n + 1) + at * n + j] = C[j]
+        g.given[n * (n + 1 + m) + j * m + at] = G[j]
+    g.given[n * (n + 1 + 2 * m) + at] = c
+
+
+@routine
+def give_held(g: Choice, m: int, at: int, share: float) -> None:
+    """Put the mass matrix in place, and the rows that hold always, from one on, with so large a part
+    of their targets.
+    """
+    for i in range(g.n * g.n):
+        g.given[i] = g.M[i]
+    for i in range(g.holds):
+        give_row(g, m, at + i, g.held[i * g.n :], g.held[i * g.n :], share * g.targets[i])
+
+
+@routine
+def solve_closed(g: Choice, m: int, reduced: int) -> int:
+    """Write x and the multipliers of m rows; return 1 where rows repeat others (rows of nothing repeat
+    none), -1 where they contradict each other.
+    """
+    n, some = g.n, 0
+    if reduced == 1:
+        repeating = kernel_system(n, m, g.given, g.x, g.room, g.order)
+    else:
+        repeating = saddle_point(n, m, g.given, g.x, g.room, g.order)
+    if repeating < 0:
+        for i in range(n + m):
+            g.x[i] = 0.0
+        return -1
+    for i in range(m):
+        size = 0.0
+        for j in range(n):
+            size = max(size, abs(g.given[n * (n + 1) + i * n + j]))
+        some += 1 if size > 0.0 else 0
+    return 1 if repeating > m - some else 0
+
+
+@routine
+def spread(g: Choice, m: int, count: int, lam: Floats, rows: Integers, mu: Floats) -> None:
+    """Change multipliers of m repeating rows, with the same effect, until none of the normal ones of so
+    many contacts pulls, and those that roll with friction are in their cones, if there are such.
+    """
+    U, null, room = g.room[0:], g.room[m * m :], g.room[2 * m * m :]
+    rank = span(g.given[g.n * (g.n + 1) :], m, g.n, U, null)
+    complement(U, rank, m, null, room)
+    share(lam, m, null, m - rank, g.normals, rows, mu, count)
+
+
+@routine
+def try_set(g: Choice, trial: Floats, tolerance: float, reduced: int) -> int:
+    """Write what comes of the contacts that are marked as closed: whether all push and the others
+    part, x, multipliers (three per contact), separations; return whether rows repeat.
+    """
+    n, m, at, count, largest = g.n, g.holds, 0, 0, 0.0
+    right, push = g.given[n * n :], trial[2 + n :]
+    away = push[3 * g.sizes[CONTACTS] :]
+    for k in range(g.sizes[CONTACTS]):
+        m += g.rows[k] if g.closed[k] == 1 else 0
+    for j in range(n):
+        right[j] = g.right[j]
+    for k in range(g.sizes[CONTACTS]):
+        if g.closed[k] == 1:
+            g.normals[count] = at
+            count += 1
+            for j in range(n):
+                right[j] += g.push[k * n + j]
+            for i in range(3 * k, 3 * k + g.rows[k]):
+                give_row(g, m, at, g.C[i * n :], g.G[i * n :], g.c[i])
+                at += 1
+    give_held(g, m, at, 1.0)
+    repeating, at = solve_closed(g, m, reduced), n
+    if repeating == 1:
+        spread(g, m, count, g.x[n:], g.rows, g.none)
+    for j in range(n):
+        trial[2 + j] = g.x[j]
+    for k in range(g.sizes[CONTACTS]):
+        away[k] = -g.level[k]
+        for j in range(n):
+            away[k] += g.C[3 * k * n + j] * g.x[j]
+        for i in range(3):
+            push[3 * k + i] = 0.0
+        for i in range(g.rows[k] if g.closed[k] == 1 else 0):
+            push[3 * k + i] = g.x[at]
+            at += 1
+        largest = max(largest, abs(push[3 * k]))
+    trial[1] = 1.0 if repeating >= 0 else 0.0
+    least = -min(tolerance * (1.0 + largest), PULL)
+    for k in range(g.sizes[CONTACTS]):
+        spare = push[3 * k] - least if g.closed[k] == 1 else away[k] + tolerance
+        trial[1] = trial[1] if spare >= 0.0 else 0.0
+    return max(repeating, 0)
+
+
+@routine
+def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
+    """Return which of the trials has the set of contacts in which all forces and separations are
+    non-negative, -1 if none.
+
+    Where several sets will do, one in which no wheel repeats its own rows comes first, then one
+    without the contacts to avoid, then the largest: wheels of one machine may repeat each other.
+    Unless `every` set is to be tried, one that none can come before is the last.
+    """
+    count, total, made, best, rank = g.sizes[CONTACTS], 1, 0, -1, 0
+    for _ in range(count):
+        total *= 2
+    for size in range(count, -1, -1):
+        for mask in range(total - 1, -1, -1):
+            rest, inside, shunned, twice = mask, 0, 0, 0
+            for k in range(count - 1, -1, -1):
+                g.closed[k] = rest % 2
+                rest = rest // 2
+                inside += g.closed[k]
+                shunned += g.closed[k] * g.avoid[k]
+                for other in range(k + 1, count):
+                    if g.closed[k] * g.closed[other] == 1 and g.wheels[k] == g.wheels[other]:
+                        twice = 1
+            if inside != size:
+                continue
+            trial = g.trials[made * (2 + g.n + 4 * count) :]
+            trial[0] = float(mask)
+            crowded = twice * try_set(g, trial, tolerance, reduced)
+            made += 1
+            if trial[1] == 1.0:
+                place = (crowded * (count + 1) + shunned) * (count + 1) - size
+                if best < 0 or place < rank:
+                    best, rank = made - 1, place
+                if crowded == 0 and shunned == 0 and every == 0:
+                    g.sizes[TRIALS] = made
+                    return best
+    g.sizes[TRIALS] = made
+    return best
+
+
+@routine
+def respond(g: Choice, law: Law) -> None:
+    """Write W and b of the law of friction for all contacts of a choice, `u = W lam + b`; what x is
+    without contacts, and by how much each multiplier changes it, is left in B.
+    """
+    n, count, size, right = g.n, g.sizes[CONTACTS], 0, g.given[g.n * g.n :]
+    for k in range(count):
+        law.at[k], law.rows[k] = size, g.rows[k]
+        size += g.rows[k]
+    law.sizes[0], law.sizes[1] = count, size
+    for j in range(n):
+        right[j] = g.right[j]
+    give_held(g, g.holds, 0, 1.0)
+    saddle_point(n, g.holds, g.given, g.x, g.room, g.order)
+    for j in range(n):
+        g.B[j] = g.x[j]
+    give_held(g, g.holds, 0, 0.0)
+    for k in range(count):
+        for i in range(g.rows[k]):
+            B = g.B[(1 + law.at[k] + i) * n :]
+            for j in range(n):
+                right[j] = g.G[(3 * k + i) * n + j]
+            saddle_point(n, g.holds, g.given, g.x, g.room, g.order)
+            for j in range(n):
+                B[j] = g.x[j]
+    for k in range(count):
+        for i in range(g.rows[k]):
+            C, row = g.C[(3 * k + i) * n :], law.at[k] + i
+            law.b[row] = -g.c[3 * k + i]
+            for j in range(n):
+                law.b[row] += C[j] * g.B[j]
+            for other in range(size):
+                law.W[row * size + other] = 0.0
+                for j in range(n):
+                    law.W[row * size + other] += C[j] * g.B[(1 + other) * n + j]
+
+
+@routine
+def coulomb_forces(g: Choice, law: Law) -> int:
+    """Write the contact forces with Coulomb friction to the law's lam, and vdot to x, eq. [coulomb]:
+    contacts that do not slip choose between rest, rolling and the onset of slip; those that slip are
+    dragged. Return 1 where there are none.
+    """
+    n, count, largest, off = g.n, g.sizes[CONTACTS], 0.0, 0.0
+    respond(g, law)
+    size = law.sizes[1]
+    U, differ, left = g.room[0:], g.room[size * size :], g.room[size * (size + 1) :]
+    for k in range(count):
+        g.normals[k] = law.at[k]
+        for i in range(g.rows[k]):
+            give_row(g, size, law.at[k] + i, g.C[(3 * k + i) * n :], g.C, 0.0)
+    rank = span(g.given[n * (n + 1) :], size, n, U, left)
+    if rank < size:
+        project(U, rank, size, law.b, differ)
+        for i in range(size):
+            largest, off = max(largest, abs(law.b[i])), max(off, abs(law.b[i] - differ[i]))
+        for i in range(size if off < 1e-6 * (1.0 + largest) else 0):
+            law.b[i] = differ[i]  # what contacts that come to rest still slip
+    if settle_friction(law, 1e-13) != 0:
+        return 1
+    for j in range(n):
+        g.x[j] = g.B[j]
+        for i in range(size):
+            g.x[j] += g.B[(1 + i) * n + j] * law.new[i]
+    if rank < size and all_rest(g, law, 1e-6 * (1.0 + largest)) == 1:
+        project(U, rank, size, law.new, differ)
+        for i in range(size):
+            law.new[i] = differ[i]
+        spread(g, size, count, law.new, g.rows, law.mu)
+    return 0
+
+
+@routine
+def project(U: Floats, rank: int, m: int, b: Floats, out: Floats) -> None:
+    """Write the part of b, of m entries, in the span of orthonormal vectors."""
+    for i in range(m):
+        out[i] = 0.0
+    for r in range(rank):
+        along = 0.0
+        for i in range(m):
+            along += U[r * m + i] * b[i]
+        for i in range(m):
+            out[i] += along * U[r * m + i]
+
+
+@routine
+def all_rest(g: Choice, law: Law, small: float) -> int:
+    """Return 1 where all contacts roll and x gives each of their rows what it demands."""
+    for k in range(g.sizes[CONTACTS]):
+        if g.rows[k] != 3:
+            return 0
+        for i in range(3 * k, 3 * k + 3):
+            off = -g.c[i]
+            for j in range(g.n):
+                off += g.C[i * g.n + j] * g.x[j]
+            if not abs(off) < small:
+                return 0
+    return 1
+
+
+def strike(
+    M: Floats,
+    held: Floats,
+    contacts: Sequence[Candidate],
+    v: Floats,
+    restitution: Callable[[Candidate], Floats],
+    tolerance: float,
+    resolution: str = "complete",
+) -> Selection:
+    """Return the set of contacts after an impact in which all impulses and separations are
+    non-negative, with `C v+ - b = -E (C v- - b)` for the closed ones; the rows `held` keep their
+    speeds. `resolution` is the way to them: "complete", with impulses as unknowns, (3.17)-(3.24),
+    which allows massless bodies, or "reduced", on the speeds that contacts leave free, (3.25)-(3.30).
+    """
+    g = empty_choice(len(v), len(held), len(contacts))
+    g.sizes[CONTACTS] = len(contacts)
+    g.M[:], g.held[:] = M.ravel(), held.ravel()
+    g.rows[:] = [k.rows for k in contacts]
+    wheels = [k.key[0] for k in contacts]
+    g.wheels[:] = [wheels.index(wheel) for wheel in wheels]
+    for i, k in enumerate(contacts):
+        over, own = k.relative(v), slice(3 * i, 3 * i + 3)
+        g.C.reshape(-1, g.n)[own] = g.G.reshape(-1, g.n)[own] = k.C
+        g.c[own], g.level[i] = -(1.0 + restitution(k)) * over, -over[0]
+    reduced = RESOLUTIONS.index(resolution)
+    which = routine_code(choose)[0](Packed(g), tolerance, 1, reduced)
+    trials = trials_of(g, [k.key for k in contacts], v)
+    if which < 0:
+        raise no_contact_set([k.key for k in contacts], trials)
+    return Selection(trials[which], trials)
+
+
+def trials_of(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> tuple[Trial, ...]:
+    """Return the trials of a choice among contacts, whose results are changes of a start."""
+    count, made, n = int(g.sizes[CONTACTS]), int(g.sizes[TRIALS]), g.n
+    width, out = 2 + n + 4 * count, []
+    for row in g.trials[: made * width].reshape(made, width):
+        shut = [int(row[0]) >> k & 1 for k in range(count - 1, -1, -1)]
+        push = row[2 + n : 2 + n + 3 * count].reshape(count, 3)
+        pushes = {key: push[k].copy() for k, key in enumerate(keys) if shut[k]}
+        away = row[2 + n + 3 * count :].tolist()
+        apart = {key: away[k] for k, key in enumerate(keys) if not shut[k]}
+        out.append(Trial(tuple(pushes), pushes, apart, start + row[2 : 2 + n], row[1] == 1.0))
+    return tuple(out)
+
+
+def no_contact_set(keys: Sequence[Key], trials: tuple[Trial, ...]) -> ContactSetError:
+    """Return the error of contacts of which no set is admissible."""
+    return ContactSetError(
+        f"no set of the contacts {', '.join(map(':'.join, keys))} has non-negative forces and "
+        f"separations: {'; '.join(trial.refusal for trial in trials)}. Friction may solve it, "
+        "ContactOptions(mu=0.8, impact='moreau').",
+        trials,
+    )
 
 
 def independent(C: Floats, c: Floats) -> tuple[Floats, Floats]:
@@ -178,173 +472,18 @@ def independent(C: Floats, c: Floats) -> tuple[Floats, Floats]:
     return (C, c) if rank == len(C) else (U[:, :rank].T @ C, U[:, :rank].T @ c)
 
 
-def repeats(C: Floats) -> Floats:
-    """Return combinations of rows that demand nothing, as orthonormal columns."""
-    U, s, _ = np.linalg.svd(C)
-    return np.ascontiguousarray(U[:, int((s > REPEATS * s.max(initial=0.0)).sum()) :])
-
-
 def saddle(
-    M: Floats, right: Floats, C: Floats, G: Floats, c: Floats
-) -> tuple[Floats, Floats, bool]:
-    """Return x and lam of `M x - G lam = right`, `C x = c`, and whether rows repeat others (then lam
-    is the least); rows of nothing repeat none. Where rows contradict each other there are no numbers.
+    M: Floats, right: Floats, C: Floats, c: Floats, resolution: str = "complete"
+) -> tuple[Floats, Floats, int]:
+    """Return x and lam of `M x - C' lam = right`, `C x = c`, and how many rows repeat others (then lam
+    is the least): with lam as unknowns, or by projection on the kernel of C. Where rows contradict
+    each other there are no numbers.
     """
     n, m = len(right), len(c)
-    size, given = n + m, np.concatenate([M.ravel(), right, C.ravel(), G.ravel(), c])
-    x, room = np.empty(size), np.empty(m * m + size * (size + 2) + 2 * m * n)
-    order = np.empty(size, dtype=np.int64)
-    repeating = routine_code(saddle_point)[0](n, m, given, x, room, order)
+    x, order = np.empty(n + m), np.empty(n + m + 1, dtype=np.int64)
+    given = np.concatenate([M.ravel(), right, C.ravel(), C.T.ravel(), c])
+    way = (saddle_point, kernel_system)[RESOLUTIONS.index(resolution)]
+    repeating = routine_code(way)[0](n, m, given, x, np.empty(10 * (n + m + 1) ** 2), order)
     if repeating < 0:
         x[:] = np.nan
-    return x[:n], x[n:], repeating > m - int(C.any(axis=1).sum())
-
-
-def spread_push(C: Floats, normals: Sequence[int], lam: Floats, mu: Sequence[float] = ()) -> Floats:
-    """Return multipliers of repeating rows with the same effect as lam in which none of the normal
-    ones pulls, and those of contacts that roll with friction mu are in their cones, if there are such.
-    """
-    out, null, pushed = lam.copy(), repeats(C), np.array(normals, dtype=np.int64)
-    rows = np.full(len(pushed), 3 if len(mu) else 1)
-    rubs = np.array([m if np.isfinite(m) else 0.0 for m in mu] or np.zeros(len(pushed)))
-    routine_code(share)[0](out, len(out), null, null.shape[1], pushed, rows, rubs, len(pushed))
-    return out
-
-
-def select_contacts(
-    M: Floats,
-    F: Floats,
-    v: Floats,
-    held: Floats,
-    targets: Floats,
-    candidates: Sequence[Candidate],
-    tolerance: float = 1e-7,
-    avoid: frozenset[Key] = frozenset(),
-) -> Selection:
-    """Return the contacts that stay closed at acceleration level, eq. [contact-set]: non-negative
-    normal forces, non-negative separating accelerations; the rows `held vdot = targets` hold always.
-    """
-
-    def solver(closed: Sequence[Candidate]) -> tuple[Floats, Floats, bool]:
-        C = np.vstack([*(k.held for k in closed), held])
-        c = np.concatenate([*(k.c[: k.rows] for k in closed), targets])
-        for _ in range(ROUNDS):
-            G = np.hstack([*(k.column(v) for k in closed), held.T])
-            vdot, lam, redundant = saddle(M, sum([k.push for k in closed]) - F, C, G, c)
-            if redundant:
-                lam = spread_push(C, _normals(closed), lam)
-            before, loads = closed, lam[_normals(closed)]
-            closed = [k.follow(float(load)) for k, load in zip(closed, loads, strict=True)]
-            if all(k is old for k, old in zip(closed, before, strict=True)):
-                break
-        return vdot, lam, redundant
-
-    def level(k: Candidate, vdot: Floats) -> float:
-        return float(k.C[0] @ vdot - k.c[0])
-
-    return choose(candidates, solver, level, tolerance, avoid, every=False)
-
-
-def coulomb_forces(
-    M: Floats,
-    F: Floats,
-    v: Floats,
-    held: Floats,
-    targets: Floats,
-    candidates: Sequence[Candidate],
-    broken: frozenset[Key] = frozenset(),
-) -> tuple[list[Floats], Floats]:
-    """Return the contact forces with Coulomb friction, and vdot, eq. [coulomb]: contacts that do not
-    slip choose between rest, rolling and the onset of slip; those that slip are dragged.
-
-    The `broken` ones do not hold: their friction has just reached its limit.
-    """
-    n, m = len(v), len(held)
-    K = np.block([[M, -held.T], [held, np.zeros((m, m))]])
-    G = np.hstack([k.column(v) for k in candidates])
-    C = np.vstack([k.held for k in candidates])
-    c = np.concatenate([k.c[: k.rows] for k in candidates])
-    alone = np.linalg.solve(K, np.concatenate([-F, targets]))[:n]
-    B = np.linalg.solve(K, np.vstack([G, np.zeros((m, G.shape[1]))]))[:n]
-    starts = _normals(candidates)
-    touches = [
-        FrictionContact(at, k.rows, k.mu, k.key in broken)
-        for at, k in zip(starts, candidates, strict=True)
-    ]
-    N, demand = repeats(C), C @ alone - c
-    small, differ = 1e-6 * (1.0 + np.abs(demand).max()), N @ (N.T @ demand)
-    if np.abs(differ).max() < small:  # what contacts that come to rest still slip
-        demand -= differ
-    lam = solve_friction(C @ B, demand, touches, 1e-13)
-    if lam is None:
-        names = ", ".join(":".join(k.key) for k in candidates)
-        raise ContactSetError(
-            f"no forces at the contacts {names} satisfy the law of friction: a sliding contact locks "
-            "(Painleve's paradox). A smaller mu may solve it."
-        )
-    vdot = alone + B @ lam
-    if N.size and all(k.rows == 3 for k in candidates) and np.abs(C @ vdot - c).max() < small:
-        lam = spread_push(C, starts, lam - N @ (N.T @ lam), [k.mu for k in candidates])
-    return [lam[touch.own] for touch in touches], vdot
-
-
-def _normals(closed: Sequence[Candidate]) -> list[int]:
-    """Return where the normal rows stand among the held ones."""
-    return np.cumsum([0, *(k.rows for k in closed)])[: len(closed)].tolist()
-
-
-Resolution = Callable[[Floats, Floats, Floats, Floats], tuple[Floats, Floats, bool]]
-
-
-def resolve_complete(
-    M: Floats, C: Floats, v: Floats, wanted: Floats
-) -> tuple[Floats, Floats, bool]:
-    """Return v after and the impulses of `M (v+ - v-) = C' Lam`, `C v+ = wanted`, (3.17)-(3.24); by
-    the saddle-point system, so that massless bodies are allowed.
-    """
-    jump, Lam, redundant = saddle(M, np.zeros(len(v)), C, C.T, wanted - C @ v)
-    return v + jump, Lam, redundant
-
-
-def resolve_reduced(M: Floats, C: Floats, v: Floats, wanted: Floats) -> tuple[Floats, Floats, bool]:
-    """Return v after and the impulses by projection on the kernel H of C, (3.25)-(3.30): `H' M H u =
-    H' M (v- - w)`, `v+ = w + H u` with w any speeds that have `C w = wanted`.
-    """
-    if not len(C):
-        return v.copy(), np.zeros(0), False
-    U, s, Vt = np.linalg.svd(C)
-    rank = int((s > REPEATS * s[0]).sum())
-    H = Vt[rank:].T
-    w = Vt[:rank].T @ ((U[:, :rank].T @ wanted) / s[:rank])
-    after = w + H @ np.linalg.solve(H.T @ M @ H, H.T @ M @ (v - w))
-    Lam = U[:, :rank] @ ((Vt[:rank] @ (M @ (after - v))) / s[:rank])
-    return after, Lam, rank < len(C)
-
-
-WAYS: dict[str, Resolution] = dict(
-    zip(RESOLUTIONS, (resolve_complete, resolve_reduced), strict=True)
-)
-
-
-def resolver(
-    M: Floats,
-    held: Floats,
-    v: Floats,
-    restitution: Callable[[Candidate], Floats],
-    resolution: str,
-) -> Callable[[Sequence[Candidate]], tuple[Floats, Floats, bool]]:
-    """Return the function from closed contacts to (v after, impulses, whether rows repeat), with
-    `C v+ - b = -E (C v- - b)`; the rows `held` keep their speeds.
-    """
-    solve = WAYS[resolution]
-
-    def answer(closed: Sequence[Candidate]) -> tuple[Floats, Floats, bool]:
-        C = np.vstack([*(k.held for k in closed), held])
-        wanted = [(k.b - restitution(k) * k.relative(v))[: k.rows] for k in closed]
-        after, Lam, redundant = solve(M, C, v, np.concatenate([*wanted, held @ v]))
-        if redundant:
-            at = np.cumsum([0, *(k.rows for k in closed)])[: len(closed)].tolist()
-            Lam = spread_push(C, at, Lam)
-        return after, Lam, redundant
-
-    return answer
+    return x[:n], x[n:], repeating

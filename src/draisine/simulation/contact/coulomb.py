@@ -61,16 +61,16 @@ class FrictionContact:
 
 
 class Law(NamedTuple):
-    """Contacts in the law, by where their rows begin and how many they are, friction, and whether
-    holds have just been broken; W and b of so many rows, lam, and room to work.
+    """Contacts in the law: how many they are and their rows altogether, where their rows begin and
+    how many each has, friction, and whether holds have just been broken; W and b, lam, and room to
+    work.
     """
 
-    contacts: int
+    sizes: Integers
     at: Integers
     rows: Integers
     mu: Floats
     broken: Integers
-    size: int
     W: Floats
     b: Floats
     lam: Floats
@@ -171,7 +171,7 @@ def press(W: Floats, n: int, b: Floats, mu: float, broken: int, lam: Floats, f: 
 @routine
 def alone(g: Law, k: int, new: Floats) -> int:
     """Write the lam of a contact while the others stay as they are; return 1 where there is none."""
-    n, at, rows, rest = g.size, g.at[k], g.rows[k], g.local[8:]
+    n, at, rows, rest = g.sizes[1], g.at[k], g.rows[k], g.local[8:]
     for i in range(rows):
         rest[i] = g.b[at + i]
         for j in range(n):
@@ -191,8 +191,8 @@ def alone(g: Law, k: int, new: Floats) -> int:
 @routine
 def sweep(g: Law) -> float:
     """Solve all contacts one after the other; return by how much u changes, or -1 if some have no lam."""
-    n, change, stuck = g.size, 0.0, 0
-    for k in range(g.contacts):
+    n, change, stuck = g.sizes[1], 0.0, 0
+    for k in range(g.sizes[0]):
         at, rows, new = g.at[k], g.rows[k], g.new[g.at[k] :]
         if alone(g, k, new) == 1:  # unless the others come to its aid
             stuck = 1
@@ -215,17 +215,17 @@ def settle_friction(g: Law, tolerance: float) -> int:
     round in circles, all that they can do is tried.
     """
     scale = 1e-300
-    for i in range(g.size):
+    for i in range(g.sizes[1]):
         scale = max(scale, abs(g.b[i]))
         g.lam[i] = 0.0
     for count in range(SWEEPS):
         change = sweep(g)
-        if g.contacts == 1:
+        if g.sizes[0] == 1:
             return 1 if change < 0.0 else 0
         if change >= 0.0 and change <= tolerance * scale:
             return 0
         if count % 8 == 7:
-            for k in range(g.contacts):
+            for k in range(g.sizes[0]):
                 recognise(g, k)
             if polish(g, scale) == 1:
                 return 0
@@ -241,7 +241,7 @@ def try_all(g: Law, scale: float) -> int:
     while ways <= WAYS and count_trials(g, ways) <= TRIALS:
         for number in range(count_trials(g, ways)):
             rest = number
-            for k in range(g.contacts):
+            for k in range(g.sizes[0]):
                 choices = count_choices(g, k, ways)
                 choose(g, k, rest % choices, ways)
                 rest = rest // choices
@@ -272,7 +272,7 @@ def count_choices(g: Law, k: int, ways: int) -> int:
 def count_trials(g: Law, ways: int) -> int:
     """Return between how much all contacts may choose; more than enough where it is too much."""
     total = 1
-    for k in range(g.contacts):
+    for k in range(g.sizes[0]):
         total = min(total * count_choices(g, k, ways), TRIALS + 1)
     return total
 
@@ -282,10 +282,10 @@ def polish(g: Law, scale: float) -> int:
     """Bring contacts that stay open, hold or slide as their kinds say, first in the ways given, to the
     next solution by Newton steps; return 1 if there is one.
     """
-    n, stiff, size, turned = g.size, 0.0, scale, 1.0
+    n, stiff, size, turned = g.sizes[1], 0.0, scale, 1.0
     for i in range(n * n):
         stiff = max(stiff, abs(g.W[i]))
-    for k in range(g.contacts):
+    for k in range(g.sizes[0]):
         g.way[g.at[k]] = FIRM * stiff  # as if friction had its way
     for step in range(STEPS):
         demand(g, stiff)
@@ -293,7 +293,7 @@ def polish(g: Law, scale: float) -> int:
             return 0
         measure_slip(g)
         turned = 0.0
-        for k in range(g.contacts):
+        for k in range(g.sizes[0]):
             if g.kinds[k] == SLIDE:
                 turned = max(turned, abs(swerve(g, k, FIRM * stiff)))
         if turned <= 1e-13 and step > 0:
@@ -305,7 +305,7 @@ def polish(g: Law, scale: float) -> int:
         for j in range(n):
             terms += abs(g.W[i * n + j] * g.new[j])
         size = max(size, terms)
-    for k in range(g.contacts):
+    for k in range(g.sizes[0]):
         if lawful(g, k, 1e-12 * size) == 0:
             return 0
     return 1
@@ -317,8 +317,8 @@ def demand(g: Law, stiff: float) -> None:
     one slides, friction is at its limit along the way, and across it slip is -ratio lam_t, eq.
     [slip-ratio].
     """
-    n, W = g.size, g.W
-    for k in range(g.contacts):
+    n, W = g.sizes[1], g.W
+    for k in range(g.sizes[0]):
         at, mu = g.at[k], g.mu[k]
         x, y = at + 1, at + 2
         for i in range(at, at + g.rows[k]):
@@ -376,10 +376,10 @@ def recognise(g: Law, k: int) -> None:
 @routine
 def measure_slip(g: Law) -> None:
     """Write u = W lam + b."""
-    for i in range(g.size):
+    for i in range(g.sizes[1]):
         g.u[i] = g.b[i]
-        for j in range(g.size):
-            g.u[i] += g.W[i * g.size + j] * g.new[j]
+        for j in range(g.sizes[1]):
+            g.u[i] += g.W[i * g.sizes[1] + j] * g.new[j]
 
 
 @routine
@@ -417,30 +417,27 @@ def solve_single_friction(W: Floats, b: Floats, mu: float, broken: bool = False)
     return None if lost else lam
 
 
+def friction_law(most: int) -> Law:
+    """Return room for the law of so many contacts at most."""
+    n, whole = 3 * most, np.int64
+    at, rows, broken, kinds = np.zeros((4, most), dtype=whole)
+    W, slope = np.empty(n * n), np.empty(n * n)
+    b, lam, new, u, value, way = np.empty((6, n))
+    sizes, order = np.zeros(2, dtype=whole), np.empty(n, dtype=whole)
+    return Law(
+        sizes, at, rows, np.empty(most), broken, W, b, lam, new, u, slope, value, way, order, kinds,
+        np.empty(11),
+    )  # fmt: skip
+
+
 def solve_friction(
     W: Floats, b: Floats, touches: Sequence[FrictionContact], tolerance: float
 ) -> Floats | None:
-    """Return the lam of all contacts, or None where none is found."""
-    n, rows = len(b), [(one.at, one.rows, one.broken) for one in touches]
-    at, counts, broken = np.array(rows, dtype=np.int64).reshape(-1, 3).T.copy()
-    room, lam = np.empty((6, n)), np.empty(n)
-    law = Law(
-        len(touches),
-        at,
-        counts,
-        np.array([float(one.mu) for one in touches]),
-        broken,
-        n,
-        np.ascontiguousarray(W),
-        np.ascontiguousarray(b),
-        room[0],
-        lam,
-        room[1],
-        np.empty(n * n),
-        room[2],
-        room[3],
-        np.empty(n, dtype=np.int64),
-        np.empty(len(touches), dtype=np.int64),
-        np.empty(11),
-    )
-    return None if _code()[1](Packed(law), tolerance) else lam
+    """Return the lam of all contacts, or None where there is none."""
+    n, k, law = len(b), len(touches), friction_law(len(touches))
+    law.sizes[:] = k, n
+    law.W[: n * n], law.b[:n] = W.ravel(), b
+    law.mu[:] = [one.mu for one in touches]
+    for i, one in enumerate(touches):
+        law.at[i], law.rows[i], law.broken[i] = one.at, one.rows, one.broken
+    return None if _code()[1](Packed(law), tolerance) else law.new[:n]

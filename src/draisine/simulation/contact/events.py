@@ -1,27 +1,49 @@
-"""What happens at an event: whether it is an impact, the speeds after it, and which contacts carry
-from then on, rolling or sliding.
+"""What happens at an event, as routines: which contacts touch, whether there is an impact, and which
+contacts carry from then on, rolling or sliding.
 """
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from itertools import compress
-
-import numpy as np
+from functools import cache
+from math import isfinite, sqrt
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ContactSetError
+from draisine.codegen.routine import Integers, call, routine
+from draisine.codegen.targets.native import routine_code
+from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.simulation.contact.active_set import (
-    Candidate,
-    Selection,
-    Trial,
+    CONTACTS,
+    Choice,
+    choose,
     coulomb_forces,
-    resolve_complete,
-    select_contacts,
+    give_held,
+    give_row,
+    solve_closed,
 )
-from draisine.simulation.contact.query import Closed, ContactQuery, Instant
-from draisine.simulation.contact.table import WheelOnFeature
-from draisine.simulation.options import ContactOptions
-from draisine.simulation.trajectory import Key
+from draisine.simulation.contact.coulomb import Law
+from draisine.simulation.contact.guards import set_guards
+from draisine.simulation.contact.kernels import (
+    CLOSED,
+    ROUNDS,
+    SAME,
+    Bundle,
+    Saddle,
+    excess,
+    excess_each,
+    find_mode,
+    flow,
+    follow_load,
+    meet,
+    meet_each,
+    meet_one,
+    meet_some,
+    rate,
+    rate_each,
+    settle,
+    slip,
+)
+from draisine.simulation.contact.march import in_reach, march
+from draisine.simulation.integrators.dop853 import WIDTH
 
 TOUCH = 1e-10
 """Gaps up to this many metres (per m/s of approach) belong to the same event."""
@@ -40,288 +62,509 @@ RISE = 3e-6
 tell: it stays closed.
 """
 
-SLIP = 1e-5
+ONSET = 1e-5
 """The slip in m/s with which a contact begins to slide; below a tenth of it, it sticks. Less would
 make the direction of friction stiff.
 """
 
-DRIFTING = 0.5 * SLIP
+DRIFTING = 0.5 * ONSET
 """Tangential contact velocities above this many m/s are slip."""
 
+DONE, STRUCK, FULL, CONTRADICTED, NO_SET, NO_FRICTION = range(6)
+"""How far an event is resolved: wholly; there is an impact; more contacts touch than there is room for;
+the closed contacts contradict each other; no set of contacts is admissible; no forces satisfy the law
+of friction.
+"""
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Outcome:
-    """What an event leaves: y, the closed contacts, and the blow, if there was one."""
+NONE, PUSHES = -1, -2
+"""The part in a choice of a contact that has none, and of one that holds no rows and pushes anyway."""
 
-    y: Floats
-    closed: list[Closed]
-    struck: bool
-    impulses: dict[Key, Floats] = field(default_factory=dict)
-    trials: tuple[Trial, ...] = ()
-
-
-class Resolver:
-    """Decides events of one run."""
-
-    def __init__(self, look: ContactQuery, options: ContactOptions) -> None:
-        self.look, self.options, self.impact = look, options, options.model
-        self._mu: dict[WheelOnFeature, float] = {}
-
-    def touching(
-        self,
-        now: Instant,
-        closed: Sequence[Closed],
-        fired: Sequence[WheelOnFeature],
-        ended: frozenset[WheelOnFeature],
-        valid: Callable[[WheelOnFeature, Floats], bool],
-    ) -> list[WheelOnFeature]:
-        """Return the contacts that touch: the closed ones that have not ended, those that fired, and
-        all others without a gap.
-        """
-        look, t, y = self.look, now.t, now.y
-        known = {*(c for c, *_ in closed), *fired} - ended
-        near, rows = look.look_around(t, y)
-        gaps, rates = rows[:, look.row.gap.start], look.rates(rows, now.v)
-        close = TOUCH * (1 + abs(rates))
-        there = (gaps <= close) & (-gaps <= close + look.dents[near.wheels])
-        some = {near.contacts[k]: rows[k] for k in np.flatnonzero(there)}
-        met = [c for c, row in some.items() if c not in known and c not in ended and valid(c, row)]
-        wanted = sorted([*known, *met])
-        out = list(zip(wanted, look.meet(t, y, wanted), strict=True))
-        for contact, row in out:
-            look.check_plane(t, contact, row)
-        for contact in ended:
-            if not any(other.wheel == contact.wheel for other, _ in out):
-                look.check_end(t, y, contact)
-        return self._ahead(now, out)
-
-    def ending(self, now: Instant, contact: WheelOnFeature) -> frozenset[WheelOnFeature]:
-        """Return a contact whose feature ends, with all that end under the same wheel at once: a face
-        and its edge, where the wheel runs along the seam.
-        """
-        look = self.look
-        near, rows = look.look_around(now.t, now.y)
-        at = (abs(rows[:, look.row.gap.start]) <= TOUCH) & (near.wheels == contact.wheel)
-        here = [c for c in compress(near.contacts, at) if c != contact]
-        these, soon = look.meet(now.t, now.y, here), self._soon(now, here)
-        return frozenset(
-            c
-            for c, row, later in zip(here, these, soon, strict=True)
-            if look.excess(c, later) > max(look.excess(c, row), 0)
-        ) | {contact}
-
-    def _soon(self, now: Instant, contacts: Sequence[WheelOnFeature]) -> Floats:
-        """Return what contacts look like a little later."""
-        soon = now.y.copy()
-        soon[self.look.pose] += SOON * now.flow
-        return self.look.meet(now.t + SOON, soon, contacts)
-
-    def _ahead(
-        self, now: Instant, touching: Sequence[tuple[WheelOnFeature, Floats]]
-    ) -> list[WheelOnFeature]:
-        """Return the contacts; of those of one wheel at one point with the same normal (coplanar faces, a
-        face and its edge, edges at a vertex) only the one that the wheel is about to be on.
-        """
-        look, rows = self.look, self._soon(now, [contact for contact, _ in touching])
-        kept: list[tuple[WheelOnFeature, Floats, float]] = []
-        for (contact, row), later in zip(touching, rows, strict=True):
-            N = np.append(row[look.row.normal], row[look.row.point])
-            beyond = look.excess(contact, later)
-            same = [
-                k
-                for k, (other, normal, _) in enumerate(kept)
-                if other.wheel == contact.wheel and np.abs(N - normal).max() < 1e-8
-            ]
-            if not same:
-                kept.append((contact, N, beyond))
-            elif beyond < kept[same[0]][2]:
-                kept[same[0]] = (contact, N, beyond)
-        return [contact for contact, *_ in kept]
-
-    def resolve(
-        self,
-        now: Instant,
-        closed: Sequence[Closed],
-        touching: Sequence[WheelOnFeature],
-        avoid: frozenset[WheelOnFeature] = frozenset(),
-        slipping: frozenset[WheelOnFeature] = frozenset(),
-    ) -> Outcome:
-        """Return what the contacts that touch make of a state; `avoid` are those whose force has
-        just vanished, `slipping` those whose friction has just reached its limit.
-        """
-        hits = self._candidates(now, touching)
-        if not self._struck(now, hits, {c for c, *_ in closed}):
-            return Outcome(*self._carry(now, hits, avoid, slipping), False)
-        options = self.options
-        blow: Selection = self.impact(
-            now.M,
-            now.held,
-            [k for k in hits.values() if k.rows],
-            now.v,
-            rest_speed=options.rest_speed,
-            resolution=options.resolution,
-            **options.restitution,
-        )
-        after = now.y.copy()
-        after[self.look.y.v] = blow.chosen.result
-        then = self.look.instant(now.t, after)
-        try:
-            kept = self._carry(then, self._candidates(then, touching), avoid, slipping)
-        except ContactSetError as error:
-            error.state = self.look.machine.leave(after)
-            raise
-        return Outcome(*kept, True, blow.chosen.pushes, blow.trials)
-
-    def _candidates(
-        self, now: Instant, touching: Sequence[WheelOnFeature]
-    ) -> dict[WheelOnFeature, Candidate]:
-        """Return contacts for an impact: with friction they may roll, without they slide; so do
-        stops. What a tyre does not hold it does not hold in an impact either.
-        """
-        look, out = self.look, {}
-        for contact, row in zip(touching, look.meet(now.t, now.y, touching), strict=True):
-            mu = self._friction(contact)
-            rows = 3 if mu > 0 else 1
-            if look.tyre(contact) is not None:
-                mu, rows = 0.0, look.tyre_rows(contact)
-            out[contact] = look.candidate((now.t, now.y), contact, row, mu, rows)
-        return out
-
-    def _friction(self, contact: WheelOnFeature) -> float:
-        """Return the friction of a wheel on a feature: that of the pair, or the wheel's."""
-        if contact.wheel >= len(self.look.machine.wheels):
-            return 0.0
-        if contact not in self._mu:
-            wheel, feature = self.look.key(contact)[0], self.look.feature(contact).name
-            self._mu[contact] = self.options.friction(wheel, feature)
-        return self._mu[contact]
-
-    def _choose(
-        self, now: Instant, candidates: Sequence[Candidate], avoid: frozenset[Key]
-    ) -> Selection:
-        """Return the contacts that carry at acceleration level; tyres on springs push anyway."""
-        F = now.F - sum(k.push for k in candidates if not k.rows)
-        firm = [k for k in candidates if k.rows]
-        return select_contacts(now.M, F, now.v, now.held, now.targets, firm, avoid=avoid)
-
-    def _struck(
-        self, now: Instant, hits: Mapping[WheelOnFeature, Candidate], shut: set[WheelOnFeature]
-    ) -> bool:
-        """Return whether there is an impact: a contact approaches, or an ideal wheel that will stay
-        on the ground still slips.
-        """
-        over = {contact: k.relative(now.v) for contact, k in hits.items()}
-        if any(k.rows and over[contact][0] < -STILL for contact, k in hits.items()):
-            return True
-        slipping = {
-            k.key
-            for contact, k in hits.items()
-            if contact not in shut
-            and np.isinf(k.mu)
-            and abs(over[contact][0]) <= STILL
-            and _slips(over[contact])
-        }
-        if not slipping:
-            return False
-        trial = [
-            replace(k, rows=1, mu=0.0) if k.key in slipping else k
-            for contact, k in hits.items()
-            if over[contact][0] <= STILL
-        ]
-        pushes = self._choose(now, trial, frozenset()).chosen.pushes
-        return any(key in slipping and push[0] > 1e-6 for key, push in pushes.items())
-
-    def _carry(
-        self,
-        now: Instant,
-        touching: Mapping[WheelOnFeature, Candidate],
-        avoid: frozenset[WheelOnFeature],
-        slipping: frozenset[WheelOnFeature],
-    ) -> tuple[Floats, list[Closed]]:
-        """Return the state and the contacts that stay closed, rolling or sliding; one that begins to
-        slip is given a first small slip.
-        """
-        held = {}
-        for contact, k in touching.items():
-            over = k.relative(now.v)
-            if over[0] <= RISE if k.rows else contact not in avoid:
-                held[contact] = replace(k, rows=1) if k.rows == 3 and _slips(over) else k
-        if any(0 < k.mu < np.inf for k in held.values()):
-            return self._rub(now, held, avoid, slipping)
-        names = frozenset(self.look.key(contact) for contact in avoid)
-        pushes = self._choose(now, list(held.values()), names).chosen.pushes
-        closed = {c: k for c, k in held.items() if not k.rows or k.key in pushes}
-        return now.y, [(c, k.rows, k.mu) for c, k in closed.items()]
-
-    def _rub(
-        self,
-        now: Instant,
-        held: Mapping[WheelOnFeature, Candidate],
-        avoid: frozenset[WheelOnFeature],
-        slipping: frozenset[WheelOnFeature],
-    ) -> tuple[Floats, list[Closed]]:
-        """Return the same with friction, which some contact has."""
-        candidates = list(held.values())
-        broken = frozenset(self.look.key(contact) for contact in slipping)
-        forces, vdot = coulomb_forces(
-            now.M, now.F, now.v, now.held, now.targets, candidates, broken
-        )
-        kept: dict[WheelOnFeature, Candidate] = {}
-        for (contact, k), push in zip(held.items(), forces, strict=True):
-            stays = contact not in avoid and k.C[0] @ vdot - k.c[0] <= 1e-9  # without a force
-            if push[0] > (NOTHING if contact in avoid else 0.0) or stays:
-                kept[contact] = _begin(k, push, vdot, contact in slipping)
-        y = self._hold(now, list(kept.values()), candidates)
-        return y, [(contact, k.rows, k.mu) for contact, k in kept.items()]
-
-    def _hold(
-        self, now: Instant, closed: Sequence[Candidate], touching: Sequence[Candidate]
-    ) -> Floats:
-        """Return the state in which rolling contacts do not slip, by impulses, and those that begin
-        to slide have a first slip; no other contact that touches comes to approach by it.
-        """
-        if not closed:
-            return now.y
-        rows, wanted = [now.held], [now.held @ now.v]
-        for k in closed:
-            if k.way is None:
-                rows.append(k.held)
-                wanted.append(k.b[: k.rows])
-            else:
-                rows.append(k.C)
-                wanted.append(k.b + np.array([0.0, *(SLIP * k.way)]))
-        shut = {k.key for k in closed}
-        free = [k for k in touching if k.key not in shut and k.relative(now.v)[0] >= -STILL]
-        while True:
-            new, *_ = resolve_complete(now.M, np.vstack(rows), now.v, np.concatenate(wanted))
-            sinking = [k for k in free if k.relative(new)[0] < -STILL]
-            if not sinking:
-                break
-            free = [k for k in free if k not in sinking]
-            rows += [k.C[:1] for k in sinking]
-            wanted += [k.b[:1] for k in sinking]
-        out = now.y.copy()
-        out[self.look.y.v] = new
-        return out
+MET, TOUCHING = range(2)
+"""What the sizes of an encounter hold: how many contacts touch, and how many of them are left where
+only one of those at the same place counts.
+"""
 
 
-def _slips(over: Floats) -> bool:
-    """Return whether a contact point that moves over the ground (normal, along, across) slips."""
-    return max(abs(over[1]), abs(over[2])) > DRIFTING
-
-
-def _begin(k: Candidate, push: Floats, vdot: Floats, slipping: bool) -> Candidate:
-    """Return a contact as rolling, or with the way in which it begins to slip: where its friction is
-    at the limit. What carries nothing needs no friction.
+class Encounter(NamedTuple):
+    """An event: the mode that ends, whose contacts are all those near; wheels to ask for their
+    centres; the choice of contacts and the law of friction, with room for so many; boxes of the
+    centres, how far beyond borders contacts count, how deep wheels may be in what they touch; for each
+    contact near its rows in an impact and friction, and whether it is closed, has fired, has come to
+    its end, is to be avoided; which contacts touch and are left, with what they look like; for each
+    that is left its rows, its part in the choice, whether it is chosen, and how it begins
+    to slide; the state.
     """
-    if k.rows == 1 or (push[0] < NOTHING and not slipping):
-        return k
-    size = float(np.hypot(push[1], push[2]))
-    if size < k.mu * push[0] * (1.0 - (1e-6 if slipping else 1e-12)):
-        return k
-    slip = k.C[1:] @ vdot - k.c[1:]
-    speed = float(np.linalg.norm(slip))
-    if speed <= 1e-9 * (1.0 + size) and size == 0:
-        return k
-    way = slip / speed if speed > 1e-9 * (1.0 + size) else -push[1:] / size
-    return replace(k, rows=1, way=way)
+
+    saddle: Saddle
+    wheels: Bundle
+    choice: Choice
+    law: Law
+    most: int
+    sizes: Integers
+    box: Floats
+    inside: Floats
+    dents: Floats
+    rows: Integers
+    mu: Floats
+    shut: Integers
+    fired: Integers
+    ended: Integers
+    avoid: Integers
+    met: Integers
+    who: Integers
+    chosen: Integers
+    beyond: Floats
+    seen: Floats
+    near: Floats
+    held: Integers
+    part: Integers
+    slides: Integers
+    ways: Floats
+    y: Floats
+    rates: Floats
+
+
+@routine
+def resolve(e: Encounter, own: int, unloads: int, slipping: int) -> int:
+    """Decide what the contacts that touch make of the state in x; return how far that went.
+
+    The feature under contact `own` has ended, if that is not -1; where a force vanishes, all contacts
+    that no longer carry leave; those that fired may have reached the limit of their friction.
+    """
+    s, m = e.saddle, e.saddle.motion
+    locate(e)
+    if unloads == 1:
+        if rate(s, e.rates, s.lam, s.seen) != 0:
+            return CONTRADICTED
+        for i in range(s.plan[CLOSED]):
+            if s.lam[3 * i] < NOTHING:
+                e.fired[s.which[i]] = 1
+        for k in range(s.contacts.size):
+            e.avoid[k] = max(e.avoid[k], e.fired[k])
+    call(m.call, s.x, m.table, s.out, 1)
+    if own >= 0:
+        find_ending(e, own)
+    if find_touching(e) == 1:
+        return FULL
+    look_ahead(e)
+    candidates(e)
+    how = is_struck(e)
+    return carry_on(e, slipping) if how == DONE else how
+
+
+@routine
+def carry_on(e: Encounter, slipping: int) -> int:
+    """Let the contacts that touch carry the state in x, as they can; return how far that went."""
+    s = e.saddle
+    call(s.motion.call, s.x, s.motion.table, s.out, 1)
+    candidates(e)
+    how = carry(e, slipping)
+    keep_state(e)
+    if how == DONE:
+        settle(s)
+    return how
+
+
+@routine
+def keep_state(e: Encounter) -> None:
+    """Keep the state in x, and its time after it."""
+    n = e.saddle.motion.y_z + e.saddle.motion.states
+    e.y[n] = e.saddle.x[0]
+    for i in range(n):
+        e.y[i] = e.saddle.x[1 + i]
+
+
+@routine
+def move_state(e: Encounter, ahead: float) -> None:
+    """Put the state that was kept into x, a little later."""
+    m, x = e.saddle.motion, e.saddle.x
+    x[0] = e.y[m.y_z + m.states] + ahead
+    for i in range(m.y_v):
+        x[m.x_q + i] = e.y[i] + ahead * e.saddle.out[m.flow + i]
+
+
+# --- what touches
+
+
+@routine
+def locate(e: Encounter) -> None:
+    """Mark the closed contacts, keep the state in x, and write where wheels' centres are."""
+    s, m = e.saddle, e.saddle.motion
+    for k in range(s.contacts.size):
+        e.shut[k] = 0
+    for i in range(s.plan[CLOSED]):
+        e.shut[s.which[i]] = 1
+    keep_state(e)
+    for w in range(e.wheels.size):
+        meet_one(s.x, e.wheels, w, e.seen)
+        for j in range(3):
+            e.box[6 * w + j] = e.seen[m.centre + j]
+            e.box[6 * w + 3 + j] = e.seen[m.centre + j]
+
+
+@routine
+def find_ending(e: Encounter, own: int) -> None:
+    """Mark a contact whose feature ends, with all that end under the same wheel at once: a face and
+    its edge, where the wheel runs along the seam.
+    """
+    s, m, b = e.saddle, e.saddle.motion, e.saddle.contacts
+    e.ended[own] = 1
+    for k in range(b.size):
+        if k == own or b.wheels[k] != b.wheels[own] or in_reach(b, e.box, k) == 0:
+            continue
+        meet_one(s.x, b, k, e.seen)
+        if abs(e.seen[m.gap]) <= TOUCH:
+            now = excess(m, b, k, e.seen)
+            move_state(e, SOON)
+            meet_one(s.x, b, k, e.seen)
+            move_state(e, 0.0)
+            e.ended[k] = 1 if excess(m, b, k, e.seen) > max(now, 0.0) else 0
+
+
+@routine
+def find_touching(e: Encounter) -> int:
+    """Write the contacts that touch: the closed ones that have not ended, those that fired, and all
+    others without a gap; return 1 where there are too many.
+    """
+    s, m, b, count = e.saddle, e.saddle.motion, e.saddle.contacts, 0
+    for k in range(b.size):
+        known = e.shut[k] + e.fired[k]
+        if e.ended[k] == 1 or (known == 0 and in_reach(b, e.box, k) == 0):
+            continue
+        row = e.seen[count * m.row :]
+        meet_one(s.x, b, k, row)
+        if known > 0 or is_there(e, k, row) == 1:
+            if count == e.most:
+                return 1
+            e.met[count] = k
+            count += 1
+    e.sizes[MET] = count
+    return 0
+
+
+@routine
+def is_there(e: Encounter, k: int, row: Floats) -> int:
+    """Return 1 where a contact touches that is not closed; one whose feature a wheel has just left only
+    if the wheel is well inside it again.
+    """
+    m, gap = e.saddle.motion, row[e.saddle.motion.gap]
+    close = TOUCH * (1.0 + abs(row[m.stretch] * slip(e.saddle.x, row, m, 0)))
+    if gap > close or not -gap <= close + e.dents[e.saddle.contacts.wheels[k]]:
+        return 0
+    if not row[m.armed] > 0.0:
+        return 0
+    return 1 if excess(m, e.saddle.contacts, k, row) <= e.inside[k] else 0
+
+
+@routine
+def look_ahead(e: Encounter) -> None:
+    """Keep the contacts; of those of one wheel at one point with the same normal (coplanar faces, a
+    face and its edge, edges at a vertex) only the one that the wheel is about to be on.
+    """
+    s, m, b, count = e.saddle, e.saddle.motion, e.saddle.contacts, 0
+    move_state(e, SOON)
+    for i in range(e.sizes[MET]):
+        meet_one(s.x, b, e.met[i], e.near)
+        beyond, same = excess(m, b, e.met[i], e.near), count
+        for j in range(count - 1, -1, -1):
+            same = j if is_same(e, i, e.part[j]) == 1 else same
+        if same == count or beyond < e.beyond[same]:
+            e.part[same], e.beyond[same], e.who[same] = i, beyond, e.met[i]
+            count = max(count, same + 1)
+    move_state(e, 0.0)
+    e.sizes[TOUCHING] = count
+
+
+@routine
+def is_same(e: Encounter, i: int, j: int) -> int:
+    """Return 1 where two contacts that touch are one wheel's at one point with the same normal."""
+    m, off = e.saddle.motion, 0.0
+    one, two = e.seen[i * m.row :], e.seen[j * m.row :]
+    for k in range(3):
+        off = max(off, abs(one[m.normal + k] - two[m.normal + k]))
+        off = max(off, abs(one[m.point + k] - two[m.point + k]))
+    wheels = e.saddle.contacts.wheels
+    return 1 if wheels[e.met[i]] == wheels[e.met[j]] and off < 1e-8 else 0
+
+
+# --- what comes of it
+
+
+@routine
+def candidates(e: Encounter) -> None:
+    """Write what the contacts that are left look like, and what rows they hold in an impact."""
+    for j in range(e.sizes[TOUCHING]):
+        k = e.who[j]
+        e.saddle.contacts.features[k * FEATURE + LOAD] = e.saddle.motion.share
+        meet_one(e.saddle.x, e.saddle.contacts, k, e.near[j * e.saddle.motion.row :])
+        e.held[j], e.slides[j], e.part[j] = e.rows[k], 0, NONE
+
+
+@routine
+def is_struck(e: Encounter) -> int:
+    """Return STRUCK where there is an impact: a contact approaches, or an ideal wheel that will stay
+    on the ground still slips; else DONE, or why it cannot be told.
+    """
+    s, m, some, g = e.saddle, e.saddle.motion, 0, e.choice
+    for j in range(e.sizes[TOUCHING]):
+        k, row = e.who[j], e.near[j * m.row :]
+        over = slip(s.x, row, m, 0)
+        if e.held[j] > 0 and over < -STILL:
+            return STRUCK
+        e.part[j] = 0 if over <= STILL else NONE
+        if e.shut[k] == 0 and not isfinite(e.mu[k]) and abs(over) <= STILL and drifts(e, j) == 1:
+            e.slides[j], some = 1, 1
+    if some == 0:
+        return DONE
+    for j in range(e.sizes[TOUCHING]):
+        e.held[j] = 1 if e.slides[j] == 1 else e.held[j]
+    which = choose_carrying(e)
+    if which < 0:
+        return NO_SET
+    push = g.trials[which * (2 + g.n + 4 * g.sizes[CONTACTS]) + 2 + g.n :]
+    for j in range(e.sizes[TOUCHING]):
+        if e.slides[j] == 1 and e.part[j] >= 0 and push[3 * e.part[j]] > 1e-6:
+            return STRUCK
+    return DONE
+
+
+@routine
+def drifts(e: Encounter, j: int) -> int:
+    """Return 1 where the point of a contact slips over the ground."""
+    m, x, row = e.saddle.motion, e.saddle.x, e.near[j * e.saddle.motion.row :]
+    return 1 if max(abs(slip(x, row, m, 1)), abs(slip(x, row, m, 2))) > DRIFTING else 0
+
+
+@routine
+def choose_carrying(e: Encounter) -> int:
+    """Return the trial at acceleration level that is admissible, -1 if none; tyres whose forces do not
+    grow evenly with their loads are taken about loads that follow what comes out.
+    """
+    m, g, which, rounds, change = e.saddle.motion, e.choice, -1, 0, 1.0
+    while change > SAME and rounds < ROUNDS:
+        give_choice(e)
+        which, change = choose(g, 1e-7, 0, 0), 0.0
+        push = g.trials[max(which, 0) * (2 + g.n + 4 * g.sizes[CONTACTS]) + 2 + g.n :]
+        for j in range(e.sizes[TOUCHING] if m.acted > 0 else 0):
+            row, at = e.near[j * m.row :], max(e.part[j], 0)
+            if e.part[j] >= 0 and row[m.uneven] > 0.0 and push[3 * at] != 0.0:
+                change = max(change, follow_load(e.saddle.contacts, e.who[j], push[3 * at]))
+                meet_one(e.saddle.x, e.saddle.contacts, e.who[j], row)
+        rounds += 1
+    return which
+
+
+@routine
+def give_choice(e: Encounter) -> None:
+    """Put the contacts that take part into the choice at acceleration level, eq. [contact-set]; tyres
+    on springs push anyway.
+    """
+    s, m, g, n, count = e.saddle, e.saddle.motion, e.choice, e.choice.n, 0
+    for i in range(n * n):
+        g.M[i] = s.out[m.M + i]
+    for i in range(n):
+        g.right[i] = -s.out[m.F + i]
+    for i in range(g.holds):
+        g.targets[i] = s.out[m.held_c + i]
+        for j in range(n):
+            g.held[i * n + j] = s.out[m.held + i * n + j]
+    for j in range(e.sizes[TOUCHING]):
+        row = e.near[j * m.row :]
+        if e.part[j] == NONE:
+            continue
+        if e.held[j] == 0:
+            e.part[j] = PUSHES
+            for i in range(n):
+                g.right[i] += row[m.push + i]
+        else:
+            e.part[j] = count
+            give_contact(e, j, row)
+            count += 1
+    g.sizes[CONTACTS] = count
+
+
+@routine
+def give_contact(e: Encounter, j: int, row: Floats) -> None:
+    """Put a contact into the choice; one that slides drags against its slip."""
+    s, m, g, n, at, k = e.saddle, e.saddle.motion, e.choice, e.choice.n, e.part[j], e.who[j]
+    C, G = g.C[3 * at * n :], g.G[3 * at * n :]
+    for i in range(3 * n):
+        C[i] = row[m.C + i]
+        G[i] = row[m.C + i]
+    for i in range(3):
+        g.c[3 * at + i] = row[m.c + i]
+    g.level[at], g.rows[at], g.wheels[at] = row[m.c], e.held[j], s.contacts.wheels[k]
+    g.avoid[at] = e.avoid[k]
+    for i in range(n):
+        g.push[at * n + i] = row[m.push + i] if m.acted > 0 else 0.0
+        G[i] += row[m.lift + i] if m.acted > 0 else 0.0
+    if e.held[j] < 3 and isfinite(e.mu[k]) and e.mu[k] > 0.0:
+        s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
+        size = sqrt(s1 * s1 + s2 * s2)
+        for i in range(n if size > 0.0 else 0):
+            G[i] -= e.mu[k] * (s1 * C[n + i] + s2 * C[2 * n + i]) / size
+
+
+@routine
+def carry(e: Encounter, slipping: int) -> int:
+    """Write which contacts stay closed, rolling or sliding; one that begins to slip is given a first
+    small slip.
+    """
+    s, m, g, rubs, bit = e.saddle, e.saddle.motion, e.choice, 0, 1
+    for j in range(e.sizes[TOUCHING]):
+        k, row = e.who[j], e.near[j * m.row :]
+        stays = 1 if slip(s.x, row, m, 0) <= RISE else 0
+        stays = stays if e.held[j] > 0 else 1 - e.avoid[k]
+        e.part[j] = 0 if stays == 1 else NONE
+        if stays == 1:
+            e.held[j] = 1 if e.held[j] == 3 and drifts(e, j) == 1 else e.held[j]
+            rubs = 1 if isfinite(e.mu[k]) and e.mu[k] > 0.0 else rubs
+    for j in range(e.sizes[TOUCHING]):
+        e.chosen[j] = 1 if e.part[j] >= 0 and e.held[j] == 0 else 0
+    if rubs == 1:
+        return rub_on(e, slipping)
+    which = choose_carrying(e)
+    if which < 0:
+        return NO_SET
+    rest = int(g.trials[which * (2 + g.n + 4 * g.sizes[CONTACTS])])
+    for _ in range(1, g.sizes[CONTACTS]):
+        bit *= 2
+    for j in range(e.sizes[TOUCHING]):
+        if e.part[j] >= 0:
+            e.chosen[j] = 1 if rest >= bit else 0
+            rest -= e.chosen[j] * bit
+            bit = bit // 2
+    close_contacts(e)
+    return DONE
+
+
+@routine
+def close_contacts(e: Encounter) -> None:
+    """Make the contacts that are chosen the closed ones."""
+    s, count = e.saddle, 0
+    for j in range(e.sizes[TOUCHING]):
+        if e.chosen[j] == 1:
+            k = e.who[j]
+            s.which[count], s.status[count] = k, e.held[j]
+            s.mu[count] = e.mu[k] if isfinite(e.mu[k]) else 0.0
+            count += 1
+    s.plan[CLOSED] = count
+
+
+@routine
+def rub_on(e: Encounter, slipping: int) -> int:
+    """Write the same with friction, which some contact has."""
+    m, g, law, n = e.saddle.motion, e.choice, e.law, e.choice.n
+    give_choice(e)
+    for j in range(e.sizes[TOUCHING]):
+        if e.part[j] >= 0:
+            law.mu[e.part[j]] = e.mu[e.who[j]]
+            law.broken[e.part[j]] = slipping * e.fired[e.who[j]]
+    if g.sizes[CONTACTS] > 0 and coulomb_forces(g, law) == 1:
+        return NO_FRICTION
+    for j in range(e.sizes[TOUCHING]):
+        at, row, k = e.part[j], e.near[j * m.row :], e.who[j]
+        if at < 0:
+            continue
+        push, parts = law.new[law.at[at] :], -row[m.c]
+        for i in range(n):
+            parts += row[m.C + i] * g.x[i]
+        stays = 1 if e.avoid[k] == 0 and parts <= 1e-9 else 0  # without a force
+        e.chosen[j] = 1 if push[0] > (NOTHING if e.avoid[k] == 1 else 0.0) else stays
+        if e.chosen[j] == 1:
+            begin_slip(e, j, push, slipping * e.fired[k])
+    keep_rolling(e)
+    close_contacts(e)
+    return DONE
+
+
+@routine
+def begin_slip(e: Encounter, j: int, push: Floats, slipping: int) -> None:
+    """Let a contact slide, and write the way in which it begins to, where its friction is at the
+    limit. What carries nothing needs no friction.
+    """
+    m, n, row, mu = e.saddle.motion, e.choice.n, e.near[j * e.saddle.motion.row :], e.mu[e.who[j]]
+    if e.held[j] == 1 or (push[0] < NOTHING and slipping == 0):
+        return
+    size, s1, s2 = sqrt(push[1] * push[1] + push[2] * push[2]), -row[m.c + 1], -row[m.c + 2]
+    if size < mu * push[0] * (1.0 - (1e-6 if slipping == 1 else 1e-12)):
+        return
+    for i in range(n):
+        s1 += row[m.C + n + i] * e.choice.x[i]
+        s2 += row[m.C + 2 * n + i] * e.choice.x[i]
+    speed = sqrt(s1 * s1 + s2 * s2)
+    if speed > 1e-9 * (1.0 + size):
+        e.ways[2 * j], e.ways[2 * j + 1] = s1 / speed, s2 / speed
+    elif size == 0.0:
+        return
+    else:
+        e.ways[2 * j], e.ways[2 * j + 1] = -push[1] / size, -push[2] / size
+    e.slides[j], e.held[j] = 1, 1
+
+
+@routine
+def keep_rolling(e: Encounter) -> None:
+    """Change the speeds in x, by impulses, so that rolling contacts do not slip and those that begin
+    to slide have a first slip; no other contact that touches comes to approach by it.
+    """
+    m, x, g, n, some, more = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, 0, 1
+    for j in range(e.sizes[TOUCHING]):
+        some += e.chosen[j]
+        if e.part[j] >= 0 and e.chosen[j] == 0:
+            e.slides[j] = 2 if slip(x, e.near[j * m.row :], m, 0) >= -STILL else 0
+    if some == 0:
+        return
+    while more == 1:
+        more = 0
+        push_speeds(e)
+        for j in range(e.sizes[TOUCHING]):
+            if e.slides[j] == 2:
+                over, row = slip(x, e.near[j * m.row :], m, 0), e.near[j * m.row :]
+                for i in range(n):
+                    over += row[m.C + i] * g.x[i]
+                if over < -STILL:
+                    e.slides[j], more = 3, 1
+    for i in range(n):
+        x[m.x_v + i] += g.x[i]
+
+
+@routine
+def push_speeds(e: Encounter) -> None:
+    """Write the change of the speeds after which contacts do what is demanded: those that carry and
+    those that would sink else (slides 3).
+    """
+    m, x, g, n, size, at = e.saddle.motion, e.saddle.x, e.choice, e.choice.n, e.choice.holds, 0
+    for j in range(e.sizes[TOUCHING]):
+        size += demands(e, j)
+    for j in range(e.sizes[TOUCHING]):
+        row = e.near[j * m.row :]
+        for i in range(demands(e, j)):
+            wanted = -slip(x, row, m, i)
+            if i > 0 and e.slides[j] == 1:
+                wanted += ONSET * e.ways[2 * j + i - 1]
+            give_row(g, size, at, row[m.C + i * n :], row[m.C + i * n :], wanted)
+            at += 1
+    give_held(g, size, at, 0.0)
+    for i in range(n):
+        g.given[n * n + i] = 0.0
+    solve_closed(g, size, 0)
+
+
+@routine
+def demands(e: Encounter, j: int) -> int:
+    """Return how many rows of a contact demand a speed."""
+    if e.chosen[j] == 1:
+        return 3 if e.slides[j] == 1 else e.held[j]
+    return 1 if e.slides[j] == 3 else 0
+
+
+@cache
+def terrain_code() -> Any:
+    """Return the routines that Python calls, as machine code."""
+    entries = (march, resolve, carry_on, find_mode, set_guards, meet, meet_some, meet_each) + (
+        excess, excess_each, flow, rate, rate_each, settle,
+    )  # fmt: skip
+    made = routine_code(*entries, width=WIDTH)
+    return SimpleNamespace(
+        **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
+    )

@@ -10,7 +10,21 @@ import math
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import routine
+from draisine.codegen.routine import Integers, routine
+from draisine.mechanics.contact.features import FEATURE
+from draisine.simulation.contact.kernels import CLOSED, Bundle, Saddle
+
+LEAN, OVER, GAP, FORCE, CONE, SLIP, BORDER, FOLD = range(8)
+"""What guards watch: the ways to fall, the gap of an open contact, and of a closed one its normal
+force, what friction can still hold, its slip, its distance from each of the feature's borders, and
+from where a torus begins or ceases to touch an edge twice.
+"""
+
+SLACK = (1e-12, 1e-12, 1e-12, 1e-7, 1e-7, 1e-14, 1e-10, 1e-10)
+"""How far below zero a guard of each kind may be: less is rounding, or grazes."""
+
+NEARLY = 1e-9
+"""Features lie in each other up to so many metres."""
 
 NODES = 9
 """At how many places a guard is looked at."""
@@ -128,3 +142,90 @@ def lowest(b: Floats, low: float, high: float, part: Floats) -> float:
         else:
             left += third
     return 0.5 * (left + right)
+
+
+@routine
+def set_guards(
+    s: Saddle, falls: Integers, kinds: Integers, contacts: Integers, borders: Integers
+) -> int:
+    """Write the kinds of all guards of a mode, their contacts and borders: the ways to fall, gaps, and
+    what ends closed contacts; return how many they are.
+    """
+    count, b = 0, s.contacts
+    for kind in range(2):
+        if falls[kind] == 1:
+            kinds[count], contacts[count] = kind, 0
+            count += 1
+    for k in range(b.size):
+        if is_stranger(s, k) == 1:
+            kinds[count], contacts[count] = GAP, k
+            count += 1
+    for i in range(s.plan[CLOSED]):
+        own, first = s.which[i], count
+        kinds[count] = FORCE
+        count += 1
+        if s.mu[i] > 0.0:
+            kinds[count] = CONE if s.status[i] == 3 else SLIP
+            count += 1
+        for border in range(b.first[own], b.first[own + 1]):
+            kinds[count], borders[count] = BORDER, border
+            count += 1
+        if b.folds[own] == 1:
+            kinds[count] = FOLD
+            count += 1
+        for j in range(first, count):
+            contacts[j] = i
+    return count
+
+
+@routine
+def is_stranger(s: Saddle, k: int) -> int:
+    """Return 1 where a contact is not closed and has a feature that does not lie in, or hold, what its
+    wheel is on: those are met at its border only, where the hand-over decides.
+    """
+    b = s.contacts
+    for i in range(s.plan[CLOSED]):
+        own = s.which[i]
+        if k == own:
+            return 0
+        alike = 1 if b.wheels[k] == b.wheels[own] and b.moved[k] == b.moved[own] else 0
+        if alike == 1 and adjoins(b, own, k) == 1:
+            return 0
+    return 1
+
+
+@routine
+def adjoins(b: Bundle, own: int, other: int) -> int:
+    """Return 1 where a feature lies in another or holds it: coplanar faces, edges and vertices in a
+    face's plane, vertices on an edge's line.
+    """
+    if b.planes[own] == 0 and b.planes[other] == 1:
+        return adjoins_plane(b, other, own)
+    if b.planes[own] == 1 and b.planes[other] == 0:
+        return adjoins_plane(b, own, other)
+    one, two = b.features[own * FEATURE :], b.features[other * FEATURE :]
+    off, one_way, two_way = 0.0, 0, 0
+    if b.planes[own] == 1:
+        for j in range(4):
+            off = max(off, abs(one[j] - two[j]))
+        return 1 if off < NEARLY else 0
+    for j in range(3):
+        one_way = 1 if one[3 + j] != 0.0 else one_way
+        two_way = 1 if two[3 + j] != 0.0 else two_way
+    if one_way == two_way:  # two edges, or two vertices
+        return 0
+    for j in range(3):
+        u, v = (j + 1) % 3, (j + 2) % 3
+        across = (two[u] - one[u]) * (two[3 + v] + one[3 + v])
+        off = max(off, abs(across - (two[v] - one[v]) * (two[3 + u] + one[3 + u])))
+    return 1 if off < NEARLY else 0
+
+
+@routine
+def adjoins_plane(b: Bundle, plane: int, other: int) -> int:
+    """Return 1 where an edge or a vertex lies in a plane."""
+    N, Q, height, slope = b.features[plane * FEATURE :], b.features[other * FEATURE :], 0.0, 0.0
+    for j in range(3):
+        height += N[j] * Q[j]
+        slope += N[j] * Q[3 + j]
+    return 1 if max(abs(height - N[3]), abs(slope)) < NEARLY else 0

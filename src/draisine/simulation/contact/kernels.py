@@ -4,17 +4,18 @@ projection that keeps closed contacts closed.
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Integers, call, routine
+from draisine.codegen.targets.native import Packed
 from draisine.mechanics.base import turns_freely
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
+from draisine.mechanics.contact.modes import MOST, Signature
 from draisine.mechanics.loads import CLOSE, FACTOR, weight
 from draisine.simulation.contact.linear import least, share, solve
-from draisine.system.compiled import Compiled
 from draisine.system.generic import Generic
 
 FIRM = 0.1
@@ -30,6 +31,9 @@ they may still change then.
 LEAST = 1e-3
 """The least load about which a tyre is taken, N."""
 
+KNOWN = 512
+"""How many signatures of modes are at hand for routines."""
+
 ENDLESS = 1e300
 """How far inside its feature a contact is that has no borders."""
 
@@ -40,7 +44,8 @@ class Bundle(NamedTuple):
     all features one after the other and where each feature's begin; which features are faces, how
     deep a wheel may be in them, how far from its centre it touches at most, and the radius that bends
     the gap to an edge or a vertex; the number of the wheel, and low and high corner of the box around
-    each feature.
+    each feature; a number for wheel, kind and motion of the feature (`likes`), whether it is a plane,
+    which motion carries it, and whether a contact ends where others with the same feature begin.
     """
 
     size: int
@@ -58,6 +63,10 @@ class Bundle(NamedTuple):
     wheels: Integers
     low: Floats
     high: Floats
+    likes: Integers
+    planes: Integers
+    moved: Integers
+    folds: Integers
 
 
 class Dynamics(NamedTuple):
@@ -117,14 +126,17 @@ _ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre") + (
 
 
 class Saddle(NamedTuple):
-    """A mode on features: the free machine, how many rows hold whatever touches, closed contacts with
-    their rows and friction, the input x of all programs, and room to work; the mode's closed form,
-    if it has one, what that tells, how many pivots it has, and the numbers of the features and of
-    friction that it reads behind all else in x.
+    """A mode on features: the free machine, how many rows hold whatever touches, the contacts there
+    are and, in the order of `plan`, how many of them are closed, where their closed form is (0: none),
+    where its table begins and how many pivots it has; which contacts are closed, their rows and
+    friction; the input x of all programs, in which closed forms read features and friction behind
+    all else; room to work; the closed forms of signatures, one after the other, and their tables.
     """
 
     motion: Dynamics
     contacts: Bundle
+    plan: Integers
+    which: Integers
     status: Integers
     mu: Floats
     holds: int
@@ -134,13 +146,19 @@ class Saddle(NamedTuple):
     seen: Floats
     work: Floats
     order: Integers
-    mode: Address
-    mode_table: Floats
+    modes: Integers
+    tables: Floats
     mode_out: Floats
-    pivots: int
-    given: Floats
-    givens: int
     x_given: int
+
+
+CLOSED, MODE, TABLE, PIVOTS = range(4)
+"""What the plan of a mode holds."""
+
+SIGN = 4 + MOST
+"""How long a closed form's signature is: how many contacts are closed, for each its like and rows, and
+the rest of the plan. The first entry of all tells how many there are.
+"""
 
 
 @routine
@@ -157,6 +175,12 @@ def meet_some(
     """Write what the programs of some of the contacts tell of the state in x, one row each."""
     for i in range(count):
         meet_one(x, contacts, which[i], seen[i * motion.row :])
+
+
+@routine
+def meet_closed(s: Saddle, seen: Floats) -> None:
+    """Write what the programs of the closed contacts tell of the state in x, one row each."""
+    meet_some(s.motion, s.x, s.contacts, s.which, s.plan[CLOSED], seen)
 
 
 @routine
@@ -244,7 +268,7 @@ def assemble(s: Saddle, seen: Floats, K: Floats, b: Floats, size: int) -> None:
             K[i * size + j] = out[m.M + i * n + j]
         b[i] = -out[m.F + i]
     at = n
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         row = seen[k * m.row :]
         for i in range(s.status[k]):
             for j in range(n):
@@ -284,12 +308,12 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
     m, n = s.motion, s.motion.speeds
     call(m.call, s.x, m.table, s.out, 1)
     size, rounds, change = n + s.holds, 0, 1.0
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         size += s.status[k]
-        s.contacts.features[k * FEATURE + LOAD] = m.share
+        s.contacts.features[s.which[k] * FEATURE + LOAD] = m.share
     K, b, answer = s.work[0:], s.work[size * size :], s.work[size * (size + 1) :]
     while change > SAME and rounds < ROUNDS:
-        meet(m, s.x, s.contacts, seen)
+        meet_closed(s, seen)
         assemble(s, seen, K, b, size)
         repeating = solve(K, b, answer, s.order, size)
         if repeating < 0:
@@ -306,7 +330,7 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
         ydot[m.y_v + k] = answer[k]
     for k in range(m.states):
         ydot[m.y_z + k] = s.out[m.zdot + k]
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         for i in range(m.remembered):
             ydot[m.y_z + i] += seen[k * m.row + m.rates + i]
     take_forces(s, seen, answer, lam)
@@ -319,14 +343,19 @@ def follow_loads(s: Saddle, seen: Floats, answer: Floats) -> float:
     largest part by which one changes.
     """
     m, at, most = s.motion, s.motion.speeds, 0.0
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         if m.acted > 0 and s.status[k] > 0 and seen[k * m.row + m.uneven] > 0.0:
-            old = s.contacts.features[k * FEATURE + LOAD]
-            new = next_load(old, answer[at])
-            most = max(most, abs(new - old) / (1.0 + old))
-            s.contacts.features[k * FEATURE + LOAD] = new
+            most = max(most, follow_load(s.contacts, s.which[k], answer[at]))
         at += s.status[k]
     return most
+
+
+@routine
+def follow_load(contacts: Bundle, k: int, found: float) -> float:
+    """Take a contact about a load nearer to one that was found; return by which part it changes."""
+    old = contacts.features[k * FEATURE + LOAD]
+    contacts.features[k * FEATURE + LOAD] = next_load(old, found)
+    return abs(contacts.features[k * FEATURE + LOAD] - old) / (1.0 + old)
 
 
 @routine
@@ -342,16 +371,19 @@ def flow(s: Saddle, ydot: Floats, lam: Floats) -> int:
     """Write ydot and the contact forces as `rate` does, in closed form where the mode has one whose
     pivots are firm here; return 1 if the system is singular.
     """
-    if s.mode == 0:
+    if s.plan[MODE] == 0:
         return rate(s, ydot, lam, s.seen)
-    n, forces = s.motion.y_z + s.motion.states, 3 * s.contacts.size
-    for i in range(s.givens):
-        s.x[s.x_given + i] = s.given[i]
-    call(s.mode, s.x, s.mode_table, s.mode_out, 1)
+    count, x = s.plan[CLOSED], s.x[s.x_given :]
+    n, forces = s.motion.y_z + s.motion.states, 3 * count
+    for k in range(count):
+        for j in range(FEATURE):
+            x[k * FEATURE + j] = s.contacts.features[s.which[k] * FEATURE + j]
+        x[count * FEATURE + k] = s.mu[k]
+    call(Address(s.plan[MODE]), s.x, s.tables[s.plan[TABLE] :], s.mode_out, 1)
     wrong = 0.0
     for i in range(n + forces):
         wrong += 0.0 * s.mode_out[i]
-    for i in range(s.pivots):
+    for i in range(s.plan[PIVOTS]):
         wrong += 0.0 if abs(s.mode_out[n + forces + i]) > FIRM else 1.0
     if wrong != 0.0:
         return rate(s, ydot, lam, s.seen)
@@ -363,10 +395,28 @@ def flow(s: Saddle, ydot: Floats, lam: Floats) -> int:
 
 
 @routine
+def find_mode(s: Saddle) -> int:
+    """Put the closed form of the closed contacts into the plan, or none where there are too many;
+    return 1 where their signature is not known yet.
+    """
+    count, contacts, s.plan[MODE] = s.plan[CLOSED], s.contacts, 0
+    for i in range(s.modes[0] if count <= MOST else 0):
+        sign, same = s.modes[1 + i * SIGN :], 1
+        for k in range(count):
+            if sign[1 + k] != 4 * contacts.likes[s.which[k]] + s.status[k]:
+                same = 0
+        if same == 1 and sign[0] == count:
+            for k in range(3):
+                s.plan[MODE + k] = sign[1 + MOST + k]
+            return 0
+    return 1 if count <= MOST else 0
+
+
+@routine
 def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
     """Write the forces of all contacts, friction and what elements do included."""
     m, at = s.motion, s.motion.speeds
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         for i in range(3):
             lam[3 * k + i] = answer[at + i] if i < s.status[k] else 0.0
         if s.status[k] == 1 and s.mu[k] > 0.0:
@@ -398,10 +448,10 @@ def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) ->
             entry = K[i * size + size - repeating + c]
             null[s.order[i] * repeating + c] = entry / sqrt(length)
     at = s.motion.speeds
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         normals[k] = at
         at += s.status[k]
-    share(answer, size, null, repeating, normals, s.status, s.mu, s.contacts.size)
+    share(answer, size, null, repeating, normals, s.status, s.mu, s.plan[CLOSED])
 
 
 @routine
@@ -415,7 +465,7 @@ def settle(s: Saddle) -> None:
         for k in range(4):
             q[k] /= size
     closed, rows = s.holds, s.holds
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         closed += 1 if s.status[k] > 0 else 0
         rows += s.status[k]
     if closed > 0:
@@ -430,10 +480,10 @@ def settle_gaps(s: Saddle, closed: int, rows: int) -> None:
     """
     m, n, x = s.motion, s.motion.speeds, s.x
     step, v, J, g = s.work[0:], s.work[n:], s.work[2 * n :], s.work[(2 + rows) * n :]
-    meet(m, x, s.contacts, s.seen)
+    meet_closed(s, s.seen)
     hold(s, J, g, m.held_gap)
     at = s.holds
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         if s.status[k] > 0:
             row = s.seen[k * m.row :]
             for j in range(n):
@@ -458,14 +508,14 @@ def settle_speeds(s: Saddle, rows: int) -> None:
     """
     m, n, v, J = s.motion, s.motion.speeds, s.x[s.motion.x_v :], s.work[2 * s.motion.speeds :]
     g = s.work[(2 + rows) * n :]
-    meet(m, s.x, s.contacts, s.seen)
+    meet_closed(s, s.seen)
     hold(s, J, g, m.held_b)
     for i in range(s.holds):
         g[i] = -g[i]
         for j in range(n):
             g[i] += J[i * n + j] * v[j]
     at = s.holds
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         row = s.seen[k * m.row :]
         for i in range(s.status[k]):
             g[at] = -row[m.b + i]
@@ -523,7 +573,7 @@ def rate_each(
     """Write rates, contact forces, what contacts look like and what the free machine's program tells
     at states; return the first state whose contacts contradict each other, or -1.
     """
-    m, n, size = s.motion, s.motion.y_z + s.motion.states, s.contacts.size
+    m, n, size = s.motion, s.motion.y_z + s.motion.states, s.plan[CLOSED]
     for i in range(count):
         s.x[0] = times[i]
         for k in range(n):
@@ -559,41 +609,78 @@ def dynamics(free: Generic) -> Dynamics:
     )
 
 
+class ClosedForms:
+    """The closed forms of modes that were met so far, by signature, as routines look them up. Its
+    arrays are new ones where there is more to hold: modes that were found in the old ones stay there.
+    """
+
+    def __init__(self, free: Generic) -> None:
+        self._free = free
+        self.signatures = np.zeros(1 + KNOWN * SIGN, dtype=np.int64)
+        self.tables, self.out = np.zeros(1 << 14), np.zeros(1 << 8)
+        self._starts: dict[int, int] = {}
+        self._used = 0
+
+    def add(self, likes: Sequence[int], signature: Signature, moved: bool) -> None:
+        """Take up a mode: the numbers by which routines know its contacts, and what they are; the
+        oldest are forgotten where there are too many.
+        """
+        found = None if moved else self._free.closed_form(signature)
+        plan = (0, 0, 0)
+        if found is not None:
+            if found.address not in self._starts:
+                self._starts[found.address] = self._used
+                self._keep(found.table, found.outputs.size)
+            start = self._starts[found.address]
+            plan = (found.address, start, found.outputs.count("pivots"))
+        at = int(self.signatures[0]) % KNOWN
+        codes = [4 * like + rows for like, (*_, rows) in zip(likes, signature, strict=True)]
+        row = [len(codes), *codes, *[0] * (MOST - len(codes)), *plan]
+        self.signatures[1 + at * SIGN : 1 + (at + 1) * SIGN] = row
+        self.signatures[0] = at + 1
+
+    def _keep(self, table: Floats, size: int) -> None:
+        """Keep the table of a closed form that tells so many numbers."""
+        first, self._used = self._used, self._used + len(table)
+        if self._used > len(self.tables):
+            self.tables = np.concatenate([self.tables, np.zeros(self._used)])
+        if size > len(self.out):
+            self.out = np.zeros(2 * size)
+        self.tables[first : self._used] = table
+
+
 def saddle(
     free: Generic,
-    motion: Dynamics,
-    contacts: Bundle,
-    rows: Sequence[int],
-    mu: Sequence[float],
+    motion: Packed,
+    contacts: Packed,
+    most: int,
     x: Floats,
-    closed_form: Compiled | None,
+    modes: ClosedForms,
 ) -> Saddle:
-    """Return a mode for routines: contacts that hold so many rows each, with their friction; x is
-    the input that its programs read, its closed form is one of them.
+    """Return a mode for routines, of some of the contacts, so many at most; x is the input that its
+    programs read, its closed form is one of them.
     """
-    told, none = free.motion.outputs, np.zeros(1)
+    told, known = free.motion.outputs, motion.record
     holds = told.count("held_c")
-    size = motion.speeds + sum(rows) + holds
-    numbers = contacts.features[: FEATURE * len(rows)]
-    rubs = np.array([m if np.isfinite(m) else 0.0 for m in mu], dtype=float)
-    given = np.concatenate([numbers, rubs, none])
-    return Saddle(
+    size, whole = known.speeds + 3 * most + holds, np.int64
+    make: Any = Saddle  # of records that are packed already
+    found: Saddle = make(
         motion,
         contacts,
-        np.array(rows, dtype=np.int64),
-        rubs,
+        np.zeros(4, dtype=whole),
+        np.zeros(most + 1, dtype=whole),
+        np.zeros(most + 1, dtype=whole),
+        np.zeros(most + 1),
         holds,
         x,
         np.zeros(told.size),
-        np.zeros(3 * len(rows)),
-        np.zeros(len(rows) * motion.row),
+        np.zeros(3 * most + 3),
+        np.zeros((most + 1) * known.row),
         np.zeros(2 * size * (size + 2)),
-        np.zeros(size + len(rows), dtype=np.int64),
-        Address(0 if closed_form is None else closed_form.address),
-        none if closed_form is None else closed_form.table,
-        none if closed_form is None else np.zeros(closed_form.outputs.size),
-        0 if closed_form is None else closed_form.outputs.count("pivots"),
-        given,
-        len(given) - 1,
+        np.zeros(size + most + 1, dtype=whole),
+        modes.signatures,
+        modes.tables,
+        modes.out,
         free.inputs.size,
     )
+    return found

@@ -111,6 +111,26 @@ def least(J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: 
 
 
 @routine
+def least_twice(
+    J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers
+) -> None:
+    """Write the same to the last digits, by a second step for what the first has left; `work` has room
+    for m (m + 3) + n.
+    """
+    rest, step = work[0:], work[m:]
+    for j in range(n):
+        x[j] = 0.0
+    for _ in range(2):
+        for i in range(m):
+            rest[i] = g[i]
+            for j in range(n):
+                rest[i] -= J[i * n + j] * x[j]
+        least(J, rest, step, m, n, work[m + n :], order)
+        for j in range(n):
+            x[j] += step[j]
+
+
+@routine
 def share(
     lam: Floats,
     size: int,
@@ -251,3 +271,79 @@ def saddle_point(n: int, m: int, given: Floats, x: Floats, room: Floats, order: 
         for r in range(rank):
             x[n + i] += U[r * m + i] * left[n + r]
     return m - rank
+
+
+@routine
+def complement(U: Floats, rank: int, m: int, null: Floats, room: Floats) -> None:
+    """Write orthonormal vectors of m entries, as columns, that `rank` orthonormal ones, one after the
+    other in U, leave out; `room` has room for 3 m m.
+    """
+    left, found = room[0:], room[m * m :]
+    for i in range(m):
+        for j in range(m):
+            left[i * m + j] = 1.0 if i == j else 0.0
+            for r in range(rank):
+                left[i * m + j] -= U[r * m + i] * U[r * m + j]
+    span(left, m, m, found, room[2 * m * m :])
+    for c in range(m - rank):
+        for i in range(m):
+            null[i * (m - rank) + c] = found[c * m + i]
+
+
+@routine
+def kernel_system(n: int, m: int, given: Floats, x: Floats, room: Floats, order: Integers) -> int:
+    """Write what `saddle_point` does where G is C', by projection on the kernel H of C, (3.25)-(3.30):
+    x = w + H u with w any that has C w = c, and `H' M H u = H' (right - M w)`.
+    """
+    M, right, C = given[0:], given[n * n :], given[n * (n + 1) :]
+    rest, U, H, work = room[0:], room[n:], room[n * (n + 1) :], room[n * (2 * n + 1) :]
+    for j in range(n):
+        for i in range(m):
+            work[j * m + i] = C[i * n + j]
+    rank = span(work, n, m, U, work[n * m :])
+    complement(U, rank, n, H, work)
+    least_twice(C, given[n * (n + 1 + 2 * m) :], x, m, n, work, order)
+    imbalance(n, M, right, x, rest)
+    if step_along(n, n - rank, M, H, rest, x, work, order) != 0:
+        return -1
+    imbalance(n, M, right, x, rest)
+    for r in range(rank):
+        work[r] = 0.0
+        for j in range(n):
+            work[r] += U[r * n + j] * rest[j]
+    combine(U, rank, n, C, 1, n, m, work[rank:])
+    least_twice(work[rank:], work, x[n:], rank, m, work[rank * (m + 1) :], order)
+    return m - rank
+
+
+@routine
+def imbalance(n: int, M: Floats, right: Floats, x: Floats, rest: Floats) -> None:
+    """Write `M x - right`."""
+    for i in range(n):
+        rest[i] = -right[i]
+        for j in range(n):
+            rest[i] += M[i * n + j] * x[j]
+
+
+@routine
+def step_along(
+    n: int, free: int, M: Floats, H: Floats, rest: Floats, x: Floats, work: Floats, order: Integers
+) -> int:
+    """Add to x the H u with `H' (M H u + rest) = 0`, H having so many columns; return how many of these
+    equations repeat others.
+    """
+    K, b, u = work[0:], work[free * free :], work[free * (free + 1) :]
+    for r in range(free):
+        b[r] = 0.0
+        for i in range(n):
+            b[r] -= H[i * free + r] * rest[i]
+        for q in range(free):
+            K[r * free + q] = 0.0
+            for i in range(n):
+                for j in range(n):
+                    K[r * free + q] += H[i * free + r] * M[i * n + j] * H[j * free + q]
+    repeating = solve(K, b, u, order, free)
+    for i in range(n):
+        for r in range(free):
+            x[i] += H[i * free + r] * u[r]
+    return repeating

@@ -2,45 +2,46 @@
 8), guards on their dense output, the first event reached by a step of its own, samples on the way.
 """
 
-from functools import cache
 from math import isfinite, sqrt
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import routine_code
 from draisine.simulation.contact.guards import (
+    BORDER,
+    CONE,
+    FOLD,
+    FORCE,
+    GAP,
+    LEAN,
     NEVER,
     NODES,
+    OVER,
     PLACES,
+    SLIP,
     fit,
     lowest,
     next_zero,
     read,
 )
 from draisine.simulation.contact.kernels import (
+    CLOSED,
     Bundle,
     Saddle,
     border_excess,
     excess,
-    excess_each,
     flow,
     fold_excess,
     is_above,
     meet,
-    meet_each,
+    meet_closed,
     meet_one,
-    meet_some,
-    rate,
-    rate_each,
     settle,
     slip,
 )
 from draisine.simulation.integrators.dop853 import (
     DENSE,
     STAGES,
-    WIDTH,
     Stages,
     dense,
     error_norm,
@@ -56,15 +57,6 @@ PASSED, SINGULAR, TOO_SMALL, EVENT, ENDED, OUTSIDE, SUNK, LOCKED = range(8)
 small enough, at an event, at the arc's end, with a step that leaves what was swept, with a wheel in
 the ground, with a force that jumps to a pull.
 """
-
-LEAN, OVER, GAP, FORCE, CONE, SLIP, BORDER, FOLD = range(8)
-"""What guards watch: the ways to fall, the gap of an open contact, and of a closed one its normal
-force, what friction can still hold, its slip, its distance from each of the feature's borders, and
-from where a torus begins or ceases to touch an edge twice.
-"""
-
-SLACK = (1e-12, 1e-12, 1e-12, 1e-7, 1e-7, 1e-14, 1e-10, 1e-10)
-"""How far below zero a guard of each kind may be: less is rounding, or grazes."""
 
 T, H, LAST, NEXT, STOP, UNTIL, FIRST, COUNT, GRAZES, PART, WHEN, WHICH = range(12)
 """What the clock holds: time, length of the step, the last time before inputs jump, a proposal for the
@@ -96,16 +88,15 @@ ROOM, FEW = 4096, 64
 
 
 class Course(NamedTuple):
-    """An arc under way: the mode, the step, the open contacts to watch and how far beyond their
-    borders they count; the boxes of wheels' centres on the step and in all that was swept, until a
+    """An arc under way: the mode and the contacts to watch, the step, how far beyond their borders
+    these count; the boxes of wheels' centres on the step and in all that was swept, until a
     time, by steps of a length; which of the contacts to watch wheels can reach on the step; the
-    guards by kind, contact, border and slack; the sine of the lean that is a fall, when samples are
-    due, and room to work.
+    guards by kind, contact and border, and the slack of each kind; the sine of the lean that is a
+    fall, when samples are due, and room to work.
     """
 
     saddle: Saddle
     stages: Stages
-    watch: Bundle
     inside: Floats
     wheels: Bundle
     box: Floats
@@ -113,7 +104,7 @@ class Course(NamedTuple):
     horizon: float
     longest: float
     near: Integers
-    guards: int
+    guards: Integers
     kinds: Integers
     contacts: Integers
     borders: Integers
@@ -200,7 +191,7 @@ def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
     if kind == OVER:
         return 1.0 - 2.0 * (q[1] * q[1] + q[2] * q[2])
     if kind == GAP:
-        gap, bend = row[m.gap], c.watch.bend[k]
+        gap, bend = row[m.gap], s.contacts.bend[k]
         return gap * (1.0 + 0.5 * gap / bend) if bend > 0.0 else gap
     if kind == FORCE:
         return lam[0] if s.status[k] > 0 else -row[m.gap]  # a spring's tyre leaves where it is free
@@ -210,7 +201,7 @@ def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
         s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
         return s1 * s1 + s2 * s2 - CREEP * CREEP
     if kind == FOLD:
-        return -fold_excess(m, s.contacts, k, row)
+        return -fold_excess(m, s.contacts, s.which[k], row)
     return -border_excess(m, s.contacts, c.borders[j], row)
 
 
@@ -219,9 +210,9 @@ def value(c: Course, j: int) -> float:
     """Return guard j of the state in x."""
     s, kind, k = c.saddle, c.kinds[j], c.contacts[j]
     if kind == GAP:
-        meet_one(s.x, c.watch, k, c.rows)
-    if kind > CONE or (kind == FORCE and s.status[k] == 0):
         meet_one(s.x, s.contacts, k, c.rows)
+    if kind > CONE or (kind == FORCE and s.status[k] == 0):
+        meet_one(s.x, s.contacts, s.which[k], c.rows)
     elif kind > GAP:
         flow(s, c.stages.errors, s.lam)
     return measure(c, j, c.rows, s.lam[3 * k :])
@@ -243,18 +234,18 @@ def enclose(c: Course) -> int:
                 box[0] = at if i == 0 else min(box[0], at)
                 box[3] = at if i == 0 else max(box[3], at)
                 left = 1 if at < swept[0] or at > swept[3] else left
-    for k in range(c.watch.size):
-        c.near[k] = in_reach(c, k)
+    for k in range(s.contacts.size):
+        c.near[k] = in_reach(s.contacts, c.box, k)
     return left
 
 
 @routine
-def in_reach(c: Course, k: int) -> int:
-    """Return 1 where a wheel may touch the box around a feature on the step."""
-    b, apart, side = c.watch, 0.0, 0.0
+def in_reach(b: Bundle, boxes: Floats, k: int) -> int:
+    """Return 1 where a wheel whose centre is in its box may touch the box around a feature."""
+    apart, side = 0.0, 0.0
     if not isfinite(b.radius[k]):
         return 1
-    box = c.box[6 * b.wheels[k] :]
+    box = boxes[6 * b.wheels[k] :]
     for j in range(3):
         side = max(side, box[3 + j] - box[j])
     far = b.radius[k] + 1e-6 + 0.1 * side  # between the nodes a centre may be a little outside
@@ -270,13 +261,13 @@ def survey(c: Course) -> None:
     s, m = c.saddle, c.saddle.motion
     for i in range(NODES):
         place(c, c.basis[PLACES + i])
-        for w in range(c.watch.size):
+        for w in range(s.contacts.size):
             if c.near[w] == 1:
-                meet_one(s.x, c.watch, w, c.rows[w * m.row :])
-        if s.contacts.size > 0:
+                meet_one(s.x, s.contacts, w, c.rows[w * m.row :])
+        if s.plan[CLOSED] > 0:
             flow(s, c.stages.errors, s.lam)
-            meet(m, s.x, s.contacts, s.seen)
-        for j in range(c.guards):
+            meet_closed(s, s.seen)
+        for j in range(c.guards[0]):
             kind, k = c.kinds[j], c.contacts[j]
             if kind > GAP:
                 row, lam = s.seen[k * m.row :], s.lam[3 * k :]
@@ -291,10 +282,10 @@ def counts(c: Course, k: int, part: float) -> int:
     """Return 1 where a watched contact is on its feature at a part of the step."""
     s, row = c.saddle, c.rows
     place(c, part)
-    meet_one(s.x, c.watch, k, row)
-    if excess(s.motion, c.watch, k, row) > c.inside[k]:
+    meet_one(s.x, s.contacts, k, row)
+    if excess(s.motion, s.contacts, k, row) > c.inside[k]:
         return 0
-    return is_above(s.motion, c.watch, k, row)
+    return is_above(s.motion, s.contacts, k, row)
 
 
 @routine
@@ -326,15 +317,15 @@ def halve(c: Course, j: int, at: float, width: float) -> float:
     """
     low, high = at, at + width
     place(c, high)
-    if not value(c, j) < -c.slack[j]:
+    if not value(c, j) < -c.slack[c.kinds[j]]:
         return NEVER
     place(c, low)
-    if value(c, j) < -c.slack[j]:
+    if value(c, j) < -c.slack[c.kinds[j]]:
         return NEVER
     while high - low > 1e-14:
         middle = 0.5 * (low + high)
         place(c, middle)
-        if value(c, j) < -c.slack[j]:
+        if value(c, j) < -c.slack[c.kinds[j]]:
             high = middle
         else:
             low = middle
@@ -349,7 +340,7 @@ def fall(c: Course, j: int, before: float) -> float:
 
     Where the polynomial through its values leaves that open, it is looked at on halves.
     """
-    b, values, slack = c.local[NODES:], c.values[j * NODES :], c.slack[j]
+    b, values, slack = c.local[NODES:], c.values[j * NODES :], c.slack[c.kinds[j]]
     at, width = 0.0, 1.0
     while at < min(before, 1.0):
         tail, some = fit(c.basis, values, b), 0
@@ -381,7 +372,7 @@ def fall(c: Course, j: int, before: float) -> float:
 def first_event(c: Course) -> int:
     """Return the guard that turns negative first in the step, and where, or -1."""
     c.clock[PART], which = NEVER, -1
-    for j in range(c.guards):
+    for j in range(c.guards[0]):
         if c.kinds[j] == GAP and c.near[c.contacts[j]] == 0:
             continue
         part = fall(c, j, c.clock[PART])
@@ -396,7 +387,7 @@ def graze(c: Course, until: float) -> None:
     again, less than GRAZE above zero where they are least.
     """
     b, part, clock = c.local[NODES:], c.local[2 * NODES :], c.clock
-    for j in range(c.guards):
+    for j in range(c.guards[0]):
         k, values, i = c.contacts[j], c.values[j * NODES :], 0
         if c.kinds[j] != GAP or c.near[k] == 0 or clock[GRAZES] >= FEW:
             continue
@@ -419,13 +410,17 @@ def sunk(c: Course, part: float) -> int:
     """
     s, m = c.saddle, c.saddle.motion
     place(c, part)
-    for k in range(c.watch.size):
+    for k in range(s.contacts.size):
         if c.near[k] == 0:
             continue
         row = c.rows[k * m.row :]
-        meet_one(s.x, c.watch, k, row)
-        deep = 1 if row[m.gap] < -DEEP and row[m.gap] > -c.watch.reach[k] else 0
-        if deep == 1 and excess(m, c.watch, k, row) < -1e-6 and is_above(m, c.watch, k, row) == 1:
+        meet_one(s.x, s.contacts, k, row)
+        deep = 1 if row[m.gap] < -DEEP and row[m.gap] > -s.contacts.reach[k] else 0
+        if (
+            deep == 1
+            and excess(m, s.contacts, k, row) < -1e-6
+            and is_above(m, s.contacts, k, row) == 1
+        ):
             return k
     return -1
 
@@ -454,7 +449,7 @@ def find_pull(c: Course, h: float) -> int:
     end(c, h)
     s.x[0] = min(s.x[0], c.clock[LAST])
     flow(s, c.stages.errors, s.lam)
-    for k in range(s.contacts.size):
+    for k in range(s.plan[CLOSED]):
         if s.lam[3 * k] < least:
             worst, least = k, s.lam[3 * k]
     return worst
@@ -507,7 +502,7 @@ def arrive(c: Course, j: int) -> int:
     """
     when, how, s = reach(c, j), EVENT, c.saddle
     c.clock[WHICH] = j
-    if s.contacts.size > 0 and when > 0.0:
+    if s.plan[CLOSED] > 0 and when > 0.0:
         k = find_pull(c, when)
         if k >= 0:
             for i in range(c.stages.n):
@@ -572,24 +567,3 @@ def march(c: Course, limit: int) -> int:
         if clock[COUNT] > 0.5 * ROOM:
             break
     return PASSED
-
-
-@cache
-def terrain_code() -> Any:
-    """Return the routines that Python calls, as machine code."""
-    entries = (
-        march,
-        meet,
-        meet_some,
-        meet_each,
-        excess,
-        flow,
-        rate,
-        rate_each,
-        settle,
-        excess_each,
-    )
-    made = routine_code(*entries, width=WIDTH)
-    return SimpleNamespace(
-        **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
-    )

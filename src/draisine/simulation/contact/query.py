@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,19 +12,19 @@ from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
 from draisine.mechanics.contact.elements import tyre_rows
-from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.active_set import Candidate, independent
+from draisine.simulation.contact.events import terrain_code
 from draisine.simulation.contact.linear import REPEATS
-from draisine.simulation.contact.march import terrain_code
 from draisine.simulation.contact.table import (
     FeatureTable,
     Surroundings,
     WheelOnFeature,
     remember,
 )
+from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
@@ -51,22 +50,6 @@ Closed = tuple[WheelOnFeature, int, float]
 """A closed contact: the number of rows that it holds, and its friction."""
 
 
-class Instant(NamedTuple):
-    """A free machine at an instant: time, y, speeds, the rates of the configuration, M and F of
-    `M vdot + F = C' lam`, and independent rows `held vdot = targets` of what holds whatever touches:
-    prescribed and guided joints, couplings.
-    """
-
-    t: float
-    y: Floats
-    v: Floats
-    flow: Floats
-    M: Floats
-    F: Floats
-    held: Floats
-    targets: Floats
-
-
 class ContactQuery:
     """A free machine on a terrain, seen at single states."""
 
@@ -85,6 +68,7 @@ class ContactQuery:
         self.pose, self._given = self.y.span("q", "r"), machine.inputs.w
         self.x = np.zeros(machine.inputs.size + machine.givens)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
+        self.modes = kernels.ClosedForms(machine)
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
         self.longest = self.table.longest
         self.level = self.table.level()
@@ -219,18 +203,54 @@ class ContactQuery:
         """Return a mode for routines: what holds always, and closed contacts."""
         wanted = tuple(closed)
         if wanted not in self._saddles:
-            contacts = self.table.bundle([contact for contact, *_ in wanted]).record
-            rows, mu = [rows for _, rows, _ in wanted], [mu for *_, mu in wanted]
-            features = [self.feature(contact) for contact, *_ in wanted]
-            moved = any(it.motion is not None for it in features)
-            touched = zip(wanted, features, strict=True)
-            signature = tuple((c.wheel, it.kind, held) for (c, held, _), it in touched)
-            closed_form = None if moved else self.machine.closed_form(signature)
-            made = kernels.saddle(
-                self.machine, self.motion.record, contacts, rows, mu, self.x, closed_form
-            )
-            remember(self._saddles, wanted, Packed(made))
+            bundle = self.table.bundle([contact for contact, *_ in wanted])
+            made = self._saddle(bundle, wanted)
+            if self.code.find_mode(made):
+                self.take_mode(wanted)
+                made = self._saddle(bundle, wanted)
+                self.code.find_mode(made)
+            remember(self._saddles, wanted, made)
         return self._saddles[wanted]
+
+    def _saddle(self, bundle: Packed, closed: Sequence[Closed]) -> Packed:
+        """Return a mode whose contacts are all closed."""
+        count, free = len(closed), self.machine
+        found = kernels.saddle(free, self.motion, bundle, count, self.x, self.modes)
+        found.plan[kernels.CLOSED], found.which[:count] = count, range(count)
+        found.status[:count] = [rows for _, rows, _ in closed]
+        found.mu[:count] = [mu if mu < np.inf else 0.0 for *_, mu in closed]
+        return Packed(found)
+
+    def take_mode(self, closed: Sequence[Closed]) -> None:
+        """Let routines know the mode of closed contacts."""
+        features = [self.feature(contact) for contact, *_ in closed]
+        touched = list(zip(closed, features, strict=True))
+        signature = tuple((c.wheel, it.kind, rows) for (c, rows, _), it in touched)
+        likes = [
+            self.table.likes[c.wheel, it.kind, it.motion is not None] for (c, *_), it in touched
+        ]
+        self.modes.add(likes, signature, any(it.motion is not None for it in features))
+
+    def grips(self, near: Surroundings, options: ContactOptions) -> tuple[Integers, Floats]:
+        """Return how many rows contacts hold in an impact, and their friction: with friction they may
+        roll, without they slide; so do stops. What a tyre does not hold it does not hold in an impact
+        either.
+        """
+        wheels = self.machine.wheels
+        mu, rows = np.zeros(len(near.contacts) + 1), np.ones(len(near.contacts) + 1, dtype=np.int64)
+        for w, wheel in enumerate(wheels):
+            own = near.wheels == w
+            if isinstance(wheel, Wheel) and wheel.tyre is not None:
+                rows[:-1][own] = tyre_rows(wheel)
+            elif not isinstance(options.mu, Mapping):
+                mu[:-1][own] = options.mu
+            else:
+                some = np.flatnonzero(own).tolist()
+                names = [self.feature(near.contacts[k]).name for k in some]
+                mu[some] = [options.friction(wheel.name, name) for name in names]
+            if not (isinstance(wheel, Wheel) and wheel.tyre is not None):
+                rows[:-1][own] = np.where(mu[:-1][own] > 0.0, 3, 1)
+        return rows, mu
 
     def fill(self, t: float, y: Floats) -> None:
         """Put a state in place for compiled code."""
@@ -253,22 +273,6 @@ class ContactQuery:
             return near.packed, np.array([near.index[c] for c in contacts], dtype=np.int64)
         return self.table.bundle(contacts), np.arange(len(contacts))
 
-    def look_around(self, t: float, y: Floats) -> tuple[Surroundings, Floats]:
-        """Return the contacts that may touch at a state, and what they look like, one row each."""
-        near = self.sweep(t, self.boxes(t, y), 0.0)
-        seen = np.empty((len(near.contacts), self.row.size))
-        self.fill(t, y)
-        self.code.meet(self.motion, self.x, near.packed, seen)
-        return near, seen
-
-    def rates(self, rows: Floats, v: Floats) -> Floats:
-        """Return the rates of gaps, in what contacts look like."""
-        normal = (
-            rows[:, self.row.C.start : self.row.C.start + self.n] @ v - rows[:, self.row.b.start]
-        )
-        rates: Floats = rows[:, self.row.stretch.start] * normal
-        return rates
-
     def dynamics(self, t: float, y: Floats) -> dict[str, Floats]:
         """Return M, F and the rest of the free machine's motion."""
         self.fill(t, y)
@@ -280,12 +284,6 @@ class ContactQuery:
         joints, couplings.
         """
         return independent(parts["held"].reshape(-1, self.n), parts["held_c"])
-
-    def instant(self, t: float, y: Floats) -> Instant:
-        """Return the free machine at an instant."""
-        parts = self.dynamics(t, y)
-        M = parts["M"].reshape(self.n, self.n)
-        return Instant(t, y, self.speeds(y), parts["flow"], M, parts["F"], *self.held(parts))
 
     def energy(self, t: float, y: Floats) -> float:
         """Return the mechanical energy."""
@@ -377,26 +375,11 @@ class ContactQuery:
         """Return all contacts of wheels with features, given for each wheel, and what they touch."""
         out = {}
         for w, some in enumerate(features):
-            sides = {kind: self._sides(w, kind) for kind in self.terrain.kinds}
+            sides = {kind: self.table.sides(w, kind) for kind in self.terrain.kinds}
             for f, it in zip(some, self.terrain.pick(some), strict=True):
                 for side in sides[it.kind]:
                     out[WheelOnFeature(w, f, side)] = it
         return out
-
-    def _sides(self, wheel: int, kind: str) -> tuple[int, ...]:
-        """Return which points of a feature a wheel may touch: a torus may touch an edge twice, a disc
-        no vertex.
-        """
-        if (wheel, kind, None) not in self.machine.contacts:
-            return ()
-        if kind != "edge":
-            return (0,)
-        surface = self.machine.wheels[wheel].surface
-        return (0, 1, -1) if surface.ring and surface.thickness else (0,)
-
-    def folds(self, contact: WheelOnFeature) -> bool:
-        """Return whether a contact ends where others of the same wheel and feature begin."""
-        return len(self._sides(contact.wheel, self.feature(contact).kind)) > 1
 
     def armed(self, row: Floats) -> bool:
         """Return whether a contact can touch at all."""
@@ -473,26 +456,13 @@ class ContactQuery:
         point, N, centre = row[self.row.point], row[self.row.normal], row[self.row.centre]
         return bool(N @ (centre - point) + self.gap(row) > 0)
 
-    def candidate(
-        self, at: tuple[float, Floats], contact: WheelOnFeature, row: Floats, mu: float, rows: int
-    ) -> Candidate:
-        """Return a contact for the choice of contact sets, at a time and a state."""
+    def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
+        """Return a contact for the choice of contact sets."""
         found = Candidate(
             self.key(contact), self.jacobian(row), row[self.row.c], self.carried(row), mu, rows
         )
-        if not self.motion.record.acted:
-            return found
-        found = replace(found, push=row[self.row.push], lift=row[self.row.lift])
-        if not (rows and row[self.row.uneven.start]):
-            return found
-
-        def under(load: float) -> tuple[Floats, Floats]:
-            bundle, which = self._find([contact])
-            bundle.record.features[FEATURE * int(which[0]) + LOAD] = load
-            there = self.meet(*at, [contact])[0]
-            return there[self.row.push], there[self.row.lift]
-
-        return replace(found, under=under).follow(self.motion.record.share)
+        acted = self.motion.record.acted
+        return replace(found, lift=row[self.row.lift]) if acted else found
 
     def meet_each(self, times: Floats, ys: Floats, contacts: Packed) -> Floats:
         """Return what contacts look like at many states; the axes are state, contact, entry."""

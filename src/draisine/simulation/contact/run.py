@@ -7,6 +7,8 @@ contacts carry afterwards is decided at impulse and at acceleration level by `se
 import warnings
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
+from typing import NoReturn
 
 import numpy as np
 
@@ -22,11 +24,11 @@ from draisine.errors import (
     did_you_mean,
 )
 from draisine.mechanics.contact.elements import contact_elements
-from draisine.simulation.contact import march
+from draisine.simulation.contact import events, guards, march
+from draisine.simulation.contact.active_set import Selection, no_contact_set
 from draisine.simulation.contact.arc import TerrainArc
-from draisine.simulation.contact.driver import ArcDriver, drive_arc, workspace
-from draisine.simulation.contact.events import NOTHING, Outcome, Resolver
-from draisine.simulation.contact.query import BORDER, Closed, ContactQuery, look_back
+from draisine.simulation.contact.driver import ArcDriver, Cause, drive_arcs, workspace
+from draisine.simulation.contact.query import Closed, ContactQuery, look_back
 from draisine.simulation.contact.table import DEEP, WheelOnFeature
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Event, Key, TerrainMode, Trajectory
@@ -66,13 +68,12 @@ class TerrainRun:
         self.samples: list[Floats] = []
         self.grazes: list[tuple[float, Key]] = []
         self.outcome = ""
-        self.resolver = Resolver(self.look, self.contact)
         self.room = workspace(self.look, self.numerics)
         self.h = 1e-3
         self.stuck = 0
         self.ended: dict[int, frozenset[WheelOnFeature]] = {}
         self.driver: ArcDriver | None = None
-        self.first = True
+        self.first = self.fresh = True
         self.leaving: frozenset[WheelOnFeature] = frozenset()
 
     # --- what is seen of a state
@@ -113,90 +114,133 @@ class TerrainRun:
         if shallow:
             self.y[look.pose] = look.settle(self.t, self.y, shallow)[look.pose]
         self._open_arc()
-        self.resolve("collision", [], frozenset(), start=True)
+        self.resolve(Cause("collision"), start=True)
 
-    def valid(self, contact: WheelOnFeature, row: Floats) -> bool:
-        """Return whether a feature is there for a contact; one that a wheel has just left only if
-        the wheel is well inside it again.
-        """
-        inside = -BORDER if contact in self._gone() else BORDER
-        return self.look.armed(row) and self.look.excess(contact, row) <= inside
+    def _gone(self, under: int = -1) -> frozenset[WheelOnFeature]:
+        """Return the contacts whose wheel, other than one, has just left their feature."""
+        return frozenset().union(*(some for wheel, some in self.ended.items() if wheel != under))
 
-    def _gone(self) -> frozenset[WheelOnFeature]:
-        """Return the contacts whose wheel has just left their feature."""
-        return frozenset().union(*self.ended.values())
+    def _drive(self) -> ArcDriver:
+        """Return what leads on from here; on ground that moves one looks around at every arc."""
+        if self.driver is None:
+            box = self.look.boxes(self.t, self.y)
+            self.driver = drive_arcs(self.look, self.contact, self.room, self.t, box)
+        return self.driver
 
-    def resolve(
-        self,
-        kind: str,
-        fired: Sequence[WheelOnFeature],
-        ended: frozenset[WheelOnFeature],
-        start: bool = False,
-    ) -> None:
-        """Decide what happens here and which contacts carry from here on; make the event.
-
-        `fired` are the contacts that caused it, `ended` those whose feature has ended under them.
-        """
-        look, t, y, mode, closed = self.look, self.t, self.y, self.mode, self.closed
-        now = look.instant(t, y)
-        touching = self.resolver.touching(now, closed, fired, ended, self.valid)
-        avoid = frozenset(fired) if kind == "lift-off" else frozenset()
-        if avoid:  # what leaves at one instant does not take turns
-            self.leaving |= avoid
-            avoid = self.leaving if self.stuck > 0 else avoid
-        slipping = frozenset(fired) if kind == "slip" else frozenset()
-        try:
-            outcome = self.resolver.resolve(now, closed, touching, avoid, slipping)
-        except ContactSetError as error:
-            error.args = (f"at {t:.9g} s: {error}",)
-            error.state = self.state() if error.state is None else error.state
-            error.partial = self.partial("no admissible contact set")
-            raise
-        self.closed = outcome.closed
-        self.y = look.settle(t, outcome.y, self.closed)
+    def resolve(self, cause: Cause, start: bool = False) -> None:
+        """Decide what happens here and which contacts carry from here on; make the event."""
+        y, mode, closed, driver = self.y, self.mode, self.closed, self._drive()
+        avoid = self.leaving if cause.kind == "lift-off" and self.stuck > 0 else frozenset()
+        gone = self._gone(-1 if cause.ends is None else cause.ends.wheel)
+        cause = replace(cause, avoid=avoid, gone=gone)
+        how, blow = driver.resolve(self.t, y, closed, cause), None
+        cause = replace(cause, fired=self._fired(driver, cause))
+        if how == events.STRUCK:
+            try:
+                how, blow = self._strike(driver, cause)
+            except ContactSetError as error:
+                self._stop(error, self.y)
+        if how != events.DONE:
+            self._refuse(how, driver, blow)
+        after, self.y, self.closed = driver.outcome()
         self._relax({c.wheel for c, *_ in self.closed} - {c.wheel for c, *_ in closed})
-        if start and not outcome.struck:
+        if start and blow is None:
             self._open_arc()
-        elif outcome.struck or self.mode != mode or not self._idle(kind, fired):
-            self._tell(kind, fired, outcome, y, closed)
+        elif blow is not None or self.mode != mode or not self._idle(cause):
+            self._tell(cause, (y, after), closed, blow)
 
-    def _idle(self, kind: str, fired: Sequence[WheelOnFeature]) -> bool:
+    def _fired(self, driver: ArcDriver, cause: Cause) -> Sequence[WheelOnFeature]:
+        """Return the contacts that fired, in what an event has left; keep what leaves at its instant,
+        which does not take turns, and what has ended.
+        """
+        if cause.ends is not None:
+            self.ended[cause.ends.wheel] = frozenset(driver.marked("ended"))
+        if cause.kind != "lift-off":
+            return cause.fired
+        marked = driver.marked("fired")
+        self.leaving |= frozenset(marked)
+        others = [c for c, *_ in self.closed if c in marked and c not in cause.fired]
+        return [*cause.fired, *others]
+
+    def _strike(self, driver: ArcDriver, cause: Cause) -> tuple[int, Selection]:
+        """Return how far an event is resolved after its impact, and that."""
+        options, (M, held) = self.contact, driver.mass_and_held()
+        blow: Selection = options.model(
+            M,
+            held,
+            driver.hits(),
+            self.look.speeds(self.y),
+            rest_speed=options.rest_speed,
+            resolution=options.resolution,
+            **options.restitution,
+        )
+        after = self.y.copy()
+        after[self.look.y.v] = blow.chosen.result
+        return driver.carry_on(self.t, after, cause), blow
+
+    def _refuse(self, how: int, driver: ArcDriver, blow: Selection | None) -> NoReturn:
+        """Raise what stops an event from being resolved."""
+        if how == events.CONTRADICTED:
+            raise ConfigurationError("the contacts contradict each other in this configuration.")
+        keys, trials = driver.trials()
+        error = no_contact_set(keys, trials)
+        if how == events.NO_FRICTION:
+            error = ContactSetError(
+                f"no forces at the contacts {', '.join(map(':'.join, keys))} satisfy the law of "
+                "friction: a sliding contact locks (Painleve's paradox). A smaller mu may solve it."
+            )
+        y = self.y.copy()
+        if blow is not None:
+            y[self.look.y.v] = blow.chosen.result
+        self._stop(error, y)
+
+    def _stop(self, error: ContactSetError, y: Floats) -> NoReturn:
+        """Raise an error with the time, the state and what was computed before it."""
+        error.args = (f"at {self.t:.9g} s: {error}",)
+        error.state = self.look.machine.leave(y) if error.state is None else error.state
+        error.partial = self.partial("no admissible contact set")
+        raise error
+
+    def _idle(self, cause: Cause) -> bool:
         """Return whether what changes nothing is no event: a contact cannot be released (the next
         steps tell whether it is pulled), or is exactly on a border: what it does not take, it has
         left.
         """
-        if kind == "collision" and self.stuck > 2:
-            for contact in fired:
+        if cause.kind == "collision" and self.stuck > 2:
+            for contact in cause.fired:
                 gone_from = self.ended.get(contact.wheel, frozenset())
                 self.ended[contact.wheel] = gone_from | {contact}
             return True
-        return kind == "lift-off"
+        return cause.kind == "lift-off"
 
     def _tell(
         self,
-        kind: str,
-        fired: Sequence[WheelOnFeature],
-        outcome: Outcome,
-        y: Floats,
+        cause: Cause,
+        states: tuple[Floats, Floats],
         closed: Sequence[Closed],
+        blow: Selection | None,
     ) -> None:
-        """Keep the event that leads from a state and its closed contacts to the present ones."""
-        look, soft = self.look, not outcome.struck
-        energy, after = look.energy(self.t, y), look.energy(self.t, outcome.y)
-        if outcome.struck:
+        """Keep the event that leads from a state and its closed contacts to the present ones, by way
+        of a blow, perhaps, and the state after it.
+        """
+        look, kind, fired, soft = self.look, cause.kind, cause.fired, blow is None
+        energy, after = [look.energy(self.t, y) for y in states]
+        pushes, trials = ({}, ()) if blow is None else (blow.chosen.pushes, blow.trials)
+        if blow is not None:
             kind = "collision"
             self._warn(after - energy, energy)
         still, shut = {c.wheel for c, *_ in self.closed}, [c for c, *_ in closed]
         gone = [c for c in shut if c.wheel not in still]
         if kind in ("hand-over", "input") and gone:
             kind, fired, soft = "lift-off", gone, False
-        names = tuple(look.key(c) for c in fired) or tuple(outcome.impulses)
+        names = tuple(look.key(c) for c in fired) or tuple(pushes)
         if kind == "hand-over":
             names = tuple(look.key(c) for c, *_ in self.closed if c not in shut)
-        states = (look.machine.leave(y), self.state())
+        ends = (look.machine.leave(states[0]), self.state())
         modes = (look.mode(closed), self.mode)
-        found = (outcome.impulses, outcome.trials)
-        self._close_arc(Event(self.t, kind, names, soft, *states, *modes, energy, after, *found))
+        self._close_arc(
+            Event(self.t, kind, names, soft, *ends, *modes, energy, after, pushes, trials)
+        )
 
     def _relax(self, landed: set[int]) -> None:
         """Let the tyres of wheels that have come down begin without slip."""
@@ -267,22 +311,19 @@ class TerrainRun:
             self.move(CHUNK)
         return self.trajectory(self.outcome or "completed")
 
-    def _drive(self, box: Floats, stop: float) -> ArcDriver:
-        """Return what leads through the arc from here on, while wheels stay near boxes."""
-        return drive_arc(
-            self.look, self.contact, self.room, self.closed, self._gone(), box, (self.t, stop)
-        )
-
     def move(self, steps: int = 1) -> None:
         """Take some steps, to the first event at most, which is resolved."""
-        if self.driver is None:
-            self.driver = self._drive(self.look.boxes(self.t, self.y), self.next_jump)
-            self.first, self.h = True, min(self.h, 1e-3)
-        driver = self.driver
-        how = driver.go(self.t, self.y, self.h, self.first, self.until, steps)
+        if self.fresh:
+            self.first, self.fresh, self.h = True, False, min(self.h, 1e-3)
+            self.driver = None if self.look.terrain.motions else self.driver
+        driver = self._drive()
+        driver.open(self.closed, self._gone())
+        ends = (self.next_jump, self.until)
+        how = driver.go(self.t, self.y, self.h, self.first, ends, steps)
         self._pass(driver)
         if how == march.OUTSIDE:
-            self.driver = self._drive(driver.record.box, driver.stop)
+            box = driver.record.box
+            self.driver = drive_arcs(self.look, self.contact, self.room, self.t, box)
         elif how in (march.SINGULAR, march.TOO_SMALL):
             self._fail(how)
         elif how == march.SUNK:
@@ -319,16 +360,16 @@ class TerrainRun:
             self.stuck += 1
         if self.stuck > 8:
             self._give_up(kind, k)
-        self.driver = None
+        self.fresh = True
         self._handle(kind, k, driver)
         self._check_count()
 
     def _end(self) -> None:
         """End an arc where inputs may jump, or the run."""
         self.mark()
-        self.driver = None
+        self.fresh = True
         if self.t < self.until:
-            self.resolve("input", [], frozenset())
+            self.resolve(Cause("input"))
             self._check_count()
         else:
             self._close_arc(None)
@@ -361,7 +402,7 @@ class TerrainRun:
         rows = look.meet(self.t, y, [contact for contact, *_ in self.closed])
         for (contact, held, mu), row in zip(self.closed, rows, strict=True):
             look.check_plane(self.t, contact, row)
-            k = look.candidate((self.t, y), contact, row, mu, held)
+            k = look.candidate(contact, row, mu, held)
             if held and (0 < mu < np.inf or look.tyre(contact) is not None):
                 C, G = k.C[0], k.column(look.speeds(y))[:, 0]
                 if C @ np.linalg.solve(M, G) < LOCKS * (C @ np.linalg.solve(M, C)):
@@ -395,7 +436,7 @@ class TerrainRun:
 
     def _sink(self, driver: ArcDriver) -> None:
         """Raise where a wheel is in the ground, though no gap has told of it."""
-        contact = driver.watch[int(driver.record.clock[march.WHICH])]
+        contact = driver.near.contacts[int(driver.record.clock[march.WHICH])]
         self.look.check_plane(self.t, contact, self.look.meet(self.t, self.y, [contact])[0])
         if any(contact == shut for shut, *_ in self.closed):
             self._fail(march.TOO_SMALL)
@@ -408,7 +449,7 @@ class TerrainRun:
 
     def _give_up(self, kind: int, k: int) -> None:
         """Raise what stops a run that makes no progress."""
-        if kind != march.FORCE:
+        if kind != guards.FORCE:
             raise ZenoError(
                 f"the run makes no progress at {self.t:.9g} s: events follow each other without end. "
                 "A rest_speed (m/s) turns slower bounces into plastic impacts.",
@@ -426,28 +467,17 @@ class TerrainRun:
 
     def _handle(self, kind: int, k: int, driver: ArcDriver) -> None:
         """Resolve an event, or end the run."""
-        if kind in (march.LEAN, march.OVER):
+        if kind in (guards.LEAN, guards.OVER):
             lean = f"lean beyond {np.degrees(self.contact.fall):.3g} deg"
-            self.outcome = f"fell: {'it turned over' if kind == march.OVER else lean}"
+            self.outcome = f"fell: {'it turned over' if kind == guards.OVER else lean}"
             self._close_arc(None)
-        elif kind == march.GAP:
-            self.resolve("collision", [driver.watch[k]], frozenset())
-        elif kind in (march.BORDER, march.FOLD):
-            contact = self.closed[k][0]
-            ended = self.resolver.ending(self.look.instant(self.t, self.y), contact)
-            self.ended[contact.wheel] = ended
-            self.resolve("hand-over", [], ended)
+        elif kind == guards.GAP:
+            self.resolve(Cause("collision", [driver.near.contacts[k]]))
+        elif kind in (guards.BORDER, guards.FOLD):
+            self.resolve(Cause("hand-over", ends=self.closed[k][0]))
         else:
-            fired = [self.closed[k][0]]
-            if kind == march.FORCE:
-                fired += [c for c in self._unloaded() if c not in fired]
-            name = {march.FORCE: "lift-off", march.CONE: "slip", march.SLIP: "stick"}[kind]
-            self.resolve(name, fired, frozenset())
-
-    def _unloaded(self) -> list[WheelOnFeature]:
-        """Return the closed contacts that no longer carry: several may cease to at once."""
-        push = self.look.accelerate(self.t, self.y, self.closed)[1][:, 0]
-        return [c for (c, *_), x in zip(self.closed, push, strict=True) if x < NOTHING]
+            name = {guards.FORCE: "lift-off", guards.CONE: "slip", guards.SLIP: "stick"}[kind]
+            self.resolve(Cause(name, [self.closed[k][0]]))
 
     def mark(self) -> None:
         """Keep the present state as a sample, unless it is there."""

@@ -38,7 +38,8 @@ class WheelOnFeature(NamedTuple):
 class _Meeting(NamedTuple):
     """A wheel on one kind of feature: its program and where the table of that begins, whether it is
     above a face, how deep it may be in it, how far from its centre it touches at most, what bends the
-    gap, and the wheel.
+    gap, the wheel; a number for all that, whether the feature is a plane, which motion carries it, and
+    whether the wheel may touch it twice.
     """
 
     calls: int
@@ -48,9 +49,13 @@ class _Meeting(NamedTuple):
     radius: float
     bend: float
     wheels: int
+    likes: int
+    planes: int
+    moved: int
+    folds: int
 
 
-NOWHERE = _Meeting(0, 0, 0, 0.0, 0.0, 0.0, 0)
+NOWHERE = _Meeting(0, 0, 0, 0.0, 0.0, 0.0, 0, 0, 0, 0, 0)
 """A contact that there is not: no array of contacts is empty."""
 
 LEVEL = Feature(
@@ -61,12 +66,11 @@ LEVEL = Feature(
 @dataclass(frozen=True, eq=False)
 class Surroundings:
     """All contacts that may come about while wheels' centres stay in boxes (low and high corner of
-    each, one after the other): they, their features, and all for routines.
+    each, one after the other): they in order, and all for routines.
     """
 
     boxes: Floats
     contacts: tuple[WheelOnFeature, ...]
-    features: tuple[Feature, ...]
     packed: Packed
 
     @cached_property
@@ -74,21 +78,10 @@ class Surroundings:
         """Where each contact stands."""
         return {contact: k for k, contact in enumerate(self.contacts)}
 
-    @cached_property
-    def faces(self) -> np.ndarray:
-        """Which features are faces."""
-        return np.array([it.kind == "face" for it in self.features], dtype=bool)
-
     @property
     def wheels(self) -> Integers:
         """The numbers of the wheels."""
         found: Integers = self.packed.record.wheels[: len(self.contacts)]
-        return found
-
-    @property
-    def numbers(self) -> Floats:
-        """The numbers of the features, one row each."""
-        found: Floats = self.packed.record.features.reshape(-1, FEATURE)[: len(self.contacts)]
         return found
 
     def holds(self, boxes: Floats) -> bool:
@@ -111,6 +104,7 @@ class FeatureTable:
         self._starts: dict[Any, int] = {}
         self._tables = np.zeros(0)
         self._meetings: dict[Any, _Meeting] = {}
+        self.likes: dict[tuple[int, str, bool], int] = {}
         self._columns = {
             name: np.zeros(0, dtype=kind) for name, kind in _Meeting.__annotations__.items()
         }
@@ -149,7 +143,8 @@ class FeatureTable:
     def surroundings(self, boxes: Floats, found: Mapping[WheelOnFeature, Feature]) -> Surroundings:
         """Return contacts that may come about while wheels' centres stay in boxes."""
         self._take({c: it for c, it in found.items() if c not in self._rows})
-        return Surroundings(boxes, tuple(found), tuple(found.values()), self.bundle(tuple(found)))
+        contacts = tuple(sorted(found))
+        return Surroundings(boxes, contacts, self.bundle(contacts))
 
     def level(self) -> Packed:
         """Return all wheels on the level plane, to ask for their centres."""
@@ -188,9 +183,23 @@ class FeatureTable:
                 surface = self.machine.wheels[wheel].surface
                 bend = float(surface.thickness) or float(surface.ring)
             face, deep = int(kind == "face" and long > 0), self.reach(wheel)
-            program = self._program(key)
-            self._meetings[key] = _Meeting(*program, face, deep, long or DEEP, bend, wheel)
+            moved = 0 if motion is None else 1 + self.terrain.motions.index(motion)
+            like = self.likes.setdefault((wheel, kind, motion is not None), len(self.likes))
+            found = (*self._program(key), face, deep, long or DEEP, bend, wheel, like)
+            twice = len(self.sides(wheel, kind)) > 1
+            self._meetings[key] = _Meeting(*found, int(kind == "face"), moved, int(twice))
         return self._meetings[key]
+
+    def sides(self, wheel: int, kind: str) -> tuple[int, ...]:
+        """Return which points of a feature a wheel may touch: a torus may touch an edge twice, a disc
+        no vertex.
+        """
+        if (wheel, kind, None) not in self.machine.contacts:
+            return ()
+        if kind != "edge":
+            return (0,)
+        surface = self.machine.wheels[wheel].surface
+        return (0, 1, -1) if surface.ring and surface.thickness else (0,)
 
     def _program(self, meeting: Any) -> tuple[int, int]:
         """Return where a program is and where its table begins: those of all programs stand one after

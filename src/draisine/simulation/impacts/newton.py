@@ -8,7 +8,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.contact.active_set import Candidate, Selection, choose, resolver
+from draisine.simulation.contact.active_set import Candidate, Selection, strike
 
 PARTS = 1e-9
 """A contact that approaches slower than this, m/s, counts as parting."""
@@ -42,5 +42,4 @@ def impact(
     def restitution(contact: Candidate) -> Floats:
         return E if -contact.relative(v)[0] > rest_speed else np.zeros(3)
 
-    solver = resolver(M, held, v, restitution, resolution)
-    return choose(contacts, solver, lambda k, after: float(k.relative(after)[0]), PARTS)
+    return strike(M, held, contacts, v, restitution, PARTS, resolution)

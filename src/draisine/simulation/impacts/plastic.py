@@ -6,7 +6,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.contact.active_set import Candidate, Selection, choose, resolver
+from draisine.simulation.contact.active_set import Candidate, Selection, strike
 
 
 def impact(
@@ -22,5 +22,4 @@ def impact(
     """Return the speeds after an impact with `C v+ = 0` for the contacts that stay closed."""
     if any(not np.isinf(k.mu) and k.mu > 0 for k in contacts):
         raise ParameterError("plastic: wheels with a finite mu need the impact model 'moreau'.")
-    solver = resolver(M, held, v, lambda contact: np.zeros(3), resolution)
-    return choose(contacts, solver, lambda k, after: float(k.relative(after)[0]), tolerance)
+    return strike(M, held, contacts, v, lambda contact: np.zeros(3), tolerance, resolution)
