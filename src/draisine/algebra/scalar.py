@@ -164,17 +164,17 @@ def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
 
 
 _OPERATIONS: dict[str, Callable[..., Scalar]] = {
-    "add": lambda a, b: a + b,
-    "sub": lambda a, b: a - b,
-    "mul": lambda a, b: a * b,
-    "neg": lambda a: -a,
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "neg": operator.neg,
     "inv": lambda a: 1.0 / a,
     "sqrt": sqrt,
     "sin": sin,
     "cos": cos,
     "exp": exp,
     "atan2": atan2,
-    "lt": lambda a, b: a < b,
+    "lt": operator.lt,
     "where": where,
 }
 
@@ -189,16 +189,7 @@ def substitute(
     >>> substitute(g, [x * y + cos(x)], {"x": 0.0})
     [1.0]
     """
-    known: dict[int, Scalar] = {}
-    for i in trace.reachable(graph, [x.index for x in xs if isinstance(x, trace.Expr)]):
-        op, *args = graph.ops[i]
-        if op == "symbol":
-            known[i] = values.get(args[0], trace.Expr(graph, i))
-        elif op == "const":
-            known[i] = args[0]
-        else:
-            known[i] = _OPERATIONS[op](*[known[k] for k in args])
-    return [known[x.index] if isinstance(x, trace.Expr) else x for x in xs]
+    return trace.replay(xs, lambda i, name: values.get(name, trace.Expr(graph, i)), _OPERATIONS)
 
 
 def _numeric(x: Any) -> bool:

@@ -10,6 +10,8 @@ enough for roots: sqrt(x^2 y^2) is x y at both, sqrt((x - y)^2) may be x - y. So
 root at the two points must also hold at some dozens of points of mixed signs, in floats.
 """
 
+import math
+import operator
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from decimal import Context, Decimal
@@ -447,40 +449,50 @@ def reachable(graph: Graph, roots: Iterable[int], known: Collection[int] = ()) -
     return sorted(needed)
 
 
+_FLOATS: dict[str, Callable[..., float]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "neg": operator.neg,
+    "inv": lambda a: 1.0 / a if a else math.inf,
+    "sqrt": lambda a: math.sqrt(a) if a >= 0 else math.nan,
+    "sin": math.sin,
+    "cos": math.cos,
+    "exp": math.exp,
+    "atan2": math.atan2,
+    "lt": lambda a, b: float(a < b),
+    "where": lambda c, a, b: a if c else b,
+}
+
+
+def replay(
+    xs: Sequence[Any],
+    symbol: Callable[[int, str], Any],
+    operations: Mapping[str, Callable[..., Any]],
+) -> list[Any]:
+    """Return expressions computed anew by other operations, from what each symbol, known by its node
+    and its name, is now; numbers stay what they are.
+    """
+    graph = next((x.graph for x in xs if isinstance(x, Expr)), None)
+    if graph is None:
+        return list(xs)
+    known: dict[int, Any] = {}
+    for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)]):
+        op, *args = graph.ops[i]
+        if op == "symbol":
+            known[i] = symbol(i, args[0])
+        elif op == "const":
+            known[i] = args[0]
+        else:
+            known[i] = operations[op](*[known[k] for k in args])
+    return [known[x.index] if isinstance(x, Expr) else x for x in xs]
+
+
 def evaluate(
     xs: Sequence[Any], point: Mapping[str, float]
 ) -> "np.ndarray[Any, np.dtype[np.float64]]":
     """Return expressions as floats at a point that gives each symbol a number."""
-    import math
-
-    expressions = [x for x in xs if isinstance(x, Expr)]
-    if not expressions:
-        return np.array([float(x) for x in xs])
-    graph = expressions[0].graph
-    known: dict[int, float] = {}
-    functions: dict[str, Any] = {
-        "add": lambda a, b: a + b,
-        "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b,
-        "neg": lambda a: -a,
-        "inv": lambda a: 1.0 / a if a else math.inf,
-        "sqrt": lambda a: math.sqrt(a) if a >= 0 else math.nan,
-        "sin": math.sin,
-        "cos": math.cos,
-        "exp": math.exp,
-        "atan2": math.atan2,
-        "lt": lambda a, b: float(a < b),
-        "where": lambda c, a, b: a if c else b,
-    }
-    for i in reachable(graph, [x.index for x in expressions]):
-        op = graph.ops[i]
-        if op[0] == "const":
-            known[i] = op[1]
-        elif op[0] == "symbol":
-            known[i] = point[op[1]]
-        else:
-            known[i] = functions[op[0]](*[known[k] for k in op[1:]])
-    return np.array([known[x.index] if isinstance(x, Expr) else float(x) for x in xs])
+    return np.array(replay(xs, lambda i, name: point[name], _FLOATS), float)
 
 
 def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()) -> list[Any]:

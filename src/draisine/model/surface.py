@@ -151,8 +151,8 @@ class Surface(ABC):
 
 
 @dataclass(frozen=True, eq=False)
-class Disc(Surface):
-    """A knife edge: a circle about the axle."""
+class Round(Surface):
+    """What reaches as far as its radius."""
 
     radius: Scalar
 
@@ -164,6 +164,11 @@ class Disc(Surface):
     def reach(self) -> Scalar:
         """The radius."""
         return self.radius
+
+
+@dataclass(frozen=True, eq=False)
+class Disc(Round):
+    """A knife edge: a circle about the axle."""
 
     @property
     def ring(self) -> Scalar:
@@ -296,19 +301,8 @@ class Torus(Disc):
 
 
 @dataclass(frozen=True, eq=False)
-class Ball(Surface):
+class Ball(Round):
     """A ball; its axle only names its heading."""
-
-    radius: Scalar
-
-    def check(self, where: str) -> None:
-        """Raise where the radius is none."""
-        check_length(where, "radius", self.radius)
-
-    @property
-    def reach(self) -> Scalar:
-        """The radius."""
-        return self.radius
 
     @property
     def thickness(self) -> Scalar:

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -25,19 +26,16 @@ class DerivedQuantity:
     vector: bool = False
 
 
-def _centre(bodies: Bodies, name: str) -> Floats:
+def _at_centre(bodies: Bodies, name: str, what: str) -> Floats:
+    """Return position, velocity or acceleration of a wheel's centre."""
     wheel = bodies.wheels[name]
-    return bodies.carrier(wheel).position(np.asarray(wheel.centre, float))
+    found: Floats = getattr(bodies.carrier(wheel), what)(np.asarray(wheel.centre, float))
+    return found
 
 
-def _centre_velocity(bodies: Bodies, name: str) -> Floats:
-    wheel = bodies.wheels[name]
-    return bodies.carrier(wheel).velocity(np.asarray(wheel.centre, float))
-
-
-def _centre_acceleration(bodies: Bodies, name: str) -> Floats:
-    wheel = bodies.wheels[name]
-    return bodies.carrier(wheel).acceleration(np.asarray(wheel.centre, float))
+_centre = partial(_at_centre, what="position")
+_centre_velocity = partial(_at_centre, what="velocity")
+_centre_acceleration = partial(_at_centre, what="acceleration")
 
 
 def _in_base(bodies: Bodies, x: Floats) -> Floats:
@@ -71,7 +69,7 @@ def _track_curvature(bodies: Bodies, name: str) -> Floats:
     return cast(Floats, turning / np.where(speed != 0.0, speed, np.nan))
 
 
-def _angle_acceleration(bodies: Bodies, which: int) -> Floats:
+def _angle_acceleration(bodies: Bodies, _: str, which: int) -> Floats:
     """Return the second rate of yaw, lean or pitch, from R = Rz(yaw) Rx(lean) Ry(pitch)."""
     dW = _in_base(bodies, bodies.motions[bodies.model.bodies[0].name].dw)
     lean, pitch = bodies.data["lean"].values, bodies.data["pitch"].values
@@ -144,14 +142,10 @@ DERIVED: dict[str, DerivedQuantity] = {
     "formulation_difference": DerivedQuantity(
         _formulation_difference, "", "accelerations against those by multipliers", per_wheel=False
     ),
-    "yaw_acceleration": DerivedQuantity(
-        lambda bodies, _: _angle_acceleration(bodies, 0), "rad/s2", "second rate of yaw", False
-    ),
-    "lean_acceleration": DerivedQuantity(
-        lambda bodies, _: _angle_acceleration(bodies, 1), "rad/s2", "second rate of lean", False
-    ),
-    "pitch_acceleration": DerivedQuantity(
-        lambda bodies, _: _angle_acceleration(bodies, 2), "rad/s2", "second rate of pitch", False
-    ),
+} | {
+    f"{angle}_acceleration": DerivedQuantity(
+        partial(_angle_acceleration, which=k), "rad/s2", f"second rate of {angle}", False
+    )
+    for k, angle in enumerate(ANGLES)
 }
 """What follows from a dataset and its model."""

@@ -40,6 +40,7 @@ from draisine.scenario.values import (
     Places,
     ScenarioTable,
     Text,
+    by_word,
     check_rising,
     record_schema,
 )
@@ -369,15 +370,7 @@ Scenario = (
     | GaitScenario
 )
 
-KINDS: dict[str, type[Common]] = {
-    "run": RunScenario,
-    "sweep": SweepScenario,
-    "state": StateScenario,
-    "map": MapScenario,
-    "linear": LinearScenario,
-    "cycle": CycleScenario,
-    "gait": GaitScenario,
-}
+KINDS = by_word(Scenario, "kind")
 """The kinds of scenario there are."""
 
 

@@ -17,7 +17,7 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
 from draisine.model.quantity import Number, Positive, Slope
 from draisine.results.attributes import table
-from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector
+from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector, by_word
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.terrain import (
@@ -230,21 +230,14 @@ class HeightGround(ScenarioTable):
         return cast(Terrain, _carried(height_field(self.x, self.y, self.z), self.motion))
 
 
-GROUNDS: dict[str, type[ScenarioTable]] = {
-    "plane": PlaneGround,
-    "ramp": RampGround,
-    "kerb": KerbGround,
-    "corner": CornerGround,
-    "faces": FacesGround,
-    "mesh": MeshGround,
-    "heights": HeightGround,
-}
-"""The shapes of ground there are."""
+Ground = (
+    PlaneGround | RampGround | KerbGround | CornerGround | FacesGround | MeshGround | HeightGround
+)
 
-GroundPart = Annotated[
-    PlaneGround | RampGround | KerbGround | CornerGround | FacesGround | MeshGround | HeightGround,
-    Field(discriminator="shape"),
-]
+GroundPart = Annotated[Ground, Field(discriminator="shape")]
+
+GROUNDS = by_word(Ground, "shape")
+"""The shapes of ground there are."""
 
 
 def terrain_of(data: "Dataset") -> Terrain | None:

@@ -18,6 +18,11 @@ class ScenarioTable(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
+def by_word(union: Any, key: str) -> dict[str, type[ScenarioTable]]:
+    """Return the tables of a union by the word at a key that tells them apart."""
+    return {get_args(one.model_fields[key].annotation)[0]: one for one in get_args(union)}
+
+
 def check_rising(axis: Any) -> Any:
     """Return an axis whose high end is higher than its low one."""
     if not axis.low < axis.high:

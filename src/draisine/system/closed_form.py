@@ -256,15 +256,19 @@ class ClosedForm:
 
     def columns_of(self, states: Sequence[State]) -> dict[str, Floats]:
         """Return states of this machine as q, p, r, v, with one column for each."""
-        model = self.system.model
-        sizes = {"q": 4, "p": 3, "r": len(model.joints), "v": len(model.speeds)}
         for state in states:
-            fits = isinstance(state, State) and all(
-                np.shape(getattr(state, name)) == (size,) for name, size in sizes.items()
-            )
-            if not fits:
+            if not isinstance(state, State) or self._misshapen(state):
                 raise self._misfit(state)
-        return {name: np.array([getattr(s, name) for s in states], float).T for name in sizes}
+        return {name: np.array([getattr(s, name) for s in states], float).T for name in "qprv"}
+
+    def _misshapen(self, state: State) -> list[str]:
+        """Return what has not the size that it has in this machine."""
+        sizes = state_sizes(self.system.model, v=len(self.system.model.speeds))
+        return [
+            f"{name} has the shape {np.shape(getattr(state, name))} instead of ({size},)"
+            for name, size in sizes.items()
+            if np.shape(getattr(state, name)) != (size,)
+        ]
 
     def _check_entry(
         self, found: Mapping[str, Floats], tolerance: float, gap: float = np.inf
@@ -291,14 +295,7 @@ class ClosedForm:
             return ConfigurationError(
                 f"{type(state).__name__} is not a State; build one with draisine.state()."
             )
-        model = self.system.model
-        sizes = {"q": 4, "p": 3, "r": len(model.joints), "v": len(model.speeds)}
-        wrong = [
-            f"{name} has the shape {np.shape(getattr(state, name))} instead of ({size},)"
-            for name, size in sizes.items()
-            if np.shape(getattr(state, name)) != (size,)
-        ]
-        told = "; ".join(wrong) or "it holds something that is not a number"
+        told = "; ".join(self._misshapen(state)) or "it holds something that is not a number"
         return ConfigurationError(f"the state does not fit {self.system.vehicle.__name__}: {told}.")
 
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:

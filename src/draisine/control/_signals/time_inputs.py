@@ -12,8 +12,26 @@ from draisine.errors import ParameterError
 from draisine.mechanics.readings import Readings
 
 
+class Window:
+    """An input that changes its form at `start` and at `end`."""
+
+    input: str
+    start: float
+    end: float
+
+    def __post_init__(self) -> None:
+        if not self.start <= self.end:
+            late = f"the end {self.end} s lies before the start {self.start} s"
+            raise ParameterError(f"input {self.input!r}: {late}.")
+
+    @property
+    def breakpoints(self) -> tuple[float, ...]:
+        """Where the input jumps or has a corner."""
+        return tuple(t for t in (self.start, self.end) if math.isfinite(t))
+
+
 @dataclass(frozen=True)
-class Step:
+class Step(Window):
     """An input that is `value` from `start` until `end`, and zero otherwise."""
 
     input: str
@@ -21,21 +39,13 @@ class Step:
     start: float = 0.0
     end: float = math.inf
 
-    def __post_init__(self) -> None:
-        _in_order(self.input, self.start, self.end)
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        """Where the input jumps."""
-        return _finite(self.start, self.end)
-
     def at(self, t: Scalar) -> Scalar:
         """Return the input at a time."""
         return _window(t, self.start, self.end, self.value)
 
 
 @dataclass(frozen=True)
-class Ramp:
+class Ramp(Window):
     """An input that goes from `begin` to `value` between `start` and `end`, and stays there."""
 
     input: str
@@ -43,14 +53,6 @@ class Ramp:
     start: float
     end: float
     begin: float = 0.0
-
-    def __post_init__(self) -> None:
-        _in_order(self.input, self.start, self.end)
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        """Where the input has a corner."""
-        return self.start, self.end
 
     def at(self, t: Scalar) -> Scalar:
         """Return the input at a time."""
@@ -62,7 +64,7 @@ class Ramp:
 
 
 @dataclass(frozen=True)
-class Sine:
+class Sine(Window):
     """An input `offset + amplitude sin(2 pi frequency (t - start) + phase)` from `start` until
     `end`, and zero otherwise.
     """
@@ -74,14 +76,6 @@ class Sine:
     offset: float = 0.0
     start: float = 0.0
     end: float = math.inf
-
-    def __post_init__(self) -> None:
-        _in_order(self.input, self.start, self.end)
-
-    @property
-    def breakpoints(self) -> tuple[float, ...]:
-        """Where the input begins and ends."""
-        return _finite(self.start, self.end)
 
     def at(self, t: Scalar) -> Scalar:
         """Return the input at a time."""
@@ -175,12 +169,3 @@ def _window(t: Scalar, start: float, end: float, value: Scalar) -> Scalar:
     """Return a value from start until end, zero otherwise."""
     out = value if math.isinf(end) else where(t < end, value, 0.0)
     return where(t < start, 0.0, out)
-
-
-def _finite(*times: float) -> tuple[float, ...]:
-    return tuple(t for t in times if math.isfinite(t))
-
-
-def _in_order(name: str, start: float, end: float) -> None:
-    if not start <= end:
-        raise ParameterError(f"input {name!r}: the end {end} s lies before the start {start} s.")
