@@ -140,8 +140,20 @@ def test_odd_drawings_are_named(parts, error, complaint):
         (lambda readings, z: ({"steer": "x"}, ()), "law: 'steer' is 'x', which is not a finite"),
         (lambda readings, z: ({"steer": 10**400}, ()), "which is not a finite number"),
         (lambda readings, z: ({"steer": float("nan")}, ()), "'steer' is nan"),
-        (lambda readings, z: ({"steer": 1.0}, None), "it returns inputs by name and the rates"),
-        (lambda readings, z: ([], ()), "it returns inputs by name and the rates"),
+        (lambda readings, z: ({"steer": 1.0}, None), r"it returns .+ a law is called as law\(read"),
+        (lambda readings, z: ([], ()), r"it returns .+returns \(inputs, rates of z\)"),
+        (
+            lambda readings, z: {"steer": readings.lean},
+            r"it returns .+returns \(inputs, rates of z\)",
+        ),
+        (
+            lambda readings: ({}, ()),
+            r"law '<lambda>': too many .+; a law is called as law\(readings, z",
+        ),
+        (lambda readings, z: ({"steer": readings.laen}, ()), "no 'laen'. Did you mean 'lean'"),
+        (lambda readings, z: ({"steer": gian}, ()), "law: name 'gian' is not defined"),  # noqa: F821
+        ("lqr", r"in Python draisine.analysis.lqr.balance\(system\) makes it"),
+        ("turn_p", r"in Python draisine.control.turn_p.\w+\(...\) makes it"),
     ],
 )
 def test_what_is_no_law_is_told(bicycle, thrown, law, told):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar
-from draisine.mechanics.readings import Readings, law_states
+from draisine.mechanics.readings import Readings, call_law, law_states
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Together:
         rates: list[Scalar] = []
         for law in self.laws:
             count = law_states(law)
-            inputs, own = law(readings, z[len(rates) : len(rates) + count])
+            inputs, own = call_law(law, readings, z[len(rates) : len(rates) + count])
             rates += list(own)
             for name, value in inputs.items():
                 given[name] = given[name] + value if name in given else value

@@ -2,8 +2,9 @@
 any scalar.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,9 +30,19 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.tree import Tree
 from draisine.model import TWIST, Contact, Surface
+from draisine.registry import find, names
 
 MOST_STATES = 10_000
 """How many states of its own a control law may have."""
+
+CALLED = (
+    "a law is called as law(readings, z) and returns (inputs, rates of z), as in "
+    "`return {'steer': torque}, ()`"
+)
+"""How laws are written."""
+
+MAKERS = {"lqr": "draisine.analysis.lqr.balance(system)"}
+"""Who makes laws whose numbers the machine decides."""
 
 
 class Slip(NamedTuple):
@@ -240,11 +251,50 @@ def law_states(law: Any) -> int:
     """
     if law is None:
         return 0
+    if isinstance(law, str) and law in names("law"):
+        kind = find("law", law)
+        maker = MAKERS.get(law, f"{kind.__module__}.{kind.__name__}(...)")
+        raise ModelError(
+            f"law: {law!r} is a name for the command line; in Python {maker} makes it."
+        )
     if not callable(law):
-        raise ModelError(f"law: {law!r:.80} is none; it is called with readings and its states.")
+        raise ModelError(f"law: {law!r:.80} is none; {CALLED}.")
+    try:
+        inspect.signature(law).bind(None, None)
+    except TypeError as error:
+        name = getattr(law, "__name__", type(law).__name__)
+        raise ModelError(f"law {name!r}: {error}; {CALLED}.") from None
+    except ValueError:
+        pass  # what is built in does not tell
     states = getattr(law, "states", 0)
     if not isinstance(states, int) or not 0 <= states <= MOST_STATES:
         raise ModelError(
             f"law: its attribute `states` is {states!r:.80}; it is a number from 0 to {MOST_STATES}."
         )
     return int(states)
+
+
+def call_law(
+    law: Any, readings: Readings, z: Array
+) -> tuple[Mapping[str, Any], Sequence[Scalar] | Array]:
+    """Return what a law gives, inputs by name and the rates of its states; raise where it was written
+    by mistake: what it reads is not there, or it returns something else.
+    """
+    try:
+        given = law(readings, z)
+    except NameError as error:
+        raise ModelError(f"law: {error}.") from error
+    except AttributeError as error:
+        if not isinstance(error.obj, Readings):
+            raise
+        inner = {field.name for field in fields(Readings)} - {"t"}
+        known = [name for name in dir(Readings) if name[0] != "_" and name not in inner]
+        told = f"law: readings have no {error.name!r}. {did_you_mean(str(error.name), known)}"
+        raise ModelError(
+            f"{told} Joints are read by readings.joint(name), their rates by .rate(name)."
+        ) from None
+    if isinstance(given, tuple | list) and len(given) == 2:
+        inputs, rates = given
+        if isinstance(inputs, Mapping) and isinstance(rates, Sequence | np.ndarray):
+            return inputs, rates
+    raise ModelError(f"law: it returns {given!r:.80}; {CALLED}.")

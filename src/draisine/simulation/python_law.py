@@ -10,6 +10,7 @@ from draisine.codegen.program import prototype
 from draisine.errors import ModelError
 from draisine.mechanics.base import base_rotation, is_free
 from draisine.mechanics.formulations import projected
+from draisine.mechanics.readings import call_law
 from draisine.mechanics.tree import assemble
 from draisine.system.closed_form import ClosedForm
 from draisine.system.tracing import read
@@ -65,7 +66,7 @@ class PythonRate:
         moving = projected.motion(
             found, at["u"], t, choice.independent, choice.pivots, choice.along_tree
         )
-        given, rates = self.law(read(moving, t), at["z"][model.memory :])
+        given, rates = call_law(self.law, read(moving, t), at["z"][model.memory :])
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
         return machine.system.inputs(given), np.asarray(rates, dtype=float)

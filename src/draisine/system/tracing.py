@@ -17,7 +17,7 @@ from draisine.errors import DraisineError, ModelError, did_you_mean
 from draisine.mechanics.applied import ElementForces, element_forces
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations.projected import Reconstruction
-from draisine.mechanics.readings import Readings
+from draisine.mechanics.readings import Readings, call_law
 from draisine.model import Guide, Model
 from draisine.vehicles import draw
 
@@ -113,16 +113,11 @@ def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Comm
     model = readings.tree.model
     names, joints = list(model.inputs), len(model.joints)
     try:
-        wanted, rates = law(readings, z)
+        wanted, rates = call_law(law, readings, z)
     except DraisineError:
         raise
     except Exception as error:  # run in Python, it may tell what is wrong
         raise UntraceableLawError(f"{type(error).__name__}: {error}") from error
-    if not isinstance(wanted, Mapping) or not isinstance(rates, Sequence | np.ndarray):
-        raise ModelError(
-            "law: it returns inputs by name and the rates of its states, as in "
-            "`return {'steer': torque}, ()`."
-        )
     extra: list[Scalar] = [0.0] * len(names)
     guides: dict[int, Guide] = {}
     for name, value in wanted.items():
