@@ -141,11 +141,12 @@ class GradientRun:
         options = {name: x for name, x in start.items() if name in ("mode", "t", "at_rest")}
         given = {name: x for name, x in start.items() if name not in options}
         asked = initial_values(given, system.model)
-        known = system.parameters | dict(zip(given, asked.values(), strict=True))
+        known = dict(zip(given, asked.values(), strict=True)) | system.parameters
         moved = [name for name in self.unknowns if name in known]
         own = np.repeat(system.values[:, None], 1 + 9 * len(moved), axis=1)
         numbers = {name: np.full(own.shape[1], x) for name, x in asked.items()}
-        rows = dict(zip(known, [*own, *numbers.values()], strict=True))
+        rows = dict(zip(given, numbers.values(), strict=True))
+        rows |= dict(zip(system.parameters, own, strict=True))
         steps = {name: STEP * max(abs(known[name]), STEP) for name in moved}
         for k, name in enumerate(moved):
             rows[name][1 + 9 * k : 10 + 9 * k] += steps[name] * np.arange(-4, 5)
