@@ -13,44 +13,28 @@ import argparse
 import heapq
 import json
 import resource
+import runpy
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 import draisine
+from draisine.codegen.derivative import with_tangents
 from draisine.codegen.program import Program, arguments
 from draisine.experiment.sweep.chunks import Runner
 from draisine.experiment.sweep.store import open_store
 from draisine.experiment.sweep.table import sweep_table
-from draisine.scenario.library import Loaded, accept
 
-PAGE = Path(__file__).parents[1] / "docs" / "scale.md"
+DOCS = Path(__file__).parents[1] / "docs"
+PAGE, PICTURE = DOCS / "scale.md", DOCS / "figures" / "basin-million.png"
+scenario = runpy.run_path(str(DOCS / "gallery" / "million.py"))["scenario"]
 RUNS, WORKERS = 10**9, 1000
-LIFE, AGAIN = 500 * 3600.0, 60.0  # assumed: a worker lives 500 h on average, a new one takes 1 min
+LIFE, AGAIN = 3600.0, 60.0  # assumed: a worker lives an hour on average, a new one takes 1 min
 PRICE = 0.04  # assumed: what an hour of a core costs, in dollars
 GPU = {"name": "A100", "flops": 9.7e12, "bytes": 1.555e12}  # double precision; NVIDIA's data sheet
-
-
-def scenario(count: int, chunk: int) -> Loaded:
-    """Return self-stability over speed, push, trail and head angle: 5 s in steps of 20 ms."""
-    side = {"vehicle.parameters.c": (0.02, 0.14), "vehicle.parameters.lam": (0.1, 0.5)}
-    side |= {"initial.forward_speed": (2.0, 8.0), "initial.lean_rate": (0.05, 1.6)}
-    content = {
-        "kind": "sweep",
-        "title": "self-stability",
-        "vehicle": {"name": "whipple", "parameter_set": "benchmark"},
-        "run": {"until": 5.0, "dt": 0.02, "integrator": "rk4", "fall": "45deg"},
-        "sweep": {
-            "design": "sobol",
-            "count": count,
-            "chunk": chunk,
-            "outputs": ["decay rate of lean", "time to fall", "final lean", "peak steer"],
-            "between": {path: {"low": a, "high": b} for path, (a, b) in side.items()},
-        },
-    }
-    return accept("scale", "scale.toml", content)
 
 
 def chunk_times(runs: int, chunk: int) -> list[float]:
@@ -95,24 +79,29 @@ def simulate_cluster(
     """Return the seconds until all chunks are marked, what part of them workers compute and the driver
     is busy, and how many workers died.
     """
-    draw, served, died, busy = np.random.default_rng(1), 0.0, 0, 0.0
-    waiting, done, total = [(0.0, k) for k in range(workers)], 0, 0
-    heapq.heapify(waiting)
-    while done < chunks:
-        ready, worker = heapq.heappop(waiting)
-        if total < chunks + died:
-            total += 1
-            took = float(times[draw.integers(len(times))])
-            if draw.random() < -np.expm1(-took / life):
-                died += 1
-                heapq.heappush(waiting, (ready + draw.random() * took + AGAIN, worker))
-                continue
-            busy += took
-            served = max(served, ready + took) + serve
-            done += 1
-            heapq.heappush(waiting, (served, worker))
-    return {"wall": served, "busy": busy / served / workers, "driver": chunks * serve / served,
-            "died": died}  # fmt: skip
+    draw, served, died = np.random.default_rng(1), 0.0, 0
+    ends = list[tuple[float, bool]]()  # when a worker ends a chunk, or dies
+
+    def give(at: float) -> None:
+        took = float(times[draw.integers(len(times))])
+        dies = bool(draw.random() < -np.expm1(-took / life))
+        heapq.heappush(ends, (at + (draw.random() if dies else 1.0) * took, dies))
+
+    waiting = chunks - min(workers, chunks)
+    for _ in range(chunks - waiting):
+        give(0.0)
+    while ends:
+        t, dies = heapq.heappop(ends)
+        if dies:
+            died += 1
+            give(t + AGAIN)
+            continue
+        served = max(served, t) + serve
+        if waiting:
+            waiting -= 1
+            give(served)
+    busy = chunks * float(np.mean(times)) / served / workers
+    return {"wall": served, "busy": busy, "driver": chunks * serve / served, "died": died}
 
 
 def live_values(program: Program) -> int:
@@ -158,11 +147,56 @@ def flatness(runs: int) -> list[tuple[int, float, float]]:
 def million(path: str) -> dict[str, float]:
     """Return what a million runs cost, by two workers into a store."""
     begun, wall = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    draisine.sweep(scenario(2**20, 8192), path, workers=2)
+    found = draisine.sweep(scenario(2**20, 8192), path, workers=2)
+    ends = found.data["outcome"].values
     now, own = (resource.getrusage(who) for who in (resource.RUSAGE_CHILDREN, resource.RUSAGE_SELF))
     spent = now.ru_utime + now.ru_stime - begun.ru_utime - begun.ru_stime
     return {"wall": time.perf_counter() - wall, "cpu": spent, "worker": now.ru_maxrss / 1024,
-            "driver": own.ru_maxrss / 1024}  # fmt: skip
+            "driver": own.ru_maxrss / 1024, "upright": float(np.mean(ends == "completed"))}  # fmt: skip
+
+
+def skip_cost(runs: int) -> dict[str, float]:
+    """Return the CPU seconds that it takes to draw 1024 points after so many others, by design."""
+    found = {}
+    for name in ("sobol", "latin-hypercube"):
+        loaded = scenario(runs, 1024)
+        sweep = loaded.scenario.sweep.model_copy(update={"design": name})
+        design = replace(Runner(loaded).design, sweep=sweep)
+        design.columns(0, 2)
+        begun = time.process_time()
+        design.columns(runs - 1024, runs)
+        found[name] = time.process_time() - begun
+    return found
+
+
+BACK = {"add": 2, "sub": 2, "mul": 4, "neg": 1, "inv": 3, "sqrt": 3, "sin": 2, "cos": 2, "exp": 2}
+"""What a step costs on the way back: each argument's adjoint gains the result's, times a derivative."""
+
+
+def forward_or_adjoint() -> dict[str, object]:
+    """Return operations of the rate, of one direction's derivatives and of an adjoint's way back (by
+    state and parameters), and the CPU seconds of gradients over one second by so many parameters.
+    """
+    bicycle = draisine.compile("whipple")
+    machine, names = bicycle.machine(), list(bicycle.parameters)
+    rate = machine.programs["rate"]
+    along = with_tangents(
+        replace(rate, outputs={"told": rate.outputs["rate"]}),
+        ("t", "q", "p", "r", "u", "w", "parameters"), "told", 1,
+    )  # fmt: skip
+    back = sum(BACK.get(step[0], 2) for step in rate.steps if step[0] not in ("const", "input"))
+    start, times = {"forward_speed": 5.0, "lean_rate": 0.2}, {}
+    for count in (1, 8, 16, 24):
+        asked = (bicycle, start, [1.0], ["lean"], names[:count])
+        draisine.gradient(*asked)
+        spent = []
+        for _ in range(7):
+            begun = time.process_time()
+            draisine.gradient(*asked)
+            spent.append(time.process_time() - begun)
+        times[count] = min(spent)
+    return {"rate": rate.operations, "along": along.operations, "back": back, "times": times,
+            "parameters": len(names), "lanes": machine.rate.lanes}  # fmt: skip
 
 
 def main() -> None:
@@ -173,6 +207,8 @@ def main() -> None:
     given = options.parse_args()
     flat, times = flatness(given.runs), chunk_times(given.runs, 1024)
     whole = million(given.million) if given.million else None
+    if given.million:
+        draisine.plot(given.million, "basin", PICTURE)
     cost, one = flat[-1][1], lane_cost()
     rows = []
     for chunk in (1024, 8192, 65536, 262144):
@@ -181,14 +217,16 @@ def main() -> None:
         for workers in (100, WORKERS, 10 * WORKERS):
             at = simulate_cluster(-(-RUNS // chunk), workers, scaled, serve, LIFE)
             rows.append((chunk, workers, serve, size, at))
-    PAGE.write_text(page(flat, whole, rows, one, cost), encoding="utf-8")
-    print(json.dumps({"us per run": 1e6 * cost, "operations": one, "million": whole}))
+    drawn, ways = skip_cost(2**24), forward_or_adjoint()
+    text = "\n".join(
+        [one_computer(flat, whole), cluster(rows, cost, drawn), gpu(one, cost), adjoint(ways)]
+    )
+    PAGE.write_text(text, encoding="utf-8")
+    print(json.dumps({"us per run": 1e6 * cost, "operations": one, "million": whole, "ways": ways}))
 
 
-def page(flat: list, whole: dict | None, rows: list, one: dict, cost: float) -> str:
-    """Return the page."""
-    _, _, serve, size, best = next(r for r in rows if r[:2] == (65536, WORKERS))
-    hours = RUNS * cost / 3600
+def one_computer(flat: list, whole: dict | None) -> str:
+    """Return what was measured here."""
     lines = ["# Scale: a billion rides, on paper", "",
         f"Written by `python bench/scale.py` from what it measured (draisine {draisine.__version__}, one "
         "core of a shared computer, CPU time). The work: runs of 5 s of the benchmark bicycle in 250 steps "
@@ -198,16 +236,28 @@ def page(flat: list, whole: dict | None, rows: list, one: dict, cost: float) -> 
         "| runs | CPU time per run | peak memory |", "| ---: | ---: | ---: |"]  # fmt: skip
     lines += [f"| {n:,} | {1e6 * s:.0f} us | {m:.0f} MB |" for n, s, m in flat]
     if whole:
-        lines += ["", f"A million (2^20) runs by two workers into a store: {whole['cpu']:.0f} s of CPU time "
-            f"of both together, {whole['wall']:.0f} s by the clock of a loaded computer; a worker took "
-            f"{whole['worker']:.0f} MB at most, the driver {whole['driver']:.0f} MB."]  # fmt: skip
-    lines += ["", "## A thousand workers", "",
-        f"A billion runs are {hours:.0f} core hours ({PRICE * hours:.0f} dollars at {PRICE} an hour). The store "
+        lines += [f"| {2**20:,} | {1e6 * whole['cpu'] / 2**20:.0f} us | {whole['worker']:.0f} MB |", "",
+            f"The last line is one sweep of 2^20 runs by two workers into a store: {whole['cpu']:.0f} s of CPU "
+            f"time of both together, so {whole['cpu'] / 2:.0f} s of computing on two cores "
+            f"({whole['wall']:.0f} s by the clock of a computer that others used, too). Workers and driver "
+            f"need the memory of a chunk, not of all runs: {whole['worker']:.0f} MB and "
+            f"{whole['driver']:.0f} MB at most, the driver's with the outcomes of all runs read back. "
+            f"{whole['upright']:.0%} of the bicycles were still upright after 5 s:", "",
+            "![what part of a million runs comes back](figures/basin-million.png)"]  # fmt: skip
+    return "\n".join([*lines, ""])
+
+
+def cluster(rows: list, cost: float, drawn: dict[str, float]) -> str:
+    """Return a billion runs on many workers."""
+    _, _, serve, size, best = next(r for r in rows if r[:2] == (65536, WORKERS))
+    hours, far = RUNS * cost / 3600, RUNS / 2**24
+    lines = ["## A thousand workers", "",
+        f"A billion runs are {hours:.0f} core hours ({PRICE * hours:.2f} dollars at {PRICE} an hour). The store "
         f"has one file per variable and chunk: with chunks of 65,536 runs {-(-RUNS // 65536):,} chunks of "
         f"{size / 1e6:.1f} MB, {RUNS / 65536 * size / 1e9:.0f} GB in all. The driver alone writes; it spends "
         f"{1e3 * serve:.0f} ms on each such chunk. A simulated scheduler gives stretches to workers whose times "
         "are drawn from the measured ones, lets the driver serve one worker at a time, and lets each worker "
-        f"die once in {LIFE / 3600:.0f} h on average (assumed), losing its chunk and {AGAIN:.0f} s:", "",
+        f"die after {LIFE / 3600:.0f} h on average (assumed), losing its chunk and {AGAIN:.0f} s:", "",
         "| runs per chunk | workers | wall time | workers compute | driver busy | workers lost |",
         "| ---: | ---: | ---: | ---: | ---: | ---: |"]  # fmt: skip
     lines += [
@@ -215,25 +265,58 @@ def page(flat: list, whole: dict | None, rows: list, one: dict, cost: float) -> 
         f"{at['died']:.0f} |"
         for chunk, workers, _, _, at in rows
     ]
-    lines += ["", "Where the driver is busy all the time it is the limit: workers wait in line. Larger chunks "
-        "remove it, until there are too few of them to go round and the last ones are waited for; a lost "
-        f"worker costs one chunk. With 65,536 runs per chunk a thousand workers compute for {best['busy']:.0%} of "
-        f"the {best['wall'] / 60:.0f} minutes. Beyond that workers would have to write their own chunks, which "
-        "the store allows: each chunk is its own set of files, and its mark is the last.", "",
-        "## A GPU", "",
+    lines += ["", "Where the driver is busy all the time it is the limit: workers wait in line. Larger chunks ease "
+        "that, until there are too few of them to go round; a lost worker costs one chunk. With 65,536 runs per "
+        f"chunk a thousand workers compute for {best['busy']:.0%} of the {best['wall'] / 60:.1f} minutes. Beyond that "
+        "workers would have to write their own chunks, which the store allows: each chunk is its own set of "
+        "files, and its mark is the last. A scheduler is no limit: Dask takes about a millisecond for a task "
+        f"([its documentation](https://docs.dask.org/en/stable/best-practices.html)), {RUNS / 65536e3:.0f} s for all "
+        "of them, and the driver gives away only a few for each worker at a time.", "",
+        f"To skip 2^24 points of Sobol's sequence takes {1e3 * drawn['sobol']:.0f} ms, so at its end a billion "
+        f"would cost each chunk {far * drawn['sobol']:.1f} s; a Latin hypercube has no such cost "
+        f"({1e3 * drawn['latin-hypercube']:.1f} ms anywhere).", ""]  # fmt: skip
+    return "\n".join(lines)
+
+
+def gpu(one: dict, cost: float) -> str:
+    """Return what a GPU would change."""
+    ideal, moved = (RUNS * one["flops"] / GPU["flops"], RUNS * 500 * one["bytes"] / GPU["bytes"])
+    lines = ["## A GPU", "",
         f"One evaluation of the right-hand side takes {one['rate']:.0f} operations, one projection "
         f"{one['project']:.0f}; a run {one['flops'] / 1e6:.2f} million. A lane needs {one['bytes'] / 1e3:.1f} kB "
-        f"(tables of its parameters, state, stages), and at most {one['live']} numbers at once: more than the 127 "
-        "doubles that fit the registers of a CUDA thread, so some would spill into local memory. Lanes map to "
+        f"(tables of its parameters, state, stages), and at most {one['live']} numbers at once; the 255 "
+        f"registers of a CUDA thread hold 127 doubles, so {'all fit' if one['live'] < 120 else 'some spill'}. "
+        "Lanes map to "
         "threads, and LLVM's NVPTX target is part of llvmlite; the programs are straight-line code with their "
         "own sine and cosine, so nothing but the loop over lanes would change.", "",
         f"At the peak of an NVIDIA {GPU['name']} in double precision ({GPU['flops'] / 1e12:.1f} Tflop/s, "
-        f"{GPU['bytes'] / 1e12:.2f} TB/s, its data sheet) a billion runs would take "
-        f"{RUNS * one['flops'] / GPU['flops'] / 60:.1f} min by operations; if each step read and wrote a lane's "
-        f"memory once, {RUNS * 250 * 2 * one['bytes'] / GPU['bytes'] / 60:.0f} min by bandwidth. A tenth of the "
-        f"peak, usual for code that spills, is {RUNS * one['flops'] / GPU['flops'] / 6:.0f} min: as much as "
-        f"{hours * 3600 / (RUNS * one['flops'] / GPU['flops'] * 10):.0f} of the cores measured here. This is an "
-        "estimate; nothing of it was run.", ""]  # fmt: skip
+        f"{GPU['bytes'] / 1e12:.2f} TB/s, its data sheet) a billion runs would take {ideal / 60:.1f} min by "
+        f"operations; if each step read and wrote a lane's memory once, {moved / 60:.0f} min by bandwidth. A "
+        f"tenth of the peak, usual for such code, is {ideal / 6:.0f} min: as much as "
+        f"{RUNS * cost / (10 * ideal):.0f} of the cores measured here. This is an estimate; nothing of it was "
+        "run.", ""]  # fmt: skip
+    return "\n".join(lines)
+
+
+def adjoint(ways: dict) -> str:
+    """Return whether the way back would pay."""
+    c, rate, along, back = ways["lanes"], ways["rate"], ways["along"], ways["back"]
+    wide = -(-ways["parameters"] // c)
+    told = ", ".join(f"{1e3 * s:.0f} ms by {n}" for n, s in ways["times"].items())
+    lines = ["## Gradients: forward or adjoint", "",
+        f"[Gradients](howto/gradients.md) go forward with the motion, {c} directions in a register. The rate "
+        f"takes {rate} operations, with one direction {along}; an adjoint's way back would take {back} more "
+        f"than the {rate} of the way there, for one output, and would have to keep the states of all steps. So "
+        f"forward by all {ways['parameters']} parameters of the bicycle costs {wide} times {along} = "
+        f"{wide * along} operations of a register, an adjoint {rate + back} of a number alone for each output: "
+        f"{'fewer' if rate + back < wide * along else 'not fewer'}, by a factor of "
+        f"{wide * along / (rate + back):.1f} for one output and {wide * along / (rate + back) / 4:.1f} for four. "
+        f"Measured, over one second, in CPU time: {told} parameters; the derivatives of {c} more cost "
+        f"{1e3 * (ways['times'][24] - ways['times'][8]) / 2:.1f} ms. "
+        "So what an adjoint could save is small against what is around the equations, and less where fits and "
+        "designs ask for several outputs; it would have to keep every step and go back through every event. It "
+        "does not pay, and there is none. Where hundreds of numbers act on one cost, such as the samples of an "
+        "input, [CasADi](neighbours/casadi.md) and [JAX](neighbours/jax.md) go back through our equations.", ""]  # fmt: skip
     return "\n".join(lines)
 
 

@@ -5,7 +5,7 @@ import pytest
 import xarray
 
 from draisine.errors import ParameterError
-from draisine.view.figures import scatter_matrix, tornado
+from draisine.view.figures import basin, scatter_matrix, tornado
 
 
 @pytest.fixture
@@ -37,3 +37,23 @@ def test_a_scatter_matrix_has_each_run_as_a_point(one_at_a_time):
     words = one_at_a_time.drop_vars(["mass", "angle"])
     with pytest.raises(ParameterError, match="over numbers"):
         scatter_matrix.draw(words)
+
+
+def test_a_basin_has_the_part_of_the_runs_that_come_back():
+    """Where speed + push < 4 nothing falls and everything dies out but at the speed 1."""
+    speed, push = np.meshgrid([1.0, 2.0, 3.0], [0.5, 1.5], indexing="ij")
+    sides = {"speed": [1.0, 2.0, 3.0], "push": [0.5, 1.5]}
+    found = {
+        "outcome": (("speed", "push"), np.where(speed + push < 4.0, "completed", "fell")),
+        "decay rate of lean": (("speed", "push"), np.where(speed > 1.0, 0.5, -0.5)),
+    }
+    data = xarray.Dataset(found, sides)
+    (axes,) = basin.draw(data)
+    cells = axes.collections[0]
+    assert np.asarray(cells.get_array()).tolist() == [[0.0, 1.0, 1.0], [0.0, 1.0, 0.0]]
+    assert cells.get_coordinates()[0, :, 0].tolist() == [0.5, 1.5, 2.5, 3.5]
+    flat = data.stack(run=("speed", "push")).reset_index("run")
+    third = flat.assign_coords(trail=("run", np.linspace(0.0, 1.0, 6)))
+    assert len(basin.draw(third)) == 3
+    with pytest.raises(ParameterError, match="two numbers or more"):
+        basin.draw(data.isel(push=0, drop=True))

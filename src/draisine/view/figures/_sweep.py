@@ -20,6 +20,16 @@ def questions_of(data: "Dataset") -> list[str]:
     return [str(name) for name in data.data_vars if name != "outcome"]
 
 
+def numeric_runs(data: "Dataset", what: str) -> "tuple[Dataset, list[str]]":
+    """Return the runs of a sweep one after the other, and the numbers that differ between them."""
+    questions_of(data)
+    flat = data if data["outcome"].dims == ("run",) else data.stack(run=data["outcome"].dims)
+    sides = [str(n) for n in data.coords if n != "run" and data[n].dtype.kind == "f"]
+    if not sides:
+        raise ParameterError(f"a {what} is of a sweep over numbers.")
+    return flat, sides
+
+
 def answer_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, list[str]]:
     """Return axes, one for each question of a sweep, and the questions; others are hidden."""
     names = questions_of(data)

@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.errors import ParameterError
-from draisine.view.figures._sweep import in_degrees, questions_of
+from draisine.view.figures._sweep import in_degrees, numeric_runs, questions_of
 from draisine.view.style import COLOURS, new_figure, plain
 
 if TYPE_CHECKING:
@@ -18,11 +17,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return axes, one row per question and one column per thing that differs; each run is a point,
     coloured by how it ended. Angles are in degrees.
     """
-    names = questions_of(data)
-    flat = data if data["outcome"].dims == ("run",) else data.stack(run=data["outcome"].dims)
-    sides = [str(n) for n in data.coords if n != "run" and data[n].dtype.kind == "f"]
-    if not sides:
-        raise ParameterError("a scatter matrix is of a sweep over numbers.")
+    names, (flat, sides) = questions_of(data), numeric_runs(data, "scatter matrix")
     size = (2.6 * len(sides) + 1.0, 2.2 * len(names) + 0.6)
     panels = np.array(new_figure(len(names), len(sides), size) if axes is None else axes, object)
     panels = panels.reshape(len(names), len(sides))

@@ -1,0 +1,44 @@
+"""Basin of a thousand thousand runs
+
+Which bicycles come back from a push: runs of 5 s of the benchmark bicycle over speed, lean rate at the
+start, trail and head angle, drawn by Sobol's sequence, four numbers for each two of which a panel shows
+what part of all runs there stays upright and dies out. This picture is made of 16,384 runs, so that it
+takes seconds; `python bench/scale.py --million STORE.zarr` runs 2^20 of them, drawn on the page of
+[scale](../scale.md).
+"""
+
+from matplotlib.figure import Figure
+
+import draisine
+from draisine.scenario.library import Loaded, accept
+from draisine.view.style import figure_of
+
+SIDES = {
+    "initial.forward_speed": (2.0, 8.0),
+    "initial.lean_rate": (0.05, 1.6),
+    "vehicle.parameters.c": (0.02, 0.14),
+    "vehicle.parameters.lam": (0.1, 0.5),
+}
+
+
+def scenario(count: int, chunk: int = 1024) -> Loaded:
+    """Return self-stability over speed, push, trail and head angle: 5 s in steps of 20 ms."""
+    content = {
+        "kind": "sweep",
+        "title": "self-stability",
+        "vehicle": {"name": "whipple", "parameter_set": "benchmark"},
+        "run": {"until": 5.0, "dt": 0.02, "integrator": "rk4", "fall": "45deg"},
+        "sweep": {
+            "design": "sobol",
+            "count": count,
+            "chunk": chunk,
+            "outputs": ["decay rate of lean", "time to fall", "final lean", "peak steer"],
+            "between": {path: {"low": low, "high": high} for path, (low, high) in SIDES.items()},
+        },
+    }
+    return accept("million", "million.toml", content)
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    return figure_of(draisine.plot(draisine.sweep(scenario(2**14)), "basin"))
