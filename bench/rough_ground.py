@@ -31,7 +31,7 @@ BOUNDS = {"gap (m)": -1e-9, "rim (m)": -1e-9, "force (N)": -1e-6, "loss (1)": -1
 X, Y = np.linspace(-2, 14, 33), np.linspace(-4, 4, 17)
 AROUND = np.linspace(-1.8, 1.8, 121)
 CROWN = 0.02
-TOUCH, SOON = 1e-7, 1e-7
+TOUCH, SOON = 1e-7, 3e-7
 """Gaps that are none (m), and how far one looks ahead where a force just vanishes (s)."""
 
 

@@ -117,6 +117,21 @@ def test_contacts_at_rest_always_have_forces(contacts):
         assert obeys(W, b, solve_friction(W, b, touches, 1e-13), mu)
 
 
+@pytest.mark.parametrize(("contacts", "freedoms"), [(2, 3), (3, 6), (4, 6), (4, 9)])
+def test_contacts_that_repeat_each_other_have_forces(contacts, freedoms):
+    """More rows than freedoms, as of a wheel between edges: forces are not unique, speeds are."""
+    rng, n = np.random.default_rng(contacts), 3 * contacts
+    for _ in range(100):
+        C, M, mu = (
+            rng.normal(size=(n, freedoms)),
+            inertia(rng, freedoms),
+            rng.uniform(0, 2, contacts),
+        )
+        W, b = C @ np.linalg.solve(M, C.T), C @ rng.normal(size=freedoms)
+        touches = [FrictionContact(3 * k, 3, friction) for k, friction in enumerate(mu)]
+        assert obeys(W, b, solve_friction(W, b, touches, 1e-13), mu)
+
+
 def complementary(W, b):
     """Return all lam >= 0 with u = W lam + b >= 0 and lam u = 0, by trying every set of rows."""
     found = []

@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ContactSetError, ParameterError
+from draisine.model import Body, Disc, Model, Wheel, inertia
 from draisine.simulation.contact.active_set import Candidate
 from draisine.simulation.impacts import moreau, plastic
 from draisine.terrain import Terrain, face, plane
@@ -202,3 +203,37 @@ def test_friction_of_pairs_that_do_not_exist_is_an_error():
             draisine.simulate(
                 disc, state, 0.1, terrain=plane(), contact=draisine.ContactOptions(mu=mu)
             )
+
+
+RADIUS = 0.01
+
+
+def rod(*, m: float = 1.0) -> Model:
+    """A slender rod of length 2 on a small tip."""
+    middle = (0.0, 0.0, 1.0 + RADIUS)
+    tip = Wheel("tip", "rod", (0.0, 0.0, RADIUS), (0.0, 1.0, 0.0), Disc(RADIUS))
+    return Model([Body("rod", m, middle, inertia(m / 3, m / 3, 1e-3))], contacts=[tip])
+
+
+@pytest.mark.parametrize("angle", [0.3, 0.6])
+def test_a_sliding_rod_locks_where_painleve_says(angle):
+    """It leans back while its tip slides ahead: with its middle x behind and z above the contact, a
+    normal force accelerates the tip by (1 + 3 x^2 - 3 mu x z) / m, which nothing can satisfy if it
+    is negative (Painleve 1895).
+    """
+    system = draisine.compile(rod)
+    start = draisine.state(system, pitch=-angle)
+    x, z = np.sin(angle), np.cos(angle) + RADIUS
+    v = np.zeros(6)
+    v[:3] = np.array([np.cos(angle), 0.0, -np.sin(angle)]) * 10.0  # along the ground, no turning
+    start = draisine.State(start.q, start.p, start.r, v)
+    critical = (1 + 3 * x * x) / (3 * x * z)
+
+    def slide(mu):
+        contact = draisine.ContactOptions(mu=mu, impact="moreau", fall=np.inf)
+        return draisine.simulate(system, start, 1e-4, terrain=plane(), contact=contact)
+
+    push = slide(0.9 * critical).arcs[0].observations["forces"][0, 0]
+    assert push == pytest.approx(9.81 / (0.1 * (1 + 3 * x * x)), rel=1e-6)
+    with pytest.raises(ContactSetError, match=r"locks \(Painleve's paradox\)"):
+        slide(1.001 * critical)

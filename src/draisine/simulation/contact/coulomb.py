@@ -16,7 +16,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import NativeRoutine, Packed, routine_code
-from draisine.simulation.contact.linear import solve
+from draisine.simulation.contact.linear import share, solve
 
 FINEST, PLACES = 10.0, 60
 """Sliding is looked for at so many places, as parts of the largest ratio of slip to friction there
@@ -39,8 +39,8 @@ STEPS, FIRM = 16, 1e6
 as none.
 """
 
-OPEN, HOLD, SLIDE = range(3)
-"""What a contact does; one that slides with its drag in W holds its only row."""
+OPEN, SLIDE, HOLD = 0, 1, 3
+"""What a contact does, by how many rows it holds; one that slides with its drag in W has one alone."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,6 +77,7 @@ class Law(NamedTuple):
     new: Floats
     u: Floats
     slope: Floats
+    null: Floats
     value: Floats
     way: Floats
     order: Integers
@@ -255,9 +256,11 @@ def try_all(g: Law, scale: float) -> int:
 def choose(g: Law, k: int, choice: int, ways: int) -> None:
     """Write that a contact is open, holds, or slides in one of so many ways."""
     way, c, s = g.way[g.at[k] :], 1.0, 0.0
-    g.kinds[k] = min(choice, SLIDE)
-    if choice >= SLIDE:
-        for _ in range((choice - SLIDE) * (WAYS // ways)):
+    g.kinds[k] = OPEN if choice == 0 else SLIDE
+    if choice == 1 and g.rows[k] == 3 and g.mu[k] > 0.0:
+        g.kinds[k] = HOLD
+    if choice > 1:
+        for _ in range((choice - 2) * (WAYS // ways)):
             c, s = c * COS - s * SIN, s * COS + c * SIN
         way[1], way[2] = c, s
 
@@ -265,7 +268,7 @@ def choose(g: Law, k: int, choice: int, ways: int) -> None:
 @routine
 def count_choices(g: Law, k: int, ways: int) -> int:
     """Return between how much a contact may choose: it is open, holds, or slides in so many ways."""
-    return SLIDE + ways if g.rows[k] == 3 and isfinite(g.mu[k]) else SLIDE
+    return 2 + ways if g.rows[k] == 3 and g.mu[k] > 0.0 and isfinite(g.mu[k]) else 2
 
 
 @routine
@@ -282,19 +285,20 @@ def polish(g: Law, scale: float) -> int:
     """Bring contacts that stay open, hold or slide as their kinds say, first in the ways given, to the
     next solution by Newton steps; return 1 if there is one.
     """
-    n, stiff, size, turned = g.sizes[1], 0.0, scale, 1.0
+    n, stiff, size, turned, spare = g.sizes[1], 0.0, scale, 1.0, 0
     for i in range(n * n):
         stiff = max(stiff, abs(g.W[i]))
     for k in range(g.sizes[0]):
         g.way[g.at[k]] = FIRM * stiff  # as if friction had its way
     for step in range(STEPS):
         demand(g, stiff)
-        if solve(g.slope, g.value, g.new, g.order, n) < 0:
+        spare = solve(g.slope, g.value, g.new, g.order, n)
+        if spare < 0:
             return 0
         measure_slip(g)
         turned = 0.0
         for k in range(g.sizes[0]):
-            if g.kinds[k] == SLIDE:
+            if g.kinds[k] == SLIDE and g.rows[k] == 3:
                 turned = max(turned, abs(swerve(g, k, FIRM * stiff)))
         if turned <= 1e-13 and step > 0:
             break
@@ -305,10 +309,32 @@ def polish(g: Law, scale: float) -> int:
         for j in range(n):
             terms += abs(g.W[i * n + j] * g.new[j])
         size = max(size, terms)
+    if spare > 0:
+        spread(g, spare)
     for k in range(g.sizes[0]):
         if lawful(g, k, 1e-12 * size) == 0:
             return 0
     return 1
+
+
+@routine
+def spread(g: Law, spare: int) -> None:
+    """Change forces that are not unique, along the null vectors that their solution has left, so that
+    all contacts push, and those that hold are within their cones, if there are such.
+    """
+    n = g.sizes[1]
+    for c in range(spare):
+        column, size = g.slope[n - spare + c :], 0.0
+        for i in range(n):
+            size += column[i * n] * column[i * n]
+        for i in range(n):
+            g.null[g.order[i] * spare + c] = column[i * n] / sqrt(max(size, 1e-300))
+    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0])
+    for k in range(g.sizes[0]):
+        if g.kinds[k] == OPEN:
+            for i in range(g.at[k], g.at[k] + g.rows[k]):
+                g.new[i] = 0.0
+    measure_slip(g)
 
 
 @routine
@@ -328,7 +354,7 @@ def demand(g: Law, stiff: float) -> None:
                 g.slope[i * n + j] = still * W[i * n + j]
             if still == 0.0:
                 g.slope[i * n + i] = stiff
-        if g.kinds[k] == SLIDE and mu > 0.0:
+        if g.kinds[k] == SLIDE and g.rows[k] == 3 and mu > 0.0:
             ratio, c, s = g.way[at], g.way[x], g.way[y]
             along, across, part = g.slope[x * n :], g.slope[y * n :], stiff / (stiff + ratio)
             along[at], along[x], along[y] = stiff * mu, stiff * c, stiff * s
@@ -352,7 +378,7 @@ def swerve(g: Law, k: int, firm: float) -> float:
     turn = max(-1.0, min(1.0, turn))
     size = sqrt(1.0 + turn * turn)
     way[1], way[2] = (way[1] - turn * way[2]) / size, (way[2] + turn * way[1]) / size
-    way[0] = min(max((way[1] * slip[1] + way[2] * slip[2]) / limit, 0.0), firm)
+    way[0] = min(sqrt(slip[1] * slip[1] + slip[2] * slip[2]) / abs(limit), firm)
     push[1], push[2] = -limit * way[1], -limit * way[2]
     return turn
 
@@ -361,16 +387,13 @@ def swerve(g: Law, k: int, firm: float) -> float:
 def recognise(g: Law, k: int) -> None:
     """Write what a contact does by its lam, and in which way."""
     push, way, mu = g.new[g.at[k] :], g.way[g.at[k] :], g.mu[k]
-    g.kinds[k] = OPEN
-    if push[0] > 0.0:
-        g.kinds[k] = HOLD
-        if g.rows[k] == 3:
-            force = sqrt(push[1] * push[1] + push[2] * push[2])
-            if mu == 0.0 or force >= mu * push[0] * (1.0 - 1e-9):
-                g.kinds[k] = SLIDE
-                way[1], way[2] = 1.0, 0.0
-                if force > 0.0:
-                    way[1], way[2] = -push[1] / force, -push[2] / force
+    g.kinds[k] = SLIDE if push[0] > 0.0 else OPEN
+    if push[0] > 0.0 and g.rows[k] == 3 and mu > 0.0:
+        force = sqrt(push[1] * push[1] + push[2] * push[2])
+        if force < mu * push[0] * (1.0 - 1e-9):
+            g.kinds[k] = HOLD
+        else:
+            way[1], way[2] = -push[1] / force, -push[2] / force
 
 
 @routine
@@ -390,12 +413,14 @@ def lawful(g: Law, k: int, small: float) -> int:
     push, slip, mu = g.new[g.at[k] :], g.u[g.at[k] :], g.mu[k]
     if g.kinds[k] == OPEN:
         return 1 if slip[0] >= -small else 0
-    if push[0] < 0.0 or abs(slip[0]) > small:
+    if not push[0] >= 0.0 or not abs(slip[0]) <= small:
+        return 0
+    if g.kinds[k] == HOLD and not max(abs(slip[1]), abs(slip[2])) <= small:
         return 0
     if g.rows[k] == 3 and isfinite(mu):
         limit, size = mu * push[0], sqrt(push[1] * push[1] + push[2] * push[2])
         verge = VERGE if g.broken[k] == 1 else 1e-12
-        if size > limit * (1.0 + verge) or (g.broken[k] == 1 and size < limit * (1.0 - verge)):
+        if not size <= limit * (1.0 + verge) or (g.broken[k] == 1 and size < limit * (1.0 - verge)):
             return 0
         if g.kinds[k] == SLIDE and slip[1] * push[1] + slip[2] * push[2] > small * size:
             return 0
@@ -421,12 +446,12 @@ def friction_law(most: int) -> Law:
     """Return room for the law of so many contacts at most."""
     n, whole = 3 * most, np.int64
     at, rows, broken, kinds = np.zeros((4, most), dtype=whole)
-    W, slope = np.empty(n * n), np.empty(n * n)
+    W, slope, null = np.empty((3, n * n))
     b, lam, new, u, value, way = np.empty((6, n))
     sizes, order = np.zeros(2, dtype=whole), np.empty(n, dtype=whole)
     return Law(
-        sizes, at, rows, np.empty(most), broken, W, b, lam, new, u, slope, value, way, order, kinds,
-        np.empty(11),
+        sizes, at, rows, np.empty(most), broken, W, b, lam, new, u, slope, null, value, way, order,
+        kinds, np.empty(11),
     )  # fmt: skip
 
 

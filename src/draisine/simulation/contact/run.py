@@ -6,6 +6,7 @@ contacts carry afterwards is decided at impulse and at acceleration level by `se
 
 import warnings
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import copy
 from dataclasses import replace
 from typing import NoReturn
@@ -423,12 +424,15 @@ class TerrainRun:
 
     def _lock(self, driver: ArcDriver) -> None:
         """Raise what stops a run in which a contact force jumps to a pull: a sliding contact locks.
-        The last state is the last one in which all contacts push.
+        The last state is the last one in which all contacts push, unless their forces have no bound
+        there already.
         """
         course = driver.record
-        self.t += float(course.clock[march.WHEN])
-        self.y = course.state.copy()
-        self.mark()
+        when, y = self.t + float(course.clock[march.WHEN]), course.state.copy()
+        with suppress(ConfigurationError):
+            self.look.accelerate(when, y, self.closed)
+            self.t, self.y = when, y
+            self.mark()
         contact = self.closed[int(course.clock[march.WHICH])][0]
         error = self._locked(contact, course.rows[: len(self.y)])
         error.partial = self.partial("no admissible contact set")
