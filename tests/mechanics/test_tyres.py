@@ -110,6 +110,18 @@ class TestBrush:
         assert_allclose(np.diff(slow)[20:] / 0.01, -0.8 * G, rtol=1e-9)
 
 
+@pytest.mark.parametrize("camber", [0.1, -0.3])
+def test_the_power_of_camber_is_that_of_its_thrust(camber):
+    """What a measured tyre pushes across without any slip of its own acts on the slip of the wheel."""
+    tyre = MagicFormula((1.5, 0.0, 1000.0, 200.0, 1.0, *[0.1] * 9), 0.1)
+    slip = SimpleNamespace(along=0.0, across=0.3, normal=0.0)
+    there = {"slip": slip, "travel": 5.0, "camber": camber, "load": 400.0}
+    thrust = push_for(tyre, (0.0, 0.0), **there)[0].across
+    told = SimpleNamespace(**{name: (lambda _, x=x: x) for name, x in there.items()})
+    assert abs(thrust) > 0.1
+    assert_allclose(tyre.camber_power(told, np.zeros(2)), 0.3 * thrust, rtol=1e-12)
+
+
 def test_the_crown_turns_a_leaning_wheel_over():
     """From rest without slip only the load N acts, below the middle of the crown: the lean grows by
     m g (R - c) sin / (I + m (R - c)^2 sin^2)."""
