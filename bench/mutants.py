@@ -121,6 +121,22 @@ WITHOUT_EFFECT = {
         "tail = [2.0 / DEGREE * ends * np.cos(k * angles) for k in (DEGREE - 1, DEGREE)]",
     ): "at the nodes cos((DEGREE + 1) x) is cos((DEGREE - 1) x)",
     (
+        "mechanics/formulations/_tree_kernel.py",
+        "if len(a.names) == 3 and a.holds_all:",
+    ): "what holds in all directions does so in any axes",
+    (
+        "mechanics/formulations/_tree_kernel.py",
+        "if not (len(a.names) == 3 and a.holds_all):",
+    ): "what holds in all directions has no velocity that axes could turn",
+    (
+        "mechanics/formulations/_rank.py",
+        "at = at.moved(step / max(1.0, float(np.abs(step).max()) / 0.3))",
+    ): "how far steps go towards a zero decides the effort alone",
+    (
+        "mechanics/formulations/_rank.py",
+        "name: x * (1 + rng.uniform(0.03, 0.1)) if x else rng.uniform(0.03, 0.05)",
+    ): "which parameters near the given ones are asked: any will do",
+    (
         "mechanics/formulations/absolute.py",
         "E = np.where(self.angles, (gaps + np.pi) % (2.0 * np.pi) - np.pi, gaps)",
     ): "half a turn forward or back is the same without whole turns",
