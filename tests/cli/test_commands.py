@@ -130,7 +130,7 @@ def test_check_agrees_and_disagrees(capsys):
     )
     out = said(capsys, "check", "wrong.toml", "basumandal2007/accelerations", code=1)
     assert "1 DISAGREE" in out
-    assert "17 of 18 quantities agree" in out
+    assert "17 of 18 quantities are as expected" in out
     found = json.loads(said(capsys, "check", "wrong.toml", "--json", code=1))
     assert found["wrong"][0]["agrees"] is False
 

@@ -122,6 +122,12 @@ WRONG = [
     ("new vehicle mine.py", "no ending"),
     ("new scenario ride --vehicle bicicle", "Did you mean 'bicycle'?"),
     ("new car mine", "vehicle"),
+    ("new robot", "Did you mean draisine new vehicle robot, or draisine new scenario robot?"),
+    ("show cart.urdf", "`robot = draisine.interop.urdf.read_urdf(...)` in robot.py"),
+    (
+        "run euler-disc --animate disc.html",
+        "`draisine new scenario mine --vehicle euler_disc` writes",
+    ),
     ("run bicycle", "`draisine new scenario mine --vehicle bicycle` writes one for it"),
     ("run scooter.py", "scooter.py is a vehicle, not a scenario"),
     ("open run.html", "run.html: no such file"),

@@ -121,7 +121,11 @@ def _check_commas(given: Sequence[str]) -> None:
 
 
 def _meant(error: CycloptsError, given: Sequence[str]) -> str | None:
-    """Return where an initial value goes that was given to `run` as an option of its own."""
+    """Return what was meant: where an initial value goes that was given to `run` as an option of its
+    own, and what is to be new.
+    """
+    if given[0] == "new" and len(given) == 2 and given[1] not in ("vehicle", "scenario"):
+        return f"Did you mean draisine new vehicle {given[1]}, or draisine new scenario {given[1]}?"
     if not isinstance(error, UnknownOptionError) or given[0] != "run":
         return None
     option = str(error.token.keyword or error.token.value).partition("=")[0]

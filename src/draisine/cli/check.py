@@ -1,5 +1,6 @@
 """`draisine check`."""
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from draisine.cli._options import Json
@@ -53,8 +54,10 @@ def check(*scenarios: str, json: Json = False) -> int:
         told = {name: [f.as_dict() for f in fs] for name, fs in found.items()}
         print_json(told | {name: [_failure(text)] for name, text in failed.items()})
     elif len(found) > 1:
-        total = sum(len(fs) for fs in found.values())
-        console.print(f"{total - wrong} of {total} quantities agree.")
+        origins = Counter(f.origin for fs in found.values() for f in fs)
+        kinds = ", ".join(f"{count} {origin}" for origin, count in origins.most_common())
+        total = origins.total()
+        console.print(f"{total - wrong} of {total} quantities are as expected ({kinds}).")
     if stopped:
         done = len(found) + len(failed)
         return fail(f"interrupted after {done} of {len(chosen)} scenarios.", 1)
@@ -88,7 +91,8 @@ def _verdict(console: "Console", name: str, found: "list[Finding]", bad: "list[F
         console.print(f"{name}: expects no numbers.")
         return
     numbers = sum(f.compared for f in found)
-    word = f"[red]{len(bad)} DISAGREE[/red]" if bad else "[green]agrees[/green]"
+    kept = "within its bounds" if all(f.origin == "measured" for f in found) else "agrees"
+    word = f"[red]{len(bad)} DISAGREE[/red]" if bad else f"[green]{kept}[/green]"
     console.print(f"{name}: {len(found)} quantities, {numbers} numbers, {word}")
 
 
@@ -110,7 +114,9 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
             title_justify="left",
         )
         for f in rows:
-            right = "disputed" if f.origin == "disputed" else "[green]ok[/green]"
+            right = {"disputed": "disputed", "measured": "within"}.get(
+                f.origin, "[green]ok[/green]"
+            )
             mark = right if f.agrees else "[red]NO[/red]"
             numbers = (
                 f"{f.expected:.9g}",

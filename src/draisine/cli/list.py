@@ -66,6 +66,22 @@ def _entries(kind: str) -> dict[str, dict[str, str]]:
     return found
 
 
+def _together(entries: dict[str, str]) -> dict[str, str]:
+    """Return entries that differ by a number at the end alone as one.
+
+    >>> _together({"a/disc-1": "A disc", "a/disc-2": "A disc", "a/ball": "A ball"})
+    {'a/disc-1 to 2': 'A disc', 'a/ball': 'A ball'}
+    """
+    from itertools import groupby
+
+    found = {}
+    for (_, text), group in groupby(entries, lambda n: (n.rstrip("0123456789"), entries[n])):
+        first, *others = group
+        last = others[-1].rpartition("-")[2] if others else ""
+        found[f"{first} to {last}" if others else first] = text
+    return found
+
+
 def _print(heading: str, entries: dict[str, str]) -> None:
     """Print names of one kind: those without a text in one paragraph, the others a line each."""
     from rich.padding import Padding
@@ -77,7 +93,7 @@ def _print(heading: str, entries: dict[str, str]) -> None:
         console.print(Padding(", ".join(plain), (0, 0, 0, 2)))
     told = {name: text for name, text in entries.items() if text}
     if told:
-        console.print(entry_table(told))
+        console.print(entry_table(_together(told)))
 
 
 def _numbers(law: str) -> str:

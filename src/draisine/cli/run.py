@@ -90,7 +90,11 @@ def run(
     loaded = load(scenario, change.changes(machine), trust)
     if animate is not None and loaded.scenario.kind not in ("run", "cycle"):
         kind = loaded.scenario.kind
-        raise ParameterError(f"--animate goes with runs; {loaded.name} is of the kind {kind!r}.")
+        vehicle = loaded.scenario.vehicle.name
+        raise ParameterError(
+            f"--animate goes with runs; {loaded.name} is of the kind {kind!r}. `draisine new scenario mine "
+            f"--vehicle {vehicle}` writes a run of {vehicle}."
+        )
     result, failed = _carry_out(loaded, change)
     try:
         report(result, output.json, full)

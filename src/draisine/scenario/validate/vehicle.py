@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, get_args
 
-from draisine.errors import DraisineError, did_you_mean
+from draisine.errors import DraisineError, UnknownNameError, did_you_mean
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.quantity import number
@@ -30,6 +30,11 @@ def build_system(
     >>> build_system("whipple", {"lam": "18deg"}, "benchmark").parameters["lam"]
     0.3141592653589793
     """
+    if vehicle.endswith((".urdf", ".xml")):
+        raise UnknownNameError(
+            f"{vehicle}: which links of a robot are wheels is told in a file of Python: "
+            "`robot = draisine.interop.urdf.read_urdf(...)` in robot.py, then robot.py:robot here."
+        )
     find("vehicle", vehicle)  # a wrong name is told alone
     table = VehicleTable(
         name=vehicle, parameter_set=parameter_set, parameters=dict(parameters or {}), motions={}
