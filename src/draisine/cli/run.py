@@ -77,7 +77,6 @@ def run(
     :param animate: Write a film (.gif, .mp4), a page that replays the run (.html) or a scene (.glb).
     :param full: The table has every output, and rates, too.
     """
-    from draisine.errors import ParameterError
     from draisine.scenario.library import load
 
     if scenario is None:
@@ -88,13 +87,8 @@ def run(
     if animate is not None:
         check_film(animate)
     loaded = load(scenario, change.changes(machine), trust)
-    if animate is not None and loaded.scenario.kind not in ("run", "cycle"):
-        kind = loaded.scenario.kind
-        vehicle = loaded.scenario.vehicle.name
-        raise ParameterError(
-            f"--animate goes with runs; {loaded.name} is of the kind {kind!r}. `draisine new scenario mine "
-            f"--vehicle {vehicle}` writes a run of {vehicle}."
-        )
+    if animate is not None:
+        _check_moves(loaded)
     result, failed = _carry_out(loaded, change)
     try:
         report(result, output.json, full)
@@ -106,6 +100,18 @@ def run(
         stem = loaded.name.rpartition("/")[2]
         print(f"nothing was kept: --out {stem}.nc keeps the data, --plot {stem}.png draws them")
     return 0 if failed is None else fail(failed, 1)
+
+
+def _check_moves(loaded: "Loaded") -> None:
+    """Refuse to film what is no motion."""
+    from draisine.errors import ParameterError
+
+    kind, vehicle = loaded.scenario.kind, loaded.scenario.vehicle.name
+    if kind not in ("run", "cycle"):
+        raise ParameterError(
+            f"--animate goes with runs; {loaded.name} is of the kind {kind!r}. `draisine new scenario mine "
+            f"--vehicle {vehicle}` writes a run of {vehicle}."
+        )
 
 
 def _carry_out(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
