@@ -63,10 +63,11 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
     used = {dim for name in values for dim in told[name].dims}
     return xarray.Dataset(
         {
-            name: (
+            name: xarray.Variable(
                 ("time", *told[name].dims),
                 x.reshape(len(x), *(sizes.get(dim, -1) for dim in told[name].dims)),
                 {"units": told[name].unit, "long_name": told[name].meaning},
+                fastpath=True,  # or it would look whether the numbers are of Dask, and import it
             )
             for name, x in values.items()
         },
@@ -89,22 +90,29 @@ def dataset(run: "Trajectory") -> "xarray.Dataset":
 
 def _coordinates(t: Floats, labels: Labels) -> "xarray.Coordinates":
     """Return the coordinates of a run: its times, and the labels along its other dimensions."""
+    import pandas
     import xarray
 
-    kept, time = _label_coordinates(labels), xarray.indexes.PandasIndex(t, "time")
-    told = xarray.Variable("time", t, {"units": "s", "long_name": "time"})
+    variables, indexes = _label_coordinates(labels)
+    time = xarray.indexes.PandasIndex(pandas.Index(t), "time")
+    told = xarray.Variable(("time",), t, {"units": "s", "long_name": "time"}, fastpath=True)
     return xarray.Coordinates(
-        {**time.create_variables({"time": told}), **kept.variables},
-        {"time": time, **kept.xindexes},
+        {**time.create_variables({"time": told}), **variables}, {"time": time, **indexes}
     )
 
 
 @lru_cache(maxsize=16)
-def _label_coordinates(labels: Labels) -> "xarray.Coordinates":
-    """Return the coordinates of labels: their indexes take longer to make than all else."""
+def _label_coordinates(labels: Labels) -> tuple[dict[Any, Any], dict[Any, Any]]:
+    """Return variables and indexes of labels: they take longer to make than all else."""
+    import pandas
     import xarray
 
-    return xarray.Coordinates({dim: list(names) for dim, names in labels})
+    indexes = {
+        dim: xarray.indexes.PandasIndex(pandas.Index(names), dim, np.array(names).dtype)
+        for dim, names in labels
+    }
+    variables = [index.create_variables() for index in indexes.values()]
+    return {dim: one for each in variables for dim, one in each.items()}, indexes
 
 
 def table(run: "Trajectory") -> "pandas.DataFrame":
