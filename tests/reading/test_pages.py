@@ -259,8 +259,8 @@ def test_sympy_objects_are_the_closed_form():
 def test_a_small_machine_is_explained_stage_by_stage(vehicle):
     system = compile(vehicle)
     text = system.explain().write("markdown")
-    for function in ("constraints.matrix", "newton_euler.mass_matrix", "kernel.eliminate"):
-        assert f"draisine.mechanics.{function}" in text
+    assert "Every column of $H$ is one motion that the contacts allow." in text
+    assert not re.search(r"draisine|Return|`|[A-Za-z]\d_", text)
     walked, page = system.explain().page.matrices(), system.equations().page.matrices()
     assert set(page) >= {"C", "M", "H", "M_r"}
     assert walked["H"] == page["H"]

@@ -58,6 +58,21 @@ class TextOptions:
         ),
     ] = False
 
+    explain: Annotated[
+        bool,
+        Parameter(
+            help="The paper has the way from the drawing to the equations of a small machine, stage by "
+            "stage, with a sentence on each; Markdown, or what --as or the ending of --out says."
+        ),
+    ] = False
+
+    def page(self, out: Path | None) -> tuple[str, str]:
+        """Return the language of a page, and the ending that decides where that is "paper"."""
+        suffix = "" if out is None else out.suffix
+        return (
+            ("paper", suffix or ".md") if self.explain and self.as_ == "c" else (self.as_, suffix)
+        )
+
 
 TEXT = TextOptions()
 
@@ -96,10 +111,10 @@ def equations(
         files = write_simulator_files(system, text.as_, out, start, statuses)
         print("\n".join(f"simulator: {path}" for path in files))
         return
-    full = text.detail == "full"
-    if text.as_ in page_languages(full):
-        suffix = "" if out is None else out.suffix
-        written = write_page(system, text.as_, statuses, text.form, full, text.linear, suffix)
+    full, (language, suffix) = text.detail == "full", text.page(out)
+    if language in page_languages(full):
+        how = text.form, full, text.linear, text.explain
+        written = write_page(system, language, statuses, *how, suffix)
     else:
         written = write_equations(system, text.as_, program, statuses, formulation)
     if out is None:

@@ -40,16 +40,19 @@ def write_page(
     form: str | None = None,
     full: bool = False,
     linear: bool = False,
+    stages: bool = False,
     suffix: str = "",
 ) -> str:
-    r"""Return the equations of a mode to read, as a printer writes them; "paper" is the printer of a
-    file's ending, LaTeX without one.
+    r"""Return the equations of a mode to read, or the `stages` that lead to them, as a printer writes
+    them; "paper" is the printer of a file's ending, LaTeX without one.
 
     >>> from draisine.system.system import compile
     >>> r"\dot{v}" in write_page(compile("chaplygin_sleigh"))
     True
     """
     printer = language_of(suffix or ".tex") if language == "paper" else language
+    if stages:
+        return system.explain(mode).write(printer)
     return system.equations(mode, form=form, full=full, linear=linear).write(printer)
 
 

@@ -1,98 +1,142 @@
-"""A machine explained stage by stage: each stage is a function of the mechanics, called on traced
-numbers, with what it says of itself and what came out.
-"""
+"""A machine explained stage by stage: what happens in each, in words, and what came out of it."""
 
-import inspect
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from draisine.mechanics import constraints, newton_euler
-from draisine.mechanics.formulations import projected
-from draisine.mechanics.kernel import eliminate
-from draisine.mechanics.kinematics import geometry, velocities
+from draisine.codegen.formula import Expression, Name, Symbol
 from draisine.reading.cut import TooLong
 from draisine.reading.document import Equations, name_given
 from draisine.reading.sheet import Sheet
 from draisine.reading.stages import places
 from draisine.reading.subject import Subject
 
-Shown = tuple[str, str, Any]
-"""A quantity: its symbol, the letter of its entries, its value."""
+Shown = tuple[str, Sequence[Sequence[Symbol]], Any]
+"""A quantity: its symbol, the symbols of its entries, its value (a matrix or a column)."""
 
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One step from the drawing to the reduced dynamics: the function at work, and what it gives."""
+    """One step from the drawing to the reduced dynamics: what happens, and what it gives. Symbols stand
+    between dollar signs.
+    """
 
     title: str
-    function: Callable[..., Any]
+    says: str
     show: Callable[[Subject], Iterator[Shown]]
 
     @property
-    def source(self) -> str:
-        """The function's full name."""
-        return f"{self.function.__module__}.{self.function.__name__}"
+    def sentence(self) -> list[str | Expression]:
+        """What it says, as words and symbols."""
+        parts = enumerate(self.says.split("$"))
+        return [Name(Symbol.parse(text)) if k % 2 else text for k, text in parts if text]
 
-    @property
-    def says(self) -> str:
-        """What the function says of itself: the first sentence of its docstring."""
-        text = " ".join(inspect.getdoc(self.function).split())  # type: ignore[union-attr]
-        return re.split(r",? eqs?\. |\. |\.$", text, maxsplit=1)[0] + "."
+
+def _vector(letter: str, j: int, axes: Sequence[str]) -> list[list[Symbol]]:
+    """Return the symbols of a vector of the j-th link."""
+    return [[Symbol(letter, (f"{j}{axis}",)) for axis in axes]]
+
+
+def _column(letter: str, value: Any) -> list[list[Symbol]]:
+    """Return the symbols of a column's entries, counted from one."""
+    return [[Symbol(letter, (str(k + 1),)) for k in range(len(value))]]
 
 
 def _poses(subject: Subject) -> Iterator[Shown]:
+    axes = subject.form.axes
     for j in range(1, len(subject.tree.links)):
-        yield f"R_{j}", f"R{j}", subject.geo.R0[j]
-        yield f"o_{j}", f"o{j}", subject.geo.o0[j]
+        turned = [[Symbol("R", (f"{j}{a}{b}",)) for b in axes] for a in axes]
+        yield f"R_{j}", turned, subject.geo.R0[j]
+        yield f"o_{j}", _vector("o", j, axes), subject.geo.o0[j]
 
 
 def _motions(subject: Subject) -> Iterator[Shown]:
     for j in range(len(subject.tree.links)):
-        yield rf"\omega_{j}", f"w{j}", subject.vel.W[j]
-        yield f"V_{j}", f"V{j}", subject.vel.V_link[j]
+        yield rf"\omega_{j}", _vector("omega", j, subject.form.axes), subject.vel.W[j]
+        yield f"V_{j}", _vector("V", j, subject.form.axes), subject.vel.V_link[j]
 
 
 def _rows(subject: Subject) -> Iterator[Shown]:
     if len(subject.C):
-        yield "C", "C", subject.C
+        yield "C", places("C", *subject.C.shape), subject.C
 
 
 def _masses(subject: Subject) -> Iterator[Shown]:
-    yield "M", "M", subject.M
+    yield "M", places("M", *subject.M.shape), subject.M
 
 
 def _forces(subject: Subject) -> Iterator[Shown]:
-    yield "F", "F", subject.F
+    yield "F", _column("F", subject.F), subject.F
 
 
 def _kernel(subject: Subject) -> Iterator[Shown]:
     if subject.H.size:
-        yield "H", "H", subject.H
+        yield "H", places("H", *subject.H.shape), subject.H
 
 
 def _bias(subject: Subject) -> Iterator[Shown]:
     if len(subject.C):
-        yield "d", "d", subject.reduced.c
-        yield r"\kappa", "kappa", subject.reduced.kappa
+        yield "d", _column("d", subject.reduced.c), subject.reduced.c
+        yield r"\kappa", _column("kappa", subject.reduced.kappa), subject.reduced.kappa
 
 
 def _reduced(subject: Subject) -> Iterator[Shown]:
     if subject.H.size:
-        yield "M_r", "m", subject.M_r
-        yield "F_r", "f", subject.reduced.F_r
+        yield "M_r", places("m", *subject.M_r.shape), subject.M_r
+        yield "F_r", _column("f", subject.reduced.F_r), subject.reduced.F_r
 
 
 STAGES = (
-    Stage("Where the links are", geometry, _poses),
-    Stage("How they move", velocities, _motions),
-    Stage("Which motions the contacts forbid", constraints.matrix, _rows),
-    Stage("The masses of the free machine", newton_euler.mass_matrix, _masses),
-    Stage("What free motion needs", newton_euler.inverse_dynamics, _forces),
-    Stage("Which motions are left", eliminate, _kernel),
-    Stage("How the rows turn", constraints.acceleration_targets, _bias),
-    Stage("Free dynamics on what is left", projected.dynamics, _reduced),
+    Stage(
+        "Where the links are",
+        "Each joint turns or shifts what hangs behind it. Joint after joint, this places every link in the "
+        "axes of the base: its rotation $R_j$, and its origin $o_j$.",
+        _poses,
+    ),
+    Stage(
+        "How they move",
+        "A link is carried along by the one before it, and its own joint adds its rate: its angular velocity "
+        r"$\omega_j$, and the velocity $V_j$ of its origin, both in its own axes.",
+        _motions,
+    ),
+    Stage(
+        "Which motions the contacts forbid",
+        "The touching point of a wheel that rolls stands still, a blade does not move across itself, a "
+        "driven or coupled joint has its rate given. Each of these is linear in the speeds: one row of "
+        "$C$ $v$ = $b$, where $b$ is 0 unless something is driven.",
+        _rows,
+    ),
+    Stage(
+        "The masses of the free machine",
+        "Lifted off the ground, the machine has the kinetic energy that $M$ gives with the speeds $v$. On "
+        "the diagonal is the inertia of each motion alone; beside it, how one motion pulls at another.",
+        _masses,
+    ),
+    Stage(
+        "What free motion needs",
+        "The forces that the free machine needs to keep its speeds as they are: centrifugal and gyroscopic "
+        r"terms, and what holds weight, springs and dampers. So $M$ $\dot{v}$ + $F$ is what acts from "
+        "outside.",
+        _forces,
+    ),
+    Stage(
+        "Which motions are left",
+        "What the rows do not forbid: the speeds $u$ may be anything, all others follow from them, "
+        "$v$ = $H$ $u$. Every column of $H$ is one motion that the contacts allow.",
+        _kernel,
+    ),
+    Stage(
+        "How the rows turn",
+        "The forbidden directions turn with the machine. To keep to them it has to accelerate even with "
+        r"constant $u$: $C$ $\dot{v}$ = $d$, and $\dot{v}$ = $H$ $\dot{u}$ + $\kappa$.",
+        _bias,
+    ),
+    Stage(
+        "Free dynamics on what is left",
+        "Along motions that are allowed the forces of the contacts do no work: seen along the columns of $H$ "
+        r"they are gone, and $M_r$ $\dot{u}$ + $F_r$ is what forces from outside do along these motions.",
+        _reduced,
+    ),
 )
 """From kinematics to reduced dynamics."""
 
@@ -118,10 +162,11 @@ def _walk(sheet: Sheet, subject: Subject) -> Sheet:
         if not shown:
             continue
         sheet.heading(stage.title)
-        sheet.say(f"{stage.source}: {stage.says}")
-        for symbol, letter, value in shown:
+        sheet.say(*stage.sentence)
+        for symbol, entries, value in shown:
             if getattr(value, "ndim", 1) == 2:
-                sheet.matrix(symbol, value, places(letter, *value.shape))
+                sheet.matrix(symbol, value, entries)
             else:
-                sheet.column(symbol, value, letter)
+                sheet.matrix(symbol, [list(value)], entries)
+                sheet.stand_up()
     return sheet

@@ -226,8 +226,8 @@ class System:
         return build(self.equations(mode, form=form).page)
 
     def explain(self, mode: Mapping[str, str] | Mode | None = None) -> "Equations":
-        """Return the way from the drawing to the reduced dynamics, stage by stage: which function
-        of the mechanics is at work, what it says of itself, what came out. For small machines.
+        """Return the way from the drawing to the reduced dynamics, stage by stage: what
+        happens in each, in words, and what comes out. For small machines.
         """
         from draisine.reading.explain import explain
 
