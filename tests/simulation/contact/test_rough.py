@@ -152,14 +152,22 @@ def test_a_torus_rolls_on_a_mesh_as_on_a_plane():
 
 @pytest.mark.parametrize(
     ("kind", "seed", "until"),
-    [("rough", 6, 2), ("rough", 109, 2), ("rough", 374, 1), ("steps", 267, 1), ("steps", 315, 1)],
+    [
+        ("rough", 6, 2),
+        ("rough", 109, 2),
+        ("rough", 374, 1),
+        ("steps", 92, 1),
+        ("steps", 267, 1),
+        ("steps", 315, 1),
+        ("steps", 622, 1),
+    ],
 )
 def test_a_piece_of_the_campaign_keeps_its_bounds(kind, seed, until, capsys):
     """Gaps by points of the rims, forces and energies of every state kept: 6 leaves an edge between
     faces that are all but level, 109 slips where its front wheel all but locks, 374 comes to rest
-    after impacts of both wheels by turns, 267 is caught between a face and an edge by forces along their
-    chord, 315 slides along a wall until both of its contacts
-    are one.
+    after impacts of both wheels by turns, 92 locks where no force is bounded, 267 is caught between a
+    face and an edge by forces along their chord, 315 slides along a wall until both of its contacts
+    are one, 622 slides on a face and an edge that only hold together.
     """
     path = Path(__file__).parents[3] / "bench" / "rough_ground.py"
     spec = importlib.util.spec_from_file_location("rough_ground", path)
