@@ -1,9 +1,9 @@
 """From the ideal bicycle to a shimmying one
 
 Real parts of weave, capsize and wobble as the benchmark bicycle becomes more real, step by step:
-round tyres, tyres that slip, tyres that lag, a frame that twists, a rider whose hips give. Slip and
+round tyres, tyres that slip, tyres that lag, a fork that bends, a rider whose hips give. Slip and
 camber change the capsize most; the wobble comes with the lag of the tyres, and turns unstable once
-the frame gives.
+the fork gives. Where lines are on top of each other, a step makes no difference.
 """
 
 import numpy as np
@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 import draisine
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.vehicles import parameter_set
+from draisine.view.style import COLOURS, DASHES, GREY, legend, new_figure, plain
 
 TYRE = {"name": "load_tyre"} | parameter_set("load_tyre", "city_bicycle")
 QUICK = TYRE | {"relaxation": 0.01}
@@ -20,26 +21,29 @@ STEPS = {
     "crown": {"crown": 0.02},
     "slip": {"rear_tyre": QUICK, "front_tyre": QUICK},
     "relaxation": {"rear_tyre": TYRE, "front_tyre": TYRE},
-    "flexible frame": {"flexible": {"frame_twist": 2000.0, "frame_twist_damper": 5.0}},
+    "flexible fork": {"flexible": {"fork_bend": 2000.0, "fork_bend_damper": 5.0}},
     "rider": {"mU": 30.0, "torso_spring": 400.0, "torso_damper": 20.0},
 }
+SHOWN = {"weave": (-7.0, 4.0), "capsize": (-4.0, 5.0), "wobble": (-20.0, 5.0)}
+"""The modes, and which part of the axis each takes."""
 
 
 def figure() -> Figure:
     """Return the picture."""
-    picture = Figure(figsize=(7.5, 7.0), layout="constrained")
-    panels = picture.subplots(3, 1, sharex=True)
+    panels = new_figure(3, 1, size=(7.0, 8.4))
     speed, given = np.linspace(1.0, 15.0, 57), {}
     for k, (name, step) in enumerate(STEPS.items()):
         given |= step
         modes = TwoWheeler(draisine.compile("whipple", **given)).eigenmodes(speed)
-        for axes, mode in zip(panels, ("weave", "capsize", "wobble"), strict=True):
-            if mode in modes.names:
-                axes.plot(speed, modes.mode(mode).real, color=f"C{k}", label=name)
-    for axes, mode in zip(panels, ("weave", "capsize", "wobble"), strict=True):
-        axes.axhline(0.0, color="grey", linewidth=0.8)
-        axes.set_ylabel(f"{mode} (1/s)")
-        axes.set_ylim(-12.0, 6.0)
-    panels[0].legend(ncols=3, fontsize="small")
+        style = {"color": COLOURS[k], "linestyle": DASHES[k], "linewidth": 3.4 - 0.4 * k}
+        for axes, mode in zip(panels, SHOWN, strict=True):
+            root = modes.mode(mode) if mode in modes.names else np.full(len(speed), np.nan)
+            swings = (mode != "wobble") | (abs(root.imag) > abs(root.real))
+            axes.plot(speed, np.where(swings, root.real, np.nan), label=name, **style)
+    for axes, (mode, limits) in zip(panels, SHOWN.items(), strict=True):
+        plain(axes).axhline(0.0, color=GREY, linewidth=0.8)
+        axes.set(ylabel=f"{mode} (1/s)", ylim=limits, xlim=(1.0, 15.0))
+        axes.label_outer()
+    legend(panels[0], columns=3, by_rows=True)
     panels[-1].set_xlabel("forward speed (m/s)")
-    return picture
+    return panels[0].figure

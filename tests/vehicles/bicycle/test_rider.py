@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.analysis.bicycle.followed import TwoWheeler
-from draisine.errors import ParameterError
+from draisine.errors import ModelError, ParameterError
 from draisine.experiment.check import check
 from draisine.model.motion import uniform
 from draisine.scenario.library import load
@@ -89,6 +89,11 @@ class TestSeat:
 def test_two_ways_to_tell_the_inertia_are_refused():
     with pytest.raises(ParameterError, match="kU and IUxx both"):
         draisine.compile("whipple", mU=30.0, kU=0.1, IUxx=1.0, IUyy=1.0, IUzz=1.0)
+
+
+def test_a_rider_heavier_than_what_he_is_part_of_is_told():
+    with pytest.raises(ModelError, match=r"what upper_body, left_upper_arm.* leave of the frame"):
+        draisine.compile("whipple", mU=30.0, arms=ARMS)
 
 
 @pytest.fixture(scope="module")

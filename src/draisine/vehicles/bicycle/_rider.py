@@ -15,7 +15,7 @@ import numpy as np
 
 from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Array, Scalar, array, is_zero, norm, sqrt
-from draisine.errors import ParameterError
+from draisine.errors import ModelError, ParameterError
 from draisine.model import (
     Body,
     Coupling,
@@ -261,4 +261,8 @@ def without(whole: Body, parts: Sequence[Body]) -> Body:
     moments = whole.inertia + about_origin(whole.mass, whole.com)
     for part in heavy:
         moments = moments - part.inertia - about_origin(part.mass, part.com)
-    return Body(whole.name, mass, com, moments - about_origin(mass, com))
+    try:
+        return Body(whole.name, mass, com, moments - about_origin(mass, com))
+    except ModelError as error:
+        names = ", ".join(part.name for part in heavy)
+        raise ModelError(f"whipple: what {names} leave of the frame is no body: {error}") from error

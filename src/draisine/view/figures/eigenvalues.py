@@ -81,5 +81,5 @@ def _draw_measured(data: "Dataset", axes: "Axes") -> None:
             color=colour,
             markerfacecolor=colour if what == "real" else "none",
             markersize=4,
-            label=f"{mode}, {what}, measured",
+            label=f"measured, {what}",
         )
