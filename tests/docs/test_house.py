@@ -52,13 +52,19 @@ def test_a_room_lists_what_is_in_it(room):
     assert not missing, f"{_name(room)}/__init__.py does not tell of {', '.join(missing)}"
 
 
-def test_no_class_name_stands_twice():
-    names = Counter(
-        node.name
-        for path in FILES
-        for node in _tree(path).body
-        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
-    )
+def _types(path):
+    """Return the names of classes and of aliases of types that a file defines."""
+    names = []
+    for node in _tree(path).body:
+        if isinstance(node, ast.ClassDef):
+            names.append(node.name)
+        elif isinstance(node, ast.Assign):
+            names += [target.id for target in node.targets if isinstance(target, ast.Name)]
+    return [name for name in names if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name)]
+
+
+def test_no_name_of_a_type_stands_twice():
+    names = Counter(name for path in FILES for name in _types(path))
     assert [name for name, count in names.items() if count > 1] == []
 
 

@@ -163,7 +163,7 @@ Trust = Annotated[
 ]
 
 
-Force = Annotated[
+Overwrite = Annotated[
     bool,
     Parameter(help="Replace files that are there; without it, names that were not given count up."),
 ]

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from draisine.cli._keep import check_film, film, free_name
-from draisine.cli._options import Force, Trust
+from draisine.cli._options import Overwrite, Trust
 
 
 def animate(
@@ -13,7 +13,7 @@ def animate(
     *,
     fps: float = 20.0,
     speed: float | None = None,
-    force: Force = False,
+    force: Overwrite = False,
     trust: Trust = False,
 ) -> None:
     """Write a film of a stored run, a page that replays it, or a scene for other programs.

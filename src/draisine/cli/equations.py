@@ -9,7 +9,7 @@ from cyclopts import Parameter
 from draisine.cli._keep import tell_file
 from draisine.cli._options import MACHINE, MachineOptions, Values, assignments, initial_values
 
-Program = Literal[
+ProgramName = Literal[
     "rate",
     "observe",
     "project",
@@ -81,7 +81,7 @@ def equations(
     vehicle: str,
     /,
     *,
-    program: Program = "rate",
+    program: ProgramName = "rate",
     machine: MachineOptions = MACHINE,
     initial: Annotated[Values, Parameter(name="--initial")] = None,
     mode: Annotated[Values, Parameter(name="--mode")] = None,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from draisine.cli._keep import free_name, tell_file
 from draisine.cli._keep import show as show_file
-from draisine.cli._options import MACHINE, Force, MachineOptions
+from draisine.cli._options import MACHINE, MachineOptions, Overwrite
 
 
 def explore(
@@ -14,7 +14,7 @@ def explore(
     *,
     machine: MachineOptions = MACHINE,
     show: bool = False,
-    force: Force = False,
+    force: Overwrite = False,
 ) -> int:
     """Write a page with sliders: parameters of a bicycle, its eigenvalues, critical speeds, modes.
 

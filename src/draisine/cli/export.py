@@ -8,8 +8,8 @@ from cyclopts import Parameter
 from draisine.cli._keep import free_name, tell_file
 from draisine.cli._options import (
     MACHINE,
-    Force,
     MachineOptions,
+    Overwrite,
     Values,
     assignments,
     initial_values,
@@ -25,7 +25,7 @@ def export(
     machine: MachineOptions = MACHINE,
     initial: Annotated[Values, Parameter(name="--initial")] = None,
     mode: Annotated[Values, Parameter(name="--mode")] = None,
-    force: Force = False,
+    force: Overwrite = False,
 ) -> None:
     """Write a machine for other simulation tools: for co-simulation by FMI, or as a block of Simulink.
 

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from cyclopts import Parameter
 
-from draisine.cli._options import Force
+from draisine.cli._options import Overwrite
 
 
 def new(
@@ -16,7 +16,7 @@ def new(
     *,
     vehicle: str = "whipple",
     like: Annotated[str | None, Parameter(name="--from")] = None,
-    force: Force = False,
+    force: Overwrite = False,
 ) -> None:
     """Write a file to begin with, which runs as it is: a vehicle (.py) or a scenario (.toml).
 

@@ -7,7 +7,7 @@ from cyclopts import Parameter
 
 from draisine.cli._keep import check_figure, free_name, tell_file
 from draisine.cli._keep import show as show_file
-from draisine.cli._options import Force, Trust, Width
+from draisine.cli._options import Overwrite, Trust, Width
 
 
 def plot(
@@ -19,7 +19,7 @@ def plot(
     series: Annotated[list[str] | None, Parameter(name="--series")] = None,
     width: Width = None,
     show: bool = False,
-    force: Force = False,
+    force: Overwrite = False,
     trust: Trust = False,
 ) -> int:
     """Draw figures from a stored result.

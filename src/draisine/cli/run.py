@@ -10,9 +10,9 @@ from draisine.cli._options import (
     MACHINE,
     OUTPUT,
     RUN,
-    Force,
     MachineOptions,
     OutputOptions,
+    Overwrite,
     RunOptions,
     Trust,
 )
@@ -68,7 +68,7 @@ def run(
     output: OutputOptions = OUTPUT,
     animate: Path | None = None,
     full: bool = False,
-    force: Force = False,
+    force: Overwrite = False,
     trust: Trust = False,
 ) -> int:
     """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.

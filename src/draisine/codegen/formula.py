@@ -145,6 +145,9 @@ class Transpose:
 
 Expression = Number | Name | Sum | Product | Power | Quotient | Root | Function | Matrix | Transpose
 
+Line = tuple[Symbol, Expression]
+"""A definition: `symbol = expression`."""
+
 ZERO, ONE = Number(Fraction(0)), Number(Fraction(1))
 
 
@@ -237,7 +240,7 @@ class Relation:
 class Definitions:
     """Lines `symbol = expression`, in the order of evaluation."""
 
-    lines: tuple[tuple[Symbol, Expression], ...]
+    lines: tuple[Line, ...]
     number: int
 
 
@@ -266,7 +269,7 @@ class Page:
     given: tuple[tuple[str, Symbol], ...] = field(default=(), repr=False)
     meanings: Mapping[Symbol, str] = field(default_factory=dict, repr=False)
 
-    def definitions(self) -> Iterator[tuple[Symbol, Expression]]:
+    def definitions(self) -> Iterator[Line]:
         """Give each defined symbol with its expression, in order."""
         for block in self.blocks:
             if isinstance(block, Definitions):

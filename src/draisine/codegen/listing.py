@@ -11,7 +11,7 @@ from draisine.codegen.statements import (
     PRODUCT,
     SUM,
     TABLE,
-    Place,
+    Entry,
     Section,
     Statement,
     Term,
@@ -26,7 +26,7 @@ WIDTH = 72
 class Segment:
     """One function's share: entries to load, steps to fetch and to keep in scratch, statements."""
 
-    loads: list[tuple[int, Place]]
+    loads: list[tuple[int, Entry]]
     fetches: list[int]
     statements: list[Statement]
     keeps: list[int]

@@ -14,7 +14,7 @@ from draisine.codegen.program import Instruction, Program, arguments
 SUM, PRODUCT, ATOM = 1, 2, 3
 """How tightly an expression binds."""
 
-Place = tuple[str, int]
+Entry = tuple[str, int]
 """An entry of a named array."""
 
 TABLE = "table of the prologue"
@@ -49,8 +49,8 @@ class Section:
     """The prologue or the body: its steps, where its leaves are read, where its results go."""
 
     steps: list[int]
-    leaves: dict[int, Place]
-    results: list[tuple[Place, int]]
+    leaves: dict[int, Entry]
+    results: list[tuple[Entry, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Statement:
     """
 
     step: int
-    place: Place | None
+    place: Entry | None
     term: Term
     reads: frozenset[int]
     size: int
@@ -83,7 +83,7 @@ def sections(program: Program) -> tuple[Section, Section]:
 
 
 def _section(
-    program: Program, leaves: dict[int, Place], results: list[tuple[Place, int]]
+    program: Program, leaves: dict[int, Entry], results: list[tuple[Entry, int]]
 ) -> Section:
     needed: set[int] = set()
     stack = [step for _, step in results]

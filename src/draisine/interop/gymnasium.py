@@ -31,7 +31,7 @@ from draisine.system.state import State, states
 gymnasium = import_extra("gymnasium", "gymnasium")
 vector = import_extra("gymnasium.vector", "gymnasium")
 
-Values = Mapping[str, Any]
+NamedValues = Mapping[str, Any]
 """What is known of a machine by name: numbers, or arrays with one entry per lane."""
 
 
@@ -49,8 +49,8 @@ class LearningTask:
     start: Mapping[str, tuple[float, float]]
     observed: Mapping[str, float]
     actions: Mapping[str, float]
-    reward: Callable[[Values], Any]
-    failed: Callable[[Values], Any]
+    reward: Callable[[NamedValues], Any]
+    failed: Callable[[NamedValues], Any]
     period: float = 1.0 / 32.0
     duration: float = 8.0
 
@@ -97,13 +97,13 @@ class LearningTask:
         held = np.clip(np.asarray(actions, float), -1.0, 1.0) * list(self.actions.values())
         return {name: held[..., k] for k, name in enumerate(self.actions)}
 
-    def observation(self, values: Values) -> Floats:
+    def observation(self, values: NamedValues) -> Floats:
         """Return what is seen, along the last axis, no larger than its bounds."""
         seen = np.stack([np.asarray(values[name]) for name in self.observed], axis=-1)
         return np.clip(seen, -self.bounds, self.bounds).astype(np.float32)
 
 
-def _tilted(values: Values) -> Any:
+def _tilted(values: NamedValues) -> Any:
     """Return whether a bicycle leans, or its bar is turned, beyond what is worth learning."""
     return (np.abs(values["lean"]) > 0.7) | (np.abs(values["steer"]) > 1.2)
 

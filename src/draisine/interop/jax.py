@@ -15,11 +15,11 @@ from draisine.interop.portable import PortableMachine
 
 jnp = import_extra("jax.numpy", "jax")
 
-Function = Callable[..., Any]
+JaxFunction = Callable[..., Any]
 
 
 @lru_cache(64)
-def _functions(name: str, text: str) -> tuple[Function, Function]:
+def _functions(name: str, text: str) -> tuple[JaxFunction, JaxFunction]:
     """Return prologue and body of a program that was written as text."""
     names: dict[str, Any] = {}
     exec(compile(text, f"<{name} as JAX>", "exec"), names)

@@ -12,7 +12,7 @@ from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import inputs_of, outputs_of
 
-Evaluate = Callable[[str, Any, Any], dict[str, Any]]
+ProgramCall = Callable[[str, Any, Any], dict[str, Any]]
 """From a program's name, a state and a time to its outputs by name."""
 
 
@@ -51,7 +51,7 @@ class PortableMachine:
                 raise ParameterError(f"no quantity {name!r}. {did_you_mean(name, known)}")
         return [known.index(name) for name in names]
 
-    def move(self, evaluate: Evaluate, y: Any, t: Any, h: float) -> list[Any]:
+    def move(self, evaluate: ProgramCall, y: Any, t: Any, h: float) -> list[Any]:
         """Return the parts q, p, r and (u, z) of the state after one step of the classical
         Runge-Kutta method and one Newton step that closes the contacts.
         """

@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
-from draisine.algebra.scalar import Array, Scalar, array
+from draisine.algebra.scalar import Array, Floats, Scalar, array
 from draisine.errors import ConfigurationError, ModelError, SingularityError, did_you_mean
 from draisine.mechanics import constraints
 from draisine.mechanics.base import free_columns
@@ -29,7 +28,6 @@ from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Evaluate, Tree, as_floats
 from draisine.model import TWIST
 
-Floats = NDArray[np.float64]
 ORIGIN = np.zeros(3)
 
 
@@ -238,7 +236,7 @@ def resistance(at: Locomotion) -> Array:
     return np.column_stack([needed(e) - springs for e in np.eye(len(zero))])
 
 
-Kind = Literal[
+ConnectionKind = Literal[
     "kinematic", "over-constrained", "mixed", "mechanical", "hydrodynamic", "stokes", "dynamic"
 ]
 
@@ -251,7 +249,7 @@ class Case:
     `free` the speeds in eta_r, `spare` the rows that ask for compatibility or merely repeat others.
     """
 
-    kind: Kind
+    kind: ConnectionKind
     why: str
     rank: int
     mobility: int
@@ -265,7 +263,7 @@ def classify(at: Locomotion) -> Case:
     rank, n, p = len(found.rows), len(at.outer), len(at.inner)
     demands = int(np.linalg.matrix_rank(found.K, tol=1e-9)) if found.K.size else 0
     free, spare = tuple(found.reduced_names), tuple(at.labels[k] for k in found.spare)
-    kind: Kind
+    kind: ConnectionKind
     if rank == n:
         kind = "kinematic"
         why = f"the contacts decide all {n} speeds" if n else "the base stays where it is"
@@ -285,7 +283,7 @@ def classify(at: Locomotion) -> Case:
     return Case(kind, f"{why}.", rank, p - demands, free, spare)
 
 
-def _afloat(at: Locomotion) -> tuple[Kind, str]:
+def _afloat(at: Locomotion) -> tuple[ConnectionKind, str]:
     """Return the case of a machine that no contact guides, and why."""
     tree, model = at.tree, at.tree.model
     M = mass_matrix(tree, at.geo, ORIGIN)[np.ix_(at.outer, at.outer)]
@@ -308,7 +306,7 @@ def _afloat(at: Locomotion) -> tuple[Kind, str]:
     weight = inverse_dynamics(*inputs, gravity) - inverse_dynamics(*inputs, ORIGIN)
     if np.abs(weight[at.outer]).max(initial=0.0) > 1e-12 * max(1.0, np.abs(weight).max()):
         return "dynamic", "weight acts on it"
-    kind: Kind = "hydrodynamic" if fluid else "mechanical"
+    kind: ConnectionKind = "hydrodynamic" if fluid else "mechanical"
     why = f"no external force changes the momentum{' of body and fluid' if fluid else ''}"
     if falling:
         why += " in a frame that falls with it"

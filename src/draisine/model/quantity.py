@@ -74,7 +74,7 @@ NUMBER_SCHEMA: dict[str, Any] = {
     ]
 }
 
-Number = Annotated[float, BeforeValidator(number), WithJsonSchema(NUMBER_SCHEMA)]
+Quantity = Annotated[float, BeforeValidator(number), WithJsonSchema(NUMBER_SCHEMA)]
 """A number, or an angle written in degrees."""
 
 Slope = Annotated[float, BeforeValidator(_slope), WithJsonSchema(NUMBER_SCHEMA)]

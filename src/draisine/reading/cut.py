@@ -10,7 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from draisine.algebra.trace import Expr, Graph, reachable
-from draisine.codegen.formula import PI, Expression, Function, Root, Symbol
+from draisine.codegen.formula import PI, Expression, Function, Line, Root, Symbol
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, LENGTH, Names
 from draisine.reading.polynomial import Polynomial
@@ -23,8 +23,6 @@ WRITTEN_OUT = 300
 
 BRIEF = 2
 """Most terms of one of several arguments of a function."""
-
-Line = tuple[Symbol, Expression]
 
 
 class TooLong(Exception):

@@ -26,7 +26,7 @@ from draisine.reading.form import Arranger
 from draisine.reading.names import ENTRY, Names, meaning_of
 from draisine.reading.polynomial import Polynomial, variable
 
-Turn = tuple[Symbol, str, Symbol]
+TurnSymbol = tuple[Symbol, str, Symbol]
 """The short name of a function's value: symbol, function, angle."""
 
 LONG = 128
@@ -240,7 +240,7 @@ class Sheet:
         given = [(name, symbol) for name, symbol in self.cut.given_symbols if symbol in used]
         return Page(title, tuple(blocks), tuple(turns), tuple(given), self._words(blocks, turns))
 
-    def _words(self, blocks: Sequence[Block], turns: Iterable[Turn]) -> dict[Symbol, str]:
+    def _words(self, blocks: Sequence[Block], turns: Iterable[TurnSymbol]) -> dict[Symbol, str]:
         """Return what symbols are, in words: given ones and their rates, then those of the rules."""
         out = {s: self.meanings.get(name, name) for name, s in self.cut.given_symbols}
         found = [turn[0] for turn in turns]

@@ -8,7 +8,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.stride import Stride
 from draisine.model import Model
-from draisine.results.questions import Labels, parse_labels
+from draisine.results.questions import SeriesLabels, parse_labels
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -17,10 +17,10 @@ ORDINALS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "
 AXES = ("x", "y")
 ROWS = ("normal", "along", "across")
 
-Quantity = tuple[tuple[str, ...], Callable[[Any], Any], str, str]
+CycleQuantity = tuple[tuple[str, ...], Callable[[Any], Any], str, str]
 """A quantity of a cycle: its dimensions, how it is measured, its unit and meaning."""
 
-FIXED_POINT: dict[str, Quantity] = {
+FIXED_POINT: dict[str, CycleQuantity] = {
     "multiplier_real": (
         ("multiplier",),
         lambda s: s.cycle.multipliers.real,
@@ -51,7 +51,7 @@ def _impact(name: str) -> Callable[[Stride], Floats]:
     return lambda stride: np.array([getattr(impact, name) for impact in stride.impacts])
 
 
-QUANTITIES: dict[str, Quantity] = {
+QUANTITIES: dict[str, CycleQuantity] = {
     "Omega0": ((), lambda s: s.cycle.x[0], "rad/s", "turning rate just after grip 1 took hold"),
     "theta0": ((), lambda s: s.cycle.x[1], "rad", "angle of the body then"),
     **FIXED_POINT,
@@ -89,7 +89,7 @@ QUANTITIES: dict[str, Quantity] = {
 }
 """Everything that is told by numbers of a cycle of a machine whose grips take turns."""
 
-STEPS: dict[str, Quantity] = {
+STEPS: dict[str, CycleQuantity] = {
     "start": (("component",), lambda s: s.cycle.x, "", "angles and rates just after a strike"),
     **FIXED_POINT,
     "step_time": ((), lambda s: s.strike.time, "s", "time from one strike to the next"),
@@ -101,14 +101,14 @@ STEPS: dict[str, Quantity] = {
 """Everything that is told by numbers of a cycle of a walker."""
 
 
-PERIODIC: dict[str, Quantity] = {
+PERIODIC: dict[str, CycleQuantity] = {
     "start": (("component",), lambda s: s.cycle.x, "", "what comes back after a period"),
     **FIXED_POINT,
 }
 """Everything that is told by numbers of a cycle of a given period."""
 
 
-def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, Labels]:
+def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, SeriesLabels]:
     """Return the quantities that a cycle of a machine has, with the labels that each takes; with a
     period they are those of the `components` that come back.
     """
@@ -125,7 +125,7 @@ def cycle_labels(model: Model, components: tuple[str, ...] = ()) -> dict[str, La
     return found | ({"number_of_cycles": ()} if model.steps is None else {})
 
 
-def cycle_quantity(text: str, known: Mapping[str, Labels], data: "Dataset") -> Floats:
+def cycle_quantity(text: str, known: Mapping[str, SeriesLabels], data: "Dataset") -> Floats:
     """Return one of the known quantities of a cycle."""
     name, labels = parse_labels(text, known)
     values = data[name]

@@ -25,11 +25,11 @@ from draisine.simulation.validity import Validity
 
 AXES = ("x", "y", "z")
 
-Labels = tuple[tuple[str, ...], ...]
+SeriesLabels = tuple[tuple[str, ...], ...]
 """The labels that a series takes, per dimension after time."""
 
 
-def stored_series(model: Model) -> dict[str, Labels]:
+def stored_series(model: Model) -> dict[str, SeriesLabels]:
     """Return the variables that every run of a model stores, with the labels that each takes."""
     labels = dimensions(model)
     found = {name: tuple(labels[d] for d in one.dims) for name, one in variables(model).items()}
@@ -37,7 +37,7 @@ def stored_series(model: Model) -> dict[str, Labels]:
 
 
 @lru_cache(maxsize=16)
-def known_series(model: Model) -> dict[str, Labels]:
+def known_series(model: Model) -> dict[str, SeriesLabels]:
     """Return all series that can be asked of a run of a model, with the labels that each takes."""
     found = stored_series(model) | {"control_state": (tuple(str(k) for k in range(100)),)}
     found |= dict.fromkeys(model.speeds, ())
@@ -45,7 +45,7 @@ def known_series(model: Model) -> dict[str, Labels]:
     wheels = tuple(c.name for c in model.wheels)
     for name, derived in DERIVED.items():
         if wheels or not derived.per_wheel:
-            labels: Labels = (wheels,) if derived.per_wheel else ()
+            labels: SeriesLabels = (wheels,) if derived.per_wheel else ()
             found[name] = (*labels, AXES) if derived.vector else labels
     return found
 
@@ -58,7 +58,7 @@ def parse_series(text: str, model: Model) -> tuple[str, tuple[str, ...]]:
     return parse_labels(text, known_series(model))
 
 
-def parse_labels(text: str, known: Mapping[str, Labels]) -> tuple[str, tuple[str, ...]]:
+def parse_labels(text: str, known: Mapping[str, SeriesLabels]) -> tuple[str, tuple[str, ...]]:
     """Return the name and the labels of one of the known quantities, or say what is wrong.
 
     >>> parse_labels("position[x]", {"position": (("x", "y"),)})

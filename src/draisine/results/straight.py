@@ -8,7 +8,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model import Model
-from draisine.results.questions import Labels, parse_labels
+from draisine.results.questions import SeriesLabels, parse_labels
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -21,7 +21,7 @@ COORDINATES = ("lean", "steer")
 MOST = 8
 """How many eigenmodes of one name are told apart."""
 
-KNOWN: dict[str, Labels] = {
+KNOWN: dict[str, SeriesLabels] = {
     **dict.fromkeys(("M", "C1", "K0", "K2"), (COORDINATES, COORDINATES)),
     "weave_speed": (),
     "weave_frequency": (),
@@ -46,7 +46,7 @@ def eigenmode_labels(names: Sequence[str]) -> list[str]:
     return [f"{name}_{n + 1}" if n else name for name, n in zip(names, earlier, strict=True)]
 
 
-def straight_labels(model: Model) -> dict[str, Labels]:
+def straight_labels(model: Model) -> dict[str, SeriesLabels]:
     """Return all that a linear scenario with a machine can tell, with the labels that each takes."""
     swinging = ("wobble", "wobble_2")
     others = [joint.name for joint in model.joints] + ["lean", "castering", "tyre", "law"]

@@ -27,7 +27,7 @@ from pydantic import (
 )
 
 from draisine.control import SIGNALS
-from draisine.model.quantity import NotNegative, Number, Positive
+from draisine.model.quantity import NotNegative, Positive, Quantity
 from draisine.scenario.sweep import Sweep
 from draisine.scenario.terrain import GroundPart
 from draisine.scenario.values import (
@@ -107,7 +107,7 @@ class ContactTable(ScenarioTable):
     """How wheels meet a terrain."""
 
     impact: Text = Field("plastic", description="An impact model by name.")
-    restitution: dict[str, Number] = Field({}, description="The impact model's coefficients.")
+    restitution: dict[str, Quantity] = Field({}, description="The impact model's coefficients.")
     mu: Friction = Field(
         default_factory=lambda: math.inf,
         description="Friction of all wheels, by wheel, or by 'wheel/feature'; ideal rolling where not given.",
@@ -126,8 +126,8 @@ class Axis(ScenarioTable):
     """One side of a map: a coordinate and its evenly spaced values."""
 
     name: Text
-    low: Number
-    high: Number
+    low: Quantity
+    high: Quantity
     count: int = Field(ge=2, le=1001)
 
     @model_validator(mode="after")
@@ -256,7 +256,7 @@ class StateScenario(Common):
 
     kind: Literal["state"]
     initial: dict[str, Any] = Field({}, description="Outputs, joints, speeds by name.")
-    inputs: dict[str, Number] = Field({})
+    inputs: dict[str, Quantity] = Field({})
 
 
 class MapScenario(Common):
@@ -282,12 +282,12 @@ class LinearScenario(Common):
 class CyclePart(ScenarioTable):
     """Which limit cycle is looked for."""
 
-    near: dict[str, Number] = Field(
+    near: dict[str, Quantity] = Field(
         description="Where Newton's method starts: of grips that take turns Omega and theta of the "
         "body just after the first took hold; of a walker the joints of its steps and their rates; with "
         "a period outputs, joints and speeds, which then come back."
     )
-    period: Number | None = Field(
+    period: Quantity | None = Field(
         None,
         gt=0,
         description="How long the cycle takes, s: of any machine that moves by itself, or on a terrain.",
@@ -296,7 +296,7 @@ class CyclePart(ScenarioTable):
         "free",
         description="Joints at a change of grips: held on their motions, or free and then set back.",
     )
-    longest: Number = Field(5.0, gt=0, description="How long a step may take, s.")
+    longest: Quantity = Field(5.0, gt=0, description="How long a step may take, s.")
     samples: int = Field(200, ge=2, le=100_000, description="Samples of the motion.")
 
     @property
@@ -317,15 +317,15 @@ class GaitPart(ScenarioTable):
     about them.
     """
 
-    corners: list[list[Number]] | None = Field(
+    corners: list[list[Quantity]] | None = Field(
         None, min_length=2, description="Shapes one after the other, the last leads to the first."
     )
-    harmonics: list[list[Number]] | None = Field(
+    harmonics: list[list[Quantity]] | None = Field(
         None,
         min_length=1,
         description="Instead of corners, for each joint: its mean, the cosines of each order, the sines.",
     )
-    shapes: list[list[Number]] | None = Field(
+    shapes: list[list[Quantity]] | None = Field(
         None,
         min_length=1,
         description="Instead of a path: shapes whose curvature, in the plane of two joints, is told.",
@@ -333,7 +333,7 @@ class GaitPart(ScenarioTable):
     plane: tuple[str, str] | None = Field(
         None, description="The two joints of this plane, the first two where left out."
     )
-    sizes: list[Number] = Field([1.0], min_length=1)
+    sizes: list[Quantity] = Field([1.0], min_length=1)
     ruler: Literal["contacts", "momentum", "drag"] | None = Field(
         None, description="What decides how the base moves; contacts where there are some."
     )

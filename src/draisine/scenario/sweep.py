@@ -5,15 +5,15 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from pydantic import Field, model_validator
 
-from draisine.model.quantity import Number
+from draisine.model.quantity import Quantity
 from draisine.scenario.values import ScenarioTable, Text, check_rising
 
 
 class Interval(ScenarioTable):
     """Numbers between two ends; evenly spaced ones where a count is given."""
 
-    low: Number
-    high: Number
+    low: Quantity
+    high: Quantity
     count: int | None = Field(None, ge=2, le=1_000_000)
 
     @model_validator(mode="after")

@@ -15,7 +15,7 @@ from draisine.errors import ParameterError, did_you_mean
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
-from draisine.model.quantity import Number, Positive, Slope
+from draisine.model.quantity import Positive, Quantity, Slope
 from draisine.results.attributes import table
 from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector, by_word
 from draisine.system.state import State
@@ -46,7 +46,7 @@ class PlaneGround(ScenarioTable):
 
     shape: Literal["plane"]
     slope: Slope = 0.0
-    height: Number = 0.0
+    height: Quantity = 0.0
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -69,8 +69,8 @@ class KerbGround(ScenarioTable):
     """Level ground with a step: `before` and `after` it, its `edge` and `wall`."""
 
     shape: Literal["kerb"]
-    at: Number
-    rise: Number = Field(description="Upward; negative where the ground falls.")
+    at: Quantity
+    rise: Quantity = Field(description="Upward; negative where the ground falls.")
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -82,7 +82,7 @@ class CornerGround(ScenarioTable):
 
     shape: Literal["corner"]
     angle: Slope
-    at: Number = 0.0
+    at: Quantity = 0.0
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -93,7 +93,7 @@ class Border(ScenarioTable):
     """Where a face ends: it is there where normal . x <= offset."""
 
     normal: WorldVector
-    offset: Number
+    offset: Quantity
 
 
 class GroundMotion(ScenarioTable):
@@ -103,9 +103,9 @@ class GroundMotion(ScenarioTable):
 
     slide: WorldVector | None = None
     shake: WorldVector | None = None
-    turn: Number | None = Field(None, description="In rad/s.")
+    turn: Quantity | None = Field(None, description="In rad/s.")
     rate: Positive | None = Field(None, description="Of a shake, in rad/s.")
-    centre: list[Number] = Field([0.0, 0.0], min_length=2, max_length=2)
+    centre: list[Quantity] = Field([0.0, 0.0], min_length=2, max_length=2)
 
     @model_validator(mode="after")
     def _one_way(self) -> Self:
@@ -134,7 +134,7 @@ class Face(ScenarioTable):
 
     name: Text
     normal: WorldVector
-    offset: Number = 0.0
+    offset: Quantity = 0.0
     borders: list[Border] = Field([])
     motion: GroundMotion | None = None
 
@@ -213,9 +213,9 @@ class HeightGround(ScenarioTable):
     """Heights over a grid: one row of `z` per x, one column per y."""
 
     shape: Literal["heights"]
-    x: list[Number] = Field(min_length=2)
-    y: list[Number] = Field(min_length=2)
-    z: list[list[Number]] = Field(min_length=2)
+    x: list[Quantity] = Field(min_length=2)
+    y: list[Quantity] = Field(min_length=2)
+    z: list[list[Quantity]] = Field(min_length=2)
     motion: GroundMotion | None = None
 
     @model_validator(mode="after")
@@ -230,13 +230,13 @@ class HeightGround(ScenarioTable):
         return cast(Terrain, _carried(height_field(self.x, self.y, self.z), self.motion))
 
 
-Ground = (
+AnyGround = (
     PlaneGround | RampGround | KerbGround | CornerGround | FacesGround | MeshGround | HeightGround
 )
 
-GroundPart = Annotated[Ground, Field(discriminator="shape")]
+GroundPart = Annotated[AnyGround, Field(discriminator="shape")]
 
-GROUNDS = by_word(Ground, "shape")
+GROUNDS = by_word(AnyGround, "shape")
 """The shapes of ground there are."""
 
 
@@ -257,7 +257,7 @@ class WheelPlace(ScenarioTable):
     """
 
     wheel: Text
-    centre: list[Number] = Field(min_length=2, max_length=3)
+    centre: list[Quantity] = Field(min_length=2, max_length=3)
     on: str | None = Field(None, description="A face; without, the machine is only moved.")
 
     @model_validator(mode="after")

@@ -30,10 +30,11 @@ from draisine.mechanics.contact.modes import mode_names
 from draisine.mechanics.formulations._rank import Survey, spare_at, survey
 from draisine.model import Model
 from draisine.system.compiled import Compiled
-from draisine.system.contact_programs import ObstacleMotion, TerrainDerivation, program_names
+from draisine.system.contact_programs import TerrainDerivation, program_names
 from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.mode_programs import PROGRAMS
 from draisine.system.tracing import Law, Tracing, trace
+from draisine.terrain.feature import ObstacleMotion
 from draisine.vehicles import draw
 
 _log = logging.getLogger(__name__)

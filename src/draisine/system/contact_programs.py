@@ -2,7 +2,7 @@
 wheel on each kind of feature.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -37,9 +37,7 @@ from draisine.mechanics.tree import assemble
 from draisine.model import Blade, Contact, Flat, Model, Pin, Wheel
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.tracing import Commanded, Tracing, UntraceableLawError, rates_by_symbol
-
-ObstacleMotion = Callable[[Scalar], tuple[Array, Array]]
-"""The prescribed motion of an obstacle: from time to its rotation and position, over any scalar."""
+from draisine.terrain.feature import ObstacleMotion
 
 _ROW = {"c": 3, "gap": 1, "stretch": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3, "b": 3}
 _ROW |= {"local_point": 3, "local_normal": 3, "along": 3, "fold": 3, "armed": 1}

@@ -18,7 +18,6 @@ from draisine.model import Contact
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
 from draisine.system.contact_programs import (
-    ObstacleMotion,
     contact_row,
     program_names,
 )
@@ -26,6 +25,7 @@ from draisine.system.layout import Layout, state_sizes
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.terrain.feature import ObstacleMotion
 
 Meeting = tuple[int, str, ObstacleMotion | None]
 """What meets: a wheel or blade (or, counted on after them, a joint) by its number, the kind of

@@ -10,11 +10,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-
-Floats = NDArray[np.float64]
 
 ObstacleMotion = Callable[[Any], tuple[Any, Any]]
 """A prescribed motion: from time to rotation and position, written over any scalar."""

@@ -3,11 +3,9 @@
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from draisine.algebra.scalar import Floats
 from draisine.terrain.feature import Feature, ObstacleMotion
-
-Floats = NDArray[np.float64]
 
 
 class Terrain:

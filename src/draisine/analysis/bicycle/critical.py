@@ -20,7 +20,7 @@ from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.system.artifacts import check_system
 from draisine.system.system import System
 
-Polynomial = list[int]
+Coefficients = list[int]
 """Coefficients, lowest power first, up to a common factor."""
 
 HIGHEST = 1e3
@@ -74,7 +74,7 @@ def critical_of(matrices: Canonical) -> Critical:
     return Critical(*columns)
 
 
-def characteristic(matrices: Canonical) -> list[Polynomial]:
+def characteristic(matrices: Canonical) -> list[Coefficients]:
     """Return a0 ... a4 of det(M s^2 + C s + K), each a polynomial in v."""
     zero = np.zeros((2, 2))
     powers = [
@@ -85,11 +85,11 @@ def characteristic(matrices: Canonical) -> list[Polynomial]:
 
     whole = max(float(x).as_integer_ratio()[1] for x in np.ravel(powers))
 
-    def entry(i: int, j: int) -> list[Polynomial]:
+    def entry(i: int, j: int) -> list[Coefficients]:
         return [[int(Fraction(float(part[i, j])) * whole) for part in by_v] for by_v in powers]
 
-    def product(x: list[Polynomial], y: list[Polynomial]) -> list[Polynomial]:
-        out: list[Polynomial] = [[0] for _ in range(5)]
+    def product(x: list[Coefficients], y: list[Coefficients]) -> list[Coefficients]:
+        out: list[Coefficients] = [[0] for _ in range(5)]
         for i, a in enumerate(x):
             for j, b in enumerate(y):
                 out[i + j] = _add(out[i + j], _multiply(a, b))
@@ -100,12 +100,12 @@ def characteristic(matrices: Canonical) -> list[Polynomial]:
     return [_add(a, _scale(b, -1)) for a, b in zip(first, second, strict=True)]
 
 
-def hurwitz(a: Sequence[Polynomial]) -> Polynomial:
+def hurwitz(a: Sequence[Coefficients]) -> Coefficients:
     """Return a1 a2 a3 - a4 a1^2 - a0 a3^2: zero where two eigenvalues are opposite."""
     return _sum((1, a[1], a[2], a[3]), (-1, a[4], a[1], a[1]), (-1, a[0], a[3], a[3]))
 
 
-def discriminant(a: Sequence[Polynomial]) -> Polynomial:
+def discriminant(a: Sequence[Coefficients]) -> Coefficients:
     """Return the discriminant of the quartic in s: zero where two eigenvalues are equal."""
     e, d, c, b, a4 = a
     return _sum(
@@ -118,7 +118,7 @@ def discriminant(a: Sequence[Polynomial]) -> Polynomial:
     )  # fmt: skip
 
 
-def positive_roots(p: Polynomial) -> list[float]:
+def positive_roots(p: Coefficients) -> list[float]:
     """Return the positive real roots in rising order, each to the last digit: Newton's method with
     exact values.
     """
@@ -140,7 +140,7 @@ def positive_roots(p: Polynomial) -> list[float]:
     return sorted(found)
 
 
-def _critical(a: list[Polynomial]) -> tuple[float, ...]:
+def _critical(a: list[Coefficients]) -> tuple[float, ...]:
     """Return the entries of `Critical` for one bicycle."""
     nan = float("nan")
     standing, swinging = positive_roots(a[0]), _swinging(a)
@@ -155,19 +155,19 @@ def _critical(a: list[Polynomial]) -> tuple[float, ...]:
     return weave, omega, capsize, double, value, low, np.inf if high == HIGHEST else high
 
 
-def _swinging(a: list[Polynomial]) -> list[float]:
+def _swinging(a: list[Coefficients]) -> list[float]:
     """Return the speeds at which a pair of eigenvalues is imaginary, s^2 = -a1/a3."""
     roots = positive_roots(hurwitz(a))
     return [v for v in roots if _value(a[3], v) and _value(a[1], v) / _value(a[3], v) > 0]
 
 
-def _is_stable(a: list[Polynomial], v: float) -> bool:
+def _is_stable(a: list[Coefficients], v: float) -> bool:
     """Return whether all eigenvalues are damped at a speed, by Routh and Hurwitz."""
     at = [_value(p, v) for p in a]
     return all(x * at[4] > 0 for x in at) and _value(hurwitz(a), v) * at[4] > 0
 
 
-def _double_value(a: list[Polynomial], v: float) -> float:
+def _double_value(a: list[Coefficients], v: float) -> float:
     """Return the value of the two eigenvalues that are equal at a speed."""
     exact = [_value(p, v) for p in reversed(a)]
     quartic = [float(x / max(map(abs, exact))) for x in exact]
@@ -180,7 +180,7 @@ def _double_value(a: list[Polynomial], v: float) -> float:
     return float(np.real(slopes[np.argmin(np.abs(slopes - (roots[i] + roots[j]) / 2))]))
 
 
-def _value(p: Polynomial, v: float) -> Fraction:
+def _value(p: Coefficients, v: float) -> Fraction:
     """Return the exact value of a polynomial."""
     above, below = float(v).as_integer_ratio()
     total, power = 0, 1
@@ -190,17 +190,17 @@ def _value(p: Polynomial, v: float) -> Fraction:
     return Fraction(total * below, power)
 
 
-def _add(p: Polynomial, q: Polynomial) -> Polynomial:
+def _add(p: Coefficients, q: Coefficients) -> Coefficients:
     size = max(len(p), len(q))
     padded = [x + [0] * (size - len(x)) for x in (p, q)]
     return [x + y for x, y in zip(*padded, strict=True)]
 
 
-def _scale(p: Polynomial, factor: int) -> Polynomial:
+def _scale(p: Coefficients, factor: int) -> Coefficients:
     return [factor * c for c in p]
 
 
-def _multiply(p: Polynomial, q: Polynomial) -> Polynomial:
+def _multiply(p: Coefficients, q: Coefficients) -> Coefficients:
     out = [0] * (len(p) + len(q) - 1)
     for i, x in enumerate(p):
         if x:
@@ -209,11 +209,11 @@ def _multiply(p: Polynomial, q: Polynomial) -> Polynomial:
     return out
 
 
-def _sum(*terms: Any) -> Polynomial:
+def _sum(*terms: Any) -> Coefficients:
     """Return the sum of terms (factor, polynomial, polynomial ...)."""
-    total: Polynomial = [0]
+    total: Coefficients = [0]
     for factor, *polynomials in terms:
-        term: Polynomial = [factor]
+        term: Coefficients = [factor]
         for p in polynomials:
             term = _multiply(term, p)
         total = _add(total, term)

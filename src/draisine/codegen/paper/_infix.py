@@ -11,6 +11,7 @@ from draisine.codegen.formula import (
     Expression,
     Function,
     Heading,
+    Line,
     Name,
     Number,
     Page,
@@ -120,7 +121,7 @@ def entries(block: Assignment) -> tuple[Symbol, list[list[Expression]]]:
     return block.symbol.symbol, filled
 
 
-def steps(page: Page) -> Iterator[str | tuple[Symbol, Expression] | Assignment]:
+def steps(page: Page) -> Iterator[str | Line | Assignment]:
     """Give headings, definitions (cosines and sines as soon as their angles are known) and matrices
     in order.
     """

@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 
-from draisine.codegen.formula import Expression, Sum, Symbol, symbols_in
+from draisine.codegen.formula import Expression, Line, Sum, Symbol, symbols_in
 from draisine.codegen.width import LINE, symbol_width, width
 
-Line = tuple[Symbol, Expression]
 COLUMNS = (4, 3, 2, 1)
 """How many lines stand beside each other, at most."""
 

@@ -12,6 +12,7 @@ from draisine.codegen.formula import (
     Expression,
     Function,
     Heading,
+    Line,
     Matrix,
     Name,
     Number,
@@ -88,7 +89,7 @@ def _display(inside: str, number: int) -> str:
     return f'<div class="equation"><div>{inside}</div><span>({number})</span></div>'
 
 
-def _table(lines: Sequence[tuple[Symbol, Expression]]) -> str:
+def _table(lines: Sequence[Line]) -> str:
     """Return lines as a table, short ones beside each other."""
     rows = []
     for columns, group in groups(lines):
@@ -99,7 +100,7 @@ def _table(lines: Sequence[tuple[Symbol, Expression]]) -> str:
     return f'<table class="lines">{"".join(rows)}</table>'
 
 
-def _broken(line: tuple[Symbol, Expression]) -> str:
+def _broken(line: Line) -> str:
     """Return a line, broken where it is long."""
     parts = break_line(line)
     first = _equation(symbol(line[0]), _terms(parts[0]))

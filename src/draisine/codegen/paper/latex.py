@@ -12,6 +12,7 @@ from draisine.codegen.formula import (
     Expression,
     Function,
     Heading,
+    Line,
     Matrix,
     Name,
     Number,
@@ -113,7 +114,7 @@ def _display(rows: list[str], number: int | str | None) -> list[str]:
     return [r"\begin{align*}", body + tag, r"\end{align*}"]
 
 
-def definitions(lines: Sequence[tuple[Symbol, Expression]], number: int) -> list[str]:
+def definitions(lines: Sequence[Line], number: int) -> list[str]:
     """Return lines as displays, short ones beside each other."""
     found = [group for _, group in rows(lines)]
     out: list[str] = []
@@ -122,7 +123,7 @@ def definitions(lines: Sequence[tuple[Symbol, Expression]], number: int) -> list
     return out
 
 
-def rows(lines: Sequence[tuple[Symbol, Expression]]) -> Iterator[tuple[int, list[str]]]:
+def rows(lines: Sequence[Line]) -> Iterator[tuple[int, list[str]]]:
     """Give the rows of each group of lines with as many columns."""
     for columns, group in groups(lines):
         out = []

@@ -135,7 +135,7 @@ def write(routine: Routine, dialect: Dialect, name: str) -> str:
     return "\n".join(_Writer(read(one), dialect, names).function() for one in family)
 
 
-Text = tuple[str, int]
+BoundText = tuple[str, int]
 """An expression, and how tightly it binds."""
 
 
@@ -245,7 +245,7 @@ class _Writer:
         text, own = self.expression(node)
         return text if own >= level else f"({text})"
 
-    def expression(self, node: ast.expr) -> Text:
+    def expression(self, node: ast.expr) -> BoundText:
         match node:
             case ast.Constant(value=bool() | int() | float() as value):
                 return self.number(value)
@@ -279,13 +279,13 @@ class _Writer:
                 return self.call(name, args)
         raise AssertionError(ast.unparse(node))
 
-    def number(self, x: bool | int | float) -> Text:
+    def number(self, x: bool | int | float) -> BoundText:
         if isinstance(x, bool):
             return ("1" if x else "0"), ATOM
         text = str(x) if isinstance(x, int) else self.say.number(float(x))
         return text, SUM if text.startswith("-") else ATOM
 
-    def binary(self, node: ast.BinOp) -> Text:
+    def binary(self, node: ast.BinOp) -> BoundText:
         if isinstance(node.op, ast.Pow):
             parts = (self.text(node.left), self.text(node.right))
             return self.say.functions["pow"].format(*parts), ATOM
@@ -298,7 +298,7 @@ class _Writer:
             return self.say.quotient.format(left, right), PRODUCT
         return f"{left} {sign} {right}", level
 
-    def call(self, name: str, args: list[ast.expr]) -> Text:
+    def call(self, name: str, args: list[ast.expr]) -> BoundText:
         target, texts = self.it.meaning[name], [self.text(a) for a in args]
         if isinstance(target, Routine):
             return f"{self.names[target]}({', '.join(texts)})", ATOM

@@ -13,7 +13,7 @@ from draisine.codegen.statements import (
     ATOM,
     PRODUCT,
     SUM,
-    Place,
+    Entry,
     Section,
     Statement,
     Term,
@@ -80,7 +80,7 @@ def _gathered(program: Program, section: Section, known: dict[int, str]) -> list
     return gather(program, section, _compose, name, WIDTH)
 
 
-def _row(statement: Statement, known: Mapping[int, str], outputs: Mapping[Place, str]) -> str:
+def _row(statement: Statement, known: Mapping[int, str], outputs: Mapping[Entry, str]) -> str:
     left = known.get(statement.step, "")
     if statement.place is not None and statement.place in outputs:
         left = outputs[statement.place]
@@ -96,7 +96,7 @@ def _displays(rows: list[str]) -> list[str]:
     return lines
 
 
-def _inputs(program: Program, symbols: Mapping[Place, str]) -> list[str]:
+def _inputs(program: Program, symbols: Mapping[Entry, str]) -> list[str]:
     lines = []
     for array, size in program.inputs.items():
         if size:
@@ -111,9 +111,9 @@ def _escaped(name: str) -> str:
 
 def _symbols(
     arrays: Mapping[str, int], names: Mapping[str, Sequence[str]], used: Iterable[str]
-) -> dict[Place, str]:
+) -> dict[Entry, str]:
     """Return how each entry of each array is written, no two alike and none as one in use."""
-    found: dict[Place, str] = {}
+    found: dict[Entry, str] = {}
     taken = set(used)
     for array, size in arrays.items():
         for k in range(size):

@@ -18,7 +18,7 @@ from draisine.results.cycle import (
     QUANTITIES,
     ROWS,
     STEPS,
-    Quantity,
+    CycleQuantity,
     multipliers_of,
     summary_of,
 )
@@ -75,7 +75,7 @@ def _find_period(plan: Plan, asked: CyclePart, period: float) -> tuple[Trajector
 
 
 def _with_numbers(
-    data: "Dataset", table: Mapping[str, Quantity], measured: Any, names: Sequence[str]
+    data: "Dataset", table: Mapping[str, CycleQuantity], measured: Any, names: Sequence[str]
 ) -> "Dataset":
     """Return a motion's data with the numbers of its cycle, whose components have names."""
     for name, (dims, measure, unit, meaning) in table.items():

@@ -33,7 +33,7 @@ SCANNED = (
 )
 """What is told of every member of a family."""
 
-Joint = Literal["free", "held"]
+JointStatus = Literal["free", "held"]
 
 
 def every_cycle(
@@ -41,7 +41,7 @@ def every_cycle(
     parameters: Mapping[str, Any] | None = None,
     parameter_set: str | None = None,
     *,
-    joint: Joint = "free",
+    joint: JointStatus = "free",
 ) -> "Dataset":
     """Return all cycles of a machine, with their motions: time first, then one entry per cycle.
 
@@ -69,7 +69,7 @@ def scan_cycles(
     parameter_set: str | None = None,
     *,
     over: str = "phase",
-    joint: Joint = "free",
+    joint: JointStatus = "free",
     progress: Callable[[float], None] | None = None,
 ) -> "Dataset":
     """Return the families of cycles over values of a parameter: one entry per value and family, not a
@@ -118,7 +118,10 @@ def _of(G: Any) -> Gait:
 
 
 def _walk(
-    vehicle: str, parameters: Mapping[str, Any] | None, parameter_set: str | None, joint: Joint
+    vehicle: str,
+    parameters: Mapping[str, Any] | None,
+    parameter_set: str | None,
+    joint: JointStatus,
 ) -> Gait:
     """Return the gait of a vehicle, its names and numbers checked."""
     return gait(build_system(vehicle, parameters, parameter_set), joint=joint)

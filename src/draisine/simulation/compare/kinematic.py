@@ -15,7 +15,7 @@ from draisine.simulation.options import Task
 from draisine.simulation.trajectory import SmoothArc, Trajectory
 from draisine.system.configuration import Configuration
 
-Rates = Callable[[Mapping[str, float]], Mapping[str, float]]
+CoordinateRates = Callable[[Mapping[str, float]], Mapping[str, float]]
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class SpeedLaw:
     far as the contacts allow.
     """
 
-    rates: Rates
+    rates: CoordinateRates
 
 
 def run_kinematic(task: Task) -> Trajectory:

@@ -17,7 +17,7 @@ from draisine.simulation.impacts.moreau import contact_impulses, delassus
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Trajectory
 
-Step = tuple[Floats, Floats, Floats, Floats]
+SteppedState = tuple[Floats, Floats, Floats, Floats]
 """y after a step, impulses per wheel as (normal, along, across) and in world axes, impulses of what
 holds joints.
 """
@@ -44,7 +44,7 @@ def run_time_stepping(task: Task) -> Trajectory:
     times = start + np.arange(count + 1) * ((until - start) / count)
     none = np.zeros((len(look.machine.wheels), 3))
     idle = np.zeros_like(look.dynamics(start, y)["held_c"])
-    steps: list[Step] = [(y, none, none, idle)]
+    steps: list[SteppedState] = [(y, none, none, idle)]
     for t, after in pairwise(times):
         steps.append(_step(look, float(t), float(after - t), steps[-1][0], task.contact, e))
         if task.progress is not None:
@@ -60,7 +60,7 @@ def run_time_stepping(task: Task) -> Trajectory:
 
 def _step(
     look: ContactQuery, t: float, h: float, y: Floats, contact: ContactOptions, e: float
-) -> Step:
+) -> SteppedState:
     """Return the state after a step and its impulses."""
     pose, n = look.pose, look.n
     half = y.copy()

@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import Packed, routine_code
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.coulomb import Law, settle_friction
+from draisine.simulation.contact.coulomb import FrictionProblem, settle_friction
 from draisine.simulation.contact.linear import (
     REPEATS,
     complement,
@@ -308,7 +308,7 @@ def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
 
 
 @routine
-def respond(g: Choice, law: Law) -> None:
+def respond(g: Choice, law: FrictionProblem) -> None:
     """Write W and b of the law of friction for all contacts of a choice, `u = W lam + b`; what x is
     without contacts, and by how much each multiplier changes it, is left in B.
     """
@@ -345,7 +345,7 @@ def respond(g: Choice, law: Law) -> None:
 
 
 @routine
-def coulomb_forces(g: Choice, law: Law) -> int:
+def coulomb_forces(g: Choice, law: FrictionProblem) -> int:
     """Write the contact forces with Coulomb friction to the law's lam, and vdot to x, eq. [coulomb]:
     contacts that do not slip choose between rest, rolling and the onset of slip; those that slip are
     dragged. Return 1 where there are none.
@@ -393,7 +393,7 @@ def project(U: Floats, rank: int, m: int, b: Floats, out: Floats) -> None:
 
 
 @routine
-def all_rest(g: Choice, law: Law, small: float) -> int:
+def all_rest(g: Choice, law: FrictionProblem, small: float) -> int:
     """Return 1 where all contacts roll and x gives each of their rows what it demands."""
     for k in range(g.sizes[CONTACTS]):
         if g.rows[k] != 3:

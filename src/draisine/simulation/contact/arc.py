@@ -85,11 +85,11 @@ class TerrainArc:
         return [label for k, label in enumerate(rows) if k not in kept]
 
 
-Stretch = tuple[Floats, Floats, Sequence[Closed]]
+ClosedStretch = tuple[Floats, Floats, Sequence[Closed]]
 """Times and states, one row per time, with the same closed contacts."""
 
 
-def observe_states(look: ContactQuery, stretches: Sequence[Stretch]) -> dict[str, Floats]:
+def observe_states(look: ContactQuery, stretches: Sequence[ClosedStretch]) -> dict[str, Floats]:
     """Return everything that can be seen of states, time last. What prescribed joints need is what the
     equations of motion lack without it.
     """

@@ -60,7 +60,7 @@ class FrictionContact:
         return slice(self.at, self.at + self.rows)
 
 
-class Law(NamedTuple):
+class FrictionProblem(NamedTuple):
     """Contacts in the law: how many they are and their rows altogether, where their rows begin and
     how many each has, friction, and whether holds have just been broken; W and b, lam, and room to
     work.
@@ -170,7 +170,7 @@ def press(W: Floats, n: int, b: Floats, mu: float, broken: int, lam: Floats, f: 
 
 
 @routine
-def alone(g: Law, k: int, new: Floats) -> int:
+def alone(g: FrictionProblem, k: int, new: Floats) -> int:
     """Write the lam of a contact while the others stay as they are; return 1 where there is none."""
     n, at, rows, rest = g.sizes[1], g.at[k], g.rows[k], g.local[8:]
     for i in range(rows):
@@ -190,7 +190,7 @@ def alone(g: Law, k: int, new: Floats) -> int:
 
 
 @routine
-def sweep(g: Law) -> float:
+def sweep(g: FrictionProblem) -> float:
     """Solve all contacts one after the other; return by how much u changes, or -1 if some have no lam."""
     n, change, stuck = g.sizes[1], 0.0, 0
     for k in range(g.sizes[0]):
@@ -210,7 +210,7 @@ def sweep(g: Law) -> float:
 
 
 @routine
-def settle_friction(g: Law, tolerance: float) -> int:
+def settle_friction(g: FrictionProblem, tolerance: float) -> int:
     """Write the lam of all contacts to `new`; return 1 where there is none: solved one after the
     other, and exactly as soon as it is known which of them are open, hold or slide; where that goes
     round in circles, all that they can do is tried.
@@ -234,7 +234,7 @@ def settle_friction(g: Law, tolerance: float) -> int:
 
 
 @routine
-def try_all(g: Law, scale: float) -> int:
+def try_all(g: FrictionProblem, scale: float) -> int:
     """Write the lam of contacts of which each is open, holds or slides, found by trying all of that, with
     sliding from one way on, then from ever more; return 1 where there is none.
     """
@@ -253,7 +253,7 @@ def try_all(g: Law, scale: float) -> int:
 
 
 @routine
-def choose(g: Law, k: int, choice: int, ways: int) -> None:
+def choose(g: FrictionProblem, k: int, choice: int, ways: int) -> None:
     """Write that a contact is open, holds, or slides in one of so many ways."""
     way, c, s = g.way[g.at[k] :], 1.0, 0.0
     g.kinds[k] = OPEN if choice == 0 else SLIDE
@@ -266,13 +266,13 @@ def choose(g: Law, k: int, choice: int, ways: int) -> None:
 
 
 @routine
-def count_choices(g: Law, k: int, ways: int) -> int:
+def count_choices(g: FrictionProblem, k: int, ways: int) -> int:
     """Return between how much a contact may choose: it is open, holds, or slides in so many ways."""
     return 2 + ways if g.rows[k] == 3 and g.mu[k] > 0.0 and isfinite(g.mu[k]) else 2
 
 
 @routine
-def count_trials(g: Law, ways: int) -> int:
+def count_trials(g: FrictionProblem, ways: int) -> int:
     """Return between how much all contacts may choose; more than enough where it is too much."""
     total = 1
     for k in range(g.sizes[0]):
@@ -281,7 +281,7 @@ def count_trials(g: Law, ways: int) -> int:
 
 
 @routine
-def polish(g: Law, scale: float) -> int:
+def polish(g: FrictionProblem, scale: float) -> int:
     """Bring contacts that stay open, hold or slide as their kinds say, first in the ways given, to the
     next solution by Newton steps; return 1 if there is one.
     """
@@ -318,7 +318,7 @@ def polish(g: Law, scale: float) -> int:
 
 
 @routine
-def spread(g: Law, spare: int) -> None:
+def spread(g: FrictionProblem, spare: int) -> None:
     """Change forces that are not unique, along the null vectors that their solution has left, so that
     all contacts push, and those that hold are within their cones, if there are such.
     """
@@ -338,7 +338,7 @@ def spread(g: Law, spare: int) -> None:
 
 
 @routine
-def demand(g: Law, stiff: float) -> None:
+def demand(g: FrictionProblem, stiff: float) -> None:
     """Write the linear equations of lam: nothing at open contacts, no slip at those that hold; where
     one slides, friction is at its limit along the way, and across it slip is -ratio lam_t, eq.
     [slip-ratio].
@@ -366,7 +366,7 @@ def demand(g: Law, stiff: float) -> None:
 
 
 @routine
-def swerve(g: Law, k: int, firm: float) -> float:
+def swerve(g: FrictionProblem, k: int, firm: float) -> float:
     """Turn the way of a sliding contact to where its friction points; return by how much. The next
     ratio is that of its slip to its friction.
     """
@@ -384,7 +384,7 @@ def swerve(g: Law, k: int, firm: float) -> float:
 
 
 @routine
-def recognise(g: Law, k: int) -> None:
+def recognise(g: FrictionProblem, k: int) -> None:
     """Write what a contact does by its lam, and in which way."""
     push, way, mu = g.new[g.at[k] :], g.way[g.at[k] :], g.mu[k]
     g.kinds[k] = SLIDE if push[0] > 0.0 else OPEN
@@ -397,7 +397,7 @@ def recognise(g: Law, k: int) -> None:
 
 
 @routine
-def measure_slip(g: Law) -> None:
+def measure_slip(g: FrictionProblem) -> None:
     """Write u = W lam + b."""
     for i in range(g.sizes[1]):
         g.u[i] = g.b[i]
@@ -406,7 +406,7 @@ def measure_slip(g: Law) -> None:
 
 
 @routine
-def lawful(g: Law, k: int, small: float) -> int:
+def lawful(g: FrictionProblem, k: int, small: float) -> int:
     """Return 1 where u and lam obey the law at a contact; one whose hold has just been broken may still
     be on the verge of it.
     """
@@ -442,14 +442,14 @@ def solve_single_friction(W: Floats, b: Floats, mu: float, broken: bool = False)
     return None if lost else lam
 
 
-def friction_law(most: int) -> Law:
+def friction_law(most: int) -> FrictionProblem:
     """Return room for the law of so many contacts at most."""
     n, whole = 3 * most, np.int64
     at, rows, broken, kinds = np.zeros((4, most), dtype=whole)
     W, slope, null = np.empty((3, n * n))
     b, lam, new, u, value, way = np.empty((6, n))
     sizes, order = np.zeros(2, dtype=whole), np.empty(n, dtype=whole)
-    return Law(
+    return FrictionProblem(
         sizes, at, rows, np.empty(most), broken, W, b, lam, new, u, slope, null, value, way, order,
         kinds, np.empty(11),
     )  # fmt: skip

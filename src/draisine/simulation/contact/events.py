@@ -20,7 +20,7 @@ from draisine.simulation.contact.active_set import (
     give_row,
     solve_closed,
 )
-from draisine.simulation.contact.coulomb import Law
+from draisine.simulation.contact.coulomb import FrictionProblem
 from draisine.simulation.contact.guards import set_guards
 from draisine.simulation.contact.kernels import (
     CLOSED,
@@ -98,7 +98,7 @@ class Encounter(NamedTuple):
     saddle: Saddle
     wheels: Bundle
     choice: Choice
-    law: Law
+    law: FrictionProblem
     most: int
     sizes: Integers
     box: Floats

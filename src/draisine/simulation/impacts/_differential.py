@@ -27,7 +27,7 @@ REST = 1e-12
 FOREVER = float(np.finfo(float).max)
 """How long slip is followed at most: energy is lost until it ends."""
 
-Strike = Callable[[Floats, Floats, float, float], Floats]
+StrikeModel = Callable[[Floats, Floats, float, float], Floats]
 """From W, the velocity before, mu and the restitution to the impulses of one contact."""
 
 Ending = Callable[[float, float, float, float], tuple[float, float, float]]
@@ -36,7 +36,7 @@ and after a further impulse x it is a + b x + c x^2 / 2."""
 
 
 def strike_in_turn(
-    strike: Strike,
+    strike: StrikeModel,
     M: Floats,
     held: Floats,
     contacts: Sequence[Candidate],

@@ -154,7 +154,7 @@ class Span:
         return math.nextafter(self.end, self.start)
 
 
-Result = tuple[Floats, Floats, int]
+March = tuple[Floats, Floats, int]
 """Times, samples and how it ended."""
 
 Tick = Callable[[float], None]

@@ -11,8 +11,8 @@ from draisine.codegen.targets.native import Packed, lanes, routine_code
 from draisine.simulation.integrators._drivers import (
     CHUNK,
     INTERRUPTED,
+    March,
     Problem,
-    Result,
     Span,
     Tick,
     Workspace,
@@ -72,7 +72,7 @@ class EqualSteps:
         self.march, self.stages, self.ring = march_of(step, ring), stages, ring
         self.coefficients = np.array([*coefficients, 0.0])
 
-    def __call__(self, problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> Result:
+    def __call__(self, problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> March:
         """Return times, samples and status of equal steps no longer than dt."""
         steps = self.steps(span)
         p = problem.workspace(len(y), self.stages, self.coefficients)

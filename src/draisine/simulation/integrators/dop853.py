@@ -18,8 +18,8 @@ from draisine.simulation.integrators._drivers import (
     DEGENERATE,
     INTERRUPTED,
     TOO_SMALL,
+    March,
     Problem,
-    Result,
     Span,
     Tick,
     Workspace,
@@ -284,7 +284,7 @@ def settle_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
         at += c
 
 
-def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> Result:
+def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> March:
     """Return times, samples and status at the times of the grid; steps are as long as the tolerances
     allow. Where the run stops short, the last good step is one more sample.
     """

@@ -19,9 +19,9 @@ from typing import Any
 from draisine.errors import DataError, UnknownNameError, did_you_mean
 from draisine.vehicles.bicycle import BENCHMARK, THESIS, from_thesis
 
-Form = tuple[tuple[str, ...], Callable[[Mapping[str, float]], dict[str, float]]]
+ParameterForm = tuple[tuple[str, ...], Callable[[Mapping[str, float]], dict[str, float]]]
 
-_FORMS: dict[str, dict[str, Form]] = {
+_FORMS: dict[str, dict[str, ParameterForm]] = {
     "whipple": {"benchmark": (BENCHMARK, dict), "thesis": (THESIS, from_thesis)},
 }
 _DOI = re.compile(r"10\.\d{4,9}/\S+")

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 from draisine.errors import ParameterError
 
-Point = tuple[float, float]
+SidePoint = tuple[float, float]
 
 # Mass fraction; length in mm of a man of STATURE; centre of mass from the first end and radii of
 # gyration about the fore-and-aft, the transverse and the long axis as fractions of the length.
@@ -81,9 +81,9 @@ def from_tape_measure(
     rear_wheel_mass: float | None = None,
     front_wheel_mass: float | None = None,
     fork_mass: float | None = None,
-    saddle: Point | None = None,
-    cranks: Point | None = None,
-    grips: Point | None = None,
+    saddle: SidePoint | None = None,
+    cranks: SidePoint | None = None,
+    grips: SidePoint | None = None,
     gravity: float = 9.81,
     leaning: bool = False,
 ) -> tuple[dict[str, float], dict[str, str]]:
@@ -179,7 +179,7 @@ def _check_geometry(
         )
 
 
-def _point(name: str, point: Point | None) -> Point | None:
+def _point(name: str, point: SidePoint | None) -> SidePoint | None:
     if point is None:
         return None
     ahead, above = point
@@ -231,7 +231,7 @@ def _frame(mass: float, wheelbase: float) -> _Lump:
 
 
 def _fork(
-    mass: float, wheelbase: float, trail: float, lam: float, radius: float, grips: Point
+    mass: float, wheelbase: float, trail: float, lam: float, radius: float, grips: SidePoint
 ) -> _Lump:
     """Return fork and handlebar, scaled by the way along the steer axis from axle to grips."""
     s, c = math.sin(lam), math.cos(lam)
@@ -256,7 +256,7 @@ def _fork(
 
 
 def _rider(
-    mass: float, height: float, saddle: Point, cranks: Point, grips: Point
+    mass: float, height: float, saddle: SidePoint, cranks: SidePoint, grips: SidePoint
 ) -> dict[str, _Lump]:
     scale = height / STATURE
     long = {name: segment[1] * scale for name, segment in SEGMENTS.items()}
@@ -285,7 +285,7 @@ def _rider(
     }
 
 
-def _leaning(rider: dict[str, _Lump], saddle: Point, said: dict[str, str]) -> dict[str, float]:
+def _leaning(rider: dict[str, _Lump], saddle: SidePoint, said: dict[str, str]) -> dict[str, float]:
     """Return what the rider has above the saddle: trunk, head and arms."""
     if not rider:
         raise ParameterError("leaning = True needs a rider_mass.")
@@ -296,7 +296,7 @@ def _leaning(rider: dict[str, _Lump], saddle: Point, said: dict[str, str]) -> di
 
 
 def _segment(
-    name: str, rider: float, length: float, start: Point, end: Point, aside: float
+    name: str, rider: float, length: float, start: SidePoint, end: SidePoint, aside: float
 ) -> _Lump:
     fraction, _, centre, fore, across, axial = SEGMENTS[name]
     mass = fraction * rider
@@ -316,8 +316,8 @@ def _segment(
 
 
 def _bend(
-    what: str, a_name: str, a: Point, b_name: str, b: Point, first: float, second: float
-) -> Point:
+    what: str, a_name: str, a: SidePoint, b_name: str, b: SidePoint, first: float, second: float
+) -> SidePoint:
     """Return the joint between two links from a to b, on the forward and upper side."""
     span = math.dist(a, b)
     if not abs(first - second) < span < first + second:
@@ -334,7 +334,7 @@ def _bend(
     return a[0] + along * ux - side * aside * uh, a[1] + along * uh + side * aside * ux
 
 
-def _towards(start: Point, end: Point, length: float) -> Point:
+def _towards(start: SidePoint, end: SidePoint, length: float) -> SidePoint:
     part = length / math.dist(start, end)
     return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
 
