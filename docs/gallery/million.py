@@ -4,7 +4,7 @@ Which bicycles come back from a push: runs of 5 s of the benchmark bicycle over 
 start, trail and head angle, drawn by Sobol's sequence, four numbers for each two of which a panel shows
 what part of all runs there stays upright and dies out. This picture is made of 16,384 runs, so that it
 takes seconds; `python bench/scale.py --million STORE.zarr` runs 2^20 of them, drawn on the page of
-[scale](../scale.md).
+[scale](scale.md).
 """
 
 from matplotlib.figure import Figure
