@@ -27,6 +27,7 @@ from draisine.simulation.contact.linear import (
 )
 from draisine.simulation.options import RESOLUTIONS
 from draisine.simulation.trajectory import Key
+from draisine.system.layout import Layout
 
 PULL = 5e-7
 """Forces (N) and impulses (N s) below minus this never count as rounding."""
@@ -267,6 +268,23 @@ def try_set(g: Choice, trial: Floats, tolerance: float, reduced: int) -> int:
     return max(repeating, 0)
 
 
+def trial_layout(n: int, count: int) -> Layout:
+    """Return where the set of a trial, whether it is admissible, x, forces and separations stand."""
+    return Layout({"mask": 1, "sound": 1, "x": n, "push": 3 * count, "away": count})
+
+
+@routine
+def trial_at(g: Choice, k: int) -> int:
+    """Return where a trial begins."""
+    return k * (2 + g.n + 4 * g.sizes[CONTACTS])
+
+
+@routine
+def pushes_at(g: Choice, k: int) -> int:
+    """Return where the forces of a trial begin."""
+    return trial_at(g, k) + 2 + g.n
+
+
 @routine
 def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
     """Return which of the trials has the set of contacts in which all forces and separations are
@@ -292,7 +310,7 @@ def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
                         twice = 1
             if inside != size:
                 continue
-            trial = g.trials[made * (2 + g.n + 4 * count) :]
+            trial = g.trials[trial_at(g, made) :]
             trial[0] = float(mask)
             crowded = twice * try_set(g, trial, tolerance, reduced)
             made += 1
@@ -441,15 +459,16 @@ def strike(
 
 def trials_of(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> tuple[Trial, ...]:
     """Return the trials of a choice among contacts, whose results are changes of a start."""
-    count, made, n = int(g.sizes[CONTACTS]), int(g.sizes[TRIALS]), g.n
-    width, out = 2 + n + 4 * count, []
-    for row in g.trials[: made * width].reshape(made, width):
-        shut = [int(row[0]) >> k & 1 for k in range(count - 1, -1, -1)]
-        push = row[2 + n : 2 + n + 3 * count].reshape(count, 3)
+    count, made = int(g.sizes[CONTACTS]), int(g.sizes[TRIALS])
+    at, out = trial_layout(g.n, count), []
+    for row in g.trials[: made * at.size].reshape(made, at.size):
+        part = at.split(row)
+        shut = [int(part["mask"][0]) >> k & 1 for k in range(count - 1, -1, -1)]
+        push, away = part["push"].reshape(count, 3), part["away"].tolist()
         pushes = {key: push[k].copy() for k, key in enumerate(keys) if shut[k]}
-        away = row[2 + n + 3 * count :].tolist()
         apart = {key: away[k] for k, key in enumerate(keys) if not shut[k]}
-        out.append(Trial(tuple(pushes), pushes, apart, start + row[2 : 2 + n], row[1] == 1.0))
+        sound = part["sound"][0] == 1.0
+        out.append(Trial(tuple(pushes), pushes, apart, start + part["x"], sound))
     return tuple(out)
 
 

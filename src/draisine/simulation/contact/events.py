@@ -18,7 +18,9 @@ from draisine.simulation.contact.active_set import (
     coulomb_forces,
     give_held,
     give_row,
+    pushes_at,
     solve_closed,
+    trial_at,
 )
 from draisine.simulation.contact.coulomb import FrictionProblem
 from draisine.simulation.contact.guards import set_guards
@@ -321,7 +323,7 @@ def is_struck(e: Encounter) -> int:
     which = choose_carrying(e)
     if which < 0:
         return NO_SET
-    push = g.trials[which * (2 + g.n + 4 * g.sizes[CONTACTS]) + 2 + g.n :]
+    push = g.trials[pushes_at(g, which) :]
     for j in range(e.sizes[TOUCHING]):
         if e.slides[j] == 1 and e.part[j] >= 0 and push[3 * e.part[j]] > 1e-6:
             return STRUCK
@@ -344,7 +346,7 @@ def choose_carrying(e: Encounter) -> int:
     while change > SAME and rounds < ROUNDS:
         give_choice(e)
         which, change = choose(g, 1e-7, 0, 0), 0.0
-        push = g.trials[max(which, 0) * (2 + g.n + 4 * g.sizes[CONTACTS]) + 2 + g.n :]
+        push = g.trials[pushes_at(g, max(which, 0)) :]
         for j in range(e.sizes[TOUCHING] if m.acted > 0 else 0):
             row, at = e.near[j * m.row :], max(e.part[j], 0)
             if e.part[j] >= 0 and row[m.uneven] > 0.0 and push[3 * at] != 0.0:
@@ -426,7 +428,7 @@ def carry(e: Encounter, slipping: int) -> int:
     which = choose_carrying(e)
     if which < 0:
         return NO_SET
-    rest = int(g.trials[which * (2 + g.n + 4 * g.sizes[CONTACTS])])
+    rest = int(g.trials[trial_at(g, which)])
     for _ in range(1, g.sizes[CONTACTS]):
         bit *= 2
     for j in range(e.sizes[TOUCHING]):
