@@ -11,6 +11,7 @@ import pytest
 import xarray
 
 import draisine
+from draisine.cli import main
 from draisine.errors import DataError
 from draisine.results.bodies import restore_system
 from draisine.results.store import load, save
@@ -48,7 +49,7 @@ def stored(tmp_path):
     return tmp_path / "throw.nc"
 
 
-def test_a_result_runs_no_code_unless_it_is_trusted(stored):
+def test_a_result_runs_no_code_unless_it_is_trusted(stored, capsys):
     ran = stored.with_name("ran")
     data = load(stored)
     assert data["time"].size == 11
@@ -56,10 +57,12 @@ def test_a_result_runs_no_code_unless_it_is_trusted(stored):
         load_scenario(str(stored))
     with pytest.raises(DataError, match=r"names code of its own, .*sledge\.py"):
         restore_system(data)
+    told = draisine_in(stored.parent, "run", str(stored))
+    assert told.returncode == 2
+    assert "names code of its own" in told.stderr
     for command in ("run", "plot", "animate"):
-        told = draisine_in(stored.parent, command, str(stored))
-        assert told.returncode == 2
-        assert "names code of its own" in told.stderr
+        assert main([command, str(stored)]) == 2
+        assert "names code of its own" in capsys.readouterr().err
     assert not ran.exists()
     assert restore_system(load(stored, trust=True)).parameters == {"m": 2.0}
     assert ran.exists()

@@ -213,7 +213,7 @@ def linearise(
     States are independent coordinates, then independent speeds, then the states of a control law.
     Cyclic coordinates (place, heading, angles of wheels: the equations do not know them) are left
     out, with the outputs that need them, unless `cyclic` is true. Outputs are those of the model
-    and its joints, or any that `derivation.seen_names` lists. A motion whose speeds change faster
+    and its joints, or any that `model.names.observation_names` lists. A motion whose speeds change faster
     than the tolerance is not steady, and an error.
 
     >>> from draisine import compile, state
