@@ -59,6 +59,7 @@ def test_a_store_holds_what_a_run_leaves(name):
     data = draisine.run(f"{name}.toml").data
     found = draisine.sweep(f"{name}.toml", "a.zarr")
     assert found.outcome == "completed"
+    assert found.data["final lean"].variable._in_memory == (name == "discs")  # a grid is laid out
     assert found.data.identical(data)
     assert draisine.load("a.zarr").identical(data)
     assert draisine.run("a.zarr").data.identical(data)
