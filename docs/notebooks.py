@@ -112,5 +112,7 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("write: python docs/notebooks.py FOLDER")
     for tutorial in sorted(TUTORIALS.glob("*.md")):
         print(write(tutorial, Path(sys.argv[1])))

@@ -90,7 +90,8 @@ def thumbnails(app: Any, page: str, names: list[str]) -> str:
     for name in names:
         said = title(script_of(app, name))
         anchor = re.sub(r"[^\w\- ]", "", said.lower()).replace(" ", "-")
-        links.append(f"[![{said}]({place(app, page, f'{name}.png')[1]})](#{anchor})")
+        picture = place(app, page, f"{name}.png")[1]
+        links.append(f"[![{said}]({picture}) {said}](#{anchor})")
     return ":::{container} thumbnails\n" + "\n".join(links) + "\n:::"
 
 

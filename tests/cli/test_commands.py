@@ -304,3 +304,28 @@ def test_help_is_there_at_once_and_imports_nothing_heavy():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Commands" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ((-1 + 2j, -1 - 2j), "-1 ±2i"),
+        ((-3.0, -1 + 2j), "-3, -1 +2i"),
+        ((-3.0, -4.0), "-3, -4"),
+        ((-5.0,), "-5"),
+    ],
+)
+def test_pairs_of_eigenvalues_are_told_as_one_and_others_as_they_are(values, told):
+    import xarray
+
+    from draisine.cli._report import _roots
+
+    names = ["tyre", "tyre_2"][: len(values)]
+    row = xarray.Dataset(
+        {
+            "eigenvalue_real": ("eigenmode", [complex(z).real for z in values]),
+            "eigenvalue_imaginary": ("eigenmode", [complex(z).imag for z in values]),
+        },
+        {"eigenmode": names},
+    )
+    assert _roots(row, names) == told

@@ -15,7 +15,7 @@ LINES = 200
 
 def report(result: "Result", json: bool, full: bool = False) -> None:
     """Print what a scenario left; in full also the outputs and rates that tell less."""
-    from draisine.experiment.report import remarks, summary, table
+    from draisine.experiment.report import remarks, state_table, summary, table
 
     if json:
         print_json(summary(result))
@@ -26,9 +26,13 @@ def report(result: "Result", json: bool, full: bool = False) -> None:
     name = result.loaded.name
     title = result.loaded.scenario.title.removeprefix(f"{name.rpartition('/')[2]} ")
     console.print(f"[bold]{name}[/bold]: {escape(title)}")
-    rows = table(result, full)
+    still = result.loaded.scenario.kind == "state"
+    rows = state_table(result) if still else table(result, full)
     if rows:
-        drawn = Table("quantity", "unit", *numeric_columns("start", "end", "minimum", "maximum"))
+        told = (
+            ("value", "rate", "acceleration") if still else ("start", "end", "minimum", "maximum")
+        )
+        drawn = Table("quantity", "unit", *numeric_columns(*told))
         for name, unit, numbers in rows:
             drawn.add_row(name, unit, *(f"{x:.6g}" for x in numbers))
         console.print(drawn)
@@ -68,7 +72,9 @@ def _eigenvalue_table(data: Any) -> Any:
     names = [name for name in labels if name.removesuffix("_2") == name or name[:-2] not in labels]
     table = Table(*numeric_columns("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
     count = data.sizes["speed"]
-    for k in range(0, count, max(1, (count - 1) // 10)):
+    step = max(1, (count - 1) // 10)
+    table.caption = None if step == 1 else f"every {step}th of {count} speeds; --out keeps all"
+    for k in range(0, count, step):
         row = data.isel(speed=k)
         cells = [_roots(row, [n for n in (name, f"{name}_2") if n in labels]) for name in names]
         table.add_row(f"{float(row['speed']):g}", *cells)
@@ -95,6 +101,7 @@ def _sweep_table(result: "Result") -> Any:
 
     data = result.data
     sides = [str(n) for n in data["outcome"].coords]
+    sides += [] if (data["outcome"] == "completed").all() else ["outcome"]
     asked = [str(n) for n in data.data_vars if n != "outcome"]
     units = {n: str(data[n].attrs.get("units", "")) for n in asked}
     table = Table(

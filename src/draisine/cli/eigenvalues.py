@@ -40,7 +40,13 @@ def eigenvalues(
         chosen["parameter_set"] = machine.published
     content = {
         "kind": "linear",
-        "title": f"steady motion of {vehicle}",
+        "title": ", ".join(
+            [
+                f"steady motion of {vehicle}",
+                *filter(None, [machine.parameter_set]),
+                *(machine.set or []),
+            ]
+        ),
         "vehicle": chosen,
         "law": law_tables(law or []),
     }

@@ -151,6 +151,21 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     return rows
 
 
+def state_table(result: Result) -> list[tuple[str, str, list[float]]]:
+    """Return rows of name, unit, and [value, rate, acceleration] of a state, angles in degrees: of the
+    base's angles and of the joints.
+    """
+    model, bodies = result.system.model, result.bodies
+    rows = []
+    for name in (*base_angles(model), *(joint.name for joint in model.joints)):
+        unit = unit_of(name, model)
+        x = [float(series(f"{name}{of}", bodies)[0]) for of in ("", "_rate", "_acceleration")]
+        if unit == "rad":
+            x, unit = [math.degrees(y) for y in x], "deg"
+        rows.append((name, unit, [_settled(y) for y in x]))
+    return rows
+
+
 def _settled(x: float) -> float:
     """Return a number for people: round-off is zero."""
     return 0.0 if abs(x) < 1e-8 else float(x)
@@ -177,19 +192,21 @@ def remarks(result: Result) -> list[str]:
         ]
         return [*ranges, f"{points} configurations, {seconds}"]
     energy = found["energy"]
-    lines = [
-        f"energy: {energy['start']:.9g} J to {energy['end']:.9g} J, largest change "
-        f"{energy['maximum_change']:.2g} J, {energy['maximum_relative_drift']:.1e} of the energy in motion"
-    ]
+    time = result.data["time"].values
+    lines = [f"energy: {energy['start']:.9g} J"]
+    if len(time) > 1:
+        lines[0] += (
+            f" to {energy['end']:.9g} J, largest change {energy['maximum_change']:.2g} J, "
+            f"{energy['maximum_relative_drift']:.1e} of the energy in motion"
+        )
     if found["maximum_gap"] is not None:
         opened = "; they were open in between" if found["maximum_gap"] > OPEN else ""
         lines.append(f"maximum gap of a contact: {found['maximum_gap']:.1e} m{opened}")
     lines += event_lines(found["events"])
     if result.validity is not None:
         lines.append(str(result.validity))
-    time = result.data["time"].values
-    lines.append(f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, {seconds}")
-    return lines
+    until = f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, " if len(time) > 1 else ""
+    return [*lines, f"{until}{seconds}"]
 
 
 OPEN = 1e-6

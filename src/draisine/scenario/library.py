@@ -158,6 +158,10 @@ def _named(where: str) -> tuple[str, str]:
             raise UnknownNameError(f"no scenario {where!r}. Did you mean the file {where}.toml?")
         if os.path.exists(where):
             raise DataError(f"{where}: scenarios are .toml files, results .nc or .zarr.")
+        if ends:
+            raise UnknownNameError(
+                f"{where!r} is the name of several: {' or '.join(sorted(ends))}?"
+            )
         raise UnknownNameError(
             f"no scenario {where!r}. {did_you_mean(where, shipped)} `draisine list scenarios` "
             "tells all; a file of your own ends with .toml."

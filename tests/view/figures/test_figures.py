@@ -219,8 +219,8 @@ def test_a_wheel_that_turns_over_cuts_its_curve(passive):
 
 
 def test_a_vehicle_of_ones_own_is_drawn_without_a_scenario(tmp_path):
-    """A dataset of a vehicle in a file knows that file; of one in the running script it asks for
-    one.
+    """A dataset of a vehicle in a file knows that file; of one in the running script it is
+    drawn while that runs, and afterwards asks for one.
     """
     text = """
 from draisine.model import Body, Model, Revolute
@@ -238,6 +238,8 @@ def pendulum(*, length: float = 1.0) -> Model:
     exec(text, names)
     system = draisine.compile(names["pendulum"])
     data = draisine.simulate(system, draisine.state(system, hinge=0.5), until=0.2).to_xarray()
+    assert labels(phase.draw(data))[0] == "hinge"
+    data.attrs["vehicle_here"] = "another program"
     with pytest.raises(DataError, match=r"no vehicle 'pendulum'.*FILE\.py:function"):
         phase.draw(data)
 

@@ -82,3 +82,12 @@ def test_circles_maps_and_sensitivities() -> None:
     bars = view.sensitivities(sensitivities(BICYCLE), most=5)
     assert len(bars.patches) == 15
     saved(bars)
+
+
+def test_the_stable_range_ends_where_growth_is_zero_not_at_a_sample() -> None:
+    """Growth 2 - v, then v - 6 on a coarse grid: damped between 2 and 6."""
+    v = np.array([0.0, 3.0, 5.0, 7.0])
+    values = np.array([[2.0 - x, x - 6.0] for x in v]).astype(complex)
+    axes = view.eigenvalues(Eigenmodes(v, values, np.empty((4, 0, 0)), ("weave", "capsize")))
+    (low, high), *_ = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in axes.patches]
+    assert_allclose([low, high], [2.0, 6.0])

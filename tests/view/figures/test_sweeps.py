@@ -5,7 +5,7 @@ import pytest
 import xarray
 
 from draisine.errors import ParameterError
-from draisine.view.figures import basin, scatter_matrix, tornado
+from draisine.view.figures import basin, scatter_matrix, sweep, tornado
 
 
 @pytest.fixture
@@ -57,3 +57,12 @@ def test_a_basin_has_the_part_of_the_runs_that_come_back():
     assert len(basin.draw(third)) == 3
     with pytest.raises(ParameterError, match="two numbers or more"):
         basin.draw(data.isel(push=0, drop=True))
+
+
+def test_runs_that_ended_before_their_time_are_hollow():
+    speed = np.array([1.0, 2.0, 3.0])
+    data = {"final lean": ("speed", np.array([0.0, 1.0, 2.0]), {"units": "m"})}
+    data["outcome"] = ("speed", np.array(["completed", "fell", "completed"]))
+    (axes,) = sweep.draw(xarray.Dataset(data, {"speed": speed}))
+    hollow = [line for line in axes.lines if line.get_color() == "white"]
+    assert [line.get_xydata().tolist() for line in hollow] == [[[2.0, 1.0]]]

@@ -10,7 +10,7 @@ from draisine.analysis.bicycle.critical import Critical
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.errors import ParameterError
 from draisine.view.figures import _linear as linear
-from draisine.view.style import given_or_new
+from draisine.view.style import figure_of, given_or_new, headline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -37,7 +37,9 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         raise ParameterError("this result has no eigenvalues; they come from linear scenarios.")
     values = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
     names = tuple(_SECOND.sub("", str(x)) for x in data["eigenmode"].values)
-    axes = given_or_new(axes, (7.5, 4.5))
+    own, axes = axes is None, given_or_new(axes, (7.5, 4.8))
+    if own:
+        figure_of(axes).suptitle(headline(data), fontsize=10)
     _draw_measured(data, axes)
     _draw_bands(data, axes, names)
     modes = Eigenmodes(data["speed"].values, values, np.empty((len(values), 0, 0)), names)

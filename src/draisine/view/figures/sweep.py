@@ -16,12 +16,15 @@ if TYPE_CHECKING:
 
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return one axes per question of a sweep; angles are in degrees. Where values of one sign range
-    over a factor of twenty or more, axes are logarithmic and show their sizes. Runs that are on no
-    grid are points over what differs first.
+    over a factor of twenty or more, axes are logarithmic and show their sizes. Runs that ended before
+    their time are hollow. Runs that are on no grid are points over what differs first.
     """
     panels, names = answer_panels(data, axes)
     for panel, name in zip(panels, names, strict=False):
-        (_points if data[name].dims == ("run",) else _curves)(plain(panel), data[name])
+        if data[name].dims == ("run",):
+            _points(plain(panel), data[name])
+        else:
+            _curves(plain(panel), data[name], data["outcome"] == "completed")
     if len(data.dims) > 1:
         legend(panels[0], 2)
     return panels
@@ -35,7 +38,7 @@ def _points(axes: "Axes", found: "DataArray") -> None:
     axes.set(xlabel=across, ylabel=upright)
 
 
-def _curves(axes: "Axes", found: "DataArray") -> None:
+def _curves(axes: "Axes", found: "DataArray", whole: "DataArray") -> None:
     numeric = [d for d in found.dims if found[d].dtype.kind == "f"] or list(found.dims)
     along = max(numeric, key=lambda d: found.sizes[d])
     others = [d for d in found.dims if d != along]
@@ -44,10 +47,13 @@ def _curves(axes: "Axes", found: "DataArray") -> None:
     found, upright = in_degrees(found, said)
     for k, at in enumerate(product(*(found[d].values for d in others))):
         place = dict(zip(others, at, strict=True))
-        y = found.sel(place).values
+        y, ended = found.sel(place).values, ~whole.sel(place).values
         label = ", ".join(x if isinstance(x, str) else f"{d} = {x:.4g}" for d, x in place.items())
-        curve(axes, k, found[along].values, np.abs(y) if steep else y, label)
+        x, y = found[along].values, np.abs(y) if steep else y
+        curve(axes, k, x, y, label)
         axes.lines[-1].set_marker("o")
+        edge = axes.lines[-1].get_color()
+        axes.plot(x[ended], y[ended], "o", color="white", markeredgecolor=edge, zorder=3)
     if steep:
         axes.set_xscale("log")
         axes.set_yscale("log")
