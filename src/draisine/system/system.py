@@ -308,6 +308,10 @@ def _solve_rows(
     return multiplier.shared_saddle_point(*given, rank, forces)
 
 
+LARGEST = 1e100
+"""How large a parameter may be: a moment of inertia is a product of three, and a double."""
+
+
 def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:
     out = {}
     for name, value in changes.items():
@@ -319,6 +323,11 @@ def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str
             raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None
         if not np.isfinite(out[name]):
             raise ParameterError(f"parameter {name}: {value!r} is not finite.")
+        if abs(out[name]) > LARGEST:
+            raise ParameterError(
+                f"parameter {name}: {value!r} is beyond {LARGEST:g}, where products are no numbers any "
+                "more; SI units are meant."
+            )
     return out
 
 

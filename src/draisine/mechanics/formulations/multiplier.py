@@ -170,7 +170,7 @@ def _weakest(M: Floats, C: Floats) -> tuple[Floats, float]:
     """Return the motion that the rows allow with the least inertia, and that inertia, each speed
     measured by its own inertia.
     """
-    size = np.sqrt(np.diagonal(M).copy())
+    size = np.sqrt(np.maximum(np.diagonal(M), 0.0))
     size[size == 0.0] = 1.0
     H = np.eye(len(M))
     if len(C):
