@@ -4,15 +4,15 @@ numbers only. What is asked of them is computed on the fly; no trajectory is kep
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 
 from draisine.algebra.lie import quaternion_product
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import select
+from draisine.experiment.sweep.samples import Indices, Samples
 from draisine.experiment.sweep.table import (
     FELL,
     NO_MACHINE,
@@ -218,7 +218,7 @@ class Lanes:
         fleet.record(y, task.edges, plan.numerics, take)
         return sorted(alone)
 
-    def _falls(self, samples: "Samples", turn: Floats) -> tuple[Floats, Floats]:
+    def _falls(self, samples: Samples, turn: Floats) -> tuple[Floats, Floats]:
         """Return when each machine falls, and when its steer is turned too far (NaN: never, or not
         first).
         """
@@ -236,7 +236,7 @@ class Lanes:
         return np.where(fallen <= first, fallen, np.nan), np.where(fallen <= first, np.nan, turned)
 
     def _answers(
-        self, samples: "Samples", seen: Mapping[str, Floats], fallen: Floats, turned: Floats
+        self, samples: Samples, seen: Mapping[str, Floats], fallen: Floats, turned: Floats
     ) -> dict[str, Floats]:
         """Return the answers to all questions, of what is seen (entries, time, columns)."""
         model, t = self.plan.system.model, samples.held_times
@@ -276,34 +276,6 @@ class Lanes:
 
     def _entry(self, name: str, k: int) -> int:
         return self._entries[name].index(k)
-
-
-Indices = NDArray[np.intp]
-
-
-@dataclass(frozen=True)
-class Samples:
-    """What programs read (time, inputs, columns) at some times, and which sample is the last of each
-    column.
-    """
-
-    times: Floats
-    x: Floats
-    ends: Indices
-
-    @cached_property
-    def _until(self) -> Indices:
-        """Which sample stands at each time (columns, time): after its end the last one."""
-        return np.minimum(np.arange(len(self.times)), self.ends[:, None])
-
-    @cached_property
-    def held_times(self) -> Floats:
-        """The times (columns, time); after its end the last one."""
-        return self.times[self._until]
-
-    def hold(self, series: Floats) -> Floats:
-        """Return a series (time, columns) as (columns, time); after its end its last value."""
-        return series[self._until, np.arange(len(self.ends))[:, None]]
 
 
 def names_in(paths: Sequence[str] | Mapping[str, object], table: str) -> dict[str, str]:
