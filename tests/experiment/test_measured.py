@@ -6,6 +6,7 @@ from importlib.resources import files
 import numpy as np
 import pytest
 
+from draisine.errors import DataError
 from draisine.experiment.check import check
 from draisine.experiment.run import run
 from draisine.scenario.library import load
@@ -23,6 +24,20 @@ def test_all_26_runs_are_kept_beside_the_curves(ridden):
     real = data.measured_quantity.values == "eigenvalue_real[weave]"
     assert real.sum() == 26
     assert set(data.measured_speed.values) <= set(data.speed.values)
+    middle = (data.measured_from.values + data.measured_to.values) / 2.0
+    assert np.abs(middle - data.measured_speed.values).max() < 1e-12
+
+
+def test_the_spread_of_measured_numbers_is_told_with_them(tmp_path):
+    """Moore's standard deviations; one for each value that is expected, and for no others."""
+    _, found = check(load("moore2012/identified"))
+    assert [finding.spread for finding in found[:3]] == [0.02, 0.0006, 0.004]
+    shipped = (files("draisine.scenarios") / "moore2012" / "identified.toml").read_text("utf-8")
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text(shipped.replace('"K0[lean, steer]" = 0.02', '"K2[lean, steer]" = [0.02, 0.1]'))
+    with pytest.raises(DataError, match="is not expected") as told:
+        load(str(wrong))
+    assert "needs one number; it has 2" in str(told.value)
 
 
 def test_a_root_mean_square_can_fail_where_no_single_number_does(tmp_path):

@@ -119,7 +119,8 @@ def _findings(console: "Console", found: "list[Finding]") -> None:
             )
             mark = right if f.agrees else "[red]NO[/red]"
             numbers = (
-                f"{f.expected:.9g}",
+                f"{f.expected:.9g}"
+                + ("" if f.spread is None else f" \N{PLUS-MINUS SIGN} {f.spread:.2g}"),
                 f"{f.ours:.9g}",
                 f"{f.deviation:.1e}",
                 f"{f.allowed:.1e}",

@@ -28,7 +28,9 @@ from draisine.scenario.schema import (
 
 @dataclass(frozen=True)
 class Finding:
-    """One expected quantity held against ours, told where it agrees worst."""
+    """One expected quantity held against ours, told where it agrees worst; `spread` is the standard
+    deviation of a measured number, if it is known.
+    """
 
     block: str
     origin: str
@@ -41,6 +43,7 @@ class Finding:
     compared: int
     rms: float
     rms_allowed: float | None
+    spread: float | None
     note: str
 
     @property
@@ -50,8 +53,8 @@ class Finding:
         """
         if self.origin == "disputed":
             return bool(self.deviation > self.allowed)
-        spread = self.rms_allowed is None or self.rms <= self.rms_allowed
-        return bool(self.deviation <= self.allowed) and spread
+        close = self.rms_allowed is None or self.rms <= self.rms_allowed
+        return bool(self.deviation <= self.allowed) and close
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data, ready for JSON."""
@@ -164,5 +167,6 @@ def _held(
         len(expected),
         float(np.sqrt(np.mean(deviation**2))),
         block.rms,
+        float(np.atleast_1d(block.spread[quantity])[worst]) if quantity in block.spread else None,
         " ".join(block.note.split()),
     )

@@ -197,6 +197,12 @@ class Expected(ScenarioTable):
     )
     note: str = ""
     values: dict[str, Numbers] = Field(min_length=1)
+    spread: dict[str, Numbers] = Field(
+        {}, description="Standard deviations of measured values, by the same names."
+    )
+    windows: list[tuple[float, float]] | None = Field(
+        None, description="From which to which speed each value was measured."
+    )
 
 
 class Common(ScenarioTable):

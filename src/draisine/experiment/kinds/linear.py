@@ -72,20 +72,25 @@ def _uncertainty(
 
 
 def _measurements(blocks: Sequence[Expected]) -> dict[str, Any]:
-    """Return measured numbers by quantity and speed, as variables of a dataset."""
-    rows = [
-        (quantity, speed, value)
-        for block in blocks
-        for quantity, values in block.values.items()
-        for speed, value in zip(block.at or (), np.atleast_1d(values), strict=True)
-    ]
+    """Return measured numbers by quantity and speed, as variables of a dataset: how they are spread,
+    and in which windows of the speed they were measured, where that is known.
+    """
+    rows = []
+    for block in blocks:
+        speeds = block.at if isinstance(block.at, list) else []
+        unknown = [np.nan] * len(speeds)
+        for quantity, values in block.values.items():
+            spreads = block.spread.get(quantity, unknown)
+            windows = block.windows or [(v, v) for v in speeds]
+            told = zip(speeds, np.atleast_1d(values), np.atleast_1d(spreads), windows, strict=True)
+            rows += [(quantity, v, x, spread, *window) for v, x, spread, window in told]
     if not rows:
         return {}
-    names, speeds, values = (np.array(column) for column in zip(*rows, strict=True))
-    return {
-        "measured_quantity": ("measurement", names),
-        "measured_speed": ("measurement", speeds, {"units": "m/s"}),
-        "measured_value": ("measurement", values),
+    names, *numbers = (np.array(column) for column in zip(*rows, strict=True))
+    units: list[Any] = [{"units": "m/s"}, {}, {}, {"units": "m/s"}, {"units": "m/s"}]
+    columns = zip(("speed", "value", "spread", "from", "to"), numbers, units, strict=True)
+    return {"measured_quantity": ("measurement", names)} | {
+        f"measured_{name}": ("measurement", column, unit) for name, column, unit in columns
     }
 
 

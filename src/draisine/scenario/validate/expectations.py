@@ -34,10 +34,22 @@ def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) 
             path = key_path(["expected", k, "values", text])
             with mistakes.at(path):
                 parse(text, model)
-            given = len(values) if isinstance(values, list) else None
-            if given != count:
-                wanted = "one number" if count is None else f"as many numbers as places, {count}"
-                mistakes.add(path, f"needs {wanted}; it has {given or 1}.")
+            _check_count(path, values, count, mistakes)
+        for text, values in block.spread.items():
+            path = key_path(["expected", k, "spread", text])
+            if text not in block.values:
+                mistakes.add(path, f"is not expected. {did_you_mean(text, block.values)}")
+            _check_count(path, values, count, mistakes)
+        if block.windows is not None:
+            _check_count(key_path(["expected", k, "windows"]), block.windows, count, mistakes)
+
+
+def _check_count(path: str, values: Any, count: int | None, mistakes: Mistakes) -> None:
+    """Tell where there are not as many numbers as places."""
+    given = len(values) if isinstance(values, list) else None
+    if given != count:
+        wanted = "one number" if count is None else f"as many numbers as places, {count}"
+        mistakes.add(path, f"needs {wanted}; it has {given or 1}.")
 
 
 def _parser(kind: str, tables: Tables, at: Any) -> Callable[[str, Model], Any]:

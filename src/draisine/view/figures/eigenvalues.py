@@ -68,7 +68,9 @@ def _draw_bands(data: "Dataset", axes: "Axes", names: Sequence[str]) -> None:
 
 
 def _draw_measured(data: "Dataset", axes: "Axes") -> None:
-    """Draw measured eigenvalues as marks: real parts filled, imaginary parts open."""
+    """Draw measured eigenvalues as marks, real parts filled, imaginary parts open, with their spread
+    and the speeds that they were measured at.
+    """
     if "measured_value" not in data:
         return
     quantity = np.char.replace(data["measured_quantity"].values.astype(str), "_2", "")
@@ -76,9 +78,17 @@ def _draw_measured(data: "Dataset", axes: "Axes") -> None:
         part, _, mode = name.rstrip("]").partition("[")
         colour, here = linear.TYRED[mode], quantity == name
         what = "real" if part == "eigenvalue_real" else "imaginary"
+        v, x, spread, *window = (
+            data[f"measured_{one}"].values[here]
+            for one in ("speed", "value", "spread", "from", "to")
+        )
+        apart = np.abs(np.array(window) - v)
+        axes.errorbar(
+            v, x, np.nan_to_num(spread), apart, "none", ecolor=colour, elinewidth=0.7, alpha=0.4
+        )
         axes.plot(
-            data["measured_speed"].values[here],
-            data["measured_value"].values[here],
+            v,
+            x,
             "o",
             color=colour,
             markerfacecolor=colour if what == "real" else "none",
