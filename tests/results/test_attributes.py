@@ -54,7 +54,7 @@ def test_a_result_that_is_not_whole_is_told(data, name):
         draisine.plot(data.drop_vars(name), "overview")
 
 
-@pytest.mark.parametrize("name", ["shape", "speeds", "accelerations"])
+@pytest.mark.parametrize("name", ["shape", "speeds", "accelerations", "contact_point", "gap"])
 def test_a_motion_that_is_not_whole_is_told(data, name, tmp_path):
     with pytest.raises(DataError, match=f"not whole: No variable named '{name}'"):
         draisine.animate(data.drop_vars(name), tmp_path / "a.html")

@@ -1,12 +1,24 @@
 """Zeros of guards: all there are, in order, and none that is not there."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import draisine
-from draisine.simulation.contact.guards import BASIS, NEVER, NODES, PLACES, fit, next_zero, restrict
+from draisine.mechanics.contact.features import FEATURE
+from draisine.simulation.contact.guards import (
+    BASIS,
+    NEVER,
+    NODES,
+    PLACES,
+    adjoins,
+    fit,
+    next_zero,
+    restrict,
+)
 from draisine.terrain import Terrain, edge
 
 X = BASIS[PLACES:]
@@ -83,3 +95,39 @@ def test_what_grazes_is_told(clearance, told):
         for t, (_, feature) in arc.grazes:
             assert t == pytest.approx(soon, abs=1e-6) and feature == "rail"
     assert ("grazed" in str(run.validity)) == bool(told)
+
+
+FEATURES = {
+    "slope": (0.6, 0.0, 0.8, 1.0, 0.0, 0.0),
+    "same slope": (0.6, 0.0, 0.8, 1.0, 0.0, 0.0),
+    "slope above": (0.6, 0.0, 0.8, 1.1, 0.0, 0.0),
+    "mirrored slope": (-0.6, 0.0, 0.8, 1.0, 0.0, 0.0),
+    "edge in the slope": (1.0, 2.0, 0.5, 0.8, 0.0, -0.6),
+    "edge through it": (1.0, 2.0, 0.5, 0.6, 0.0, 0.8),
+    "vertex on the edge": (1.8, 2.0, -0.1, 0.0, 0.0, 0.0),
+    "vertex in the slope": (1.0, 3.0, 0.5, 0.0, 0.0, 0.0),
+    "vertex above": (1.8, 2.0, 0.1, 0.0, 0.0, 0.0),
+}
+ADJOIN = {
+    ("slope", "same slope"),
+    ("slope", "edge in the slope"),
+    ("slope", "vertex on the edge"),
+    ("slope", "vertex in the slope"),
+    ("same slope", "edge in the slope"),
+    ("same slope", "vertex on the edge"),
+    ("same slope", "vertex in the slope"),
+    ("edge in the slope", "vertex on the edge"),
+}
+
+
+def test_what_lies_in_a_feature_or_holds_it():
+    """Coplanar faces, edges and vertices in their planes, vertices on edges; not two edges."""
+    rows = np.zeros((len(FEATURES), FEATURE))
+    rows[:, :6] = list(FEATURES.values())
+    planes = np.array(["slope" in name and " the " not in name for name in FEATURES], int)
+    bundle, names = SimpleNamespace(features=rows.ravel(), planes=planes), list(FEATURES)
+    for i, one in enumerate(names):
+        for j, two in enumerate(names):
+            if i != j:
+                wanted = (one, two) in ADJOIN or (two, one) in ADJOIN
+                assert adjoins(bundle, i, j) == wanted, (one, two)

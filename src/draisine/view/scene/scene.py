@@ -240,6 +240,9 @@ def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
     for contact in model.contacts:
         if contact.anchored:
             continue
+        for name in ("contact_point", "gap"):
+            if name not in data:
+                raise DataError(f"the result is not whole: No variable named {name!r}.")
         way = data["contact_point"].sel(contact=contact.name).values.copy()
         if contact.lifts:
             way[np.abs(data["gap"].sel(contact=contact.name).values) > LIFTED] = np.nan
