@@ -15,8 +15,8 @@ from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, ParameterError
-from draisine.simulation.contact.active_set import Candidate, Selection, Trial
-from draisine.simulation.impacts.moreau import delassus
+from draisine.simulation.contact.active_set import Candidate, Selection
+from draisine.simulation.impacts.moreau import delassus, outcome
 
 STRIKES = 5000
 """How often contacts may strike in turn before they are given up."""
@@ -50,7 +50,7 @@ def strike_in_turn(
     if not 0 <= normal <= 1:
         raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
     after = v.copy()
-    pushes = {k.key: np.zeros(3) for k in contacts}
+    impulses = np.zeros((len(contacts), 3))
     compliances = [delassus(M, k.C, held) for k in contacts]
     slowest = 1e-12 * max(float(np.abs(k.relative(v)).max()) for k in contacts)
     for _ in range(STRIKES):
@@ -61,15 +61,12 @@ def strike_in_turn(
         e = normal if -velocities[i][0] > rest_speed else 0.0
         W, back = compliances[i]
         Lam = strike(W, velocities[i], contacts[i].mu, e)
-        pushes[contacts[i].key] += Lam
+        impulses[i] += Lam
         after = after + back @ Lam
     else:
         names = ", ".join(":".join(k.key) for k in contacts)
         raise ContactSetError(f"the contacts {names} strike in turn without end; 'moreau' may do.")
-    pushes = {key: push for key, push in pushes.items() if push[0] > 0}
-    away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
-    trial = Trial(tuple(pushes), pushes, away, after, True)
-    return Selection(trial, (trial,))
+    return outcome(contacts, impulses, after)
 
 
 def compress(W: Floats, u: Floats, mu: float) -> tuple[Floats, float]:

@@ -36,8 +36,12 @@ def impact(
         if -b[3 * i] > rest_speed:
             b[3 * i] *= 1.0 + normal
     Lam = contact_impulses(W, b, [k.mu for k in contacts], tolerance, contacts)
-    after = v + back @ Lam
-    pushes = {k.key: Lam[3 * i : 3 * i + 3] for i, k in enumerate(contacts) if Lam[3 * i] > 0}
+    return outcome(contacts, Lam.reshape(-1, 3), v + back @ Lam)
+
+
+def outcome(contacts: Sequence[Candidate], impulses: Floats, after: Floats) -> Selection:
+    """Return the one outcome of an impact: impulses (contacts, 3) that push, and the speeds after."""
+    pushes = {k.key: x for k, x in zip(contacts, impulses, strict=True) if x[0] > 0}
     away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
     trial = Trial(tuple(pushes), pushes, away, after, True)
     return Selection(trial, (trial,))

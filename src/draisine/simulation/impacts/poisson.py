@@ -12,9 +12,9 @@ from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, ParameterError
-from draisine.simulation.contact.active_set import Candidate, Selection, Trial
+from draisine.simulation.contact.active_set import Candidate, Selection
 from draisine.simulation.contact.coulomb import solve_single_friction
-from draisine.simulation.impacts.moreau import contact_impulses, delassus
+from draisine.simulation.impacts.moreau import contact_impulses, delassus, outcome
 
 SWEEPS = 480
 """How often all contacts are solved one after the other at most, in ever smaller strides."""
@@ -41,11 +41,7 @@ def impact(
     e = [normal if -k.relative(v)[0] > rest_speed else 0.0 for k in contacts]
     given = np.array([e[i] * squeezed[3 * i] for i in range(len(contacts))])
     Lam = squeezed + _expand(W, u + W @ squeezed, mu, given, tolerance)
-    after = v + back @ Lam
-    pushes = {k.key: Lam[3 * i : 3 * i + 3] for i, k in enumerate(contacts) if Lam[3 * i] > 0}
-    away = {k.key: float(k.relative(after)[0]) for k in contacts if k.key not in pushes}
-    trial = Trial(tuple(pushes), pushes, away, after, True)
-    return Selection(trial, (trial,))
+    return outcome(contacts, Lam.reshape(-1, 3), v + back @ Lam)
 
 
 def _expand(W: Floats, b: Floats, mu: Sequence[float], given: Floats, tolerance: float) -> Floats:
