@@ -142,6 +142,7 @@ class ArcDriver:
     def _make_course(self, shared: Packed, inside: Floats, guards: int) -> None:
         """Make the record of arcs, with room for so many guards."""
         look, span, limit = self.look, self._span, self._contact.fall
+        wheels = len(look.machine.wheels)
         count, numbers = len(self.near.contacts) + 1, np.zeros((3, guards), dtype=np.int64)
         make: Any = Course  # of records that are packed already
         self.record: Course = make(
@@ -154,7 +155,8 @@ class ArcDriver:
             guards=np.zeros(1, dtype=np.int64),
             fall=float(np.sin(min(limit, np.pi / 2))),
             values=np.empty(guards * NODES),
-            rows=np.empty((count + len(look.machine.wheels)) * look.row.size),
+            moved=np.zeros(2 * wheels + 1),
+            rows=np.empty((count + 2 * wheels) * look.row.size),
             **dict(zip(("kinds", "contacts", "borders"), numbers, strict=True)),
             **self._room["course"],
         )

@@ -39,13 +39,14 @@ ENDLESS = 1e300
 
 
 class Bundle(NamedTuple):
-    """Contacts (wheel, feature numbers): addresses of their programs, tables one after the other and
-    where each begins, features row by row, and where in x a feature's numbers begin; the borders of
-    all features one after the other and where each feature's begin; which features are faces, how
-    deep a wheel may be in them, how far from its centre it touches at most, and the radius that bends
-    the gap to an edge or a vertex; the number of the wheel, and low and high corner of the box around
-    each feature; a number for wheel, kind and motion of the feature (`likes`), whether it is a plane,
-    which motion carries it, and whether a contact ends where others with the same feature begin.
+    """Contacts (wheel, feature numbers): addresses of their programs, tables one after the other and where
+    each begins, features row by row, and where in x a feature's numbers begin; the borders of all
+    features one after the other and where each feature's begin; which features are faces, how deep
+    a wheel may be in them, how far from its centre it touches at most, the radius that bends the
+    gap to an edge or a vertex, and that of the ball which thickens the wheel's ring, if it is one;
+    the number of the wheel, and low and high corner of the box around each feature; a number for
+    wheel, kind and motion of the feature (`likes`), whether it is a plane, which motion carries it,
+    and whether a contact ends where others with the same feature begin.
     """
 
     size: int
@@ -60,6 +61,7 @@ class Bundle(NamedTuple):
     reach: Floats
     radius: Floats
     bend: Floats
+    crown: Floats
     wheels: Integers
     low: Floats
     high: Floats
@@ -74,7 +76,7 @@ class Dynamics(NamedTuple):
     its quaternion is kept to unit length, and where things begin: in x the pose and the speeds, in y
     the speeds and the law's states, in what the program tells (flow, M, F, zdot, held), in the row
     of a contact (C, c, gap, stretch, b, its point and normal in the world and on the feature, the
-    wheel's centre, the fold, what elements there do), which is `row` long; whether elements act at
+    wheel's centre and axle, the fold, what elements there do), which is `row` long; whether elements act at
     contacts, how many states of theirs the rows tell the rates of, and a wheel's share of the weight.
     """
 
@@ -104,6 +106,7 @@ class Dynamics(NamedTuple):
     point: int
     normal: int
     centre: int
+    axle: int
     local_point: int
     local_normal: int
     fold: int
@@ -120,7 +123,7 @@ class Dynamics(NamedTuple):
     share: float
 
 
-_ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre") + (
+_ROW = ("C", "c", "gap", "stretch", "b", "point", "normal", "centre", "axle") + (
     "local_point", "local_normal", "fold", "armed", "push", "lift", "forces", "lifted", "rates", "uneven",
 )  # fmt: skip
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
+from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.guards import (
     BORDER,
     CONE,
@@ -83,6 +84,9 @@ SHORTEST = 1.0 / 64.0
 GRAZE = 1e-9
 """What comes nearer than so many metres and does not touch grazes: less would have been a hit."""
 
+AWAY, NEAR, BELOW = range(3)
+"""What a contact to watch can do on a step: nothing, touch, or nothing because it stays below zero."""
+
 ROOM, FEW = 4096, 64
 """How many samples and grazes fit into one call."""
 
@@ -90,7 +94,8 @@ ROOM, FEW = 4096, 64
 class Course(NamedTuple):
     """An arc under way: the mode and the contacts to watch, the step, how far beyond their borders
     these count; the boxes of wheels' centres on the step and in all that was swept, until a
-    time, by steps of a length; which of the contacts to watch wheels can reach on the step; the
+    time, by steps of a length; which of the contacts to watch may touch on the step, and how far
+    each wheel moves and turns on it; the
     guards by kind, contact and border, and the slack of each kind; the sine of the lean that is a
     fall, when samples are due, and room to work.
     """
@@ -104,6 +109,7 @@ class Course(NamedTuple):
     horizon: float
     longest: float
     near: Integers
+    moved: Floats
     guards: Integers
     kinds: Integers
     contacts: Integers
@@ -220,23 +226,82 @@ def value(c: Course, j: int) -> float:
 
 @routine
 def enclose(c: Course) -> int:
-    """Write the box of each wheel's centre on the step, and which contacts to watch are in reach of
-    one; return 1 where a centre leaves what was swept.
+    """Write the box of each wheel's centre on the step, how far it moves and turns from the middle of
+    the step on, and which contacts to watch may touch; return 1 where a centre leaves what was swept.
     """
-    s, m, left = c.saddle, c.saddle.motion, 0
+    s, m, left, middle = c.saddle, c.saddle.motion, 0, c.rows[c.wheels.size * c.saddle.motion.row :]
     for i in range(NODES):
-        place(c, c.basis[PLACES + i])
-        meet(m, s.x, c.wheels, c.rows)
+        place(c, c.basis[PLACES + (i + NODES // 2) % NODES])
+        meet(m, s.x, c.wheels, middle if i == 0 else c.rows)
         for w in range(c.wheels.size):
+            here, there = c.rows[w * m.row :], middle[w * m.row :]
+            here = there if i == 0 else here
+            moved, turned = 0.0, 0.0
             for j in range(3):
-                at = c.rows[w * m.row + m.centre + j]
+                at = here[m.centre + j]
                 box, swept = c.box[6 * w + j :], c.swept[6 * w + j :]
                 box[0] = at if i == 0 else min(box[0], at)
                 box[3] = at if i == 0 else max(box[3], at)
                 left = 1 if at < swept[0] or at > swept[3] else left
+                moved += (at - there[m.centre + j]) ** 2.0
+                turned += (here[m.axle + j] - there[m.axle + j]) ** 2.0
+            way = c.moved[2 * w :]
+            way[0] = max(0.0 if i == 0 else way[0], 1.1 * sqrt(moved) + 1e-6)
+            way[1] = max(0.0 if i == 0 else way[1], 1.1 * sqrt(turned))
     for k in range(s.contacts.size):
-        c.near[k] = in_reach(s.contacts, c.box, k)
+        c.near[k] = in_touch(c, k, middle) if in_reach(s.contacts, c.box, k) == 1 else AWAY
     return left
+
+
+@routine
+def in_touch(c: Course, k: int, middle: Floats) -> int:
+    """Return what a contact can do on a step, from how far the feature is from the wheel in its middle:
+    the wheel's rim moves by no more than its centre does and its axle turns it.
+    """
+    m, b, w = c.saddle.motion, c.saddle.contacts, c.saddle.contacts.wheels[k]
+    crown, f = b.crown[k], b.features[k * FEATURE :]
+    if b.moved[k] != 0 or not isfinite(crown):
+        return NEAR
+    centre, axle = middle[w * m.row + m.centre :], middle[w * m.row + m.axle :]
+    ring, far = b.radius[k] - crown, c.moved[2 * w] + 1.6 * c.moved[2 * w + 1] * b.radius[k]
+    if b.planes[k] == 0:
+        return trace_line(b, k, centre, axle, ring, crown + far)
+    gap, tilt = -f[3] - crown, 0.0
+    for j in range(3):
+        gap += f[j] * centre[j]
+        tilt += f[j] * axle[j]
+    gap -= ring * sqrt(max(1.0 - tilt * tilt, 0.0))
+    if gap > far:
+        return AWAY
+    return BELOW if gap < -far else NEAR
+
+
+@routine
+def trace_line(b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, limit: float) -> int:
+    """Return what an edge or a vertex can do that is out of touch if it keeps a distance from the ring
+    of a wheel; it is followed by steps as long as what it is further away.
+    """
+    Q, e, low, high = b.features[k * FEATURE :], b.features[k * FEATURE + 3 :], 0.0, 0.0
+    along, how = 0.0, AWAY
+    for j in range(3):
+        along += e[j] * (centre[j] - Q[j])
+        if e[j] != 0.0:
+            one, two = e[j] * (b.low[3 * k + j] - Q[j]), e[j] * (b.high[3 * k + j] - Q[j])
+            low, high = low + min(one, two), high + max(one, two)
+    at = max(low, along - ring - limit) - 1e-6
+    while at <= min(high, along + ring + limit) + 1e-6:
+        off, z = 0.0, 0.0
+        for j in range(3):
+            way = Q[j] + at * e[j] - centre[j]
+            off += way * way
+            z += way * axle[j]
+        out = sqrt(max(off - z * z, 0.0)) - ring
+        off = sqrt(z * z + out * out) - limit
+        if off < 1e-4:
+            return NEAR
+        how = BELOW if out < 0.0 else how
+        at += off
+    return how
 
 
 @routine
@@ -262,7 +327,7 @@ def survey(c: Course) -> None:
     for i in range(NODES):
         place(c, c.basis[PLACES + i])
         for w in range(s.contacts.size):
-            if c.near[w] == 1:
+            if c.near[w] == NEAR:
                 meet_one(s.x, s.contacts, w, c.rows[w * m.row :])
         if s.plan[CLOSED] > 0:
             flow(s, c.stages.errors, s.lam)
@@ -273,7 +338,7 @@ def survey(c: Course) -> None:
                 row, lam = s.seen[k * m.row :], s.lam[3 * k :]
             else:
                 row, lam = c.rows[k * m.row :], s.lam[0:]
-            if kind != GAP or c.near[k] == 1:
+            if kind != GAP or c.near[k] == NEAR:
                 c.values[j * NODES + i] = measure(c, j, row, lam)
 
 
@@ -373,7 +438,7 @@ def first_event(c: Course) -> int:
     """Return the guard that turns negative first in the step, and where, or -1."""
     c.clock[PART], which = NEVER, -1
     for j in range(c.guards[0]):
-        if c.kinds[j] == GAP and c.near[c.contacts[j]] == 0:
+        if c.kinds[j] == GAP and c.near[c.contacts[j]] != NEAR:
             continue
         part = fall(c, j, c.clock[PART])
         if part < c.clock[PART]:
@@ -389,7 +454,7 @@ def graze(c: Course, until: float) -> None:
     b, part, clock = c.local[NODES:], c.local[2 * NODES :], c.clock
     for j in range(c.guards[0]):
         k, values, i = c.contacts[j], c.values[j * NODES :], 0
-        if c.kinds[j] != GAP or c.near[k] == 0 or clock[GRAZES] >= FEW:
+        if c.kinds[j] != GAP or c.near[k] != NEAR or clock[GRAZES] >= FEW:
             continue
         for node in range(NODES):
             i = node if values[node] < values[i] else i
@@ -411,7 +476,7 @@ def sunk(c: Course, part: float) -> int:
     s, m = c.saddle, c.saddle.motion
     place(c, part)
     for k in range(s.contacts.size):
-        if c.near[k] == 0:
+        if c.near[k] == AWAY:
             continue
         row = c.rows[k * m.row :]
         meet_one(s.x, s.contacts, k, row)

@@ -36,10 +36,10 @@ class WheelOnFeature(NamedTuple):
 
 
 class _Meeting(NamedTuple):
-    """A wheel on one kind of feature: its program and where the table of that begins, whether it is
-    above a face, how deep it may be in it, how far from its centre it touches at most, what bends the
-    gap, the wheel; a number for all that, whether the feature is a plane, which motion carries it, and
-    whether the wheel may touch it twice.
+    """A wheel on one kind of feature: its program and where the table of that begins, whether it is above
+    a face, how deep it may be in it, how far from its centre it touches at most, what bends the
+    gap, how thick its ring is, if it is one, the wheel; a number for all that, whether the feature
+    is a plane, which motion carries it, and whether the wheel may touch it twice.
     """
 
     calls: int
@@ -48,6 +48,7 @@ class _Meeting(NamedTuple):
     reach: float
     radius: float
     bend: float
+    crown: float
     wheels: int
     likes: int
     planes: int
@@ -55,7 +56,7 @@ class _Meeting(NamedTuple):
     folds: int
 
 
-NOWHERE = _Meeting(0, 0, 0, 0.0, 0.0, 0.0, 0, 0, 0, 0, 0)
+NOWHERE = _Meeting(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, 0, 0)
 """A contact that there is not: no array of contacts is empty."""
 
 LEVEL = Feature(
@@ -178,14 +179,17 @@ class FeatureTable:
         """Return a wheel on a kind of feature that stands still or moves."""
         key = (wheel, kind, motion)
         if key not in self._meetings:
-            bend, long = 0.0, self.longest[wheel] if wheel < len(self.longest) else np.inf
-            if kind in ("edge", "vertex"):
+            bend, crown = 0.0, np.nan
+            long = self.longest[wheel] if wheel < len(self.longest) else np.inf
+            if kind in ("face", "edge", "vertex"):
                 surface = self.machine.wheels[wheel].surface
-                bend = float(surface.thickness) or float(surface.ring)
+                ring, thick = float(surface.ring), float(surface.thickness)
+                bend = 0.0 if kind == "face" else thick or ring
+                crown = thick if ring + thick == long else np.nan
             face, deep = int(kind == "face" and long > 0), self.reach(wheel)
             moved = 0 if motion is None else 1 + self.terrain.motions.index(motion)
             like = self.likes.setdefault((wheel, kind, motion is not None), len(self.likes))
-            found = (*self._program(key), face, deep, long or DEEP, bend, wheel, like)
+            found = (*self._program(key), face, deep, long or DEEP, bend, crown, wheel, like)
             twice = len(self.sides(wheel, kind)) > 1
             self._meetings[key] = _Meeting(*found, int(kind == "face"), moved, int(twice))
         return self._meetings[key]
