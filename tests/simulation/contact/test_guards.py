@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import draisine
+<<<<<<< HEAD
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.guards import (
     BASIS,
@@ -19,6 +20,10 @@ from draisine.simulation.contact.guards import (
     next_zero,
     restrict,
 )
+=======
+from draisine.simulation.contact.guards import BASIS, NEVER, NODES, PLACES, fit, next_zero, restrict
+from draisine.simulation.contact.march import NEAR, trace_line
+>>>>>>> 10497d8 (Contacts keep their names and features; the reach of a wheel's ring is tested against points of lines)
 from draisine.terrain import Terrain, edge
 
 X = BASIS[PLACES:]
@@ -97,6 +102,7 @@ def test_what_grazes_is_told(clearance, told):
     assert ("grazed" in str(run.validity)) == bool(told)
 
 
+<<<<<<< HEAD
 FEATURES = {
     "slope": (0.6, 0.0, 0.8, 1.0, 0.0, 0.0),
     "same slope": (0.6, 0.0, 0.8, 1.0, 0.0, 0.0),
@@ -131,3 +137,23 @@ def test_what_lies_in_a_feature_or_holds_it():
             if i != j:
                 wanted = (one, two) in ADJOIN or (two, one) in ADJOIN
                 assert adjoins(bundle, i, j) == wanted, (one, two)
+=======
+def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_ring():
+    """Against the least distance of a thousand points of the segment from the ring."""
+    rng, found = np.random.default_rng(4), []
+    ring, limit, centre, axle = 0.3, 0.1, np.zeros(3), np.array([0.0, 1.0, 0.0])
+    for _ in range(200):
+        Q, e, length = rng.normal(scale=0.3, size=3), rng.normal(size=3), rng.uniform(0.1, 0.6)
+        e /= np.linalg.norm(e)
+        line = edge("line", Q, e, np.cross(e, axle), np.cross(e, [1.0, 0.0, 0.0]), length)
+        bundle = SimpleNamespace(
+            features=np.append(line.numbers, [0.0, 0.0]), low=line.low, high=line.high
+        )
+        how = trace_line(bundle, 0, centre, axle, ring, limit)
+        points = Q + np.linspace(0.0, length, 1000)[:, None] * e
+        off = np.hypot(np.hypot(points[:, 0], points[:, 2]) - ring, points[:, 1]).min()
+        found.append(how == NEAR)
+        if abs(off - limit) > 1e-3:
+            assert (how == NEAR) == (off < limit)
+    assert 20 < sum(found) < 180
+>>>>>>> 10497d8 (Contacts keep their names and features; the reach of a wheel's ring is tested against points of lines)

@@ -70,6 +70,7 @@ class ContactQuery:
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
         self.modes = kernels.ClosedForms(machine)
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
+        self._keys: dict[WheelOnFeature, Key] = {}
         self.longest = self.table.longest
         self.level = self.table.level()
         self._swept: Surroundings | None = None
@@ -193,11 +194,11 @@ class ContactQuery:
 
     def key(self, contact: WheelOnFeature) -> Key:
         """Return a contact by name."""
-        joint = contact.wheel - len(self.machine.wheels)
-        if joint >= 0:
-            return self.machine.system.model.joints[joint].name, self.feature(contact).name
-        sign = {0: "", 1: "+", -1: "-"}[contact.side]
-        return self.machine.wheels[contact.wheel].name, self.feature(contact).name + sign
+        if contact not in self._keys:
+            parts = (*self.machine.wheels, *self.machine.system.model.joints)
+            feature = self.feature(contact).name + ("", "+", "-")[contact.side]
+            self._keys[contact] = parts[contact.wheel].name, feature
+        return self._keys[contact]
 
     def saddle(self, closed: Sequence[Closed]) -> Packed:
         """Return a mode for routines: what holds always, and closed contacts."""

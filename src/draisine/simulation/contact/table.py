@@ -99,8 +99,9 @@ class FeatureTable:
     def __init__(
         self, machine: Generic, terrain: Terrain, own: Mapping[WheelOnFeature, Feature]
     ) -> None:
-        self.machine, self.terrain, self.own = machine, terrain, own
+        self.machine, self.terrain = machine, terrain
         self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
+        self._features = dict(own)
         self._rows: dict[WheelOnFeature, int] = {}
         self._starts: dict[Any, int] = {}
         self._tables = np.zeros(0)
@@ -119,8 +120,9 @@ class FeatureTable:
         """Return what a contact touches: a feature of the terrain, a joint's stop, or a flat of
         another body.
         """
-        own = self.own.get(contact)
-        return self.terrain[contact.feature] if own is None else own
+        if contact not in self._features:
+            self._features[contact] = self.terrain[contact.feature]
+        return self._features[contact]
 
     def reach(self, wheel: int) -> float:
         """Return how deep a wheel may be at most before it counts as sunk: a wheel's radius; for a
@@ -143,6 +145,7 @@ class FeatureTable:
 
     def surroundings(self, boxes: Floats, found: Mapping[WheelOnFeature, Feature]) -> Surroundings:
         """Return contacts that may come about while wheels' centres stay in boxes."""
+        self._features |= found
         self._take({c: it for c, it in found.items() if c not in self._rows})
         contacts = tuple(sorted(found))
         return Surroundings(boxes, contacts, self.bundle(contacts))

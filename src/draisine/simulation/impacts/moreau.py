@@ -52,8 +52,9 @@ def delassus(M: Floats, C: Floats, held: Floats) -> tuple[Floats, Floats]:
     B = M^-1 C' without any.
     """
     n, m = len(M), len(held)
-    K = np.block([[M, -held.T], [held, np.zeros((m, m))]])
-    B = np.linalg.solve(K, np.vstack([C.T, np.zeros((m, len(C)))]))[:n]
+    K, right = np.zeros((n + m, n + m)), np.zeros((n + m, len(C)))
+    K[:n, :n], K[:n, n:], K[n:, :n], right[:n] = M, -held.T, held, C.T
+    B = np.linalg.solve(K, right)[:n]
     return C @ B, B
 
 
