@@ -8,7 +8,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import draisine
-<<<<<<< HEAD
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.guards import (
     BASIS,
@@ -20,10 +19,7 @@ from draisine.simulation.contact.guards import (
     next_zero,
     restrict,
 )
-=======
-from draisine.simulation.contact.guards import BASIS, NEVER, NODES, PLACES, fit, next_zero, restrict
 from draisine.simulation.contact.march import NEAR, trace_line
->>>>>>> 10497d8 (Contacts keep their names and features; the reach of a wheel's ring is tested against points of lines)
 from draisine.terrain import Terrain, edge
 
 X = BASIS[PLACES:]
@@ -102,7 +98,6 @@ def test_what_grazes_is_told(clearance, told):
     assert ("grazed" in str(run.validity)) == bool(told)
 
 
-<<<<<<< HEAD
 FEATURES = {
     "slope": (0.6, 0.0, 0.8, 1.0, 0.0, 0.0),
     "same slope": (0.6, 0.0, 0.8, 1.0, 0.0, 0.0),
@@ -137,7 +132,8 @@ def test_what_lies_in_a_feature_or_holds_it():
             if i != j:
                 wanted = (one, two) in ADJOIN or (two, one) in ADJOIN
                 assert adjoins(bundle, i, j) == wanted, (one, two)
-=======
+
+
 def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_ring():
     """Against the least distance of a thousand points of the segment from the ring."""
     rng, found = np.random.default_rng(4), []
@@ -156,4 +152,3 @@ def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_rin
         if abs(off - limit) > 1e-3:
             assert (how == NEAR) == (off < limit)
     assert 20 < sum(found) < 180
->>>>>>> 10497d8 (Contacts keep their names and features; the reach of a wheel's ring is tested against points of lines)
