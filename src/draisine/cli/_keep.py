@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.cli._screen import fail, progress_bar
+from draisine.errors import DataError
 
 
 def check_figure(path: Path) -> None:
@@ -32,6 +33,13 @@ def check_film(path: Path) -> None:
     from draisine.view.film import check_film
 
     check_film(path)
+
+
+def beside(path: Path, ending: str) -> Path:
+    """Return the name of a file beside another, called like it up to its ending."""
+    if not path.name:
+        raise DataError(f"{path}: is a folder; name a file.")
+    return path.with_name(f"{path.stem}{ending}")
 
 
 def free_name(path: Path, force: bool = False) -> Path:

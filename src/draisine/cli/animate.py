@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from draisine.cli._keep import check_film, film, free_name
+from draisine.cli._keep import beside, check_film, film, free_name
 from draisine.cli._options import Overwrite, Trust
 
 
@@ -26,7 +26,7 @@ def animate(
     from draisine.results.store import load
     from draisine.view.plot import check_single
 
-    target = out or free_name(result.with_suffix(".html"), force)
+    target = out or free_name(beside(result, ".html"), force)
     check_film(target)
     data = load(result, trust)
     check_single(data)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from draisine.cli._keep import free_name
+from draisine.cli._keep import beside, free_name
 from draisine.cli._options import OUTPUT, OutputOptions, Trust
 from draisine.cli._screen import escape, numeric_columns, open_console, print_json
 
@@ -29,7 +29,7 @@ def compare(
     from draisine.results.comparison import differences
     from draisine.results.store import load
 
-    figure = output.plot or free_name(first.with_name(f"{first.stem}-{second.stem}.png"))
+    figure = output.plot or free_name(beside(first, f"-{second.stem}.png"))
     output = replace(output, plot=figure)
     output.check()
     runs = load(first, trust), load(second, trust)

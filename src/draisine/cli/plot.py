@@ -5,7 +5,7 @@ from typing import Annotated
 
 from cyclopts import Parameter
 
-from draisine.cli._keep import check_figure, free_name, tell_file
+from draisine.cli._keep import beside, check_figure, free_name, tell_file
 from draisine.cli._keep import show as show_file
 from draisine.cli._options import Overwrite, Trust, Width
 
@@ -56,4 +56,4 @@ def plot(
 def _name(result: Path, figure: str | None) -> Path:
     """Return the name of a figure of a result; a figure may be a file of one's own."""
     mark = f"-{Path(figure).stem}" if figure else ""
-    return result.with_name(f"{result.stem}{mark}.png")
+    return beside(result, f"{mark}.png")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from draisine.cli._keep import check_film, film, free_name
+from draisine.cli._keep import beside, check_film, film, free_name
 from draisine.cli._options import (
     MACHINE,
     OUTPUT,
@@ -56,7 +56,7 @@ def repeat(ride: "Dataset") -> int:
 def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
     """Return what the first command leaves: data, and a picture that is called like it."""
     out = output.out or free_name(Path(f"{FIRST.rpartition('/')[2]}.nc"), force)
-    return replace(output, out=out, plot=output.plot or free_name(out.with_suffix(".png"), force))
+    return replace(output, out=out, plot=output.plot or free_name(beside(out, ".png"), force))
 
 
 def run(
