@@ -9,6 +9,9 @@ if TYPE_CHECKING:
 GRID = "sweep_grid"
 """The attribute that tells how many runs there are along each side of a grid, in JSON."""
 
+ORDER = "sweep_order"
+"""The attribute of a store that tells its variables in order, in JSON."""
+
 MARK = "committed"
 """The variable of a store that marks its finished chunks."""
 
@@ -48,5 +51,13 @@ def _edge(k: int, count: int) -> tuple[slice | int, ...]:
 
 
 def read_runs(data: "Dataset") -> "Dataset":
-    """Return a dataset as it was read from a store: a sweep's without the marks of its chunks."""
-    return unfold(data.drop_vars(MARK)) if MARK in data else data
+    """Return a dataset as it was read from a store: a sweep's without the marks of its chunks, its
+    variables in the order of the scenario, not of the disk.
+    """
+    if MARK not in data:
+        return data
+    order = [name for name in json.loads(data.attrs[ORDER]) if name != "run"]
+    sides = [name for name in order if name in data.coords]
+    found = data.reset_coords(sides)[order].set_coords(sides)
+    del found.attrs[ORDER]
+    return unfold(found)

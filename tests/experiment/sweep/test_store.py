@@ -62,6 +62,8 @@ def test_a_store_holds_what_a_run_leaves(name):
     assert found.data["final lean"].variable._in_memory == (name == "discs")  # a grid is laid out
     assert found.data.identical(data)
     assert draisine.load("a.zarr").identical(data)
+    assert list(found.data.data_vars) == list(data.data_vars)  # as in the file, not as on the disk
+    assert [n for n in found.data.coords if n != "run"] == [n for n in data.coords if n != "run"]
     assert draisine.run("a.zarr").data.identical(data)
 
 

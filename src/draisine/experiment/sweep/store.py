@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import draisine
 from draisine.codegen.files import lock, whole_file
 from draisine.errors import DataError, SimulationError
-from draisine.results.runs import MARK, read_runs
+from draisine.results.runs import MARK, ORDER, read_runs
 from draisine.results.store import check_target, code_files
 
 if TYPE_CHECKING:
@@ -51,7 +51,8 @@ class SweepStore:
                 attributes={"_ARRAY_DIMENSIONS": ["chunk"], "identity": identity},
             )
             aside = [str(name) for name in like.coords if name != "run"]
-            group.attrs.update(like.attrs | {"coordinates": " ".join(aside)})
+            order = json.dumps([str(name) for name in (*like.coords, *like.data_vars)])
+            group.attrs.update(like.attrs | {"coordinates": " ".join(aside), ORDER: order})
 
     def check_identity(self, identity: str) -> None:
         """Raise where the store is of another sweep: resuming would mix two."""
