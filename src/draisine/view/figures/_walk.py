@@ -90,5 +90,5 @@ def _multipliers(axes: "Axes", data: "Dataset") -> None:
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("multipliers, real part")
-    axes.set_ylabel("imaginary part")
+    axes.set_xlabel("multipliers, real part (-)")
+    axes.set_ylabel("imaginary part (-)")

@@ -37,15 +37,14 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
         t, (one, other) = data["time"].values, scale * data[name].values
         for k, values in enumerate((one, other)):
             curve(plain(beside), k, t, values, str(data["run"].values[k]))
-        curve(plain(apart), 2, t, other - one, "second minus first")
+        curve(plain(apart), 2, t, other - one, "difference")
         apart.yaxis.set_major_formatter("{x:.3g}")
         rest(beside)
         if not np.any(other - one):
             rest(apart)
         beside.set_ylabel(f"{words(name)}\n({shown})" if shown else words(name))
-        apart.set_ylabel(f"difference ({shown})" if shown else "difference")
-    for panel in axes[0]:
-        legend(panel, 2)
+        apart.set_ylabel(f"second minus first\n({shown})" if shown else "second minus first")
+    legend(axes[0, 0], 2)
     for panel in axes[-1]:
         panel.set_xlabel("time (s)")
     return axes
