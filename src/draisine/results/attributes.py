@@ -26,6 +26,22 @@ def records(data: "Dataset", name: str) -> list[Any]:
     return found
 
 
+def measured_of(data: "Dataset") -> dict[str, tuple[list[float], list[float]]]:
+    """Return the series that were measured, by name, in a run that is held against them: times, values."""
+    if "time" not in data.dims:
+        return {}
+    try:
+        return {
+            name: (block["at"], values)
+            for block in table(data, "scenario").get("content", {}).get("expected", ())
+            if block.get("origin") == "measured" and "at" in block
+            for name, values in block["values"].items()
+            if isinstance(values, list)
+        }
+    except (AttributeError, KeyError, TypeError) as error:
+        raise DataError(f"the dataset's attribute 'scenario' is damaged: {error}.") from error
+
+
 def validity_of(data: "Dataset") -> Validity | None:
     """Return whether a run can be believed; None of what is no run."""
     if "validity" not in data.attrs:

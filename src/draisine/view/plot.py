@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, ParameterError
 from draisine.registry import find
+from draisine.results.attributes import measured_of
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.view.figures.side import drawing
@@ -84,7 +85,8 @@ def figure_for(data: "Dataset") -> str:
     if "run" in data.dims:
         return "comparison"
     if "time" in data.dims:
-        return "path" if data.sizes["time"] > 1 else "front"
+        moving = "histories" if measured_of(data) else "path"
+        return moving if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims:
         return "steady"
     return "eigenvalues" if "eigenvalue_real" in data else "maps"

@@ -1,6 +1,7 @@
 """Figures: what is on them, that legends hide nothing, and that axes given are axes drawn on."""
 
 import inspect
+import math
 
 import numpy as np
 import pytest
@@ -273,3 +274,12 @@ def test_a_figure_for_one_column_is_as_wide_and_has_the_texts_letters(passive, t
 def test_what_is_no_width_is_told(passive, width):
     with pytest.raises(ParameterError, match="is no width of a figure: write '85mm'"):
         draisine.plot(passive, "histories", width=width)
+
+
+def test_what_was_measured_stands_beside_the_curve():
+    """Run 52 of Kooijman and others (2008): the first value of figure 6 is 0.2391 rad/s."""
+    data = draisine.run("kooijman2008/run-52").data
+    axes = draisine.plot(data)
+    dots = next(line for line in axes.lines if line.get_label() == "lean rate, measured")
+    assert math.radians(dots.get_ydata()[0]) == pytest.approx(0.2391)
+    assert axes.get_ylabel() == "lean rate (deg/s)"

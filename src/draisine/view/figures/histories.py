@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from draisine.errors import ParameterError
+from draisine.results.attributes import measured_of
 from draisine.results.events import events_of
 from draisine.view.figures._marks import mark_events
 from draisine.view.style import (
+    COLOURS,
     angles_to_draw,
     bodies_of,
     curve,
@@ -26,11 +30,12 @@ if TYPE_CHECKING:
 
 def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | None = None) -> "Axes":
     """Return axes with series over time, and marks where events are; series must have the same unit.
-    Angles are in degrees, and by default those of the machine are drawn.
+    Angles are in degrees, and by default those of the machine are drawn, or what was measured, as dots
+    beside the curve.
     """
-    bodies = bodies_of(data)
+    bodies, measured = bodies_of(data), measured_of(data)
     if names is None:
-        names = angles_to_draw(data, bodies.model)
+        names = list(measured) or angles_to_draw(data, bodies.model)
     axes = plain(given_or_new(axes))
     units = []
     for k, name in enumerate(names):
@@ -42,9 +47,13 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
                 "draw them on axes of their own."
             )
         curve(axes, k, data["time"].values, values, words(name))
+        if name in measured:
+            t, found = measured[name]
+            y = np.degrees(found) if "deg" in unit else found
+            axes.plot(t, y, "o", color=COLOURS[k % 7], ms=3.5, label=f"{words(name)}, measured")
     mark_events(data, axes)
     axes.set_xlabel("time (s)")
-    if len(names) > 1 or events_of(data):
+    if len(names) > 1 or events_of(data) or measured:
         legend(axes)
     if len(names) > 1:
         axes.set_ylabel(unit_label(units[0]))
