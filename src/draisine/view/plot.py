@@ -10,7 +10,7 @@ from draisine.results.attributes import measured_of
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.view.figures.side import drawing
-from draisine.view.style import break_labels, figure_of, figure_width, tell_empty
+from draisine.view.style import break_labels, figure_of, figure_width, head, tell_empty
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -73,6 +73,7 @@ def _drawn(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
         text = str(error.args[0]).partition(".")[0] if error.args else "something"
         raise DataError(f"the result is not whole: {text}.") from error
     tell_empty(figure_of(axes))
+    head(figure_of(axes), data)
     return axes
 
 

@@ -236,6 +236,12 @@ def figure_of(axes: Any) -> "Figure":
     return cast("Figure", first.figure)
 
 
+def head(figure: "Figure", data: "Dataset") -> None:
+    """Write the title of a result above a figure that has none."""
+    if not figure.get_suptitle() and not any(axes.get_title() for axes in figure.axes):
+        figure.suptitle(headline(data), fontsize=letters(10))
+
+
 def break_labels(figure: "Figure") -> None:
     """Break labels of upright axes before their units, where they are longer than the axes."""
     figure.draw_without_rendering()

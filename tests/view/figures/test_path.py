@@ -75,7 +75,34 @@ def test_every_machine_is_whole(slope):
 def test_what_stays_in_its_place_is_shown_side_by_side():
     disc = draisine.compile("rolling_disc")
     data = draisine.simulate(disc, draisine.state(disc, yaw_rate=2.0), 0.5).to_xarray()
-    assert "time (s)" in path.draw(data).get_xlabel()
+    row, history = path.draw(data)
+    assert "time (s)" in row.get_xlabel()
+    assert history.get_ylabel() == "yaw (deg)"
+    assert_allclose(np.ptp(history.lines[0].get_ydata()), math.degrees(2.0 * 0.5), rtol=1e-6)
+    assert row.figure.get_suptitle() == "rolling_disc"
+
+
+def test_snapshots_have_room_and_the_last_state_is_drawn():
+    """A run up a slope and back passes the same places twice: machines are drawn at some, and where it
+    ends.
+    """
+    data = run("incline-fall")
+    axes = path.draw(data)
+    times = [float(text.split()[0]) for text in told(axes) if text.endswith(" s")]
+    assert times[0] == 0.0 and times[-1] == pytest.approx(float(data.time[-1]), abs=0.05)
+    assert 3 <= len(times) <= 5
+    assert "ground, sloped by 10 deg" in axes.get_legend_handles_labels()[1]
+
+
+def test_a_snakeboard_stands_on_trucks():
+    """Each truck is an axle across with a wheel at both ends, all smaller than the board."""
+    drawn = parts(draisine.compile("snakeboard").model)
+    for body in ("rear_truck", "front_truck"):
+        own = [part for part in drawn if part.body == body]
+        assert sorted(part.kind for part in own) == ["blade", "blade", "link"]
+        axle = next(part.points for part in own if part.kind == "link")
+        assert_allclose(np.diff(axle, axis=0)[0, 0], 0.0, atol=1e-12)
+        assert 0.0 < np.ptp(np.vstack([part.points for part in own]), axis=0).max() < 0.25
 
 
 def test_given_axes_are_used(jump):

@@ -7,15 +7,28 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.mechanics.base import base_angles
 from draisine.results.attributes import validity_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
-from draisine.view.figures import side
+from draisine.view.figures import histories, side
 from draisine.view.figures._marks import SIGNS
 from draisine.view.figures._snapshots import round_step
 from draisine.view.scene.ground import Patch, heights, patches
 from draisine.view.scene.scene import Scene, scene
-from draisine.view.style import COLOURS, GREY, check_run, given_or_new, legend, letters, words
+from draisine.view.style import (
+    COLOURS,
+    GREY,
+    angles_of,
+    bodies_of,
+    check_run,
+    given_or_new,
+    headline,
+    legend,
+    letters,
+    new_figure,
+    words,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,6 +42,18 @@ LINES = {"link": 2.2, "rim": 1.8, "spokes": 0.4, "valve": 0.0, "blade": 2.2, "bo
 
 LIFTS = 3
 """So many lines above its place a time of an event may stand, where others are in its way."""
+
+ROOM = 0.06
+"""The room above a picture for times of events, in its width."""
+
+GAP = 0.15
+"""How far machines stand apart that are not at events, in their own size."""
+
+HIDDEN = 0.3
+"""How much of a machine one at an event may hide."""
+
+SPOT = 0.5
+"""Who moves less than so many times its size stays in its place."""
 
 PALE = 0.45
 """How much of a machine is seen between events, where there are some, and where a run is not to be
@@ -68,13 +93,14 @@ def draw(
     every: float | None = None,
     aside: float = math.radians(-12.0),
     raised: float = math.radians(18.0),
-) -> "Axes":
-    """Return axes with the machine every so many seconds on its way, as it is seen from the right;
-    where events happen it is drawn in full and marked. The ground has the axes of the world on its
-    rim, in m, and a slope is seen as one. `aside` and `raised` are how far behind (negative: ahead) and
-    above the eye stands, in rad.
+) -> Any:
+    """Return axes with the machine on its way, as it is seen from the right, where it has room (or every
+    so many seconds), and at the end; where events happen it is drawn in full and marked. The ground has
+    the axes of the world on its rim, in m, and a slope is seen as one and told. `aside` and `raised` are
+    how far behind (negative: ahead) and above the eye stands, in rad.
 
-    A machine that hardly leaves its place is drawn at several times side by side instead.
+    A machine that hardly leaves its place is drawn at several times side by side instead, over the
+    history of its angles.
     """
     check_run(data)
     if data.sizes["time"] == 1:
@@ -82,19 +108,21 @@ def draw(
     motion = scene(data, lambda known: known)
     way = _way(motion)
     length = float(np.linalg.norm(np.diff(way, axis=0), axis=1).sum())
-    if length < 2.0 * motion.size:
-        return side.draw(data, axes)
+    if length < 2.0 * motion.size or np.linalg.norm(np.ptp(way, axis=0)) < SPOT * motion.size:
+        return _draw_in_place(data, axes)
     eye = Eye.beside(way, motion.up, aside, raised)
     ground = _ground(motion, way, terrain_of(data))
-    regular = _shots(motion, way, length, every)
     validity = validity_of(data)
     broken = math.inf if validity is None else min(validity.faults.values(), default=math.inf)
     marked = {motion_index(motion, t): name for t, name in motion.events}
+    shots = _shots(motion, length, every)
+    regular = shots if every else _apart(motion, eye, shots, marked)
     seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
     wide, high = np.ptp(seen, axis=0)
+    above = ROOM * wide if marked else 0.0
     own, axes = (
         axes is None,
-        given_or_new(axes, (10.0, 2.3 + 10.0 * float(np.clip(high / wide, 0.12, 0.9)))),
+        given_or_new(axes, (10.0, 2.3 + 10.0 * float(np.clip((high + above) / wide, 0.12, 0.9)))),
     )
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
@@ -102,7 +130,7 @@ def draw(
         pale = motion.time[k] > broken or (marked and k not in marked)
         _draw_machine(axes, eye, motion, ground, k, PALE if pale else 1.0)
     times = _draw_marks(axes, eye, motion, regular, marked)
-    _finish(axes, seen)
+    _finish(axes, seen, above)
     if own:
         axes.figure.suptitle(motion.title, fontsize=letters(10))
     _untangle(axes, times, LIFTS if marked else 0)
@@ -119,15 +147,54 @@ def _way(motion: Scene) -> Floats:
     return np.asarray(motion.p.mean(axis=1), float)
 
 
-def _shots(motion: Scene, way: Floats, length: float, every: float | None) -> list[int]:
-    """Return the samples to be drawn: by default as many as have room beside each other."""
+def _draw_in_place(data: "Dataset", axes: "Axes | None") -> Any:
+    """Return axes with a machine at several times side by side; on a new figure also its angles."""
+    if axes is not None:
+        return side.draw(data, axes)
+    model = bodies_of(data).model
+    panels = new_figure(2, 1, (9.0, 6.0))
+    side.draw(data, panels[0]).set(yticks=[], ylabel="")
+    angles = dict.fromkeys([*base_angles(model), *angles_of(model)])
+    spans = {name: float(np.ptp(np.unwrap(data[name].values))) for name in angles if name in data}
+    moved = [name for name, span in spans.items() if span > 0.1 * max(spans.values())]
+    drawn = histories.draw(data, panels[1], moved or None)
+    for line in drawn.lines[: len(moved)]:
+        line.set_ydata(np.unwrap(np.asarray(line.get_ydata(), float), period=360.0))
+    drawn.relim()
+    drawn.autoscale_view()
+    panels[0].figure.suptitle(headline(data), fontsize=letters(10))
+    return panels
+
+
+def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
+    """Return samples to be drawn, and the last: by default more than have room beside each other, so that
+    there are some where it is fast.
+    """
     t = motion.time
     if every is None:
         count = float(np.clip(length / (2.4 * motion.size), 2.0, MOST))
-        every = round_step(0.6 * float(t[-1] - t[0]) / count)
+        every = round_step(0.3 * float(t[-1] - t[0]) / count)
     times = np.arange(t[0], t[-1] + 1e-9, every)
     found = [motion_index(motion, s) for s in times]
     return found if t[-1] - times[-1] < 0.3 * every else [*found, len(t) - 1]
+
+
+def _apart(motion: Scene, eye: Eye, shots: list[int], marked: dict[int, str]) -> list[int]:
+    """Return the first sample, the last, and those between where the machine lies over no other."""
+
+    def box(k: int) -> Floats:
+        points = eye.picture(np.vstack(motion.lines(k)))
+        return np.array([points.min(axis=0), points.max(axis=0)])
+
+    kept = [shots[0], shots[-1]]
+    placed = [(box(k), -HIDDEN if k in marked else GAP) for k in {*kept, *marked}]
+    for k in shots[1:-1]:
+        low, high = box(k)
+        shared = [(np.minimum(high, x[1]) - np.maximum(low, x[0]), gap) for x, gap in placed]
+        if all(np.any(both < -gap * (high - low)) for both, gap in shared):
+            kept.append(k)
+            placed.append((np.array([low, high]), GAP))
+    return sorted(set(kept))
 
 
 def _ground(motion: Scene, way: Floats, terrain: Terrain | None) -> list[Patch]:
@@ -161,6 +228,9 @@ def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> 
     axes.add_collection(PolyCollection(outlines, facecolor=shades, edgecolor="none", zorder=0))
     lines = [line for patch in seen for line in eye.picture(patch.lines)]
     axes.add_collection(LineCollection(lines, colors="#c8c8c8", linewidths=0.5, zorder=0.5))
+    if (slope := _slope(ground, motion.up)) > 1e-3:
+        told = f"ground, sloped by {math.degrees(slope):.3g} deg"
+        axes.fill_between([], [], color="#d8d8d8", label=told)
     for axis in (0, 1):
         places = _ticks(eye, ground, axis, motion.cell)
         for k, place in enumerate(places):
@@ -190,6 +260,12 @@ def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
     inside[:, other] += 1e-6 * ((low + high) / 2.0 - places)[:, other]
     places[:, 2] = np.nan_to_num(heights(ground, inside), nan=low[2])
     return places
+
+
+def _slope(ground: list[Patch], up: Floats) -> float:
+    """Return how steep the ground is, in rad, where all of it is alike; else 0."""
+    cosines = [float(patch.normal @ up) for patch in ground]
+    return math.acos(min(cosines[0], 1.0)) if np.ptp(cosines) < 1e-9 else 0.0
 
 
 def _draw_tracks(axes: "Axes", eye: Eye, motion: Scene) -> None:
@@ -237,7 +313,8 @@ def _draw_marks(
             told.add(kind)
             axes.plot(x, y + above, sign, color=COLOURS[1], ms=6, ls="none", label=label, zorder=5)
             before, after = n > 0 and close[n - 1], n < len(close) and close[n]
-            text, lift = f"{wheels} {motion.time[k]:.3f} s".strip(), 8.0
+            who = wheels if wheels.count(" ") < 2 else f"{wheels.count(' ') + 1} contacts"
+            text, lift = f"{words(who)} {motion.time[k]:.3f} s".strip(), 8.0
             side = "left" if before else "right" if after else "center"
         times.append(
             axes.annotate(
@@ -265,12 +342,12 @@ def _untangle(axes: "Axes", times: list[Any], lifts: int) -> None:
             text.set_visible(False)
 
 
-def _finish(axes: "Axes", seen: Floats) -> None:
-    """Leave the frame away and fit the picture."""
+def _finish(axes: "Axes", seen: Floats, above: float) -> None:
+    """Leave the frame away and fit the picture, with room above it."""
     (x0, y0), (x1, y1) = seen.min(axis=0), seen.max(axis=0)
     room = 0.02 * (x1 - x0)
     axes.set_xlim(x0 - room, x1 + room)
-    axes.set_ylim(y0 - 3.0 * room, y1 + 3.0 * room)
+    axes.set_ylim(y0 - 3.0 * room, y1 + 3.0 * room + above)
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
     legend(axes, 6)

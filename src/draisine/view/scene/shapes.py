@@ -1,6 +1,6 @@
 """Machines as drawable parts, found from the model alone: frames between joints, wheels with spokes,
-blades, rods from a joint through the mass centre as far again where a body is flat, and boxes of equal
-inertia where nothing else tells how a body turns.
+blades, trucks, rods from a joint through the mass centre as far again where a body is flat, and boxes
+of equal inertia where nothing else tells how a body turns.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.model import Body, Model, Wheel
+from draisine.model import Body, Contact, Model, Wheel
 from draisine.results.bodies import Bodies
 from draisine.view.scene.skeleton import places, rim, sections
 
@@ -40,6 +40,7 @@ def parts(model: Model) -> list[Outline]:
     """Return the lines that show a machine."""
     size, standing = reach(model), places(model)
     found: list[Outline] = []
+    gliding = [c for c in model.contacts if not c.surface.sections and np.any(c.guide)]
     for body in model.bodies:
         own = [c for c in model.wheels if c.body == body.name]
         rolling = [c for c in own if c.surface.sections]
@@ -55,6 +56,8 @@ def parts(model: Model) -> list[Outline]:
             found += [Outline(body.name, "link", np.array([corners[0], foot])) for foot in feet]
         elif len(corners) > 1:
             found.append(Outline(body.name, "link", _around(corners)))
+        if free and any(contact.body == body.name for contact in gliding):
+            continue  # a truck: its axle and its wheels tell how it turns
         if free and np.any(np.asarray(body.inertia, float)):
             found.append(Outline(body.name, "box", _box(body, size)))
         elif free and len(corners) == 1 and float(body.mass) > 0:
@@ -62,12 +65,22 @@ def parts(model: Model) -> list[Outline]:
             found.append(Outline(body.name, "box", _box(small, 0.6 * size)))
         for wheel in rolling:
             found += _wheel(wheel)
-    for contact in model.contacts:
-        if not contact.surface.sections and np.any(contact.guide):
-            point, along = np.asarray(contact.centre, float), np.asarray(contact.guide, float)
-            along = 0.12 * size * along
-            found.append(Outline(contact.body, "blade", np.array([point - along, point + along])))
+    known = {outline.body for outline in found}
+    for contact in gliding:
+        found += _blade(contact, 0.12 * size, truck=contact.body not in known)
     return found
+
+
+def _blade(contact: Contact, size: float, truck: bool) -> list[Outline]:
+    """Return a blade, or a truck: an axle across, with a wheel at each end."""
+    point, along = np.asarray(contact.centre, float), np.asarray(contact.guide, float)
+    across = size * np.cross((0.0, 0.0, 1.0), along)
+    sides = (across, -across) if truck else (0.0 * across,)
+    half = (0.5 if truck else 1.0) * size * along
+    blades = [np.array([point + side - half, point + side + half]) for side in sides]
+    found = [Outline(contact.body, "blade", ends) for ends in blades]
+    axle = np.array([point - across, point + across])
+    return [*found, Outline(contact.body, "link", axle)] if truck else found
 
 
 def lines(bodies: Bodies, k: int) -> Iterator[tuple[str, Floats]]:
