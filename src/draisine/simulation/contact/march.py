@@ -256,11 +256,12 @@ def enclose(c: Course) -> int:
 @routine
 def in_touch(c: Course, k: int, middle: Floats) -> int:
     """Return what a contact can do on a step, from how far the feature is from the wheel in its middle:
-    the wheel's rim moves by no more than its centre does and its axle turns it.
+    the wheel's rim moves by no more than its centre does and its axle turns it. Feet that are armed at
+    times may wait below.
     """
     m, b, w = c.saddle.motion, c.saddle.contacts, c.saddle.contacts.wheels[k]
     crown, f = b.crown[k], b.features[k * FEATURE :]
-    if b.moved[k] != 0 or not isfinite(crown):
+    if b.moved[k] != 0 or not isfinite(crown) or middle[w * m.row + m.armed] != 1.0:
         return NEAR
     centre, axle = middle[w * m.row + m.centre :], middle[w * m.row + m.axle :]
     ring, far = b.radius[k] - crown, c.moved[2 * w] + 1.6 * c.moved[2 * w + 1] * b.radius[k]

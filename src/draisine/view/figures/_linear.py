@@ -234,7 +234,7 @@ def mode_shapes(modes: Eigenmodes, speed: float, axes: Sequence["Axes"] | None =
         ax.set_yticks([0.5, 1.0], [])
         ax.set_xticks(np.radians([0, 90, 180, 270]))
         ax.tick_params(labelsize=8)
-        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.08), frameon=False, fontsize=8)
+        ax.legend(loc="upper center", bbox_to_anchor=(0.5, -0.2), frameon=False, fontsize=8)
     return axes
 
 
