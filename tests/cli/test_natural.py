@@ -22,6 +22,7 @@ RIGHT = [
     ("list vehicles", "whipple"),
     ("list scenarios", "mauny2018/ramp-jump"),
     ("list sets", "benchmark"),
+    ("list terrains", "Measures: slope, drop"),
     ("show whipple", "3 degrees of freedom"),
     ("show bicycle", "3 degrees of freedom"),
     ("show rolling_disc", "contact"),

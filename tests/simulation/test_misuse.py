@@ -216,3 +216,13 @@ def test_a_float_without_annotation_is_a_parameter():
         return unnamed(mass=mass)
 
     assert draisine.compile(lump).parameters == {"mass": 2.0}
+
+
+def test_a_mode_that_only_the_state_was_told_is_asked_for(bicycle):
+    start = draisine.state(
+        bicycle, steer=0.3, forward_speed=3.0, yaw_rate=0.0, mode={"front": "sliding"}
+    )
+    with pytest.raises(
+        ConfigurationError, match=r"a `mode` is given to both, state\(\) and Contact"
+    ):
+        draisine.simulate(bicycle, start, 0.1)

@@ -12,6 +12,7 @@ def list(
         "vehicles",
         "scenarios",
         "sets",
+        "terrains",
         "integrators",
         "laws",
         "forces",
@@ -26,8 +27,8 @@ def list(
     *,
     json: Json = False,
 ) -> None:
-    """List what there is: vehicles, scenarios, parameter sets, integrators, control laws, force elements,
-    impact models, formulations, targets, printers of equations and figures.
+    """List what there is: vehicles, scenarios, parameter sets, terrains, integrators, control laws, force
+    elements, impact models, formulations, targets, printers of equations and figures.
 
     :param kind: List only this.
     :param word: List only what has this in its name or its text: list scenarios jump.
@@ -60,9 +61,25 @@ def _entries(kind: str) -> dict[str, dict[str, str]]:
         found["scenarios"] = {name: title for name, (_, title) in titles().items()}
     if kind in ("all", "sets"):
         found["sets"] = _sets()
+    if kind in ("all", "terrains"):
+        found["terrains"] = _terrains()
     for each in FOLDERS:
         if each not in ("vehicle", "command") and kind in ("all", f"{each}s"):
             found[f"{each}s"] = {n: _numbers(n) if each == "law" else "" for n in names(each)}
+    return found
+
+
+def _terrains() -> dict[str, str]:
+    """Return what each shape of ground is, and its measures."""
+    from inspect import cleandoc
+
+    from draisine.scenario.terrain import GROUNDS
+
+    found = {}
+    for shape, ground in GROUNDS.items():
+        told = " ".join(cleandoc(ground.__doc__ or "").split()).replace("`", "")
+        measures = ", ".join(name for name in ground.model_fields if name != "shape")
+        found[shape] = f"{told} Measures: {measures}"
     return found
 
 

@@ -64,9 +64,11 @@ class Result:
     def _repr_html_(self) -> str:
         return f"<pre>{escape(repr(self))}</pre>"
 
-    def plot(self, figure: str | None = None, path: str | Path | None = None) -> Any:
+    def plot(
+        self, figure: str | None = None, path: str | Path | None = None, **options: Any
+    ) -> Any:
         """Draw the result and return the axes, see `draisine.plot`."""
-        return draisine.plot(self, figure, path)
+        return draisine.plot(self, figure, path, **options)
 
     def animate(self, path: str | Path | None = None, **options: Any) -> Any:
         """Write the run as a film or as a page that replays it, or return the page for a notebook, see

@@ -280,7 +280,8 @@ class ClosedForm:
             label = constraints.labels(self.system.model, self.mode)[worst]
             raise ConfigurationError(
                 f"the speeds break the constraint {label!r} by {wrong:.3g}; "
-                "build the state with draisine.state(), which solves for consistent speeds (at the time t)."
+                "build the state with draisine.state(), which solves for consistent speeds (at the time t), "
+                "with the same contacts: a `mode` is given to both, state() and ContactOptions."
             )
         if gap < np.inf and not _largest(found["conditions"]) <= gap:
             raise ConfigurationError(
