@@ -39,8 +39,8 @@ class Candidate:
     at velocity level, friction mu.
 
     `rows` is how many of them it holds when closed: 3 where it rolls, 1 where it slides, on a tyre
-    what that holds; `way` is the direction (along, across) in which it is about to slide. Elements at
-    the contact push by the generalised force `lift` for each newton of its load.
+    what that holds. Elements at the contact push by the generalised force `lift` for each newton of
+    its load.
     """
 
     key: Key
@@ -49,7 +49,6 @@ class Candidate:
     b: Floats
     mu: float = np.inf
     rows: int = 3
-    way: Floats | None = None
     lift: Floats | float = 0.0
 
     def relative(self, v: Floats) -> Floats:
@@ -69,7 +68,7 @@ class Candidate:
         out[:, 0] += self.lift
         if self.rows == 3 or self.mu == 0 or np.isinf(self.mu):
             return out
-        slip = self.relative(v)[1:] if self.way is None else self.way
+        slip = self.relative(v)[1:]
         size = float(np.linalg.norm(slip))
         out[:, 0] -= self.mu * (slip @ self.C[1:] / size) if size > 0 else 0.0
         return out

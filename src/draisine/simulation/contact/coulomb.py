@@ -54,11 +54,6 @@ class FrictionContact:
     mu: float
     broken: bool = False
 
-    @property
-    def own(self) -> slice:
-        """Where its rows stand."""
-        return slice(self.at, self.at + self.rows)
-
 
 class FrictionProblem(NamedTuple):
     """Contacts in the law: how many they are and their rows altogether, where their rows begin and
