@@ -35,7 +35,11 @@ def draw(
     if data.sizes["time"] == 1:
         return _state(bodies, axes)
     spans = np.ptp(data["position"].values[:, :2], axis=0)
-    height = 1.6 + 7.0 * float(np.clip(spans[1] / max(spans[0], 1e-9), 0.15, 0.9))
+    height = (
+        1.6
+        + 0.3 * len(bodies.model.contacts)
+        + 7.0 * float(np.clip(spans[1] / max(spans[0], 1e-9), 0.15, 0.9))
+    )
     axes = plain(given_or_new(axes, (8.0, height)))
     t = data["time"].values
     anchor = _tracks(data, axes)
