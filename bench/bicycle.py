@@ -96,7 +96,7 @@ def float_rate(system):
         found = projected.rows(tree, machine.mode, R, y[7:10])
         moving = projected.motion(found, y[10:13], x[0], choice.independent, choice.pivots)
         force = generalised(tree, found.geo, found.world, inputs, found.ref)
-        reduced = projected.dynamics(moving, force, x[0], model.gravity)
+        reduced = projected.dynamics(moving, force, x[0], model.gravity, {})
         V, W = moving.speeds[:3], moving.speeds[3:6]
         parts = [
             quaternion_rate(y[:4], W),

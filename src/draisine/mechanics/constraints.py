@@ -85,7 +85,12 @@ class Ground:
 
 def ground(tree: Tree, geo: Geometry, R: Array) -> Ground:
     """Return the ground's normal in every link's frame."""
-    up = [R[2, :]]
+    return under(tree, geo, R, R[2, :])
+
+
+def under(tree: Tree, geo: Geometry, R: Array, normal: Array) -> Ground:
+    """Return ground with a normal of its own, given in the base's axes."""
+    up = [normal]
     for j, link in enumerate(tree.links[1:], start=1):
         up.append(geo.E[j].T @ up[link.parent])
     return Ground(R, up)

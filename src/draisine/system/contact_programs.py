@@ -29,7 +29,14 @@ from draisine.mechanics.contact.features import (
     meet_flat,
     place,
 )
-from draisine.mechanics.contact.modes import FreeMachine, Signature, mode_names, solve_mode
+from draisine.mechanics.contact.modes import (
+    FreeMachine,
+    ModeMotion,
+    Signature,
+    mode_names,
+    solve_mode,
+)
+from draisine.mechanics.contact.rolling import solve_rolling
 from draisine.mechanics.kinematics import geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.readings import Readings
@@ -268,6 +275,15 @@ class TerrainDerivation:
             {f"mu[{k}]": 0.5 for k in range(count)} | {"q[0]": 1.0} | dict(self.tracing.nominal)
         )
         self.symbols |= self.tracing.symbols({"features": FEATURE * count, "mu": count})
+        given = self.symbols["features"], self.symbols["mu"]
+        if self._rolls(signature):
+            zero = np.zeros(3)
+            force = generalised(self.tree, self.geo, self.world, self.driven.inputs, zero)
+            pose, force = (self.R, s["r"]), force + self.acting.Q
+            found = solve_rolling(
+                self.model, signature, pose, self.speeds, force, given[0], drawing
+            )
+            return self._mode_program(name, found)
         free = FreeMachine(
             self.tree,
             self.geo,
@@ -280,8 +296,25 @@ class TerrainDerivation:
             held["held"],
             held["held_c"],
         )
-        given = self.symbols["features"], self.symbols["mu"]
-        found = solve_mode(free, signature, *given, drawing, self._act)
+        return self._mode_program(name, solve_mode(free, signature, *given, drawing, self._act))
+
+    def _rolls(self, signature: Signature) -> bool:
+        """Return whether all that a mode holds are wheels that roll on faces, without elements there."""
+        model, guided = self.model, self.driven.guides
+        free = len(model.twist) == 6 and not guided and not any(j.motion for j in model.joints)
+        return (
+            free
+            and bool(signature)
+            and all(
+                (kind, rows) == ("face", 3)
+                and isinstance(wheel := model.contacts[k], Wheel)
+                and not contact_elements(model, wheel)
+                for k, kind, rows in signature
+            )
+        )
+
+    def _mode_program(self, name: str, found: ModeMotion) -> Program:
+        """Return ydot, contact forces and pivots of a mode."""
         elements = array(self.acting.rates) + found.rates
         outputs = {
             "rate": [*np.concatenate(self._flow), *found.vdot, *elements, *self.driven.rates],

@@ -2,4 +2,5 @@
 
 `plane`: a wheel on the level plane. `features`: a wheel on a face, an edge, a vertex.
 `elements`: tyres and resistances there. `modes`: wheels on features together, in closed form.
+`rolling`: those that all roll on faces, as short as on the plane.
 """

@@ -2,7 +2,7 @@
 with the features' numbers as inputs.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -128,7 +128,7 @@ class _Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _HeldMachine:
+class HeldMachine:
     """A machine under rows: their elimination, H of the speeds that they leave, `M H` and `H' M H`."""
 
     solver: Elimination
@@ -166,7 +166,7 @@ def solve_mode(
     """
     point = dict(drawing)
     rows = _rows(free, signature, features, mu, point, act)
-    held = _hold(rows.C, free, point)
+    held = hold(rows.C, free.M, len(free.tree.model.twist), point)
     still = held.solver.solve([*rows.c, *[0.0] * held.H.shape[1]])
     alone = -(free.F + free.M @ still)
     starts = np.cumsum([0, *(count for *_, count in signature)]).tolist()
@@ -177,11 +177,16 @@ def solve_mode(
     for i, load in loads.items():
         force = force + load * _drag_of(rows, i)
     change, lam = held.respond(force)
-    watched = [x for x in [*held.solver.pivot, *pivots] if isinstance(x, Expr) and not x.fixed]
-    watched += [accuracy(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
-    sizes = np.abs(np.asarray(evaluate(watched, point), float)) if watched else []
-    pivots = [x / size for x, size in zip(watched, sizes, strict=True)]
+    inexact = [accuracy(loads[i], loads[i] - lam[starts[i]]) for i in rows.uneven]
+    pivots = watch([*held.solver.pivot, *pivots, *inexact], point)
     return ModeMotion(still + change, _contact_forces(rows, signature, lam), rows.rates, pivots)
+
+
+def watch(pivots: Sequence[Scalar], point: Mapping[str, float]) -> list[Scalar]:
+    """Return the pivots that are not fixed by parameters, against their sizes in the drawing."""
+    watched = [x for x in pivots if isinstance(x, Expr) and not x.fixed]
+    sizes = np.abs(np.asarray(evaluate(watched, point), float)) if watched else []
+    return [x / size for x, size in zip(watched, sizes, strict=True)]
 
 
 def _loads(
@@ -283,13 +288,13 @@ def _drag(mu: Scalar, slips: Array, C: Array) -> tuple[Array, Array]:
     return along * C[1] + across * C[2], array([0.0, along, across])
 
 
-def _hold(C: Array, free: FreeMachine, point: Mapping[str, float]) -> _HeldMachine:
-    """Return a machine under rows C: [C; S] is eliminated along pivots chosen in the drawing, S being
-    the speeds that stay independent: joint rates first, then angular, then linear velocities.
+def hold(C: Array, M: Array, first: int, point: Mapping[str, float]) -> HeldMachine:
+    """Return a machine of inertia M under rows C: [C; S] is eliminated along pivots chosen in the
+    drawing, S being the speeds that stay independent: joint rates, from the `first` on, then angular,
+    then linear velocities.
     """
-    n, m = len(free.columns), len(C)
+    n, m = len(M), len(C)
     values = np.asarray(evaluate(list(C.ravel()), point), float).reshape(m, n)
-    first = len(free.tree.model.twist)
     order = [*range(first, n), *range(first - 1, -1, -1)]
     labels = [f"row {k}" for k in range(m)]
     S = np.eye(n)[choose_speeds(n, values, labels, order)]
@@ -299,5 +304,5 @@ def _hold(C: Array, free: FreeMachine, point: Mapping[str, float]) -> _HeldMachi
     pivots = plan(np.vstack([values, S]), there, np.where(traced, 2.0, 0.0))
     solver = eliminate(A, pivots)
     H = np.column_stack([solver.solve([0.0] * m + list(e)) for e in np.eye(len(S))])
-    MH = free.M @ H
-    return _HeldMachine(solver, H, MH, H.T @ MH)
+    MH = M @ H
+    return HeldMachine(solver, H, MH, H.T @ MH)
