@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.view.style import curve, legend, new_figure, plain, rest, words
+from draisine.view.style import curve, figure_of, legend, new_figure, plain, rest, words
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -28,7 +28,8 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
         if name not in data:
             known = ", ".join(map(str, data.data_vars))
             raise ParameterError(f"the two runs have no {name!r} in common; they have {known}.")
-    if axes is None:
+    own = axes is None
+    if own:
         axes = np.reshape(new_figure(len(names), 2, (7.4, 0.9 + 2.1 * len(names))), (-1, 2))
     for (beside, apart), name in zip(axes, names, strict=True):
         unit = str(data[name].attrs["units"])
@@ -44,7 +45,11 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
             rest(apart)
         beside.set_ylabel(f"{words(name)}\n({shown})" if shown else words(name))
         apart.set_ylabel(f"second minus first\n({shown})" if shown else "second minus first")
-    legend(axes[0, 0], 2)
+    if own:  # titles may be wider than a panel
+        told = axes[0, 0].get_legend_handles_labels()
+        figure_of(axes).legend(*told, loc="outside upper left", frameon=False, fontsize=9)
+    else:
+        legend(axes[0][0], 1)
     for panel in axes[-1]:
         panel.set_xlabel("time (s)")
     return axes
