@@ -60,6 +60,21 @@ def test_a_motion_that_is_not_whole_is_told(data, name, tmp_path):
         draisine.animate(data.drop_vars(name), tmp_path / "a.html")
 
 
+def test_a_contact_that_is_not_there_is_told(data, tmp_path):
+    with pytest.raises(DataError, match="not whole: not all values found in index 'contact'"):
+        draisine.animate(data.assign_coords(contact=["x"]), tmp_path / "a.html")
+
+
+def test_numbers_that_cannot_be_drawn_are_told(data, tmp_path, monkeypatch):
+    def overflow(*_, **__):
+        raise OverflowError("Exceeded cell block limit in Agg")
+
+    monkeypatch.setattr("matplotlib.figure.Figure.savefig", overflow)
+    with pytest.raises(DataError, match="too wild to be drawn"):
+        draisine.plot(data, "overview", tmp_path / "a.png")
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_result_without_times_is_told(data):
     with pytest.raises(DataError, match="it has no times"):
         draisine.plot(data.isel(time=slice(0, 0)))

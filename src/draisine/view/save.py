@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.codegen.files import whole_file
+from draisine.errors import DataError
 from draisine.results.store import FIGURES, check_target
 from draisine.view.style import figure_of
 
@@ -15,4 +16,7 @@ def save(axes: Any, path: Path) -> None:
     """Write the figure that axes belong to; nothing half-written remains if that fails."""
     check_target(path, FIGURES)
     with whole_file(path) as new:
-        figure_of(axes).savefig(new, dpi=DPI)
+        try:
+            figure_of(axes).savefig(new, dpi=DPI)
+        except OverflowError as error:
+            raise DataError(f"{path}: the result holds numbers too wild to be drawn.") from error

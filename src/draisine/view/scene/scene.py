@@ -240,13 +240,14 @@ def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
     for contact in model.contacts:
         if contact.anchored:
             continue
-        for name in ("contact_point", "gap"):
-            if name not in data:
-                raise DataError(f"the result is not whole: No variable named {name!r}.")
-        way = data["contact_point"].sel(contact=contact.name).values.copy()
+        try:
+            way, gap = (data[name].sel(contact=contact.name) for name in ("contact_point", "gap"))
+        except KeyError as error:
+            text = str(error.args[0]).partition(".")[0]
+            raise DataError(f"the result is not whole: {text}.") from error
+        found[contact.name] = way.values.copy()
         if contact.lifts:
-            way[np.abs(data["gap"].sel(contact=contact.name).values) > LIFTED] = np.nan
-        found[contact.name] = way
+            found[contact.name][np.abs(gap.values) > LIFTED] = np.nan
     return found
 
 
