@@ -75,6 +75,13 @@ def test_numbers_that_cannot_be_drawn_are_told(data, tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
+def test_times_that_are_no_numbers_are_told(data, tmp_path):
+    times = data["time"].values.copy()
+    times[-1] = float("nan")
+    with pytest.raises(DataError, match="times of the result are not finite"):
+        draisine.animate(data.assign_coords(time=times), tmp_path / "a.html")
+
+
 def test_a_result_without_times_is_told(data):
     with pytest.raises(DataError, match="it has no times"):
         draisine.plot(data.isel(time=slice(0, 0)))

@@ -111,7 +111,9 @@ def colour_of(part: Outline | SolidBall, bodies: Sequence[str]) -> str:
 
 
 def _check_finite(time: Floats, values: Floats) -> None:
-    """Raise where the poses of a stored run are not numbers."""
+    """Raise where times or poses of a stored run are not numbers."""
+    if not np.isfinite(time).all():
+        raise DataError("times of the result are not finite: it is damaged.")
     bad = ~np.isfinite(values).all(axis=(1, 2))
     if bad.any():
         raise DataError(
