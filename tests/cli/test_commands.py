@@ -160,6 +160,18 @@ def test_lists(capsys):
     assert "passive-stabilisation" in " ".join(found["scenarios"])
 
 
+def test_terrains_are_listed_with_all_measures_of_the_schema(capsys):
+    """The list reads their file; the schema is what a scenario is held to."""
+    from draisine.scenario.terrain import GROUNDS
+
+    listed = json.loads(said(capsys, "list", "terrains", "--json"))["terrains"]
+    assert list(listed) == list(GROUNDS)
+    for shape, ground in GROUNDS.items():
+        assert listed[shape].endswith(
+            "Measures: " + ", ".join(name for name in ground.model_fields if name != "shape")
+        )
+
+
 def test_show_tells_couplings_and_rows_that_repeat_others(capsys):
     out = " ".join(said(capsys, "show", "car").split())
     assert "13 speeds, 11 constraints: 2 degrees of freedom" in out
@@ -294,16 +306,20 @@ def test_schema(capsys):
     assert "MapScenario" in said(capsys, "schema")
 
 
-def test_help_is_there_at_once_and_imports_nothing_heavy():
+@pytest.mark.parametrize(
+    ("command", "heavy", "told"),
+    [("--help", "numpy ", "Commands"), ("list", "", "heights")],
+)
+def test_help_and_lists_are_there_at_once_and_import_nothing_heavy(command, heavy, told):
     code = (
         "import sys\nfrom draisine.cli import main\n"
-        "try:\n    main(['--help'])\nexcept SystemExit:\n    pass\n"
-        "heavy = {'numpy', 'scipy', 'llvmlite', 'xarray', 'pydantic', 'matplotlib'}\n"
+        f"try:\n    main(['{command}'])\nexcept SystemExit:\n    pass\n"
+        f"heavy = set('{heavy}scipy llvmlite xarray pydantic matplotlib'.split())\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
-    assert "Commands" in done.stdout
+    assert told in done.stdout
 
 
 @pytest.mark.parametrize(

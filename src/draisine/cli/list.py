@@ -1,9 +1,12 @@
 """`draisine list`."""
 
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from draisine.cli._options import Json
 from draisine.cli._screen import entry_table, open_console, print_json
+
+if TYPE_CHECKING:
+    from ast import Module
 
 
 def list(
@@ -70,16 +73,22 @@ def _entries(kind: str) -> dict[str, dict[str, str]]:
 
 
 def _terrains() -> dict[str, str]:
-    """Return what each shape of ground is, and its measures."""
-    from inspect import cleandoc
-
-    from draisine.scenario.terrain import GROUNDS
+    """Return what each shape of ground is, and its measures, without importing them."""
+    import ast
 
     found = {}
-    for shape, ground in GROUNDS.items():
-        told = " ".join(cleandoc(ground.__doc__ or "").split()).replace("`", "")
-        measures = ", ".join(name for name in ground.model_fields if name != "shape")
-        found[shape] = f"{told} Measures: {measures}"
+    for node in _parse("draisine.scenario.terrain").body:
+        if not isinstance(node, ast.ClassDef):
+            continue
+        fields = {
+            ast.unparse(line.target): line.annotation
+            for line in node.body
+            if isinstance(line, ast.AnnAssign)
+        }
+        match fields.pop("shape", None):
+            case ast.Subscript(slice=ast.Constant(value=str(shape))):
+                told = " ".join((ast.get_docstring(node) or "").split()).replace("`", "")
+                found[shape] = f"{told} Measures: {', '.join(fields)}"
     return found
 
 
@@ -153,15 +162,20 @@ def _sets() -> dict[str, str]:
 def _headline(vehicle: str) -> str:
     """Return the first sentence that a vehicle's file says about itself, without importing it."""
     import ast
-    from importlib.util import find_spec
-    from pathlib import Path
 
     from draisine.registry import foreign_plugs, own_plugs
 
     home = own_plugs("vehicle").get(vehicle) or foreign_plugs("vehicle")[vehicle]
-    spec = find_spec(home.partition(":")[0])
-    if spec is None or spec.origin is None:
-        return ""
-    source = Path(spec.origin).read_text(encoding="utf-8")
-    text = ast.get_docstring(ast.parse(source)) or ""
+    text = ast.get_docstring(_parse(home.partition(":")[0])) or ""
     return " ".join(text.split("\n\n")[0].split())
+
+
+def _parse(module: str) -> "Module":
+    """Return what a module's file says; nothing where there is none."""
+    import ast
+    from importlib.util import find_spec
+    from pathlib import Path
+
+    spec = find_spec(module)
+    source = spec.origin if spec is not None else None
+    return ast.parse(Path(source).read_text(encoding="utf-8") if source else "")
