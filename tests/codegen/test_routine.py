@@ -69,13 +69,14 @@ def task():
     return Task(13, 0.25, a, np.zeros(13, dtype=np.int64))
 
 
+@pytest.mark.parametrize("passes", ["all", "few"])
 @pytest.mark.parametrize("width", [1, 2, 4, 8])
-def test_machine_code_gives_the_bits_of_python(task, width):
+def test_machine_code_gives_the_bits_of_python(task, width, passes):
     ours, theirs = np.zeros(26), np.zeros(26)
     expected = mixed(task, theirs, 5)
     order = task.order.copy()
     task.order[:] = 0
-    found = compile_routines(mixed, width=width)[0](Packed(task), ours, 5)
+    found = compile_routines(mixed, width=width, passes=passes)[0](Packed(task), ours, 5)
     assert found == expected
     assert np.array_equal(ours, theirs)
     assert np.array_equal(order, task.order)
@@ -109,6 +110,33 @@ def test_the_key_holds_the_callees():
 
     assert caller(scaled(2.0)).text != caller(scaled(3.0)).text
     assert caller(scaled(2.0)).text == caller(scaled(2.0)).text
+
+
+def test_the_key_tells_which_of_two_callees_is_meant():
+    twice, thrice = scaled(2.0), scaled(3.0)
+
+    @routine
+    def both(a: Floats) -> None:
+        twice(a, 1)
+        thrice(a, 1)
+
+    def caller(first, second):
+        @routine
+        def outer(a: Floats) -> None:
+            both(a)
+            first(a, 1)
+            second(a, 2)
+
+        return outer
+
+    assert caller(twice, thrice).text != caller(thrice, twice).text
+
+
+def test_a_routine_without_its_text_is_told():
+    scope = {"Floats": Floats, "routine": routine}
+    exec("@routine\ndef lost(a: Floats) -> None:\n    a[0] = 1.0\n", scope)
+    with pytest.raises(RoutineError, match="text of routine 'lost' is not at hand"):
+        compile_routines(scope["lost"])
 
 
 def test_two_instances_of_a_template_live_in_one_module():

@@ -15,8 +15,9 @@ SIMD lane each in machine code, a plain loop elsewhere.
 
 import ast
 import inspect
+import linecache
 import math
-import textwrap
+from bisect import bisect
 from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any, NewType, get_type_hints
@@ -81,26 +82,36 @@ class Routine:
         return f"routine {self.function.__module__}.{self.function.__qualname__}"
 
     @cached_property
-    def source(self) -> str:
-        """The text, its indentation taken away."""
-        return textwrap.dedent(inspect.getsource(self.function))
+    def _lines(self) -> list[str]:
+        """The file that it stands in."""
+        return linecache.getlines(self.function.__code__.co_filename, self.function.__globals__)
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
         """The text, read."""
-        function = ast.parse(self.source).body[0]
-        assert isinstance(function, ast.FunctionDef)
-        return function
+        try:
+            return _read("".join(self._lines))[0][self.function.__code__.co_firstlineno]
+        except KeyError:
+            raise RoutineError(
+                f"{self.place()}: the text of routine {self.__name__!r} is not at hand; write it into "
+                "a file."
+            ) from None
+
+    @property
+    def source(self) -> str:
+        """The text."""
+        first = self.function.__code__.co_firstlineno
+        return "".join(self._lines[first - 1 : self.tree.end_lineno])
 
     @cached_property
     def outside(self) -> dict[str, Any]:
         """The names from outside: the module's, and those of the function around it."""
         code, cells = self.function.__code__, self.function.__closure__ or ()
         own = dict(zip(code.co_freevars, [c.cell_contents for c in cells], strict=True))
-        names = [n.id for s in self.tree.body for n in ast.walk(s) if isinstance(n, ast.Name)]
-        return {
-            n: x for n in names if (x := own.get(n, self.function.__globals__.get(n))) is not None
-        }
+        own = self.function.__globals__ | own
+        names, last = _read("".join(self._lines))[1], self.tree.end_lineno or 0
+        some = names[bisect(names, (self.tree.body[0].lineno,)) : bisect(names, (last + 1,))]
+        return {n: x for _, n in some if (x := own.get(n)) is not None}
 
     @property
     def callees(self) -> list["Routine"]:
@@ -116,18 +127,23 @@ class Routine:
         return [*found, self]
 
     @property
-    def text(self) -> tuple[Any, ...]:
-        """All that decides what it does: its text, its constants, and those of its callees."""
-        constants = [
-            (n, x) for n, x in sorted(self.outside.items()) if isinstance(x, (bool, int, float))
-        ]
-        return tuple([r.text for r in self.callees]) + (self.source, repr(constants), self._fields)
+    def text(self) -> list[tuple[Any, ...]]:
+        """All that decides what it does: text, constants and records of itself and of its callees, and
+        which of these its names mean.
+        """
+        place = {one: f"callee {k}" for k, one in enumerate(self.family)}
+        return [(one.source, one._meanings(place), one._fields) for one in self.family]
+
+    def _meanings(self, place: dict[Any, str]) -> list[tuple[str, Any]]:
+        """Return the constants and routines that names from outside mean."""
+        found = [(n, place.get(x, x)) for n, x in self.outside.items() if isinstance(x, _MEANT)]
+        return sorted(found, key=lambda one: one[0])
 
     @property
-    def _fields(self) -> str:
+    def _fields(self) -> list[tuple[str, dict[str, Kind]]]:
         """The records among the arguments, spelled out."""
         kinds = [kind for kind in self.parameters.values() if isinstance(kind, type)]
-        return repr([(kind.__name__, fields(kind)) for kind in kinds])
+        return [(kind.__name__, fields(kind)) for kind in kinds]
 
     @cached_property
     def parameters(self) -> dict[str, Kind]:
@@ -158,6 +174,22 @@ class Routine:
         """Return file and line, counted from its first one."""
         code = self.function.__code__
         return f"{code.co_filename}:{code.co_firstlineno + line - 1}"
+
+
+_MEANT = (bool, int, float, Routine)
+"""What decides what a routine does by its value."""
+
+
+@cache
+def _read(text: str) -> tuple[dict[int, ast.FunctionDef], list[tuple[int, str]]]:
+    """Return the functions of a file by the line on which each begins, and its names with their lines."""
+    functions, names = {}, []
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Name):
+            names.append((node.lineno, node.id))
+        elif isinstance(node, ast.FunctionDef):
+            functions[min([node.lineno, *(d.lineno for d in node.decorator_list)])] = node
+    return functions, sorted(names)
 
 
 def routine(function: Callable[..., Any]) -> Routine:

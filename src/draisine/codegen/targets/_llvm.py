@@ -15,6 +15,15 @@ import llvmlite.binding as llvm
 
 from draisine.codegen.cache import Store
 
+PASSES = {
+    "inline": ("always_inliner",),
+    "few": ("sroa", "simplify_cfg", "instruction_combine", "new_gvn", "simplify_cfg"),
+}
+"""What LLVM does with a text before it is translated, `all` (LLVM's own) aside. Text of programs has no
+loops and no value twice: its functions are put in their places, and nothing else is left to do. A few
+passes take a tenth of the time of all, for loops whose work is in the programs that they call.
+"""
+
 _log = logging.getLogger(__name__)
 _lock = threading.Lock()
 
@@ -38,20 +47,20 @@ def load(
     task: Any,
     text: Callable[[], str],
     store: Store | None,
-    straight: bool = False,
+    passes: str = "all",
     ordered: bool = False,
 ) -> Any:
     """Return an engine with the machine code of a text, which is written and translated where the
-    store has nothing for the task; `task` tells all that the text is made from. `straight` text has
-    no loops and no value twice; text that is `ordered` stays so.
+    store has nothing for the task; `task` tells all that the text is made from. Text that is
+    `ordered` stays so.
     """
-    whole = (host(), llvmlite.__version__, source([__file__]), task)
+    whole = (host(), llvmlite.__version__, source([__file__]), passes, task)
     key = hashlib.sha256(repr(whole).encode()).hexdigest()
     with _lock:
         code = store.get(key) if store is not None else None
         if code is None:
             begun = time.perf_counter()
-            code = assemble(text(), straight, ordered)
+            code = assemble(text(), passes, ordered)
             _log.debug("compiled in %.2f s: %s", time.perf_counter() - begun, key)
             if store is not None:
                 store.put(key, code)
@@ -78,12 +87,10 @@ def _machine() -> Any:
     return target.create_target_machine(cpu=cpu, features=features, opt=2, jit=True)
 
 
-def assemble(text: str, straight: bool = False, ordered: bool = False) -> bytes:
-    """Return the object file of a text.
-
-    In `straight` text functions are put in their places, and nothing else is left to do; LLVM's whole
-    pipeline would keep some 60 kB for ever at every call. LLVM's scheduler, a switch of the whole
-    process, is off while `ordered` text is translated.
+def assemble(text: str, passes: str = "all", ordered: bool = False) -> bytes:
+    """Return the object file of a text after some of PASSES, or all; all keep some 60 kB for ever at
+    every call. LLVM's scheduler, a switch of the whole process, is off while `ordered` text is
+    translated.
     """
     machine = _machine()
     module = llvm.parse_assembly(text)
@@ -93,12 +100,13 @@ def assemble(text: str, straight: bool = False, ordered: bool = False) -> bytes:
     options.loop_vectorization = False
     options.loop_unrolling = False
     builder = llvm.create_pass_builder(machine, options)
-    if straight:
-        passes = llvm.create_new_module_pass_manager()
-        passes.add_always_inliner_pass()
+    if passes == "all":
+        manager = builder.getModulePassManager()
     else:
-        passes = builder.getModulePassManager()
-    passes.run(module, builder)
+        manager = llvm.create_new_module_pass_manager()
+        for name in PASSES[passes]:
+            getattr(manager, f"add_{name}_pass")()
+    manager.run(module, builder)
     if not ordered:
         return bytes(machine.emit_object(module))
     llvm.set_option("draisine", "-enable-misched=false")

@@ -83,15 +83,17 @@ class NativeRoutine:
 
 
 def compile_routines(
-    *routines: Routine, width: int = 1, store: Store | None = None
+    *routines: Routine, width: int = 1, passes: str = "all", store: Store | None = None
 ) -> list[NativeRoutine]:
-    """Return routines as machine code, together in one piece, from the store where it has it."""
+    """Return routines as machine code, together in one piece, after some of LLVM's PASSES or all, from
+    the store where it has it.
+    """
     task = (
         source([front.__file__, subset.__file__, _llvm_routine.__file__]),
         width,
         tuple(one.text for one in routines),
     )
-    engine = load(task, lambda: write(routines, width), store)
+    engine = load(task, lambda: write(routines, width), store, passes)
     return [NativeRoutine(one, engine) for one in routines]
 
 

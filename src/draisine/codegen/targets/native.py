@@ -88,9 +88,9 @@ def compile_native(program: Program, store: Store | None = None) -> Native:
 
 
 @lru_cache(maxsize=64)
-def routine_code(*routines: Routine, width: int = 1) -> list[NativeRoutine]:
+def routine_code(*routines: Routine, width: int = 1, passes: str = "all") -> list[NativeRoutine]:
     """Return routines as machine code in vectors of a width, made once; the latest are kept."""
-    return compile_routines(*routines, width=width, store=Store())
+    return compile_routines(*routines, width=width, passes=passes, store=Store())
 
 
 def _load(program: Program, width: int, store: Store | None, single: bool = False) -> Any:
@@ -105,7 +105,7 @@ def _load(program: Program, width: int, store: Store | None, single: bool = Fals
         program.fixed,
     )
     return load(
-        task, lambda: emit(program, width, single), store, straight=True, ordered=width == 1
+        task, lambda: emit(program, width, single), store, passes="inline", ordered=width == 1
     )
 
 

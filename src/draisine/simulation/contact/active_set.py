@@ -449,7 +449,7 @@ def strike(
         g.C.reshape(-1, g.n)[own] = g.G.reshape(-1, g.n)[own] = k.C
         g.c[own], g.level[i] = -(1.0 + restitution(k)) * over, -over[0]
     reduced = RESOLUTIONS.index(resolution)
-    which = routine_code(choose)[0](Packed(g), tolerance, 1, reduced)
+    which = routine_code(choose, passes="few")[0](Packed(g), tolerance, 1, reduced)
     trials = trials_of(g, [k.key for k in contacts], v)
     if which < 0:
         raise no_contact_set([k.key for k in contacts], trials)
@@ -501,7 +501,9 @@ def saddle(
     x, order = np.empty(n + m), np.empty(n + m + 1, dtype=np.int64)
     given = np.concatenate([M.ravel(), right, C.ravel(), C.T.ravel(), c])
     way = (saddle_point, kernel_system)[RESOLUTIONS.index(resolution)]
-    repeating = routine_code(way)[0](n, m, given, x, np.empty(10 * (n + m + 1) ** 2), order)
+    repeating = routine_code(way, passes="few")[0](
+        n, m, given, x, np.empty(10 * (n + m + 1) ** 2), order
+    )
     if repeating < 0:
         x[:] = np.nan
     return x[:n], x[n:], repeating

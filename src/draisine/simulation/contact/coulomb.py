@@ -424,7 +424,7 @@ def lawful(g: FrictionProblem, k: int, small: float) -> int:
 
 @cache
 def _code() -> list[NativeRoutine]:
-    return routine_code(press, settle_friction)
+    return routine_code(press, settle_friction, passes="few")
 
 
 def solve_single_friction(W: Floats, b: Floats, mu: float, broken: bool = False) -> Floats | None:

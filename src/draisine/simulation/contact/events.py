@@ -566,7 +566,7 @@ def terrain_code() -> Any:
     entries = (march, resolve, carry_on, find_mode, set_guards, meet, meet_some, meet_each) + (
         excess, excess_each, flow, rate, rate_each, settle,
     )  # fmt: skip
-    made = routine_code(*entries, width=WIDTH)
+    made = routine_code(*entries, width=WIDTH, passes="few")
     return SimpleNamespace(
         **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
     )
