@@ -139,33 +139,31 @@ def is_file(which: str) -> bool:
     return which.endswith(".py") or ".py:" in which
 
 
-_TRUSTED: set[Path] = set()
-"""Files of code that the user named in this process."""
+_TRUSTED: set[tuple[Path, str]] = set()
+"""Code that the user named in this process: files, and what in them."""
 
 
 def trust(which: str) -> None:
-    """Let a result name this file of code: it may be run."""
-    _TRUSTED.add(_path(which))
+    """Let a result name this thing in a file of code: it may be run."""
+    _TRUSTED.add(_place(which))
 
 
 def check_trust(which: str, who: str) -> None:
-    """Raise where a plug is told by a file that nobody but a stored result has named: such code is
-    not run. Files that this process has run already, because the user named them, are trusted.
+    """Raise where a plug is told by a file, or a name in it, that nobody but a stored result has
+    named: such code is not run, be it the user's own, Python's or ours.
     """
-    if not is_file(which) or _path(which) in _TRUSTED:
-        return
-    ran = (getattr(module, "__file__", None) for module in tuple(sys.modules.values()))
-    if any(file is not None and Path(file).resolve() == _path(which) for file in ran):
-        return
-    raise DataError(
-        f"{who} names code of its own, {_path(which)}: it is run only if you trust it. Look at it, "
-        "then say --trust, or trust=True to `draisine.load`."
-    )
+    if is_file(which) and _place(which) not in _TRUSTED:
+        path, name = _place(which)
+        raise DataError(
+            f"{who} names code of its own, {name} in {path}: it is run only if you trust it. Look at "
+            "it, then say --trust, or trust=True to `draisine.load`."
+        )
 
 
-def _path(which: str) -> Path:
-    file = which if which.endswith(".py") else which.rpartition(":")[0]
-    return Path(file).resolve()
+def _place(which: str) -> tuple[Path, str]:
+    """Return the file that a plug is told by, and its name there: that of the file if none is given."""
+    file, _, name = (which, "", "") if which.endswith(".py") else which.rpartition(":")
+    return Path(file).resolve(), name or Path(file).stem
 
 
 def label(which: Any) -> str:

@@ -1,5 +1,6 @@
 """A result is data: reading, drawing and repeating it runs no code that only it names."""
 
+import inspect
 import json
 import re
 import subprocess
@@ -74,6 +75,48 @@ def test_what_ran_here_may_be_drawn_again(tmp_path):
     data = draisine.simulate(system, draisine.state(system), 0.1).to_xarray()
     assert "vehicle_path" in data.attrs
     assert restore_system(data).parameters == {"m": 2.0}
+
+
+@pytest.mark.parametrize("where", ["os:system", "subprocess:getoutput", "shutil:rmtree"])
+def test_code_that_python_or_a_program_has_loaded_is_not_run_either(where, tmp_path, capsys):
+    """A result that calls a function of the standard library a vehicle is as little believed."""
+    module, _, name = where.partition(":")
+    ran, disc = tmp_path / "ran", draisine.compile("rolling_disc")
+    data = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.05).to_xarray()
+    made = {"command": f"touch {ran}", "cmd": f"touch {ran}", "encoding": None, "errors": None}
+    wanted = inspect.signature(getattr(sys.modules[module], name)).parameters
+    data.attrs |= {
+        "vehicle_path": f"{sys.modules[module].__file__}:{name}",
+        "parameters": "{}",
+        "structure": json.dumps({key: value for key, value in made.items() if key in wanted}),
+    }
+    save(data, tmp_path / "a.nc")
+    for command in ("plot", "animate"):
+        assert main([command, str(tmp_path / "a.nc")]) == 2
+        assert f"names code of its own, {name} in " in capsys.readouterr().err
+    assert not ran.exists()
+
+
+def test_another_name_in_a_trusted_file_is_not_trusted(tmp_path):
+    (tmp_path / "sledge.py").write_text(SLEDGE)
+    system = draisine.compile(str(tmp_path / "sledge.py"))
+    data = draisine.simulate(system, draisine.state(system), 0.1).to_xarray()
+    data.attrs["vehicle_path"] = data.attrs["vehicle_path"].replace(":sledge", ":Path")
+    with pytest.raises(DataError, match="names code of its own, Path in "):
+        restore_system(data)
+
+
+def test_a_vehicle_of_another_program_is_not_taken_for_ours_of_its_name(tmp_path):
+    """Its drawing is gone with that program: the disc of the package may be another machine."""
+    text = "def rolling_disc(*, m: float = 1.0):\n    return Model([Body('x', m)], base='translations')"
+    scope = {"__name__": "__main__", "Model": draisine.Model, "Body": draisine.Body}
+    exec(text, scope)
+    system = draisine.compile(scope["rolling_disc"])
+    data = draisine.simulate(system, draisine.state(system), 0.05).to_xarray()
+    assert restore_system(data) is system
+    data.attrs |= {"vehicle_here": "another", "parameters": "{}"}
+    with pytest.raises(DataError, match="no vehicle 'rolling_disc' in this program"):
+        restore_system(data)
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from draisine.algebra.lie import cross, rotation
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import Graph
 from draisine.codegen.program import Program, run
-from draisine.errors import DataError, DraisineError
+from draisine.errors import DataError, DraisineError, UnknownNameError
 from draisine.mechanics.base import spread
 from draisine.mechanics.kinematics import accelerations, geometry, velocities
 from draisine.mechanics.tree import assemble
@@ -63,10 +63,18 @@ def restore_system(data: "Dataset") -> System:
     which = str(data.attrs.get("vehicle_path", name))
     check_trust(which, "the dataset")
     arguments = table(data, "parameters") | table(data, "structure")
-    motions = table(data, "motions")
+    motions, here = table(data, "motions"), data.attrs.get("vehicle_here")
+
+    def make() -> System:
+        if here is not None:  # one of the same name would be another machine
+            raise UnknownNameError(
+                f"no vehicle {which!r} in this program; it was drawn in another."
+            )
+        return compile(which, **arguments)
+
     try:
         arguments |= {key: motion_of(entry) for key, entry in motions.items()}
-        return HERE.get(data.attrs.get("vehicle_here"), lambda: compile(which, **arguments))
+        return HERE.get(here, make)
     except (DraisineError, TypeError) as error:
         raise DataError(
             f"the dataset's vehicle cannot be made again: {error} A vehicle of your own is found if it "

@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import secrets
 from collections.abc import Mapping
 from functools import lru_cache
 from itertools import product
@@ -14,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.fingerprint import fingerprint
 from draisine.model import Model
 from draisine.model.names import STORED, dimensions, output_names, variables
-from draisine.registry import label
+from draisine.registry import label, trust
 from draisine.system.closed_form import ClosedForm
 from draisine.system.system import HERE
 from draisine.vehicles import plain_structure
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
 
 Labels = tuple[tuple[str, tuple[str, ...]], ...]
 """The labels along dimensions."""
+
+PROCESS = secrets.token_hex(8)
+"""What tells machines of this process from those of others."""
 
 
 OBSERVED = {
@@ -179,7 +183,7 @@ def _spare_rows(run: "Trajectory") -> dict[str, str]:
 def _maker(system: Any) -> dict[str, str]:
     """Return what tells a machine: its vehicle's name and, if that is in a module of the user's (not
     in the script that runs, which would run again), where; parameters, and what decided its
-    structure. A vehicle that has no such place is kept `here`.
+    structure. What was run is trusted. A vehicle that has no such place is kept `here`.
     """
     told = {
         "vehicle": system.vehicle.__name__,
@@ -194,9 +198,10 @@ def _maker(system: Any) -> dict[str, str]:
         and Path(inspect.getfile(vehicle)).is_file()
     ):
         told["vehicle_path"] = f"{Path(inspect.getfile(vehicle)).resolve()}:{vehicle.__name__}"
+        trust(told["vehicle_path"])
     elif not vehicle.__module__.startswith("draisine.vehicles."):
         made_of = fingerprint((vehicle, system.structure, system.parameters))
-        told["vehicle_here"] = str(made_of or id(system.artifacts))
+        told["vehicle_here"] = str(made_of or f"{PROCESS} {id(system.artifacts)}")
         HERE.get(told["vehicle_here"], lambda: system)
     return told
 
