@@ -105,6 +105,99 @@ def test_what_cannot_be_read_is_told(read, text, told):
         read(text, RADII)
 
 
+def swung(inside, around="", joint='<joint name="swing" axis="0 1 0"/>'):
+    """Return a file of one body in the world that has a joint, and what else is said of it."""
+    body = f'<body name="arm">{joint}{inside}</body>'
+    return f"<mujoco>{around}<worldbody>{body}</worldbody></mujoco>"
+
+
+ARM = '<inertial pos="0 0 -1" mass="1" diaginertia="0.1 0.1 0.1"/>'
+FREE = '<joint axis="0 1 0" type="free"/>'
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (swung(ARM, '<include file="x.xml"/>'), "takes parts from other files"),
+        (swung(ARM, '<compiler settotalmass="7"/>'), "settotalmass = '7' is not read"),
+        (swung(ARM, '<option wind="3 0 0" density="1.2"/>'), "density = '1.2' is not read"),
+        (swung(ARM, '<option><flag gravity="disable"/></option>'), "gravity = 'disable'"),
+        (swung(ARM, '<equality><joint joint1="swing"/></equality>'), "<equality> is not read"),
+        (swung(f"<frame pos='1 0 0'>{ARM}</frame>"), "<frame> is not read"),
+        (swung(ARM, joint='<joint name="j" springdamper="1 1"/>'), "springdamper = '1 1'"),
+        (swung(ARM, joint='<joint name="j" class="no"/>'), "no class 'no' among the defaults"),
+        (swung(ARM, joint='<joint name="j" damping="x"/>'), "'j', damping: 'x' is not a list"),
+        (swung(ARM, '<compiler eulerseq="xy"/>'), "eulerseq 'xy'"),
+        (swung(ARM + f'<body name="in" pos="1 0 0">{FREE}{ARM}</body>'), "type 'free' is not read"),
+        (swung('<geom type="box" size="1 1"/>'), "2 numbers instead of 3"),
+        (swung('<geom type="box"/>'), "3 numbers are missing"),
+        (swung('<geom size="1" quat="0 0 0 0"/>'), "has no direction"),
+        (swung('<geom size="nan"/>'), "'nan' is not finite"),
+        (swung(ARM + f'<body name="arm">{ARM}</body>'), "'arm' is there twice"),
+    ],
+)
+def test_what_would_make_another_machine_is_told(text, told):
+    with pytest.raises((DataError, ModelError), match=told):
+        read_mjcf(text, {})
+
+
+def test_a_joint_without_a_word_is_a_hinge_about_z():
+    (joint,) = read_mjcf(swung(ARM, joint="<joint/>"), {})().joints
+    assert (joint.name, joint.axis.tolist(), joint.unit) == ("arm", [0.0, 0.0, 1.0], "rad")
+
+
+@pytest.mark.parametrize(
+    ("around", "joint"),
+    [
+        (
+            '<default><joint stiffness="2"/></default><default><joint damping="3"/></default>',
+            "<joint/>",
+        ),
+        ("", '<joint stiffness="2" damping="3" ref="30" springref="30"/>'),
+        ('<compiler inertiafromgeom="true"/>', '<joint stiffness="2" damping="3"/>'),
+    ],
+)
+def test_joints_and_masses_are_those_that_mujoco_makes(around, joint):
+    """Defaults in two parts are one, springs rest where MuJoCo's rest, masses are as it is told."""
+    mujoco = pytest.importorskip("mujoco", reason="mujoco is not installed")
+    text = swung(ARM + '<geom size="0.1" contype="0"/>', around, joint)
+    theirs, model = mujoco.MjModel.from_xml_string(text), read_mjcf(text, {})()
+    (own,) = model.joints
+    rest = theirs.qpos_spring[0] - theirs.qpos0[0]
+    found = [own.spring, own.damper, own.rest, model.bodies[1].mass]
+    assert_allclose(
+        found, [theirs.jnt_stiffness[0], theirs.dof_damping[0], rest, theirs.body_mass[1]]
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (URDF.replace('damping="0.02"', 'damping="x"'), "'left_axle', damping: 'x' is not a list"),
+        (URDF.replace('mass value="8"', 'mass value="${m}"'), "'frame', mass, value"),
+        (URDF.replace('iyy="0.3"', 'iyy="nan"'), "'frame', iyy: 'nan' is not finite"),
+        (URDF.replace('link name="fork"', 'link name="left"'), "<link> 'left' is there twice"),
+        (
+            URDF.replace('"porter">', '"p" xmlns:x="http://ros.org/wiki/xacro"><x:m/>'),
+            "write it out first",
+        ),
+        ("a\0b", "cannot be read: embedded null byte"),
+        ("x" * 5000, "cannot be read: File name too long"),
+        (".", "is no file"),
+    ],
+)
+def test_what_urdf_cannot_mean_is_told(text, told):
+    with pytest.raises((DataError, ModelError), match=told) as caught:
+        read_urdf(text, RADII)
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.parametrize("radius", [-0.1, 0.0, float("nan"), "big", None])
+def test_wheels_have_radii(radius):
+    with pytest.raises(ModelError, match=r"'left': .* is neither a radius in m nor a surface"):
+        read_urdf(URDF, RADII | {"left": radius})
+
+
 def test_wheels_are_links():
     with pytest.raises(ModelError, match=r"wheel 'lef'.*Did you mean 'left'"):
         read_urdf(URDF, {"lef": 0.1})

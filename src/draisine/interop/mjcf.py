@@ -2,9 +2,11 @@
 
 Bodies, hinges, slides, inertias (given, or of boxes, balls, cylinders and ellipsoids) and default
 classes are read. Actuators, sensors, limits and MuJoCo's own contacts are left to the file: contacts
-here are exact, and are declared. The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
+here are exact, and are declared. What would make another machine of it is an error.
+The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
 
+import re
 import warnings
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -15,13 +17,14 @@ import numpy as np
 
 from draisine.algebra.lie import rot_about, rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import ModelError
+from draisine.errors import ModelError, did_you_mean
 from draisine.interop.robot import (
     ORIGIN,
     LinkFrame,
     Mass,
     RobotLink,
     Vehicle,
+    number,
     numbers,
     read_root,
     rename_joints,
@@ -40,6 +43,31 @@ SHAPES = {
 coordinates where these are 1.
 """
 
+CHANGES = {
+    "compiler": ("settotalmass", "balanceinertia", "boundmass", "boundinertia", "coordinate"),
+    "option": ("density", "viscosity", "wind"),
+    "flag": ("gravity", "passive", "spring", "damper"),
+    "body": ("gravcomp", "mocap"),
+    "joint": ("springdamper",),
+    "geom": ("shellinertia",),
+}
+"""Attributes that make another machine of what is read, by element."""
+
+HARMLESS = re.compile(r"[0. ]+|-1|false|enable|local")
+"""How such an attribute reads where it changes nothing."""
+
+UNREAD = (
+    "equality",
+    "tendon",
+    "frame",
+    "replicate",
+    "attach",
+    "composite",
+    "flexcomp",
+    "deformable",
+)
+"""Elements that couple joints, or hold bodies: they are not read."""
+
 
 def read_mjcf(file: str | Path, wheels: Mapping[str, Any]) -> Vehicle:
     """Return the robot of a file (or of its text) as a vehicle for `draisine.compile`.
@@ -54,8 +82,8 @@ def read_mjcf(file: str | Path, wheels: Mapping[str, Any]) -> Vehicle:
     np.float64(0.008)
     """
     root = read_root(file, "mujoco")
-    world = root.find("worldbody")
-    top = [] if world is None else world.findall("body")
+    _check_read(root)
+    top = root.findall("worldbody/body")
     if len(top) != 1:
         raise ModelError(
             f"a machine is one body in the world, with others in it; here are {len(top)}."
@@ -66,8 +94,7 @@ def read_mjcf(file: str | Path, wheels: Mapping[str, Any]) -> Vehicle:
     )
     links = [] if free else [RobotLink("world", "", ORIGIN, Mass())]
     links += reader.links(top[0], "" if free else "world", ORIGIN, "main")
-    option = root.find("option")
-    pull = numbers(None if option is None else option.get("gravity"), 3, (0, 0, -9.81), "gravity")
+    pull = numbers(_merged(root, "option").get("gravity"), 3, (0, 0, -9.81), "gravity")
     if pull[:2].any():
         raise ModelError(f"gravity {pull.tolist()}: here the ground is level; turn the machine.")
     base = "SE(3)" if free else "fixed"
@@ -75,17 +102,41 @@ def read_mjcf(file: str | Path, wheels: Mapping[str, Any]) -> Vehicle:
     return robot_vehicle(name, rename_joints(links), wheels, base, -float(pull[2]))
 
 
+def _check_read(root: Element) -> None:
+    """Raise where a file says what would make it another machine than the one that is read."""
+    for each in (one for part in root if part.tag != "default" for one in part.iter()):
+        if each.tag in UNREAD and (len(each) or each.attrib):
+            raise ModelError(
+                f"<{each.tag}> is not read: write its bodies out, or draw the machine by hand."
+            )
+    for each in root.iter():
+        for name in CHANGES.get(each.tag, ()):
+            if not HARMLESS.fullmatch(each.get(name, "0")):
+                raise ModelError(
+                    f"<{each.tag} {each.get('name', '')}>: {name} = {each.get(name)!r} is not read; "
+                    "write out what it does to the machine, and take it away."
+                )
+
+
+def _merged(root: Element, tag: str) -> Attributes:
+    """Return the attributes of all elements of a tag at the top, the last first."""
+    return {name: value for each in root.findall(tag) for name, value in each.attrib.items()}
+
+
 class _Reader:
     """What the compiler and the defaults of a file say."""
 
     def __init__(self, root: Element) -> None:
-        compiler = root.find("compiler")
-        told: Attributes = {} if compiler is None else compiler.attrib
+        told = _merged(root, "compiler")
         self.unit = 1.0 if told.get("angle", "degree") == "radian" else np.pi / 180.0
-        self.order = told.get("eulerseq", "xyz")
+        self.order, self.geoms = told.get("eulerseq", "xyz"), told.get("inertiafromgeom", "auto")
+        if len(self.order) != 3 or not set(self.order.lower()) <= set("xyz"):
+            raise ModelError(
+                f"<compiler>: eulerseq {self.order!r} is not of three of x, y, z, X, Y, Z."
+            )
         self.defaults: dict[str, dict[str, Attributes]] = {"main": {}}
-        for each in root.findall("default"):
-            self._learn(each, {}, each.get("class", "main"))
+        for each in root.findall("default"):  # one after the other they are one, "main"
+            self._learn(each, self.defaults["main"], "main")
 
     def _learn(self, element: Element, inherited: Mapping[str, Attributes], name: str) -> None:
         """Keep a class of defaults, and those in it."""
@@ -99,8 +150,11 @@ class _Reader:
 
     def _full(self, element: Element, around: str) -> dict[str, str]:
         """Return the attributes of an element, with what its class gives."""
-        known = self.defaults.get(element.get("class", around), {})
-        return {**known.get(element.tag, {}), **element.attrib}
+        name = element.get("class", around)
+        if name not in self.defaults:
+            told = did_you_mean(name, self.defaults)
+            raise ModelError(f"<{element.tag}>: no class {name!r} among the defaults. {told}")
+        return {**self.defaults[name].get(element.tag, {}), **element.attrib}
 
     def links(
         self, body: Element, parent: str, outer: LinkFrame, around: str
@@ -110,8 +164,11 @@ class _Reader:
         if not name:
             raise ModelError(f"a body in {parent or 'the world'!r} has no name.")
         frame = outer @ self._frame(body.attrib, f"body {name!r}")
-        joints = [j for each in body.findall("joint") if (j := self._full(each, around))]
-        joints = [joint for joint in joints if joint.get("type", "hinge") != "free"]
+        joints = [self._full(each, around) for each in body.findall("joint")]
+        if not parent:
+            joints = [joint for joint in joints if joint.get("type") != "free"]
+        elif body.find("freejoint") is not None:
+            raise ModelError(f"body {name!r}: only the one in the world can be free.")
         mass = self._mass(body, frame, around)
         if not joints:
             yield RobotLink(name, parent, frame, mass)
@@ -131,7 +188,7 @@ class _Reader:
         if kind not in ("hinge", "slide"):
             raise ModelError(f"{where}: type {kind!r} is not read; take hinges and slides.")
         for left in ("armature", "frictionloss"):
-            if float(joint.get(left, 0.0)) != 0.0:
+            if number(joint, left, 0.0, where) != 0.0:
                 warnings.warn(f"{where}: its {left} is left out.", UserWarning, stacklevel=6)
         unit = self.unit if kind == "hinge" else 1.0
         return RobotLink(
@@ -143,9 +200,9 @@ class _Reader:
             joint.get("name", ""),
             frame.R @ numbers(joint.get("axis"), 3, (0, 0, 1), where),
             frame.p + frame.R @ numbers(joint.get("pos"), 3, (0, 0, 0), where),
-            float(joint.get("stiffness", 0.0)),
-            float(joint.get("damping", 0.0)),
-            unit * float(joint.get("springref", 0.0)),
+            number(joint, "stiffness", 0.0, where),
+            number(joint, "damping", 0.0, where),
+            unit * (number(joint, "springref", 0.0, where) - number(joint, "ref", 0.0, where)),
         )
 
     def _frame(self, told: Attributes, where: str) -> LinkFrame:
@@ -155,12 +212,11 @@ class _Reader:
                 raise ModelError(f"{where}: {other} is not read; give quat, euler or axisangle.")
         p = numbers(told.get("pos"), 3, (0, 0, 0), where)
         if "quat" in told:
-            q = numbers(told["quat"], 4, (), where)
-            return LinkFrame(rotation(q / np.linalg.norm(q)), p)
+            return LinkFrame(rotation(_unit(numbers(told["quat"], 4, (), where), where)), p)
         R: Floats = np.eye(3)
         if "axisangle" in told:
             *axis, angle = numbers(told["axisangle"], 4, (), where)
-            R = rot_about(np.array(axis) / np.linalg.norm(axis), self.unit * angle)
+            R = rot_about(_unit(np.array(axis), where), self.unit * angle)
         elif "euler" in told:
             for letter, angle in zip(self.order, numbers(told["euler"], 3, (), where), strict=True):
                 one = rot_about(np.eye(3)["xyz".index(letter.lower())], self.unit * angle)
@@ -170,7 +226,9 @@ class _Reader:
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
         """Return the mass of a body in the drawing: as it is given, else that of its geoms."""
         inertial, where = body.find("inertial"), f"body {body.get('name')!r}"
-        if inertial is None:
+        if inertial is None and self.geoms == "false":
+            return Mass()
+        if inertial is None or self.geoms == "true":
             shapes = [self._full(geom, around) for geom in body.findall("geom")]
             return sum((self._shape(told, frame, where) for told in shapes), Mass())
         place = frame @ self._frame(inertial.attrib, f"inertial of {where}")
@@ -179,7 +237,8 @@ class _Reader:
             own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         else:
             own = np.diag(numbers(inertial.get("diaginertia"), 3, (0, 0, 0), where))
-        return Mass(float(inertial.get("mass", 0.0)), place.p, place.R @ own @ place.R.T)
+        mass = number(inertial.attrib, "mass", 0.0, where)
+        return Mass(mass, place.p, place.R @ own @ place.R.T)
 
     def _shape(self, told: Attributes, frame: LinkFrame, where: str) -> Mass:
         """Return the mass of a geom of uniform density."""
@@ -190,9 +249,16 @@ class _Reader:
         size = numbers(told.get("size"), max(which) + 1, (), f"size of a geom of {where}")
         x, y, z = size[list(which)]
         volume = fill * x * y * z
-        mass = (
-            float(told["mass"]) if "mass" in told else float(told.get("density", 1000.0)) * volume
-        )
+        mass = number(told, "density", 1000.0, where) * volume
+        mass = number(told, "mass", mass, where)
         xx, yy, zz = np.array(squares) * [x * x, y * y, z * z]  # mean squares of the coordinates
         own = mass * np.diag([yy + zz, zz + xx, xx + yy])
         return Mass(mass, place.p, place.R @ own @ place.R.T)
+
+
+def _unit(vector: Floats, where: str) -> Floats:
+    """Return the direction of a vector."""
+    size = float(np.linalg.norm(vector))
+    if not size > 0.0:
+        raise ModelError(f"{where}: {vector.tolist()} has no direction.")
+    return np.asarray(vector / size)

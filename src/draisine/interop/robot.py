@@ -5,6 +5,7 @@ are fixed to, joints become screws of the drawing, and the wheels that these for
 such are put on.
 """
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -85,15 +86,17 @@ def robot_vehicle(
     radius or their surface. A wheel stands at the origin of its link and rolls about its joint.
     """
     known = {link.name: link for link in links}
-    for wheel in wheels:
-        if wheel not in known:
-            raise ModelError(f"wheel {wheel!r}: no such link. {did_you_mean(wheel, known)}")
+    if len(known) < len(links):
+        twice = next(link.name for k, link in enumerate(links) if known[link.name] is not links[k])
+        raise ModelError(f"{twice!r} is there twice; names must differ.")
+    radii = {wheel: _radius(wheel, given, known) for wheel, given in wheels.items()}
     bears = _merge(links)
     masses: dict[str, Mass] = {}
     for link in links:
         where = bears[link.name]
         masses[where] = masses.get(where, Mass()) + link.mass
-    lift = np.array([0.0, 0.0, -_lowest(known, wheels)])
+    lowest = min((float(known[n].frame.p[2]) - radius for n, radius in radii.items()), default=0.0)
+    lift = np.array([0.0, 0.0, -lowest])
     bodies = [Body(n, one.mass, one.com + lift, one.inertia) for n, one in masses.items()]
     joints = [
         KINDS[link.kind](
@@ -135,30 +138,45 @@ def _axle(link: RobotLink) -> Floats:
     return link.axis if link.kind == "hinge" else link.frame.R[:, 1]
 
 
-def _lowest(known: Mapping[str, RobotLink], wheels: Mapping[str, Any]) -> float:
-    """Return how high the ground is below the wheels, as they are drawn."""
-    heights = [0.0] if not wheels else []
-    for name, given in wheels.items():
-        radius = float(given.reach) if isinstance(given, Surface) else float(given)
-        heights.append(float(known[name].frame.p[2]) - radius)
-    return min(heights)
+def _radius(wheel: str, given: Any, known: Mapping[str, RobotLink]) -> float:
+    """Return how far a wheel reaches."""
+    if wheel not in known:
+        raise ModelError(f"wheel {wheel!r}: no such link. {did_you_mean(wheel, known)}")
+    if isinstance(given, Surface):
+        return float(given.reach)
+    if not isinstance(given, int | float) or not 0.0 < given < np.inf:
+        raise ModelError(f"wheel {wheel!r}: {given!r} is neither a radius in m nor a surface.")
+    return float(given)
 
 
 def read_root(file: str | Path, tag: str) -> Element:
-    """Return the root of a file, or of its text; it must have a tag."""
-    text = str(file)
+    """Return the root of a file, or of its text; it must have a tag, and be written out."""
+    text, name = str(file), f"the <{tag}>"
     if not text.lstrip().startswith("<"):
-        try:
-            text = Path(file).read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise DataError(f"{file}: cannot be read: {error}.") from error
+        text, name = _read_text(text), f"{text:.200}"
     try:
         root = fromstring(text)
-    except ParseError as error:
-        raise DataError(f"{text[:40]!r}...: not an XML file: {error}.") from error
+    except (ParseError, ValueError) as error:
+        raise DataError(f"{name}: not an XML file: {error}.") from error
     if root.tag != tag:
-        raise DataError(f"such a file has <{tag}> at its root, not <{root.tag}>.")
+        raise DataError(f"{name}: such a file has <{tag}> at its root, not <{root.tag}>.")
+    if any(each.tag == "include" or "/xacro}" in each.tag for each in root.iter()):
+        raise DataError(
+            f"{name}: takes parts from other files, or has macros; write it out first (by xacro, or by "
+            "MuJoCo's mj_saveLastXML)."
+        )
     return root
+
+
+def _read_text(file: str) -> str:
+    """Return the text of a file; pipes, which one would wait for, are none."""
+    try:
+        if os.path.exists(file) and not os.path.isfile(file):
+            raise DataError(f"{file:.200}: is no file.")
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{file:.200}: cannot be read: {reason}.") from error
 
 
 def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
@@ -167,13 +185,22 @@ def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
 
 
 def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:
-    """Return so many numbers from an attribute."""
+    """Return so many numbers from an attribute; none by default is one that has to be there."""
     if text is None:
+        if len(default) < count:
+            raise ModelError(f"{where}: {count} numbers are missing.")
         return np.array(default, float)
     try:
         found = np.array([float(word) for word in text.split()])
     except ValueError:
-        raise ModelError(f"{where}: {text!r} is not a list of numbers.") from None
+        raise ModelError(f"{where}: {text!r:.200} is not a list of numbers.") from None
     if len(found) != count:
-        raise ModelError(f"{where}: {text!r} has {len(found)} numbers instead of {count}.")
+        raise ModelError(f"{where}: {text!r:.200} has {len(found)} numbers instead of {count}.")
+    if not np.isfinite(found).all():
+        raise ModelError(f"{where}: {text!r:.200} is not finite.")
     return found
+
+
+def number(told: Mapping[str, str], name: str, default: float, where: str) -> float:
+    """Return a number from the attributes of an element."""
+    return float(numbers(told.get(name), 1, (default,), f"{where}, {name}")[0])

@@ -4,7 +4,7 @@ URDF knows links, inertias and joints, but no rolling: which links are wheels is
 friction, transmissions and looks are left to the file. The format: https://wiki.ros.org/urdf/XML.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -19,6 +19,7 @@ from draisine.interop.robot import (
     Mass,
     RobotLink,
     Vehicle,
+    number,
     numbers,
     read_root,
     robot_vehicle,
@@ -26,6 +27,9 @@ from draisine.interop.robot import (
 
 JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
 """The joints of URDF that are read, and what they are here."""
+
+ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
+"""The entries of a tensor of inertia."""
 
 
 def read_urdf(
@@ -44,7 +48,7 @@ def read_urdf(
     """
     root = read_root(file, "robot")
     joints = [_named(each) for each in root.findall("joint")]
-    links = {_named(each).get("name", ""): each for each in root.findall("link")}
+    links = _unlike(root.findall("link"))
     order = _order(links, joints)
     frames: dict[str, LinkFrame] = {}
     found = []
@@ -54,6 +58,17 @@ def read_urdf(
         frames[name] = frame
         found.append(_link(name, parent, frame, links[name], joint))
     return robot_vehicle(root.get("name", "robot"), found, wheels, base, gravity)
+
+
+def _unlike(elements: Iterable[Element]) -> dict[str, Element]:
+    """Return elements by their names, of which there is one each."""
+    found: dict[str, Element] = {}
+    for each in elements:
+        if found.setdefault(_named(each).get("name", ""), each) is not each:
+            raise ModelError(
+                f"<{each.tag}> {each.get('name')!r} is there twice; names must differ."
+            )
+    return found
 
 
 def _named(element: Element) -> Element:
@@ -115,6 +130,7 @@ def _link(
     axis = joint.find("axis")
     along = numbers(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
     dynamics = joint.find("dynamics")
+    acts: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
     return RobotLink(
         name,
         parent,
@@ -124,7 +140,7 @@ def _link(
         joint.get("name", ""),
         frame.R @ along,
         frame.p,
-        damper=0.0 if dynamics is None else float(dynamics.get("damping", 0.0)),
+        damper=number(acts, "damping", 0.0, where),
     )
 
 
@@ -135,8 +151,8 @@ def _mass(link: Element, frame: LinkFrame) -> Mass:
         return Mass()
     place = frame @ _frame(inertial)
     mass, tensor = inertial.find("mass"), inertial.find("inertia")
-    entry = {} if tensor is None else {k: float(v) for k, v in tensor.attrib.items()}
-    xx, yy, zz, xy, xz, yz = (entry.get(f"i{k}", 0.0) for k in ("xx", "yy", "zz", "xy", "xz", "yz"))
+    where, told = f"link {link.get('name')!r}", {} if tensor is None else tensor.attrib
+    xx, yy, zz, xy, xz, yz = (number(told, f"i{k}", 0.0, where) for k in ENTRIES)
     own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
-    value = 0.0 if mass is None else float(mass.get("value", 0.0))
+    value = number({} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass")
     return Mass(value, place.p, place.R @ own @ place.R.T)
