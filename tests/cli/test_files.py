@@ -11,6 +11,7 @@ import draisine
 from draisine.cli import main
 from draisine.cli._keep import free_name
 from draisine.results.comparison import compare, differences
+from draisine.terrain import kerb
 from draisine.vehicles import parameter_set
 
 PUSH = ["run", "mauny2018/passive-stabilisation", "--until", "0.3"]
@@ -70,6 +71,44 @@ def test_what_is_exported_is_called_like_its_vehicle(capsys):
     for told in ("S-function: rolling_disc-simulink/", "S-function: rolling_disc-simulink-2/"):
         assert main(["export", "rolling_disc", "--as", "simulink", "--initial", "speed=2"]) == 0
         assert capsys.readouterr().out.startswith(told)
+
+
+def hop(dt, until=0.5):
+    """A disc that rolls down a step, lands and rolls on, sampled at will."""
+    disc = draisine.compile("rolling_disc")
+    start, numerics = draisine.state(disc, forward_speed=2.0), draisine.Numerics(dt=dt)
+    return draisine.simulate(disc, start, until, terrain=kerb(0.2, -0.1), numerics=numerics)
+
+
+def test_what_is_before_and_after_an_event_is_compared_with_its_like():
+    """Both samples of an event have its time; the same motion, sampled otherwise, is the same."""
+    runs = [hop(dt) for dt in (0.01, 0.03)]
+    assert "collision" in [event.kind for event in runs[0].events]
+    both = compare(*(run.to_xarray() for run in runs))
+    assert not both.attrs["interpolated"]
+    assert {one.name: one.largest for one in differences(both) if one.largest > 1e-8} == {}
+
+
+def test_a_number_that_only_one_run_has_is_told(two_runs, capsys, tmp_path):
+    data = draisine.load(two_runs / "rk4.nc")
+    data["lean"].values[7] = np.nan
+    data["steer"].values[:] = np.nan
+    draisine.save(data, tmp_path / "holes.nc")
+    both = compare(draisine.load(two_runs / "rk4.nc"), data)
+    found = {one.name: one for one in differences(both)}
+    assert (found["lean"].alone, found["lean"].largest) == (1, 0.0)
+    assert found["steer"].alone == data.sizes["time"]
+    assert main(["compare", str(two_runs / "rk4.nc"), "holes.nc"]) == 0
+    told = capsys.readouterr().out
+    assert "lean: only one has a number, at 1 times" in told
+    assert "equal to the bit" in told and "more quantities are equal to the bit" in told
+
+
+def test_quantities_of_one_name_and_other_units_are_not_compared(two_runs):
+    data = draisine.load(two_runs / "rk4.nc")
+    other = data.copy()
+    other["lean"] = other["lean"].assign_attrs(units="deg")
+    assert "lean" not in compare(data, other) and "steer" in compare(data, other)
 
 
 def test_open_shows_pages_and_says_what_else_to_do(two_runs, capsys, monkeypatch):

@@ -68,7 +68,12 @@ def _remarks(
         for a, b in zip(events_of(one), events_of(other), strict=False)
         if (a["kind"], a["contact"]) == (b["kind"], b["contact"]) and a["time"] != b["time"]
     ]
-    equal = sum(not each.largest for each in found)
+    lines += [
+        f"{escape(each.name)}: only one has a number, at {each.alone} times"
+        for each in found
+        if each.alone
+    ]
+    equal = sum(not each.largest and not each.alone for each in found)
     if equal == len(found):
         lines.append("equal to the bit")
     elif equal:

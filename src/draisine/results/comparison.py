@@ -17,8 +17,8 @@ SAME = 1e-9
 
 @dataclass(frozen=True)
 class Difference:
-    """How far two runs differ in one quantity: where most, by how much, in the mean square, and how
-    far the quantity itself ranges in the first.
+    """How far two runs differ in one quantity: where most, by how much, in the mean square, how far
+    the quantity itself ranges in the first, and at how many times only one of them has a number.
     """
 
     name: str
@@ -27,6 +27,7 @@ class Difference:
     time: float
     rms: float
     range: float
+    alone: int
 
 
 def compare(
@@ -44,7 +45,11 @@ def compare(
         if "time" not in data.dims or data.sizes["time"] < 2:
             raise ParameterError("only runs over time can be compared; this result is none.")
     columns = [_columns(data) for data in (first, second)]
-    common = [name for name in columns[0] if name in columns[1]]
+    common = [
+        name
+        for name, ours in columns[0].items()
+        if name in columns[1] and _unit(ours) == _unit(columns[1][name])
+    ]
     if not common:
         raise ParameterError("these two runs have no quantity in common.")
     t, pick, interpolated = _common(first["time"].values, second["time"].values)
@@ -52,7 +57,7 @@ def compare(
     for name in common:
         ours, theirs = columns[0][name], columns[1][name]
         both = np.array([ours.values[pick[0]], _taken(theirs.values, second, t, pick[1])])
-        found[name] = (("run", "time"), both, {"units": ours.attrs.get("units", "")})
+        found[name] = (("run", "time"), both, {"units": _unit(ours)})
     labels = [
         str(data.attrs.get("title") or data.attrs.get("vehicle", "")) for data in (first, second)
     ]
@@ -70,18 +75,20 @@ def differences(both: "Dataset") -> list[Difference]:
     found = []
     for name in both.data_vars:
         one, other = both[name].values
-        gap = np.abs(other - one)
-        if not np.isfinite(gap).any():
+        here, there = np.isfinite(one), np.isfinite(other)
+        gap = np.abs(np.where(here & there, other, 0.0) - np.where(here & there, one, 0.0))
+        if not (here | there).any():
             continue
-        k = int(np.nanargmax(gap))
+        k = int(np.argmax(gap))
         found.append(
             Difference(
                 str(name),
                 str(both[name].attrs["units"]),
                 float(gap[k]),
                 float(both["time"].values[k]),
-                float(np.sqrt(np.nanmean(gap**2))),
-                float(np.nanmax(one) - np.nanmin(one)),
+                float(np.sqrt(np.sum(gap**2) / max(1, np.sum(here & there)))),
+                float(np.ptp(one[here])) if here.any() else 0.0,
+                int(np.sum(here != there)),
             )
         )
     return found
@@ -102,6 +109,10 @@ def _columns(data: "Dataset") -> "dict[str, DataArray]":
     return found
 
 
+def _unit(column: "DataArray") -> str:
+    return str(column.attrs.get("units", ""))
+
+
 def _common(ours: Floats, theirs: Floats) -> tuple[Floats, tuple[Floats, Floats | None], bool]:
     """Return times that two runs share, where they stand in each, and whether there are too few, so
     that the second has to be interpolated.
@@ -109,7 +120,8 @@ def _common(ours: Floats, theirs: Floats) -> tuple[Floats, tuple[Floats, Floats 
     if len(ours) == len(theirs) and np.abs(ours - theirs).max() < SAME:
         every = np.arange(len(ours))
         return ours, (every, every), False
-    right = np.clip(np.searchsorted(theirs, ours - SAME), 0, len(theirs) - 1)
+    again = np.arange(len(ours)) - np.searchsorted(ours, ours - SAME)  # before and after an event
+    right = np.clip(np.searchsorted(theirs, ours - SAME) + again, 0, len(theirs) - 1)
     shared = np.flatnonzero(np.abs(theirs[right] - ours) < SAME)
     if len(shared) > 1:
         return ours[shared], (shared, right[shared]), False

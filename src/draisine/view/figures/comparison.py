@@ -62,6 +62,8 @@ def _telling(data: "Dataset") -> list[str]:
     apart = {}
     for name in map(str, data.data_vars):
         one, other = data[name].values
+        if not np.isfinite(other - one).any():  # there is nothing to be held against each other
+            continue
         ranges = float(np.nanmax(one) - np.nanmin(one)), float(np.nanmax(other) - np.nanmin(other))
         whole_turns = data[name].attrs["units"] == "rad" and max(ranges) > 2.0 * np.pi
         if data[name].attrs["units"] in ("rad", "m/s") and max(ranges) > 1e-12 and not whole_turns:
