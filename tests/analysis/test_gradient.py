@@ -405,3 +405,10 @@ def test_a_machine_that_hangs_by_pins_is_refused():
 def test_a_ride_that_falls_has_no_gradient_at_its_end(bicycle):
     with pytest.raises(SimulationError, match="ended early, fell"):
         gradient(bicycle, {"lean": 0.3}, [3.0], ["lean"], [], terrain=plane(), contact=SLIPPERY)
+
+
+@pytest.mark.parametrize("times", [[], [0.0, np.nan], [np.inf], 0.5, [0.2, 0.1], [[0.1, 0.2]]])
+def test_times_are_finite_and_rise(times):
+    bicycle = draisine.compile("whipple")
+    with pytest.raises(ParameterError, match="times: they rise"):
+        draisine.gradient(bicycle, {"forward_speed": 5.0}, times, ["lean"], ["c"])

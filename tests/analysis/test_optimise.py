@@ -70,3 +70,42 @@ def test_the_search_turns_back_where_there_is_nothing():
 def test_a_start_is_inside_its_bounds(start, bounds, told):
     with pytest.raises(ParameterError, match=told):
         optimise(lambda at: (0.0, {"x": 0.0}), start, bounds)
+
+
+@pytest.mark.parametrize("bound", [float("nan"), float("inf"), "x", None, 10**400])
+def test_bounds_are_finite_numbers(bound):
+    with pytest.raises(ParameterError, match=r"'x' starts at 0.5 .*two finite bounds"):
+        optimise(lambda at: (0.0, {"x": 0.0}), {"x": 0.5}, {"x": (0.0, bound)})
+
+
+@pytest.mark.parametrize(
+    "told",
+    [(float("nan"), {"x": 1.0}), (1.0, {"x": float("nan")}), (1.0, {}), 1.0, ("x", {"x": 1.0})],
+)
+def test_a_cost_that_is_none_is_told_where_the_search_begins(told):
+    """It used to come back as the best of all costs, infinite, where it began."""
+    with pytest.raises(ParameterError, match=r"optimise: .*at \{'x': 0.5\}"):
+        optimise(lambda at: told, {"x": 0.5}, {"x": (0.0, 1.0)})
+
+
+def test_what_is_no_number_on_the_way_turns_the_search_back():
+    def cost(at):
+        x = at["x"]
+        return ((x - 0.6) ** 2 if x < 0.7 else float("nan")), {"x": 2 * (x - 0.6)}
+
+    found = optimise(cost, {"x": 0.1}, {"x": (0.0, 5.0)})
+    assert found.values["x"] == pytest.approx(0.6, abs=1e-6)
+    assert found.slope < 1e-5
+
+
+def test_a_search_that_could_not_go_on_is_told_by_its_slope():
+    """The cost falls towards the edge of what there is: nothing says that it is flat there."""
+
+    def cost(at):
+        if at["x"] > 0.7:
+            raise ConfigurationError("no such machine.")
+        return 1.0 - at["x"], {"x": -1.0}
+
+    assert optimise(cost, {"x": 0.1}, {"x": (0.0, 5.0)}).slope == pytest.approx(5.0 / 0.9)
+    free = optimise(lambda at: (1.0 - at["x"], {"x": -1.0}), {"x": 0.1}, {"x": (0.0, 5.0)})
+    assert (free.values["x"], free.slope) == (5.0, 0.0)

@@ -18,11 +18,16 @@ FLAT = 1e-9
 
 @dataclass(frozen=True)
 class Optimum:
-    """The values with the least cost that was found, that cost, and how often it was asked for."""
+    """The values with the least cost that was found, that cost, and how often it was asked for.
+    `slope` is by which part of the cost of the start it would still change across the bounds, along the
+    steepest way between them: where that is not small, the search was stopped, by the edge of what there
+    is or by derivatives that are none.
+    """
 
     values: dict[str, float]
     cost: float
     asked: int
+    slope: float
 
 
 def optimise(
@@ -58,8 +63,8 @@ def optimise(
         callback=search.check,
         options={"ftol": 0.0, "gtol": FLAT, "maxls": 40},
     )
-    least, values = search.best
-    return Optimum(values, least, search.asked)
+    least, values, slope = search.best
+    return Optimum(values, least, search.asked, slope)
 
 
 class _Search:
@@ -72,17 +77,18 @@ class _Search:
         bounds: dict[str, tuple[float, float]],
         enough: float,
     ) -> None:
-        for name, (low, high) in bounds.items():
+        for name, ends in bounds.items():
             if name not in start:
                 raise ParameterError(f"optimise: the start tells nothing of {name!r}.")
-            if not low <= start[name] <= high or not low < high:
+            low, high, begin = _ends(name, ends, start[name])
+            if not low <= begin <= high or not low < high:
                 raise ParameterError(
-                    f"optimise: {name!r} starts at {start[name]}, not between {low} and {high}."
+                    f"optimise: {name!r} starts at {begin}, not between {low} and {high}."
                 )
         self.cost, self.start, self.enough = cost, start, enough
         self.names = list(bounds)
         self.low, self.high = np.array([bounds[name] for name in self.names], float).T
-        self.asked, self.best = 0, (np.inf, start)
+        self.asked, self.best = 0, (np.inf, start, np.inf)
         self.scale, self.slope = 0.0, np.zeros(len(bounds))
 
     def begin(self) -> Floats:
@@ -96,19 +102,52 @@ class _Search:
         values = self.start | dict(zip(self.names, at.tolist(), strict=True))
         self.asked += 1
         try:
-            cost, slopes = self.cost(values)
+            cost, gradient = self._ask(values)
         except DraisineError:
             if self.asked == 1:
                 raise
             return self.best[0] / self.scale + 1e3, self.slope
         self.scale = self.scale or max(abs(cost), 1e-300)
-        if cost < self.best[0]:
-            self.best = (float(cost), values)
-        gradient = np.array([slopes[name] for name in self.names]) * (self.high - self.low)
         self.slope = gradient / self.scale
+        if cost < self.best[0]:
+            left = (
+                np.clip(x - self.slope, 0.0, 1.0) - x
+            )  # what the bounds leave of the steepest way
+            steepest = float(np.abs(np.where(left == 0.0, 0.0, self.slope)).max(initial=0.0))
+            self.best = (cost, values, steepest)
         return cost / self.scale, self.slope
+
+    def _ask(self, values: dict[str, float]) -> tuple[float, Floats]:
+        """Return the cost and its gradient over the width of the bounds; what is no number is told."""
+        told = self.cost(values)
+        try:
+            cost, slopes = float(told[0]), told[1]
+            gradient = np.array([float(slopes[name]) for name in self.names])
+        except (LookupError, OverflowError, TypeError, ValueError) as error:
+            raise ParameterError(
+                f"optimise: a cost returns a number and its derivatives by name; at {values} "
+                f"{type(error).__name__}: {error}."
+            ) from error
+        if not (np.isfinite(cost) and np.isfinite(gradient).all()):
+            raise ParameterError(f"optimise: at {values} the cost is {cost}, by {dict(slopes)}.")
+        return cost, gradient * (self.high - self.low)
 
     def check(self, _: Floats) -> None:
         """Stop where the cost is enough."""
         if self.best[0] <= self.enough:
             raise StopIteration
+
+
+def _ends(name: str, ends: Any, begin: Any) -> tuple[float, float, float]:
+    """Return both bounds of a number and its start."""
+    try:
+        low, high = ends
+        found = float(low), float(high), float(begin)
+    except (OverflowError, TypeError, ValueError):
+        found = np.nan, np.nan, np.nan
+    if not np.isfinite(found).all():
+        raise ParameterError(
+            f"optimise: {name!r} starts at {begin!r:.80} between {ends!r:.80}; give it a number, and two "
+            "finite bounds (low, high)."
+        )
+    return found

@@ -33,6 +33,7 @@ from draisine.model.names import observation_names
 from draisine.simulation.compare.compliant import Compliant
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics
 from draisine.simulation.simulate import simulate
+from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
 from draisine.system.generic import generic
 from draisine.system.state import State, initial_values, state, states
@@ -88,6 +89,7 @@ class GradientRun:
         self, system: System, start: Mapping[str, Any], times: Sequence[float] | Floats
     ) -> MotionGradient:
         """Return the outputs of the motion of a system at rising times, and their derivatives."""
+        check_system("gradient", system)
         at = np.asarray(times, float)
         self._check(system, start, at)
         follow_it = self._on_plane if self.terrain is None else self._on_terrain
@@ -114,7 +116,8 @@ class GradientRun:
                     f"no parameter, initial value, input or coefficient {name!r}. "
                     f"{did_you_mean(name, known)}"
                 )
-        if times.size == 0 or times[0] < self.numerics.start or np.any(np.diff(times) <= 0):
+        rising = times.ndim == 1 and times.size > 0 and np.isfinite(times).all()
+        if not rising or times[0] < self.numerics.start or np.any(np.diff(times) <= 0):
             raise ParameterError(f"times: they rise, from {self.numerics.start:g} s on.")
         if any(contact.anchored for contact in system.model.contacts):
             raise ModelError(
