@@ -1,12 +1,13 @@
 """Options check themselves, all of them, before anything runs; what a run cannot heed is refused."""
 
 import math
+from dataclasses import replace
 
 import pytest
 
 import draisine
 from draisine import ContactOptions, GripSchedule, Numerics
-from draisine.errors import ModelError, ParameterError, UnknownNameError
+from draisine.errors import ConfigurationError, ModelError, ParameterError, UnknownNameError
 from draisine.simulation.compare.compliant import Compliant, Hertz
 from draisine.simulation.compare.kinematic import SpeedLaw
 from draisine.terrain import plane
@@ -31,6 +32,13 @@ NAN = math.nan
         {"drift": True},
         {"drift": "sometimes"},
         {"drift": -0.01},
+        {"drift": b"x"},
+        {"threads": math.inf},
+        {"threads": "two"},
+        {"breakpoints": "123"},
+        {"breakpoints": 3.0},
+        {"integrator": 3},
+        {"formulation": print},
     ],
 )
 def test_impossible_numerics_are_refused(bad):
@@ -59,6 +67,14 @@ def test_impossible_numerics_are_refused(bad):
         ({"stops": {"steer": (1.0, -1.0)}}, "stops of 'steer'"),
         ({"stops": {"steer": (NAN, 1.0)}}, "stops of 'steer'"),
         ({"mode": "open"}, "by contact"),
+        ({"solver": 3}, "solver 3"),
+        ({"impact": 0.5}, "impact = 0.5 is none"),
+        ({"restitution": 0.5}, 'as {"normal": 0.5}'),
+        ({"impact": "newton", "restitution": {"normal": 1.5}}, r"take it from \[0, 1\]"),
+        ({"impact": "moreau", "restitution": {"normal": NAN}}, r"normal = nan; take it from"),
+        ({"impact": "newton", "restitution": {"tangential": -2.0}}, r"from \[-1, 1\]"),
+        ({"stops": [("steer", 1.0)]}, "stops = .*give a table"),
+        ({"stops": {"steer": "ab"}}, "stops of 'steer': 'ab'"),
     ],
 )
 def test_impossible_contacts_are_refused(bad, complaint):
@@ -128,3 +144,57 @@ def test_ground_that_gives_way_needs_friction(bicycle, thrown):
     soft = ContactOptions(solver=Compliant(Hertz(1e6)))
     with pytest.raises(ParameterError, match="finite mu"):
         draisine.simulate(bicycle, thrown, 0.1, terrain=plane(), contact=soft)
+
+
+@pytest.mark.parametrize("terrain", [None, plane()])
+def test_a_state_that_is_none_is_told_on_the_plane_and_on_terrain(bicycle, thrown, terrain):
+    """A terrain used to make a unit quaternion of any, and to fail on other sizes without a type."""
+    long = draisine.State(2.0 * thrown.q, thrown.p, thrown.r, thrown.v)
+    with pytest.raises(ConfigurationError, match="is no unit quaternion"):
+        draisine.simulate(bicycle, long, 0.1, terrain=terrain)
+    for part in ("p", "r", "v"):
+        torn = replace(thrown, **{part: getattr(thrown, part)[:-1]})
+        with pytest.raises(
+            ConfigurationError, match=rf"does not fit whipple: {part} has the shape"
+        ):
+            draisine.simulate(bicycle, torn, 0.1, terrain=terrain)
+        none = replace(thrown, **{part: math.nan * getattr(thrown, part)})
+        with pytest.raises(ConfigurationError, match=r"nan|not a number"):
+            draisine.simulate(bicycle, none, 0.1, terrain=terrain)
+
+
+@pytest.mark.parametrize("terrain", [None, plane()])
+def test_friction_of_no_wheel_is_told(bicycle, thrown, terrain):
+    contact = ContactOptions(mu={"reer": 0.1}, impact="moreau")
+    with pytest.raises(ParameterError, match=r"no wheel 'reer'\. Did you mean 'rear'"):
+        draisine.simulate(bicycle, thrown, 0.1, terrain=terrain, contact=contact)
+
+
+def test_hardly_any_friction_is_none(bicycle, thrown):
+    """Forces of 1e-198 N were rounded, and the run went round in circles where it began."""
+    ends = [
+        draisine.simulate(
+            bicycle,
+            thrown,
+            0.02,
+            terrain=plane(),
+            contact=ContactOptions(mu=mu, impact="moreau"),
+        ).final()
+        for mu in (0.0, 1e-200)
+    ]
+    assert ends[0].v.tolist() == ends[1].v.tolist()
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
+        ({"terrain": "kerb"}, "terrain: 'kerb' is no Terrain; draisine.terrain.plane"),
+        ({"contact": {"mu": 0.8}}, "contact: .* is no ContactOptions"),
+        ({"numerics": "rk4"}, "numerics: 'rk4' is no Numerics"),
+        ({"inputs": ["steer"]}, "is no table of numbers by name"),
+        ({"inputs": {"steer": "1"}}, "input steer: '1' is not a number"),
+    ],
+)
+def test_arguments_of_another_kind_are_told_the_way_out(bicycle, thrown, wrong, told):
+    with pytest.raises(ParameterError, match=told):
+        draisine.simulate(bicycle, thrown, 0.1, **wrong)

@@ -204,3 +204,27 @@ def test_a_fall_ends_the_ride(bicycle):
     end = ride.time
     ride.step(1.0)
     assert ride.time == end
+
+
+def test_inputs_that_are_none_leave_what_is_held(bicycle):
+    """Of several of which one is wrong, none is held."""
+    ride = Stepper(bicycle, draisine.state(bicycle, forward_speed=5.0), inputs={"steer": 0.5})
+    for wrong in ({"steer": 1.0, "ster": 1.0}, {"steer": 1.0, "rear_wheel": "x"}):
+        with pytest.raises(ParameterError, match="input"):
+            ride.hold(wrong)
+        assert ride.inputs["steer"] == 0.5
+
+
+@pytest.mark.parametrize("dt", [-1.0, np.nan, np.inf, 1e300, "x", None])
+def test_times_that_are_none_are_told(bicycle, dt):
+    """1e300 s would have been as many steps as no number holds."""
+    ride = Stepper(bicycle, draisine.state(bicycle, forward_speed=5.0))
+    with pytest.raises(ParameterError, match="is no time to go on by"):
+        ride.step(dt)
+
+
+def test_what_is_no_machine_or_state_is_told(bicycle):
+    with pytest.raises(ParameterError, match=r"Stepper: .*draisine\.compile"):
+        Stepper("whipple", draisine.state(bicycle))
+    with pytest.raises(ParameterError, match=r"Stepper: .*draisine\.state"):
+        Stepper(bicycle, {"forward_speed": 5.0})

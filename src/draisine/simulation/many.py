@@ -336,12 +336,17 @@ def _columns(
 ) -> Floats:
     """Return values by name, one column per machine."""
     values = np.repeat(nominal[:, None], count, axis=1)
+    if not isinstance(changes, Mapping):
+        raise ParameterError(f"{kind}s: {changes!r:.80} is no table of numbers by name.")
     for name, column in changes.items():
         if name not in names:
             raise ParameterError(f"no {kind} {name!r}. {did_you_mean(name, names)}")
         if np.ndim(column) > 0 and len(column) != count:
             raise ParameterError(f"{kind} {name}: {len(column)} values for {count} machines.")
-        values[names.index(name)] = column
+        try:
+            values[names.index(name)] = column
+        except (OverflowError, TypeError, ValueError):
+            raise ParameterError(f"{kind} {name}: {column!r:.80} is not numbers.") from None
         if not np.isfinite(values[names.index(name)]).all():
             raise ParameterError(f"{kind} {name}: {column!r} is not finite throughout.")
     return values

@@ -11,7 +11,13 @@ from typing import Any, Literal
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ModelError, ParameterError, did_you_mean
+from draisine.errors import (
+    ConfigurationError,
+    ModelError,
+    ParameterError,
+    did_you_mean,
+    expect,
+)
 from draisine.registry import find, names
 from draisine.system.state import State
 from draisine.system.system import System
@@ -22,6 +28,12 @@ JointAtImpact = Literal["free", "held"]
 
 RESOLUTIONS = ("complete", "reduced")
 """Ways to the speeds after an impact."""
+
+COEFFICIENTS = {"normal": (0.0, 1.0), "tangential": (-1.0, 1.0)}
+"""Between which numbers coefficients of restitution lie."""
+
+NO_FRICTION = 1e-100
+"""Friction that is none: forces below it are lost in rounding."""
 
 SOLVERS = ("events", "time_stepping")
 """Ways through contacts that go by name."""
@@ -76,9 +88,22 @@ def _check_number(name: str, value: Any) -> None:
         raise ParameterError(f"{name} = {value!r} is not a number.")
 
 
+NEEDS = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__call__"}
+"""What plugs that are given as things must have."""
+
+
 def _check_plug(kind: str, which: Any) -> None:
-    if not (isinstance(which, str) and which in names(kind)):
-        find(kind, which)
+    if isinstance(which, str) and which in names(kind):
+        return
+    if not hasattr(find(kind, which), NEEDS[kind]):
+        raise ParameterError(
+            f"{kind} = {which!r:.80} is none; `draisine list {kind}s` tells names."
+        )
+
+
+def _check_table(name: str, value: Any, example: str) -> None:
+    if not isinstance(value, Mapping):
+        raise ParameterError(f"{name} = {value!r:.80}: give a table, as {example}.")
 
 
 @dataclass(frozen=True)
@@ -150,19 +175,24 @@ class ContactOptions:
             raise ParameterError(
                 f"resolution {self.resolution!r}. {did_you_mean(self.resolution, RESOLUTIONS)}"
             )
-        if isinstance(self.solver, str) and self.solver not in SOLVERS:
-            raise ParameterError(f"solver {self.solver!r}. {did_you_mean(self.solver, SOLVERS)}")
+        named = isinstance(self.solver, str) and self.solver in SOLVERS
+        if not named and not hasattr(self.solver, "compliance"):
+            told = did_you_mean(str(self.solver), SOLVERS)
+            raise ParameterError(f"solver {self.solver!r:.80}. {told}")
         _check_plug("impact", self.impact)
+        _check_table("restitution", self.restitution, '{"normal": 0.5}')
         if self.restitution:
             self._check_restitution()
+        _check_table("stops", self.stops, '{"steer": (-1.2, 1.2)}')
         for name, least in {"rest_speed": 0.0, "fall": 0.0, "margin": 1e-6, "events": 0}.items():
             value = getattr(self, name)
             _check_number(name, value)
             if not value >= least or (name != "fall" and not math.isfinite(value)):
                 raise ParameterError(f"{name} = {value}: take a number not below {least:g}.")
         for name, ends in self.stops.items():
-            if len(ends) != 2 or not ends[0] < ends[1]:
-                raise ParameterError(f"stops of {name!r}: {tuple(ends)} is no (lower, upper).")
+            pair = np.shape(ends) == (2,) and np.asarray(ends).dtype.kind in "iuf"
+            if not pair or not ends[0] < ends[1]:
+                raise ParameterError(f"stops of {name!r}: {ends!r:.80} is no (lower, upper).")
 
     def _check_restitution(self) -> None:
         """Raise where the impact model knows no coefficient of that name."""
@@ -175,6 +205,11 @@ class ContactOptions:
                     f"restitution: {self.impact!r} knows no {name!r}. {did_you_mean(name, own)}"
                 )
             _check_number(f"restitution: {name}", value)
+            low, high = COEFFICIENTS.get(name, (-math.inf, math.inf))
+            if not low <= value <= high:
+                raise ParameterError(
+                    f"restitution: {name} = {value}; take it from [{low:g}, {high:g}]."
+                )
 
     @property
     def model(self) -> Callable[..., Any]:
@@ -183,9 +218,10 @@ class ContactOptions:
 
     def friction(self, wheel: str, feature: str) -> float:
         """Return mu of a wheel on a feature: that of the pair, or the wheel's."""
-        if not isinstance(self.mu, Mapping):
-            return float(self.mu)
-        return float(self.mu.get(f"{wheel}/{feature}", self.mu.get(wheel, math.inf)))
+        mu = self.mu
+        if isinstance(mu, Mapping):
+            mu = mu.get(f"{wheel}/{feature}", mu.get(wheel, math.inf))
+        return float(mu) if mu > NO_FRICTION else 0.0
 
 
 @dataclass(frozen=True)
@@ -222,7 +258,7 @@ class Numerics:
         _check_plug("formulation", self.formulation)
         for name in ("dt", "rtol", "atol", "start"):
             _check_number(name, getattr(self, name))
-        if not (self.threads is None or self.threads >= 1):
+        if not (self.threads is None or (isinstance(self.threads, int) and self.threads >= 1)):
             raise ParameterError(f"threads = {self.threads}: take a whole number from 1 on.")
         if self.precision not in ("double", "single"):
             raise ParameterError(f"precision = {self.precision!r}: take 'double' or 'single'.")
@@ -234,15 +270,21 @@ class Numerics:
             raise ParameterError(
                 f"rtol = {self.rtol} and atol = {self.atol}: tolerances are positive."
             )
-        object.__setattr__(self, "breakpoints", tuple(float(b) for b in self.breakpoints))
-        if not all(map(math.isfinite, self.breakpoints)):
-            raise ParameterError(f"breakpoints {self.breakpoints} must be finite times.")
+        try:
+            stops = tuple(map(float, () if isinstance(self.breakpoints, str) else self.breakpoints))
+        except (OverflowError, TypeError, ValueError):
+            stops = (math.nan,)
+        if isinstance(self.breakpoints, str) or not all(map(math.isfinite, stops)):
+            raise ParameterError(f"breakpoints {self.breakpoints!r:.80} must be finite times.")
+        object.__setattr__(self, "breakpoints", stops)
         if isinstance(self.drift, str):
             if self.drift not in ("project", "none"):
                 raise ParameterError(
                     f"drift = {self.drift!r}: take 'project', 'none', or an epsilon in s."
                 )
-        elif isinstance(self.drift, bool) or not (math.isfinite(self.drift) and self.drift > 0):
+            return
+        _check_number("drift", self.drift)
+        if not (math.isfinite(self.drift) and self.drift > 0):
             raise ParameterError(f"drift = {self.drift}: epsilon must be a positive time.")
 
     @property
@@ -292,6 +334,11 @@ class Task:
 
     def __post_init__(self) -> None:
         _check_number("until", self.until)
+        expect("contact", self.contact, ContactOptions, "ContactOptions(mu=0.8) makes one")
+        expect("numerics", self.numerics, Numerics, 'Numerics(integrator="rk4") makes one')
+        if self.terrain is not None:
+            expect("terrain", self.terrain, Terrain, "draisine.terrain.plane() makes one")
+        self._check_state()
         start, dt = self.numerics.start, self.numerics.dt
         if not (math.isfinite(self.until) and self.until > start):
             raise ParameterError(
@@ -308,6 +355,19 @@ class Task:
         for joint in self.system.model.joints:
             if joint.motion is not None:
                 _check_motion(joint.name, joint.motion, start, min(self.until, start + 10.0))
+
+    def _check_state(self) -> None:
+        """Raise where a state turns by no unit quaternion, or friction is that of no wheel."""
+        q = self.state.q
+        if np.shape(q) == (4,) and not abs(float(np.dot(q, q)) - 1.0) < 1e-6:
+            raise ConfigurationError(
+                f"the state's q = {np.asarray(q).tolist()} is no unit quaternion; draisine.state() "
+                "builds a state."
+            )
+        wheels = [wheel.name for wheel in self.system.model.wheels]
+        for name in self.contact.mu if isinstance(self.contact.mu, Mapping) else ():
+            if name.partition("/")[0] not in wheels:
+                raise ParameterError(f"mu: no wheel {name!r}. {did_you_mean(name, wheels)}")
 
     @property
     def mode(self) -> Mapping[str, str] | None:

@@ -16,6 +16,7 @@ from draisine.errors import (
     SimulationError,
     TerrainError,
     did_you_mean,
+    expect,
 )
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
@@ -27,6 +28,7 @@ from draisine.simulation.integrators import DEGENERATE
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import HINTS, REASONS, SmoothRun
 from draisine.simulation.trajectory import Event
+from draisine.system.artifacts import check_system
 from draisine.system.state import State, consistent_state
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -71,15 +73,18 @@ class Stepper:
         contact: ContactOptions = CONTACT,
         numerics: Numerics | None = None,
     ) -> None:
+        check_system("Stepper", system)
+        expect("Stepper", state, State, "draisine.state(system, ...) makes one")
         if numerics is None:
             numerics = Numerics(integrator="rk4" if terrain is None else "dop853", dt=STEP)
+        expect("numerics", numerics, Numerics, "Numerics(dt=1/512) makes one")
         until = numerics.start + numerics.dt
         self._task = Task(system, state, until, terrain, law, None, contact, numerics, None)
         commands = tuple(getattr(law, "commands", ()))
         self._commands = {name: k - len(commands) for k, name in enumerate(commands)}
         self.inputs = dict.fromkeys(system.model.inputs, 0.0)
-        plain = self.inputs.keys() - self._commands.keys()
-        self.inputs |= {n: float(v) for n, v in (inputs or {}).items() if n in plain}
+        given, _ = self._numbers(inputs or {})
+        self.inputs |= given
         self._set_out()
         self.hold(inputs or {})
 
@@ -129,18 +134,25 @@ class Stepper:
 
     def hold(self, inputs: Mapping[str, float]) -> None:
         """Hold these inputs and commands from now on; what is not named stays as it is."""
-        commands = {}
+        given, commands = self._numbers(inputs)
+        self.inputs |= given
+        self._driver.hold(np.array(list(self.inputs.values())), commands)
+
+    def _numbers(self, inputs: Mapping[str, float]) -> tuple[dict[str, float], dict[int, float]]:
+        """Return inputs by name and commands by place; what is none of either is told."""
+        expect("inputs", inputs, Mapping, 'give numbers by name, as {"steer": 0.5}')
+        plain, commands = dict[str, float](), dict[int, float]()
         for name, value in inputs.items():
-            if not math.isfinite(value):
-                raise ParameterError(f"input {name} = {value} is not a finite number.")
+            if not (isinstance(value, int | float | np.number) and abs(value) < math.inf):
+                raise ParameterError(f"input {name} = {value!r:.80} is not a finite number.")
             if name in self._commands:
                 commands[self._commands[name]] = float(value)
             elif name in self.inputs:
-                self.inputs[name] = float(value)
+                plain[name] = float(value)
             else:
                 known = [*self.inputs, *self._commands]
-                raise ParameterError(f"no input {name!r}. {did_you_mean(name, known)}")
-        self._driver.hold(np.array(list(self.inputs.values())), commands)
+                raise ParameterError(f"no input {name!r}. {did_you_mean(str(name), known)}")
+        return plain, commands
 
     def step(self, dt: float, inputs: Mapping[str, float] | None = None) -> None:
         """Go on by dt seconds, to the last whole step in them: what is left over is not lost, but
@@ -148,8 +160,8 @@ class Stepper:
 
         A run that cannot go on raises `SimulationError`; the state is then the last one before.
         """
-        if not (np.isfinite(dt) and dt >= 0):
-            raise ParameterError(f"dt = {dt} s is no time to go on by.")
+        if not (isinstance(dt, int | float | np.number) and 0 <= dt < FAR):
+            raise ParameterError(f"dt = {dt!r:.80} s is no time to go on by.")
         if inputs:
             self.hold(inputs)
         self._asked += dt
@@ -173,6 +185,7 @@ class Stepper:
     def reset(self, state: State | None = None) -> None:
         """Begin anew at the start time, from a state or the first one; inputs stay held."""
         if state is not None:
+            expect("reset", state, State, "draisine.state(system, ...) makes one")
             self._task = replace(self._task, state=state)
         self._set_out()
 

@@ -20,7 +20,7 @@ from draisine.system.artifacts import Artifacts, MachineTask, PivotPoint, Progra
 from draisine.system.compiled import Compiled
 from draisine.system.derivation import Pivoting
 from draisine.system.layout import Layout, state_sizes
-from draisine.system.state import State
+from draisine.system.state import State, misfit, misshapen
 
 if TYPE_CHECKING:
     from draisine.system.system import System
@@ -230,7 +230,7 @@ class ClosedForm:
             given = {"q": state.q, "p": state.p, "r": state.r, "v": state.v}
             found = self.entry(t=[t], **given, turn=self._turn, anchors=held)
         except (AttributeError, TypeError, ValueError):
-            raise self._misfit(state) from None
+            raise misfit(self.system, state) from None
         self._check_entry(found, tolerance, gap)
         if not self.memory:
             return found["y"]
@@ -257,18 +257,9 @@ class ClosedForm:
     def columns_of(self, states: Sequence[State]) -> dict[str, Floats]:
         """Return states of this machine as q, p, r, v, with one column for each."""
         for state in states:
-            if not isinstance(state, State) or self._misshapen(state):
-                raise self._misfit(state)
+            if not isinstance(state, State) or misshapen(self.system, state):
+                raise misfit(self.system, state)
         return {name: np.array([getattr(s, name) for s in states], float).T for name in "qprv"}
-
-    def _misshapen(self, state: State) -> list[str]:
-        """Return what has not the size that it has in this machine."""
-        sizes = state_sizes(self.system.model, v=len(self.system.model.speeds))
-        return [
-            f"{name} has the shape {np.shape(getattr(state, name))} instead of ({size},)"
-            for name, size in sizes.items()
-            if np.shape(getattr(state, name)) != (size,)
-        ]
 
     def _check_entry(
         self, found: Mapping[str, Floats], tolerance: float, gap: float = np.inf
@@ -289,15 +280,6 @@ class ClosedForm:
                 f"{dict(self.mode)}; build it with draisine.state(), open the contact, or run on a "
                 "terrain (simulate(..., terrain=...))."
             )
-
-    def _misfit(self, state: Any) -> ConfigurationError:
-        """Return the error that tells why a state cannot be one of this machine."""
-        if not isinstance(state, State):
-            return ConfigurationError(
-                f"{type(state).__name__} is not a State; build one with draisine.state()."
-            )
-        told = "; ".join(self._misshapen(state)) or "it holds something that is not a number"
-        return ConfigurationError(f"the state does not fit {self.system.vehicle.__name__}: {told}.")
 
     def least_pivot(self, y: Floats, t: float = 0.0) -> float:
         """Return the smallest pivot of the constraints, against its size where it was chosen."""

@@ -22,7 +22,7 @@ from draisine.system.contact_programs import (
     program_names,
 )
 from draisine.system.layout import Layout, state_sizes
-from draisine.system.state import State
+from draisine.system.state import State, misfit, misshapen
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.terrain.feature import ObstacleMotion
@@ -144,8 +144,13 @@ class Generic:
         return np.flatnonzero(self.motion()["guided"]).tolist()
 
     def enter(self, state: State, z: Floats) -> Floats:
-        """Return y for a state."""
-        return self.layout.pack(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
+        """Return y for a state, after checking that it is one of this machine."""
+        if misshapen(self.system, state):
+            raise misfit(self.system, state)
+        y = self.layout.pack(q=state.q, p=state.p, r=state.r, v=state.v, z=z)
+        if not np.isfinite(y).all():
+            raise misfit(self.system, state)
+        return y
 
     def leave(self, y: Floats) -> State:
         """Return the state of y."""

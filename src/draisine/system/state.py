@@ -21,6 +21,7 @@ from draisine.mechanics.tree import Tree
 from draisine.model.names import SYNONYMS, state_names, variables
 from draisine.system.artifacts import check_system
 from draisine.system.configuration import Configuration
+from draisine.system.layout import state_sizes
 
 if TYPE_CHECKING:
     from draisine.model import Model
@@ -67,6 +68,26 @@ class State:
             if part
         ]
         return f"<table>{''.join(rows)}</table>"
+
+
+def misshapen(system: "System", state: State) -> list[str]:
+    """Return what of a state has not the size that it has in a machine."""
+    sizes = state_sizes(system.model, v=len(system.model.speeds))
+    return [
+        f"{name} has the shape {np.shape(getattr(state, name))} instead of ({size},)"
+        for name, size in sizes.items()
+        if np.shape(getattr(state, name)) != (size,)
+    ]
+
+
+def misfit(system: "System", state: Any) -> ConfigurationError:
+    """Return the error that tells why a state cannot be one of a machine."""
+    if not isinstance(state, State):
+        return ConfigurationError(
+            f"{type(state).__name__} is not a State; build one with draisine.state()."
+        )
+    told = "; ".join(misshapen(system, state)) or "it holds something that is not a number"
+    return ConfigurationError(f"the state does not fit {system.vehicle.__name__}: {told}.")
 
 
 def angles_of(q: Floats) -> dict[str, float]:

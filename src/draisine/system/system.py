@@ -274,11 +274,15 @@ class System:
         """Return inputs by name as a vector, zero where not named."""
         names = list(self.model.inputs)
         out = np.zeros(len(names))
+        if not isinstance(named or {}, Mapping):
+            raise ParameterError(f"inputs: {named!r:.80} is no table of numbers by name.")
         for name, value in (named or {}).items():
             if name not in names:
                 raise ParameterError(f"no input {name!r}. {did_you_mean(name, names)}")
-            if not np.isfinite(value):
-                raise ParameterError(f"input {name}: {value!r} is not finite.")
+            if not isinstance(value, int | float | np.number):
+                raise ParameterError(f"input {name}: {value!r:.80} is not a number.")
+            if not abs(value) < np.inf:
+                raise ParameterError(f"input {name}: {value!r:.80} is not finite.")
             out[names.index(name)] = value
         return out
 

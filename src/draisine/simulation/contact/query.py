@@ -244,7 +244,7 @@ class ContactQuery:
             if isinstance(wheel, Wheel) and wheel.tyre is not None:
                 rows[:-1][own] = tyre_rows(wheel)
             elif not isinstance(options.mu, Mapping):
-                mu[:-1][own] = options.mu
+                mu[:-1][own] = options.friction(wheel.name, "")
             else:
                 some = np.flatnonzero(own).tolist()
                 names = [self.feature(near.contacts[k]).name for k in some]
