@@ -2,7 +2,7 @@
 
 Each attack ends in a sound result or in a typed error that says something. What else may happen is a
 finding: an error of another type, a number that is none without a word about it, a hang. Kinds:
-scenarios, parameters, meshes, results, commands, laws, starts. With a log (one line of JSON per
+scenarios, parameters, meshes, results, commands, robots, laws, starts. With a log (one line of JSON per
 attack) a campaign goes on where it was stopped. It exits with 1 if there are findings.
 """
 
@@ -33,6 +33,8 @@ from draisine.cli import main as command_line
 from draisine.errors import DraisineError, SimulationError
 from draisine.experiment.run import run as carry_out
 from draisine.interop.bicycleparameters import read_bicycle
+from draisine.interop.mjcf import read_mjcf
+from draisine.interop.urdf import read_urdf
 from draisine.registry import names
 from draisine.scenario.library import load as load_scenario
 from draisine.scenario.library import scenarios as shipped
@@ -285,7 +287,7 @@ def results(rng, folder):
             with contextlib.suppress(TypeError, ValueError):  # not even xarray can store that
                 draisine.save(_plain(data), path)
     if path.exists():
-        _ask(rng, path, folder)
+        _ask(rng, path, folder, source / "a.nc")
 
 
 def _damage_file(rng, path):
@@ -332,9 +334,10 @@ def _plain(data):
     return data
 
 
-def _ask(rng, path, folder):
+def _ask(rng, path, folder, whole):
+    """Ask something of a damaged result, or hold it against the whole one."""
     data = draisine.load(path)
-    match rng.randrange(4):
+    match rng.randrange(8):
         case 0:
             draisine.animate(data, folder / "a.html")
         case 1:
@@ -343,6 +346,16 @@ def _ask(rng, path, folder):
             draisine.plot(data, path=folder / "a.svg")
         case 3:
             _command(["plot", str(path), "--out", str(folder / "a.png")])
+        case 4:
+            _command(["torques", str(path), "--at", rng.choice(["0", "0.05", "nan", "9"])])
+        case 5:
+            given = [str(path), str(whole)]
+            rng.shuffle(given)
+            _command(["compare", *given, "--plot", str(folder / "a.png")])
+        case 6:
+            draisine.animate(data, folder / "a.glb")
+        case 7:
+            _command(["run", str(path), "--until", "0.02", "--out", str(folder / "c.nc")])
 
 
 # --- command lines
@@ -369,7 +382,14 @@ COMMANDS = {
     "schema": [],
     "doctor": [],
     "steady": ["--set"],
-    "compare": [],
+    "compare": ["a.nc", "--json", "--plot"],
+    "torques": ["--at", "--json"],
+    "sweep": ["--out", "--resume", "--workers", "--engine", "--plot", "--json"],
+    "export": ["--as", "--initial", "--mode", "--set", "--force"],
+    "explore": ["--set", "--force", "a.html"],
+    "cycles": ["--phase", "--scan", "--over"],
+    "new": ["--vehicle", "--from", "--force"],
+    "cache": ["--clear"],
 }
 GIVEN = (
     *(
@@ -411,6 +431,7 @@ GIVEN = (
         "rate",
     ),
     *("0.1", "0.01", "rk4", "dop853", "a.png", "a.csv", "a/b.nc", "--", "--help", "--json", "--x"),
+    *("vehicle", "scenario", "fmi2", "simulink", "a.fmu", "a.html", "a.glb", "a.zarr", "mine.py:f"),
 )
 
 
@@ -422,8 +443,10 @@ def commands(rng, folder):
         given.append(rng.choice(GIVEN))
     for _ in range(rng.randint(0, 3)):
         given += [rng.choice([*COMMANDS[command], "--x"]), rng.choice(GIVEN)]
-    if command in ("check", "steady") and (len(given) == 1 or "--help" not in given):
-        given.append("--help")  # the whole of either takes minutes
+    if command in ("check", "steady", "cycles", "cache") and "--help" not in given:
+        given.append("--help")  # the whole takes minutes, or takes the others' code away
+    if rng.random() < 0.5:
+        shutil.copy(stored("mauny2018/passive-stabilisation") / "a.nc", folder / "a.nc")
     if command == "run":
         given += ["--until", "0.05"]
     with contextlib.chdir(folder):
@@ -443,6 +466,56 @@ def _command(given):
         raise AssertionError(f"{given!r:.300} ended with {code}: {told[:300]}")
     if code:
         raise DraisineError(told)
+
+
+# --- robots of other formats
+
+ROBOTS = {
+    "a.urdf": (
+        '<robot name="cart"><link name="frame"><inertial><origin xyz="0 0 0.1" rpy="0 0.3 0"/>'
+        '<mass value="3"/><inertia ixx="0.1" iyy="0.1" izz="0.1"/></inertial></link>'
+        '<link name="wheel"><inertial><mass value="1"/><inertia ixx="0.01" iyy="0.02" izz="0.01"/>'
+        '</inertial></link><joint name="axle" type="continuous"><parent link="frame"/>'
+        '<child link="wheel"/><origin xyz="0 0 0.2"/><axis xyz="0 1 0"/><dynamics damping="0.1"/>'
+        "</joint></robot>"
+    ),
+    "a.xml": (
+        '<mujoco model="cart"><compiler angle="radian" eulerseq="xyz"/><option gravity="0 0 -9.8"/>'
+        '<default><joint damping="0.1"/><default class="stiff"><joint stiffness="3"/></default>'
+        '</default><worldbody><body name="frame" pos="0 0 0.2" euler="0 0.3 0"><freejoint/>'
+        '<geom type="box" size="0.1 0.2 0.3" density="100"/><body name="wheel" quat="1 0 0 0">'
+        '<joint name="axle" class="stiff" axis="0 1 0" springref="0.2" ref="0.1"/>'
+        '<inertial pos="0 0 0" mass="1" diaginertia="0.01 0.02 0.01"/></body></body></worldbody>'
+        "</mujoco>"
+    ),
+}
+
+
+def robots(rng, folder):
+    """Damage values, names or the end of a robot's file, read it and let it roll."""
+    name, text = rng.choice(sorted(ROBOTS.items()))
+    for _ in range(rng.randint(1, 3)):
+        parts = text.split('"')
+        match rng.randrange(4):
+            case 0:
+                at = rng.randrange(len(text) + 1)
+                text = text[:at] + rng.choice(["", "<", ">", "x", "\0", "&"]) + text[at + 1 :]
+            case 1:
+                parts[2 * rng.randrange(len(parts) // 2)] += rng.choice([" x=", "/>", "<a>", ""])
+                text = '"'.join(parts)
+            case _:
+                at = 2 * rng.randrange(max(1, len(parts) // 2)) + 1
+                parts[min(at, len(parts) - 1)] = rng.choice(
+                    ["", "nan", "0", "-1", "x", "1e400", "9" * 400, "0 0 0", "frame", "1 2 3 4 5"]
+                )
+                text = '"'.join(parts)
+    (folder / name).write_text(text, encoding="utf-8")
+    read = read_urdf if name.endswith(".urdf") else read_mjcf
+    radius = rng.choice([0.1, 0.1, 0.1, *NUMBERS, "x", None])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        machine = draisine.compile(read(folder / name, {"wheel": radius}))
+        check(draisine.simulate(machine, draisine.state(machine), 0.02))
 
 
 # --- control laws
@@ -574,7 +647,8 @@ def starts(rng, folder):
     check(run)
 
 
-KINDS = {f.__name__: f for f in (scenarios, parameters, meshes, results, commands, laws, starts)}
+ATTACKS = (scenarios, parameters, meshes, results, commands, robots, laws, starts)
+KINDS = {f.__name__: f for f in ATTACKS}
 
 
 def strike(kind, seed):

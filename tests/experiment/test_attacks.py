@@ -11,6 +11,7 @@ SAMPLES = {
     "meshes": range(150),
     "results": range(8),
     "commands": range(10),
+    "robots": range(30),
     "laws": range(10),
     "starts": range(24),
 }
