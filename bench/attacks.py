@@ -496,7 +496,7 @@ def robots(rng, folder):
     name, text = rng.choice(sorted(ROBOTS.items()))
     for _ in range(rng.randint(1, 3)):
         parts = text.split('"')
-        match rng.randrange(4):
+        match rng.randrange(16):
             case 0:
                 at = rng.randrange(len(text) + 1)
                 text = text[:at] + rng.choice(["", "<", ">", "x", "\0", "&"]) + text[at + 1 :]
@@ -506,7 +506,8 @@ def robots(rng, folder):
             case _:
                 at = 2 * rng.randrange(max(1, len(parts) // 2)) + 1
                 parts[min(at, len(parts) - 1)] = rng.choice(
-                    ["", "nan", "0", "-1", "x", "1e400", "9" * 400, "0 0 0", "frame", "1 2 3 4 5"]
+                    ["", "nan", "0", "-1", "x", "1e400", "9" * 400, "frame", "1 2 3 4 5"]
+                    + ["0.3", "1 0 0", "0.1 -0.2 0.3", "2", "1e-9", "1e20", "0 0 0"]
                 )
                 text = '"'.join(parts)
     (folder / name).write_text(text, encoding="utf-8")

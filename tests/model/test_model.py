@@ -124,3 +124,18 @@ def test_a_surface_that_promises_too_much_is_told_what_it_lacks(kind):
 def test_what_is_no_number_is_told(value):
     with pytest.raises(ValueError, match=r"is (too large for|not) a"):
         number(value)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda x: Body("b", x),
+        lambda x: Body("b", 1.0, (0.0, 0.0, x)),
+        lambda x: Body("b", 1.0, (0.0, 0.0, 0.0), np.diag([x, x, x])),
+        lambda x: Revolute("j", "a", "b", (0.0, 1.0, 0.0), (x, 0.0, 0.0)),
+    ],
+)
+def test_numbers_whose_products_are_none_are_told(draw):
+    """They used to end in a singular value decomposition that does not converge."""
+    with pytest.raises(ModelError, match=r"too large|beyond 1e\+100; SI units are meant"):
+        draw(1e200)

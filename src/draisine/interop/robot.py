@@ -18,6 +18,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ModelError, did_you_mean
 from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel
+from draisine.model.body import LARGEST
 from draisine.model.surface import Surface
 
 KINDS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
@@ -144,7 +145,7 @@ def _radius(wheel: str, given: Any, known: Mapping[str, RobotLink]) -> float:
         raise ModelError(f"wheel {wheel!r}: no such link. {did_you_mean(wheel, known)}")
     if isinstance(given, Surface):
         return float(given.reach)
-    if not isinstance(given, int | float) or not 0.0 < given < np.inf:
+    if not isinstance(given, int | float) or not 0.0 < given < LARGEST:
         raise ModelError(f"wheel {wheel!r}: {given!r} is neither a radius in m nor a surface.")
     return float(given)
 
@@ -196,8 +197,10 @@ def numbers(text: str | None, count: int, default: Sequence[float], where: str) 
         raise ModelError(f"{where}: {text!r:.200} is not a list of numbers.") from None
     if len(found) != count:
         raise ModelError(f"{where}: {text!r:.200} has {len(found)} numbers instead of {count}.")
-    if not np.isfinite(found).all():
-        raise ModelError(f"{where}: {text!r:.200} is not finite.")
+    if not (np.abs(found) < LARGEST).all():
+        raise ModelError(
+            f"{where}: {text!r:.200} is not finite, or beyond all that is in SI units."
+        )
     return found
 
 

@@ -8,14 +8,26 @@ from draisine.algebra.scalar import Array, Scalar, Vector, array
 from draisine.errors import ModelError
 
 
+LARGEST = 1e100
+"""How large numbers of a drawing may be: a moment of inertia is a product of three, and a double."""
+
+
 def vector(values: object, what: str) -> Array:
     """Return three scalars as a vector, or say which thing is not one."""
     out = array(values)
     if out.shape != (3,):
         raise ModelError(f"{what}: expected three components, got shape {out.shape}.")
-    if out.dtype != object and not np.all(np.isfinite(out)):
-        raise ModelError(f"{what}: has entries that are not numbers.")
+    if out.dtype != object:
+        check_sizes(out, what)
     return out
+
+
+def check_sizes(numbers: Array, what: str) -> None:
+    """Raise where numbers of a drawing are none, or so large that their products are none."""
+    if not np.all(np.isfinite(numbers)):
+        raise ModelError(f"{what}: has entries that are not numbers.")
+    if np.any(np.abs(numbers) > LARGEST):
+        raise ModelError(f"{what}: has entries beyond {LARGEST:g}; SI units are meant.")
 
 
 def inertia(
@@ -72,14 +84,14 @@ class Body:
     def _check(self) -> None:
         where = f"body {self.name!r}"
         if isinstance(self.mass, (int, float)):
-            if not np.isfinite(self.mass):
-                raise ModelError(f"{where}: mass {self.mass} kg is not a number.")
+            if not self.mass <= LARGEST:
+                raise ModelError(f"{where}: mass {self.mass} kg is not a number, or too large.")
             if self.mass < 0:
                 raise ModelError(f"{where}: mass {self.mass} kg is negative.")
         for attribute in ("inertia", "added", "drag"):
             value = getattr(self, attribute)
-            if value is not None and value.dtype != object and not np.all(np.isfinite(value)):
-                raise ModelError(f"{where}: {attribute} has entries that are not numbers.")
+            if value is not None and value.dtype != object:
+                check_sizes(value, f"{where}: {attribute}")
         if self.inertia.dtype != object:
             _check_inertia(where, self.inertia)
         if self.added is not None and self.added.dtype != object:

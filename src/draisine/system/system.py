@@ -23,6 +23,7 @@ from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.formulations._rank import Survey
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model
+from draisine.model.body import LARGEST
 from draisine.model.names import output_names
 from draisine.registry import find
 from draisine.system.artifacts import Artifacts, MachineTask, Recent
@@ -310,10 +311,6 @@ def _solve_rows(
     rank = len(labels) - len(machine.choice.spare)
     forces = np.array(constraints.compliances(model, machine.mode), dtype=float)
     return multiplier.shared_saddle_point(*given, rank, forces)
-
-
-LARGEST = 1e100
-"""How large a parameter may be: a moment of inertia is a product of three, and a double."""
 
 
 def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:
