@@ -7,7 +7,6 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, Vector, array
 from draisine.errors import ModelError
 
-
 LARGEST = 1e100
 """How large numbers of a drawing may be: a moment of inertia is a product of three, and a double."""
 
