@@ -42,6 +42,7 @@ from draisine.simulation.contact.run import EnergyWarning
 from draisine.terrain import Joined, Mesh, corner, height_field, kerb, move_ground, plane, ramp
 from draisine.terrain.files import read_mesh
 from draisine.terrain.motions import Shake, Slide
+from draisine.vehicles._sets import read_parameter_set
 
 PATIENCE = 60.0
 """Seconds of a CPU after which an attack counts as hanging: the program tells where, and ends."""
@@ -194,7 +195,7 @@ def _parameter_file(rng, folder):
     file = folder / f"mine{kind}"
     file.write_text("\n".join(lines))
     if kind == ".toml":
-        draisine.compile("whipple", parameter_set=str(file))
+        read_parameter_set(file, "whipple")
     else:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

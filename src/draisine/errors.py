@@ -18,6 +18,7 @@ DraisineError
 `-- ZenoError        too many events
 """
 
+import os
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -121,6 +122,17 @@ def import_extra(module: str, extra: str) -> Any:
         raise MissingPackageError(
             f"needs the package {module.partition('.')[0]} ({error}): pip install 'draisine[{extra}]'."
         ) from error
+
+
+def check_file(path: Any) -> None:
+    """Raise where what is there cannot be read to its end: a pipe, that one would wait for, or a device.
+
+    >>> check_file("/dev/null")
+    Traceback (most recent call last):
+    draisine.errors.DataError: /dev/null: is no file, but a pipe or a device.
+    """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise DataError(f"{path!s:.200}: is no file, but a pipe or a device.")
 
 
 def expect(what: str, value: object, kind: type, way: str) -> None:

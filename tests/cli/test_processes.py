@@ -9,7 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from draisine.errors import DataError
+from draisine.interop.bicycleparameters import read_bicycle
+from draisine.interop.urdf import read_urdf
 from draisine.results.store import load
+from draisine.scenario.library import load as load_scenario
+from draisine.terrain.files import read_mesh
+from draisine.vehicles._sets import read_parameter_set
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="pipes and signals are those of POSIX")
 
@@ -83,3 +89,19 @@ def test_a_run_that_is_ended_leaves_nothing_half_written(tmp_path):
     assert (run.returncode, told) == (1, "error: interrupted; nothing half-written remains.\n")
     assert [p.name for p in tmp_path.iterdir()] == ["a.nc"]
     assert (tmp_path / "a.nc").read_text() == "old"
+
+
+def test_nobody_waits_for_a_pipe(tmp_path):
+    """A pipe in the place of a file would keep whoever opens it waiting for ever."""
+    for name in ("a.toml", "a.nc", "a.txt", "a.stl", "a.urdf"):
+        os.mkfifo(tmp_path / name)
+    for wait in (
+        lambda: load_scenario(str(tmp_path / "a.toml")),
+        lambda: load(tmp_path / "a.nc"),
+        lambda: read_bicycle(tmp_path / "a.txt"),
+        lambda: read_parameter_set(tmp_path / "a.toml", "whipple"),
+        lambda: read_mesh(tmp_path / "a.stl"),
+        lambda: read_urdf(tmp_path / "a.urdf", {}),
+    ):
+        with pytest.raises(DataError, match=r"a\.\w+: is (no file, but a pipe|neither a file)"):
+            wait()

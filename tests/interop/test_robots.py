@@ -183,7 +183,7 @@ def test_joints_and_masses_are_those_that_mujoco_makes(around, joint):
         ),
         ("a\0b", "cannot be read: embedded null byte"),
         ("x" * 5000, "cannot be read: File name too long"),
-        (".", "is no file"),
+        (".", "cannot be read: Is a directory"),
     ],
 )
 def test_what_urdf_cannot_mean_is_told(text, told):

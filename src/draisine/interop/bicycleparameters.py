@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.codegen.files import write_text
-from draisine.errors import DataError, did_you_mean
+from draisine.errors import DataError, check_file, did_you_mean
 from draisine.interop.errata import benchmark_errors, rider_errors
 from draisine.system.system import System
 from draisine.vehicles.bicycle import BENCHMARK
@@ -69,6 +69,7 @@ def read_bicycle(path: str | Path) -> dict[str, float]:
             f"{path}: BicycleParameters' files end in .txt (name = value+/-deviation) or in .yml; "
             f"this one ends in {path.suffix!r}."
         )
+    check_file(path)
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError as error:

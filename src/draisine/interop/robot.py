@@ -5,7 +5,6 @@ are fixed to, joints become screws of the drawing, and the wheels that these for
 such are put on.
 """
 
-import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,7 +15,7 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import DataError, ModelError, did_you_mean
+from draisine.errors import DataError, ModelError, check_file, did_you_mean
 from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel
 from draisine.model.body import LARGEST
 from draisine.model.surface import Surface
@@ -170,10 +169,9 @@ def read_root(file: str | Path, tag: str) -> Element:
 
 
 def _read_text(file: str) -> str:
-    """Return the text of a file; pipes, which one would wait for, are none."""
+    """Return the text of a file."""
+    check_file(file)
     try:
-        if os.path.exists(file) and not os.path.isfile(file):
-            raise DataError(f"{file:.200}: is no file.")
         return Path(file).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error

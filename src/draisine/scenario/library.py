@@ -14,7 +14,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from draisine.errors import DataError, UnknownNameError, did_you_mean
+from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean
 from draisine.registry import ALIASES, check_trust, is_file, names
 from draisine.scenario.overrides import override, sides
 
@@ -171,6 +171,7 @@ def _named(where: str) -> tuple[str, str]:
 
 
 def _text(path: Path) -> str:
+    check_file(path)
     try:
         return path.read_text(encoding="utf-8")
     except FileNotFoundError:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import DataError, TerrainError
+from draisine.errors import DataError, TerrainError, check_file
 from draisine.terrain.mesh import Ints, Mesh
 
 PLY_TYPES = {
@@ -54,10 +54,12 @@ def read_mesh(path: str | Path, scale: float = 1.0) -> Mesh:
 def _read(file: Path) -> tuple[Floats, Ints]:
     """Return points and triangles of a file."""
     kind = file.suffix.lower()
+    check_file(file)
     try:
         data = file.read_bytes()
-    except OSError as error:
-        raise DataError(f"{file}: cannot be read: {error.strerror or error}.") from error
+    except (OSError, ValueError) as error:  # a null byte in its name is the latter
+        reason = getattr(error, "strerror", None) or error
+        raise DataError(f"{file!s:.200}: cannot be read: {reason}.") from error
     damaged: tuple[type[Exception], ...] = (ArithmeticError, LookupError, ValueError, StopIteration)
     if kind in OTHERS:
         damaged = (Exception,)  # trimesh raises what its own libraries do

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
-from draisine.errors import DataError, UnknownNameError, did_you_mean
+from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean
 from draisine.vehicles.bicycle import BENCHMARK, THESIS, from_thesis
 
 ParameterForm = tuple[tuple[str, ...], Callable[[Mapping[str, float]], dict[str, float]]]
@@ -87,6 +88,8 @@ def read_parameter_set(file: Traversable, vehicle: str) -> tuple[dict[str, float
 
 def _read(file: Traversable) -> dict[str, Any]:
     """Return the tables of a parameter file."""
+    if isinstance(file, Path):
+        check_file(file)
     try:
         content = tomllib.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
