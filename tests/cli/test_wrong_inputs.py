@@ -40,6 +40,19 @@ outputs = ["final lean"]
 over."run.dt" = [0.01, 0.02]
 """
 
+DRAWN = """
+kind = "sweep"
+title = "drawn"
+vehicle.name = "whipple"
+run.until = 0.1
+[sweep]
+design = "latin-hypercube"
+outputs = ["final lean"]
+between."initial.lean" = { low = 0.0, high = 0.1 }
+"""
+
+MANY = "{ low = 0.3, high = 0.4, count = 1000000 }"
+
 PASSIVE = "mauny2018/passive-stabilisation"
 
 COMMANDS = [
@@ -160,6 +173,18 @@ FILES = [
         "expected[0].at: a run has times",
     ),
     (SWEEP.replace("final lean", "lean"), "sweep.outputs[0]: 'lean' changes in time"),
+    (SWEEP.replace("run.dt", "..."), "has nothing between its dots; write it like run.dt"),
+    (SWEEP.replace("run.dt", "sweep.count"), "sweep.over.'sweep.count'[0]"),
+    (SWEEP.replace("run.dt", "law.-1.gain"), "sweep.over.'law.-1.gain'[0]"),
+    (SWEEP + f"chunk = {10**18}", "sweep.chunk"),
+    (
+        DRAWN + f"count = {10**12}",
+        "sweep.count",
+    ),
+    (
+        SWEEP + "\n".join(f"between.'vehicle.parameters.{n}' = {MANY}" for n in ("w", "rR", "rF")),
+        "sweep: has 2e+18 runs; no more than 1e+08 are made",
+    ),
     (MAP.replace('"steer"', '"lean"'), "map.y.name = 'lean': stands along x already"),
     (
         MAP + "[[expected]]\ntitle='x'\norigin='law'\nat={lean=[0]}\nvalues.beta=[0]",

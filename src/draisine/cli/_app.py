@@ -143,5 +143,7 @@ def _tell(error: Exception) -> int:
         return fail(str(error), 1)
     if isinstance(error, DraisineError):
         return fail(str(error), 2)
+    if isinstance(error, MemoryError):
+        return fail(f"this needs more memory than there is: {error or 'none is left'}.", 1)
     kind = type(error).__name__
     return fail(f"{kind}: {error}\nThis should not happen; --debug shows where it arose.", 1)

@@ -5,8 +5,11 @@ from typing import TYPE_CHECKING
 
 from draisine.cli._options import Trust
 from draisine.cli._screen import numeric_columns, open_console, print_json
+from draisine.errors import DataError, ParameterError
 
 if TYPE_CHECKING:
+    from xarray import Dataset
+
     from draisine.analysis.connection.inverse import NeededTorques
 
 
@@ -17,10 +20,11 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
     some ways without a change of the motion: each way is one more column.
 
     :param result: A run that `draisine run --out` wrote (.nc, .zarr).
-    :param at: The time, s; the nearest sample is taken.
+    :param at: The time in the run, s; the nearest sample is taken.
     :param json: Print JSON.
     """
     from draisine.analysis.connection.inverse import needed_torques
+    from draisine.results.attributes import table
     from draisine.results.bodies import restore_system
     from draisine.results.store import load
     from draisine.system.state import State
@@ -28,14 +32,32 @@ def torques(result: Path, /, *, at: float = 0.0, json: bool = False, trust: Trus
 
     data = load(result, trust)
     check_run(data)
-    one = data.sel(time=at, method="nearest")
-    q, p, r, v = (one[name].values for name in ("orientation", "position", "shape", "speeds"))
-    state = State(q, p, r, v)
-    found = needed_torques(restore_system(data), state, one["accelerations"].values)
+    one = _sample(data, at)
+    parts = ("orientation", "position", "shape", "speeds", "accelerations")
+    if missing := [name for name in parts if name not in one]:
+        raise DataError(f"the result is not whole: No variable named {missing[0]!r}.")
+    q, p, r, v, vdot = (one[name].values for name in parts)
+    mode = table(data, "mode")
+    found = needed_torques(restore_system(data), State(q, p, r, v), vdot, mode=mode)
     if json:
         print_json(_plain(found, float(one["time"])))
         return
     _print(found, float(one["time"]))
+
+
+def _sample(data: "Dataset", at: float) -> "Dataset":
+    """Return the sample of a run that is nearest to a time in it, if one mode holds throughout."""
+    import numpy as np
+
+    t = data["time"].values
+    if str(data.attrs.get("mode")).startswith("[") or np.any(np.diff(t) <= 0.0):
+        raise ParameterError(
+            "torques are told of runs in which contacts stay as they are; in this one they may change, "
+            "on a terrain or by grips. Run the part that you ask about by itself, with a mode."
+        )
+    if not t[0] <= at <= t[-1]:
+        raise ParameterError(f"--at {at:g}: the run is from {t[0]:g} s to {t[-1]:g} s.")
+    return data.isel(time=int(np.argmin(np.abs(t - at))))
 
 
 def _plain(found: "NeededTorques", time: float) -> dict[str, object]:

@@ -50,7 +50,9 @@ def key_parts(path: str) -> list[str | int]:
     """
     found: list[str | int] = []
     for key in path.split("."):
-        name, *numbers = re.split(r"\[(\d+)\]", key)
+        name, *numbers = re.split(r"\[(\d{1,9})\]", key)
+        if not name:
+            raise DataError(f"{path!r:.80}: has nothing between its dots; write it like run.dt.")
         found += [name, *(int(n) for n in numbers if n)]
     return found
 

@@ -1,5 +1,6 @@
 """The table of a sweep: what differs between its runs, and what is asked of each."""
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 import numpy as np
@@ -7,6 +8,9 @@ from pydantic import Field, model_validator
 
 from draisine.model.quantity import Quantity
 from draisine.scenario.values import ScenarioTable, Text, check_rising
+
+MOST = 10**8
+"""How many runs a sweep has at most: more take more than memory, and longer than a week."""
 
 
 class Interval(ScenarioTable):
@@ -36,10 +40,15 @@ class Sweep(ScenarioTable):
         {},
         description="Ends by key path: `{ low, high }`; where no points are drawn, with a `count`.",
     )
-    count: int | None = Field(None, ge=1, description="How many points are drawn between the ends.")
+    count: int | None = Field(
+        None, ge=1, le=MOST, description="How many points are drawn between the ends."
+    )
     seed: int = Field(0, ge=0, description="What the points that are drawn depend on.")
     chunk: int = Field(
-        1024, ge=1, description="How many runs are computed, and kept in a store, together."
+        1024,
+        ge=1,
+        le=1_000_000,
+        description="How many runs are computed, and kept in a store, together.",
     )
     outputs: list[Text] = Field(
         min_length=1, description="Questions (`final lean`), one number per run."
@@ -65,6 +74,9 @@ class Sweep(ScenarioTable):
                 raise ValueError(f"needs a power of two as count: {power // 2} or {power}")
         elif self.count is not None or any(side.count is None for side in self.between.values()):
             raise ValueError(f"of the design {self.design!r} has a count in each side of between")
+        runs = math.prod(map(len, self.values().values())) if self.design == "grid" else 1
+        if runs > MOST:
+            raise ValueError(f"has {runs:.3g} runs; no more than {MOST:.0e} are made")
         if self.design == "list" and len({len(x) for x in self.values().values()}) > 1:
             raise ValueError("of the design 'list' needs as many values along every key path")
         return self

@@ -10,6 +10,7 @@ from draisine.analysis.connection.inverse import needed_torques
 from draisine.cli._app import main
 from draisine.errors import ParameterError
 from draisine.mechanics.formulations import multiplier
+from draisine.terrain import plane
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +64,43 @@ def test_the_command_tells_them(snake, tmp_path, capsys):
     assert told["dimensions"] == 3 and len(told["static_torques"]["joint1"]) == 3
     assert main(["torques", str(path)]) == 0
     assert "torques can be changed in 3 ways" in capsys.readouterr().out
+
+
+def test_contacts_that_are_open_push_nothing():
+    """A bicycle with its front wheel in the air: the motion needs no torque, as nobody gave one."""
+    bicycle, mode = draisine.compile("whipple"), {"front": "open"}
+    start = draisine.state(bicycle, mode=mode, forward_speed=3.0, pitch=-0.3)
+    contact = draisine.ContactOptions(mode=mode)
+    data = draisine.simulate(bicycle, start, 0.1, contact=contact).to_xarray().isel(time=5)
+    names = ("orientation", "position", "shape", "speeds")
+    state = draisine.State(*(data[name].values for name in names))
+    found = needed_torques(bicycle, state, data["accelerations"].values, mode=mode)
+    assert max(map(abs, found.torques.values())) < 1e-9
+    assert found.forces["rear.normal"] == pytest.approx(float(data.contact_force[0, 0]), rel=1e-9)
+    assert [name for name in found.forces if name.startswith("front")] == []
+
+
+def test_the_command_knows_the_mode_of_a_run(tmp_path, capsys):
+    bicycle, mode = draisine.compile("whipple"), {"front": "open"}
+    start = draisine.state(bicycle, mode=mode, forward_speed=3.0, pitch=-0.3)
+    contact = draisine.ContactOptions(mode=mode)
+    draisine.save(draisine.simulate(bicycle, start, 0.1, contact=contact), tmp_path / "up.nc")
+    assert main(["torques", str(tmp_path / "up.nc"), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert max(map(abs, told["torques"].values())) < 1e-9
+    rolled = draisine.simulate(bicycle, draisine.state(bicycle), 0.1, terrain=plane())
+    draisine.save(rolled, tmp_path / "rolled.nc")
+    for file, at, answer in (
+        ("rolled.nc", "0.05", "in this one they may change, on a terrain"),
+        ("up.nc", "nan", "--at nan: the run is from 0 s to 0.1 s"),
+        ("up.nc", "9", "--at 9: the run is from 0 s to 0.1 s"),
+    ):
+        assert main(["torques", str(tmp_path / file), "--at", at]) == 2
+        assert answer in capsys.readouterr().err
+    whole = draisine.load(tmp_path / "up.nc")
+    draisine.save(whole.drop_vars("accelerations"), tmp_path / "torn.nc")
+    assert main(["torques", str(tmp_path / "torn.nc")]) == 2
+    assert "not whole: No variable named 'accelerations'" in capsys.readouterr().err
 
 
 def test_machines_without_joints_are_told():

@@ -2,7 +2,7 @@
 motion shows of it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,10 +35,14 @@ class NeededTorques:
 
 
 def needed_torques(
-    system: System, state: State, vdot: Floats, driven: Sequence[str] | None = None
+    system: System,
+    state: State,
+    vdot: Floats,
+    driven: Sequence[str] | None = None,
+    mode: Mapping[str, str] | None = None,
 ) -> NeededTorques:
-    """Return what the driven joints (all by default) and the closed contacts do while a machine has a
-    state and accelerations, eq. [torques].
+    """Return what the driven joints (all by default) and the contacts that a mode closes (all by
+    default) do while a machine has a state and accelerations, eq. [torques].
 
     >>> import draisine
     >>> cat = draisine.compile("falling_cat")
@@ -49,7 +53,7 @@ def needed_torques(
     model = system.model
     if not model.joints:
         raise ParameterError(f"{system.vehicle.__name__} has no joints that could need torques.")
-    at = locomotion(assemble(model), system.mode(), rotation(state.q), state.r, driven)
+    at = locomotion(assemble(model), system.mode(mode), rotation(state.q), state.r, driven)
     found = kinematics(at)
     first = len(model.twist)
     names = [joint.name for joint in model.joints]

@@ -9,7 +9,7 @@ from draisine.model import Model
 from draisine.model.names import observation_names, state_units
 from draisine.registry import find
 from draisine.results.questions import parse_question, parse_series
-from draisine.scenario.overrides import single
+from draisine.scenario.overrides import key_parts, single
 from draisine.scenario.plan import Plan, Start
 from draisine.scenario.schema import KINDS, ContactTable, GaitPart, Grid, RunTable, Scenario
 from draisine.scenario.sweep import Sweep
@@ -249,7 +249,7 @@ def _check_sweep(
             mistakes.add(where, str(error))
             wrong.add(path)
         for mistake in inside:
-            if mistake.path.startswith(path):
+            if mistake.path.startswith(path) or mistake.path == str(key_parts(path)[0]):
                 mistakes.add(where, mistake.text, mistake.value)
     for k, text in enumerate(sweep.outputs):
         with mistakes.at(f"sweep.outputs[{k}]"):
