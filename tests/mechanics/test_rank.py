@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose
 from draisine import ContactOptions, Numerics, compile, simulate, simulate_many, state
 from draisine.analysis.linear import linearise
 from draisine.errors import ConfigurationError, ParameterError, RedundancyError
+from draisine.mechanics.formulations._rank import _dependent
 from draisine.model import Blade, Body, Model, Revolute, Wheel, inertia
 from draisine.terrain import plane
 
@@ -168,3 +169,13 @@ def test_pivots_beside_a_singular_drawing():
     closed, _ = system.accelerate(start, formulation="projected")
     assert_allclose(closed, by_rows, atol=1e-11)
     assert simulate(system, start, 0.2).outcome == "completed"
+
+
+def test_rows_that_take_part_are_told_from_those_that_do_not():
+    """Rounding gives every row a share in what vanishes; the fourth row has no other."""
+    rng = np.random.default_rng(1)
+    C = rng.normal(size=(4, 6))
+    C[2] = 2.0 * C[0] - 3.0 * C[1]
+    assert _dependent(C) == (0, 1, 2)
+    assert _dependent(C, np.array([0.0, 1.0, 0.0, 5.0])) == (0, 1, 2)
+    assert _dependent(rng.normal(size=(4, 6))) == ()

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import ContactSetError, ParameterError
 from draisine.simulation.contact.active_set import Candidate
-from draisine.simulation.impacts import moreau, newton, plastic
+from draisine.simulation.impacts import moreau, newton, plastic, poisson
 
 
 def free(M):
@@ -90,3 +90,25 @@ def test_plastic_is_moreau_with_infinite_friction_and_no_restitution():
     one = plastic.impact(*free(POINT), [contact()], v).chosen.result
     two = moreau.impact(*free(POINT), [contact()], v).chosen.result
     assert_allclose(one, two, atol=1e-13)
+
+
+@pytest.mark.parametrize("model", [moreau, poisson])
+@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("seed", [2, 3, 4])
+def test_an_impact_has_no_speed_of_its_own(model, scale, seed):
+    """Laws of impact are homogeneous: two coupled contacts with friction answer a blow of any size by
+    the same in its parts, to as many digits.
+    """
+    rng = np.random.default_rng(seed)
+    root = rng.normal(size=(6, 6))
+    M, v = root @ root.T + np.eye(6), rng.normal(size=6)
+    feet = [
+        Candidate((name, "ground"), rng.normal(size=(3, 6)), np.zeros(3), np.zeros(3), 0.6)
+        for name in ("left", "right")
+    ]
+    v = v if feet[0].C[0] @ v < 0 else -v
+    one, many = (
+        model.impact(*free(M), feet, speed, normal=0.5).chosen.result for speed in (v, scale * v)
+    )
+    assert_allclose(many / scale, one, rtol=0, atol=1e-10)
+    assert np.abs(one - v).max() > 0.1
