@@ -1,7 +1,9 @@
 """Datasets in files: netCDF, Zarr, CSV; whole or not at all."""
 
 import os
+import re
 import shutil
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -117,7 +119,18 @@ def load(path: str | Path, trust: bool = False) -> "Dataset":
 
 def code_files(data: "Dataset") -> list[str]:
     """Return the files of code that a dataset names: of its vehicle, its scenario's plugs, its ride."""
-    found = [str(data.attrs.get("vehicle_path", ""))]
+    return [text for text in _words(data) if registry.is_file(text)]
+
+
+def named_files(data: "Dataset") -> list[str]:
+    """Return all files that a dataset names and that are there: of code, and those of its ground."""
+    found = [re.sub(r"(\.py):.*", r"\1", text, flags=re.DOTALL) for text in _words(data)]
+    return [text for text in dict.fromkeys(found) if Path(text).suffix and os.path.isfile(text)]
+
+
+def _words(data: "Dataset") -> Iterator[str]:
+    """Yield all words of the scenario, and of the ride, that a dataset carries."""
+    yield str(data.attrs.get("vehicle_path", ""))
     for name in ("scenario", "ride"):
         waiting: list[Any] = [table(data, name)]
         while waiting:
@@ -127,8 +140,7 @@ def code_files(data: "Dataset") -> list[str]:
             elif isinstance(one, list):
                 waiting += one
             elif isinstance(one, str):
-                found.append(one)
-    return [text for text in found if registry.is_file(text)]
+                yield one
 
 
 def _load(path: Path) -> "Dataset":

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from draisine.scenario.plan import Plan
     from draisine.scenario.schema import Scenario
 
+FILES = ("file", "name", "impact", "integrator", "formulation")
+"""The keys that may name a file beside the scenario's."""
+
 
 @dataclass(frozen=True)
 class Loaded:
@@ -193,16 +196,23 @@ def _parsed(file: str, text: str) -> dict[str, Any]:
 
 
 def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
-    """Return a scenario whose files (of its terrain and of its plugs) are found from anywhere: they
-    stand beside the scenario's.
+    """Return a scenario whose files (of its terrain and of its plugs, those of a sweep included) are
+    found from anywhere: they stand beside the scenario's.
     """
+
+    def anchored(key: str, told: Any) -> Any:
+        named = isinstance(told, str) and (key == "file" or is_file(told))
+        return str((folder / told).resolve()) if key in FILES and named else told
+
     tables = [content.get(name) for name in ("terrain", "vehicle", "contact", "run")]
-    laws = content.get("law")
+    laws, sweep = content.get("law"), content.get("sweep")
     for table in [*tables, *(laws if isinstance(laws, list) else [])]:
-        for key in ("file", "name", "impact", "integrator", "formulation"):
-            told = table.get(key) if isinstance(table, dict) else None
-            if isinstance(told, str) and (key == "file" or is_file(told)):
-                table[key] = str((folder / told).resolve())
+        if isinstance(table, dict):
+            table |= {key: anchored(key, told) for key, told in table.items()}
+    over = sweep.get("over") if isinstance(sweep, dict) else None
+    for path, values in over.items() if isinstance(over, dict) else ():
+        if isinstance(values, list):
+            values[:] = [anchored(path.rpartition(".")[2], told) for told in values]
     return content
 
 

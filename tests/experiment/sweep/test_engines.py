@@ -18,6 +18,7 @@ from draisine.codegen.files import lock
 from draisine.errors import DataError, ParameterError, SimulationError
 from draisine.experiment.sweep import engines
 from draisine.experiment.sweep import store as stores
+from draisine.scenario.library import load
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 
@@ -71,9 +72,51 @@ def test_runs_that_end_every_worker_end_the_sweep_and_leave_the_others(whole, mo
 
     with monkeypatch.context() as patch:
         patch.setattr(engines.Worker, "run", called)
-        with pytest.raises(SimulationError, match="the runs 12 to 12 ended 3 workers"):
+        with pytest.raises(SimulationError, match="the runs 12 to 12 ended one worker after"):
             draisine.sweep("discs.toml", "a.zarr", workers=2)
     assert draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data.identical(whole)
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask's own
+def test_runs_that_end_every_worker_of_a_cluster_end_the_sweep_too(whole, monkeypatch):
+    distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
+
+    def called(source, first, last):
+        if first == 12:
+            os._exit(9)
+        return engines.run_stretch(source, first, last)
+
+    with monkeypatch.context() as patch, cluster_of(distributed, 1) as cluster:
+        cluster.scheduler.allowed_failures = 0
+        patch.setattr(engines, "run_stretch", called)
+        with pytest.raises(SimulationError, match=r"the runs \d+ to \d+ ended one worker after"):
+            draisine.sweep(
+                "discs.toml", "a.zarr", engine="dask", scheduler=cluster.scheduler_address
+            )
+    assert draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data.identical(whole)
+
+
+@pytest.mark.filterwarnings("ignore")  # Dask's own
+def test_a_scheduler_that_is_not_there_is_told(whole):
+    dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+    for address in ("tcp://127.0.0.1:9", "nowhere"):
+        with (
+            dask.config.set({"distributed.comm.timeouts.connect": "100ms"}),
+            pytest.raises(ParameterError, match=f"no Dask scheduler answers at {address}"),
+        ):
+            draisine.sweep("discs.toml", engine="dask", scheduler=address)
+
+
+def test_workers_of_another_version_are_refused(whole):
+    source = (*engines.source_of(load("discs.toml"))[:3], "99.0")
+    with pytest.raises(SimulationError, match=r"who asks it 99\.0: install the same"):
+        engines.run_stretch(source, 0, 1)
+
+
+def cluster_of(distributed, workers):
+    """Return a cluster on this computer."""
+    options = {"threads_per_worker": 1, "dashboard_address": None}
+    return distributed.LocalCluster(n_workers=workers, **options)
 
 
 def kill_driver(engine, scheduler=""):
@@ -147,8 +190,7 @@ def two_workers(engine, monkeypatch):
         assert len(started) == 5  # two, one more for the one that died, and two with a full disk
         return
     distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
-    options = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**options) as cluster:
+    with cluster_of(distributed, 2) as cluster:
         address = cluster.scheduler_address
         first = next(iter(cluster.workers.values()))
         yield {"engine": "dask", "scheduler": address}, address, lambda: first.pid

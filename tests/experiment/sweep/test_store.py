@@ -138,6 +138,35 @@ def test_another_sweep_is_refused(old, new):
         draisine.sweep("discs.toml", "a.zarr", resume=True)
 
 
+def test_files_count_by_what_they_hold_not_by_where_they_are(monkeypatch, tmp_path):
+    """Resumed from another folder, and moved to one: the same sweep. With another ground: another."""
+    home, text = tmp_path / "home", DISCS.replace("[sweep]", 'terrain.file = "ground.obj"\n[sweep]')
+    text = text.replace('"rolling_disc"', '"mine.py:mine"').replace(
+        "[sweep.over]", '[sweep.over]\n"terrain.file" = ["ground.obj"]'
+    )
+    home.mkdir()
+    (home / "discs.toml").write_text(
+        text.replace("terrain.file =", 'terrain.shape = "mesh"\nterrain.file =')
+    )
+    (home / "mine.py").write_text(
+        "from draisine.vehicles.rolling_disc import rolling_disc as mine\n"
+    )
+    ground = "v -9 -9 0\nv 9 -9 0\nv 9 9 0\nv -9 9 0\nf 1 2 3\nf 1 3 4\n"
+    (home / "ground.obj").write_text(ground)
+    with monkeypatch.context() as patch:
+        stop_at(patch, runs, "simulate", 4, KeyboardInterrupt())
+        with pytest.raises(SimulationError, match="keeps 1 of 3 chunks"):
+            draisine.sweep("home/discs.toml", "a.zarr")
+    home = home.rename(tmp_path / "elsewhere")
+    monkeypatch.chdir(home)
+    calls = stop_at(monkeypatch, runs, "simulate", 0, None)
+    draisine.sweep("discs.toml", "../a.zarr", resume=True)
+    assert len(calls) == 4
+    (home / "ground.obj").write_text(ground.replace("9 9 0", "9 9 1"))
+    with pytest.raises(DataError, match="holds another sweep"):
+        draisine.sweep("discs.toml", "../a.zarr", resume=True)
+
+
 def test_another_version_is_refused(monkeypatch):
     draisine.sweep("discs.toml", "a.zarr")
     monkeypatch.setattr(draisine, "__version__", "99.0")

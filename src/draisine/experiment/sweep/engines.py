@@ -15,23 +15,26 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
-from importlib import import_module
 from queue import SimpleQueue
 from threading import Thread
 from typing import Any
 
-from draisine.errors import ParameterError, SimulationError
+import draisine
+from draisine.errors import ParameterError, SimulationError, import_extra
 from draisine.experiment.sweep.chunks import Runner
 from draisine.experiment.sweep.table import SweepRows
 from draisine.scenario.library import Loaded, accept
 
 Stretch = tuple[int, int]
 Found = Iterator[tuple[Stretch, SweepRows]]
-Source = tuple[str, str, str]
-"""A scenario for other processes: its name, its file, its content in JSON."""
+Source = tuple[str, str, str, str]
+"""A scenario for other processes: its name, its file, its content in JSON, and the version that runs it."""
 
 TRIES = 3
 """How often a stretch is given to another worker after one died of it."""
+
+AHEAD = 4
+"""How many stretches lie ready for each thread of a Dask cluster."""
 
 SOON, LONG = 1.0, 5.0
 """After so many seconds one looks how long the rest will take; workers are worth it from so many."""
@@ -79,13 +82,17 @@ def _here_first(runner: Runner, tasks: Sequence[Stretch]) -> Found:
 
 def source_of(loaded: Loaded) -> Source:
     """Return a scenario for other processes."""
-    return loaded.name, loaded.file, json.dumps(loaded.content)
+    return loaded.name, loaded.file, json.dumps(loaded.content), draisine.__version__
 
 
 @lru_cache(maxsize=1)
 def runner_of(source: Source) -> Runner:
     """Return what carries out the runs of a scenario in another process, one thread each."""
-    name, file, content = source
+    name, file, content, version = source
+    if version != draisine.__version__:
+        raise SimulationError(
+            f"a worker has draisine {draisine.__version__}, who asks it {version}: install the same."
+        )
     return Runner(accept(name, file, json.loads(content)), threads=1)
 
 
@@ -197,7 +204,7 @@ def _by_processes(source: Source, tasks: Sequence[Stretch], workers: int) -> Fou
 def _deadly(task: Stretch) -> SimulationError:
     """Return the error that a stretch is which no worker survived."""
     runs = f"the runs {task[0]} to {task[1] - 1}"
-    return SimulationError(f"{runs} ended {TRIES} workers, one after the other.")
+    return SimulationError(f"{runs} ended one worker after the other.")
 
 
 def _sound(task: Stretch, rows: SweepRows | Exception) -> tuple[Stretch, SweepRows]:
@@ -213,27 +220,28 @@ def _by_dask(
     """Give stretches to the workers of a Dask cluster, a few for each at a time; Dask itself gives those
     of one that died to others.
     """
-    try:
-        distributed: Any = import_module("distributed")
-    except ImportError:
-        raise ParameterError(
-            "the engine 'dask' needs the extra dask: pip install 'draisine[dask]'."
-        ) from None
+    distributed = import_extra("distributed", "dask")
     cores = workers or os.cpu_count() or 1
     own = {"n_workers": cores, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.Client(scheduler, **({} if scheduler else own)) as client:
+    try:
+        client = distributed.Client(scheduler, **({} if scheduler else own))
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"no Dask scheduler answers at {scheduler}: {error}") from error
+    with client:
         waiting, running = deque(tasks), dict[Any, Stretch]()
-
-        def submit() -> Any:
-            task = waiting.popleft()
-            future = client.submit(run_stretch, source, *task, pure=False)
-            running[future] = task
-            return future
-
-        ahead = min(len(tasks), 4 * max(1, sum(client.nthreads().values())))
-        futures = distributed.as_completed([submit() for _ in range(ahead)])
-        for future in futures:
-            rows = future.result()
-            yield running.pop(future), rows
-            if waiting:
-                futures.add(submit())
+        futures, looked, room = distributed.as_completed(), -SOON, 0
+        while waiting or running:
+            if time.monotonic() - looked >= SOON:  # workers come and go
+                looked, room = time.monotonic(), AHEAD * max(1, sum(client.nthreads().values()))
+            while waiting and len(running) < room:
+                task = waiting.popleft()
+                future = client.submit(run_stretch, source, *task, pure=False)
+                running[future] = task
+                futures.add(future)
+            future = next(futures)
+            task = running.pop(future)
+            try:
+                rows = future.result()
+            except distributed.KilledWorker as error:
+                raise _deadly(task) from error
+            yield task, rows

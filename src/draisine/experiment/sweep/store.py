@@ -16,7 +16,7 @@ import draisine
 from draisine.codegen.files import lock, whole_file
 from draisine.errors import DataError, SimulationError
 from draisine.results.runs import MARK, ORDER, read_runs
-from draisine.results.store import check_target, code_files
+from draisine.results.store import check_target, named_files
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -135,14 +135,16 @@ def open_store(
 
 def _identity(like: "Dataset") -> str:
     """Return what tells one sweep from another: a hash of its scenario, its machine, the first of its
-    runs, the code that it names and the version.
+    runs and the version; files that it names count by what they hold, not by where they are.
     """
-    told = {
-        "version": draisine.__version__,
-        "attributes": {k: str(x) for k, x in like.attrs.items()},
-        "first": {str(name): str(x.values.tolist()) for name, x in like.coords.items()},
-    }
-    found = hashlib.sha256(json.dumps(told, sort_keys=True).encode())
-    for file in code_files(like):
-        found.update(Path(file.rpartition(":")[0] or file).read_bytes())
-    return found.hexdigest()
+    told = json.dumps(
+        {
+            "version": draisine.__version__,
+            "attributes": {k: str(x) for k, x in like.attrs.items()},
+            "first": {str(name): str(x.values.tolist()) for name, x in like.coords.items()},
+        },
+        sort_keys=True,
+    )
+    for file in named_files(like):
+        told = told.replace(file, hashlib.sha256(Path(file).read_bytes()).hexdigest())
+    return hashlib.sha256(told.encode()).hexdigest()
