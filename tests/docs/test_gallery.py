@@ -37,14 +37,17 @@ def bars(figure):
 
 
 def is_labelled(axes):
-    """Return whether both labels tell a unit: across, that of the lowest panel; names at ticks need
-    none.
+    """Return whether both labels tell a unit: across, that of the lowest panel, upwards, its own or that
+    of the leftmost; names at ticks need none.
     """
     names = any(t.get_text().isidentifier() for t in axes.get_yticklabels())
-    left = axes.get_position().x0
-    column = [a for a in axes.figure.axes if abs(a.get_position().x0 - left) < 0.02]
+    here = axes.get_position()
+    column = [a for a in axes.figure.axes if abs(a.get_position().x0 - here.x0) < 0.02]
     lowest = min(column, key=lambda a: a.get_position().y0)
-    return (names or UNIT.search(axes.get_ylabel())) and UNIT.search(lowest.get_xlabel())
+    row = [a for a in axes.figure.axes if abs(a.get_position().y0 - here.y0) < 0.02]
+    leftmost = min(row, key=lambda a: a.get_position().x0)
+    upwards = axes.get_ylabel() or leftmost.get_ylabel()
+    return (names or UNIT.search(upwards)) and UNIT.search(lowest.get_xlabel())
 
 
 @pytest.mark.parametrize("script", [*GALLERY, *MACHINES], ids=lambda path: path.stem)

@@ -12,10 +12,10 @@ from functools import lru_cache
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.analysis.metrics import REDUCERS, first_crossings, split_question
 from draisine.errors import ParameterError, did_you_mean
 from draisine.model import Model
 from draisine.model.names import STORED, dimensions, label_units, output_names, variables
-from draisine.model.quantity import number
 from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies
 from draisine.results.events import EventQuestion, parse_event
@@ -144,58 +144,6 @@ def unit_of(text: str, model: Model) -> str:
     return "" if units[name] == "1" else units[name]
 
 
-def _mean(t: Floats, x: Floats) -> Floats:
-    return _integral(t, x)[..., -1] / (t[..., -1] - t[..., 0])
-
-
-def _integral(t: Floats, x: Floats) -> Floats:
-    """Return the integral of a series from its begin to each time but the first, by the trapezium
-    rule, summed in order.
-    """
-    return np.cumsum((x[..., 1:] + x[..., :-1]) / 2.0 * np.diff(t), axis=-1)
-
-
-def _decay_rate(t: Floats, x: Floats) -> Floats:
-    """Return sigma of a motion like exp(-sigma t): half the logarithm of how many times more its square
-    is in the first half of the time than in the second, over half the time, eq. [decay-rate].
-    """
-    sums = np.concatenate([np.zeros((*x.shape[:-1], 1)), _integral(t, x * x)], axis=-1)
-    span = t[..., -1] - t[..., 0]
-    middle = t[..., 0] + span / 2.0
-    k = np.minimum(np.count_nonzero(t <= middle[..., None], axis=-1), x.shape[-1] - 1)[..., None]
-    (t0, t1), (s0, s1) = (
-        (np.take_along_axis(y, k - 1, -1)[..., 0], np.take_along_axis(y, k, -1)[..., 0])
-        for y in (t, sums)
-    )
-    half = s0 + (s1 - s0) * (middle - t0) / (t1 - t0)
-    return np.log(half / (sums[..., -1] - half)) / span
-
-
-def _at(t: Floats, k: Floats) -> Floats:
-    return np.take_along_axis(t, k[..., None], -1)[..., 0]
-
-
-_REDUCERS: dict[str, Callable[[Floats, Floats], Floats]] = {
-    "initial": lambda t, x: x[..., 0],
-    "final": lambda t, x: x[..., -1],
-    "maximum": lambda t, x: x.max(axis=-1),
-    "minimum": lambda t, x: x.min(axis=-1),
-    "mean rate of": lambda t, x: (x[..., -1] - x[..., 0]) / (t[..., -1] - t[..., 0]),
-    "mean": _mean,
-    "peak": lambda t, x: np.abs(x).max(axis=-1),
-    "spread of": lambda t, x: x.max(axis=-1) - x.min(axis=-1),
-    "relative spread of": lambda t, x: (x.max(axis=-1) - x.min(axis=-1)) / np.abs(x[..., 0]),
-    "decay rate of": _decay_rate,
-    "time of maximum": lambda t, x: _at(t, x.argmax(axis=-1)),
-    "time of minimum": lambda t, x: _at(t, x.argmin(axis=-1)),
-}
-"""How series (time last) become numbers; `peak` is the maximum of the absolute value. Of a run that
-ended early the last sample may stand many times: that changes no number.
-"""
-
-_WHEN = re.compile(r"\s*time when\s+(.+?)\s*=\s*(\S+)\s*")
-
-
 @dataclass(frozen=True)
 class Question:
     """A series, and how it becomes a number."""
@@ -225,7 +173,7 @@ class Question:
         with np.errstate(divide="ignore", invalid="ignore"):
             if self.reducer == "time when":
                 return first_crossings(t, x - self.level)
-            return _REDUCERS[self.reducer](t, x)
+            return REDUCERS[self.reducer](t, x)
 
 
 _JUDGEMENTS: dict[str, tuple[str, Callable[[Validity], float | None]]] = {
@@ -267,75 +215,16 @@ def parse_question(text: str, model: Model) -> Question | EventQuestion | Validi
     event = parse_event(text, model)
     if event is not None:
         return event
-    when = _WHEN.fullmatch(text)
-    if when:
-        parse_series(when.group(1), model)
-        try:
-            return Question(when.group(1), "time when", number(when.group(2)))
-        except ValueError as error:
-            raise ParameterError(f"{text!r}: {error}.") from None
-    for reducer in _REDUCERS:
-        if text.startswith(f"{reducer} "):
-            rest = text.removeprefix(f"{reducer} ")
-            parse_series(rest, model)
-            return Question(rest, reducer)
+    found = split_question(text)
+    if found is not None:
+        reducer, rest, level = found
+        parse_series(rest, model)
+        return Question(rest, reducer, level)
     first, _, rest = text.partition(" ")
     if rest and "[" not in first:
         raise ParameterError(
-            f"{text!r} asks for nothing known. {did_you_mean(first, (*_REDUCERS, *_JUDGEMENTS))} "
+            f"{text!r} asks for nothing known. {did_you_mean(first, (*REDUCERS, *_JUDGEMENTS))} "
             "Examples: 'final lean', 'maximum steer', 'time when lean = 45deg', 'collision 1 time'."
         )
     parse_series(text, model)
     raise ParameterError(f"{text!r} changes in time; ask for 'final {text}' or 'maximum {text}'.")
-
-
-def first_crossings(t: Floats, x: Floats) -> Floats:
-    """Return when each of many series (runs, time) first passes zero, by the cubic through the four
-    samples around; NaN where it never does. Times that stand twice are events: there x may jump, and
-    no cubic goes across.
-
-    >>> t = np.linspace(0.0, 2.0, 21)[None]
-    >>> first_crossings(t, t**3 - 0.729)
-    array([0.9])
-    """
-    passed = np.sign(x[:, 1:]) != np.sign(x[:, :1])
-    found = np.where(x[:, 0] == 0.0, t[:, 0], np.nan)
-    some = np.flatnonzero(passed.any(axis=1) & (x[:, 0] != 0.0))
-    if not len(some):
-        return found
-    t, x, k, count = t[some], x[some], passed[some].argmax(axis=1), x.shape[1]
-    after = np.arange(1, count)  # a jump is before this sample
-    jumps, here = t[:, 1:] == t[:, :-1], k[:, None]
-    first = np.where(jumps & (after <= here), after, 0).max(axis=1)
-    last = np.where(jumps & (after > here), after, count).min(axis=1)
-    low = np.maximum(first, np.minimum(k - 1, last - 4))
-    size = np.minimum(low + 4, last) - low
-    when = _at(t, k)  # where it jumps
-    for points in range(2, 5):
-        smooth = np.flatnonzero((size == points) & (_at(t, k) < _at(t, k + 1)))
-        around = low[smooth, None] + np.arange(points)
-        times, values = (np.take_along_axis(y[smooth], around, 1) for y in (t, x))
-        inside = k[smooth] - low[smooth]
-        when[smooth] = np.round(_root(times, values, inside), 12)
-    found[some] = when
-    return found
-
-
-def _root(t: Floats, x: Floats, k: Floats) -> Floats:
-    """Return where polynomials through points (cases, points) vanish between the points k and k + 1, by
-    Newton's method from where straight lines do.
-    """
-    t0, t1, x0, x1 = _at(t, k), _at(t, k + 1), _at(x, k), _at(x, k + 1)
-    differences, row = [x[:, 0]], x
-    for order in range(1, t.shape[1]):
-        row = (row[:, 1:] - row[:, :-1]) / (t[:, order:] - t[:, :-order])
-        differences.append(row[:, 0])
-    when = t0 - x0 * (t1 - t0) / (x1 - x0)
-    for _ in range(20):
-        value, slope = differences[-1], np.zeros(len(t))
-        for order in range(t.shape[1] - 2, -1, -1):
-            slope = slope * (when - t[:, order]) + value
-            value = value * (when - t[:, order]) + differences[order]
-        step = np.divide(value, slope, out=np.zeros(len(t)), where=slope != 0.0)
-        when = np.clip(when - step, t0, t1)
-    return when

@@ -21,9 +21,17 @@ def one_at_a_time():
 def test_a_tornado_has_the_widest_bar_on_top(one_at_a_time):
     (axes,) = tornado.draw(one_at_a_time)
     assert [label.get_text() for label in axes.get_yticklabels()] == ["angle", "mass"]
-    reach = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in axes.patches]
-    ends = [sorted({round(x, 12) for x in pair}) for pair in reach]
-    assert ends == [[12.7, 12.9], [12.9, 13.0], [11.4, 12.9], [12.9, 15.9]]
+    drawn = [bar for bar in axes.patches if bar.get_width()]
+    reach = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in drawn]
+    ends = [[round(x, 12) for x in pair] for pair in reach]
+    assert ends == [[12.9, 13.0], [12.7, 12.9], [11.4, 12.9], [12.9, 15.9]]
+    colours = [bar.get_facecolor() for bar in drawn]  # smaller, larger, smaller, larger values
+    assert colours[0] == colours[2] != colours[1] == colours[3]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["smaller", "larger"]
+    lost = one_at_a_time.copy(deep=True)
+    lost["final lean"][4] = np.nan
+    (axes,) = tornado.draw(lost)
+    assert axes.get_yticklabels()[0].get_text() == "angle (no answer: 1)"
     with pytest.raises(ParameterError, match="one-at-a-time"):
         tornado.draw(one_at_a_time.isel(run=0))
 
@@ -33,7 +41,8 @@ def test_a_scatter_matrix_has_each_run_as_a_point(one_at_a_time):
     assert len(panels) == 2
     points = np.concatenate([line.get_xydata() for line in panels[1].lines])
     assert sorted(points[:, 0]) == pytest.approx(np.degrees([0.0, 0.1, 0.1, 0.1, 0.3]))
-    assert [text.get_text() for text in panels[1].get_legend().get_texts()] == ["completed", "fell"]
+    (legend,) = panels[1].figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == ["completed", "fell"]
     words = one_at_a_time.drop_vars(["mass", "angle"])
     with pytest.raises(ParameterError, match="over numbers"):
         scatter_matrix.draw(words)

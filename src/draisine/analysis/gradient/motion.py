@@ -22,6 +22,7 @@ from draisine.analysis.gradient.tangents import (
     tangent_program,
 )
 from draisine.analysis.linear import machine_at
+from draisine.analysis.metrics import metric_gradient, split_question
 from draisine.errors import (
     ConfigurationError,
     ModelError,
@@ -60,7 +61,34 @@ class MotionGradient:
 
     values: Floats
     derivatives: Floats
+    times: Floats
+    outputs: tuple[str, ...]
     events: tuple[EventGradient, ...] = ()
+
+    def answer(self, question: str) -> tuple[float, Floats]:
+        """Return a number of the whole motion, and its derivatives by the unknowns: what sweeps ask for,
+        such as "maximum lean", "decay rate of lean", "time when steer = 5deg", of the samples at these
+        times.
+
+        >>> from draisine import compile
+        >>> run = GradientRun(["lean"], ["c"])
+        >>> start = {"forward_speed": 5.0, "lean_rate": 0.1}
+        >>> found = run(compile("whipple"), start, np.linspace(0.0, 1.0, 101))
+        >>> value, slopes = found.answer("maximum lean")
+        >>> print(f"{value:.4f} rad, {slopes[0]:.4f} rad/m")
+        0.0211 rad, -0.0354 rad/m
+        """
+        asked = split_question(" ".join(question.split()))
+        if asked is None or asked[1] not in self.outputs:
+            raise ParameterError(
+                f"{question!r} asks for nothing known of {', '.join(self.outputs)}. Examples: "
+                f"'maximum {self.outputs[0]}', 'time when {self.outputs[0]} = 0.1'."
+            )
+        reducer, name, level = asked
+        k = self.outputs.index(name)
+        return metric_gradient(
+            reducer, level, self.times, self.values[:, k], self.derivatives[:, k]
+        )
 
 
 @dataclass(frozen=True)
@@ -94,7 +122,8 @@ class GradientRun:
         self._check(system, start, at)
         follow_it = self._on_plane if self.terrain is None else self._on_terrain
         seen, events = follow_it(system, start, at)
-        return MotionGradient(seen[:, 0], np.moveaxis(seen[:, 1:], 1, 2), events)
+        derivatives = np.moveaxis(seen[:, 1:], 1, 2)
+        return MotionGradient(seen[:, 0], derivatives, at, tuple(self.outputs), events)
 
     def _places(self, system: System) -> list[int]:
         """Return where the outputs stand among all that is seen."""

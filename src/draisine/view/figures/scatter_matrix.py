@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.view.figures._sweep import in_degrees, numeric_runs, questions_of
-from draisine.view.style import COLOURS, new_figure, plain
+from draisine.view.style import COLOURS, figure_of, new_figure, plain
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -36,5 +36,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         if column == 0:
             panel.set_ylabel(upright, fontsize=8)
     if len(kinds) > 1:
-        panels[0, -1].legend(fontsize=7, markerscale=2)
+        handles = panels[0, 0].get_lines()
+        place = {"loc": "outside lower center", "ncols": min(3, len(kinds))}
+        figure_of(panels).legend(handles=handles, fontsize=7, markerscale=2, **place)
     return panels.ravel()

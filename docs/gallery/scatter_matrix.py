@@ -1,0 +1,34 @@
+"""A cloud of rides, by what differs
+
+256 rides of 3 s after a push, drawn by a Latin hypercube between ends of speed, push and trail: each
+answer against all that differs, each run a point with the colour of how it ended. `draisine plot STORE
+--figure scatter_matrix`.
+"""
+
+from matplotlib.figure import Figure
+
+import draisine
+from draisine.scenario.library import accept
+from draisine.view.style import figure_of
+
+
+def figure() -> Figure:
+    """Return the picture."""
+    content = {
+        "kind": "sweep",
+        "title": "a cloud of rides",
+        "vehicle": {"name": "whipple", "parameter_set": "benchmark"},
+        "run": {"until": 3.0, "dt": 0.01, "integrator": "rk4", "fall": "45deg"},
+        "sweep": {
+            "design": "latin-hypercube",
+            "count": 256,
+            "outputs": ["peak lean", "decay rate of lean"],
+            "between": {
+                "initial.forward_speed": {"low": 3.0, "high": 7.0},
+                "initial.lean_rate": {"low": 0.1, "high": 1.5},
+                "vehicle.parameters.c": {"low": 0.04, "high": 0.12},
+            },
+        },
+    }
+    found = draisine.sweep(accept("cloud", "a.toml", content))
+    return figure_of(draisine.plot(found, "scatter_matrix"))
