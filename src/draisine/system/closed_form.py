@@ -244,7 +244,9 @@ class ClosedForm:
         t: float = 0.0,
         tolerance: float = 1e-8,
     ) -> Floats:
-        """Return y for states as q, p, r, v, each with parameters of its own, one per column."""
+        """Return y for states as q, p, r, v, each with parameters of its own, one per column; z are the
+        same for all, or columns, too.
+        """
         entry, turn = self.entry, self.frames_for(parameters)[0]
         given = {**states, "turn": turn, "t": np.full((1, parameters.shape[1]), t)}
         found = entry.batch(entry.inputs.pack(**given), entry.tables(parameters))
@@ -252,7 +254,8 @@ class ClosedForm:
         scale = np.maximum(1.0, np.abs(found["speeds"]).max(axis=0, initial=0.0))
         for k in np.flatnonzero(~(wrong <= tolerance * scale)):
             self._check_entry({name: part[:, k] for name, part in found.items()}, tolerance)
-        return np.vstack([found["y"], np.repeat(z[:, None], len(wrong), axis=1)])
+        memory = np.broadcast_to(z if z.ndim == 2 else z[:, None], (len(z), len(wrong)))
+        return np.vstack([found["y"], memory])
 
     def columns_of(self, states: Sequence[State]) -> dict[str, Floats]:
         """Return states of this machine as q, p, r, v, with one column for each."""

@@ -8,6 +8,7 @@ import draisine
 from draisine.experiment.sweep.chunks import Runner
 from draisine.experiment.sweep.driver import tasks_of
 from draisine.scenario.library import accept, load
+from draisine.scenario.overrides import override
 
 
 def sweep_of(name, over, outputs, **changes):
@@ -70,3 +71,49 @@ def test_constants_of_laws_differ():
         one = draisine.run(accept("a", "a.toml", plain | {"law": law}))
         assert lean == pytest.approx(float(one.data["lean"][-1]), rel=1e-12)
     assert len(np.unique(data["final lean"])) == 3
+
+
+@pytest.mark.parametrize(
+    ("over", "side_by_side"),
+    [
+        ({"law[0].rate_gain": [2.0, 10.0, 40.0]}, True),
+        ({"law[0].rate_gain": [2.0, 40.0], "inputs[0].value": [0.1, -0.1]}, True),
+        ({"inputs[1].amplitude": [0.5, 1.0], "initial.lean_rate": [0.1, 0.2]}, True),
+        ({"law[0].delay": [0.05, 0.1]}, False),  # how it is written depends on it
+        ({"inputs[0].start": [0.1, 0.2]}, False),  # when it jumps does
+    ],
+)
+def test_numbers_of_laws_and_inputs_go_side_by_side(over, side_by_side):
+    """They are states that stay; each run has the numbers of a run alone."""
+    signals = [
+        {"shape": "step", "input": "steer", "value": 0.1, "start": 0.1},
+        {"shape": "sine", "input": "rear_wheel", "amplitude": 1.0, "frequency": 2.0},
+    ]
+    content = LAWS | {"inputs": signals, "sweep": LAWS["sweep"] | {"over": over}}
+    loaded = accept("a", "a.toml", content)
+    runner = Runner(loaded)
+    assert (set(runner.free) == {path for path in over if path[0] in "li" and "[" in path}) == (
+        side_by_side
+    )
+    flat = draisine.sweep(loaded, workers=1).data.stack(run=[...])
+    for k in (0, flat.sizes["run"] - 1):
+        columns = runner.design.columns(k, k + 1)
+        changes = {path: float(x[0]) for path, x in columns.items()}
+        plain = {name: content[name] for name in content if name != "sweep"} | {"kind": "run"}
+        one = draisine.run(accept("a", "a.toml", override(plain, changes))).data
+        for name in ("lean", "steer"):
+            assert float(flat[f"final {name}"][k]) == pytest.approx(float(one[name][-1]), rel=1e-11)
+    assert len(np.unique(flat["final lean"])) == flat.sizes["run"]
+
+
+def test_laws_that_are_designed_for_their_machine_are_designed_for_each():
+    """Least cost about the speed of each run, not about that of the scenario as it stands."""
+    law = [{"name": "lqr", "weights": {"lean": 1.0}, "costs": {"steer": 0.1}}]
+    over = {"initial.forward_speed": [2.0, 5.0]}
+    content = LAWS | {"law": law, "sweep": LAWS["sweep"] | {"over": over}}
+    data = draisine.sweep(accept("a", "a.toml", content)).data
+    plain = {name: content[name] for name in content if name != "sweep"} | {"kind": "run"}
+    for speed, lean in zip(over["initial.forward_speed"], data["final lean"].values, strict=True):
+        start = plain["initial"] | {"forward_speed": speed}
+        one = draisine.run(accept("a", "a.toml", plain | {"initial": start}))
+        assert lean == pytest.approx(float(one.data["lean"][-1]), rel=1e-12)

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ConfigurationError, DataError, SimulationError
 from draisine.experiment.kinds.run import carry_out, run_dataset, was_interrupted
-from draisine.experiment.sweep.designs import Columns, Design, design_of
+from draisine.experiment.sweep.designs import Columns, Design, design_of, side
+from draisine.experiment.sweep.free_law import can_differ
 from draisine.experiment.sweep.lanes import INITIAL, PARAMETERS, Lanes
 from draisine.experiment.sweep.table import (
     FELL,
@@ -47,6 +48,17 @@ class Runner:
         return design_of(self.scenario.sweep, self.loaded)
 
     @cached_property
+    def free(self) -> tuple[str, ...]:
+        """The key paths of numbers of laws that may differ from lane to lane."""
+        found, plan = [], self.loaded.plan
+        for path, values in self.scenario.sweep.values().items():
+            numbers = as_numbers(side(values))
+            if numbers is not None and can_differ(plan.law, path, numbers):
+                found.append(path)
+        fits = found and Lanes(plan, self.scenario.run.until, self.questions, found).fits(found)
+        return tuple(found) if fits else ()
+
+    @cached_property
     def lanes(self) -> bool:
         """Whether runs go side by side, judged by the first one."""
         return self._lanes(*self._split(self.design.columns(0, 1), 0)) is not None
@@ -76,7 +88,8 @@ class Runner:
         return [
             path
             for path, values in columns.items()
-            if not path.startswith((PARAMETERS, INITIAL)) or as_numbers(values) is None
+            if not (path.startswith((PARAMETERS, INITIAL)) or path in self.free)
+            or as_numbers(values) is None
         ]
 
     def _split(self, columns: Columns, k: int) -> tuple[tuple[str, ...], tuple[Any, ...]]:
@@ -101,7 +114,8 @@ class Runner:
         assert isinstance(scenario, RunScenario | SweepScenario)
         threads = plan.numerics.threads if self.threads is None else self.threads
         plan = replace(plan, numerics=replace(plan.numerics, threads=threads))
-        lanes = Lanes(plan, scenario.run.until, self.questions)
+        free = [path for path in paths if path in self.free]
+        lanes = Lanes(plan, scenario.run.until, self.questions, free)
         return lanes if lanes.fits(paths) else None
 
     def _plan(self, at: dict[str, Any]) -> Plan:

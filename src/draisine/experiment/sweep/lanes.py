@@ -3,15 +3,19 @@ numbers only. What is asked of them is computed on the fly; no trajectory is kep
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from draisine.algebra.lie import quaternion_product
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import select
+from draisine.control.lqr import LeastCost
+from draisine.errors import DraisineError
+from draisine.experiment.sweep.free_law import FreeLaw, with_numbers
 from draisine.experiment.sweep.samples import Indices, Samples
 from draisine.experiment.sweep.table import (
     FELL,
@@ -23,6 +27,7 @@ from draisine.experiment.sweep.table import (
 )
 from draisine.mechanics.readings import law_states
 from draisine.model.names import state_names
+from draisine.registry import find
 from draisine.results.questions import (
     Question,
     ValidityQuestion,
@@ -64,10 +69,15 @@ WORDS = np.array([outcome_words(REASONS.get(k, "completed")) for k in range(6)],
 
 
 class Lanes:
-    """Runs of one plan that differ in parameters and initial values, side by side."""
+    """Runs of one plan that differ in parameters, initial values and the `free` numbers of laws, side
+    by side.
+    """
 
-    def __init__(self, plan: Plan, until: float, questions: Sequence[str]) -> None:
-        self.plan, self.until, model = plan, until, plan.system.model
+    def __init__(
+        self, plan: Plan, until: float, questions: Sequence[str], free: Sequence[str] = ()
+    ) -> None:
+        self.plan, self.until, self.free, model = plan, until, tuple(free), plan.system.model
+        self.law: Any = FreeLaw(plan.law, self.free) if free else plan.law
         self.questions = {text: parse_question(text, model) for text in questions}
 
     def fits(self, paths: Sequence[str]) -> bool:
@@ -84,10 +94,11 @@ class Lanes:
             and numerics.formulation == "projected"
             and numerics.drift == "project"
             and not numerics.method.ADAPTIVE
-            and len(parameters) + len(initial) == len(paths)
+            and len(parameters) + len(initial) + len(self.free) == len(paths)
             and all(name in plan.system.parameters for name in parameters)
             and all(name in state_names(plan.system.model) for name in initial)
             and all(self._is_observed(question) for question in self.questions.values())
+            and not (self._is_designed() and (parameters or "forward_speed" in initial))
             and not any(
                 set(row.parameters) & set(parameters)
                 for row in plan.system.survey(plan.contact.mode).spare
@@ -100,6 +111,11 @@ class Lanes:
         if isinstance(question, Question):
             return observed_entry(question.series, self.plan.system.model) is not None
         return isinstance(question, ValidityQuestion)
+
+    def _is_designed(self) -> bool:
+        """Return whether a law is made for each machine and its speed anew."""
+        laws = getattr(self.plan.scenario, "law", None) or ()
+        return any(find("law", str(entry["name"])) is LeastCost for entry in laws)
 
     def _is_traced(self) -> bool:
         """Return whether the control law can be compiled; one that runs in Python drives one machine."""
@@ -118,7 +134,7 @@ class Lanes:
         """The machine in its mode, driven by the law."""
         plan = self.plan
         assert not isinstance(plan.contact.mode, GripSchedule)
-        return plan.system.machine(plan.contact.mode, plan.law, law_states(plan.law))
+        return plan.system.machine(plan.contact.mode, self.law, law_states(self.law))
 
     @cached_property
     def _entries(self) -> dict[str, list[int]]:
@@ -160,7 +176,9 @@ class Lanes:
         own = np.repeat(system.values[:, None], count, axis=1)
         for name, path in names_in(columns, PARAMETERS).items():
             own[list(system.parameters).index(name)] = columns[path]
-        rows.outcome[list(impossible_machines(system, own))] = NO_MACHINE
+        rows.outcome[[*impossible_machines(system, own), *self._impossible_laws(columns)]] = (
+            NO_MACHINE
+        )
         there = np.flatnonzero(rows.outcome != NO_MACHINE)
         asked = {name: np.full(count, x) for name, x in self.plan.start.values.items()}
         asked |= {name: columns[path] for name, path in names_in(columns, INITIAL).items()}
@@ -176,20 +194,39 @@ class Lanes:
         here = there[sound]
         if not len(here):
             return rows, []
-        return rows, self._record({n: x[:, sound] for n, x in found.items()}, own, here, rows)
+        numbers = np.array([columns[path][here] for path in self.free]).reshape(-1, len(here))
+        start_states = {n: x[:, sound] for n, x in found.items()}
+        return rows, self._record(start_states, own, numbers, here, rows)
+
+    def _impossible_laws(self, columns: Mapping[str, Floats]) -> Iterator[int]:
+        """Yield which runs have numbers with which their law is none."""
+        given = (columns[path].tolist() for path in self.free)
+        for k, numbers in enumerate(zip(*given, strict=True)):
+            try:
+                with_numbers(self.plan.law, dict(zip(self.free, numbers, strict=True)))
+            except DraisineError:
+                yield k
 
     def _record(
-        self, found: Mapping[str, Floats], own: Floats, here: Floats, rows: SweepRows
+        self,
+        found: Mapping[str, Floats],
+        own: Floats,
+        numbers: Floats,
+        here: Floats,
+        rows: SweepRows,
     ) -> list[int]:
-        """Fill in the runs that start from some states; return those that have to go alone."""
+        """Fill in the runs that start from some states, with numbers of laws; return those that have to
+        go alone.
+        """
         plan, machine = self.plan, self.machine
         q, p, r, v = (found[name][:, 0] for name in "qprv")
         first = State(q, p, r, v)
         task = Task(
-            plan.system, first, self.until, None, plan.law, None, plan.contact, plan.numerics, None
+            plan.system, first, self.until, None, self.law, None, plan.contact, plan.numerics, None
         )
         inputs = np.repeat(plan.system.inputs()[:, None], len(here), axis=1)
-        z = task.law_start(machine.states)
+        z = np.repeat(task.law_start(machine.states)[:, None], len(here), axis=1)
+        z[len(z) - len(numbers) :] = numbers
         fleet, y = Fleet.start(machine, found, inputs, own[:, here], z)
         fleet = replace(fleet, slack=SLACK)
         turn = fleet.machine.frames_for(fleet.values)[0]

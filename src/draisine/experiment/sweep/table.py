@@ -83,7 +83,7 @@ def sweep_table(
     names = sides(columns)
     units = {text: parse_question(text, model).unit(model) for text in rows.answers}
     coordinates: dict[str, Any] = {
-        names[path]: ("run", _column(values), {"units": _unit(path, scenario.vehicle.name, model)})
+        names[path]: ("run", _column(values), {"units": _unit(path, scenario, model)})
         for path, values in columns.items()
     }
     if "run" not in coordinates:
@@ -100,14 +100,17 @@ def sweep_table(
     return data
 
 
-def _unit(path: str, vehicle: str, model: Model) -> str:
-    """Return the unit of what stands at a key path."""
+def _unit(path: str, scenario: SweepScenario, model: Model) -> str:
+    """Return the unit of what stands at a key path; what is written in degrees is an angle."""
     table, _, name = path.rpartition(".")
     if table == "vehicle.parameters":
-        return meanings(find("vehicle", vehicle)).get(name, ("", ""))[0]
+        return meanings(find("vehicle", scenario.vehicle.name)).get(name, ("", ""))[0]
     if table == "initial":
         return state_units(model).get(name, "")
-    return "s" if path in ("run.dt", "run.until") else ""
+    if path in ("run.dt", "run.until"):
+        return "s"
+    written = scenario.sweep.over.get(path, [])
+    return "rad" if any(isinstance(x, str) and x.endswith("deg") for x in written) else ""
 
 
 def _column(values: NDArray[Any]) -> NDArray[Any]:

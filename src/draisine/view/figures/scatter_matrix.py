@@ -36,7 +36,8 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         if column == 0:
             panel.set_ylabel(upright, fontsize=8)
     if len(kinds) > 1:
-        handles = panels[0, 0].get_lines()
-        place = {"loc": "outside lower center", "ncols": min(3, len(kinds))}
-        figure_of(panels).legend(handles=handles, fontsize=7, markerscale=2, **place)
+        lines, wide = panels[0, 0].get_lines(), min(3, len(kinds))
+        figure_of(panels).legend(
+            handles=lines, loc="outside lower center", ncols=wide, fontsize=7, markerscale=2
+        )
     return panels.ravel()

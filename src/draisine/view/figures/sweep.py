@@ -45,11 +45,12 @@ def _curves(axes: "Axes", found: "DataArray", whole: "DataArray") -> None:
     steep = all(_is_wide(x) for x in (found[along].values, *_lines(found, along)))
     said = f"size of {found.name}" if steep and float(found.min()) < 0.0 else str(found.name)
     found, upright = in_degrees(found, said)
+    ahead, across = in_degrees(found[along], str(along))
     for k, at in enumerate(product(*(found[d].values for d in others))):
         place = dict(zip(others, at, strict=True))
         y, ended = found.sel(place).values, ~whole.sel(place).values
-        label = ", ".join(x if isinstance(x, str) else f"{d} = {x:.4g}" for d, x in place.items())
-        x, y = found[along].values, np.abs(y) if steep else y
+        label = ", ".join(_told(found[d].sel({d: x})) for d, x in place.items())
+        x, y = ahead.values, np.abs(y) if steep else y
         curve(axes, k, x, y, label)
         axes.lines[-1].set_marker("o")
         edge = axes.lines[-1].get_color()
@@ -58,9 +59,16 @@ def _curves(axes: "Axes", found: "DataArray", whole: "DataArray") -> None:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.xaxis.set_minor_formatter(lambda *_: "")
-    axes.set_ylabel(upright)
-    unit = str(found[along].attrs.get("units", ""))
-    axes.set_xlabel(f"{words(str(along))} ({unit})" if unit else words(str(along)))
+    axes.set(xlabel=across, ylabel=upright)
+
+
+def _told(value: "DataArray") -> str:
+    """Return a value of something that differs, by its name, for a legend."""
+    if value.dtype.kind != "f":
+        return str(value.item())
+    unit = str(value.attrs.get("units", ""))
+    found, _ = in_degrees(value, str(value.name))
+    return f"{words(str(value.name))} = {found.item():.4g} {unit.replace('rad', 'deg')}".rstrip()
 
 
 def _lines(found: "DataArray", along: Any) -> Any:

@@ -41,8 +41,8 @@ def _bars(axes: "Axes", found: "DataArray", sides: list[str]) -> None:
     order = sorted(sides, key=wide)
     for k, side in enumerate(order):
         for j, (low, high) in reach[side].items():
-            place = {"y": k + (0.15, -0.15, 0.0)[j], "height": (0.3, 0.3, 0.6)[j]}
-            axes.barh(width=high - low, left=low, color=COLOURS[j], **place)
+            at, height = k + (0.15, -0.15, 0.0)[j], (0.3, 0.3, 0.6)[j]
+            axes.barh(at, high - low, height, left=low, color=COLOURS[j])
     for j, name in enumerate(("smaller", "larger", "other")):
         if any(j in reach[side] for side in sides):
             axes.barh(0, 0, left=stands, color=COLOURS[j], label=name)
