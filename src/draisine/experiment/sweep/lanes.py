@@ -207,6 +207,23 @@ class Lanes:
             except DraisineError:
                 yield k
 
+    def _fleet(
+        self, found: Mapping[str, Floats], own: Floats, numbers: Floats
+    ) -> tuple[Fleet, Floats, list[float]]:
+        """Return machines that start from some states, with parameters and numbers of laws of their own,
+        their y, and the times between which nothing jumps.
+        """
+        plan, machine, count = self.plan, self.machine, own.shape[1]
+        first = State(*(found[name][:, 0] for name in "qprv"))
+        task = Task(
+            plan.system, first, self.until, None, self.law, None, plan.contact, plan.numerics, None
+        )
+        inputs = np.repeat(plan.system.inputs()[:, None], count, axis=1)
+        z = np.repeat(task.law_start(machine.states)[:, None], count, axis=1)
+        z[len(z) - len(numbers) :] = numbers
+        fleet, y = Fleet.start(machine, found, inputs, own, z)
+        return replace(fleet, slack=SLACK), y, task.edges
+
     def _record(
         self,
         found: Mapping[str, Floats],
@@ -218,17 +235,7 @@ class Lanes:
         """Fill in the runs that start from some states, with numbers of laws; return those that have to
         go alone.
         """
-        plan, machine = self.plan, self.machine
-        q, p, r, v = (found[name][:, 0] for name in "qprv")
-        first = State(q, p, r, v)
-        task = Task(
-            plan.system, first, self.until, None, self.law, None, plan.contact, plan.numerics, None
-        )
-        inputs = np.repeat(plan.system.inputs()[:, None], len(here), axis=1)
-        z = np.repeat(task.law_start(machine.states)[:, None], len(here), axis=1)
-        z[len(z) - len(numbers) :] = numbers
-        fleet, y = Fleet.start(machine, found, inputs, own[:, here], z)
-        fleet = replace(fleet, slack=SLACK)
+        fleet, y, edges = self._fleet(found, own[:, here], numbers)
         turn = fleet.machine.frames_for(fleet.values)[0]
         tables = None if self._observe is None else self._observe.tables(fleet.values)
 
@@ -252,7 +259,7 @@ class Lanes:
             alone.extend(here[some][again[:count]].tolist())
 
         alone: list[int] = []
-        fleet.record(y, task.edges, plan.numerics, take)
+        fleet.record(y, edges, self.plan.numerics, take)
         return sorted(alone)
 
     def _falls(self, samples: Samples, turn: Floats) -> tuple[Floats, Floats]:

@@ -1,6 +1,7 @@
 """What the figures of sweeps share: a panel for each question, and values with their units."""
 
 from collections.abc import Sequence
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,6 +43,15 @@ def answer_panels(data: "Dataset", axes: "Sequence[Axes] | None") -> tuple[Any, 
     for panel in panels[len(names) :]:
         panel.set_visible(False)
     return panels, names
+
+
+def narrow(label: str) -> str:
+    """Return a label that fits beside a panel.
+
+    >>> narrow("collision 1 of rear time (s)").count(chr(10))
+    1
+    """
+    return fill(label, 22)
 
 
 def in_degrees(found: "DataArray", said: str) -> "tuple[DataArray, str]":

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.view.figures._sweep import in_degrees, numeric_runs, questions_of
+from draisine.view.figures._sweep import in_degrees, narrow, numeric_runs, questions_of
 from draisine.view.style import COLOURS, figure_of, new_figure, plain
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         if row == len(names) - 1:
             panel.set_xlabel(across)
         if column == 0:
-            panel.set_ylabel(upright, fontsize=8)
+            panel.set_ylabel(narrow(upright), fontsize=8)
     if len(kinds) > 1:
         lines, wide = panels[0, 0].get_lines(), min(3, len(kinds))
         figure_of(panels).legend(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.view.figures._sweep import answer_panels, in_degrees
+from draisine.view.figures._sweep import answer_panels, in_degrees, narrow
 from draisine.view.style import curve, legend, plain, words
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ def _points(axes: "Axes", found: "DataArray") -> None:
     along = found[next(str(name) for name in found.coords if name != "run")]
     (x, across), (y, upright) = (in_degrees(one, str(one.name)) for one in (along, found))
     axes.plot(x.values, y.values, "o", markersize=3)
-    axes.set(xlabel=across, ylabel=upright)
+    axes.set(xlabel=across, ylabel=narrow(upright))
 
 
 def _curves(axes: "Axes", found: "DataArray", whole: "DataArray") -> None:
@@ -59,7 +59,7 @@ def _curves(axes: "Axes", found: "DataArray", whole: "DataArray") -> None:
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.xaxis.set_minor_formatter(lambda *_: "")
-    axes.set(xlabel=across, ylabel=upright)
+    axes.set(xlabel=across, ylabel=narrow(upright))
 
 
 def _told(value: "DataArray") -> str:
