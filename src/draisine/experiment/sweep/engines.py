@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from queue import SimpleQueue
-from threading import Thread
+from threading import Thread, current_thread, main_thread
 from typing import Any
 
 import draisine
@@ -221,13 +221,7 @@ def _by_dask(
     of one that died to others.
     """
     distributed = import_extra("distributed", "dask")
-    cores = workers or os.cpu_count() or 1
-    own = {"n_workers": cores, "threads_per_worker": 1, "dashboard_address": None}
-    try:
-        client = distributed.Client(scheduler, **({} if scheduler else own))
-    except (OSError, ValueError) as error:
-        raise ParameterError(f"no Dask scheduler answers at {scheduler}: {error}") from error
-    with client:
+    with _dask_client(distributed, workers, scheduler) as client:
         waiting, running = deque(tasks), dict[Any, Stretch]()
         futures, looked, room = distributed.as_completed(), -SOON, 0
         while waiting or running:
@@ -245,3 +239,22 @@ def _by_dask(
             except distributed.KilledWorker as error:
                 raise _deadly(task) from error
             yield task, rows
+
+
+def _dask_client(distributed: Any, workers: int | None, scheduler: str | None) -> Any:
+    """Return who asks the cluster of a scheduler, or one of its own whose workers leave Ctrl-C to the
+    driver.
+    """
+    if scheduler is not None:
+        try:
+            return distributed.Client(scheduler)
+        except (OSError, ValueError) as error:
+            raise ParameterError(f"no Dask scheduler answers at {scheduler}: {error}") from error
+    options = {"n_workers": workers or os.cpu_count() or 1, "threads_per_worker": 1}
+    if current_thread() is not main_thread():
+        return distributed.Client(dashboard_address=None, **options)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # processes inherit it
+    try:
+        return distributed.Client(dashboard_address=None, **options)
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -214,9 +214,10 @@ class Lanes:
         their y, and the times between which nothing jumps.
         """
         plan, machine, count = self.plan, self.machine, own.shape[1]
-        first = State(*(found[name][:, 0] for name in "qprv"))
+        q, p, r, v = (found[name][:, 0] for name in "qprv")
+        first, numerics = State(q, p, r, v), plan.numerics
         task = Task(
-            plan.system, first, self.until, None, self.law, None, plan.contact, plan.numerics, None
+            plan.system, first, self.until, None, self.law, None, plan.contact, numerics, None
         )
         inputs = np.repeat(plan.system.inputs()[:, None], count, axis=1)
         z = np.repeat(task.law_start(machine.states)[:, None], count, axis=1)
