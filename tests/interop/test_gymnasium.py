@@ -83,3 +83,6 @@ def test_what_cannot_be_learned_is_told() -> None:
     wrong = replace(rides.TASKS["Balance"], actions={"handlebar": 1.0})
     with pytest.raises(ParameterError, match="no input 'handlebar'"):
         rides.MachineEnv(wrong).reset()
+    blind = replace(rides.TASKS["Balance"], observed={"leen": 1.0})
+    with pytest.raises(ParameterError, match="Did you mean 'lean'"):
+        rides.MachineEnv(blind).reset()

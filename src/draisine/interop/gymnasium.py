@@ -99,6 +99,9 @@ class LearningTask:
 
     def observation(self, values: NamedValues) -> Floats:
         """Return what is seen, along the last axis, no larger than its bounds."""
+        for name in self.observed:
+            if name not in values:
+                raise ParameterError(f"nothing to be seen is {name!r}. {did_you_mean(name, values)}")
         seen = np.stack([np.asarray(values[name]) for name in self.observed], axis=-1)
         return np.clip(seen, -self.bounds, self.bounds).astype(np.float32)
 
