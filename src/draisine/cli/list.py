@@ -68,7 +68,8 @@ def _entries(kind: str) -> dict[str, dict[str, str]]:
         found["terrains"] = _terrains()
     for each in FOLDERS:
         if each not in ("vehicle", "command") and kind in ("all", f"{each}s"):
-            found[f"{each}s"] = {n: _numbers(n) if each == "law" else "" for n in names(each)}
+            told = each in ("law", "force")
+            found[f"{each}s"] = {n: _numbers(each, n) if told else "" for n in names(each)}
     return found
 
 
@@ -122,13 +123,13 @@ def _print(heading: str, entries: dict[str, str]) -> None:
         console.print(entry_table(_together(told)))
 
 
-def _numbers(law: str) -> str:
-    """Return the numbers that a control law takes, with their defaults."""
+def _numbers(kind: str, name: str) -> str:
+    """Return the numbers that a control law or a force element takes, with their defaults."""
     from dataclasses import MISSING, fields, is_dataclass
 
     from draisine.registry import find
 
-    record = find("law", law)
+    record = find(kind, name)
     if not is_dataclass(record):
         return ""
     plain = (float, int, str, bool)
@@ -141,22 +142,15 @@ def _numbers(law: str) -> str:
         if one.default is MISSING and one.default_factory is not MISSING
         else one.name
         for one in fields(record)
+        if not one.kw_only  # a tyre's wheel, which puts itself in
     )
 
 
 def _sets() -> dict[str, str]:
-    """Return the parameter sets of each vehicle that has some."""
-    from draisine.errors import UnknownNameError
-    from draisine.registry import names
-    from draisine.vehicles import parameter_sets
+    """Return the parameter sets of each vehicle and each tyre that has some."""
+    from draisine.vehicles import parameter_sets, set_owners
 
-    found = {}
-    for vehicle in names("vehicle"):
-        try:
-            found[vehicle] = ", ".join(parameter_sets(vehicle))
-        except UnknownNameError:
-            continue
-    return found
+    return {owner: ", ".join(parameter_sets(owner)) for owner in set_owners()}
 
 
 def _headline(vehicle: str) -> str:

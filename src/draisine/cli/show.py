@@ -57,6 +57,7 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     from rich.table import Table
 
     from draisine.model.names import outputs as output_variables
+    from draisine.vehicles import record_meanings
     from draisine.view.scene.sketch import sketch
 
     model, console = system.model, open_console()
@@ -72,12 +73,25 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
         outputs.add_row(name, one.unit, one.meaning)
     console.print(outputs)
     table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
+    own = [record_meanings(name, value) for name, value in system.structure.items()]
+    known = meanings | {name: told for one in own for name, told in one.items()}
     for name, value in (system.parameters | system.structure).items():
-        unit, meaning = meanings.get(name, ("", ""))
+        unit, meaning = known.get(name, ("", ""))
         meaning = ", ".join(text for text in (meaning, _record(system, name)) if text)
-        shown = f"{value:.10g}" if isinstance(value, float) else str("" if value is None else value)
+        shown = f"{value:.10g}" if isinstance(value, float) else _shown(value)
         table.add_row(name, shown, unit, meaning)
     console.print(table)
+
+
+def _shown(value: object) -> str:
+    """Return what decides the structure of a vehicle: a record by the name of its class, since its
+    numbers are parameters.
+    """
+    from dataclasses import is_dataclass
+
+    if value is None:
+        return ""
+    return type(value).__name__ if is_dataclass(value) else str(value)
 
 
 def _record(system: "System", name: str) -> str:

@@ -264,12 +264,28 @@ def crossing_lines(data: Any) -> list[str]:
         return []
     found = records(data, "crossings")
     lines = [
-        f"{one['name']} speed: {one['speed']:.9g} m/s, "
+        f"{one['name']} speed: {one['speed']:.9g} m/s{_swinging(one['frequency'])}, "
         f"{'damped' if one['damped_above'] else 'unstable'} above it"
         for one in found
     ]
     low, high = data.attrs["looked_from"], data.attrs["looked_to"]
-    return [*lines, f"{'no other' if lines else 'no'} mode changes from {low:g} to {high:g} m/s"]
+    if not low < high:
+        return ["ask for a range of speeds, 1:10:91, to be told where a mode changes its stability"]
+    no = "no other" if lines else "no"
+    return [*lines, f"{no} mode changes its stability from {low:g} to {high:g} m/s"]
+
+
+def _swinging(frequency: float) -> str:
+    """Return at which frequency a mode swings where it changes its stability, rad/s, if it does.
+
+    >>> _swinging(31.4), _swinging(0.0)
+    (' at 31.4 rad/s (5.00 Hz)', '')
+    """
+    return (
+        f" at {frequency:.3g} rad/s ({frequency / (2 * math.pi):.2f} Hz)"
+        if frequency > 1e-6
+        else ""
+    )
 
 
 def growth_lines(result: Result) -> list[str]:

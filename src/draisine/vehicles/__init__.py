@@ -9,7 +9,13 @@ from functools import lru_cache
 from typing import Any, get_type_hints
 
 from draisine.errors import did_you_mean
-from draisine.vehicles._records import draw, make_record, plain_structure, record_numbers
+from draisine.vehicles._records import (
+    draw,
+    make_record,
+    plain_structure,
+    record_meanings,
+    record_numbers,
+)
 from draisine.vehicles._sets import (
     ParameterSource,
     parameter_deviations,
@@ -17,6 +23,7 @@ from draisine.vehicles._sets import (
     parameter_sets,
     parameter_source,
     read_parameter_set,
+    set_owners,
 )
 
 __all__ = [
@@ -32,7 +39,9 @@ __all__ = [
     "parameter_source",
     "plain_structure",
     "read_parameter_set",
+    "record_meanings",
     "record_numbers",
+    "set_owners",
 ]
 
 

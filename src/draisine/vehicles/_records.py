@@ -1,7 +1,7 @@
 """Arguments of vehicles that are records of numbers, such as a tyre or what is flexible: each number of
 a record is a parameter of the vehicle, called after the argument and the number
 (`front_tyre_cornering`). In files a record is a table; the `name` in the table of a force element, such
-as a tyre, tells which.
+as a tyre, tells which, and its `parameter_set`, if any, whose numbers it has where none are given.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,8 +9,9 @@ from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
 from draisine.errors import ModelError, ParameterError, did_you_mean
-from draisine.model import Model
-from draisine.registry import find, own_plugs
+from draisine.model import Model, Tyre
+from draisine.registry import find, names, own_plugs
+from draisine.vehicles._sets import parameter_set
 
 PLAIN = (str, int, float)
 """Values that are no records, and no functions."""
@@ -24,20 +25,21 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
     >>> make_record("tyre", Tyre | None, {"name": "load_tyre", "cornering": 11, "camber": 1,
     ...     "relaxation": 0.2}).cornering
     11.0
+    >>> make_record("tyre", Tyre, {"name": "load_tyre", "parameter_set": "city_bicycle"}).camber
+    0.573
     """
     kinds = (hint, *get_args(hint))
     if isinstance(value, PLAIN) and not any(map(_takes_plain, kinds)):
         raise ParameterError(
             f"{what} = {value!r} is a plain value where a record is taken, or a table for one, or a function "
-            "of the time for a motion."
+            f"of the time for a motion.{_as_table(what, kinds)}"
         )
     if not isinstance(value, Mapping):
         return value
     from draisine.model.quantity import number
 
-    given = dict(value)
-    own = [kind for kind in kinds if is_dataclass(kind)]
-    kind: Any = own[0] if own else find("force", given.pop("name", ""))
+    own: list[Any] = [kind for kind in kinds if is_dataclass(kind)]
+    kind, given = (own[0], dict(value)) if own else _element(what, kinds, value)
     known = [f.name for f in fields(kind) if f.init]
     for name, x in given.items():
         if name not in known:
@@ -47,8 +49,37 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]
     lacking = [name for name in needed if name not in given]
     if lacking:
-        raise ParameterError(f"{what}: {', '.join(lacking)} not given.")
+        raise ParameterError(
+            f"{what}: {', '.join(lacking)} not given.{_as_table(what, kinds) if not given else ''}"
+        )
     return kind(**given)
+
+
+def _element(what: str, kinds: tuple[Any, ...], table: Mapping[str, Any]) -> tuple[Any, Any]:
+    """Return the class of a force element that a table names, and its values: those of a parameter
+    set, if it names one, and then its own.
+    """
+    given = dict(table)
+    name, published = given.pop("name", None), given.pop("parameter_set", None)
+    if name is None:
+        raise ParameterError(f"{what}: which one is not told.{_as_table(what, kinds)}")
+    kind: Any = find("force", name)
+    if published is None:
+        return kind, given
+    sorted_out = getattr(kind, "coefficients", dict)
+    return kind, sorted_out(parameter_set(name, published)) | given
+
+
+def _as_table(what: str, kinds: tuple[Any, ...]) -> str:
+    """Return how a tyre is written as a table, for what takes one."""
+    if Tyre not in kinds:
+        return ""
+    argument = what.rpartition(" ")[2]
+    known = ", ".join(name for name in names("force") if hasattr(find("force", name), "on"))
+    return (
+        f" A tyre has a name ({known}) and its numbers, or a parameter set: {argument}.name=load_tyre, "
+        f"{argument}.parameter_set=city_bicycle."
+    )
 
 
 def _takes_plain(kind: Any) -> bool:
@@ -84,6 +115,19 @@ def record_numbers(name: str, value: Any) -> dict[str, float]:
     ['tyre_cornering', 'tyre_camber', 'tyre_relaxation']
     """
     return {f"{name}_{field}": x for field, x in _numbers(value).items()}
+
+
+def record_meanings(name: str, value: Any) -> dict[str, tuple[str, str]]:
+    """Return unit and meaning of the numbers of a record that is given as an argument, as the table
+    `MEANING` of its class has them.
+
+    >>> from draisine.mechanics.forces.linear_tyre import LinearTyre
+    >>> record_meanings("rear_tyre", LinearTyre(1e4, 1e3, 0.2))["rear_tyre_relaxation"]
+    ('m', 'rear tyre, relaxation length')
+    """
+    table: Mapping[str, tuple[str, str]] = getattr(value, "MEANING", {})
+    said = name.replace("_", " ")
+    return {f"{name}_{field}": (unit, f"{said}, {text}") for field, (unit, text) in table.items()}
 
 
 def draw(

@@ -154,6 +154,23 @@ def test_what_tyres_do_not_do_is_told(bicycle):
             draisine.simulate(bicycle, start, 0.1, terrain=plane(), contact=contact)
 
 
+def test_a_wheel_that_cannot_let_go_asks_for_one_that_slips():
+    """Slowly down a kerb on a soft swing arm, a tyre that holds along would have to be pulled by the
+    edge; a brush tyre rides on."""
+    asked = {"forward_speed": 3.0, "lean_rate": 0.05}
+    soft = {"rear_suspension": 1e4, "rear_suspension_damper": 200.0}
+    tyres = LoadTyre(11.0, 0.5, 0.1), BrushTyre(11.0, 0.9, 0.1)
+    holding, slipping = (
+        draisine.compile("whipple", rear_tyre=tyre, front_tyre=tyre, flexible=soft)
+        for tyre in tyres
+    )
+    with pytest.raises(ContactSetError, match=r"A tyre that slips along its heading"):
+        draisine.simulate(holding, draisine.state(holding, **asked), 0.8, terrain=kerb(2.0, -0.05))
+    start = draisine.state(slipping, **asked)
+    run = draisine.simulate(slipping, start, 0.8, terrain=kerb(2.0, -0.05))
+    assert run.outcome == "completed"
+
+
 def test_a_tyre_whose_states_read_the_load_needs_a_spring():
     class Soft(LinearTyre):
         def __call__(self, readings, z):

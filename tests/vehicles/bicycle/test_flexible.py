@@ -1,5 +1,7 @@
 """What gives in a bicycle: limits of stiff parts, rest under its own weight, energy, and the wobble."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -7,9 +9,13 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.followed import TwoWheeler
-from draisine.errors import ParameterError
+from draisine.errors import ParameterError, UnknownNameError
+from draisine.mechanics.forces.brush_tyre import BrushTyre
+from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
-from draisine.vehicles.bicycle import Flexible
+from draisine.mechanics.forces.passive_tyre import PassiveTyre
+from draisine.vehicles import parameter_set
+from draisine.vehicles.bicycle import Arms, Flexible, Legs, Seat
 
 # Linear tyre of a city bicycle, per unit of the load; mechmotum kickplate (BSD-2), after Dressel and
 # Dell'Orto: cornering, camber, relaxation, trail = 0.33 / 11.46.
@@ -75,6 +81,29 @@ def test_numbers_of_what_gives_are_parameters():
         draisine.compile("whipple", flexible={"fork": 1.0})
     with pytest.raises(ParameterError, match="front_tyre: camber, relaxation not given"):
         draisine.compile("whipple", front_tyre={"name": "load_tyre", "cornering": 11.0})
+    with pytest.raises(ParameterError, match=r"one is not told\. A tyre has a name \(brush_tyre"):
+        draisine.compile("whipple", front_tyre={"cornering": 11.0})
+
+
+def test_a_tyre_by_its_parameter_set():
+    """With numbers of one's own instead of the published ones; a measured tyre by its coefficients."""
+    table = {"name": "load_tyre", "parameter_set": "city_bicycle", "camber": 0.3}
+    system = draisine.compile("whipple", front_tyre=table)
+    front = {k.removeprefix("front_tyre_"): x for k, x in system.parameters.items() if "tyre" in k}
+    assert front == parameter_set("load_tyre", "city_bicycle") | {"camber": 0.3}
+    named = {"name": "magic_formula", "parameter_set": "schwalbe_t03_400kpa", "relaxation": 0.1}
+    measured = draisine.compile("whipple", front_tyre=named).model.wheels[1].tyre
+    values = list(parameter_set("magic_formula", "schwalbe_t03_400kpa").values())
+    assert [*measured.Fy, *measured.Mz] == values
+    with pytest.raises(UnknownNameError, match="no parameter sets of 'linear_tyre'"):
+        draisine.compile("whipple", front_tyre=table | {"name": "linear_tyre"})
+
+
+def test_every_number_of_a_record_has_a_unit_and_a_meaning():
+    for record in (Flexible, Seat, Arms, Legs, LinearTyre, LoadTyre, BrushTyre, PassiveTyre):
+        told = [one.name for one in fields(record) if one.init and not one.kw_only]
+        assert list(record.MEANING) == told
+        assert all(unit and meaning for unit, meaning in record.MEANING.values())
 
 
 def test_a_stored_run_makes_its_machine_again():

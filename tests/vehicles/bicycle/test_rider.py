@@ -34,6 +34,22 @@ def test_a_rider_who_sways_is_no_wobble():
     assert names == ("weave", "weave", "capsize", "castering", "torso", "torso")
 
 
+@pytest.mark.parametrize(("damper", "spring"), [(1.0, 300.0), (5.0, 300.0), (1.0, 600.0)])
+def test_weave_and_wobble_keep_their_names_beside_a_rider_who_sways(damper, spring):
+    """At 5 m/s, before rider and weave come near each other, the weave is about that of a rigid rider
+    on the same tyres; the rider sways faster, and the wheels wobble much faster (some 9 Hz)."""
+    tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
+    given = {"rear_tyre": tyre, "front_tyre": tyre, "flexible": {"steer_damper": damper}}
+    rider = {"mU": 30.0, "torso_spring": spring, "torso_damper": 30.0}
+    rigid, loose = (
+        TwoWheeler(draisine.compile("whipple", **given, **more)).eigenmodes([5.0])
+        for more in ({}, rider)
+    )
+    assert_allclose(loose.mode("weave"), rigid.mode("weave"), rtol=0.05)
+    weave, torso, wobble = (loose.mode(name)[0].imag for name in ("weave", "torso", "wobble"))
+    assert weave < 5.0 < torso < 20.0 < 45.0 < wobble
+
+
 def test_a_stiff_hip_is_a_rigid_rider():
     rigid = roots(draisine.compile("whipple"))
     free = draisine.compile("whipple", mU=30.0, torso_spring=1e5, torso_damper=0.0)

@@ -17,10 +17,10 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 SETTLED = 30.0
-"""Names are given at this speed, m/s, or at the highest asked for: there the slow pair is the weave,
-the real eigenvalue next to zero the capsize. Of the other pairs, a swaying rider's (`torso`) apart, the
-wobble is the one that is damped least at some speed between a third and half of it. What is left is
-called by what moves most at a third of it.
+"""Names are given at this speed, m/s, or at the highest asked for: of the pairs that swing there the one
+that was slowest at a third of it is the weave, the real eigenvalue next to zero the capsize. Of the other
+pairs, a swaying rider's (`torso`) apart, the wobble is the one that is damped least at some speed between a
+third and half of it. What is left is called by what moves most at a third of it.
 """
 
 
@@ -73,9 +73,11 @@ class TwoWheeler:
         order = track(values)
         followed = np.take_along_axis(values, order, axis=1)
         shapes = np.take_along_axis(vectors, order[:, None, :], axis=2)
-        middle = (3.0 * grid >= SETTLED) & (2.0 * grid <= SETTLED)
-        shares = _shares(shapes[middle][0], states, self.system)
-        names, places = _named(followed[middle], followed[-1], shares)
+        half = 2.0 * grid <= SETTLED
+        middle = (3.0 * grid >= SETTLED) & half
+        leads = _leads(shapes[half], states, self.system)
+        sways = ((leads == "torso") & (np.abs(followed[half].imag) > 1e-9)).any(axis=0)
+        names, places = _named(followed[middle], followed[-1], leads[middle[half]][0], sways)
         at = np.searchsorted(grid, v)
         named = _upper_first(followed[at][:, places], names)
         return Eigenmodes(v, named, shapes[at][:, :, places], names, states)
@@ -114,8 +116,10 @@ class TwoWheeler:
         return speed, value(speed)
 
 
-def _shares(vectors: Floats, states: tuple[str, ...], system: System) -> dict[str, Floats]:
-    """Return how much each coordinate, tyre and law takes part in eigenvectors, by its name."""
+def _leads(vectors: Floats, states: tuple[str, ...], system: System) -> Any:
+    """Return the names (speeds, modes) of what takes the largest part in eigenvectors (speeds, states,
+    modes): a coordinate, the tyres or the law.
+    """
     joints = {joint.name for joint in system.model.joints}
     memory = system.model.memory
     shares: dict[str, Floats] = {}
@@ -124,46 +128,49 @@ def _shares(vectors: Floats, states: tuple[str, ...], system: System) -> dict[st
             name = "tyre" if int(name[2:-1]) < memory else "law"
         elif name not in joints and name != "lean":
             continue
-        shares[name] = np.maximum(shares.get(name, 0.0), np.abs(vectors[k]))
-    return shares
+        shares[name] = np.maximum(shares.get(name, 0.0), np.abs(vectors[:, k]))
+    return np.array(list(shares))[np.argmax(list(shares.values()), axis=0)]
 
 
 def _named(
-    middle: Floats, last: Floats, shares: dict[str, Floats]
+    middle: Floats, last: Floats, lead: Any, sways: Any
 ) -> tuple[tuple[str, ...], list[int]]:
-    """Return the names of eigenvalues from those at middle speeds (speeds, modes), with the shares at
-    the first of these, and at the last speed, and which is whose.
+    """Return the names of eigenvalues from those at middle speeds (speeds, modes) and at the last speed,
+    from what leads at the first of the middle ones and from which are a rider's who sways, and which is
+    whose.
     """
     first = middle[0]
     swings = np.abs(last.imag) > 1e-9
-    pairs = [int(k) for k in np.argsort(last.imag) if last[k].imag > max(1e-9, abs(last[k].real))]
+    slow = np.argsort(np.abs(first.imag), stable=True)
+    pairs = [int(k) for k in slow if last[k].imag > max(1e-9, abs(last[k].real))]
     firm = [int(k) for k in np.argsort(np.abs(last)) if not swings[k]]
     if not pairs or not firm:
         raise ConfigurationError(
             "at the highest speed there is no swinging eigenmode (weave) beside one that does not "
             "swing (capsize); ask analysis.linear for the eigenvalues as they are."
         )
-
-    def pair(values: Floats, k: int) -> list[int]:
-        others = [j for j in range(len(values)) if j != k]
-        return [k, min(others, key=lambda j: abs(values[j] - np.conj(values[k])))]
-
-    taken = {"weave": pair(last, pairs[0])}
-    growth = np.where(middle.imag > 1e-9, middle.real, -np.inf)
-    leads = [max(shares, key=lambda name: shares[name][k]) for k in range(len(last))]
-    growth[:, [*taken["weave"], *(k for k, lead in enumerate(leads) if lead == "torso")]] = -np.inf
+    taken = {"weave": _pair(last, pairs[0])}
+    growth = np.where((middle.imag > 1e-9) & ~sways, middle.real, -np.inf)
+    growth[:, taken["weave"]] = -np.inf
     at, fastest = np.unravel_index(np.argmax(growth), growth.shape)
     if np.isfinite(growth[at, fastest]):
-        taken["wobble"] = pair(middle[at], int(fastest))
+        taken["wobble"] = _pair(middle[at], int(fastest))
     used = [k for each in taken.values() for k in each]
     taken["capsize"] = [k for k in firm if k not in used][:1]
     names = [name for name, places in taken.items() for _ in places]
     places = [int(k) for each in taken.values() for k in each]
     rest = [int(k) for k in np.lexsort((-first.imag, first.real)) if k not in places]
     for k in rest:
-        caster = leads[k] in ("steer", "lean") and abs(first[k].imag) <= 1e-9
-        names.append("castering" if caster else leads[k])
+        still = abs(first[k].imag) <= 1e-9
+        name = "castering" if still and lead[k] in ("steer", "lean") else str(lead[k])
+        names.append("torso" if sways[k] and not still else name)
     return tuple(names), [*places, *rest]
+
+
+def _pair(values: Floats, k: int) -> list[int]:
+    """Return an eigenvalue's place, and that of its conjugate."""
+    others = [j for j in range(len(values)) if j != k]
+    return [k, min(others, key=lambda j: abs(values[j] - np.conj(values[k])))]
 
 
 def _upper_first(values: Floats, names: tuple[str, ...]) -> Floats:

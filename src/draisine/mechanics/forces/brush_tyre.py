@@ -25,6 +25,12 @@ class BrushTyre(OnWheel):
     relaxation: Scalar
     half_length: Scalar = 0.0
 
+    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "stiffness": ("1", "force per load and slip where slips are small"),
+        "friction": ("1", "coefficient of friction"),
+        "relaxation": ("m", "relaxation length"),
+        "half_length": ("m", "half of the contact's length"),
+    }
     states: ClassVar[int] = 2
     holds: ClassVar[tuple[str, ...]] = ()
 

@@ -7,7 +7,7 @@ cornering / relaxation where the wheel stands, and continuous through zero speed
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from draisine.algebra.scalar import Array, Scalar
 from draisine.mechanics.forces._tyre import OnWheel
@@ -27,6 +27,13 @@ class LinearTyre(OnWheel):
     camber: Scalar
     relaxation: Scalar
     trail: Scalar | None = None
+
+    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "cornering": ("N/rad", "cornering stiffness"),
+        "camber": ("N/rad", "camber stiffness"),
+        "relaxation": ("m", "relaxation length"),
+        "trail": ("m", "pneumatic trail"),
+    }
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force and the rate of the slip."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from draisine.algebra.scalar import Array, Scalar
 from draisine.mechanics.forces.linear_tyre import LinearTyre
@@ -14,6 +14,12 @@ class LoadTyre(LinearTyre):
     """As the linear tyre, with `cornering` and `camber` in 1/rad: forces per unit of the load. It lets
     go where the load vanishes.
     """
+
+    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
+        **LinearTyre.MEANING,
+        "cornering": ("1/rad", "cornering stiffness per load"),
+        "camber": ("1/rad", "camber stiffness per load"),
+    }
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force and the rate of the slip."""

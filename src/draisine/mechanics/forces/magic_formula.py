@@ -39,6 +39,13 @@ class MagicFormula(OnWheel):
     trail: Scalar = 0.0
     Mz: tuple[float, ...] = ()
 
+    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "relaxation": ("m", "relaxation length"),
+        "vertical": ("N/m", "vertical stiffness"),
+        "damping": ("N s/m", "vertical damping"),
+        "preload": ("N", "load where the wheel just touches"),
+        "trail": ("m", "pneumatic trail, where no moment is fitted"),
+    }
     states: ClassVar[int] = 2
     holds: ClassVar[tuple[str, ...]] = ()
 

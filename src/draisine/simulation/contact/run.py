@@ -460,10 +460,14 @@ class TerrainRun:
                 self.partial("no progress"),
                 self.state(),
             )
-        wheel, feature = self.look.key(self.closed[k][0])
+        contact = self.closed[k][0]
+        wheel, feature = self.look.key(contact)
+        slip = "Friction (a finite mu)"
+        if self.look.tyre(contact) is not None:
+            slip = "A tyre that slips along its heading, too (brush_tyre, magic_formula),"
         error = ContactSetError(
             f"at {self.t:.9g} s wheel {wheel!r} is about to be pulled by {feature!r}, and would sink "
-            "into it if released: no contact set is admissible. Friction (a finite mu) may solve it.",
+            f"into it if released: no contact set is admissible. {slip} may solve it.",
             state=self.state(),
         )
         error.partial = self.partial("no admissible contact set")

@@ -1,4 +1,4 @@
-"""Published parameter sets of the vehicles, as data: one folder per vehicle, one TOML file per set.
+"""Published parameter sets of vehicles and tyres, as data: one folder for each, one TOML file per set.
 
 A file holds `title`, the table `source` (`citation`, `doi`, `note`; an empty doi means that there
 is none) and the table `values` in SI units. `form` says in which published form the values stand,
@@ -38,8 +38,17 @@ class ParameterSource:
     note: str
 
 
+def set_owners() -> tuple[str, ...]:
+    """Return the vehicles and tyres that have parameter sets, in alphabetical order.
+
+    >>> set_owners()
+    ('load_tyre', 'magic_formula', 'whipple')
+    """
+    return tuple(sorted(_folders()))
+
+
 def parameter_sets(vehicle: str) -> tuple[str, ...]:
-    """Return the names of a vehicle's parameter sets, in alphabetical order.
+    """Return the names of the parameter sets of a vehicle or a tyre, in alphabetical order.
 
     >>> "benchmark" in parameter_sets("whipple")
     True
@@ -177,15 +186,19 @@ def _find(vehicle: str, name: str) -> Traversable:
     return known[name]
 
 
-def _files(vehicle: str) -> dict[str, Traversable]:
-    folders = {
+def _folders() -> dict[str, Traversable]:
+    return {
         folder.name: folder
         for folder in files(__name__).iterdir()
         if folder.is_dir() and not folder.name.startswith("_")
     }
+
+
+def _files(vehicle: str) -> dict[str, Traversable]:
+    folders = _folders()
     if vehicle not in folders:
         raise UnknownNameError(
-            f"no parameter sets for a vehicle {vehicle!r}. {did_you_mean(vehicle, folders)}"
+            f"no parameter sets of {vehicle!r}. {did_you_mean(vehicle, folders)}"
         )
     found = (file for file in folders[vehicle].iterdir() if file.name.endswith(".toml"))
     return {file.name.removesuffix(".toml"): file for file in sorted(found, key=lambda f: f.name)}

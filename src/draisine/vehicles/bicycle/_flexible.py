@@ -7,8 +7,9 @@ where they are: below the fork's joints there is the front wheel alone, ahead of
 whole steering. In the drawing all springs carry the bicycle at rest.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from draisine.algebra.scalar import Array, Scalar, array, cos, sin
 from draisine.model import Body, Joint, Prismatic, Revolute
@@ -42,6 +43,23 @@ class Flexible:
     steer_spring: float | None = None
     steer_damper: float | None = None
     steer_friction: float | None = None
+
+    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "fork_bend": ("N m/rad", "stiffness of the fork against bending sideways"),
+        "fork_bend_damper": ("N m s/rad", "damper of the fork's bending"),
+        "fork_twist": ("N m/rad", "stiffness of the fork against twisting"),
+        "fork_twist_damper": ("N m s/rad", "damper of the fork's twisting"),
+        "frame_twist": ("N m/rad", "stiffness of the frame at the steering head"),
+        "frame_twist_damper": ("N m s/rad", "damper of the frame's twisting"),
+        "front_suspension": ("N/m", "spring of the front suspension"),
+        "front_suspension_damper": ("N s/m", "damper of the front suspension"),
+        "rear_suspension": ("N m/rad", "spring of the swinging arm"),
+        "rear_suspension_damper": ("N m s/rad", "damper of the swinging arm"),
+        "arm": ("m", "length of the swinging arm"),
+        "steer_spring": ("N m/rad", "spring of the steering"),
+        "steer_damper": ("N m s/rad", "damper of the steering"),
+        "steer_friction": ("N m", "dry friction of the steering"),
+    }
 
 
 ARM = 0.4

@@ -10,6 +10,7 @@ they add no freedom, but mass to the steering.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -45,6 +46,12 @@ class Seat:
     up: float | None = None
     up_damper: float | None = None
 
+    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
+        f"{way}{part}": (unit, f"{what} {told}")
+        for way, told in (("ahead", "ahead"), ("aside", "sideways"), ("up", "upwards"))
+        for part, unit, what in (("", "N/m", "stiffness"), ("_damper", "N s/m", "damping"))
+    }
+
 
 @dataclass(frozen=True)
 class Arms:
@@ -65,6 +72,15 @@ class Arms:
     upper: float
     lower: float
 
+    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
+        f"{joint}_{axis}": ("m", f"left {joint}, {way}")
+        for joint in ("shoulder", "elbow", "grip")
+        for axis, way in (("x", "ahead of the rear contact"), ("y", "to the left"), ("z", "height"))
+    } | {
+        "upper": ("kg", "mass of one upper arm"),
+        "lower": ("kg", "mass of one forearm with hand"),
+    }
+
 
 @dataclass(frozen=True)
 class Legs:
@@ -83,6 +99,19 @@ class Legs:
     upper: float
     lower: float
     aside: float = 0.1
+
+    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "hip_x": ("m", "hips, ahead of the rear contact"),
+        "hip_z": ("m", "hips, height"),
+        "axle_x": ("m", "axle of the cranks, ahead of the rear contact"),
+        "axle_z": ("m", "axle of the cranks, height"),
+        "thigh": ("m", "length of a thigh"),
+        "shank": ("m", "length of a shank"),
+        "crank": ("m", "length of a crank"),
+        "upper": ("kg", "mass of one thigh"),
+        "lower": ("kg", "mass of one shank with foot"),
+        "aside": ("m", "distance of a leg from the middle"),
+    }
 
 
 @dataclass(frozen=True)
