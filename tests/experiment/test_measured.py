@@ -11,6 +11,7 @@ from draisine.experiment.check import check
 from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.view.figures import eigenvalues
+from draisine.view.plot import plot
 
 
 @pytest.fixture(scope="module")
@@ -55,6 +56,14 @@ def test_measured_marks_are_drawn(ridden):
     axes = eigenvalues.draw(ridden.data)
     marks = [line for line in axes.lines if "measured" in str(line.get_label())]
     assert sorted(len(line.get_xdata()) for line in marks) == [26, 28]
+
+
+def test_a_long_title_is_broken_within_its_figure(ridden):
+    """Both lines of it are seen, and no word is lost."""
+    figure = plot(ridden.data).figure
+    (title,) = [text for text in figure.texts if text.get_text() == figure.get_suptitle()]
+    assert title.get_window_extent().width <= figure.bbox.width
+    assert title.get_text().replace("\n", " ") == ridden.data.attrs["title"]
 
 
 def test_a_motorcycles_figure_shows_its_wobble():

@@ -10,7 +10,7 @@ from draisine.results.attributes import measured_of
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.view.figures.side import drawing
-from draisine.view.style import break_labels, figure_of, figure_width, head, tell_empty
+from draisine.view.style import break_labels, break_title, figure_of, figure_width, head, tell_empty
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -46,6 +46,7 @@ def plot(
         axes = drawing(what.model) if isinstance(what, System) else _drawn(what, figure, series)
         if width is not None:
             break_labels(figure_of(axes))
+        break_title(figure_of(axes))
         if path is not None:
             from draisine.view.save import save
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -248,6 +249,16 @@ def break_labels(figure: "Figure") -> None:
     for axes in figure.axes:
         if axes.yaxis.label.get_window_extent().height > axes.get_window_extent().height:
             axes.set_ylabel(axes.get_ylabel().replace(" (", "\n("))
+
+
+def break_title(figure: "Figure") -> None:
+    """Break the title of a figure into lines where it is wider than the figure."""
+    for text in figure.texts:
+        wide, room = text.get_window_extent().width, float(figure.bbox.width)
+        if text.get_text() == figure.get_suptitle() and wide > room:
+            lines = text.get_text().splitlines()
+            most = int(max(map(len, lines)) * 0.95 * room / wide)
+            text.set_text("\n".join(fill(line, most) for line in lines))
 
 
 def tell_empty(figure: "Figure") -> None:

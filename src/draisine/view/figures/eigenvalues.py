@@ -53,14 +53,18 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
 
 
 def _draw_bands(data: "Dataset", axes: "Axes", names: Sequence[str]) -> None:
-    """Shade two standard deviations about eigenvalues whose uncertainty is known."""
+    """Shade two standard deviations about eigenvalues whose uncertainty is known; not where these reach
+    another eigenvalue, since the first order says nothing where two meet.
+    """
     if "eigenvalue_real_deviation" not in data:
         return
+    values = data["eigenvalue_real"].values + 1j * data["eigenvalue_imaginary"].values
     for k, name in enumerate(names):
+        apart = np.abs(np.delete(values, k, axis=1) - values[:, [k]]).min(axis=1)
         for part in ("real", "imaginary"):
             middle = data[f"eigenvalue_{part}"].values[:, k]
             wide = 2.0 * data[f"eigenvalue_{part}_deviation"].values[:, k]
-            shown = np.isfinite(wide) & ((part == "real") | (middle > 1e-9))
+            shown = (wide < apart) & ((part == "real") | (middle > 1e-9))
             low, high = (np.where(shown, middle + sign * wide, np.nan) for sign in (-1.0, 1.0))
             axes.fill_between(
                 data["speed"].values, low, high, color=linear.TYRED[name], alpha=0.15, lw=0
