@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from draisine import compile, simulate, state
 from draisine.analysis.linear import Linear, linearise
 from draisine.analysis.lqr import balance, lqr
-from draisine.errors import ConfigurationError, UnknownNameError
+from draisine.errors import ConfigurationError, ModelError, UnknownNameError
 
 
 def integrators(B):
@@ -49,3 +49,26 @@ def test_a_pendulum_is_held_about_the_pitch_at_which_it_balances():
     run = simulate(system, state(system, pitch=0.1, Wz=0.3), 15.0, law=law).to_xarray()
     assert_allclose(run.pitch.values[-1], pitch, atol=1e-5)
     assert_allclose(run.speeds.values[-1], 0.0, atol=1e-4)
+
+
+def test_slips_of_tyres_are_fed_back_too():
+    """The closed loop, linearised with the law in it, is A - B K."""
+    tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
+    system = compile("whipple", rear_tyre=tyre, front_tyre=tyre)
+    law = balance(system, {"lean": 10.0}, {"steer": 1.0}, forward_speed=5.0)
+    straight = state(system, forward_speed=5.0)
+    found = linearise(system, straight)
+    assert law.states_read[-2:] == ("z[0]", "z[1]")
+    assert np.abs(law.K[:, -2:]).max() > 0.1
+    closed = found.A - found.part(["steer"]).B @ law.K
+    assert_allclose(linearise(system, straight, law=law).A, closed, atol=1e-9 * np.abs(closed).max())
+
+
+def test_states_of_tyres_that_are_not_there_are_told():
+    bicycle = compile("whipple")
+
+    def law(readings, z):
+        return {"steer": readings.value("z[0]")}, ()
+
+    with pytest.raises(ModelError, match="no state 0 of force elements: there are 0"):
+        simulate(bicycle, state(bicycle, forward_speed=5.0), 0.1, law=law)

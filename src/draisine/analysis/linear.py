@@ -210,7 +210,8 @@ def linearise(
 ) -> Linear:
     """Return the linear system about a steady motion, or about each of a sequence of them.
 
-    States are independent coordinates, then independent speeds, then the states of a control law.
+    States are independent coordinates, then independent speeds, then the states of tyres, which begin
+    without slip, and of a control law.
     Cyclic coordinates (place, heading, angles of wheels: the equations do not know them) are left
     out, with the outputs that need them, unless `cyclic` is true. Outputs are those of the model
     and its joints, or any that `model.names.observation_names` lists. A motion whose speeds change faster
@@ -313,14 +314,15 @@ def check_steady(found: Variation, at: Chart, hidden: Sequence[str], tolerance: 
     for rates in (
         {name: found.value(f"{name}_rate") for name in firm},
         {name: found.pace([name]) for name in at.speeds},
-        {"the state of the control law": found.values["zdot"]},
+        {"a state of tyres or of the control law": found.values["zdot"]},
     ):
         pace = {name: float(np.abs(rate).max(initial=0.0)) for name, rate in rates.items()}
         worst = max(pace, key=lambda name: pace[name], default="")
         if worst and not pace[worst] <= tolerance * scale:
             raise ConfigurationError(
                 f"the motion is not steady: {worst} changes by {pace[worst]:.3g} per second. Linear "
-                "systems stand on steady motions; analysis.equilibrium.steady finds them."
+                "systems stand on steady motions; analysis.equilibrium.steady finds them, its `linear()` "
+                "with the slips of tyres."
             )
 
 

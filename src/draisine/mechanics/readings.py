@@ -68,6 +68,7 @@ class Readings:
     ref: Array
     t: Scalar
     loads: Mapping[str, Scalar] | None = None
+    remembered: Array | None = None
 
     def joint(self, name: str) -> Scalar:
         """Return the coordinate of a joint."""
@@ -139,10 +140,23 @@ class Readings:
         square = 1.0 - s * s
         return (up - s * aside) / square, (aside - s * up) / square
 
+    def element_state(self, k: int) -> Scalar:
+        """Return a state of the force elements, such as the slip of a tyre, by its place among all of
+        them. Control laws can read it.
+        """
+        if self.remembered is None:
+            raise ModelError("states of force elements are known to control laws alone.")
+        if not 0 <= k < len(self.remembered):
+            raise ModelError(f"no state {k} of force elements: there are {len(self.remembered)}.")
+        return self.remembered[k]
+
     def value(self, name: str) -> Scalar:
         """Return a coordinate or a speed by the name that it has in linear systems: an angle of the
-        base, a joint, an output, a rate of these, a component of the base's twist.
+        base, a joint, an output, a rate of these, a component of the base's twist, `z[0]` for the
+        first state of the force elements.
         """
+        if name.startswith("z["):
+            return self.element_state(int(name[2:-1]))
         model = self.tree.model
         joints = [j.name for j in model.joints]
         if name in ("yaw", "lean", "pitch", "yaw_rate", "lean_rate", "pitch_rate"):

@@ -5,7 +5,7 @@ traced into its programs.
 import math
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -64,7 +64,8 @@ class Tracing:
 
     def command(self, readings: Readings, z: Array, given: Array) -> "Commanded":
         """Return what the law makes of a state, and of the given inputs."""
-        return command(self.law, readings, z[self.model.memory :], given)
+        known = replace(readings, remembered=z[: self.model.memory])
+        return command(self.law, known, z[self.model.memory :], given)
 
     def act(self, readings: Readings, mode: Mode | None, z: Array) -> ElementForces:
         """Return what the model's force elements make of a state."""
