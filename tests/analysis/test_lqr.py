@@ -61,7 +61,9 @@ def test_slips_of_tyres_are_fed_back_too():
     assert law.states_read[-2:] == ("z[0]", "z[1]")
     assert np.abs(law.K[:, -2:]).max() > 0.1
     closed = found.A - found.part(["steer"]).B @ law.K
-    assert_allclose(linearise(system, straight, law=law).A, closed, atol=1e-9 * np.abs(closed).max())
+    assert_allclose(
+        linearise(system, straight, law=law).A, closed, atol=1e-9 * np.abs(closed).max()
+    )
 
 
 def test_states_of_tyres_that_are_not_there_are_told():

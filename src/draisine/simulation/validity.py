@@ -340,7 +340,7 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
         return None
     (q, p), v, n = arc.pose(), run.observations["v"][:, 0], len(model.speeds)
     r = arc.y[0, arc.machine.layout.r]
-    seen = arc.machine.free(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
+    seen = arc.machine.masses(t=arc.t[:1], q=q[:, 0], p=p[:, 0], r=r, v=v)
     M = seen["M"].reshape(n, n)
     rows = multiplier.active_rows(model, arc.machine.mode) + multiplier.joint_rows(model)
     rest = rest_speeds(M, seen["C"].reshape(-1, n)[rows], v)

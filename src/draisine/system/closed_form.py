@@ -62,6 +62,7 @@ class ClosedForm:
     project = CompiledProgram("project", "One Newton step to the nearest closed configuration.")
     rows = CompiledProgram("rows", "Constraint rows and gaps of a configuration.")
     entry = CompiledProgram("enter", "The y of a user's state, and what that state breaks.")
+    masses = CompiledProgram("masses", "Masses and rows of any mode, in the user's speeds.")
     free = CompiledProgram("free", "The saddle-point system of any mode, in the user's speeds.")
     initial = CompiledProgram("initial", "What an initial state can be asked, with derivatives.")
     variation = CompiledProgram("variation", "`M udot = f` and all that is seen, with derivatives.")

@@ -4,12 +4,12 @@
 `observe`: everything a user may ask of a state. `project`: the nearest configuration that keeps the
 contacts closed. `rows`: constraint rows and gaps. `enter`: y for a user's state, and what it breaks.
 `initial`: what can be asked of a state, with derivatives. `frame`: the inner base frame in the
-drawing. `free`: the saddle-point system of any mode. `variation`: the balance of forces, with
-derivatives along a seed.
+drawing. `masses`: mass matrix and rows of any mode. `free`: the saddle-point system of any mode.
+`variation`: the balance of forces, with derivatives along a seed.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -208,36 +208,64 @@ def frame(d: Derivation) -> Program:
     return d.tracing.program("frame", d.inputs, {"R": base.R, "o": base.o})
 
 
+class _Bare(NamedTuple):
+    """The saddle-point system of every mode in the user's own speeds, without force elements: what it
+    is a function of, what can be read of it, masses, forces, rows of contacts and then of joints.
+    """
+
+    inputs: dict[str, Array]
+    readings: Readings
+    found: multiplier.FreeDynamics
+    joint_rows: list[Array]
+    drifts: list[Scalar]
+    motions: list[Any]
+
+
+def _bare(d: Derivation) -> _Bare:
+    """Return the saddle-point system of every mode without force elements."""
+    model, s = d.model, d.symbols | _user(d, {"q": 4, "p": 3})
+    tree = assemble(model, aligned=False, evaluate=d.evaluate)
+    v = d.tracing.symbols({"v": len(free_columns(model))})["v"]
+    speeds, zero, t = spread(model, v), np.zeros(3), s["t"][0]
+    R, geo = base_rotation(model, s["q"]), geometry(tree, s["r"])
+    eye = np.eye(6 + len(model.joints))
+    joints = [eye[6 + k] for k in constraints.prescribed_joints(model)]
+    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], zero)
+    world = constraints.ground(tree, geo, R)
+    return _Bare(
+        {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"], "z": s["z"]},
+        Readings(tree, geo, world, s["p"], vel, speeds, zero, t),
+        multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"], t),
+        [*joints, *couplings.rows(tree, geo)],
+        couplings.drifts(tree, geo, speeds[6:]),
+        [r(t) for j in model.joints if (r := j.motion) is not None],
+    )
+
+
+def masses(d: Derivation) -> Program:
+    """Return the mass matrix and the rows of every mode, in the user's own speeds."""
+    return d.tracing.program("masses", (bare := _bare(d)).inputs, _masses(d, bare))
+
+
+def _masses(d: Derivation, bare: _Bare) -> dict[str, Any]:
+    columns, found = free_columns(d.model), bare.found
+    C = np.vstack([found.C, *(row[None, :] for row in bare.joint_rows)])[:, columns]
+    return {"M": found.M[np.ix_(columns, columns)], "C": C}
+
+
 def free(d: Derivation) -> Program:
     """Return the saddle-point system of every mode, in the user's own speeds; tyres push as in this
     one.
     """
-    zero = np.zeros(3)
-    model, s = d.model, d.symbols | _user(d, {"q": 4, "p": 3})
-    tree = assemble(model, aligned=False, evaluate=d.evaluate)
-    columns = free_columns(d.model)
-    v = d.tracing.symbols({"v": len(columns)})["v"]
-    speeds = spread(d.model, v)
-    R = base_rotation(model, s["q"])
-    found = multiplier.free(tree, R, s["p"], s["r"], speeds, s["w"], s["t"][0])
-    driven = constraints.prescribed_joints(model)
-    motions = [r(s["t"][0]) for j in model.joints if (r := j.motion) is not None]
-    eye = np.eye(6 + len(model.joints))
-    geo = geometry(tree, s["r"])
-    joints = [*(eye[6 + k] for k in driven), *couplings.rows(tree, geo)]
-    C = np.vstack([found.C, *(row[None, :] for row in joints)])[:, columns]
-    drifts = couplings.drifts(tree, geo, speeds[6:])
-    c = [*found.c, *[motion[2] for motion in motions], *[-x for x in drifts]]
-    inputs = {name: s[name] for name in ("t", "q", "p", "r")} | {"v": v, "w": s["w"], "z": s["z"]}
-    vel = velocities(tree, geo, speeds[:3], speeds[3:6], speeds[6:], zero)
-    world = constraints.ground(tree, geo, R)
-    readings = Readings(tree, geo, world, s["p"], vel, speeds, zero, s["t"][0])
-    F = found.F - d.tracing.act(readings, d.mode, s["z"]).Q
-    outputs = {"M": found.M[np.ix_(columns, columns)], "F": F[columns], "C": C, "c": c}
-    b = [0.0] * len(found.c) + [motion[1] for motion in motions] + [0.0] * len(drifts)
-    armed = [contact.armed(readings) if contact.armed else 1.0 for contact in model.contacts]
+    bare = _bare(d)
+    found, readings = bare.found, bare.readings
+    F = found.F - d.tracing.act(readings, d.mode, bare.inputs["z"]).Q
+    c = [*found.c, *[motion[2] for motion in bare.motions], *[-x for x in bare.drifts]]
+    b = [0.0] * len(found.c) + [motion[1] for motion in bare.motions] + [0.0] * len(bare.drifts)
+    armed = [contact.armed(readings) if contact.armed else 1.0 for contact in d.model.contacts]
+    outputs = _masses(d, bare) | {"F": F[free_columns(d.model)], "c": c}
     outputs |= {"b": b, "gaps": found.gaps, "armed": armed}
-    return d.tracing.program("free", inputs, outputs)
+    return d.tracing.program("free", bare.inputs, outputs)
 
 
 def variation(d: Derivation) -> Program:
@@ -349,6 +377,6 @@ def _contact_forces(
 
 PROGRAMS: dict[str, Callable[[Derivation], Program]] = {
     made.__name__: made
-    for made in (rate, observe, project, initial, rows, enter, frame, free, variation)
+    for made in (rate, observe, project, initial, rows, enter, frame, masses, free, variation)
 }
 """The programs by name."""

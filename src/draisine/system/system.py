@@ -266,7 +266,7 @@ class System:
         machine, n = self.machine(mode), len(state.v)
         labels = constraints.labels(self.model, machine.mode)
         rows = multiplier.active_rows(self.model, machine.mode) + multiplier.joint_rows(self.model)
-        out = machine.free(q=state.q, p=state.p, r=state.r, v=state.v)
+        out = machine.masses(q=state.q, p=state.p, r=state.r, v=state.v)
         U, _, _ = np.linalg.svd(out["C"].reshape(-1, n)[rows])
         rank = len(labels) - len(machine.choice.spare)
         return dict(zip(labels, U[:, rank:], strict=True))

@@ -158,6 +158,20 @@ class TestLegs:
         knee = run["shape"].sel(joint="left_knee").values
         assert np.ptp(knee) > 0.5
 
+    def test_they_pedal_on_tyres_that_feel_their_load(self):
+        """Both wheels together carry what the bicycle weighs, on average over a turn of the cranks."""
+        tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
+        rider = draisine.compile(
+            "whipple", legs=LEGS, pedalling=uniform(CADENCE), rear_tyre=tyre, front_tyre=tyre
+        )
+        start = draisine.state(rider, forward_speed=5.0)
+        run = draisine.simulate(rider, start, 2.0 * np.pi / CADENCE).to_xarray()
+        loads = run.contact_force.sel(direction="normal").sum("contact").values
+        assert np.ptp(loads) > 1.0
+        assert np.trapezoid(loads, run.time) * CADENCE / (2 * np.pi) == pytest.approx(
+            94 * 9.81, rel=0.01
+        )
+
     def test_pedalling_needs_legs(self):
         with pytest.raises(ParameterError, match="pedalling needs legs"):
             draisine.compile("whipple", pedalling=uniform(1.0))
@@ -177,3 +191,27 @@ def test_a_leaning_rider_from_a_tape_measure():
     free = roots(draisine.compile("whipple", **values, torso_spring=1e9))
     ideal = roots(draisine.compile("whipple", **rigid))
     assert max(np.abs(free - root).min() for root in ideal) < 1e-4
+
+
+@pytest.mark.parametrize("limbs", [("arms",), ("legs",), ("arms", "legs")])
+def test_arms_and_legs_from_a_tape_measure(limbs):
+    """With them as bodies of their own, and the rider on a hinge, what is left of the frame is the bare
+    frame: 0.433 of the bicycle's mass, whoever sits on it."""
+    measures = {"wheelbase": 1.02, "trail": 0.06, "head_angle": 1.257, "rear_radius": 0.34}
+    measures |= {"front_radius": 0.34, "bicycle_mass": 14.0, "rider_mass": 72.0}
+    left = []
+    for height in (1.6, 1.9):
+        asked = dict.fromkeys(limbs, True)
+        values, said = from_tape_measure(**measures, rider_height=height, leaning=True, **asked)
+        assert set(limbs) <= set(said)
+        tables = {name: values.pop(name) for name in limbs}
+        motion = {"pedalling": uniform(0.0)} if "legs" in limbs else {}
+        system = draisine.compile("whipple", **values, **tables, **motion)
+        left.append(system.model.bodies[0])
+        assert sum(body.mass for body in system.model.bodies) == pytest.approx(86.0)
+    if len(limbs) == 2:
+        assert left[0].mass == pytest.approx(0.433 * 14.0)
+        for part in ("com", "inertia"):
+            assert_allclose(getattr(left[0], part), getattr(left[1], part), atol=1e-9)
+    with pytest.raises(ParameterError, match="needs a rider_mass"):
+        from_tape_measure(**measures | {"rider_mass": 0.0}, **{limbs[0]: True})

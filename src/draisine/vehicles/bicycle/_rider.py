@@ -277,7 +277,9 @@ def together(*parts: Parts) -> Parts:
 
 
 def without(whole: Body, parts: Sequence[Body]) -> Body:
-    """Return what is left of a body when parts of it are bodies of their own."""
+    """Return what is left of a body when parts of it are bodies of their own. It has its left and right
+    alike, as the body has, whichever pedal is ahead.
+    """
     heavy = [part for part in parts if not is_zero(part.mass)]
     if not heavy:
         return whole
@@ -290,6 +292,7 @@ def without(whole: Body, parts: Sequence[Body]) -> Body:
     moments = whole.inertia + about_origin(whole.mass, whole.com)
     for part in heavy:
         moments = moments - part.inertia - about_origin(part.mass, part.com)
+    moments[[0, 1, 1, 2], [1, 0, 2, 1]] = 0.0
     try:
         return Body(whole.name, mass, com, moments - about_origin(mass, com))
     except ModelError as error:

@@ -9,12 +9,14 @@ and size, so the estimates are physically possible for every input.
 The rider: fourteen rigid segments with the mass fractions, lengths, centres of mass and radii of
 gyration of de Leva 1996 (men, table 4; doi:10.1016/0021-9290(95)00178-6), scaled by mass and
 stature; hips on the saddle, feet at the cranks, hands at the grips. Where these are not given they
-are means of the measured bicycles too, and so is the distance of arms and legs from the middle.
+are means of the measured bicycles too, and so is the distance of arms and legs from the middle. Arms and
+legs that move are thin rods of the same masses and lengths, elbows bent downwards.
 """
 
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 from draisine.errors import ParameterError
 
@@ -33,13 +35,16 @@ SEGMENTS = {
     "shanks": (2 * 0.0433, 440.3, 0.4395, 0.251, 0.246, 0.102),
     "feet": (2 * 0.0137, 258.1, 0.4415, 0.257, 0.245, 0.124),
 }
-UPPER = ("head", "trunk", "upper arms", "forearms", "hands")
+ARMS = ("upper arms", "forearms", "hands")
+LEGS = ("thighs", "shanks", "feet")
+UPPER = ("head", "trunk", *ARMS)
 NECK = 603.3
 # Fractions of the stature that arms and legs are off the bicycle's plane; of its length that a
-# slightly bent arm reaches.
+# slightly bent arm reaches. The usual crank, m.
 ARMS_ASIDE = 0.13
 LEGS_ASIDE = 0.05
 STRETCH = 0.95
+CRANK = 0.17
 
 _LIMITS = {
     "wheelbase": (0.3, 4.0, "m"),
@@ -86,10 +91,13 @@ def from_tape_measure(
     grips: SidePoint | None = None,
     gravity: float = 9.81,
     leaning: bool = False,
-) -> tuple[dict[str, float], dict[str, str]]:
+    arms: bool = False,
+    legs: bool = False,
+) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the benchmark's 26 parameters, and for each estimated one a sentence that says how;
     where the rider is `leaning`, also those of the upper body (trunk, head and arms) on a hinge at
-    the height of the saddle.
+    the height of the saddle. Where his `arms` hold the bar or his `legs` turn cranks, their tables are
+    among the values: `whipple` takes all of them.
 
     Metres, kilograms, radians. `head_angle` is measured from the horizontal, as makers give it (72
     degrees is 1.257); `fork_mass` includes handlebar and stem. `saddle`, `cranks` and `grips` are
@@ -122,6 +130,13 @@ def from_tape_measure(
     )
     frame = _frame(mass["B"], wheelbase)
     rider = _rider(rider_mass, rider_height, saddle, cranks, grips) if rider_mass > 0 else {}
+    limbs: dict[str, dict[str, float]] = {}
+    if arms:
+        limbs["arms"], moving = _arms(rider, rider_mass, rider_height, saddle, grips, said)
+        rider = {name: rider[name] for name in rider if name not in ARMS} | moving
+    if legs:
+        limbs["legs"], moving = _legs(rider, rider_mass, rider_height, saddle, cranks, said)
+        rider = {name: rider[name] for name in rider if name not in LEGS} | moving
     whole = _together([frame, *rider.values()])
     fork = _fork(mass["H"], wheelbase, trail, lam, front_radius, grips)
     _say_frame(said, rider_mass > 0)
@@ -144,7 +159,7 @@ def from_tape_measure(
     }
     if leaning:
         values |= _leaning(rider, saddle, said)
-    return {name: float(value) for name, value in values.items()}, said
+    return {name: float(value) for name, value in values.items()} | limbs, said
 
 
 def _check_range(name: str, value: float, least: float, most: float, unit: str) -> None:
@@ -260,9 +275,9 @@ def _rider(
 ) -> dict[str, _Lump]:
     scale = height / STATURE
     long = {name: segment[1] * scale for name, segment in SEGMENTS.items()}
-    arm = [STRETCH * long[name] for name in ("upper arms", "forearms", "hands")]
+    arm = [STRETCH * long[name] for name in ARMS]
     knee = _bend("legs", "saddle", saddle, "cranks", cranks, long["thighs"], long["shanks"])
-    shoulder = _bend("trunk and arms", "saddle", saddle, "grips", grips, long["trunk"], sum(arm))
+    shoulder = _shoulder(long, saddle, grips)
     neck = _towards(saddle, shoulder, NECK * scale)
     crown = (neck[0], neck[1] + long["head"])
     elbow = _towards(shoulder, grips, arm[0])
@@ -289,10 +304,102 @@ def _leaning(rider: dict[str, _Lump], saddle: SidePoint, said: dict[str, str]) -
     """Return what the rider has above the saddle: trunk, head and arms."""
     if not rider:
         raise ParameterError("leaning = True needs a rider_mass.")
-    found = _published("U", _together(rider[name] for name in UPPER)) | {"zP": -saddle[1]}
-    told = "Trunk, head and arms of the rider's rigid segments; the hinge at the saddle's height."
+    parts = [rider[name] for name in UPPER if name in rider]
+    found = _published("U", _together(parts)) | {"zP": -saddle[1]}
+    own = "Trunk, head and arms" if len(parts) == len(UPPER) else "Trunk and head"
+    told = f"{own} of the rider's rigid segments; the hinge at the saddle's height."
     said |= dict.fromkeys(found, told)
     return found
+
+
+def _shoulder(long: dict[str, float], saddle: SidePoint, grips: SidePoint) -> SidePoint:
+    reach = STRETCH * sum(long[name] for name in ARMS)
+    return _bend("trunk and arms", "saddle", saddle, "grips", grips, long["trunk"], reach)
+
+
+def _arms(
+    rider: dict[str, _Lump],
+    mass: float,
+    height: float,
+    saddle: SidePoint,
+    grips: SidePoint,
+    said: dict[str, str],
+) -> tuple[dict[str, float], dict[str, _Lump]]:
+    """Return arms that hold the bar as a table, and what they are of the rider."""
+    long, one = _limbs("arms", rider, mass, height)
+    shoulder, aside = _shoulder(long, saddle, grips), ARMS_ASIDE * height
+    upper, lower = long["upper arms"], long["forearms"] + long["hands"]
+    span = math.dist(shoulder, grips)
+    along = (upper**2 - lower**2 + span**2) / (2 * span)
+    ux, uh = (grips[0] - shoulder[0]) / span, (grips[1] - shoulder[1]) / span
+    down = math.sqrt(upper**2 - along**2)
+    elbow = (shoulder[0] + along * ux + down * uh, shoulder[1] + along * uh - down * ux)
+    table = {
+        f"{name}_{axis}": x
+        for name, point in (("shoulder", shoulder), ("elbow", elbow), ("grip", grips))
+        for axis, x in zip("xyz", (point[0], aside, point[1]), strict=True)
+    }
+    table |= {"upper": one["upper arms"], "lower": one["forearms"] + one["hands"]}
+    said["arms"] = "Thin rods from shoulders over elbows, bent downwards, to the grips."
+    return table, {
+        "moving upper arms": _rod(2 * table["upper"], shoulder, elbow, aside),
+        "moving forearms": _rod(2 * table["lower"], elbow, grips, aside),
+    }
+
+
+def _legs(
+    rider: dict[str, _Lump],
+    mass: float,
+    height: float,
+    saddle: SidePoint,
+    cranks: SidePoint,
+    said: dict[str, str],
+) -> tuple[dict[str, float], dict[str, _Lump]]:
+    """Return legs that turn cranks as a table, and what they are of the rider, the left pedal ahead."""
+    long, one = _limbs("legs", rider, mass, height)
+    aside = LEGS_ASIDE * height
+    thigh, shank = long["thighs"], long["shanks"] + SEGMENTS["feet"][2] * long["feet"]
+    table = {"hip_x": saddle[0], "hip_z": saddle[1], "axle_x": cranks[0], "axle_z": cranks[1]}
+    table |= {"thigh": thigh, "shank": shank, "crank": CRANK, "aside": aside}
+    table |= {"upper": one["thighs"], "lower": one["shanks"] + one["feet"]}
+    _bend("legs", "saddle", saddle, "pedals", _towards(cranks, saddle, -CRANK), thigh, shank)
+    said["legs"] = (
+        f"Thin rods from the saddle over the knees to pedals on cranks of {CRANK:g} m; feet are part of "
+        "the shanks, and lengthen them."
+    )
+    lumps: dict[str, _Lump] = {}
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        pedal = (cranks[0] + sign * CRANK, cranks[1])
+        knee = _bend("legs", "saddle", saddle, "pedals", pedal, thigh, shank)
+        lumps[f"{side} thigh"] = _rod(table["upper"], saddle, knee, aside)
+        lumps[f"{side} shank"] = _rod(table["lower"], knee, pedal, aside)
+    return table, lumps
+
+
+def _limbs(
+    what: str, rider: dict[str, _Lump], mass: float, height: float
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Return the lengths of a rider's segments, and the masses of one of each pair."""
+    if not rider:
+        raise ParameterError(f"{what} = True needs a rider_mass.")
+    long = {name: segment[1] * height / STATURE for name, segment in SEGMENTS.items()}
+    return long, {name: segment[0] * mass / 2 for name, segment in SEGMENTS.items()}
+
+
+def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _Lump:
+    """Return a thin rod, or a pair of them."""
+    dx, dh = end[0] - start[0], end[1] - start[1]
+    unit = mass / 12.0
+    return _Lump(
+        mass,
+        (start[0] + end[0]) / 2,
+        (start[1] + end[1]) / 2,
+        xx=unit * dh**2,
+        yy=unit * (dx**2 + dh**2),
+        hh=unit * dx**2,
+        xh=-unit * dx * dh,
+        aside=aside,
+    )
 
 
 def _segment(
