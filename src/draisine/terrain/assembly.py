@@ -46,10 +46,14 @@ class MovingGround(Terrain):
         """The one motion."""
         return (self.motion,)
 
-    def near(self, centre: Floats, reach: float, t: float = 0.0, margin: float = 0.0) -> list[int]:
+    def near(
+        self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
+    ) -> list[int]:
         """Return the features near a point at a time, as its ground finds them."""
         R, p = (np.asarray(x, float) for x in self.motion(t))
-        return self.ground.near(R.T @ (centre - p), reach, t, margin)
+        return self.ground.near(
+            R.T @ (centre - p), reach, t, float(np.linalg.norm(np.broadcast_to(margin, 3)))
+        )
 
 
 class Joined(Terrain):
@@ -88,7 +92,9 @@ class Joined(Terrain):
         """The motions of what moves, each once."""
         return tuple(dict.fromkeys(m for ground in self.grounds for m in ground.motions))
 
-    def near(self, centre: Floats, reach: float, t: float = 0.0, margin: float = 0.0) -> list[int]:
+    def near(
+        self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
+    ) -> list[int]:
         """Return the features near a point at a time, as each of the grounds finds them."""
         found = []
         for ground, first in zip(self.grounds, self._first.tolist(), strict=False):

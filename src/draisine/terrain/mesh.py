@@ -233,12 +233,14 @@ class Mesh(Terrain):
         out[self.convex] = self.faces + np.arange(len(self.convex))
         return out
 
-    def near(self, centre: Floats, reach: float, t: float = 0.0, margin: float = 0.0) -> list[int]:
+    def near(
+        self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
+    ) -> list[int]:
         """Return the features of the triangles whose boxes come within `reach` of a point, or would
         if it moved by up to a margin along each axis.
         """
         origin, size, shape, starts, content = self._grid
-        side = self._half_side(centre, reach, margin)
+        side = self._half_side(centre, reach, np.broadcast_to(margin, 3))
         a = np.clip(((centre[:2] - side - origin) / size).astype(np.int64), 0, shape - 1)
         b = np.clip(((centre[:2] + side - origin) / size).astype(np.int64), 0, shape - 1)
         rows = np.arange(a[0], b[0] + 1) * shape[1]
@@ -255,12 +257,13 @@ class Mesh(Terrain):
         every = np.concatenate([self.face_of[found], edges[edges >= 0], vertices])
         return np.unique(every).tolist()
 
-    def _half_side(self, centre: Floats, reach: float, margin: float) -> float:
-        """Return how far from a point over the ground, measured level, what is within its reach can
+    def _half_side(self, centre: Floats, reach: float, margin: Floats) -> Floats:
+        """Return how far from a point over the ground, along x and y, what is within its reach can
         be.
         """
-        above = max(float(centre[2]) - margin - self._top, 0.0)
-        return float(np.sqrt(max(reach**2 - above**2, 0.0))) + margin
+        above = max(float(centre[2] - margin[2]) - self._top, 0.0)
+        side: Floats = margin[:2] + np.sqrt(max(reach**2 - above**2, 0.0))
+        return side
 
 
 def _clean(points: ArrayLike, triangles: ArrayLike) -> tuple[Floats, Ints]:

@@ -36,7 +36,9 @@ class Terrain:
         """The motions of its moving features, each once."""
         return tuple(dict.fromkeys(f.motion for f in self.features if f.motion is not None))
 
-    def near(self, centre: Floats, reach: float, t: float = 0.0, margin: float = 0.0) -> list[int]:
+    def near(
+        self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
+    ) -> list[int]:
         """Return the features whose boxes come within `reach` of a point at a time, or would if it
         moved by up to a margin along each axis.
         """
@@ -44,7 +46,7 @@ class Terrain:
         return np.flatnonzero(apart <= reach).tolist()
 
 
-def distances(low: Floats, high: Floats, centre: Floats, margin: float) -> Floats:
+def distances(low: Floats, high: Floats, centre: Floats, margin: float | Floats) -> Floats:
     """Return how far boxes are from a point that may move by a margin along each axis.
 
     >>> distances(np.array([[3.0, 4.0, 0.0]]), np.array([[9.0, 9.0, 1.0]]), np.zeros(3), 0.0)

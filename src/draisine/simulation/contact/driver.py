@@ -113,7 +113,7 @@ class ArcDriver:
 
     def _make(self, most: int) -> None:
         """Make the records for so many contacts that touch at once."""
-        look, count, whole = self.look, len(self.near.contacts), np.int64
+        look, count, whole = self.look, len(self.near), np.int64
         self.most, self._opened = most, ()
         self.saddle = saddle(look.machine, look.motion, self.near.packed, most, look.x, look.modes)
         shared, inside = Packed(self.saddle), np.full(count + 1, BORDER)
@@ -143,7 +143,7 @@ class ArcDriver:
         """Make the record of arcs, with room for so many guards."""
         look, span, limit = self.look, self._span, self._contact.fall
         wheels = len(look.machine.wheels)
-        count, numbers = len(self.near.contacts) + 1, np.zeros((3, guards), dtype=np.int64)
+        count, numbers = len(self.near) + 1, np.zeros((3, guards), dtype=np.int64)
         make: Any = Course  # of records that are packed already
         self.record: Course = make(
             saddle=shared,
@@ -221,7 +221,7 @@ class ArcDriver:
     def grazes(self) -> list[tuple[float, WheelOnFeature]]:
         """Return when which open contacts came near on the last steps and did not touch."""
         found = self.record.grazes[: 2 * int(self.record.clock[march.GRAZES])]
-        return [(t, self.near.contacts[int(k)]) for t, k in found.reshape(-1, 2).tolist()]
+        return [(t, self.near[int(k)]) for t, k in found.reshape(-1, 2).tolist()]
 
     def guard(self) -> tuple[int, int]:
         """Return the kind of the guard that told of an event, and its contact's number."""
@@ -269,8 +269,8 @@ class ArcDriver:
         """Return the contacts of an event that met, are left touching, fired or ended."""
         sizes, found = {"met": MET, "who": TOUCHING}, getattr(self.event, name)
         if name in sizes:
-            return [self.near.contacts[k] for k in found[: self.event.sizes[sizes[name]]].tolist()]
-        return [self.near.contacts[k] for k in found.nonzero()[0].tolist()]
+            return [self.near[k] for k in found[: self.event.sizes[sizes[name]]].tolist()]
+        return [self.near[k] for k in found.nonzero()[0].tolist()]
 
     def hits(self) -> list[Candidate]:
         """Return the contacts that touch and hold rows in an impact."""
@@ -278,7 +278,7 @@ class ArcDriver:
         rows, out = e.near.reshape(-1, look.row.size), []
         for j, k in enumerate(e.who[: e.sizes[TOUCHING]].tolist()):
             if e.rows[k] > 0:
-                found = (self.near.contacts[k], rows[j], float(e.mu[k]), int(e.rows[k]))
+                found = (self.near[k], rows[j], float(e.mu[k]), int(e.rows[k]))
                 out.append(look.candidate(*found))
         return out
 
@@ -296,7 +296,7 @@ class ArcDriver:
         s, look = self.saddle, self.look
         some = s.which[: s.plan[CLOSED]].tolist()
         rows, mu = s.status.tolist(), self.event.mu[some].tolist()
-        closed = [(self.near.contacts[k], rows[i], mu[i]) for i, k in enumerate(some)]
+        closed = [(self.near[k], rows[i], mu[i]) for i, k in enumerate(some)]
         return self.event.y[:-1].copy(), look.x[1 : 1 + look.y.size].copy(), closed
 
     def trials(self) -> tuple[list[Key], tuple[Trial, ...]]:
@@ -313,11 +313,13 @@ def drive_arcs(
     room: Mapping[str, Any],
     t: float,
     box: Floats,
+    begin: Floats | None = None,
 ) -> ArcDriver:
     """Return what leads through arcs and events from a time on, while wheels' centres are around boxes
-    (low, high of each).
+    (low, high of each), which may hold a step's ways that begin somewhere.
     """
-    near, speed = look.sweep(t, box, contact.margin), look.ground_speed(t, box)
+    speed = look.ground_speed(t, box)
+    near = look.sweep(t, box, contact.margin, begin if speed == 0 else None)
     wide, stay = near.boxes, np.inf
     if speed > 0:  # half of the margin is for the wheels, the other half for the ground
         wide, half = 0.5 * (box + wide), 0.5 * float(np.abs(wide - box).max())

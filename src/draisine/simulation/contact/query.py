@@ -43,6 +43,12 @@ FEW = 32
 MANY = 1000
 """How many features are watched at once, if wheels can move at all then."""
 
+AROUND = np.array([[-1.0], [1.0]])
+"""The way out of a box at its low and at its high corner."""
+
+BESIDE, AHEAD = 0.5, 2.5
+"""How far beside wheels' ways one looks, and how much further ahead, in parts of the margin."""
+
 ANYWHERE = np.full(3, np.inf)
 """The corner of a box around what the machine carries along."""
 
@@ -238,7 +244,7 @@ class ContactQuery:
         either.
         """
         wheels = self.machine.wheels
-        mu, rows = np.zeros(len(near.contacts) + 1), np.ones(len(near.contacts) + 1, dtype=np.int64)
+        mu, rows = np.zeros(len(near) + 1), np.ones(len(near) + 1, dtype=np.int64)
         for w, wheel in enumerate(wheels):
             own = near.wheels == w
             if isinstance(wheel, Wheel) and wheel.tyre is not None:
@@ -247,7 +253,7 @@ class ContactQuery:
                 mu[:-1][own] = options.friction(wheel.name, "")
             else:
                 some = np.flatnonzero(own).tolist()
-                names = [self.feature(near.contacts[k]).name for k in some]
+                names = [self.feature(near[k]).name for k in some]
                 mu[some] = [options.friction(wheel.name, name) for name in names]
             if not (isinstance(wheel, Wheel) and wheel.tyre is not None):
                 rows[:-1][own] = np.where(mu[:-1][own] > 0.0, 3, 1)
@@ -335,21 +341,26 @@ class ContactQuery:
         """Return low and high corner of the box around each wheel's centre, one after the other."""
         return np.repeat(self.centres(t, y), 2, axis=0).ravel()
 
-    def sweep(self, t: float, boxes: Floats, margin: float) -> Surroundings:
+    def sweep(
+        self, t: float, boxes: Floats, margin: float, begin: Floats | None = None
+    ) -> Surroundings:
         """Return all contacts that may come about while wheels' centres are in boxes and around: by a
         margin along each axis or, where more than MANY features are within it, by a half, a quarter
-        ... of it, so that what there is to watch does not grow with the ground. On ground that stands
-        still, what was found before serves while it holds the boxes.
+        ... of it, so that what there is to watch does not grow with the ground. Where the boxes hold
+        steps whose centres `begin` somewhere, more is ahead of these than beside them. On ground that
+        stands still, what was found before serves while it holds the boxes.
         """
-        known = self._swept
+        known, least = self._swept, margin / 256.0
         if known is not None and not self.terrain.motions and known.holds(boxes):
             return known
-        features, least = self._features_near(t, boxes, margin), margin / 256.0
+        ways = _ways(boxes.reshape(-1, 2, 3), begin)
+        wide = boxes + margin * ways
+        features = self._features_near(t, wide)
         while margin > least and sum(map(len, features)) > MANY:
             margin /= 2.0
-            features = self._features_near(t, boxes, margin)
-        wide = (boxes.reshape(-1, 2, 3) + np.array([[-margin], [margin]])).ravel()
-        self._swept = self.table.surroundings(wide, self._own | self._contacts(features))
+            wide = boxes + margin * ways
+            features = self._features_near(t, wide)
+        self._swept = self.table.surroundings(wide, features)
         return self._swept
 
     def ground_speed(self, t: float, boxes: Floats) -> float:
@@ -361,26 +372,14 @@ class ContactQuery:
             fastest = max(fastest, float(np.abs(moved).max(initial=0.0)) / soon)
         return fastest
 
-    def _features_near(self, t: float, boxes: Floats, margin: float) -> tuple[tuple[int, ...], ...]:
-        """Return the features near each wheel at a time, whose centres are at most a margin beyond
-        boxes.
-        """
+    def _features_near(self, t: float, boxes: Floats) -> tuple[tuple[int, ...], ...]:
+        """Return the features near each wheel at a time, whose centres are in boxes."""
         corners = boxes.reshape(-1, 2, 3)
-        middles, sides = corners.mean(axis=1), np.ptp(corners, axis=1).max(axis=1)
+        middles, halves = corners.mean(axis=1), 0.5 * np.ptp(corners, axis=1)
         return tuple(
-            tuple(self.terrain.near(middle, longest + SLACK, t, 0.5 * side + margin))
-            for middle, side, longest in zip(middles, sides, self.longest, strict=True)
+            tuple(self.terrain.near(middle, longest + SLACK, t, half))
+            for middle, half, longest in zip(middles, halves, self.longest, strict=True)
         )
-
-    def _contacts(self, features: Sequence[Sequence[int]]) -> dict[WheelOnFeature, Feature]:
-        """Return all contacts of wheels with features, given for each wheel, and what they touch."""
-        out = {}
-        for w, some in enumerate(features):
-            sides = {kind: self.table.sides(w, kind) for kind in self.terrain.kinds}
-            for f, it in zip(some, self.terrain.pick(some), strict=True):
-                for side in sides[it.kind]:
-                    out[WheelOnFeature(w, f, side)] = it
-        return out
 
     def armed(self, row: Floats) -> bool:
         """Return whether a contact can touch at all."""
@@ -506,13 +505,15 @@ class ContactQuery:
             else:
                 level = self.meet_each(times[left], ys[left], self.level)
                 for i, row in zip(left.tolist(), level, strict=True):
-                    box = np.repeat(row[:, self.row.centre], 2, axis=0).ravel()
-                    features = self._features_near(times[i], box, margin)
+                    box = np.repeat(row[:, self.row.centre], 2, axis=0).reshape(-1, 2, 3)
+                    features = self._features_near(times[i], box + margin * AROUND)
                     alike.setdefault(features, []).append(i)
             for features, some in alike.items():
-                near, shut = [*self._contacts(features)], [{c for c, *_ in one} for one in modes]
-                is_open = np.array([[c not in one for c in near] for one in shut], bool)[mode[some]]
-                found = self._least_gaps(times[some], ys[some], near, is_open)
+                near = self.table.surroundings(ANYWHERE, features, own=False)
+                is_open = np.ones((len(modes), len(near)), bool)
+                for k, closed in enumerate(modes):
+                    is_open[k, [near.index[c] for c, *_ in closed if c in near.index]] = False
+                found = self._least_gaps(times[some], ys[some], near, is_open[mode[some]])
                 gaps[some], points[some] = found
             left = np.flatnonzero(~(gaps <= 0.05).all(axis=1))
             if not len(left):
@@ -523,25 +524,35 @@ class ContactQuery:
         self,
         times: Floats,
         ys: Floats,
-        near: Sequence[WheelOnFeature],
+        near: Surroundings,
         is_open: NDArray[np.bool_],
     ) -> tuple[Floats, Floats]:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
-        bundle, wheels = self.table.bundle(near), len(self.machine.wheels)
-        rows = self.meet_each(times, ys, bundle)
-        gap, excess = rows[..., self.row.gap.start], self.excess_each(rows, bundle)
+        wheels, rows = len(self.machine.wheels), self.meet_each(times, ys, near.packed)
+        gap, excess = rows[..., self.row.gap.start], self.excess_each(rows, near.packed)
         off = is_open & ((excess > BORDER) | ~(gap > -1e-6))
         gap = np.where(is_open & (excess > 0.0), gap.clip(0.0), gap)  # nothing to sink into there
         gap = np.where(off | np.isnan(gap), np.inf, gap)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)
         for wheel in range(wheels):
-            own = [k for k, contact in enumerate(near) if contact.wheel == wheel]
-            if own:
-                best = np.array(own)[gap[:, own].argmin(axis=1)]
+            own = np.flatnonzero(near.wheels == wheel)
+            if len(own):
+                best = own[gap[:, own].argmin(axis=1)]
                 at = np.flatnonzero(np.isfinite(gap[np.arange(len(ys)), best]))
                 gaps[at, wheel] = gap[at, best[at]]
                 points[at, wheel] = rows[at, best[at], self.row.point]
         return gaps, points
+
+
+def _ways(boxes: Floats, begin: Floats | None) -> Floats:
+    """Return how far around boxes (wheel, low and high corner, axis) one looks, in parts of a margin:
+    as far on all sides, or less beside and behind ways that begin somewhere and more ahead of them.
+    """
+    ways = np.broadcast_to(AROUND, boxes.shape)
+    if begin is not None:
+        long = np.maximum(np.ptp(boxes, axis=1).max(axis=1), 1e-12)
+        ways = BESIDE * ways + AHEAD * (boxes - begin[:, None]) / long[:, None, None]
+    return ways.ravel()
 
 
 class _Last(threading.local):

@@ -30,7 +30,7 @@ from draisine.simulation.contact.active_set import Selection, no_contact_set
 from draisine.simulation.contact.arc import TerrainArc
 from draisine.simulation.contact.driver import ArcDriver, Cause, drive_arcs, workspace
 from draisine.simulation.contact.query import Closed, ContactQuery, look_back
-from draisine.simulation.contact.table import DEEP, WheelOnFeature
+from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Event, Key, TerrainMode, Trajectory
 from draisine.system.generic import generic
@@ -100,11 +100,12 @@ class TerrainRun:
         little that it is lifted.
         """
         look, shallow = self.look, []
-        near = look.near(self.t, self.y, DEEP)
-        for contact, row in zip(near, look.meet(self.t, self.y, near), strict=True):
-            gap = look.gap(row)
-            inside = 0.0 > gap > -look.table.reach(contact.wheel) and look.excess(contact, row) <= 0
-            if not inside or not look.above(contact, row):
+        near = look.sweep(self.t, look.boxes(self.t, self.y), self.contact.margin)
+        rows = look.meet_each(np.array([self.t]), self.y[None], near.packed)[0]
+        gaps, reach = rows[:, look.row.gap.start], near.packed.record.reach[: len(near)]
+        for k in np.flatnonzero((gaps < 0.0) & (gaps > -reach)).tolist():
+            contact, row, gap = near[k], rows[k], float(gaps[k])
+            if look.excess(contact, row) > 0 or not look.above(contact, row):
                 continue
             if gap < -SHALLOW:
                 name, feature = look.key(contact)
@@ -323,8 +324,8 @@ class TerrainRun:
         how = driver.go(self.t, self.y, self.h, self.first, ends, steps)
         self._pass(driver)
         if how == march.OUTSIDE:
-            box = driver.record.box
-            self.driver = drive_arcs(self.look, self.contact, self.room, self.t, box)
+            box, begin = driver.record.box, self.look.centres(self.t, self.y)
+            self.driver = drive_arcs(self.look, self.contact, self.room, self.t, box, begin)
         elif how in (march.SINGULAR, march.TOO_SMALL):
             self._fail(how)
         elif how == march.SUNK:
@@ -440,7 +441,7 @@ class TerrainRun:
 
     def _sink(self, driver: ArcDriver) -> None:
         """Raise where a wheel is in the ground, though no gap has told of it."""
-        contact = driver.near.contacts[int(driver.record.clock[march.WHICH])]
+        contact = driver.near[int(driver.record.clock[march.WHICH])]
         self.look.check_plane(self.t, contact, self.look.meet(self.t, self.y, [contact])[0])
         if any(contact == shut for shut, *_ in self.closed):
             self._fail(march.TOO_SMALL)
@@ -480,7 +481,7 @@ class TerrainRun:
             self.outcome = f"fell: {'it turned over' if kind == guards.OVER else lean}"
             self._close_arc(None)
         elif kind == guards.GAP:
-            self.resolve(Cause("collision", [driver.near.contacts[k]]))
+            self.resolve(Cause("collision", [driver.near[k]]))
         elif kind in (guards.BORDER, guards.FOLD):
             self.resolve(Cause("hand-over", ends=self.closed[k][0]))
         else:

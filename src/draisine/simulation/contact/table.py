@@ -10,7 +10,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
-from draisine.mechanics.contact.features import FEATURE
+from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.model import Wheel
 from draisine.simulation.contact.kernels import Bundle
 from draisine.system.generic import Generic
@@ -35,29 +35,13 @@ class WheelOnFeature(NamedTuple):
     side: int = 0
 
 
-class _Meeting(NamedTuple):
-    """A wheel on one kind of feature: its program and where the table of that begins, whether it is above
-    a face, how deep it may be in it, how far from its centre it touches at most, what bends the
-    gap, how thick its ring is, if it is one, the wheel; a number for all that, whether the feature
-    is a plane, which motion carries it, and whether the wheel may touch it twice.
-    """
-
-    calls: int
-    starts: int
-    faces: int
-    reach: float
-    radius: float
-    bend: float
-    crown: float
-    wheels: int
-    likes: int
-    planes: int
-    moved: int
-    folds: int
-
-
-NOWHERE = _Meeting(0, 0, 0, 0.0, 0.0, 0.0, 0.0, 0, 0, 0, 0, 0)
-"""A contact that there is not: no array of contacts is empty."""
+INTEGERS = ("calls", "starts", "faces", "wheels", "likes", "planes", "moved", "folds")
+FLOATS = ("reach", "radius", "bend", "crown")
+"""What is alike in all contacts of a wheel with a kind of feature: its program and where the table of that
+begins, whether it is above a face, the wheel, a number for all that, whether the feature is a plane, which
+motion carries it, whether the wheel may touch it twice; how deep it may be in it, how far from its centre
+it touches at most, what bends the gap, how thick its ring is, if it is one.
+"""
 
 LEVEL = Feature(
     "", "face", np.array([0.0, 0.0, 1.0, 0.0, 0.0, 0.0]), np.zeros((0, 7)), *np.zeros((2, 3))
@@ -66,24 +50,32 @@ LEVEL = Feature(
 
 @dataclass(frozen=True, eq=False)
 class Surroundings:
-    """All contacts that may come about while wheels' centres stay in boxes (low and high corner of
-    each, one after the other): they in order, and all for routines.
+    """Contacts that may come about while wheels' centres stay in boxes (low and high corner of each,
+    one after the other): their wheels, features and sides, in order, and all for routines.
     """
 
     boxes: Floats
-    contacts: tuple[WheelOnFeature, ...]
+    wheels: Integers
+    features: Integers
+    sides: Integers
     packed: Packed
+
+    def __len__(self) -> int:
+        return len(self.wheels)
+
+    def __getitem__(self, k: int) -> WheelOnFeature:
+        return WheelOnFeature(int(self.wheels[k]), int(self.features[k]), int(self.sides[k]))
 
     @cached_property
     def index(self) -> dict[WheelOnFeature, int]:
         """Where each contact stands."""
         return {contact: k for k, contact in enumerate(self.contacts)}
 
-    @property
-    def wheels(self) -> Integers:
-        """The numbers of the wheels."""
-        found: Integers = self.packed.record.wheels[: len(self.contacts)]
-        return found
+    @cached_property
+    def contacts(self) -> tuple[WheelOnFeature, ...]:
+        """The contacts."""
+        columns = (self.wheels.tolist(), self.features.tolist(), self.sides.tolist())
+        return tuple(map(WheelOnFeature._make, zip(*columns, strict=True)))
 
     def holds(self, boxes: Floats) -> bool:
         """Return whether boxes lie in these."""
@@ -92,37 +84,34 @@ class Surroundings:
 
 
 class FeatureTable:
-    """The contacts that were asked for so far; stops of joints and flats of bodies are the machine's
-    own.
+    """The features that were asked for so far, and how wheels touch their kinds; stops of joints and
+    flats of bodies are the machine's own.
     """
 
     def __init__(
         self, machine: Generic, terrain: Terrain, own: Mapping[WheelOnFeature, Feature]
     ) -> None:
-        self.machine, self.terrain = machine, terrain
+        self.machine, self.terrain, self._own = machine, terrain, own
         self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
-        self._features = dict(own)
-        self._rows: dict[WheelOnFeature, int] = {}
+        self.likes: dict[tuple[int, str, bool], int] = {}
         self._starts: dict[Any, int] = {}
         self._tables = np.zeros(0)
-        self._meetings: dict[Any, _Meeting] = {}
-        self.likes: dict[tuple[int, str, bool], int] = {}
-        self._columns = {
-            name: np.zeros(0, dtype=kind) for name, kind in _Meeting.__annotations__.items()
-        }
-        self._columns |= {"features": np.zeros((0, FEATURE)), "low": np.zeros((0, 3))}
-        self._columns["high"] = self._columns["low"]
-        self._borders: list[Floats] = []
-        self._append([NOWHERE], [LEVEL], [0])
+        self._integers = np.zeros((len(INTEGERS), 1), np.int64)
+        self._floats = np.zeros((len(FLOATS), 1))
+        self._kinds: dict[tuple[str, Any], int] = {}
+        self._meetings = np.zeros((len(machine.wheels) + machine.joints, 0), int)
+        self._rows: dict[Any, int] = {}
+        self._kind, self._numbers = np.zeros(0, int), np.zeros((0, FEATURE))
+        self._low, self._high = np.zeros((2, 0, 3))
+        self._borders, self._first = np.zeros((0, 7)), np.zeros(1, np.int64)
+        self._append(dict(zip(("level", *own), (LEVEL, *own.values()), strict=True)))
         self._known: dict[tuple[WheelOnFeature, ...], Packed] = {}
 
     def feature(self, contact: WheelOnFeature) -> Feature:
         """Return what a contact touches: a feature of the terrain, a joint's stop, or a flat of
         another body.
         """
-        if contact not in self._features:
-            self._features[contact] = self.terrain[contact.feature]
-        return self._features[contact]
+        return self._own[contact] if contact in self._own else self.terrain[contact.feature]
 
     def reach(self, wheel: int) -> float:
         """Return how deep a wheel may be at most before it counts as sunk: a wheel's radius; for a
@@ -135,67 +124,111 @@ class FeatureTable:
             return 0.0
         return self.longest[wheel] or DEEP
 
+    # --- contacts for routines
+
     def bundle(self, contacts: Sequence[WheelOnFeature]) -> Packed:
         """Return contacts for routines; sets asked for lately are at hand."""
         wanted = tuple(contacts)
         if wanted not in self._known:
-            self._take({c: self.feature(c) for c in wanted if c not in self._rows})
-            remember(self._known, wanted, self._pack([self._rows[c] for c in wanted]))
+            rows = [self._rows[c] if c in self._own else self._take([c.feature])[0] for c in wanted]
+            wheels, _, sides = np.array(wanted, int).reshape(-1, 3).T
+            remember(self._known, wanted, self._pack(wheels, sides, np.array(rows, int)))
         return self._known[wanted]
 
-    def surroundings(self, boxes: Floats, found: Mapping[WheelOnFeature, Feature]) -> Surroundings:
-        """Return contacts that may come about while wheels' centres stay in boxes."""
-        self._features |= found
-        self._take({c: it for c, it in found.items() if c not in self._rows})
-        contacts = tuple(sorted(found))
-        return Surroundings(boxes, contacts, self.bundle(contacts))
+    def surroundings(
+        self, boxes: Floats, features: Sequence[Sequence[int]], own: bool = True
+    ) -> Surroundings:
+        """Return the contacts that may come about while wheels' centres stay in boxes: with features of
+        the terrain, ascending, given for each wheel, and with what is the machine's own.
+        """
+        found = [(*c, self._rows[c]) for c in self._own] if own else []
+        parts = [np.array(found, int).reshape(-1, 4)]
+        for wheel, some in enumerate(features):
+            rows, numbers = np.array(self._take(some), int), np.array(some, int)
+            count = np.array([len(self.sides(wheel, kind)) for kind, _ in self._kinds])
+            times = count[self._kind[rows]]
+            each = np.repeat(np.arange(len(rows)), times)
+            side = np.where(times[each] > 1, np.arange(len(each)) - times.cumsum()[each] + 2, 0)
+            columns = (np.full(len(each), wheel), numbers[each], side, rows[each])
+            parts.append(np.column_stack(columns))
+        whole = np.concatenate(parts)
+        if found:
+            whole = whole[np.lexsort(whole[:, 2::-1].T)]
+        wheels, numbers, sides, rows = np.ascontiguousarray(whole.T)
+        return Surroundings(boxes, wheels, numbers, sides, self._pack(wheels, sides, rows))
 
     def level(self) -> Packed:
         """Return all wheels on the level plane, to ask for their centres."""
-        likes = [self._meeting(w, "face", None) for w in range(len(self.machine.wheels))]
-        count = len(likes)
-        return self._pack(self._append(likes, [LEVEL] * count, [0] * count))
+        wheels = np.arange(len(self.machine.wheels))
+        return self._pack(wheels, 0 * wheels, 0 * wheels)
 
-    def _take(self, new: Mapping[WheelOnFeature, Feature]) -> None:
-        """Take up contacts that are not there yet."""
-        likes = [self._meeting(c.wheel, it.kind, it.motion) for c, it in new.items()]
-        rows = self._append(likes, list(new.values()), [contact.side for contact in new])
-        self._rows |= zip(new, rows, strict=True)
+    def _pack(self, wheels: Integers, sides: Integers, rows: Integers) -> Packed:
+        """Return wheels on features as a record of arrays. Behind the last contact there is one that
+        is none: no array is empty.
+        """
+        kinds, rows = self._kind[rows], np.append(rows, 0)
+        for wheel, kind in {*zip(wheels.tolist(), kinds.tolist(), strict=True)}:
+            if not self._meetings[wheel, kind]:
+                self._meet(wheel, kind)
+        alike = np.append(self._meetings[wheels, kinds], 0)
+        some: dict[str, Any] = dict(zip(INTEGERS, self._integers.take(alike, axis=1), strict=True))
+        some |= zip(FLOATS, self._floats.take(alike, axis=1), strict=True)
+        features, sizes = self._numbers[rows], self._first[rows + 1] - self._first[rows]
+        features[:-1, SIDE] = sides
+        first = np.concatenate([[0], sizes.cumsum()])
+        own = np.arange(first[-1]) + np.repeat(self._first[rows] - first[:-1], sizes)
+        some["borders"], some["features"] = self._borders[own].ravel(), features.ravel()
+        some["low"], some["high"] = self._low[rows].ravel(), self._high[rows].ravel()
+        x_f = self.machine.inputs.f.start
+        return Packed(Bundle(len(wheels), tables=self._tables, x_f=x_f, first=first, **some))
 
-    def _append(
-        self, likes: Sequence[_Meeting], features: Sequence[Feature], sides: Sequence[int]
-    ) -> Sequence[int]:
-        """Take up wheels on features; return the numbers of their rows."""
-        first = len(self._borders)
-        if not likes:
-            return []
-        self._borders += [it.borders for it in features]
-        new: dict[str, Any] = dict(zip(_Meeting._fields, zip(*likes, strict=True), strict=True))
-        numbers = np.array([it.numbers for it in features])
-        told = np.array(sides, dtype=float), np.zeros(len(numbers))
-        new["features"] = np.column_stack([numbers, *told])
-        new["low"], new["high"] = [it.low for it in features], [it.high for it in features]
-        self._columns = {k: np.concatenate([old, new[k]]) for k, old in self._columns.items()}
-        return range(first, len(self._borders))
+    # --- what is taken up
 
-    def _meeting(self, wheel: int, kind: str, motion: Any) -> _Meeting:
-        """Return a wheel on a kind of feature that stands still or moves."""
-        key = (wheel, kind, motion)
-        if key not in self._meetings:
-            bend, crown = 0.0, np.nan
-            long = self.longest[wheel] if wheel < len(self.longest) else np.inf
-            if kind in ("face", "edge", "vertex"):
-                surface = self.machine.wheels[wheel].surface
-                ring, thick = float(surface.ring), float(surface.thickness)
-                bend = 0.0 if kind == "face" else thick or ring
-                crown = thick if ring + thick == long else np.nan
-            face, deep = int(kind == "face" and long > 0), self.reach(wheel)
-            moved = 0 if motion is None else 1 + self.terrain.motions.index(motion)
-            like = self.likes.setdefault((wheel, kind, motion is not None), len(self.likes))
-            found = (*self._program(key), face, deep, long or DEEP, bend, crown, wheel, like)
-            twice = len(self.sides(wheel, kind)) > 1
-            self._meetings[key] = _Meeting(*found, int(kind == "face"), moved, int(twice))
-        return self._meetings[key]
+    def _take(self, features: Sequence[int]) -> list[int]:
+        """Return the rows of features of the terrain, which are taken up where they are new."""
+        known = self._rows
+        new = [k for k in features if k not in known]
+        if new:
+            self._append(dict(zip(new, self.terrain.pick(new), strict=True)))
+        return [known[k] for k in features]
+
+    def _append(self, new: Mapping[Any, Feature]) -> None:
+        """Take up features by their keys."""
+        features, known, first = [*new.values()], self._kinds, len(self._rows)
+        self._rows |= zip(new, range(first, first + len(new)), strict=True)
+        kinds = [known.setdefault((it.kind, it.motion), len(known)) for it in features]
+        more = np.zeros((len(self._meetings), len(known) - self._meetings.shape[1]), int)
+        self._meetings = np.concatenate([self._meetings, more], axis=1)
+        numbers = np.zeros((len(features), FEATURE))
+        numbers[:, :SIDE] = [it.numbers for it in features]
+        borders = [it.borders for it in features]
+        ends = self._first[-1] + np.cumsum([*map(len, borders)])
+        self._kind = np.concatenate([self._kind, kinds])
+        self._numbers = np.concatenate([self._numbers, numbers])
+        self._low = np.concatenate([self._low, [it.low for it in features]])
+        self._high = np.concatenate([self._high, [it.high for it in features]])
+        self._borders = np.concatenate([self._borders, *borders])
+        self._first = np.concatenate([self._first, ends])
+
+    def _meet(self, wheel: int, number: int) -> None:
+        """Take up a wheel on a kind of feature that stands still or moves."""
+        kind, motion = [*self._kinds][number]
+        bend, crown = 0.0, np.nan
+        long = self.longest[wheel] if wheel < len(self.longest) else np.inf
+        if kind in ("face", "edge", "vertex"):
+            surface = self.machine.wheels[wheel].surface
+            ring, thick = float(surface.ring), float(surface.thickness)
+            bend = 0.0 if kind == "face" else thick or ring
+            crown = thick if ring + thick == long else np.nan
+        face, plane = int(kind == "face" and long > 0), int(kind == "face")
+        moved = 0 if motion is None else 1 + self.terrain.motions.index(motion)
+        like = self.likes.setdefault((wheel, kind, motion is not None), len(self.likes))
+        twice = int(len(self.sides(wheel, kind)) > 1)
+        whole = [*self._program((wheel, kind, motion)), face, wheel, like, plane, moved, twice]
+        self._meetings[wheel, number] = self._integers.shape[1]
+        self._integers = np.column_stack([self._integers, whole])
+        size = (self.reach(wheel), long or DEEP, bend, crown)
+        self._floats = np.column_stack([self._floats, size])
 
     def sides(self, wheel: int, kind: str) -> tuple[int, ...]:
         """Return which points of a feature a wheel may touch: a torus may touch an edge twice, a disc
@@ -217,20 +250,6 @@ class FeatureTable:
             self._starts[meeting] = len(self._tables)
             self._tables = np.concatenate([self._tables, code.table])
         return code.address, self._starts[meeting]
-
-    def _pack(self, rows: Sequence[int]) -> Packed:
-        """Return contacts as a record of arrays."""
-        wanted = [*rows, 0]
-        some: dict[str, Any] = {
-            name: column[wanted].ravel() for name, column in self._columns.items()
-        }
-        borders = [self._borders[k] for k in wanted]
-        first = np.cumsum([0, *map(len, borders)]).astype(np.int64)
-        flat = np.concatenate(borders).ravel()
-        x_f = self.machine.inputs.f.start
-        return Packed(
-            Bundle(len(rows), tables=self._tables, x_f=x_f, borders=flat, first=first, **some)
-        )
 
 
 def remember(known: dict[Any, Any], key: Any, made: Any) -> None:
