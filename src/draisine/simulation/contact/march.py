@@ -271,10 +271,35 @@ def in_touch(c: Course, k: int, middle: Floats) -> int:
     for j in range(3):
         gap += f[j] * centre[j]
         tilt += f[j] * axle[j]
-    gap -= ring * sqrt(max(1.0 - tilt * tilt, 0.0))
-    if gap > far:
+    flat = sqrt(max(1.0 - tilt * tilt, 0.0))
+    gap -= ring * flat
+    if gap > far or is_beside(c, k, middle, tilt, flat) == 1:
         return AWAY
     return BELOW if gap < -far else NEAR
+
+
+@routine
+def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> int:
+    """Return 1 where the lowest point of a wheel over a face's plane, which is tilted to the axle, stays
+    beyond one of the face's borders on the whole step: it moves by no more than the centre does, and its
+    arm turns by no more than four times as far as the axle, measured in the wheel's plane.
+    """
+    m, b, w = c.saddle.motion, c.saddle.contacts, c.saddle.contacts.wheels[k]
+    centre, axle = middle[w * m.row + m.centre :], middle[w * m.row + m.axle :]
+    N, ring = b.features[k * FEATURE :], b.radius[k] - b.crown[k]
+    if not ring * flat > 1e-9 and ring > 0.0:
+        return 0
+    arm = ring / flat if ring > 0.0 else 0.0
+    way = c.moved[2 * w] + 4.0 * c.moved[2 * w + 1] * arm
+    for i in range(b.first[k], b.first[k + 1]):
+        A, beyond, size = b.borders[7 * i :], -b.borders[7 * i + 6], 0.0
+        for j in range(3):
+            low = centre[j] - arm * (N[j] - tilt * axle[j]) - b.crown[k] * N[j]
+            beyond += A[j] * low + A[3 + j] * N[j]
+            size += A[j] * A[j]
+        if beyond > way * sqrt(size):
+            return 1
+    return 0
 
 
 @routine
@@ -327,20 +352,20 @@ def survey(c: Course) -> None:
     s, m = c.saddle, c.saddle.motion
     for i in range(NODES):
         place(c, c.basis[PLACES + i])
-        for w in range(s.contacts.size):
-            if c.near[w] == NEAR:
-                meet_one(s.x, s.contacts, w, c.rows[w * m.row :])
         if s.plan[CLOSED] > 0:
             flow(s, c.stages.errors, s.lam)
             meet_closed(s, s.seen)
         for j in range(c.guards[0]):
             kind, k = c.kinds[j], c.contacts[j]
+            row, lam = s.seen[0:], s.lam[0:]
             if kind > GAP:
                 row, lam = s.seen[k * m.row :], s.lam[3 * k :]
-            else:
-                row, lam = c.rows[k * m.row :], s.lam[0:]
-            if kind != GAP or c.near[k] == NEAR:
-                c.values[j * NODES + i] = measure(c, j, row, lam)
+            elif kind == GAP:
+                if c.near[k] != NEAR:
+                    continue
+                row = c.rows[0:]
+                meet_one(s.x, s.contacts, k, row)
+            c.values[j * NODES + i] = measure(c, j, row, lam)
 
 
 @routine

@@ -105,7 +105,7 @@ class TerrainRun:
         gaps, reach = rows[:, look.row.gap.start], near.packed.record.reach[: len(near)]
         for k in np.flatnonzero((gaps < 0.0) & (gaps > -reach)).tolist():
             contact, row, gap = near[k], rows[k], float(gaps[k])
-            if look.excess(contact, row) > 0 or not look.above(contact, row):
+            if not (look.excess(contact, row) <= 0 and look.above(contact, row)):
                 continue
             if gap < -SHALLOW:
                 name, feature = look.key(contact)

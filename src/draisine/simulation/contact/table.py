@@ -106,6 +106,7 @@ class FeatureTable:
         self._borders, self._first = np.zeros((0, 7)), np.zeros(1, np.int64)
         self._append(dict(zip(("level", *own), (LEVEL, *own.values()), strict=True)))
         self._known: dict[tuple[WheelOnFeature, ...], Packed] = {}
+        self._around: dict[Any, tuple[Integers, Integers, Integers, Packed]] = {}
 
     def feature(self, contact: WheelOnFeature) -> Feature:
         """Return what a contact touches: a feature of the terrain, a joint's stop, or a flat of
@@ -139,8 +140,18 @@ class FeatureTable:
         self, boxes: Floats, features: Sequence[Sequence[int]], own: bool = True
     ) -> Surroundings:
         """Return the contacts that may come about while wheels' centres stay in boxes: with features of
-        the terrain, ascending, given for each wheel, and with what is the machine's own.
+        the terrain, ascending, given for each wheel, and with what is the machine's own; those asked for
+        lately are at hand.
         """
+        wanted = tuple(map(tuple, features))
+        if (wanted, own) not in self._around:
+            remember(self._around, (wanted, own), self._surround(wanted, own))
+        return Surroundings(boxes, *self._around[wanted, own])
+
+    def _surround(
+        self, features: tuple[tuple[int, ...], ...], own: bool
+    ) -> tuple[Integers, Integers, Integers, Packed]:
+        """Return wheels, features and sides of contacts in order, and all for routines."""
         found = [(*c, self._rows[c]) for c in self._own] if own else []
         parts = [np.array(found, int).reshape(-1, 4)]
         for wheel, some in enumerate(features):
@@ -155,7 +166,7 @@ class FeatureTable:
         if found:
             whole = whole[np.lexsort(whole[:, 2::-1].T)]
         wheels, numbers, sides, rows = np.ascontiguousarray(whole.T)
-        return Surroundings(boxes, wheels, numbers, sides, self._pack(wheels, sides, rows))
+        return wheels, numbers, sides, self._pack(wheels, sides, rows)
 
     def level(self) -> Packed:
         """Return all wheels on the level plane, to ask for their centres."""
