@@ -234,12 +234,15 @@ class Artifacts:
     ) -> Programs:
         """Return the programs of the free machine, and of its wheels on features."""
         key = self._key("contact", fingerprint((law, states, motions)))
-        names = (*program_names(self.drawing, len(motions)), *mode_names(self.drawing))
 
         def derive(name: str) -> Program:
             return TerrainDerivation(self.trace(law, states), motions).derive(name)
 
-        return self._recent.get(key, lambda: Programs(names, derive, self.store, key))
+        def make() -> Programs:
+            names = (*program_names(self.drawing, len(motions)), *mode_names(self.drawing))
+            return Programs(names, derive, self.store, key)
+
+        return self._recent.get(key, make)
 
     def bind(self, program: Program, parameters: Floats) -> Compiled:
         """Return any program as machine code, bound to parameters."""

@@ -233,6 +233,13 @@ class Mesh(Terrain):
         out[self.convex] = self.faces + np.arange(len(self.convex))
         return out
 
+    @cached_property
+    def _feature_of_point(self) -> Ints:
+        """The number of each point among the features, or -1."""
+        out = np.full(len(self.points), -1, dtype=np.int64)
+        out[self.corners] = self.faces + len(self.convex) + np.arange(len(self.corners))
+        return out
+
     def near(
         self, centre: Floats, reach: float, t: float = 0.0, margin: float | Floats = 0.0
     ) -> list[int]:
@@ -249,13 +256,9 @@ class Mesh(Terrain):
         low, high = self._boxes
         found = found[distances(low[found], high[found], centre, margin) <= reach]
         edges = self._feature_of_edge[self.edges_of[found].ravel()]
-        points = self.triangles[found].ravel()
-        at = np.searchsorted(self.corners, points)
-        at = np.minimum(at, max(len(self.corners) - 1, 0))
-        is_corner = self.corners[at] == points if len(self.corners) else np.zeros(0, bool)
-        vertices = self.faces + len(self.convex) + at[is_corner] if len(is_corner) else at[:0]
-        every = np.concatenate([self.face_of[found], edges[edges >= 0], vertices])
-        return np.unique(every).tolist()
+        vertices = self._feature_of_point[self.triangles[found].ravel()]
+        every = np.unique(np.concatenate([self.face_of[found], edges, vertices]))
+        return every[every >= 0].tolist()
 
     def _half_side(self, centre: Floats, reach: float, margin: Floats) -> Floats:
         """Return how far from a point over the ground, along x and y, what is within its reach can

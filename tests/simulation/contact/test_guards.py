@@ -19,7 +19,7 @@ from draisine.simulation.contact.guards import (
     next_zero,
     restrict,
 )
-from draisine.simulation.contact.march import NEAR, trace_line
+from draisine.simulation.contact.march import AWAY, BELOW, NEAR, trace_line
 from draisine.terrain import Terrain, edge
 
 X = BASIS[PLACES:]
@@ -29,7 +29,7 @@ def zeros(values):
     """Return all zeros of the polynomial through values at the nodes."""
     b, part, found, at, sign = np.zeros(NODES), np.zeros(NODES), [], 0.0, np.sign(values[0])
     fit(BASIS, values, b)
-    while (at := next_zero(b, sign, at, part)) != NEVER:
+    while (at := next_zero(b, sign, at, 1.0, part)) != NEVER:
         found.append(at)
         at, sign = at + 1e-12, -sign
     return np.array(found)
@@ -135,15 +135,20 @@ def test_what_lies_in_a_feature_or_holds_it():
 
 
 def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_ring():
-    """Against the least distance of a thousand points of the segment from the ring."""
-    rng, found = np.random.default_rng(4), []
+    """Against the least distance of a thousand points of the segment from the ring. One that goes
+    through a disc is below it; one that stays beside it, or meets a tyre, is not.
+    """
+    rng, found, beside = np.random.default_rng(4), [], 0
     ring, limit, centre, axle = 0.3, 0.1, np.zeros(3), np.array([0.0, 1.0, 0.0])
     for _ in range(200):
         Q, e, length = rng.normal(scale=0.3, size=3), rng.normal(size=3), rng.uniform(0.1, 0.6)
         e /= np.linalg.norm(e)
         line = edge("line", Q, e, np.cross(e, axle), np.cross(e, [1.0, 0.0, 0.0]), length)
         bundle = SimpleNamespace(
-            features=np.append(line.numbers, [0.0, 0.0]), low=line.low, high=line.high
+            features=np.append(line.numbers, [0.0, 0.0]),
+            low=line.low,
+            high=line.high,
+            crown=np.zeros(1),
         )
         how = trace_line(bundle, 0, centre, axle, ring, limit)
         points = Q + np.linspace(0.0, length, 1000)[:, None] * e
@@ -151,4 +156,13 @@ def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_rin
         found.append(how == NEAR)
         if abs(off - limit) > 1e-3:
             assert (how == NEAR) == (off < limit)
+        if how != NEAR:
+            z, inside = points[:, 1], np.hypot(points[:, 0], points[:, 2]) < ring
+            pierces = bool((np.diff(np.sign(z)) != 0)[inside[1:]].any())
+            beside += how == AWAY and inside.any()
+            assert how == BELOW or not pierces
+            assert how == AWAY or (abs(z).min() < limit + 1e-3 and inside.any())
+            bundle.crown[0] = 0.02
+            assert trace_line(bundle, 0, centre, axle, ring, limit) == AWAY
     assert 20 < sum(found) < 180
+    assert beside > 5

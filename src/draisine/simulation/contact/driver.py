@@ -123,6 +123,8 @@ class ArcDriver:
         if most not in rooms:
             rooms[most] = event_room(look, self.saddle.holds, most)
         rows, mu = look.grips(self.near, self._contact)
+        bundle = self.near.packed.record
+        self._sharp = (1 - bundle.planes) * look.discs[bundle.wheels]  # edges that discs meet
         marks = zip(
             ("shut", "fired", "ended", "avoid"), np.zeros((4, count + 1), whole), strict=True
         )
@@ -143,7 +145,7 @@ class ArcDriver:
         """Make the record of arcs, with room for so many guards."""
         look, span, limit = self.look, self._span, self._contact.fall
         wheels = len(look.machine.wheels)
-        count, numbers = len(self.near) + 1, np.zeros((3, guards), dtype=np.int64)
+        count, numbers = len(self.near) + 1, np.zeros((4, guards), dtype=np.int64)
         make: Any = Course  # of records that are packed already
         self.record: Course = make(
             saddle=shared,
@@ -152,12 +154,12 @@ class ArcDriver:
             horizon=span.horizon,
             longest=span.longest,
             near=np.zeros(count, dtype=np.int64),
-            guards=np.zeros(1, dtype=np.int64),
+            guards=np.zeros(2, dtype=np.int64),
             fall=float(np.sin(min(limit, np.pi / 2))),
             values=np.empty(guards * NODES),
             moved=np.zeros(2 * wheels + 1),
             rows=np.empty((count + 2 * wheels) * look.row.size),
-            **dict(zip(("kinds", "contacts", "borders"), numbers, strict=True)),
+            **dict(zip(("live", "kinds", "contacts", "borders"), numbers, strict=True)),
             **self._room["course"],
         )
         self.packed = Packed(self.record)
@@ -201,7 +203,9 @@ class ArcDriver:
         """Let features of contacts that are gone count only well inside their borders."""
         index, inside = self.near.index, self.record.inside
         inside[:] = BORDER
-        inside[[index[contact] for contact in gone if contact in index]] = -BORDER
+        for contact in gone:
+            if contact in index:
+                inside[index[contact]] = -BORDER
 
     # --- arcs
 
@@ -241,7 +245,9 @@ class ArcDriver:
             self.close(closed)
             for flags, some in ((e.fired, cause.fired), (e.ended, ()), (e.avoid, cause.avoid)):
                 flags[:] = 0
-                flags[[index[contact] for contact in some if contact in index]] = 1
+                for contact in some:
+                    if contact in index:
+                        flags[index[contact]] = 1
             self.look.fill(t, y)
             own = -1 if cause.ends is None else index[cause.ends]
             unloads, slips = cause.kind == "lift-off", cause.kind == "slip"
@@ -253,12 +259,14 @@ class ArcDriver:
 
     def _check(self, t: float, y: Floats) -> None:
         """Raise where a disc comes onto what it cannot meet."""
-        rows, met = self.event.seen.reshape(-1, self.look.row.size), self.marked("met")
-        for contact, row in zip(met, rows, strict=False):
-            self.look.check_plane(t, contact, row)
-        for contact in self.marked("ended"):
-            if all(other.wheel != contact.wheel for other in met):
-                self.look.check_end(t, y, contact)
+        e, look, wheels, sharp = self.event, self.look, self.near.wheels, self._sharp
+        met, rows = e.met[: e.sizes[MET]].tolist(), e.seen.reshape(-1, look.row.size)
+        for k, row in zip(met, rows, strict=False):
+            if sharp[k]:
+                look.check_plane(t, self.near[k], row)
+        for k in (e.ended * sharp).nonzero()[0].tolist():
+            if all(wheels[other] != wheels[k] for other in met):
+                look.check_end(t, y, self.near[k])
 
     def carry_on(self, t: float, y: Floats, cause: Cause) -> int:
         """Decide which contacts carry after an impact that left a state; return how far that went."""

@@ -93,15 +93,15 @@ def restrict(b: Floats, low: float, high: float, part: Floats) -> None:
 
 
 @routine
-def next_zero(b: Floats, sign: float, at: float, part: Floats) -> float:
-    """Return the first zero behind `at` of the polynomial with the coefficients b over [0, 1], which
-    has the given sign there; NEVER if there is none.
+def next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> float:
+    """Return the first zero behind `at` and before an end of the polynomial with the coefficients b
+    over [0, 1], which has the given sign there; NEVER if there is none.
 
     Intervals are passed from the left while no coefficient over them has the other sign, and halved
     where one has.
     """
     low, width = at, 1.0 - at
-    while low < 1.0 - FINEST:
+    while low < min(end, 1.0 - FINEST):
         restrict(b, low, low + width, part)
         j = 1
         while j < NODES:

@@ -95,9 +95,9 @@ class Course(NamedTuple):
     """An arc under way: the mode and the contacts to watch, the step, how far beyond their borders
     these count; the boxes of wheels' centres on the step and in all that was swept, until a
     time, by steps of a length; which of the contacts to watch may touch on the step, and how far
-    each wheel moves and turns on it; the
-    guards by kind, contact and border, and the slack of each kind; the sine of the lean that is a
-    fall, when samples are due, and room to work.
+    each wheel moves and turns on it; how many guards there are and how many of them may turn negative
+    on the step, which; all by kind, contact and border, and the slack of each kind; the sine of the
+    lean that is a fall, when samples are due, and room to work.
     """
 
     saddle: Saddle
@@ -111,6 +111,7 @@ class Course(NamedTuple):
     near: Integers
     moved: Floats
     guards: Integers
+    live: Integers
     kinds: Integers
     contacts: Integers
     borders: Integers
@@ -305,17 +306,22 @@ def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> in
 @routine
 def trace_line(b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, limit: float) -> int:
     """Return what an edge or a vertex can do that is out of touch if it keeps a distance from the ring
-    of a wheel; it is followed by steps as long as what it is further away.
+    of a wheel; it is followed by steps as long as what it is further away. Gaps are negative without
+    touch where an edge goes through a disc.
     """
     Q, e, low, high = b.features[k * FEATURE :], b.features[k * FEATURE + 3 :], 0.0, 0.0
-    along, how = 0.0, AWAY
+    along, aside, slope, inner = 0.0, 0.0, 0.0, 0
     for j in range(3):
         along += e[j] * (centre[j] - Q[j])
+        aside += axle[j] * (Q[j] - centre[j])
+        slope += axle[j] * e[j]
         if e[j] != 0.0:
             one, two = e[j] * (b.low[3 * k + j] - Q[j]), e[j] * (b.high[3 * k + j] - Q[j])
             low, high = low + min(one, two), high + max(one, two)
-    at = max(low, along - ring - limit) - 1e-6
-    while at <= min(high, along + ring + limit) + 1e-6:
+    first = max(low, along - ring - limit) - 1e-6
+    last = min(high, along + ring + limit) + 1e-6
+    at = first
+    while at <= last:
         off, z = 0.0, 0.0
         for j in range(3):
             way = Q[j] + at * e[j] - centre[j]
@@ -325,9 +331,11 @@ def trace_line(b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, lim
         off = sqrt(z * z + out * out) - limit
         if off < 1e-4:
             return NEAR
-        how = BELOW if out < 0.0 else how
+        inner = 1 if out < 0.0 else inner
         at += off
-    return how
+    one, two = aside + first * slope, aside + last * slope
+    pierced = 1 if min(one, two) < limit and max(one, two) > -limit else 0
+    return BELOW if b.crown[k] == 0.0 and inner * pierced == 1 else AWAY
 
 
 @routine
@@ -348,22 +356,24 @@ def in_reach(b: Bundle, boxes: Floats, k: int) -> int:
 
 @routine
 def survey(c: Course) -> None:
-    """Write the guards at the nodes of the step."""
-    s, m = c.saddle, c.saddle.motion
+    """Write which guards may turn negative on the step, and their values at its nodes."""
+    s, m, count = c.saddle, c.saddle.motion, 0
+    for guard in range(c.guards[0]):
+        if c.kinds[guard] != GAP or c.near[c.contacts[guard]] == NEAR:
+            c.live[count] = guard
+            count += 1
+    c.guards[1] = count
     for i in range(NODES):
         place(c, c.basis[PLACES + i])
         if s.plan[CLOSED] > 0:
             flow(s, c.stages.errors, s.lam)
             meet_closed(s, s.seen)
-        for j in range(c.guards[0]):
-            kind, k = c.kinds[j], c.contacts[j]
-            row, lam = s.seen[0:], s.lam[0:]
+        for some in range(count):
+            j = c.live[some]
+            kind, k, row, lam = c.kinds[j], c.contacts[j], c.rows[0:], s.lam[0:]
             if kind > GAP:
                 row, lam = s.seen[k * m.row :], s.lam[3 * k :]
             elif kind == GAP:
-                if c.near[k] != NEAR:
-                    continue
-                row = c.rows[0:]
                 meet_one(s.x, s.contacts, k, row)
             c.values[j * NODES + i] = measure(c, j, row, lam)
 
@@ -380,10 +390,11 @@ def counts(c: Course, k: int, part: float) -> int:
 
 
 @routine
-def scan(c: Course, j: int, values: Floats, at: float, width: float) -> float:
-    """Return where guard j turns negative on an interval, from its values at the nodes there; NEVER
-    if it does not. What is negative already must have been positive before; but what falls on from
-    the start, a closed contact's guard or the gap of one that has just opened, does so at once.
+def scan(c: Course, j: int, values: Floats, at: float, width: float, end: float) -> float:
+    """Return where guard j turns negative on an interval, before a part of that, from its values at
+    the nodes there; NEVER if it does not. What is negative already must have been positive before;
+    but what falls on from the start, a closed contact's guard or the gap of one that has just opened,
+    does so at once.
     """
     b, part, kind, found = c.local[NODES:], c.local[2 * NODES :], c.kinds[j], 0.0
     if b[0] < 0.0:
@@ -391,13 +402,13 @@ def scan(c: Course, j: int, values: Floats, at: float, width: float) -> float:
             fresh = 1 if c.clock[FIRST] == 1.0 and abs(values[0]) <= JUST else 0
             if kind != GAP or (fresh == 1 and counts(c, c.contacts[j], 0.0) == 1):
                 return 0.0
-        found = next_zero(b, -1.0, 0.0, part)
+        found = next_zero(b, -1.0, 0.0, end, part)
     while found != NEVER:
-        found = next_zero(b, 1.0, found, part)
+        found = next_zero(b, 1.0, found, end, part)
         if found != NEVER:
             if kind != GAP or counts(c, c.contacts[j], at + found * width) == 1:
                 return at + found * width
-            found = next_zero(b, -1.0, min(found + 1e-12, 1.0), part)
+            found = next_zero(b, -1.0, min(found + 1e-12, 1.0), end, part)
     return NEVER
 
 
@@ -447,7 +458,10 @@ def fall(c: Course, j: int, before: float) -> float:
             width *= 0.5
         else:
             if some == NODES and least < 0.0:
-                found = scan(c, j, values, at, width) if tail == 0.0 else halve(c, j, at, width)
+                if tail == 0.0:
+                    found = scan(c, j, values, at, width, (before - at) / width)
+                else:
+                    found = halve(c, j, at, width)
                 if found != NEVER:
                     return found if found > 1e-13 else 0.0
             at += width
@@ -463,9 +477,8 @@ def fall(c: Course, j: int, before: float) -> float:
 def first_event(c: Course) -> int:
     """Return the guard that turns negative first in the step, and where, or -1."""
     c.clock[PART], which = NEVER, -1
-    for j in range(c.guards[0]):
-        if c.kinds[j] == GAP and c.near[c.contacts[j]] != NEAR:
-            continue
+    for some in range(c.guards[1]):
+        j = c.live[some]
         part = fall(c, j, c.clock[PART])
         if part < c.clock[PART]:
             c.clock[PART], which = part, j
@@ -478,9 +491,10 @@ def graze(c: Course, until: float) -> None:
     again, less than GRAZE above zero where they are least.
     """
     b, part, clock = c.local[NODES:], c.local[2 * NODES :], c.clock
-    for j in range(c.guards[0]):
+    for some in range(c.guards[1]):
+        j = c.live[some]
         k, values, i = c.contacts[j], c.values[j * NODES :], 0
-        if c.kinds[j] != GAP or c.near[k] != NEAR or clock[GRAZES] >= FEW:
+        if c.kinds[j] != GAP or clock[GRAZES] >= FEW:
             continue
         for node in range(NODES):
             i = node if values[node] < values[i] else i

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,8 +47,11 @@ MANY = 1000
 AROUND = np.array([[-1.0], [1.0]])
 """The way out of a box at its low and at its high corner."""
 
-BESIDE, AHEAD = 0.5, 2.5
+BESIDE, AHEAD = 0.5, 4.0
 """How far beside wheels' ways one looks, and how much further ahead, in parts of the margin."""
+
+MOMENT = 1e-3
+"""After so many seconds it is known where wheels go."""
 
 ANYWHERE = np.full(3, np.inf)
 """The corner of a box around what the machine carries along."""
@@ -73,10 +77,12 @@ class ContactQuery:
         self.n, self.y, self.row = machine.speeds, machine.layout, machine.row
         self.pose, self._given = self.y.span("q", "r"), machine.inputs.w
         self.x = np.zeros(machine.inputs.size + machine.givens)
+        self._moving = np.zeros(machine.motion.inputs.size + self.n)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
         self.modes = kernels.ClosedForms(machine)
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
+        self._modes: dict[tuple[tuple[WheelOnFeature, int], ...], TerrainMode] = {}
         self.longest = self.table.longest
         self.level = self.table.level()
         self._swept: Surroundings | None = None
@@ -149,7 +155,13 @@ class ContactQuery:
 
     def mode(self, closed: Sequence[Closed]) -> TerrainMode:
         """Return closed contacts by name."""
-        return tuple((self.key(contact), self.status(contact, rows)) for contact, rows, _ in closed)
+        wanted = tuple((contact, rows) for contact, rows, _ in closed)
+        if wanted not in self._modes:
+            made = tuple(
+                (self.key(contact), self.status(contact, rows)) for contact, rows in wanted
+            )
+            remember(self._modes, wanted, made)
+        return self._modes[wanted]
 
     def _check(self) -> None:
         """Raise where a torus has no thickness to meet edges and vertices with."""
@@ -163,7 +175,7 @@ class ContactQuery:
     def check_plane(self, t: float, contact: WheelOnFeature, row: Floats) -> None:
         """Raise where an edge lies almost in the plane of a disc."""
         feature = self.feature(contact)
-        if feature.kind != "edge" or not self._is_disc(contact.wheel):
+        if feature.kind != "edge" or not self.discs[contact.wheel]:
             return
         e = feature.numbers[3:6]
         if feature.motion is not None:
@@ -177,7 +189,7 @@ class ContactQuery:
 
     def check_end(self, t: float, y: Floats, contact: WheelOnFeature) -> None:
         """Raise where a disc has come to the end of an edge and would go on over a vertex."""
-        if self.feature(contact).kind != "edge" or not self._is_disc(contact.wheel):
+        if self.feature(contact).kind != "edge" or not self.discs[contact.wheel]:
             return
         row = self.meet(t, y, [contact])[0]
         C, N = row[self.row.local_point], row[self.row.local_normal]
@@ -190,9 +202,11 @@ class ContactQuery:
                     "that needs a torus: give the wheel a crown."
                 )
 
-    def _is_disc(self, wheel: int) -> bool:
-        """Return whether a wheel is a knife edge, which no vertex meets."""
-        return "vertex" not in self.machine.wheels[wheel].surface.kinds
+    @cached_property
+    def discs(self) -> NDArray[np.bool_]:
+        """Which wheels are knife edges, which no vertex meets; joints, after them, are none."""
+        found = ["vertex" not in wheel.surface.kinds for wheel in self.machine.wheels]
+        return np.array(found + [False] * self.machine.joints)
 
     def speeds(self, y: Floats) -> Floats:
         """Return v of y."""
@@ -296,8 +310,8 @@ class ContactQuery:
         """Return the mechanical energy."""
         self.fill(t, y)
         observe = self.machine.observe
-        known = self.x[: self.machine.motion.inputs.size]
-        seen = observe.flat(np.concatenate([known, np.zeros(self.n)]))
+        self._moving[: -self.n] = self.x[: self.machine.motion.inputs.size]
+        seen = observe.flat(self._moving)
         return float(seen[observe.outputs.kinetic.start] + seen[observe.outputs.potential.start])
 
     def holding(self, parts: Mapping[str, Floats], force: Floats) -> Floats:
@@ -336,6 +350,13 @@ class ContactQuery:
         each axis, and all stops and flats; perhaps others that are not far.
         """
         return self.sweep(t, self.boxes(t, y), margin).contacts
+
+    def ways(self, t: float, y: Floats) -> tuple[Floats, Floats]:
+        """Return the boxes in which wheels' centres are for a moment, and where they begin."""
+        begin, later = self.centres(t, y), y.copy()
+        later[self.pose] += MOMENT * self.dynamics(t, y)["flow"]
+        end = self.centres(t, later)
+        return np.stack([np.minimum(begin, end), np.maximum(begin, end)], axis=1).ravel(), begin
 
     def boxes(self, t: float, y: Floats) -> Floats:
         """Return low and high corner of the box around each wheel's centre, one after the other."""

@@ -59,6 +59,7 @@ class TerrainRun:
     def __init__(self, task: Task) -> None:
         self.look, self.y = place_on_terrain(task)
         self.contact, self.numerics, self.progress = task.contact, task.numerics, task.progress
+        self.impact = task.contact.model
         self.start, self.t, self.until = task.numerics.start, task.numerics.start, task.until
         self.jumps = sorted(b for b in set(task.jumps) if b > self.start)
         self.closed: list[Closed] = []
@@ -100,7 +101,9 @@ class TerrainRun:
         little that it is lifted.
         """
         look, shallow = self.look, []
-        near = look.sweep(self.t, look.boxes(self.t, self.y), self.contact.margin)
+        boxes, begin = look.ways(self.t, self.y)
+        begin = None if look.terrain.motions else begin
+        near = look.sweep(self.t, boxes, self.contact.margin, begin)
         rows = look.meet_each(np.array([self.t]), self.y[None], near.packed)[0]
         gaps, reach = rows[:, look.row.gap.start], near.packed.record.reach[: len(near)]
         for k in np.flatnonzero((gaps < 0.0) & (gaps > -reach)).tolist():
@@ -167,7 +170,7 @@ class TerrainRun:
     def _strike(self, driver: ArcDriver, cause: Cause) -> tuple[int, Selection]:
         """Return how far an event is resolved after its impact, and that."""
         options, (M, held) = self.contact, driver.mass_and_held()
-        blow: Selection = options.model(
+        blow: Selection = self.impact(
             M,
             held,
             driver.hits(),

@@ -69,13 +69,17 @@ class Surroundings:
     @cached_property
     def index(self) -> dict[WheelOnFeature, int]:
         """Where each contact stands."""
-        return {contact: k for k, contact in enumerate(self.contacts)}
+        found: dict[Any, int] = dict(zip(self._triples(), range(len(self)), strict=True))
+        return found
 
-    @cached_property
+    @property
     def contacts(self) -> tuple[WheelOnFeature, ...]:
         """The contacts."""
-        columns = (self.wheels.tolist(), self.features.tolist(), self.sides.tolist())
-        return tuple(map(WheelOnFeature._make, zip(*columns, strict=True)))
+        return tuple(map(WheelOnFeature._make, self._triples()))
+
+    def _triples(self) -> "zip[tuple[int, int, int]]":
+        """Return wheel, feature and side of each contact."""
+        return zip(self.wheels.tolist(), self.features.tolist(), self.sides.tolist(), strict=True)
 
     def holds(self, boxes: Floats) -> bool:
         """Return whether boxes lie in these."""
