@@ -326,8 +326,7 @@ def drive_arcs(
     """Return what leads through arcs and events from a time on, while wheels' centres are around boxes
     (low, high of each), which may hold a step's ways that begin somewhere.
     """
-    speed = look.ground_speed(t, box)
-    near = look.sweep(t, box, contact.margin, begin if speed == 0 else None)
+    near, speed = look.sweep(t, box, contact.margin, begin), look.ground_speed(t, box)
     wide, stay = near.boxes, np.inf
     if speed > 0:  # half of the margin is for the wheels, the other half for the ground
         wide, half = 0.5 * (box + wide), 0.5 * float(np.abs(wide - box).max())

@@ -367,14 +367,14 @@ class ContactQuery:
     ) -> Surroundings:
         """Return all contacts that may come about while wheels' centres are in boxes and around: by a
         margin along each axis or, where more than MANY features are within it, by a half, a quarter
-        ... of it, so that what there is to watch does not grow with the ground. Where the boxes hold
-        steps whose centres `begin` somewhere, more is ahead of these than beside them. On ground that
-        stands still, what was found before serves while it holds the boxes.
+        ... of it, so that what there is to watch does not grow with the ground. On ground that stands
+        still, what was found before serves while it holds the boxes, and where these hold ways that
+        `begin` somewhere, one looks further ahead of them than beside them.
         """
-        known, least = self._swept, margin / 256.0
-        if known is not None and not self.terrain.motions and known.holds(boxes):
+        known, least, still = self._swept, margin / 256.0, not self.terrain.motions
+        if known is not None and still and known.holds(boxes):
             return known
-        ways = _ways(boxes.reshape(-1, 2, 3), begin)
+        ways = _ways(boxes.reshape(-1, 2, 3), begin if still else None)
         wide = boxes + margin * ways
         features = self._features_near(t, wide)
         while margin > least and sum(map(len, features)) > MANY:

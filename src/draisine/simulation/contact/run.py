@@ -102,7 +102,6 @@ class TerrainRun:
         """
         look, shallow = self.look, []
         boxes, begin = look.ways(self.t, self.y)
-        begin = None if look.terrain.motions else begin
         near = look.sweep(self.t, boxes, self.contact.margin, begin)
         rows = look.meet_each(np.array([self.t]), self.y[None], near.packed)[0]
         gaps, reach = rows[:, look.row.gap.start], near.packed.record.reach[: len(near)]
