@@ -8,15 +8,16 @@ slips on otherwise, in the one direction that keeps itself.
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ContactSetError, ParameterError
+from draisine.errors import ContactSetError
 from draisine.simulation.contact.active_set import Candidate, Selection
-from draisine.simulation.impacts.moreau import delassus, outcome
+from draisine.simulation.impacts.moreau import check_restitution, delassus, outcome
 
 STRIKES = 5000
 """How often contacts may strike in turn before they are given up."""
@@ -35,38 +36,43 @@ Ending = Callable[[float, float, float, float], tuple[float, float, float]]
 and after a further impulse x it is a + b x + c x^2 / 2."""
 
 
-def strike_in_turn(
-    strike: StrikeModel,
-    M: Floats,
-    held: Floats,
-    contacts: Sequence[Candidate],
-    v: Floats,
-    normal: float,
-    rest_speed: float,
-) -> Selection:
-    """Return the speeds after an impact in which one contact strikes after the other, the fastest
-    first, until none approaches.
+@dataclass(frozen=True)
+class StrikesInTurn:
+    """An impact in which one contact strikes after the other, the fastest first, until none
+    approaches.
     """
-    if not 0 <= normal <= 1:
-        raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
-    after = v.copy()
-    impulses = np.zeros((len(contacts), 3))
-    compliances = [delassus(M, k.C, held) for k in contacts]
-    slowest = 1e-12 * max(float(np.abs(k.relative(v)).max()) for k in contacts)
-    for _ in range(STRIKES):
-        velocities = [k.relative(after) for k in contacts]
-        i = int(np.argmin([u[0] for u in velocities]))
-        if velocities[i][0] >= -slowest:
-            break
-        e = normal if -velocities[i][0] > rest_speed else 0.0
-        W, back = compliances[i]
-        Lam = strike(W, velocities[i], contacts[i].mu, e)
-        impulses[i] += Lam
-        after = after + back @ Lam
-    else:
+
+    strike: StrikeModel
+
+    def __call__(
+        self,
+        M: Floats,
+        held: Floats,
+        contacts: Sequence[Candidate],
+        v: Floats,
+        *,
+        normal: float = 0.0,
+        rest_speed: float = 0.0,
+        resolution: str = "complete",
+    ) -> Selection:
+        """Return the speeds after the impact."""
+        check_restitution(normal)
+        after = v.copy()
+        impulses = np.zeros((len(contacts), 3))
+        compliances = [delassus(M, k.C, held) for k in contacts]
+        slowest = 1e-12 * max(float(np.abs(k.relative(v)).max()) for k in contacts)
+        for _ in range(STRIKES):
+            velocities = [k.relative(after) for k in contacts]
+            i = int(np.argmin([u[0] for u in velocities]))
+            if velocities[i][0] >= -slowest:
+                return outcome(contacts, impulses, after)
+            e = normal if -velocities[i][0] > rest_speed else 0.0
+            W, back = compliances[i]
+            Lam = self.strike(W, velocities[i], contacts[i].mu, e)
+            impulses[i] += Lam
+            after = after + back @ Lam
         names = ", ".join(":".join(k.key) for k in contacts)
         raise ContactSetError(f"the contacts {names} strike in turn without end; 'moreau' may do.")
-    return outcome(contacts, impulses, after)
 
 
 def compress(W: Floats, u: Floats, mu: float) -> tuple[Floats, float]:

@@ -5,33 +5,15 @@ slip until the bodies part, or keeps the energy from growing. Brach 1989, Journa
 56(1), 133-138. Contacts strike one after the other.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.contact.active_set import Candidate, Selection
-from draisine.simulation.impacts._differential import strike_in_turn
-
-
-def impact(
-    M: Floats,
-    held: Floats,
-    contacts: Sequence[Candidate],
-    v: Floats,
-    *,
-    normal: float = 0.0,
-    rest_speed: float = 0.0,
-    resolution: str = "complete",
-) -> Selection:
-    """Return the speeds after an impact with `uN+ = -e uN-` and impulses in a bounded ratio, eq.
-    [brach].
-    """
-    return strike_in_turn(_strike, M, held, contacts, v, normal, rest_speed)
+from draisine.simulation.impacts._differential import StrikesInTurn
 
 
 def _strike(W: Floats, u: Floats, mu: float, e: float) -> Floats:
+    """Return the impulses of a contact with `uN+ = -e uN-`, in a bounded ratio, eq. [brach]."""
     wanted = np.array([-(1.0 + e) * u[0], -u[1], -u[2]])
     holds = np.linalg.pinv(W, rcond=1e-13) @ wanted
     if holds[0] > 0 and np.linalg.norm(holds[1:]) <= mu * holds[0] and _gain(W, u, holds) <= 0:
@@ -56,6 +38,9 @@ def _strike(W: Floats, u: Floats, mu: float, e: float) -> Floats:
     if _gain(W, u, push(ratio)) > 0:  # without friction there is none
         ratio = brentq(lambda x: _gain(W, u, push(x)), 0.0, ratio, xtol=1e-15, rtol=1e-14)
     return push(ratio)
+
+
+impact = StrikesInTurn(_strike)
 
 
 def _largest_ratio(W: Floats, d: Floats, mu: float) -> float:

@@ -27,8 +27,7 @@ def impact(
     and friction impulses at most mu LamN, against the slip where they are at the limit, eq.
     [moreau].
     """
-    if not 0 <= normal <= 1:
-        raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
+    check_restitution(normal)
     C = np.vstack([k.C for k in contacts])
     W, back = delassus(M, C, held)
     b = np.concatenate([k.relative(v) for k in contacts])
@@ -37,6 +36,12 @@ def impact(
             b[3 * i] *= 1.0 + normal
     Lam = contact_impulses(W, b, [k.mu for k in contacts], tolerance, contacts)
     return outcome(contacts, Lam.reshape(-1, 3), v + back @ Lam)
+
+
+def check_restitution(normal: float) -> None:
+    """Raise where a contact would part faster than it came, or go on."""
+    if not 0 <= normal <= 1:
+        raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
 
 
 def outcome(contacts: Sequence[Candidate], impulses: Floats, after: Floats) -> Selection:

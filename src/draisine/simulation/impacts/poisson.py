@@ -11,10 +11,15 @@ import numpy as np
 from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ContactSetError, ParameterError
+from draisine.errors import ContactSetError
 from draisine.simulation.contact.active_set import Candidate, Selection
 from draisine.simulation.contact.coulomb import solve_single_friction
-from draisine.simulation.impacts.moreau import contact_impulses, delassus, outcome
+from draisine.simulation.impacts.moreau import (
+    check_restitution,
+    contact_impulses,
+    delassus,
+    outcome,
+)
 
 SWEEPS = 480
 """How often all contacts are solved one after the other at most, in ever smaller strides."""
@@ -32,8 +37,7 @@ def impact(
     tolerance: float = 1e-13,
 ) -> Selection:
     """Return the speeds after compression and expansion, eq. [poisson]."""
-    if not 0 <= normal <= 1:
-        raise ParameterError(f"restitution: normal = {normal}; take it from [0, 1].")
+    check_restitution(normal)
     W, back = delassus(M, np.vstack([k.C for k in contacts]), held)
     u = np.concatenate([k.relative(v) for k in contacts])
     mu = [k.mu for k in contacts]
