@@ -20,7 +20,7 @@ DraisineError
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any
@@ -144,6 +144,23 @@ def expect(what: str, value: object, kind: type, way: str) -> None:
     """
     if not isinstance(value, kind):
         raise ParameterError(f"{what}: {value!r} is no {kind.__name__}; {way}.")
+
+
+def expect_known(
+    what: str,
+    names: str | Iterable[str],
+    known: Collection[str],
+    error: type[DraisineError] = ParameterError,
+) -> None:
+    """Raise where a name, or one of several, is not known; `what` says what it would be.
+
+    >>> expect_known("no parameter", ["mB", "mb"], ["mB", "mR"])
+    Traceback (most recent call last):
+    draisine.errors.ParameterError: no parameter 'mb'. Did you mean 'mB'?
+    """
+    for name in [names] if isinstance(names, str) else names:
+        if name not in known:
+            raise error(f"{what} {name!r}. {did_you_mean(name, known)}")
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

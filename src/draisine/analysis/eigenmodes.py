@@ -12,7 +12,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.linear import linear_systems
-from draisine.errors import ParameterError, UnknownNameError, did_you_mean
+from draisine.errors import ParameterError, UnknownNameError, expect_known
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
@@ -41,8 +41,7 @@ class Eigenmodes:
 
     def mode(self, name: str) -> Floats:
         """Return the eigenvalues of one name; of weave those with imaginary part not negative."""
-        if name not in self.names:
-            raise UnknownNameError(f"no eigenmode {name!r}. {did_you_mean(name, self.names)}")
+        expect_known("no eigenmode", name, self.names, UnknownNameError)
         return self.values[..., self.names.index(name)]
 
     def __repr__(self) -> str:

@@ -14,15 +14,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.linear import Linear, cyclic_coordinates, linear_systems, machine_at
-from draisine.analysis.variation import (
-    SEEDS,
-    Chart,
-    Variation,
-    anchors_of,
-    chart,
-    vary,
-)
-from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.analysis.variation import SEEDS, Chart, Variation, anchors_of, chart, vary
+from draisine.errors import ConfigurationError, expect_known
 from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
@@ -91,10 +84,7 @@ def steady(
     """
     names = observation_names(system.model)
     for name in asked:
-        if name not in names:
-            raise ParameterError(
-                f"steady motion: nothing is called {name!r}. {did_you_mean(name, names)}"
-            )
+        expect_known("steady motion: nothing is called", name, names)
     if start is None:
         simple: dict[str, Any] = {k: x for k, x in asked.items() if k not in _RATES_OF_PLACE}
         start = state(system, mode=mode, **simple)
@@ -111,8 +101,7 @@ _RATES_OF_PLACE = ("x_rate", "y_rate", "z_rate")
 
 def _input(system: System, name: str) -> int:
     names = list(system.model.inputs)
-    if name not in names:
-        raise ParameterError(f"no input {name!r}. {did_you_mean(name, names)}")
+    expect_known("no input", name, names)
     return names.index(name)
 
 

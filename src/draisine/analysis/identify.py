@@ -12,7 +12,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gradient import GradientRun
-from draisine.errors import DraisineError, ParameterError, SimulationError, did_you_mean
+from draisine.errors import DraisineError, ParameterError, SimulationError, expect_known
 from draisine.simulation.options import Numerics
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -60,8 +60,7 @@ class Identified:
 
     def interval(self, name: str, level: float = 0.95) -> tuple[float, float]:
         """Return the confidence interval of an unknown, by Student's distribution."""
-        if name not in self.names:
-            raise ParameterError(f"no unknown {name!r}. {did_you_mean(name, self.names)}")
+        expect_known("no unknown", name, self.names)
         from scipy.stats import t
 
         k = self.names.index(name)
@@ -140,12 +139,7 @@ def identify(
     >>> print(f"{found.values[0]:.5f}")
     0.08000
     """
-    for name in unknowns:
-        if name not in system.parameters and name not in start:
-            known = [*system.parameters, *start]
-            raise ParameterError(
-                f"no parameter or initial value {name!r}. {did_you_mean(name, known)}"
-            )
+    expect_known("no parameter or initial value", unknowns, [*system.parameters, *start])
     run = GradientRun(
         [one.output for one in recordings], tuple(unknowns), law=law, numerics=numerics
     )

@@ -26,7 +26,7 @@ from draisine.analysis.variation import (
     to_heading,
     vary,
 )
-from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean, expect, import_extra
+from draisine.errors import ConfigurationError, UnknownNameError, expect, expect_known, import_extra
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.readings import law_states
 from draisine.system.artifacts import check_system
@@ -189,11 +189,7 @@ def reach_states(links: Floats, start: Floats) -> Floats:
 
 def _places(known: Sequence[str], names: Sequence[str] | None, kind: str) -> list[int]:
     """Return where names stand among the known ones."""
-    for name in names or ():
-        if name not in known:
-            raise UnknownNameError(
-                f"linear system: no {kind} {name!r}. {did_you_mean(name, known)}"
-            )
+    expect_known(f"linear system: no {kind}", names or (), known, UnknownNameError)
     return list(range(len(known))) if names is None else [known.index(name) for name in names]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar
 from draisine.analysis.equilibrium import steady
 from draisine.analysis.linear import Linear, linearise, reach_states
-from draisine.errors import ConfigurationError, UnknownNameError, did_you_mean
+from draisine.errors import ConfigurationError, UnknownNameError, expect_known
 from draisine.mechanics.readings import Readings
 from draisine.system.system import System
 
@@ -62,9 +62,7 @@ def lqr(
     True
     """
     for given, known, kind in ((states, linear.states, "state"), (inputs, linear.inputs, "input")):
-        for name in given:
-            if name not in known:
-                raise UnknownNameError(f"lqr: no {kind} {name!r}. {did_you_mean(name, known)}")
+        expect_known(f"lqr: no {kind}", given, known, UnknownNameError)
     part = linear.part(list(inputs))
     Q = np.diag([float(states.get(name, 0.0)) for name in linear.states])
     R = np.diag([float(cost) for cost in inputs.values()])

@@ -14,7 +14,7 @@ from draisine.errors import (
     ParameterError,
     SimulationError,
     UnknownNameError,
-    did_you_mean,
+    expect_known,
 )
 from draisine.registry import find, foreign_plugs, is_file, own_plugs
 
@@ -106,9 +106,9 @@ def _add_own(given: Sequence[str]) -> None:
     )
     for name in own:
         app.command(find("command", name), name=name)
-    if first not in app and not first.startswith("-"):
+    if not first.startswith("-"):
         commands = [name for name in app if not name.startswith("-")]
-        raise UnknownNameError(f"no command {first!r}. {did_you_mean(first, commands)}")
+        expect_known("no command", first, commands, UnknownNameError)
 
 
 def _check_commas(given: Sequence[str]) -> None:

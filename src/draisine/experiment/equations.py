@@ -6,7 +6,7 @@ from typing import Any
 
 from draisine.algebra.trace import Expr
 from draisine.codegen.program import Program, trace_program
-from draisine.errors import ParameterError, UnknownNameError, did_you_mean
+from draisine.errors import ParameterError, UnknownNameError, expect_known
 from draisine.mechanics.formulations._plug import Evaluator, interpret
 from draisine.model.names import label_units
 from draisine.reading.document import language_of
@@ -70,8 +70,8 @@ def write_equations(
     >>> "def planar(" in write_equations(compile("whipple"), "python", formulation="planar")
     True
     """
-    if not is_file(language) and language not in languages():
-        raise UnknownNameError(f"no language {language!r}. {did_you_mean(language, languages())}")
+    if not is_file(language):
+        expect_known("no language", language, languages(), UnknownNameError)
     entries: dict[str, Sequence[str]] = {}
     if formulation == "projected":
         machine = system.machine(mode)

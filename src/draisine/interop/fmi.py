@@ -16,7 +16,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import draisine
 from draisine.codegen.files import check_place, whole_file
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import ParameterError, expect_known
 from draisine.interop.cosimulation import Port, Unit, compile_library, write_unit
 from draisine.system.state import State
 from draisine.system.system import System
@@ -42,8 +42,7 @@ def export_fmu(
     True
     """
     path = Path(path)
-    if version not in VERSIONS:
-        raise ParameterError(f"FMI {version!r}. {did_you_mean(version, VERSIONS)}")
+    expect_known("FMI", version, VERSIONS)
     if path.suffix != ".fmu":
         raise ParameterError(f"{path}: units of FMI end with .fmu.")
     check_place(path)

@@ -18,7 +18,7 @@ from draisine.errors import (
     ParameterError,
     SimulationError,
     UnknownNameError,
-    did_you_mean,
+    expect_known,
     import_extra,
 )
 from draisine.scenario.library import load
@@ -59,9 +59,7 @@ class LearningTask:
         """The scenario, with everything built that it names."""
         plan = load(self.scenario).plan
         inputs = plan.system.model.inputs
-        for name in self.actions:
-            if name not in inputs:
-                raise ParameterError(f"no input {name!r}. {did_you_mean(name, inputs)}")
+        expect_known("no input", self.actions, inputs)
         return plan
 
     @cached_property
@@ -99,9 +97,7 @@ class LearningTask:
 
     def observation(self, values: NamedValues) -> Floats:
         """Return what is seen, along the last axis, no larger than its bounds."""
-        for name in self.observed:
-            if name not in values:
-                raise ParameterError(f"nothing to be seen is {name!r}. {did_you_mean(name, values)}")
+        expect_known("nothing to be seen is", self.observed, values)
         seen = np.stack([np.asarray(values[name]) for name in self.observed], axis=-1)
         return np.clip(seen, -self.bounds, self.bounds).astype(np.float32)
 
@@ -149,8 +145,7 @@ def find_task(task: str | LearningTask) -> LearningTask:
     """Return a task, or the one of that name."""
     if isinstance(task, LearningTask):
         return task
-    if task not in TASKS:
-        raise UnknownNameError(f"no task {task!r}. {did_you_mean(task, TASKS)}")
+    expect_known("no task", task, TASKS, UnknownNameError)
     return TASKS[task]
 
 

@@ -7,7 +7,7 @@ All take the state y = (q, p, r, u, z) of one contact mode, as `ClosedForm.enter
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import ParameterError, expect_known
 from draisine.model.names import observation_names
 from draisine.system.closed_form import ClosedForm
 from draisine.system.layout import inputs_of, outputs_of
@@ -21,9 +21,7 @@ class PortableMachine:
 
     def __init__(self, machine: ClosedForm, free: Sequence[str] = ()) -> None:
         known = machine.system.parameters
-        for name in free:
-            if name not in known:
-                raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, known)}")
+        expect_known("no parameter", free, known)
         if machine.rate.inputs.count("anchors"):
             raise ParameterError("pins that hold points of the ground stay inside draisine.")
         self.machine, self.free = machine, tuple(free)
@@ -46,9 +44,7 @@ class PortableMachine:
     def places(self, names: Sequence[str]) -> list[int]:
         """Return where quantities stand in what the program `variation` tells as `seen`."""
         known = observation_names(self.machine.system.model)
-        for name in names:
-            if name not in known:
-                raise ParameterError(f"no quantity {name!r}. {did_you_mean(name, known)}")
+        expect_known("no quantity", names, known)
         return [known.index(name) for name in names]
 
     def move(self, evaluate: ProgramCall, y: Any, t: Any, h: float) -> list[Any]:

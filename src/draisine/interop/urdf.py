@@ -12,7 +12,7 @@ from xml.etree.ElementTree import Element
 import numpy as np
 
 from draisine.algebra.lie import rot_x, rot_y, rot_z
-from draisine.errors import ModelError, did_you_mean
+from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.interop.robot import (
     ORIGIN,
     LinkFrame,
@@ -81,9 +81,7 @@ def _end(joint: Element, which: str, links: Mapping[str, Any]) -> str:
     """Return parent or child of a joint."""
     element = joint.find(which)
     name = "" if element is None else element.get("link", "")
-    if name not in links:
-        where = f"joint {joint.get('name')!r}"
-        raise ModelError(f"{where}: no link {name!r}. {did_you_mean(name, links)}")
+    expect_known(f"joint {joint.get('name')!r}: no link", name, links, ModelError)
     return name
 
 

@@ -17,7 +17,7 @@ from typing import Literal
 import numpy as np
 
 from draisine.algebra.scalar import Array, Floats, Scalar, array
-from draisine.errors import ConfigurationError, ModelError, SingularityError, did_you_mean
+from draisine.errors import ConfigurationError, ModelError, SingularityError, expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import Active, Ground, Mode
@@ -75,9 +75,7 @@ def locomotion(
         raise ModelError("connections need ground that rests; this model's ground moves.")
     joints = [joint.name for joint in model.joints]
     chosen = joints if driven is None else list(driven)
-    for name in chosen:
-        if name not in joints:
-            raise ModelError(f"driven: no joint {name!r}. {did_you_mean(name, joints)}")
+    expect_known("driven: no joint", chosen, joints, ModelError)
     chosen += [j.name for j in model.joints if j.motion is not None and j.name not in chosen]
     inner = [6 + joints.index(name) for name in chosen]
     outer = [k for k in free_columns(tree.model) if k not in inner]

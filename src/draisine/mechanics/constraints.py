@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.algebra.lie import cross
 from draisine.algebra.scalar import Array, Scalar, array
-from draisine.errors import ModelError, did_you_mean
+from draisine.errors import ModelError, expect_known
 from draisine.mechanics import couplings
 from draisine.mechanics.base import is_planar
 from draisine.mechanics.kinematics import (
@@ -39,15 +39,11 @@ def mode_of(model: Model, statuses: Mapping[str, str] | None = None) -> Mode:
     statuses = dict(statuses or {})
     names = [c.name for c in model.contacts]
     for name in statuses:
-        if name not in names:
-            raise ModelError(f"mode: no contact {name!r}. {did_you_mean(name, names)}")
+        expect_known("mode: no contact", name, names, ModelError)
     out = []
     for contact in model.contacts:
         status = statuses.get(contact.name, contact.closed)
-        if status not in contact.rows:
-            raise ModelError(
-                f"mode: contact {contact.name!r} cannot be {status!r}. {did_you_mean(status, contact.rows)}"
-            )
+        expect_known(f"mode: contact {contact.name!r} cannot be", status, contact.rows, ModelError)
         out.append((contact.name, status))
     return tuple(out)
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.lie import cross, yaw_lean_pitch
 from draisine.algebra.scalar import Array, Scalar, array, atan2, norm
-from draisine.errors import ModelError, did_you_mean
+from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.mechanics.constraints import (
     Ground,
     contact_axes,
@@ -80,15 +80,13 @@ class Readings:
 
     def _joint(self, name: str) -> int:
         names = [j.name for j in self.tree.model.joints]
-        if name not in names:
-            raise ModelError(f"no joint {name!r}. {did_you_mean(name, names)}")
+        expect_known("no joint", name, names, ModelError)
         return names.index(name)
 
     def output(self, name: str) -> Scalar:
         """Return an output of the model."""
         named = {o.name: o for o in self.tree.model.outputs}
-        if name not in named:
-            raise ModelError(f"no output {name!r}. {did_you_mean(name, named)}")
+        expect_known("no output", name, named, ModelError)
         return named[name].value(self)
 
     @property
@@ -251,8 +249,7 @@ class Readings:
     def _touch(self, name: str) -> tuple[Contact, Point, Surface]:
         """Return a contact, its point and its surface."""
         names = [c.name for c in self.tree.model.contacts]
-        if name not in names:
-            raise ModelError(f"no contact {name!r}. {did_you_mean(name, names)}")
+        expect_known("no contact", name, names, ModelError)
         contact = self.tree.model.contacts[names.index(name)]
         return contact, *contact_point(self.tree, self.geo, self.world, contact)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Scalar, Vector
-from draisine.errors import ModelError, did_you_mean
+from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.model.body import Body, vector
 from draisine.model.contact import Contact, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
@@ -71,8 +71,7 @@ class Model:
         for name in ("bodies", "joints", "contacts", "forces", "outputs", "couplings"):
             object.__setattr__(self, name, tuple(getattr(self, name)))
         object.__setattr__(self, "gravity", vector(self.gravity, "gravity"))
-        if self.base not in GROUPS:
-            raise ModelError(f"base group {self.base!r}. {did_you_mean(self.base, GROUPS)}")
+        expect_known("base group", self.base, GROUPS, ModelError)
         if not self.bodies:
             raise ModelError("a model needs at least one body.")
         self._check_names()
@@ -162,17 +161,15 @@ class Model:
             ("wheel", [(w.name, flat.body) for w in self.wheels for flat in w.flats]),
         ):
             for name, body in pairs:
-                if body not in known:
-                    raise ModelError(
-                        f"{kind} {name!r}: no body {body!r}. {did_you_mean(body, known)}"
-                    )
+                expect_known(f"{kind} {name!r}: no body", body, known, ModelError)
         joints = [j.name for j in self.joints]
         for coupling in self.couplings:
-            for name in coupling.joints if isinstance(coupling, Coupling) else ():
-                if name not in joints:
-                    raise ModelError(
-                        f"coupling {coupling.name!r}: no joint {name!r}. {did_you_mean(name, joints)}"
-                    )
+            expect_known(
+                f"coupling {coupling.name!r}: no joint",
+                coupling.joints if isinstance(coupling, Coupling) else (),
+                joints,
+                ModelError,
+            )
 
     def _check_steps(self) -> None:
         """Raise where steps speak of feet or joints that the machine does not have."""
@@ -184,8 +181,7 @@ class Model:
             *((name, feet) for name in self.steps.feet),
             *((name, joints) for name in sorted(named)),
         ]:
-            if name not in known:
-                raise ModelError(f"steps: no {name!r}. {did_you_mean(name, known)}")
+            expect_known("steps: no", name, known, ModelError)
 
     def _check_tree(self) -> None:
         base = self.bodies[0].name

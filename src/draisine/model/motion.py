@@ -9,7 +9,7 @@ import numpy as np
 
 from draisine.algebra.jet import Jet
 from draisine.algebra.scalar import Scalar, cos, sin, where
-from draisine.errors import ParameterError, UnknownNameError, did_you_mean
+from draisine.errors import ParameterError, UnknownNameError, did_you_mean, expect_known
 from draisine.model import JointMotion
 
 
@@ -176,9 +176,7 @@ def motion_of(entry: Mapping[str, Any]) -> JointMotion:
     if name not in MOTIONS:
         raise UnknownNameError(f"no motion {name!r} for a joint. {did_you_mean(name, MOTIONS)}")
     known = inspect.signature(MOTIONS[name]).parameters
-    for key in numbers:
-        if key not in known:
-            raise ParameterError(f"{name} has no {key!r}. {did_you_mean(key, known)}")
+    expect_known(f"{name} has no", numbers, known)
     for key, parameter in known.items():
         if key not in numbers and parameter.default is parameter.empty:
             raise ParameterError(f"{name} needs {key!r}.")

@@ -8,7 +8,7 @@ from draisine.algebra.scalar import is_zero
 from draisine.algebra.trace import reachable
 from draisine.codegen.files import write_text
 from draisine.codegen.formula import Expression, Name, Page, Symbol, name_of
-from draisine.errors import UnknownNameError, did_you_mean
+from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.base import turns_freely
 from draisine.model import TWIST
 from draisine.reading.contacts import frames, ground
@@ -72,11 +72,9 @@ def language_of(suffix: str) -> str:
     'latex'
     """
     known = {find("printer", name).SUFFIX: name for name in names("printer")}
-    if suffix not in known:
-        raise UnknownNameError(
-            f"no way to write equations to a file that ends in {suffix!r}. "
-            f"{did_you_mean(suffix, known)}"
-        )
+    expect_known(
+        "no way to write equations to a file that ends in", suffix, known, UnknownNameError
+    )
     return known[suffix]
 
 

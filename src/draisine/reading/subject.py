@@ -14,7 +14,7 @@ import numpy as np
 from draisine.algebra.lie import Pose, rot_x, rot_y, rot_z
 from draisine.algebra.scalar import Array, Scalar, array, is_zero
 from draisine.algebra.trace import Expr, Graph, evaluate
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.applied import ElementForces, element_forces, generalised
 from draisine.mechanics.base import base_angles, free_columns, is_free, spread
@@ -362,8 +362,8 @@ def trace_subject(
     """
     about: dict[str, Any] = vehicle.__globals__
     forms = {"benchmark": None} | about["FORMS"] if "FORMS" in about else {}
-    if form is not None and form not in forms:
-        raise ParameterError(f"no form {form!r}. {did_you_mean(form, forms)}")
+    if form is not None:
+        expect_known("no form", form, forms)
     chosen = forms.get(form) or Form(about.get("SYMBOLS", {}), about.get("MEANING", {}))
     if chosen.vehicle is not None and chosen.convert is not None:
         vehicle, parameters, structure = chosen.vehicle, chosen.convert(parameters), {}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.errors import DataError, ParameterError, did_you_mean
+from draisine.errors import DataError, ParameterError, expect_known
 from draisine.model import Model
 from draisine.results.attributes import records
 from draisine.results.bodies import Bodies
@@ -129,18 +129,16 @@ def parse_event(text: str, model: Model) -> EventQuestion | None:
     if int(count) < 1:
         raise ParameterError(f"{text!r}: events are counted from 1.")
     contacts = [*(c.name for c in model.contacts), *(j.name for j in model.joints)]
-    if wheel and wheel not in contacts:
-        raise ParameterError(f"{text!r}: no contact {wheel!r}. {did_you_mean(wheel, contacts)}")
-    if number not in NUMBERS:
-        raise ParameterError(f"{text!r}: no {number!r}. {did_you_mean(number, NUMBERS)}")
+    if wheel:
+        expect_known(f"{text!r}: no contact", wheel, contacts)
+    expect_known(f"{text!r}: no", number, NUMBERS)
     if number in ("impulse", "predicted"):
         labels = tuple(part.strip() for part in (inside or "").split(","))
         example = f"{number}[{contacts[0] if contacts else 'wheel'}:ground, normal]"
         if len(labels) != 2 or ":" not in labels[0] or labels[1] not in DIRECTIONS:
             raise ParameterError(f"{text!r}: write '{word} {count} {example}'.")
         owner = labels[0].split(":")[0]
-        if owner not in contacts:
-            raise ParameterError(f"{text!r}: no contact {owner!r}. {did_you_mean(owner, contacts)}")
+        expect_known(f"{text!r}: no contact", owner, contacts)
         return EventQuestion(number, int(count), kind, wheel or "", labels)
     if inside is not None:
         raise ParameterError(f"{text!r}: {number} takes no labels.")
@@ -151,6 +149,5 @@ def _kind(word: str, text: str) -> str:
     """Return the kind of event that a word means; "event" is any."""
     if word == "event":
         return ""
-    if word not in KINDS:
-        raise ParameterError(f"{text!r}: no {word!r}. {did_you_mean(word, ('event', *KINDS))}")
+    expect_known(f"{text!r}: no", word, ("event", *KINDS))
     return word

@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.analysis.metrics import REDUCERS, first_crossings, split_question
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import ParameterError, did_you_mean, expect_known
 from draisine.model import Model
 from draisine.model.names import STORED, dimensions, label_units, output_names, variables
 from draisine.results.attributes import validity_of
@@ -68,8 +68,7 @@ def parse_labels(text: str, known: Mapping[str, SeriesLabels]) -> tuple[str, tup
     if match is None:
         raise ParameterError(f"{text!r} is not a quantity; write 'lean' or 'position[x]'.")
     name, inside = match.groups()
-    if name not in known:
-        raise ParameterError(f"no quantity {name!r}. {did_you_mean(name, known)}")
+    expect_known("no quantity", name, known)
     labels = tuple(part.strip() for part in inside.split(",")) if inside is not None else ()
     wanted = known[name]
     if len(labels) != len(wanted):
@@ -77,8 +76,7 @@ def parse_labels(text: str, known: Mapping[str, SeriesLabels]) -> tuple[str, tup
         way = f"write '{name}[{example}]'" if wanted else f"write '{name}' alone"
         raise ParameterError(f"{text!r}: {name} takes {len(wanted)} labels; {way}.")
     for label, allowed in zip(labels, wanted, strict=True):
-        if label not in allowed:
-            raise ParameterError(f"{text!r}: no {label!r}. {did_you_mean(label, allowed)}")
+        expect_known(f"{text!r}: no", label, allowed)
     return name, labels
 
 

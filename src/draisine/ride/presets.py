@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from draisine.errors import ParameterError, UnknownNameError, did_you_mean
+from draisine.errors import ParameterError, UnknownNameError, expect_known
 from draisine.registry import find, is_file, names
 from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.scenario.library import load
@@ -229,8 +229,7 @@ def on_ground(ride: Preset, name: str) -> Preset:
     >>> on_ground(preset("weave"), "kerb").place
     WheelPlace(wheel='rear', centre=[0.0, 0.0], on='before')
     """
-    if name not in GROUNDS:
-        raise UnknownNameError(f"no ground {name!r}. {did_you_mean(name, GROUNDS)}")
+    expect_known("no ground", name, GROUNDS, UnknownNameError)
     return replace(ride, ground=GROUNDS[name].ground, place=GROUNDS[name].place)
 
 
@@ -249,8 +248,7 @@ def preset(name: str) -> Preset:
     >>> preset("weave").start["forward_speed"]
     3.5
     """
-    if name not in PRESETS:
-        raise UnknownNameError(f"no ride {name!r}. {did_you_mean(name, PRESETS)}")
+    expect_known("no ride", name, PRESETS, UnknownNameError)
     return PRESETS[name]
 
 

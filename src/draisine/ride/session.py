@@ -9,7 +9,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.control.rider import Rider
-from draisine.errors import ParameterError, SimulationError, UnknownNameError, did_you_mean
+from draisine.errors import ParameterError, SimulationError, UnknownNameError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.registry import names
 from draisine.ride.chart import stability_chart
@@ -59,8 +59,7 @@ class Session:
 
     def choose(self, name: str) -> None:
         """Take up a preset from its start."""
-        if name not in self.presets:
-            raise UnknownNameError(f"no ride {name!r}. {did_you_mean(name, self.presets)}")
+        expect_known("no ride", name, self.presets, UnknownNameError)
         self.name, self.preset = name, self.presets[name]
         self.system = ride_system(self.preset)
         self.terrain = None if self.preset.ground is None else self.preset.ground()

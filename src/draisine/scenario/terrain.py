@@ -11,7 +11,7 @@ from pydantic import Field, TypeAdapter, model_validator
 
 from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import ParameterError, expect_known
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
@@ -302,14 +302,12 @@ def place(
 def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -> State:
     """Return a state with the machine moved, as a whole, to where a scenario wants it."""
     wheels = {c.name: c for c in tree.model.wheels}
-    if place.wheel not in wheels:
-        raise ParameterError(f"no wheel {place.wheel!r}. {did_you_mean(place.wheel, wheels)}")
+    expect_known("no wheel", place.wheel, wheels)
     if place.on is None:
         at = np.asarray(state.p, float) - _centre(tree, wheels[place.wheel], state)
         return replace(state, p=at + place.centre)
     faces = faces_of(terrain)
-    if place.on not in faces:
-        raise ParameterError(f"no face {place.on!r}. {did_you_mean(place.on, faces)}")
+    expect_known("no face", place.on, faces)
     N, d = faces[place.on].numbers[:3], float(faces[place.on].numbers[3])
     if not N[2] > 1e-9:
         raise ParameterError(f"nothing stands on {place.on!r}: it does not face up.")

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.program import run as run_program
-from draisine.errors import ModelError, ParameterError, SimulationError, did_you_mean
+from draisine.errors import ModelError, ParameterError, SimulationError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.model.body import is_doubtful
 from draisine.simulation.integrators import DEGENERATE, EqualSteps, Problem, Span
@@ -339,8 +339,7 @@ def _columns(
     if not isinstance(changes, Mapping):
         raise ParameterError(f"{kind}s: {changes!r:.80} is no table of numbers by name.")
     for name, column in changes.items():
-        if name not in names:
-            raise ParameterError(f"no {kind} {name!r}. {did_you_mean(name, names)}")
+        expect_known(f"no {kind}", name, names)
         if np.ndim(column) > 0 and len(column) != count:
             raise ParameterError(f"{kind} {name}: {len(column)} values for {count} machines.")
         try:

@@ -17,6 +17,7 @@ from draisine.errors import (
     ParameterError,
     did_you_mean,
     expect,
+    expect_known,
 )
 from draisine.registry import find, names
 from draisine.system.state import State
@@ -171,10 +172,7 @@ class ContactOptions:
             _check_number(told, mu)
             if not mu >= 0:
                 raise ParameterError(f"{told} is {mu}; friction is not negative.")
-        if self.resolution not in RESOLUTIONS:
-            raise ParameterError(
-                f"resolution {self.resolution!r}. {did_you_mean(self.resolution, RESOLUTIONS)}"
-            )
+        expect_known("resolution", self.resolution, RESOLUTIONS)
         named = isinstance(self.solver, str) and self.solver in SOLVERS
         if not named and not hasattr(self.solver, "compliance"):
             told = did_you_mean(str(self.solver), SOLVERS)
@@ -200,10 +198,7 @@ class ContactOptions:
         own = {p.name for p in known if p.kind is p.KEYWORD_ONLY}
         own -= {"rest_speed", "resolution", "tolerance"}
         for name, value in self.restitution.items():
-            if name not in own:
-                raise ParameterError(
-                    f"restitution: {self.impact!r} knows no {name!r}. {did_you_mean(name, own)}"
-                )
+            expect_known(f"restitution: {self.impact!r} knows no", name, own)
             _check_number(f"restitution: {name}", value)
             low, high = COEFFICIENTS.get(name, (-math.inf, math.inf))
             if not low <= value <= high:

@@ -20,7 +20,7 @@ from draisine.codegen.program import Program, flatten
 from draisine.codegen.routine import ADDRESS, DOUBLES, fields
 from draisine.codegen.targets import c, javascript
 from draisine.codegen.targets._text_routine import C_HELPERS, JS_HELPERS, c_record, write
-from draisine.errors import UnknownNameError, did_you_mean
+from draisine.errors import UnknownNameError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.registry import find
 from draisine.simulation.integrators import EqualSteps, Problem
@@ -89,8 +89,7 @@ def write_simulator(
     >>> list(write_simulator(disc, "c", draisine.state(disc, forward_speed=2.0)))
     ['rolling_disc.h', 'rolling_disc.c', 'main.c']
     """
-    if language not in LANGUAGES:
-        raise UnknownNameError(f"no simulator in {language!r}. {did_you_mean(language, LANGUAGES)}")
+    expect_known("no simulator in", language, LANGUAGES, UnknownNameError)
     machine = system.machine(mode, law, law_states(law))
     z = memory_start(system, law, machine.states)
     tail = np.concatenate([system.inputs(inputs), anchors(machine, start, 0.0)])

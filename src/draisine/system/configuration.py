@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.errors import ConfigurationError, expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.energy import rest_speeds
 from draisine.mechanics.tree import Tree, assemble
@@ -35,10 +35,7 @@ def configurations(
     and the N values asked of each name allow; `parameters` (N, parameters) gives each its own.
     """
     pose = Configuration(machine, len(next(iter(asked.values()))), parameters=parameters)
-    for name in asked:
-        if name not in pose.names or name in pose.fast:
-            known = [known for known in pose.names if known not in pose.fast]
-            raise ParameterError(f"no coordinate {name!r}. {did_you_mean(name, known)}")
+    expect_known("no coordinate", asked, [x for x in pose.names if x not in pose.fast])
     pose.reach(asked)
     return pose.y
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from draisine.algebra.lie import rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.errors import ConfigurationError, ParameterError, expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.couplings import loops_turned_over
 from draisine.mechanics.kinematics import geometry
@@ -246,10 +246,7 @@ def _consistent(
 def _check_asked(asked: Mapping[str, Floats], known: Sequence[str]) -> None:
     """Raise where something is asked of what there is not, or a value is no number."""
     for name, values in asked.items():
-        if name not in known:
-            raise ParameterError(
-                f"initial state: nothing is called {name!r}. {did_you_mean(name, known)}"
-            )
+        expect_known("initial state: nothing is called", name, known)
         for value in values[~np.isfinite(values)].tolist():
             raise ParameterError(f"initial state: {name} = {value} is not a finite number.")
 

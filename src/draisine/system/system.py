@@ -16,7 +16,7 @@ import draisine
 from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
-from draisine.errors import ModelError, ParameterError, did_you_mean
+from draisine.errors import ModelError, ParameterError, did_you_mean, expect_known
 from draisine.mechanics import constraints
 from draisine.mechanics.constraints import Mode, mode_of
 from draisine.mechanics.formulations import multiplier
@@ -278,8 +278,7 @@ class System:
         if not isinstance(named or {}, Mapping):
             raise ParameterError(f"inputs: {named!r:.80} is no table of numbers by name.")
         for name, value in (named or {}).items():
-            if name not in names:
-                raise ParameterError(f"no input {name!r}. {did_you_mean(name, names)}")
+            expect_known("no input", name, names)
             if not isinstance(value, int | float | np.number):
                 raise ParameterError(f"input {name}: {value!r:.80} is not a number.")
             if not abs(value) < np.inf:
@@ -316,8 +315,7 @@ def _solve_rows(
 def _checked(known: Mapping[str, float], changes: Mapping[str, Any]) -> dict[str, float]:
     out = {}
     for name, value in changes.items():
-        if name not in known:
-            raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, known)}")
+        expect_known("no parameter", name, known)
         try:
             out[name] = float(value)
         except (OverflowError, TypeError, ValueError):

@@ -13,7 +13,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Expr, Graph
 from draisine.codegen.program import Program, trace_program
-from draisine.errors import DraisineError, ModelError, did_you_mean
+from draisine.errors import DraisineError, ModelError, expect_known
 from draisine.mechanics.applied import ElementForces, element_forces
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations.projected import Reconstruction
@@ -122,8 +122,7 @@ def command(law: Law | None, readings: Readings, z: Array, given: Array) -> Comm
     extra: list[Scalar] = [0.0] * len(names)
     guides: dict[int, Guide] = {}
     for name, value in wanted.items():
-        if name not in names:
-            raise ModelError(f"law: no input {name!r}. {did_you_mean(name, names)}")
+        expect_known("law: no input", name, names, ModelError)
         k = names.index(name)
         if isinstance(value, Guide):
             if k >= joints:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass, replace
 from typing import Any, Literal, get_args, get_origin
 
-from draisine.errors import ModelError, ParameterError, did_you_mean
+from draisine.errors import ModelError, ParameterError, expect_known
 from draisine.model import Model, Tyre
 from draisine.registry import find, names, own_plugs
 from draisine.vehicles._sets import parameter_set
@@ -42,8 +42,7 @@ def make_record(what: str, hint: Any, value: Any) -> Any:
     kind, given = (own[0], dict(value)) if own else _element(what, kinds, value)
     known = [f.name for f in fields(kind) if f.init]
     for name, x in given.items():
-        if name not in known:
-            raise ParameterError(f"{what}: no {name!r}. {did_you_mean(name, known)}")
+        expect_known(f"{what}: no", name, known)
         if isinstance(x, int | float) and not isinstance(x, bool):
             given[name] = number(x)
     needed = [f.name for f in fields(kind) if f.default is MISSING and f.default_factory is MISSING]

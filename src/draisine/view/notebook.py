@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
-from draisine.errors import ParameterError, did_you_mean, import_extra
+from draisine.errors import expect_known, import_extra
 from draisine.system.system import System
 from draisine.view.figures._linear import eigenvalues as draw_eigenvalues
 
@@ -58,9 +58,7 @@ def sliders(system: System, names: Sequence[str] = ("w", "c", "lam", "mB", "zB")
     """
     ipywidgets = import_extra("ipywidgets", "notebook")
     inline = import_extra("IPython.display", "notebook")
-    for name in names:
-        if name not in system.parameters:
-            raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, system.parameters)}")
+    expect_known("no parameter", names, system.parameters)
     knobs = {}
     for name in names:
         value = system.parameters[name]

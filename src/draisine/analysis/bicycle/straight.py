@@ -16,7 +16,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import Matrices, inverse, transpose
 from draisine.analysis.linear import cyclic_coordinates
 from draisine.analysis.variation import Chart, Variation, chart, vary
-from draisine.errors import ConfigurationError, ParameterError, did_you_mean
+from draisine.errors import ConfigurationError, expect_known
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import configurations
 from draisine.system.system import System
@@ -103,9 +103,7 @@ def canonical_matrices(
 
 def sweep_parameters(system: System, sweep: Mapping[str, Any]) -> tuple[Floats, tuple[int, ...]]:
     """Return all parameters (sets, parameters) of a sweep, and the shape of the sweep."""
-    for name in sweep:
-        if name not in system.parameters:
-            raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, system.parameters)}")
+    expect_known("no parameter", sweep, system.parameters)
     arrays = {name: np.asarray(value, float) for name, value in sweep.items()}
     shape = np.broadcast_shapes(*[x.shape for x in arrays.values()])
     columns = [

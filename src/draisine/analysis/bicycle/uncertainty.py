@@ -23,7 +23,7 @@ from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.sensitivity import sensitivities, straight_changes
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import expect_known
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
@@ -126,6 +126,4 @@ def sample(
 
 
 def _check(system: System, deviations: Mapping[str, float]) -> None:
-    for name in deviations:
-        if name not in system.parameters:
-            raise ParameterError(f"no parameter {name!r}. {did_you_mean(name, system.parameters)}")
+    expect_known("no parameter", deviations, system.parameters)

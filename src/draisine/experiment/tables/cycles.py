@@ -15,7 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.map import ANGLES, Gait, gait
 from draisine.analysis.gait.stride import Stride
 from draisine.analysis.return_map import Cycle, CycleFamily, families
-from draisine.errors import ParameterError, did_you_mean
+from draisine.errors import ParameterError, expect_known
 from draisine.experiment.kinds.cycle import cycle_dataset, labels_of, lines, ride_cycle
 from draisine.results.bodies import machine_attributes
 from draisine.results.cycle import ORDINALS, QUANTITIES, multipliers_of, summary_of
@@ -82,9 +82,7 @@ def scan_cycles(
     """
     begun = time.perf_counter()
     walk = _walk(vehicle, parameters, parameter_set, joint)
-    if over not in walk.system.parameters:
-        known = walk.system.parameters
-        raise ParameterError(f"{vehicle} has no parameter {over!r}. {did_you_mean(over, known)}")
+    expect_known(f"{vehicle} has no parameter", over, walk.system.parameters)
     reached: set[float] = set()
 
     @cache

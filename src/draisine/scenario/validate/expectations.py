@@ -37,8 +37,7 @@ def check_expected(kind: str, tables: Tables, model: Model, mistakes: Mistakes) 
             _check_count(path, values, count, mistakes)
         for text, values in block.spread.items():
             path = key_path(["expected", k, "spread", text])
-            if text not in block.values:
-                mistakes.add(path, f"is not expected. {did_you_mean(text, block.values)}")
+            mistakes.check_known(path, text, block.values, "is not expected")
             _check_count(path, values, count, mistakes)
         if block.windows is not None:
             _check_count(key_path(["expected", k, "windows"]), block.windows, count, mistakes)
@@ -111,9 +110,7 @@ def _check_points(names: list[str], where: list[Any], at: Any, mistakes: Mistake
         mistakes.add(key_path(where), f"tells no points; write at = {{ {example} }}.")
         return
     for name in at:
-        if name not in names:
-            text = f"is no side of the grid. {did_you_mean(name, names)}"
-            mistakes.add(key_path([*where, name]), text)
+        mistakes.check_known(key_path([*where, name]), name, names, "is no side of the grid")
     for name in names:
         if name not in at:
             mistakes.add(key_path([*where, name]), "is missing.")

@@ -1,7 +1,7 @@
 """What is wrong in a scenario file: every mistake at once, each with its place and a way out."""
 
 import inspect
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +32,14 @@ class Mistakes(list[Mistake]):
     def add(self, path: str, text: str, value: Any = None) -> None:
         """Tell one more."""
         self.append(Mistake(path, text, value))
+
+    def check_known(
+        self, path: str, name: str, known: Collection[str], text: str, value: Any = None
+    ) -> bool:
+        """Return whether a name is known, after telling where it is not."""
+        if name not in known:
+            self.add(path, f"{text}. {did_you_mean(name, known)}", value)
+        return name in known
 
     @contextmanager
     def at(self, path: str, value: Any = None) -> Iterator[None]:
@@ -67,8 +75,7 @@ def read_tables(
         else:
             found[name] = field.get_default(call_default_factory=True)
     for name in content:
-        if name not in kind.model_fields:
-            mistakes.add(name, f"is unknown. {did_you_mean(name, kind.model_fields)}")
+        mistakes.check_known(name, name, kind.model_fields, "is unknown")
     return found
 
 

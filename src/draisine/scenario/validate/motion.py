@@ -8,7 +8,6 @@ from typing import Any, get_type_hints
 from draisine.analysis.lqr import balance
 from draisine.control import SIGNALS, TimeInputs, Together
 from draisine.control.lqr import LeastCost
-from draisine.errors import did_you_mean
 from draisine.model import Model
 from draisine.model.names import state_units
 from draisine.model.quantity import number
@@ -27,10 +26,8 @@ def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: M
         path = f"initial.{name}"
         if name in ("mode", "place", "at_rest"):
             continue
-        if name not in units:
-            text = f"nothing of {vehicle} is called so. {did_you_mean(name, units)}"
-            mistakes.add(path, text, value)
-        else:
+        text = f"nothing of {vehicle} is called so"
+        if mistakes.check_known(path, name, units, text, value):
             with mistakes.at(path):
                 values[name] = check_lean(name, number(value, units[name]))
     mode = read_mode(given.get("mode"), model, "initial.mode", mistakes)
@@ -65,12 +62,11 @@ def read_mode(given: Any, model: Model, path: str, mistakes: Mistakes) -> dict[s
         return None
     contacts = {c.name: c for c in model.contacts}
     for name, status in given.items():
-        if name not in contacts:
-            text = f"no such contact. {did_you_mean(name, contacts)}"
-            mistakes.add(f"{path}.{name}", text, status)
-        elif status not in contacts[name].rows:
+        place = f"{path}.{name}"
+        known = mistakes.check_known(place, name, contacts, "no such contact", status)
+        if known and status not in contacts[name].rows:
             allowed = ", ".join(contacts[name].rows)
-            mistakes.add(f"{path}.{name}", f"no such status; take one of: {allowed}.", status)
+            mistakes.add(place, f"no such status; take one of: {allowed}.", status)
     return given or None
 
 
@@ -118,9 +114,8 @@ def _law(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistakes) 
     joints = [joint.name for joint in model.joints]
     for key in ("steer", "drive"):
         joint = getattr(made, key, None)
-        if isinstance(joint, str) and joint not in joints:
-            text = f"no such joint. {did_you_mean(joint, joints)}"
-            mistakes.add(f"{path}.{key}", text, joint)
+        if isinstance(joint, str):
+            mistakes.check_known(f"{path}.{key}", joint, joints, "no such joint", joint)
     return made
 
 
@@ -130,9 +125,8 @@ def _signal(entry: Mapping[str, Any], model: Model, path: str, mistakes: Mistake
         known = f"must be one of: {', '.join(SIGNALS)}."
         mistakes.add(f"{path}.shape", known if shape is not None else f"is missing; {known}", shape)
         return None
-    if isinstance(name, str) and name not in model.inputs:
-        text = f"no such input. {did_you_mean(name, model.inputs)}"
-        mistakes.add(f"{path}.input", text, name)
+    if isinstance(name, str):
+        mistakes.check_known(f"{path}.input", name, model.inputs, "no such input", name)
     table = {k: v for k, v in entry.items() if k != "shape"}
     return _record(SIGNALS[shape], table, path, mistakes)
 
@@ -146,9 +140,7 @@ def _record(record: Any, table: Mapping[str, Any], path: str, mistakes: Mistakes
     fields, hints = {f.name: f for f in dataclasses.fields(record)}, get_type_hints(record)
     count, values = len(mistakes), {}
     for key, value in table.items():
-        if key not in fields:
-            mistakes.add(f"{path}.{key}", f"is unknown. {did_you_mean(key, fields)}", value)
-        else:
+        if mistakes.check_known(f"{path}.{key}", key, fields, "is unknown", value):
             with mistakes.at(f"{path}.{key}"):
                 values[key] = field_value(hints[key], value)
     for key, field in fields.items():

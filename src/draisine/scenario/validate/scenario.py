@@ -61,10 +61,8 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
         case "run" | "sweep":
             return {"start": start} | _read_motion(kind, tables, start, system, mistakes)
         case "state":
-            for key in tables.get("inputs", {}):
-                if key not in model.inputs:
-                    text = f"no such input. {did_you_mean(key, model.inputs)}"
-                    mistakes.add(f"inputs.{key}", text, tables["inputs"][key])
+            for key, value in tables.get("inputs", {}).items():
+                mistakes.check_known(f"inputs.{key}", key, model.inputs, "no such input", value)
         case "map" if "map" in tables:
             _check_map(tables["map"], model, mistakes)
         case "linear":
@@ -95,8 +93,7 @@ def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> Non
     """Tell what is missing of a point that tells how a cycle begins, and what is not part of it."""
     known = ("Omega", "theta") if model.steps is None else model.steps.components
     for name in near:
-        if name not in known:
-            mistakes.add(f"cycle.near.{name}", f"no part of it. {did_you_mean(name, known)}")
+        mistakes.check_known(f"cycle.near.{name}", name, known, "no part of it")
     missing = [name for name in known if name not in near]
     if missing:
         mistakes.add("cycle.near", f"needs {', '.join(missing)}.")
@@ -106,8 +103,7 @@ def _read_cycle(tables: Tables, start: Start, model: Model, mistakes: Mistakes) 
     """Return what a cycle of a given period is looked for with: terrain and contact options."""
     known = observation_names(model)
     for name in tables["cycle"].near:
-        if name not in known:
-            mistakes.add(f"cycle.near.{name}", f"no output. {did_you_mean(name, known)}")
+        mistakes.check_known(f"cycle.near.{name}", name, known, "no output")
     if start.place is not None:
         mistakes.add("initial.place", "goes with kind = 'run'.")
     terrain, contact = None, tables.get("contact")
@@ -134,8 +130,7 @@ def _check_gait(gait: GaitPart, model: Model, mistakes: Mistakes) -> None:
             joints = ", ".join(known) or "none"
             mistakes.add(f"gait.{name}", f"tells of {given} joints; the machine has {joints}.")
     for k, joint in enumerate(gait.plane or ()):
-        if joint not in known:
-            mistakes.add(f"gait.plane[{k}]", f"no joint {joint!r}. {did_you_mean(joint, known)}")
+        mistakes.check_known(f"gait.plane[{k}]", joint, known, f"no joint {joint!r}")
     if gait.shapes is not None and len(known) < 2:
         mistakes.add("gait.shapes", "have a curvature where there are two joints or more.")
 
@@ -206,19 +201,15 @@ def _check_methods(run: RunTable, tables: Tables, mistakes: Mistakes) -> None:
 def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
     units, joints = state_units(model), [j.name for j in model.joints]
     for side, axis in (("x", grid.x), ("y", grid.y)):
-        if axis.name not in units:
-            text = f"is unknown. {did_you_mean(axis.name, units)}"
-            mistakes.add(f"map.{side}.name", text, axis.name)
-            continue
-        for end in ("low", "high"):
+        known = mistakes.check_known(f"map.{side}.name", axis.name, units, "is unknown", axis.name)
+        for end in ("low", "high") if known else ():
             with mistakes.at(f"map.{side}.{end}"):
                 check_lean(axis.name, getattr(axis, end))
     first, second = grid.x.name, grid.y.name
     if first == second:
         mistakes.add("map.y.name", "stands along x already; take another.", second)
-    if grid.locked is not None and grid.locked not in joints:
-        text = f"no such joint. {did_you_mean(grid.locked, joints)}"
-        mistakes.add("map.locked", text, grid.locked)
+    if grid.locked is not None:
+        mistakes.check_known("map.locked", grid.locked, joints, "no such joint", grid.locked)
     allowed = ("straight", f"{first}, {second}", f"{second}, {first}")
     if grid.path not in allowed:
         mistakes.add("map.path", f"take one of: {', '.join(map(repr, allowed))}.", grid.path)

@@ -76,11 +76,9 @@ def check_contact(
     mu = contact.mu if isinstance(contact.mu, dict) else {"": contact.mu}
     for name, value in mu.items():
         if name and name.split("/")[0] not in wheels:
-            text = f"no such wheel. {did_you_mean(name, wheels)}"
-            mistakes.add(f"contact.mu.{name}", text, value)
+            mistakes.check_known(f"contact.mu.{name}", name, wheels, "no such wheel", value)
     for name in contact.stops:
-        if name not in joints:
-            mistakes.add(f"contact.stops.{name}", f"no such joint. {did_you_mean(name, joints)}")
+        mistakes.check_known(f"contact.stops.{name}", name, joints, "no such joint")
     with mistakes.at("contact.impact"):
         impact = find("impact", contact.impact)
         if contact.impact in ("plastic", "newton") and any(0 < x < math.inf for x in mu.values()):
@@ -117,16 +115,14 @@ def check_place(
     if start.place is None:
         return
     wheels, on, path = [c.name for c in model.wheels], start.place.on, "initial.place.on"
-    if start.place.wheel not in wheels:
-        text = f"no such wheel. {did_you_mean(start.place.wheel, wheels)}"
-        mistakes.add("initial.place.wheel", text, start.place.wheel)
+    wheel = start.place.wheel
+    mistakes.check_known("initial.place.wheel", wheel, wheels, "no such wheel", wheel)
     if on is None or terrain is None:
         return
     if isinstance(ground, MeshGround | HeightGround):
         mistakes.add(path, "faces of a mesh have no names; place the machine by x, y and z.", on)
         return
     faces = faces_of(terrain)
-    if on not in faces:
-        mistakes.add(path, f"no such face. {did_you_mean(on, faces)}", on)
-    elif not faces[on].numbers[2] > 1e-9:
+    known = mistakes.check_known(path, on, faces, "no such face", on)
+    if known and not faces[on].numbers[2] > 1e-9:
         mistakes.add(path, "does not face up; nothing stands on it.", on)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, get_args
 
-from draisine.errors import DraisineError, UnknownNameError, did_you_mean
+from draisine.errors import DraisineError, UnknownNameError
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.quantity import number
@@ -120,10 +120,7 @@ def _motions(
     out: dict[str, Any] = {}
     for name, entry in given.items():
         path = f"vehicle.motions.{name}"
-        if name not in known:
-            text = f"{vehicle.__name__} guides nothing so. {did_you_mean(name, known)}"
-            mistakes.add(path, text)
-        else:
+        if mistakes.check_known(path, name, known, f"{vehicle.__name__} guides nothing so"):
             with mistakes.at(path):
                 out[name] = motion_of(entry)
     return out

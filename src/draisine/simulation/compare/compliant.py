@@ -10,7 +10,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, SimulationError, UnknownNameError, did_you_mean
+from draisine.errors import (
+    ParameterError,
+    SimulationError,
+    UnknownNameError,
+    did_you_mean,
+    expect_known,
+)
 from draisine.simulation.contact.arc import SteppedArc
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.run import place_on_terrain
@@ -195,9 +201,7 @@ def compliant_of(entry: Mapping[str, Any]) -> Compliant:
         raise UnknownNameError(f"no law {name!r} of ground. {did_you_mean(name, COMPLIANCES)}")
     numbers = {k: v for k, v in entry.items() if k not in ("name", "creep")}
     known = {field.name: field for field in fields(COMPLIANCES[name])}  # type: ignore[arg-type]
-    for key in numbers:
-        if key not in known:
-            raise ParameterError(f"{name} has no {key!r}. {did_you_mean(key, [*known, 'creep'])}")
+    expect_known(f"{name} has no", numbers, [*known, "creep"])
     for key, field in known.items():
         if key not in numbers and field.default is MISSING:
             raise ParameterError(f"{name} needs {key!r}.")

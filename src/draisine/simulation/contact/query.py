@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
-from draisine.errors import ConfigurationError, ParameterError, TerrainError, did_you_mean
+from draisine.errors import ConfigurationError, ParameterError, TerrainError, expect_known
 from draisine.mechanics.contact.elements import tyre_rows
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
@@ -19,12 +19,7 @@ from draisine.simulation.contact import kernels
 from draisine.simulation.contact.active_set import Candidate, independent
 from draisine.simulation.contact.events import terrain_code
 from draisine.simulation.contact.linear import REPEATS
-from draisine.simulation.contact.table import (
-    FeatureTable,
-    Surroundings,
-    WheelOnFeature,
-    remember,
-)
+from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
@@ -104,8 +99,7 @@ class ContactQuery:
         names = [joint.name for joint in self.machine.system.model.joints]
         out = {}
         for name, ends in self.stops.items():
-            if name not in names:
-                raise ParameterError(f"stops: no joint {name!r}. {did_you_mean(name, names)}")
+            expect_known("stops: no joint", name, names)
             if not ends[0] < ends[1]:
                 raise ParameterError(f"stops of {name!r}: {ends[0]} is not below {ends[1]}.")
             for k, (sign, end, label) in enumerate(

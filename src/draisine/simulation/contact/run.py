@@ -22,7 +22,7 @@ from draisine.errors import (
     SimulationError,
     TerrainError,
     ZenoError,
-    did_you_mean,
+    expect_known,
 )
 from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact import events, guards, march
@@ -557,8 +557,6 @@ def _check_friction(contact: ContactOptions, wheels: list[str], terrain: Terrain
     """Raise where friction is given for a wheel or a feature that is not there."""
     for name in contact.mu if isinstance(contact.mu, Mapping) else ():
         wheel, _, feature = name.partition("/")
-        if wheel not in wheels:
-            raise ParameterError(f"mu: no wheel {wheel!r}. {did_you_mean(wheel, wheels)}")
+        expect_known("mu: no wheel", wheel, wheels)
         known = [terrain[k].name for k in range(len(terrain))] if feature else [feature]
-        if feature not in known:
-            raise ParameterError(f"mu: no feature {feature!r}. {did_you_mean(feature, known)}")
+        expect_known("mu: no feature", feature, known)

@@ -17,7 +17,7 @@ from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
-from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean
+from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean, expect_known
 from draisine.vehicles.bicycle import BENCHMARK, THESIS, from_thesis
 
 ParameterForm = tuple[tuple[str, ...], Callable[[Mapping[str, float]], dict[str, float]]]
@@ -181,8 +181,7 @@ def _check_keys(
 
 def _find(vehicle: str, name: str) -> Traversable:
     known = _files(vehicle)
-    if name not in known:
-        raise UnknownNameError(f"{vehicle}: no parameter set {name!r}. {did_you_mean(name, known)}")
+    expect_known(f"{vehicle}: no parameter set", name, known, UnknownNameError)
     return known[name]
 
 
@@ -196,9 +195,6 @@ def _folders() -> dict[str, Traversable]:
 
 def _files(vehicle: str) -> dict[str, Traversable]:
     folders = _folders()
-    if vehicle not in folders:
-        raise UnknownNameError(
-            f"no parameter sets of {vehicle!r}. {did_you_mean(vehicle, folders)}"
-        )
+    expect_known("no parameter sets of", vehicle, folders, UnknownNameError)
     found = (file for file in folders[vehicle].iterdir() if file.name.endswith(".toml"))
     return {file.name.removesuffix(".toml"): file for file in sorted(found, key=lambda f: f.name)}
