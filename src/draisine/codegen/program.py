@@ -7,7 +7,7 @@ runs once per parameter set and leaves its results in a table that the body read
 import ctypes
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from draisine.algebra.scalar import Floats
 from draisine.algebra.trace import FUNCTIONS, Expr, reachable
 
 Instruction = tuple[Any, ...]
@@ -170,6 +171,33 @@ def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np
         else np.zeros(0)
         for key, entries in program.outputs.items()
     }
+
+
+class Callback:
+    """A function of Python in the place of a program: from all inputs, one after the other, to all
+    outputs. What it raises is kept in `error`, and gives NaN from then on, which stops a run: nothing
+    may pass through machine code.
+    """
+
+    def __init__(self, function: Callable[[Floats], Floats], size_in: int, size_out: int) -> None:
+        self.error: BaseException | None = None
+
+        def call(x: int, _table: int, out: int, _count: int) -> None:
+            found = _doubles(out, size_out)
+            found[:] = np.nan
+            if self.error is None:
+                try:
+                    found[:] = function(_doubles(x, size_in).copy())
+                except BaseException as error:
+                    self.error = error
+
+        self._code = prototype()(call)
+        self.address = int(ctypes.cast(self._code, ctypes.c_void_p).value or 0)
+
+
+def _doubles(address: int, size: int) -> Floats:
+    """Return the doubles at an address as an array."""
+    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address))
 
 
 @cache

@@ -1,12 +1,11 @@
 """Control laws that only Python understands: the compiled loop calls back for every right-hand side."""
 
-import ctypes
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import prototype
+from draisine.codegen.program import Callback
 from draisine.errors import ModelError
 from draisine.mechanics.base import base_rotation, is_free
 from draisine.mechanics.formulations import projected
@@ -19,35 +18,34 @@ from draisine.system.tracing import read
 class PythonRate:
     """A right-hand side whose law runs in Python, under the same calling convention as machine code.
 
-    An exception inside the law (an interruption, too) is kept in `error` and turns the rate into
-    NaN, which stops the run.
+    An exception inside the law (an interruption, too) is kept in `error`, and stops the run.
     """
 
     def __init__(self, law: Any, states: int) -> None:
         self.law, self.states = law, states
-        self.error: BaseException | None = None
+        self._callback: Callback | None = None
+
+    @property
+    def error(self) -> BaseException | None:
+        """What the law raised, if it did."""
+        return None if self._callback is None else self._callback.error
 
     def bind(self, machine: ClosedForm) -> int:
         """Return the address of the right-hand side of a machine under the law."""
         rate, at = machine.rate, machine.rate.inputs
         y = at.span("q", "z")
 
-        def call(x_at: int, table_at: int, out_at: int, stride: int) -> None:
-            x, out = _doubles(x_at, at.size).copy(), _doubles(out_at, rate.outputs.size)
-            try:
-                given, zdot = self._apply(machine, float(x[at.t.start]), x[y])
-            except BaseException as error:  # nothing may pass through machine code
-                self.error = error
-                out[:] = np.nan
-                return
+        def evaluate(x: Floats) -> Floats:
+            given, zdot = self._apply(machine, float(x[at.t.start]), x[y])
             x[at.w] += given
-            out[:] = rate.flat(x)
+            out = rate.flat(x)
             out[rate.outputs.rate][machine.layout.z][machine.system.model.memory :] = zdot
+            return out
 
-        self._callback = prototype()(call)
         model = machine.system.model
         self._tree = assemble(model, aligned=is_free(model))
-        return int(ctypes.cast(self._callback, ctypes.c_void_p).value or 0)
+        self._callback = Callback(evaluate, at.size, rate.outputs.size)
+        return self._callback.address
 
     def inputs(self, machine: ClosedForm, t: float, y: Floats) -> Floats:
         """Return the law's inputs at a sample; not numbers where the law failed."""
@@ -70,8 +68,3 @@ class PythonRate:
         if len(rates) != self.states:
             raise ModelError(f"law: it returns {len(rates)} rates for {self.states} states.")
         return machine.system.inputs(given), np.asarray(rates, dtype=float)
-
-
-def _doubles(address: int, size: int) -> Floats:
-    """Return the doubles at an address as an array."""
-    return np.ctypeslib.as_array((ctypes.c_double * size).from_address(address))

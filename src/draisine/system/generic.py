@@ -17,10 +17,7 @@ from draisine.mechanics.readings import law_states
 from draisine.model import Contact
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
-from draisine.system.contact_programs import (
-    contact_row,
-    program_names,
-)
+from draisine.system.contact_programs import contact_row, program_names
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.state import State, misfit, misshapen
 from draisine.system.system import System
@@ -175,7 +172,7 @@ class ContactPrograms(Mapping[Meeting, Compiled]):
     ) -> None:
         self._programs, self._values = programs, system.values
         named = program_names(system.artifacts.drawing, len(motions))
-        self._names: dict[Meeting, str] = {
+        self.names: dict[Meeting, str] = {
             (of, kind, None if motion is None else motions[motion]): name
             for name, (of, kind, motion) in named.items()
             if kind
@@ -184,14 +181,14 @@ class ContactPrograms(Mapping[Meeting, Compiled]):
 
     def __getitem__(self, meeting: Meeting) -> Compiled:
         if meeting not in self._bound:
-            self._bound[meeting] = self._programs.bind(self._names[meeting], self._values)
+            self._bound[meeting] = self._programs.bind(self.names[meeting], self._values)
         return self._bound[meeting]
 
     def __contains__(self, meeting: object) -> bool:
-        return meeting in self._names
+        return meeting in self.names
 
     def __iter__(self) -> Iterator[Meeting]:
-        return iter(self._names)
+        return iter(self.names)
 
     def __len__(self) -> int:
-        return len(self._names)
+        return len(self.names)

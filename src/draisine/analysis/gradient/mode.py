@@ -14,7 +14,6 @@ from draisine.codegen.fingerprint import fingerprint
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
-from draisine.system.contact_programs import program_names
 from draisine.system.generic import Generic
 
 STATE = ("q", "p", "r", "v", "z")
@@ -40,13 +39,6 @@ class TerrainTangents:
 
     def __init__(self, look: ContactQuery, along: Directions) -> None:
         self.look, self.along = look, along
-        machine = look.machine
-        self.names = {
-            (of, kind, None if motion is None else machine.motions[motion]): name
-            for name, (of, kind, motion) in program_names(
-                machine.system.artifacts.drawing, len(machine.motions)
-            ).items()
-        }
         self._programs: dict[str, TangentProgram] = {}
 
     @property
@@ -76,7 +68,7 @@ class TerrainTangents:
     ) -> dict[str, Floats]:
         """Return what a contact looks like, its elements about a load."""
         feature = self.look.feature(contact)
-        name = self.names[contact.wheel, feature.kind, feature.motion]
+        name = self.machine.contacts.names[contact.wheel, feature.kind, feature.motion]
         program = self._program(name, ROW + ELEMENTS)
         f = np.zeros(FEATURE)
         f[: len(feature.numbers)], f[SIDE], f[LOAD] = feature.numbers, contact.side, load

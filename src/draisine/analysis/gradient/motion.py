@@ -15,12 +15,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.analysis.differentiate import EIGHTH
 from draisine.analysis.gradient.saltation import EventGradient, TerrainMotion
-from draisine.analysis.gradient.tangents import (
-    Directions,
-    TangentProgram,
-    follow,
-    tangent_program,
-)
+from draisine.analysis.gradient.tangents import Directions, TangentProgram, follow, tangent_program
 from draisine.analysis.linear import machine_at
 from draisine.analysis.metrics import metric_gradient, split_question
 from draisine.errors import (
@@ -28,7 +23,7 @@ from draisine.errors import (
     ModelError,
     ParameterError,
     SimulationError,
-    did_you_mean,
+    expect_known,
 )
 from draisine.model.names import observation_names
 from draisine.simulation.compare.compliant import Compliant
@@ -133,18 +128,11 @@ class GradientRun:
     def _check(self, system: System, start: Mapping[str, Any], times: Floats) -> None:
         """Raise where an output or an unknown is not there, or times do not rise."""
         known = observation_names(system.model)
-        for name in self.outputs:
-            if name not in known:
-                raise ParameterError(f"no output {name!r}. {did_you_mean(name, known)}")
+        expect_known("no output", self.outputs, known)
         inputs = [f"inputs.{name}" for name in system.model.inputs]
         impacts = [f"restitution.{name}" for name in self.contact.restitution]
         known = [*system.parameters, *start, *inputs, *impacts]
-        for name in self.unknowns:
-            if name not in known:
-                raise ParameterError(
-                    f"no parameter, initial value, input or coefficient {name!r}. "
-                    f"{did_you_mean(name, known)}"
-                )
+        expect_known("no parameter, initial value, input or coefficient", self.unknowns, known)
         rising = times.ndim == 1 and times.size > 0 and np.isfinite(times).all()
         if not rising or times[0] < self.numerics.start or np.any(np.diff(times) <= 0):
             raise ParameterError(f"times: they rise, from {self.numerics.start:g} s on.")

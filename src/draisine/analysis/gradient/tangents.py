@@ -4,7 +4,6 @@ together with them.
 A state and its derivatives along k directions stand in one array, the state first: (1 + k, entries).
 """
 
-import ctypes
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.derivative import with_tangents
-from draisine.codegen.program import Program
+from draisine.codegen.program import Callback, Program
 from draisine.codegen.targets.native import compile_native
 from draisine.errors import SimulationError
 from draisine.simulation.integrators import DONE, Problem, Span, dop853
@@ -100,37 +99,22 @@ def tangent_program(
 
 def follow(rates: Rates, whole: Floats, start: float, times: Floats, fine: Numerics) -> Floats:
     """Return a state with its derivatives at rising times from a start on, (times, 1 + k, entries)."""
-    raised: list[BaseException] = []
     size, later = whole.size, times[times > start]
     if not len(later):
         return np.repeat(whole[None], len(times), axis=0)
 
-    def evaluate(x: int, _table: int, out: int, _count: int) -> None:
-        there = np.ctypeslib.as_array((ctypes.c_double * (1 + size)).from_address(x))
-        found = np.ctypeslib.as_array((ctypes.c_double * size).from_address(out))
-        found[:] = np.nan
-        if raised:
-            return
-        try:
-            found[:] = rates(float(there[0]), there[1:].reshape(whole.shape)).ravel()
-        except BaseException as error:  # it must not be lost between machine code and here
-            raised.append(error)
+    def evaluate(x: Floats) -> Floats:
+        return rates(float(x[0]), x[1:].reshape(whole.shape)).ravel()
 
-    call = _CALL(evaluate)
-    address = ctypes.cast(call, ctypes.c_void_p).value
-    assert address is not None
-    problem = Problem(address, np.zeros(1), size, np.zeros(0), keep=call)
+    call = Callback(evaluate, 1 + size, size)
+    problem = Problem(call.address, np.zeros(1), size, np.zeros(0), keep=call)
     span = Span(start, float(later[-1]), fine.dt, later, fine.rtol, fine.atol)
     _, samples, status = dop853.advance(problem, np.ascontiguousarray(whole).ravel(), span)
-    if raised:
-        raise raised[0]
+    if call.error is not None:
+        raise call.error
     if status != DONE:
         raise SimulationError(
             f"the motion cannot be followed with its derivatives from {start:g} s to {later[-1]:g} s."
         )
     first = np.repeat(whole[None], len(times) - len(later), axis=0)
     return np.concatenate([first, samples.reshape(-1, *whole.shape)])
-
-
-_CALL = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
-"""A program as drivers call it."""

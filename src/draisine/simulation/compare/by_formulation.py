@@ -5,7 +5,6 @@ Slow, and without projection: it is there to hold independent derivations agains
 whole motion.
 """
 
-import ctypes
 import math
 from collections.abc import Callable, Mapping
 
@@ -13,7 +12,7 @@ import numpy as np
 
 from draisine.algebra.lie import quaternion_rate, rotation
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import prototype
+from draisine.codegen.program import Callback
 from draisine.errors import SimulationError
 from draisine.simulation.integrators import DONE, Problem, Span
 from draisine.simulation.options import Task
@@ -38,20 +37,18 @@ def run_by_formulation(task: Task) -> Trajectory:
     system, state, inputs, until = task.system, task.state, task.inputs, task.until
     numerics, dt = task.numerics, task.numerics.dt
     at = Layout(state_sizes(system.model, v=len(state.v)))
-    failed: list[BaseException] = []
-    callback = prototype()(_rate(task, at, failed))
-    address = int(ctypes.cast(callback, ctypes.c_void_p).value or 0)
-    problem = Problem(address, np.zeros(1), at.size, np.zeros(0), keep=callback)
+    rate = Callback(_rate(task, at), 1 + at.size, at.size)
+    problem = Problem(rate.address, np.zeros(1), at.size, np.zeros(0), keep=rate)
     steps = max(1, math.ceil(until / dt - 1e-9))
     grid = until / steps * np.arange(steps + 1)
     y = at.pack(q=state.q, p=state.p, r=state.r, v=state.v)
     span = Span(0.0, until, dt, grid, numerics.rtol, numerics.atol)
     times, samples, status = numerics.method.advance(problem, y, span)
-    if failed and not isinstance(failed[0], KeyboardInterrupt):
-        raise failed[0]
+    if rate.error is not None and not isinstance(rate.error, KeyboardInterrupt):
+        raise rate.error
     sound = np.isfinite(samples).all(axis=1)
     times, samples = times[sound], samples[sound]
-    outcome = "completed" if status == DONE else "interrupted" if failed else "stopped"
+    outcome = "completed" if status == DONE else "interrupted" if rate.error else "stopped"
     made = {name: getattr(numerics, name) for name in ("integrator", "dt", "formulation", "rtol")}
     run = Trajectory((_arc(system, at, times, samples, inputs),), outcome, made)
     if status != DONE:
@@ -63,31 +60,20 @@ def run_by_formulation(task: Task) -> Trajectory:
     return run
 
 
-def _rate(
-    task: Task, at: Layout, failed: list[BaseException]
-) -> Callable[[int, int, int, int], None]:
-    """Return the right-hand side as machine code calls it; what goes wrong in it is kept."""
+def _rate(task: Task, at: Layout) -> Callable[[Floats], Floats]:
+    """Return the right-hand side as a function of (t, y)."""
     system, n = task.system, len(task.system.model.joints)
     columns, formulation = system.machine().columns, task.numerics.formulation
 
-    def rate(x_at: int, table_at: int, out_at: int, stride: int) -> None:
-        x = np.ctypeslib.as_array((ctypes.c_double * (1 + at.size)).from_address(x_at)).copy()
-        out = np.ctypeslib.as_array((ctypes.c_double * at.size).from_address(out_at))
+    def rate(x: Floats) -> Floats:
         t, y = float(x[0]), x[1:]
         q = y[at.q] / np.linalg.norm(y[at.q])
         whole = np.zeros(6 + n)
         whole[columns] = y[at.v]
         here = State(q, y[at.p], y[at.r], y[at.v])
-        try:
-            vdot, _ = system.accelerate(
-                here, task.inputs, t=t, formulation=formulation, tolerance=1e-2
-            )
-        except BaseException as error:  # nothing may pass through machine code
-            failed.append(error)
-            out[:] = np.nan
-            return
+        vdot, _ = system.accelerate(here, task.inputs, t=t, formulation=formulation, tolerance=1e-2)
         turn = quaternion_rate(y[at.q], whole[3:6])
-        out[:] = np.concatenate([turn, rotation(q) @ whole[:3], whole[6:], vdot])
+        return np.concatenate([turn, rotation(q) @ whole[:3], whole[6:], vdot])
 
     return rate
 
