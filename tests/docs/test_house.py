@@ -60,7 +60,7 @@ def _types(path):
             names.append(node.name)
         elif isinstance(node, ast.Assign):
             names += [target.id for target in node.targets if isinstance(target, ast.Name)]
-    return [name for name in names if re.fullmatch(r"[A-Z]\w*[a-z]\w*", name)]
+    return [name for name in names if re.fullmatch(r"_?[A-Z]\w*[a-z]\w*", name)]
 
 
 def test_no_name_of_a_type_stands_twice():

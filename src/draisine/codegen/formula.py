@@ -180,7 +180,7 @@ def is_negative(x: Expression) -> bool:
         case Number(value) | Product((Number(value), *_)):
             return value < 0
         case Quotient(above, _):
-            return is_negative(above) and not isinstance(above, Sum)
+            return is_negative(above)
     return False
 
 

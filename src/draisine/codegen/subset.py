@@ -41,10 +41,10 @@ class Definition:
 @cache
 def read(routine: Routine) -> Definition:
     """Return a routine, read and checked."""
-    return _Reader(routine).read()
+    return _SubsetReader(routine).read()
 
 
-class _Reader:
+class _SubsetReader:
     """Reads one routine: finds the kind of every expression, and what does not belong here."""
 
     def __init__(self, routine: Routine) -> None:

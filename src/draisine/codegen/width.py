@@ -44,7 +44,7 @@ def width(x: Expression) -> float:
         case Power(base, exponent):
             return width(base) + len(str(exponent)) * _SMALL + 2 * _BRACKET * isinstance(base, Sum)
         case Quotient(above, below):
-            signed = is_negative(above) and not isinstance(above, Sum)
+            signed = is_negative(above)
             return max(width(above) - 1.5 * signed, width(below)) + 0.5 + 1.5 * signed
         case Root(inside):
             return width(inside) + 1.7

@@ -12,6 +12,7 @@ from draisine.experiment.run import Result
 from draisine.experiment.sweep.table import NOT_RUN
 from draisine.mechanics.base import base_angles
 from draisine.model.names import output_names
+from draisine.model.quantity import readable
 from draisine.results.attributes import records
 from draisine.results.cycle import summary_of
 from draisine.results.events import event_records
@@ -144,9 +145,7 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     names += [f"{n}_rate" for n in (*angles[:1], *joints) if full]
     rows = []
     for name in names:
-        x, unit = series(name, bodies), unit_of(name, model)
-        if "rad" in unit:
-            x, unit = np.degrees(x), unit.replace("rad", "deg")
+        x, unit = readable(series(name, bodies), unit_of(name, model))
         rows.append((name, unit, [_settled(y) for y in (x[0], x[-1], x.min(), x.max())]))
     return rows
 
@@ -158,10 +157,8 @@ def state_table(result: Result) -> list[tuple[str, str, list[float]]]:
     model, bodies = result.system.model, result.bodies
     rows = []
     for name in (*base_angles(model), *(joint.name for joint in model.joints)):
-        unit = unit_of(name, model)
-        x = [float(series(f"{name}{of}", bodies)[0]) for of in ("", "_rate", "_acceleration")]
-        if unit == "rad":
-            x, unit = [math.degrees(y) for y in x], "deg"
+        x = [series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
+        x, unit = readable(x, unit_of(name, model))
         rows.append((name, unit, [_settled(y) for y in x]))
     return rows
 
@@ -311,8 +308,7 @@ def growth_lines(result: Result) -> list[str]:
 def _reading(result: Result, name: str, value: float) -> str:
     """Return a state with its value and unit, angles in degrees."""
     unit = "" if name.startswith("z[") else unit_of(name, result.system.model)
-    if "rad" in unit:
-        value, unit = math.degrees(value), unit.replace("rad", "deg")
+    value, unit = readable(value, unit)
     return f"{name} {value:.6g} {unit}".rstrip()
 
 

@@ -267,12 +267,7 @@ def _result(
 def _signed(loaded: Loaded, system: System, data: "Dataset") -> "Dataset":
     """Return a dataset that tells what it was made from, so that it can be made again."""
     name = loaded.scenario.vehicle.name
-    data.attrs |= {
-        "title": loaded.scenario.title,
-        "scenario": loaded.text,
-        "draisine": draisine.__version__,
-        **machine_attributes(system),
-    }
+    data.attrs |= machine_attributes(system, loaded.scenario.title) | {"scenario": loaded.text}
     if loaded.scenario.vehicle.motions:
         data.attrs["motions"] = json.dumps(loaded.scenario.vehicle.motions)
     if ".py:" in name:

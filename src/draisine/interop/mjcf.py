@@ -30,6 +30,7 @@ from draisine.interop.robot import (
     rename_joints,
     robot_vehicle,
 )
+from draisine.model import inertia
 
 Attributes = Mapping[str, str]
 
@@ -88,7 +89,7 @@ def read_mjcf(file: str | Path, wheels: Mapping[str, Any]) -> Vehicle:
         raise ModelError(
             f"a machine is one body in the world, with others in it; here are {len(top)}."
         )
-    reader = _Reader(root)
+    reader = _MjcfReader(root)
     free = top[0].find("freejoint") is not None or any(
         joint.get("type") == "free" for joint in top[0].findall("joint")
     )
@@ -123,7 +124,7 @@ def _merged(root: Element, tag: str) -> Attributes:
     return {name: value for each in root.findall(tag) for name, value in each.attrib.items()}
 
 
-class _Reader:
+class _MjcfReader:
     """What the compiler and the defaults of a file say."""
 
     def __init__(self, root: Element) -> None:
@@ -233,8 +234,7 @@ class _Reader:
             return sum((self._shape(told, frame, where) for told in shapes), Mass())
         place = frame @ self._frame(inertial.attrib, f"inertial of {where}")
         if "fullinertia" in inertial.attrib:
-            xx, yy, zz, xy, xz, yz = numbers(inertial.get("fullinertia"), 6, (), where)
-            own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+            own = inertia(*numbers(inertial.get("fullinertia"), 6, (), where))
         else:
             own = np.diag(numbers(inertial.get("diaginertia"), 3, (0, 0, 0), where))
         mass = number(inertial.attrib, "mass", 0.0, where)

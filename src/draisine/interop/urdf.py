@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
-import numpy as np
-
 from draisine.algebra.lie import rot_x, rot_y, rot_z
 from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.interop.robot import (
@@ -24,6 +22,7 @@ from draisine.interop.robot import (
     read_root,
     robot_vehicle,
 )
+from draisine.model import inertia
 
 JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
 """The joints of URDF that are read, and what they are here."""
@@ -150,7 +149,6 @@ def _mass(link: Element, frame: LinkFrame) -> Mass:
     place = frame @ _frame(inertial)
     mass, tensor = inertial.find("mass"), inertial.find("inertia")
     where, told = f"link {link.get('name')!r}", {} if tensor is None else tensor.attrib
-    xx, yy, zz, xy, xz, yz = (number(told, f"i{k}", 0.0, where) for k in ENTRIES)
-    own = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    own = inertia(*(number(told, f"i{k}", 0.0, where) for k in ENTRIES))
     value = number({} if mass is None else mass.attrib, "value", 0.0, f"{where}, mass")
     return Mass(value, place.p, place.R @ own @ place.R.T)

@@ -169,7 +169,7 @@ def assemble(
             K, p = up.R.T @ R, up.R.T @ (o - up.o)
         elif frame is not None:
             K, p = R, o = frame
-        lump = _Lump(model, name, R, o)
+        lump = _LinkMass(model, name, R, o)
         place[name] = (index, None)
         for i, joint in (joints[j.child] for j in model.joints if j.parent == name):
             if joint.child in folded:
@@ -178,7 +178,7 @@ def assemble(
     return Tree(model, tuple(links), place)
 
 
-class _Lump:
+class _LinkMass:
     """The mass of a link: that of its body, and of the wheels that are folded into it."""
 
     def __init__(self, model: Model, name: str, R: Array, o: Array) -> None:
@@ -225,12 +225,12 @@ def _frame(
     contacts = [c for c in model.wheels if c.body == name]
     directions = [j.axis / norm(j.axis) for j in axles] + [c.axle / norm(c.axle) for c in contacts]
     directions += [j.axis / norm(j.axis) for j in children]
+    points = [j.through for j in axles] + [c.centre for c in contacts]
+    points += [j.through for j in children]
     if own is None:
         if not aligned:
             return np.eye(3), np.zeros(3)
         own = children[0] if children else axles[0] if axles else None
-        points = [j.through for j in axles] + [c.centre for c in contacts]
-        points += [j.through for j in children]
         origin = points[0] if points else model.bodies[0].com
         if own is None:
             z = directions[0] if directions else Z
@@ -238,8 +238,6 @@ def _frame(
             z = own.axis / norm(own.axis)
         return axes_along(z, directions, evaluate), origin
     z = own.axis / norm(own.axis)
-    points = [j.through for j in axles] + [c.centre for c in contacts]
-    points += [j.through for j in children]
     through = own.through
     if points:
         along = points[0] - through

@@ -48,6 +48,11 @@ def inertia(
     return array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
+def flat_inertia(moment: Scalar) -> Array:
+    """Return the inertia tensor of a flat body by its moment about the vertical."""
+    return inertia(moment / 2, moment / 2, moment)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
     """A rigid body, drawn in the machine's zero configuration.

@@ -4,6 +4,7 @@ import math
 import re
 from typing import Annotated, Any
 
+import numpy as np
 from pydantic import BeforeValidator, WithJsonSchema
 
 _DEGREES = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:deg|\u00b0)\s*")
@@ -45,6 +46,17 @@ def _written(text: str, unit: str | None) -> float:
     if unit is not None and "rad" not in unit:
         raise ValueError(f"{text!r} is an angle, but this is in {unit or 'no unit'}")
     return math.radians(number(float(degrees.group(1))))
+
+
+def readable(values: Any, unit: str) -> tuple[Any, str]:
+    """Return values as people read them, and their unit: angles in degrees.
+
+    >>> readable(math.pi, "rad/s")
+    (180.0, 'deg/s')
+    """
+    if "rad" not in unit:
+        return values, unit
+    return np.multiply(values, 180.0 / math.pi)[()], unit.replace("rad", "deg")
 
 
 def _positive(value: float) -> float:

@@ -76,7 +76,7 @@ def ground(sheet: Sheet, subject: Subject) -> None:
         ),
     )
     for k, (contact, (at, surface)) in enumerate(
-        zip(subject.model.contacts, subject.touching, strict=True)
+        zip(subject.model.contacts, subject.rows.found, strict=True)
     ):
         if is_zero(surface.ring):
             continue

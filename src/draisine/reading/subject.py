@@ -20,12 +20,12 @@ from draisine.mechanics.applied import ElementForces, element_forces, generalise
 from draisine.mechanics.base import base_angles, free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations import projected
-from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate
-from draisine.mechanics.kinematics import Geometry, Point, Velocities, geometry, velocities
+from draisine.mechanics.kernel import Elimination, eliminate
+from draisine.mechanics.kinematics import Geometry, Velocities, velocities
 from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenches
 from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
-from draisine.model import Model, Surface, Wheel
+from draisine.model import Model, Wheel
 from draisine.model.form import Form
 from draisine.vehicles import draw
 
@@ -159,46 +159,41 @@ class Subject:
         return assemble(self.model, frame=self.frame, evaluate=lambda xs: evaluate(xs, point))
 
     @cached_property
+    def rows(self) -> projected.Rows:
+        """Geometry, contacts and constraint rows."""
+        return projected.rows(
+            self.tree, self.mode, self.R, self.r, self.p, self.spare, at_origin=True
+        )
+
+    @property
     def geo(self) -> Geometry:
         """Where the links are."""
-        return geometry(self.tree, self.r)
+        return self.rows.geo
 
-    @cached_property
+    @property
     def world(self) -> Ground:
         """The ground's normal in every link's frame."""
-        return constraints.ground(self.tree, self.geo, self.R)
+        return self.rows.world
 
-    @cached_property
-    def touching(self) -> list[tuple[Point, Surface]]:
-        """Where each contact touches."""
-        return [
-            constraints.contact_point(self.tree, self.geo, self.world, c)
-            for c in self.model.contacts
-        ]
-
-    @cached_property
+    @property
     def active(self) -> list[constraints.Active]:
         """The contacts at work."""
-        found = self.touching
-        return constraints.activate(
-            self.tree, self.geo, self.world, self.mode, found, ORIGIN, self.spare
-        )
+        return self.rows.active
 
     @cached_property
     def C(self) -> Array:
         """The constraint rows (A, B) over the free columns."""
-        rows = constraints.matrix(self.tree, self.geo, self.world, self.active)
-        return rows[np.ix_(self.kept, self.columns)]
+        return self.rows.C[np.ix_(self.kept, self.columns)]
 
     @cached_property
     def labels(self) -> list[str]:
         """The names of all rows, those that repeat others among them."""
         return constraints.labels(self.model, self.mode)
 
-    @cached_property
+    @property
     def kept(self) -> list[int]:
         """The rows that repeat no others."""
-        return [k for k, label in enumerate(self.labels) if label not in self.spare]
+        return self.rows.keep
 
     @cached_property
     def b(self) -> list[Scalar]:
@@ -291,20 +286,16 @@ class Subject:
         C = rows[np.ix_(self.kept, self.columns)]
         values = self.evaluate(list(C.ravel())).reshape(C.shape)
         labels = [self.labels[k] for k in self.kept]
-        n = len(self.model.twist)
-        turning = [k for k in range(n) if self.columns[k] >= 3]
-        linear = [k for k in range(n) if self.columns[k] < 3]
         wanted = [self.model.speeds.index(name) for name in self.form.independent]
-        usual = [*range(n, len(self.columns)), *turning, *linear]
+        usual = projected.speed_order(self.model, self.columns)
         order = [*wanted, *(k for k in usual if k not in wanted)]
         return projected.choose_speeds(len(self.columns), values, labels, order)
 
     @cached_property
     def solver(self) -> Elimination:
         """The rows [C; S] taken apart along pivots that do not vanish in the drawing."""
-        A = np.vstack([self.C, np.eye(len(self.columns))[self.independent]])
-        unit = [(k, k) for k in range(len(A))]
-        return eliminate(A, choose_pivots(A, self.evaluate) if len(self.C) else unit)
+        pivots = projected.plan_pivots(self.rows, self.independent, self.evaluate)
+        return eliminate(projected.system_matrix(self.rows, self.independent), pivots)
 
     @cached_property
     def H(self) -> Array:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+import draisine
 from draisine.algebra.lie import cross, rotation
 from draisine.algebra.scalar import Array, Floats
 from draisine.algebra.trace import Graph
@@ -82,11 +83,13 @@ def restore_system(data: "Dataset") -> System:
         ) from error
 
 
-def machine_attributes(system: System) -> dict[str, str]:
-    """Return what a dataset tells of its machine, so that `restore_system` can make it again; motions
-    of joints, which are functions, a scenario tells by their names.
+def machine_attributes(system: System, title: str) -> dict[str, str]:
+    """Return what a dataset tells of itself and of its machine, so that `restore_system` can make it
+    again; motions of joints, which are functions, a scenario tells by their names.
     """
     return {
+        "title": title,
+        "draisine": draisine.__version__,
         "parameters": json.dumps(system.parameters),
         "structure": json.dumps(plain_structure(system.structure)),
     }

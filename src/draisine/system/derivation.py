@@ -108,7 +108,7 @@ class Derivation:
         C = constraints.matrix(self.tree, found.geo, found.world, found.active, named=True)
         values = self.evaluate(list(C[:, columns].ravel())).reshape(len(C), len(columns))
         labels = [constraints.labels(self.model, self.mode)[k] for k in found.keep]
-        order = self._preference(columns)
+        order = projected.speed_order(self.model, columns)
         independent = projected.choose_speeds(len(columns), values[found.keep], labels, order)
         return independent, projected.plan_pivots(found, independent, self.evaluate)
 
@@ -174,14 +174,6 @@ class Derivation:
     def memory_rates(self) -> list[Scalar]:
         """The rates of all states z."""
         return [*self.acting.rates, *self.driven.rates]
-
-    def _preference(self, columns: list[int]) -> list[int]:
-        """Return the order in which speeds are tried as independent: joints, then angular, then
-        linear velocity.
-        """
-        n = len(self.model.twist)
-        turning = [k for k in range(n) if columns[k] >= 3]
-        return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
 
     @cached_property
     def readings(self) -> Readings:

@@ -67,6 +67,13 @@ class Generic:
         """What a user may ask of a state and its accelerations."""
         return self.programs.bind("observe", self.system.values)
 
+    def observations(self, y: Floats, t: Floats, w: Floats, a: Floats) -> dict[str, Floats]:
+        """Return everything that `observe` knows of many y (time first) that move with accelerations
+        a, time last.
+        """
+        x = self.observe.inputs.pack(t=t[None], **self.layout.split(y.T), w=w, a=a.T)
+        return self.observe.batch(x)
+
     @cached_property
     def contacts(self) -> "ContactPrograms":
         """The programs of contacts."""

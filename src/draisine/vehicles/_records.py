@@ -88,14 +88,11 @@ def _takes_plain(kind: Any) -> bool:
 
 def record_table(value: Any) -> dict[str, Any] | None:
     """Return the table that stands for a record; None for what is none, or a user's own law."""
-    if not is_dataclass(value) or isinstance(value, type):
-        return None
-    held = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
-    told = {name: x for name, x in held.items() if x is not None and x != ""}
+    told = {name: x for name, x in _fields(value).items() if x is not None and x != ""}
     plug = type(value).__module__.rpartition(".")[2]
     if plug in own_plugs("force"):
         return {"name": plug, **told}
-    return None if hasattr(value, "states") else told
+    return None if hasattr(value, "states") else told or None
 
 
 def plain_structure(structure: Mapping[str, Any]) -> dict[str, Any]:
@@ -147,7 +144,11 @@ def draw(
 
 def _numbers(value: Any) -> dict[str, float]:
     """Return the fields of a record that hold numbers."""
+    return {k: x for k, x in _fields(value).items() if isinstance(x, float)}
+
+
+def _fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a record; none where it is none."""
     if not is_dataclass(value) or isinstance(value, type):
         return {}
-    held = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
-    return {k: x for k, x in held.items() if isinstance(x, float)}
+    return {f.name: getattr(value, f.name) for f in fields(value) if f.init}

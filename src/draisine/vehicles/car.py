@@ -7,6 +7,7 @@ independent: the fourth load and the shares of both axles' forces across are tho
 
 from draisine.algebra.scalar import Scalar, cos, sin
 from draisine.model import Body, Coupling, JointMotion, Model, Output, Revolute, Wheel, inertia
+from draisine.model.body import flat_inertia
 
 MEANING = {
     "wheelbase": ("m", "distance of the axles"),
@@ -81,7 +82,7 @@ def car(
 
     bodies = [
         Body("chassis", m, (x, 0.0, z), inertia(Ixx, Iyy, Izz)),
-        Body("column", 0.0, (wheelbase, 0.0, z), inertia(IS / 2, IS / 2, IS)),
+        Body("column", 0.0, (wheelbase, 0.0, z), flat_inertia(IS)),
         *(Body(carrier[name], 0.0, hub, inertia(IS, IS, IS)) for name, hub in front.items()),
         *(Body(name, mW, hub, inertia(Id, Ia, Id)) for name, hub in hubs.items()),
     ]

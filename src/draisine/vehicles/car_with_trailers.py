@@ -7,6 +7,7 @@ track inward; behind the axle the hitch swings out (Laumond 1993, doi:10.1109/IR
 
 from draisine.errors import ParameterError
 from draisine.model import Blade, Body, JointMotion, Model, Output, Revolute, Wheel, inertia
+from draisine.model.body import flat_inertia
 
 MEANING = {
     "wheelbase": ("m", "distance of the car's axles"),
@@ -55,9 +56,9 @@ def car_with_trailers(
     ahead, up, axle = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
     hub, fork = (0.0, 0.0, radius), (wheelbase, 0.0, 0.0)
     bodies = [
-        Body("car", m, (wheelbase / 2, 0.0, 0.0), inertia(I / 2, I / 2, I)),
+        Body("car", m, (wheelbase / 2, 0.0, 0.0), flat_inertia(I)),
         Body("wheel", 0.0, hub, inertia(Ia / 2, Ia, Ia / 2)),
-        Body("fork", mF, fork, inertia(IF / 2, IF / 2, IF)),
+        Body("fork", mF, fork, flat_inertia(IF)),
     ]
     joints = [
         Revolute("rolled", "car", "wheel", axle, hub, motion=rolling),
@@ -71,7 +72,7 @@ def car_with_trailers(
     for k, (length, hitch) in enumerate(zip(lengths, behind, strict=True), start=1):
         name, pin = f"trailer{k}", place - hitch
         place = pin - length
-        bodies.append(Body(name, mT, (place, 0.0, 0.0), inertia(IT / 2, IT / 2, IT)))
+        bodies.append(Body(name, mT, (place, 0.0, 0.0), flat_inertia(IT)))
         joints.append(Revolute(f"hitch{k}", before, name, up, (pin, 0.0, 0.0)))
         contacts.append(Blade(f"axle{k}", name, (place, 0.0, 0.0), ahead))
         before = name

@@ -6,6 +6,7 @@ kinematic connection (thesis, section 1.5).
 """
 
 from draisine.model import Body, JointMotion, Model, Output, Revolute, Wheel, inertia
+from draisine.model.body import flat_inertia
 
 MEANING = {
     "radius": ("m", "radius of the wheels"),
@@ -47,7 +48,7 @@ def differential_platform(
     motions = {"left": left, "right": right}
     return Model(
         bodies=[
-            Body("platform", m, (x, 0.0, radius), inertia(I / 2, I / 2, I)),
+            Body("platform", m, (x, 0.0, radius), flat_inertia(I)),
             *(Body(side, mW, hub, inertia(Id, Ia, Id)) for side, hub in hubs.items()),
         ],
         joints=[

@@ -11,8 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from draisine.algebra.scalar import Scalar
-from draisine.model import Body, Model, Output, Pin, Revolute, inertia
+from draisine.model import Body, Model, Output, Pin, Revolute
+from draisine.model.body import flat_inertia
 from draisine.model.motion import sine
 
 MEANING = {
@@ -75,8 +75,8 @@ def rocr(
     tip = (b + MS1 / m1, 0.0, 0.0)
     return Model(
         bodies=[
-            Body("body", m0, (MS0 / m0, 0.0, 0.0), _flat(J0 - MS0 * MS0 / m0), drag=drag),
-            Body("tail", m1, tip, _flat(J1 - MS1 * MS1 / m1)),
+            Body("body", m0, (MS0 / m0, 0.0, 0.0), flat_inertia(J0 - MS0 * MS0 / m0), drag=drag),
+            Body("tail", m1, tip, flat_inertia(J1 - MS1 * MS1 / m1)),
         ],
         joints=[Revolute("tail", "body", "tail", normal, hinge, motion=swing)],
         contacts=[
@@ -97,8 +97,3 @@ def rocr(
             ),
         ],
     )
-
-
-def _flat(moment: Scalar) -> np.ndarray:
-    """Return the inertia of a flat body that turns in the wall."""
-    return inertia(moment / 2, moment / 2, moment)

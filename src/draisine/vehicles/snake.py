@@ -9,7 +9,8 @@ from typing import Literal
 
 import numpy as np
 
-from draisine.model import Blade, Body, JointMotion, Model, Output, Revolute, inertia
+from draisine.model import Blade, Body, JointMotion, Model, Output, Revolute
+from draisine.model.body import flat_inertia
 from draisine.model.motion import sine
 
 MEANING = {
@@ -56,7 +57,7 @@ def snake(
 
     return Model(
         bodies=[
-            Body(name, mass, middle, inertia(moment / 2, moment / 2, moment))
+            Body(name, mass, middle, flat_inertia(moment))
             for name, middle in zip(names, middles, strict=True)
         ],
         joints=[

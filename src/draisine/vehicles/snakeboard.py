@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from draisine.algebra.scalar import Scalar
-from draisine.model import Blade, Body, Model, Output, Revolute, inertia
+from draisine.model import Blade, Body, Model, Output, Revolute
+from draisine.model.body import flat_inertia
 from draisine.model.motion import sine
 
 MEANING = {
@@ -78,10 +78,10 @@ def snakeboard(
         back = sine(-truck_amplitude, truck_frequency, truck_phase)
     return Model(
         bodies=[
-            Body("board", m, middle, _flat(J)),
-            Body("rotor", 0.0, middle, _flat(Jr)),
-            Body("rear_truck", mw, rear, _flat(Jw)),
-            Body("front_truck", mw, front, _flat(Jw)),
+            Body("board", m, middle, flat_inertia(J)),
+            Body("rotor", 0.0, middle, flat_inertia(Jr)),
+            Body("rear_truck", mw, rear, flat_inertia(Jw)),
+            Body("front_truck", mw, front, flat_inertia(Jw)),
         ],
         joints=[
             Revolute("rotor", "board", "rotor", up, middle, motion=turn),
@@ -103,8 +103,3 @@ def snakeboard(
             ),
         ],
     )
-
-
-def _flat(moment: Scalar) -> np.ndarray:
-    """Return the inertia of a flat body that turns about the vertical."""
-    return inertia(moment / 2, moment / 2, moment)

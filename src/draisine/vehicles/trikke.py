@@ -12,7 +12,8 @@ from typing import Literal
 import numpy as np
 
 from draisine.algebra.scalar import Scalar, atan2, cos, sin
-from draisine.model import Blade, Body, Model, Output, Revolute, inertia
+from draisine.model import Blade, Body, Model, Output, Revolute
+from draisine.model.body import flat_inertia
 from draisine.model.motion import follow, sine
 
 MEANING = {
@@ -93,10 +94,13 @@ def trikke(
         feet = {side: follow(front, _foot(L, y, kappa)) for side, y in sides.items()}
     return Model(
         bodies=[
-            Body("frame", mf, (xf, 0.0, 0.0), _flat(If)),
-            *(Body(f"{side}_foot", mw, (0.0, y, 0.0), _flat(Iw)) for side, y in sides.items()),
-            Body("fork", mk, blade, _flat(Ik)),
-            Body("rider", mr, (xr + h, 0.0, 0.0), _flat(Ir)),
+            Body("frame", mf, (xf, 0.0, 0.0), flat_inertia(If)),
+            *(
+                Body(f"{side}_foot", mw, (0.0, y, 0.0), flat_inertia(Iw))
+                for side, y in sides.items()
+            ),
+            Body("fork", mk, blade, flat_inertia(Ik)),
+            Body("rider", mr, (xr + h, 0.0, 0.0), flat_inertia(Ir)),
         ],
         joints=[
             *(
@@ -135,8 +139,3 @@ def _foot(L: Scalar, y: Scalar, kappa: Scalar) -> Callable[[Scalar], Scalar]:
         return atan2(L * tan_e, L - y * (tan_front - tan_e))
 
     return angle
-
-
-def _flat(moment: Scalar) -> np.ndarray:
-    """Return the inertia of a flat body that turns about the vertical."""
-    return inertia(moment / 2, moment / 2, moment)

@@ -15,6 +15,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.mechanics.base import base_angles
 from draisine.model import Model
+from draisine.model.quantity import readable
 from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies, restore_model
 from draisine.results.events import events_of
@@ -149,10 +150,7 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
 
 def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
     """Return a series as people read it, and its unit: angles in degrees."""
-    values, unit = series(name, bodies), unit_of(name, bodies.model)
-    if "rad" in unit:
-        return np.degrees(values), unit.replace("rad", "deg")
-    return values, unit
+    return readable(series(name, bodies), unit_of(name, bodies.model))
 
 
 def angles_of(model: Model) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.connection.frame import QuietFrame
+from draisine.analysis.connection.frame import QuietFrame, frame_curvature
 from draisine.analysis.connection.gait import ShapePath
 from draisine.analysis.connection.local import LocalConnection
 
@@ -24,7 +24,6 @@ def area_displacement(
     size, much slower in a `quiet_frame`.
     """
     theta = np.asarray(theta, float)
-    first, second = connection.joints
     x, w = np.polynomial.legendre.leggauss(NODES)
     corners = [0.0, *path.corners, 1.0]
     spans = [(a + b) / 2 + (b - a) / 2 * x for a, b in pairwise(corners)]
@@ -36,7 +35,5 @@ def area_displacement(
     swept = arm[:, 0] * speed[:, 1] - arm[:, 1] * speed[:, 0]
     rho, wr = (x + 1.0) / 2.0, w / 2.0
     r = middle + rho[:, None, None] * arm
-    F = connection.curvature(r, first, second)
-    if frame is not None:
-        F = frame.twist(frame(r), F[..., None])[..., 0]
+    F = frame_curvature(connection, r, frame)
     return np.einsum("r,s,rsi->i", wr * rho, ws * swept, F)

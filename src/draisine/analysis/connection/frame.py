@@ -48,6 +48,14 @@ class QuietFrame:
         return (2.0 * r - self.low - self.high) / (self.high - self.low)
 
 
+def frame_curvature(connection: LocalConnection, r: Floats, frame: QuietFrame | None) -> Floats:
+    """Return the curvature in the plane of two joints for shapes (..., 2), as the base has it or, if
+    one is given, a frame on it.
+    """
+    F = connection.curvature(r, *connection.joints)
+    return F if frame is None else frame.twist(frame(r), F[..., None])[..., 0]
+
+
 def quiet_frame(
     connection: LocalConnection, low: Any, high: Any, degree: int = 6, points: int = 17
 ) -> QuietFrame:

@@ -90,7 +90,7 @@ class Infix:
             case Power(base, exponent):
                 return self.power.format(self.formula(base, _ATOM), exponent), _ATOM
             case Quotient(above, below):
-                if is_negative(above) and not isinstance(above, Sum):
+                if is_negative(above):
                     return f"-{self.formula(Quotient(negative(above), below), _PRODUCT)}", _SUM
                 return f"{self.formula(above, _ATOM)}/{self.formula(below, _ATOM)}", _PRODUCT
             case Root(inside):

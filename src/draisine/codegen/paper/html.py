@@ -155,7 +155,7 @@ def formula(x: Expression) -> str:
             inside = formula(base) if isinstance(base, Name) else _bracketed(formula(base))
             return f"<msup>{inside}<mn>{exponent}</mn></msup>"
         case Quotient(above, below):
-            if is_negative(above) and not isinstance(above, Sum):
+            if is_negative(above):
                 return _row("<mo>&#x2212;</mo>" + formula(Quotient(negative(above), below)))
             return f"<mfrac>{_row(formula(above))}{_row(formula(below))}</mfrac>"
         case Root(inside):

@@ -183,7 +183,7 @@ def formula(x: Expression) -> str:
             inside = _factor(base) if not _raised(base) else rf"\left({formula(base)}\right)"
             return f"{inside}^{{{exponent}}}"
         case Quotient(above, below):
-            if is_negative(above) and not isinstance(above, Sum):
+            if is_negative(above):
                 return "-" + formula(Quotient(negative(above), below))
             return rf"\frac{{{formula(above)}}}{{{formula(below)}}}"
         case Root(inside):

@@ -56,7 +56,7 @@ def write(routines: Sequence[Routine], width: int = 1) -> str:
     family = list(dict.fromkeys(one for routine in routines for one in routine.family))
     names = {one: f"{symbol(one)}.{k}" for k, one in enumerate(family)}
     names |= {one: symbol(one) for one in routines}
-    parts += [_Writer(read(one), width, names).function() for one in family]
+    parts += [_LlvmWriter(read(one), width, names).function() for one in family]
     return "\n".join(parts)
 
 
@@ -82,7 +82,7 @@ class Value(NamedTuple):
     text: str
 
 
-class _Writer:
+class _LlvmWriter:
     """Writes one function."""
 
     def __init__(self, definition: Definition, width: int, symbols: dict[Routine, str]) -> None:

@@ -132,14 +132,14 @@ def write(routine: Routine, dialect: Dialect, name: str) -> str:
         if taken.count(names[one]) > 1:
             names[one] += f"_{k}"
     names[routine] = name
-    return "\n".join(_Writer(read(one), dialect, names).function() for one in family)
+    return "\n".join(_TextWriter(read(one), dialect, names).function() for one in family)
 
 
 BoundText = tuple[str, int]
 """An expression, and how tightly it binds."""
 
 
-class _Writer:
+class _TextWriter:
     """Writes one function."""
 
     def __init__(self, definition: Definition, dialect: Dialect, names: dict[Routine, str]) -> None:

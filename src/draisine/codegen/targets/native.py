@@ -23,14 +23,7 @@ from draisine.codegen.program import Instruction, Program, arguments
 from draisine.codegen.routine import Routine
 from draisine.codegen.targets import _elementary, _schedule
 from draisine.codegen.targets._elementary import elementary
-from draisine.codegen.targets._llvm import (
-    alike,
-    constant,
-    lanes,
-    load,
-    source,
-    suffix,
-)
+from draisine.codegen.targets._llvm import alike, constant, lanes, load, source, suffix
 from draisine.codegen.targets._native_routine import NativeRoutine, Packed, compile_routines
 from draisine.codegen.targets._schedule import by_longest_path
 
@@ -115,12 +108,12 @@ def emit(program: Program, width: int = 1, single: bool = False) -> str:
     """
     if width == 1:
         parts = [_HEADER, elementary("double"), _clear("double")]
-        parts.append(_Writer(program, "double", prologue=True).function())
-        parts.append(_Writer(program, "double").function())
+        parts.append(_ProgramWriter(program, "double", prologue=True).function())
+        parts.append(_ProgramWriter(program, "double").function())
         return "\n".join(parts)
     lane = f"<{width} x {'float' if single else 'double'}>"
     clear = _clear(alike(lane, "double"))
-    parts = [_HEADER, elementary(lane), clear, _Writer(program, lane).function()]
+    parts = [_HEADER, elementary(lane), clear, _ProgramWriter(program, lane).function()]
     return "\n".join([*parts, _batch(_symbol(program), width, "float" if single else "double")])
 
 
@@ -168,7 +161,7 @@ done:
 """
 
 
-class _Writer:
+class _ProgramWriter:
     """Writes one function: the prologue, or the body in scalars or lanes, cut into chunks where it
     is long.
     """

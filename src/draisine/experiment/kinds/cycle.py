@@ -69,19 +69,26 @@ def _find_period(plan: Plan, asked: CyclePart, period: float) -> tuple[Trajector
     start = state(system, **fixed | dict(zip(names, found.cycle.x.tolist(), strict=True)))
     numerics = Numerics(dt=period / asked.samples, rtol=1e-12, atol=1e-13)
     run = simulate(system, start, period, numerics=numerics, **where)
-    data = _with_numbers(run.to_xarray(), PERIODIC, found, names)
+    data = _with_numbers(run.to_xarray(), PERIODIC, found, _component_labels(names))
     data.attrs |= {"period": period}
     return run, data
 
 
 def _with_numbers(
-    data: "Dataset", table: Mapping[str, CycleQuantity], measured: Any, names: Sequence[str]
+    data: "Dataset",
+    table: Mapping[str, CycleQuantity],
+    measured: Any,
+    labels: Mapping[str, Sequence[str]],
 ) -> "Dataset":
-    """Return a motion's data with the numbers of its cycle, whose components have names."""
+    """Return a motion's data with the numbers of its cycle, and the names along their dimensions."""
     for name, (dims, measure, unit, meaning) in table.items():
         data[name] = (dims, measure(measured), {"units": unit, "long_name": meaning})
-    labels = {"component": list(names), "multiplier": list(ORDINALS[: len(names)])}
     return data.assign_coords(labels)
+
+
+def _component_labels(names: Sequence[str]) -> dict[str, list[str]]:
+    """Return the names of what comes back, and of as many multipliers."""
+    return {"component": list(names), "multiplier": list(ORDINALS[: len(names)])}
 
 
 def _find_step(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]:
@@ -90,7 +97,8 @@ def _find_step(system: System, asked: CyclePart) -> tuple[Trajectory, "Dataset"]
     names = way.steps.components
     step = Footstep(way, way.cycle([asked.near[name] for name in names]))
     run = step.run(asked.samples)
-    data = _with_numbers(run.to_xarray(), STEPS, step, names).assign_coords(row=list(ROWS))
+    labels = _component_labels(names) | {"row": list(ROWS)}
+    data = _with_numbers(run.to_xarray(), STEPS, step, labels)
     data.attrs |= {"period": step.strike.time}
     return run, data
 
@@ -114,9 +122,7 @@ def cycle_dataset(stride: Stride, run: Trajectory) -> "Dataset":
     theta = np.unwrap(data["yaw"].values)
     theta += begin - theta[0]
     data["theta"] = ("time", theta, {"units": "rad", "long_name": "angle of the body, no jumps"})
-    for name, (dims, measure, unit, meaning) in QUANTITIES.items():
-        data[name] = (dims, measure(stride), {"units": unit, "long_name": meaning})
-    data = data.assign_coords(labels_of(stride.gait))
+    data = _with_numbers(data, QUANTITIES, stride, labels_of(stride.gait))
     data.attrs |= {"period": stride.gait.period, "joint_at_impact": stride.gait.joint}
     return data
 
@@ -138,14 +144,13 @@ def lines(data: "Dataset") -> list[str]:
     period = float(data.attrs["period"])
     if "start" in one:
         return _step_lines(one) if "step_time" in one else _period_lines(one, period)
-    word = "stable" if one["stable"] else "unstable"
     low, high = one["minimum_force"], one["maximum_force"]
     torques = ", ".join(f"{name} {x:.6g} N m" for name, x in one["peak_torque"].items())
     climbs = "climbs" if one["displacement"]["y"] > 0 else "descends"
     found = [
         f"begins with Omega = {one['Omega0']:.9g} rad/s, theta = {one['theta0']:.9g} rad "
         f"({one['theta0'] / np.pi:.6f} pi)",
-        f"multipliers {multipliers_of(one)}: {word}",
+        _stability(one),
         f"{climbs} {abs(one['displacement']['y']):.6g} m in {period:.6g} s, "
         f"{one['mean_speed']:.6g} m/s",
         f"maximum torque: {torques}; maximum grip force: {one['grip_force']:.6g} N, "
@@ -165,24 +170,25 @@ def lines(data: "Dataset") -> list[str]:
     return found
 
 
+def _stability(one: dict[str, Any]) -> str:
+    return f"multipliers {multipliers_of(one)}: {'stable' if one['stable'] else 'unstable'}"
+
+
+def _begin(one: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {x:.9g}" for name, x in one["start"].items())
+
+
 def _period_lines(one: dict[str, Any], period: float) -> list[str]:
     """Return a cycle of a given period in words."""
-    begin = ", ".join(f"{name} = {x:.9g}" for name, x in one["start"].items())
-    word = "stable" if one["stable"] else "unstable"
-    return [
-        f"comes back after {period:.9g} s to {begin}",
-        f"multipliers {multipliers_of(one)}: {word}",
-    ]
+    return [f"comes back after {period:.9g} s to {_begin(one)}", _stability(one)]
 
 
 def _step_lines(one: dict[str, Any]) -> list[str]:
     """Return a walker's cycle in words."""
-    begin = ", ".join(f"{name} = {x:.9g}" for name, x in one["start"].items())
-    word = "stable" if one["stable"] else "unstable"
     pushes = ", ".join(f"{name} {x:.6g}" for name, x in one["impulse"].items() if abs(x) > 1e-12)
     return [
-        f"begins just after a strike with {begin} (rad, rad/s)",
-        f"multipliers {multipliers_of(one)}: {word}",
+        f"begins just after a strike with {_begin(one)} (rad, rad/s)",
+        _stability(one),
         f"a step takes {one['step_time']:.9g} s and leads {one['step_length']:.6g} m ahead, "
         f"{one['mean_speed']:.6g} m/s",
         f"the strike takes {one['energy_lost']:.6g} J; impulse of the ground: {pushes} N s",

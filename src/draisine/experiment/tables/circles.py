@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import draisine
 from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.straight import canonical_matrices
@@ -72,14 +71,13 @@ def hands_free(
         "",
         "whether they die out when the circle is run the other way round",
     )
+    title = "hands-free circles" + (", handlebar reversed" if reversed else "")
     return xarray.Dataset(
         {n: ("motion", x, {"units": u, "long_name": m}) for n, (x, u, m) in data.items()},
         coords={"motion": np.arange(len(found))},
         attrs={
             "vehicle": system.vehicle.__name__,
-            "title": "hands-free circles" + (", handlebar reversed" if reversed else ""),
-            "draisine": draisine.__version__,
-            **machine_attributes(system),
+            **machine_attributes(system, title),
             "seconds": time.perf_counter() - begun,
         },
     )

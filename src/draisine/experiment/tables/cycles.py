@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-import draisine
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.map import ANGLES, Gait, gait
 from draisine.analysis.gait.stride import Stride
@@ -156,9 +155,7 @@ def _table_of(
 def _signed(data: "Dataset", walk: Gait, title: str, begun: float) -> "Dataset":
     data.attrs |= {
         "vehicle": walk.system.vehicle.__name__,
-        "title": title,
-        "draisine": draisine.__version__,
-        **machine_attributes(walk.system),
+        **machine_attributes(walk.system, title),
         "joint_at_impact": walk.joint,
         "period": walk.period,
         "seconds": time.perf_counter() - begun,

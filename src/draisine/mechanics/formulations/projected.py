@@ -47,7 +47,7 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.newton_euler import gather, inverse_dynamics, mass_matrix, wrenches
 from draisine.mechanics.tree import Evaluate, Tree
-from draisine.model import Guide, Surface
+from draisine.model import Guide, Model, Surface
 
 FORMULATION = "the free dynamics projected on the kernel of the constraints, in closed form"
 
@@ -101,15 +101,23 @@ def reference_contact(tree: Tree, mode: Mode) -> int | None:
 
 
 def rows(
-    tree: Tree, mode: Mode, R: Array, r: Array, p: Array = ORIGIN, spare: Collection[str] = ()
+    tree: Tree,
+    mode: Mode,
+    R: Array,
+    r: Array,
+    p: Array = ORIGIN,
+    spare: Collection[str] = (),
+    at_origin: bool = False,
 ) -> Rows:
     """Return the constraint rows of a mode for the rotation R of the base's (inner) frame and the
-    shape r; `spare` names rows that repeat others.
+    shape r; `spare` names rows that repeat others. The base's velocity is taken at a rolling contact,
+    or at the origin of its frame.
     """
     geo = geometry(tree, r)
     world = constraints.ground(tree, geo, R)
     found = [constraints.contact_point(tree, geo, world, c) for c in tree.model.contacts]
-    reference = None if _by_joints(tree, spare) else reference_contact(tree, mode)
+    still = at_origin or _by_joints(tree, spare)
+    reference = None if still else reference_contact(tree, mode)
     ref = np.zeros(3) if reference is None else found[reference][0].c
     active = constraints.activate(tree, geo, world, mode, found, ref, spare)
     labels = constraints.labels(tree.model, mode)
@@ -202,6 +210,15 @@ def check_rows(C: np.ndarray, labels: Sequence[str]) -> None:
                 f"constraint row {label!r} does not exist where the pivots are chosen: a wheel lies flat "
                 "there, or a blade stands upright. Draw the machine as it runs."
             )
+
+
+def speed_order(model: Model, columns: Sequence[int]) -> list[int]:
+    """Return the order in which speeds are tried as independent: joints, then angular, then linear
+    velocity.
+    """
+    n = len(model.twist)
+    turning = [k for k in range(n) if columns[k] >= 3]
+    return [*range(n, len(columns)), *turning, *[k for k in range(n) if columns[k] < 3]]
 
 
 def choose_speeds(

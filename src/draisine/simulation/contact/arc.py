@@ -16,8 +16,25 @@ from draisine.system.generic import Generic
 from draisine.terrain import Terrain
 
 
+class _FreeArc:
+    """What arcs of a machine on a terrain share."""
+
+    machine: Generic
+    y: Floats
+
+    @property
+    def states(self) -> int:
+        """How many of the y belong to the control law."""
+        return self.machine.states
+
+    def pose(self) -> tuple[Floats, Floats]:
+        """Return the user's quaternions and positions, time last."""
+        at = self.machine.layout
+        return self.y.T[at.q], self.y.T[at.p]
+
+
 @dataclass(frozen=True)
-class TerrainArc:
+class TerrainArc(_FreeArc):
     """An arc on a terrain: times, y = (q, p, r, v, z), the closed contacts and what was pushed in;
     when which open contacts grazed.
     """
@@ -31,11 +48,6 @@ class TerrainArc:
     mode: TerrainMode
     stops: dict[str, tuple[float, float]]
     grazes: tuple[tuple[float, Key], ...] = ()
-
-    @property
-    def states(self) -> int:
-        """How many of the y belong to the control law."""
-        return self.machine.states
 
     @cached_property
     def observations(self) -> dict[str, Floats]:
@@ -57,11 +69,6 @@ class TerrainArc:
         times = self.t.copy()
         times[-1] = np.nextafter(times[-1], times[0])
         return times
-
-    def pose(self) -> tuple[Floats, Floats]:
-        """Return the user's quaternions and positions, time last."""
-        at = self.machine.layout
-        return self.y.T[at.q], self.y.T[at.p]
 
     def redundant_rows(self) -> list[str]:
         """Return the rows of the closed contacts that repeat others where the arc begins."""
@@ -107,9 +114,7 @@ def observe_states(look: ContactQuery, stretches: Sequence[ClosedStretch]) -> di
     R = rotation(ys.T[machine.layout.q])
     sums["forces_base"] = np.einsum("twj,jkt->twk", sums["forces_world"], R)
     near = dict(zip(("gaps", "points"), look.nearest(times, ys, modes, mode), strict=True))
-    state = machine.layout.split(ys.T)
-    x = machine.observe.inputs.pack(t=times[None], **state, w=look.inputs, a=rates.T)
-    seen = machine.observe.batch(x)
+    seen = machine.observations(ys, times, look.inputs, rates)
     return (
         seen
         | holding_variables(machine, seen["inputs"], look.holding(parts, missing.T))
@@ -159,7 +164,7 @@ def holding_variables(machine: Generic, inputs: Floats, holding: Floats) -> dict
 
 
 @dataclass(frozen=True)
-class SteppedArc:
+class SteppedArc(_FreeArc):
     """An arc on a terrain whose forces were known on the way, sample by sample: `rates` of the
     speeds, forces per wheel as (normal, along, across) and in world axes, multipliers of what holds
     joints; time first. No contact is closed as a constraint.
@@ -176,11 +181,6 @@ class SteppedArc:
     torques: Floats
 
     @property
-    def states(self) -> int:
-        """How many of the y belong to the control law."""
-        return self.machine.states
-
-    @property
     def mode(self) -> TerrainMode:
         """The closed contacts and their statuses: none."""
         return ()
@@ -192,9 +192,7 @@ class SteppedArc:
         look = revisit(machine, self.terrain, self.inputs)
         gaps, points = look.nearest(self.t, self.y, [()], np.zeros(count, int))
         base = np.einsum("twj,jkt->twk", self.world, rotation(self.y.T[machine.layout.q]))
-        state = machine.layout.split(self.y.T)
-        x = machine.observe.inputs.pack(t=self.t[None], **state, w=self.inputs, a=self.rates.T)
-        shown = machine.observe.batch(x)
+        shown = machine.observations(self.y, self.t, self.inputs, self.rates)
         flat = {"forces": self.forces, "forces_world": self.world, "forces_base": base}
         flat["points"] = points
         return (
@@ -203,11 +201,6 @@ class SteppedArc:
             | {name: array.reshape(count, -1).T for name, array in flat.items()}
             | {"gaps": gaps.T, "camber_powers": np.zeros((0, count))}
         )
-
-    def pose(self) -> tuple[Floats, Floats]:
-        """Return the user's quaternions and positions, time last."""
-        at = self.machine.layout
-        return self.y.T[at.q], self.y.T[at.p]
 
     def redundant_rows(self) -> list[str]:
         """Return none: contacts are no rows here."""

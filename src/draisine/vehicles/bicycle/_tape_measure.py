@@ -60,7 +60,7 @@ _FROM = "measured bicycles (doi:10.6084/m9.figshare.1198429)"
 
 
 @dataclass(frozen=True, slots=True)
-class _Lump:
+class _PlaneMass:
     """A mass in the bicycle's plane, or a pair `aside` of it; x forward, h up, central inertia."""
 
     mass: float
@@ -232,9 +232,9 @@ def _masses(
     return masses
 
 
-def _frame(mass: float, wheelbase: float) -> _Lump:
+def _frame(mass: float, wheelbase: float) -> _PlaneMass:
     unit = mass * wheelbase**2
-    return _Lump(
+    return _PlaneMass(
         mass,
         0.327 * wheelbase,
         0.487 * wheelbase,
@@ -247,7 +247,7 @@ def _frame(mass: float, wheelbase: float) -> _Lump:
 
 def _fork(
     mass: float, wheelbase: float, trail: float, lam: float, radius: float, grips: SidePoint
-) -> _Lump:
+) -> _PlaneMass:
     """Return fork and handlebar, scaled by the way along the steer axis from axle to grips."""
     s, c = math.sin(lam), math.cos(lam)
     reach = (wheelbase - grips[0]) * s + (grips[1] - radius) * c
@@ -259,7 +259,7 @@ def _fork(
     ahead = 0.043 * reach - (radius * s - trail * c)
     along = 0.655 * reach
     across, axial, mixed = (k * mass * reach**2 for k in (0.147, 0.037, -0.009))
-    return _Lump(
+    return _PlaneMass(
         mass,
         wheelbase + ahead * c - along * s,
         radius + ahead * s + along * c,
@@ -272,7 +272,7 @@ def _fork(
 
 def _rider(
     mass: float, height: float, saddle: SidePoint, cranks: SidePoint, grips: SidePoint
-) -> dict[str, _Lump]:
+) -> dict[str, _PlaneMass]:
     scale = height / STATURE
     long = {name: segment[1] * scale for name, segment in SEGMENTS.items()}
     arm = [STRETCH * long[name] for name in ARMS]
@@ -300,7 +300,9 @@ def _rider(
     }
 
 
-def _leaning(rider: dict[str, _Lump], saddle: SidePoint, said: dict[str, str]) -> dict[str, float]:
+def _leaning(
+    rider: dict[str, _PlaneMass], saddle: SidePoint, said: dict[str, str]
+) -> dict[str, float]:
     """Return what the rider has above the saddle: trunk, head and arms."""
     if not rider:
         raise ParameterError("leaning = True needs a rider_mass.")
@@ -404,13 +406,13 @@ def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _Lump:
 
 def _segment(
     name: str, rider: float, length: float, start: SidePoint, end: SidePoint, aside: float
-) -> _Lump:
+) -> _PlaneMass:
     fraction, _, centre, fore, across, axial = SEGMENTS[name]
     mass = fraction * rider
     span = math.dist(start, end)
     ux, uh = (end[0] - start[0]) / span, (end[1] - start[1]) / span
     thick, thin = mass * (fore * length) ** 2, mass * (axial * length) ** 2
-    return _Lump(
+    return _PlaneMass(
         mass,
         start[0] + centre * (end[0] - start[0]),
         start[1] + centre * (end[1] - start[1]),
@@ -446,7 +448,7 @@ def _towards(start: SidePoint, end: SidePoint, length: float) -> SidePoint:
     return start[0] + part * (end[0] - start[0]), start[1] + part * (end[1] - start[1])
 
 
-def _together(lumps: Iterable[_Lump]) -> _Lump:
+def _together(lumps: Iterable[_PlaneMass]) -> _PlaneMass:
     lumps = list(lumps)
     mass = sum(lump.mass for lump in lumps)
     x = sum(lump.mass * lump.x for lump in lumps) / mass
@@ -458,10 +460,10 @@ def _together(lumps: Iterable[_Lump]) -> _Lump:
         yy += lump.yy + m * (dx**2 + dh**2)
         hh += lump.hh + m * (dx**2 + lump.aside**2)
         xh += lump.xh - m * dx * dh
-    return _Lump(mass, x, h, xx, yy, hh, xh)
+    return _PlaneMass(mass, x, h, xx, yy, hh, xh)
 
 
-def _published(body: str, lump: _Lump) -> dict[str, float]:
+def _published(body: str, lump: _PlaneMass) -> dict[str, float]:
     return {
         f"x{body}": lump.x,
         f"z{body}": -lump.h,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.connection.frame import QuietFrame
+from draisine.analysis.connection.frame import QuietFrame, frame_curvature
 from draisine.analysis.connection.local import LocalConnection
 from draisine.view.style import letters, new_figure, plain, words
 
@@ -40,9 +40,7 @@ def draw_heights(
     angles = np.linspace(low, high, POINTS)
     beside = angles + 1e-7 * (high - low)  # shapes on a line of singular ones have no connection
     r = np.stack(np.meshgrid(angles, beside), axis=-1)
-    F = connection.curvature(r, first, second)
-    if frame is not None:
-        F = frame.twist(frame(r), F[..., None])[..., 0]
+    F = frame_curvature(connection, r, frame)
     count = len(connection.twist)
     panels = new_figure(1, count, (4.4 * count, 3.8))
     degrees = np.degrees(angles)
@@ -58,7 +56,6 @@ def draw_heights(
             axes.plot(*np.degrees(path).T, color="black", linewidth=1.8)
         axes.figure.colorbar(shades, ax=axes, shrink=0.8, ticks=[-most, 0.0, most], format="%.2g")
         axes.set_title(UNITS[name], fontsize=letters(10))
-        axes.set_xlabel(f"{words(first)} (deg)")
-        axes.set_ylabel(f"{words(second)} (deg)")
+        axes.set(xlabel=f"{words(first)} (deg)", ylabel=f"{words(second)} (deg)")
         axes.set_aspect("equal")
     return panels[0].figure

@@ -83,8 +83,7 @@ def eigenvalues(
     axes.set_ylim(*limits)
     if critical is not None:
         _mark_speeds(axes, critical)
-    axes.set_xlabel("forward speed (m/s)")
-    axes.set_ylabel("eigenvalue (1/s)")
+    axes.set(xlabel="forward speed (m/s)", ylabel="eigenvalue (1/s)")
     legend(axes)
     return axes
 
@@ -191,9 +190,7 @@ def root_locus(
             values.real, values.imag, marker, color="black", markerfacecolor="none", markersize=6,
             linestyle="none", label=f"{speed:g} m/s",
         )  # fmt: skip
-    axes.set_xlim(left, right)
-    axes.set_ylim(bottom, top)
-    axes.set_xlabel("real part (1/s)")
+    axes.set(xlim=(left, right), ylim=(bottom, top), xlabel="real part (1/s)")
     axes.set_ylabel("imaginary part (rad/s)")
     for name in MODES:
         values = modes.mode(name)
@@ -290,8 +287,7 @@ def circles(
         axes.plot(across, up, color=colour, linewidth=1.4, label=name)
         axes.plot(across, np.where(family.stable, up, np.nan), color=colour, linewidth=4.5)
         axes.plot(across[0], up[0], "o", color=colour, markersize=5)
-        axes.set_xlabel(f"{words(x)} ({unit})")
-        axes.set_ylabel(f"{words(y)} ({unit_up})")
+        axes.set(xlabel=f"{words(x)} ({unit})", ylabel=f"{words(y)} ({unit_up})")
     axes.plot([], [], color=GREY, linewidth=4.5, label="stable")
     legend(axes)
     return axes
@@ -343,10 +339,8 @@ def draw_turning_map(
     if family is not None:
         path = np.degrees(family["steer"]), np.degrees(family["lean"])
         axes.plot(*path, color="black", linewidth=2.2, label="hands free")
-    axes.set_xlim(steer.min(), steer.max())
-    axes.set_ylim(lean.min(), lean.max())
-    axes.set_xlabel("steer (deg, left positive)")
-    axes.set_ylabel("lean (deg, right positive)")
+    axes.set(xlim=(steer.min(), steer.max()), ylim=(lean.min(), lean.max()))
+    axes.set(xlabel="steer (deg, left positive)", ylabel="lean (deg, right positive)")
     legend(axes, 5)
     return axes
 

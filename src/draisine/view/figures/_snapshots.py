@@ -128,8 +128,7 @@ def _one(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: float) -> "A
         axes.plot(*sight.picture(line, raised).T, color="#dddddd", lw=0.7, zorder=0)
     outline(axes, machine, lambda points: sight.picture(points, raised))
     on_ground(axes, machine, lambda points: sight.picture(points, raised))
-    axes.set_xlabel(f"{sight.name} (m)")
-    axes.set_ylabel("z, up (m)")
+    axes.set(xlabel=f"{sight.name} (m)", ylabel="z, up (m)")
     if raised:
         axes.grid(visible=False)
         axes.set_yticks([])
@@ -166,8 +165,7 @@ def _row(
         axes.axhline(0.0, color="black", lw=0.8, zorder=0)
     ticks = (left + right) / 2.0 + apart * np.arange(len(machines))
     axes.set_xticks(ticks, [f"{s:.4g}" for s in times])
-    axes.set_xlabel(f"time (s); each machine seen from its {sight.side}")
-    axes.set_ylabel("z, up (m)")
+    axes.set(xlabel=f"time (s); each machine seen from its {sight.side}", ylabel="z, up (m)")
     axes.set_aspect("equal", adjustable="box")
     legend(axes, 5)
     return axes

@@ -76,8 +76,7 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
         axes.plot(x, y, color=GREY, linestyle="--", linewidth=1.0)
         axes.plot(*start, "o", color=GREY, markersize=5)
     axes.plot([], [], color=GREY, linestyle="--", label="strike")
-    axes.set_xlabel("angle (deg)")
-    axes.set_ylabel("rate (rad/s)")
+    axes.set(xlabel="angle (deg)", ylabel="rate (rad/s)")
     legend(axes)
 
 
@@ -90,5 +89,4 @@ def _multipliers(axes: "Axes", data: "Dataset") -> None:
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     axes.axvline(0.0, color=GREY, linewidth=0.8)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("multipliers, real part (-)")
-    axes.set_ylabel("imaginary part (-)")
+    axes.set(xlabel="multipliers, real part (-)", ylabel="imaginary part (-)")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
+from draisine.model.quantity import readable
 from draisine.view.style import curve, figure_of, legend, new_figure, plain, rest, words
 
 if TYPE_CHECKING:
@@ -32,10 +33,8 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
     if own:
         axes = np.reshape(new_figure(len(names), 2, (7.4, 0.9 + 2.1 * len(names))), (-1, 2))
     for (beside, apart), name in zip(axes, names, strict=True):
-        unit = str(data[name].attrs["units"])
-        scale = 180.0 / np.pi if "rad" in unit else 1.0
-        shown = unit.replace("rad", "deg")
-        t, (one, other) = data["time"].values, scale * data[name].values
+        values, shown = readable(data[name].values, str(data[name].attrs["units"]))
+        t, (one, other) = data["time"].values, values
         for k, values in enumerate((one, other)):
             curve(plain(beside), k, t, values, str(data["run"].values[k]))
         curve(plain(apart), 2, t, other - one, "difference")

@@ -90,8 +90,7 @@ def _cycle(data: "Dataset", panels: Panels) -> None:
             pushed = part["contact_force_world"].sum("contact").values[:, 1 - k]
             _curve(force, part["time"], pushed, j, DASHES[k])
         force.plot([], [], color=GREY, linestyle=DASHES[k], label=way)
-    force.set_ylabel("grip force (N)")
-    force.set_xlabel("time (s)")
+    force.set(ylabel="grip force (N)", xlabel="time (s)")
     torque.tick_params(labelbottom=False)
     for panel in (torque, force):
         panel.axhline(0.0, color=GREY, linewidth=0.8)
@@ -127,8 +126,7 @@ def _plane(axes: "Axes", data: "Dataset") -> None:
         )
     axes.plot([], [], color=GREY, linestyle="--", label="impact")
     axes.plot(theta[0][0], Omega[0][0], "o", color=COLOURS[0], markersize=6, label="beginning")
-    axes.set_xlabel("angle of the body (deg)")
-    axes.set_ylabel("turning rate (rad/s)")
+    axes.set(xlabel="angle of the body (deg)", ylabel="turning rate (rad/s)")
     legend(axes, 2)
 
 

@@ -22,8 +22,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         values = data[name].values
         curve(axes, k, t, values - values[0], f"{word}, from {values[0]:.6g} J")
     mark_events(data, axes)
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("change of energy (J)")
+    axes.set(xlabel="time (s)", ylabel="change of energy (J)")
     legend(axes, 3, by_rows=True)
     rest(axes)
     return axes

@@ -61,8 +61,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
                 boxes[end],
                 text.replace(", ", "\n") if len(labels) == 1 else text,
             )
-    axes.set_xlim(-LEFT - 1.7, LEFT + 1.7)
-    axes.set_ylim(-TOP - 0.45, TOP + 0.45)
+    axes.set(xlim=(-LEFT - 1.7, LEFT + 1.7), ylim=(-TOP - 0.45, TOP + 0.45))
     axes.set_axis_off()
     axes.set_title(headline(data), fontsize=letters(10))
     return axes

@@ -24,8 +24,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         gap = data["gap"].sel(contact=contact).values
         curve(axes, k, data["time"].values, np.where(np.isfinite(gap), gap, np.nan), contact)
     mark_events(data, axes)
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("gap (m)")
+    axes.set(xlabel="time (s)", ylabel="gap (m)")
     legend(axes, 6)
     rest(axes, 1e-3)
     return axes

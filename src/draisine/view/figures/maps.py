@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
+from draisine.model.quantity import readable
 from draisine.view.style import letters, new_figure, words
 
 if TYPE_CHECKING:
@@ -42,10 +43,8 @@ def _contours(axes: "Axes", data: "Dataset", name: str) -> None:
     axes.clabel(lines, list(lines.levels)[::2], fontsize=8, fmt="%g")
     axes.figure.colorbar(filled, ax=axes, shrink=0.95, label=z_unit)
     axes.set_title(words(name), fontsize=letters(10))
-    axes.set_xlabel(f"{words(first)} ({x_unit})")
-    axes.set_ylabel(f"{words(second)} ({y_unit})")
+    axes.set(xlabel=f"{words(first)} ({x_unit})", ylabel=f"{words(second)} ({y_unit})")
 
 
 def _shown(data: "Dataset", name: str) -> tuple[Any, str]:
-    values, unit = data[name].values, str(data[name].attrs.get("units", ""))
-    return (np.degrees(values), unit.replace("rad", "deg")) if "rad" in unit else (values, unit)
+    return readable(data[name].values, str(data[name].attrs.get("units", "")))

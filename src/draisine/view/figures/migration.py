@@ -29,8 +29,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         t = np.insert(data["time"].values, over, np.nan)
         curve(axes, k, t, np.insert(angle, over, np.nan), label)
     mark_events(data, axes)
-    axes.set_xlabel("time (s)")
-    axes.set_ylabel("contact point along the tyre (deg)")
+    axes.set(xlabel="time (s)", ylabel="contact point along the tyre (deg)")
     legend(axes)
     rest(axes)
     return axes

@@ -346,8 +346,7 @@ def _finish(axes: "Axes", seen: Floats, above: float) -> None:
     """Leave the frame away and fit the picture, with room above it."""
     (x0, y0), (x1, y1) = seen.min(axis=0), seen.max(axis=0)
     room = 0.02 * (x1 - x0)
-    axes.set_xlim(x0 - room, x1 + room)
-    axes.set_ylim(y0 - 3.0 * room, y1 + 3.0 * room + above)
+    axes.set(xlim=(x0 - room, x1 + room), ylim=(y0 - 3.0 * room, y1 + 3.0 * room + above))
     axes.set_aspect("equal", adjustable="box")
     axes.set_axis_off()
     legend(axes, 6)

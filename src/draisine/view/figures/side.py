@@ -67,8 +67,7 @@ def drawing(model: Model, axes: "Axes | None" = None, frames: bool = False) -> "
         _add_frames(axes, model, 0.12 * (high - low))
     axes.axhline(0.0, color="black", lw=0.8)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x, forward (m)")
-    axes.set_ylabel("z, up (m)")
+    axes.set(xlabel="x, forward (m)", ylabel="z, up (m)")
     legend(axes)
     return axes
 

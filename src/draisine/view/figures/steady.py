@@ -35,8 +35,7 @@ def draw(data: "Dataset", axes: Sequence[Any] | None = None) -> Any:
     radius.set_ylabel("radius of the rear path (m)")
     _line(growth, 0, speed, data["growth"].values, stable)
     growth.axhline(0.0, color=GREY, linewidth=0.8)
-    growth.set_ylabel("growth (1/s)")
-    growth.set_xlabel("rear wheel speed (m/s)")
+    growth.set(ylabel="growth (1/s)", xlabel="rear wheel speed (m/s)")
     if axes is None:
         angles.figure.suptitle(headline(data))
         for panel in (angles, radius):

@@ -60,8 +60,7 @@ def draw(
     axes.plot([], [], color="black", lw=1.8, label=f"machine every {every:g} s{enlarged}")
     axes.plot([], [], "D", color=COLOURS[2], ls="", ms=4, label=f"mass centre of the {heaviest}")
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y, left (m)")
+    axes.set(xlabel="x (m)", ylabel="y, left (m)")
     legend(axes, columns)
     return axes
 
@@ -74,8 +73,7 @@ def _state(bodies: Bodies, axes: "Axes | None") -> "Axes":
     snapshots.on_ground(axes, machine, lambda points: machine.world(points)[:, :2])
     snapshots.tell_angles(axes, bodies)
     axes.set_aspect("equal", adjustable="datalim")
-    axes.set_xlabel("x (m)")
-    axes.set_ylabel("y, left (m)")
+    axes.set(xlabel="x (m)", ylabel="y, left (m)")
     legend(axes, 3)
     return axes
 
