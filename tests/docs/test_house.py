@@ -157,3 +157,14 @@ def test_the_page_on_architecture_names_files_that_are_there():
     for name in sorted(named):
         places = [PACKAGE / name, PACKAGE / "simulation" / name]
         assert any(p.is_dir() or p.with_suffix(".py").exists() for p in places), name
+
+
+def test_tests_stand_in_the_rooms_of_what_they_test():
+    """Every room has tests, and no folder of tests is without its room, but for what tests them all."""
+    tests = ROOT / "tests"
+    folders = {path.parent.relative_to(tests) for path in tests.rglob("test_*.py")} - {Path()}
+    across = {"agree", "docs", "published"}
+    strangers = [f for f in folders if f.parts[0] not in across and not (PACKAGE / f).is_dir()]
+    assert strangers == []
+    rooms = {room.name for room in ROOMS if room.parent == PACKAGE}
+    assert rooms - {folder.parts[0] for folder in folders} == set()

@@ -163,11 +163,7 @@ def clip(x: Scalar, low: Scalar, high: Scalar) -> Scalar:
     return where(x < low, low, where(x > high, high, x))
 
 
-_OPERATIONS: dict[str, Callable[..., Scalar]] = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "neg": operator.neg,
+_OPERATIONS: dict[str, Callable[..., Scalar]] = trace.ARITHMETIC | {
     "inv": lambda a: 1.0 / a,
     "sqrt": sqrt,
     "sin": sin,

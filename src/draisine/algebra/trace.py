@@ -449,11 +449,15 @@ def reachable(graph: Graph, roots: Iterable[int], known: Collection[int] = ()) -
     return sorted(needed)
 
 
-_FLOATS: dict[str, Callable[..., float]] = {
+ARITHMETIC: dict[str, Callable[..., Any]] = {
     "add": operator.add,
     "sub": operator.sub,
     "mul": operator.mul,
     "neg": operator.neg,
+}
+"""The operations that every kind of number has as such."""
+
+_FLOATS: dict[str, Callable[..., float]] = ARITHMETIC | {
     "inv": lambda a: 1.0 / a if a else math.inf,
     "sqrt": lambda a: math.sqrt(a) if a >= 0 else math.nan,
     "sin": math.sin,

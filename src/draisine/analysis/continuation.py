@@ -154,9 +154,9 @@ class _Walk:
         self.along = along / np.linalg.norm(along)
 
     def _scale(self) -> Floats:
-        n = len(self.balance.machine.columns)
-        y, joints = self.at.y, len(self.balance.machine.system.model.joints)
-        return np.array([1.0] * n + [_FAST] * (len(y) - 7 - joints + len(self.free)))
+        machine = self.balance.machine
+        fast = machine.layout.count("u", "z") + len(self.free)
+        return np.array([1.0] * len(machine.columns) + [_FAST] * fast)
 
     def _directions(self, tolerance: float) -> Floats:
         """Return the directions (rows) that keep all equations, at least one."""

@@ -101,6 +101,14 @@ def track(values: Floats) -> Floats:
     return order
 
 
+def growth_beside(values: Floats) -> Floats:
+    """Return the largest real part of eigenvalues (motions, n), but for the one that is zero along a
+    family of motions.
+    """
+    order = np.argsort(np.abs(values), axis=1)
+    return np.take_along_axis(values, order[:, 1:], axis=1).real.max(axis=1)
+
+
 def phasors(vector: Any) -> tuple[Floats, Floats]:
     """Return sizes and phases, in rad, of an eigenvector's entries."""
     x = np.asarray(vector, complex)

@@ -27,8 +27,9 @@ from draisine.analysis.variation import (
     vary,
 )
 from draisine.errors import ConfigurationError, UnknownNameError, expect, expect_known, import_extra
-from draisine.mechanics.constraints import Mode
+from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
+from draisine.simulation.options import memory_start
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import displace
@@ -234,12 +235,11 @@ def linearise(
 
 
 def machine_at(
-    system: System, motion: State, mode: Mapping[str, str] | Mode | None, law: Law | None
+    system: System, motion: State, mode: Statuses, law: Law | None
 ) -> tuple[ClosedForm, Floats]:
     """Return a machine whose pivots serve a state, and that state as its y, the law at its start."""
     states = law_states(law)
-    start = np.asarray(getattr(law, "start", np.zeros(states)), float)
-    z = np.concatenate([np.zeros(system.model.memory), start])
+    z = memory_start(system, law, states)
     machine = system.machine(mode, law, states)
     y = machine.enter(motion, z=z)
     if machine.least_pivot(y) < SHRUNK:

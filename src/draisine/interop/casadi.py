@@ -8,6 +8,7 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+from draisine.algebra.trace import ARITHMETIC
 from draisine.codegen.program import Program, flatten
 from draisine.errors import import_extra
 from draisine.interop.portable import PortableMachine
@@ -15,20 +16,8 @@ from draisine.system.closed_form import ClosedForm
 
 casadi = import_extra("casadi", "casadi")
 
-OPERATIONS = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "neg": operator.neg,
-    "inv": lambda x: 1.0 / x,
-    "sqrt": casadi.sqrt,
-    "sin": casadi.sin,
-    "cos": casadi.cos,
-    "exp": casadi.exp,
-    "atan2": casadi.atan2,
-    "lt": operator.lt,
-    "where": casadi.if_else,
-}
+OPERATIONS = ARITHMETIC | {op: getattr(casadi, op) for op in ("sqrt", "sin", "cos", "exp", "atan2")}
+OPERATIONS |= {"inv": lambda x: 1.0 / x, "lt": operator.lt, "where": casadi.if_else}
 """How an operation of a program acts on CasADi's scalars."""
 
 

@@ -89,6 +89,18 @@ def _root(unit: Unit, version: str, token: Mapping[str, str]) -> Element:
     )
 
 
+def _co_simulation(root: Element, unit: Unit, *able: str) -> Element:
+    """Return what tells that steps may differ, and what else a unit is able to do."""
+    words = dict.fromkeys(("canHandleVariableCommunicationStepSize", *able), "true")
+    return SubElement(root, "CoSimulation", {"modelIdentifier": unit.name, **words})
+
+
+def _variables(root: Element) -> Element:
+    """Return where variables are listed, behind the run that tools suggest."""
+    SubElement(root, "DefaultExperiment", startTime="0", stopTime="5", stepSize="0.01")
+    return SubElement(root, "ModelVariables")
+
+
 def _units(root: Element, ports: Iterable[Port]) -> None:
     named = dict.fromkeys(port.unit for port in ports if port.unit)
     if named:
@@ -115,21 +127,13 @@ def _causality(port: Port) -> dict[str, str]:
 def _describe_2(unit: Unit) -> str:
     """Return the model description by FMI 2.0."""
     root = _root(unit, "2.0", {"guid": unit.token})
-    able = (
-        "canHandleVariableCommunicationStepSize",
-        "canGetAndSetFMUstate",
-        "canSerializeFMUstate",
-    )
-    kind = SubElement(
-        root, "CoSimulation", {"modelIdentifier": unit.name, **dict.fromkeys(able, "true")}
-    )
+    kind = _co_simulation(root, unit, "canGetAndSetFMUstate", "canSerializeFMUstate")
     sources = SubElement(kind, "SourceFiles")
     for name in (unit.source, f"{unit.name}.c"):
         SubElement(sources, "File", name=name)
     ports = [(k, port) for k, port in enumerate(unit.ports, start=1) if port.kind != "event"]
     _units(root, (port for _, port in ports))
-    SubElement(root, "DefaultExperiment", startTime="0", stopTime="5", stepSize="0.01")
-    variables = SubElement(root, "ModelVariables")
+    variables = _variables(root)
     for k, port in ports:
         entry = {"name": port.name, "valueReference": str(k)} | _described(port) | _causality(port)
         SubElement(SubElement(variables, "ScalarVariable", entry), "Real", _number(port))
@@ -144,12 +148,10 @@ def _describe_2(unit: Unit) -> str:
 def _describe_3(unit: Unit) -> str:
     """Return the model description by FMI 3.0."""
     root = _root(unit, "3.0", {"instantiationToken": unit.token})
-    able = ["canHandleVariableCommunicationStepSize", "canGetAndSetFMUState"]
-    able += ["canSerializeFMUState", "mightReturnEarlyFromDoStep", "hasEventMode"]
-    SubElement(root, "CoSimulation", {"modelIdentifier": unit.name, **dict.fromkeys(able, "true")})
+    able = ("canGetAndSetFMUState", "canSerializeFMUState", "mightReturnEarlyFromDoStep")
+    _co_simulation(root, unit, *able, "hasEventMode")
     _units(root, unit.ports)
-    SubElement(root, "DefaultExperiment", startTime="0", stopTime="5", stepSize="0.01")
-    variables = SubElement(root, "ModelVariables")
+    variables = _variables(root)
     clock = {"name": "time", "valueReference": "0", "causality": "independent"}
     SubElement(variables, "Float64", clock, variability="continuous")
     for k, port in enumerate(unit.ports, start=1):

@@ -84,7 +84,7 @@ def locomotion(
     found = [constraints.contact_point(tree, geo, world, c) for c in model.contacts]
     active = [
         replace(a, holds_all=False)  # rows along the directions that their labels name
-        for a in constraints.activate(tree, geo, world, mode, found, ORIGIN)
+        for a in constraints.activate(tree, geo, mode, found, ORIGIN)
     ]
     m = sum(len(a.names) for a in active)
     C = constraints.matrix(tree, geo, world, active)[:m]

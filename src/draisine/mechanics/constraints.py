@@ -31,6 +31,9 @@ from draisine.model import HOLONOMIC, Contact, Model, Surface
 Mode = tuple[tuple[str, str], ...]
 """The status of every contact, in the model's order: (("rear", "rolling"), ("front", "open"))."""
 
+Statuses = Mapping[str, str] | Mode | None
+"""What people say of a mode: statuses by contact, or a whole mode; contacts not named are closed."""
+
 
 def mode_of(model: Model, statuses: Mapping[str, str] | None = None) -> Mode:
     """Return the mode that the given statuses make; contacts not mentioned are closed (rolling,
@@ -113,7 +116,6 @@ def support_rate(surface: Surface, at: Point, world: Ground, vel: Velocities) ->
 def activate(
     tree: Tree,
     geo: Geometry,
-    world: Ground,
     mode: Mode,
     found: Sequence[tuple[Point, Surface]],
     ref: Array,
@@ -276,9 +278,7 @@ def acceleration_targets(
     return out + [-x for x in couplings.drifts(tree, geo, vel.rdot)]
 
 
-def gaps(
-    tree: Tree, world: Ground, p: Array, found: Sequence[tuple[Point, Surface]]
-) -> list[Scalar]:
+def gaps(world: Ground, p: Array, found: Sequence[tuple[Point, Surface]]) -> list[Scalar]:
     """Return the height of each contact's point above the ground, eq. [gap]; p is the base origin's
     position.
     """

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -235,12 +235,7 @@ class Session:
             "ground": describe_ground(self.terrain, parts["p"], machine["size"]),
             "chart": stability_chart(self.system),
             "sliders": {
-                name: {
-                    "low": slider.low,
-                    "high": slider.high,
-                    "meaning": slider.meaning,
-                    "value": self.system.parameters[name],
-                }
+                name: asdict(slider) | {"value": self.system.parameters[name]}
                 for name, slider in SLIDERS.items()
                 if name in self.system.parameters and self.terrain is None
             },
@@ -259,18 +254,8 @@ def rehearse(name: str) -> None:
 
 def _told(name: str, preset: Preset) -> dict[str, Any]:
     """Return what the page tells of a preset."""
-    return {
-        "name": name,
-        "title": preset.title,
-        "lesson": preset.lesson,
-        "question": preset.question,
-        "answer": preset.answer,
-        "way": preset.way,
-        "commands": preset.commands,
-        "keys": preset.keys,
-        "pace": preset.pace,
-        "shown": preset.shown,
-    }
+    told = ("title", "lesson", "question", "answer", "way", "commands", "keys", "pace", "shown")
+    return {"name": name} | {key: getattr(preset, key) for key in told}
 
 
 def _sets(vehicle: str) -> tuple[str, ...]:

@@ -93,7 +93,7 @@ def observe(d: Derivation) -> Program:
             "motion_torques": held[:motions],
             "coupling_forces": held[motions:],
             "points": [p + world.R @ at.c for at, _ in found.found],
-            "gaps": constraints.gaps(tree, world, p, found.found),
+            "gaps": constraints.gaps(world, p, found.found),
             "kinetic": [energy.kinetic(tree, moving.vel)],
             "potential": [energy.potential(tree, found.geo, world, p, d.model.gravity)],
             "momentum": linear,
@@ -121,7 +121,7 @@ def project(d: Derivation) -> Program:
         dq, dp = d.pose_rates(R, q, step, found.ref)
         q, p, r = unit(d.model, q + dq), p + dp, r + step[6:]
     wheels = [a for a in found.active if not is_zero(a.surface.ring)]
-    headings = [_heading(d, found, a) for a in wheels]  # a ball has none
+    headings = [_heading(found, a) for a in wheels]  # a ball has none
     length = [square_length(d.model, d.symbols["q"]) - 1.0]
     settled = {"q": q, "p": p, "r": r, "residual": values + length, "headings": headings}
     return d.tracing.program("project", d.inputs, settled)
@@ -169,7 +169,7 @@ def rows(d: Derivation) -> Program:
     b = constraints.velocity_targets(
         d.tree, found.geo, found.world, found.active, found.p, d.symbols["t"][0]
     )
-    heights = constraints.gaps(d.tree, found.world, d.symbols["p"], found.found)
+    heights = constraints.gaps(found.world, d.symbols["p"], found.found)
     outputs = {"C": found.C, "b": b, "ref": found.ref, "conditions": values, "gaps": heights}
     return d.tracing.program("rows", d.inputs, outputs)
 
@@ -319,7 +319,7 @@ def _inputs(d: Derivation) -> Array:
     return d.driven.inputs + array([*d.reduced.guiding, *[0.0] * forces])
 
 
-def _heading(d: Derivation, found: projected.Rows, a: constraints.Active) -> Array:
+def _heading(found: projected.Rows, a: constraints.Active) -> Array:
     """Return where a wheel heads in the ground, before projection; of any length."""
     surface = a.surface
     axle = found.geo.R0[a.at.link] @ surface.axle

@@ -18,7 +18,7 @@ from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ModelError, ParameterError, did_you_mean, expect_known
 from draisine.mechanics import constraints
-from draisine.mechanics.constraints import Mode, mode_of
+from draisine.mechanics.constraints import Mode, Statuses, mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.mechanics.formulations._rank import Survey
 from draisine.mechanics.tree import Tree, assemble
@@ -109,7 +109,7 @@ class System:
 
     def machine(
         self,
-        mode: Mapping[str, str] | Mode | None = None,
+        mode: Statuses = None,
         law: Law | None = None,
         states: int = 0,
         correction: float | None = None,
@@ -146,7 +146,7 @@ class System:
         key = ("resistance", mode)
         self._machines.get(key, lambda: check_resistance(self.tree, mode))
 
-    def survey(self, mode: Mapping[str, str] | Mode | None = None) -> Survey:
+    def survey(self, mode: Statuses = None) -> Survey:
         """Return which rows of a mode repeat others, and for which parameters."""
         statuses = self.mode(dict(mode) if mode is not None else None)
         return self.artifacts.survey(statuses, self.parameters)
@@ -155,7 +155,7 @@ class System:
         self,
         state: State,
         inputs: Mapping[str, float] | None = None,
-        mode: Mapping[str, str] | Mode | None = None,
+        mode: Statuses = None,
         t: float = 0.0,
         formulation: str = "multiplier",
         tolerance: float = 1e-8,
@@ -191,7 +191,7 @@ class System:
 
     def equations(
         self,
-        mode: Mapping[str, str] | Mode | None = None,
+        mode: Statuses = None,
         *,
         form: str | None = None,
         full: bool = False,
@@ -213,9 +213,7 @@ class System:
         title = self.vehicle.__name__.replace("_", " ").capitalize()
         return write_linear(subject, title) if linear else write(subject, title, full)
 
-    def sympy(
-        self, mode: Mapping[str, str] | Mode | None = None, *, form: str | None = None
-    ) -> Any:
+    def sympy(self, mode: Statuses = None, *, form: str | None = None) -> Any:
         """Return the equations of a mode as SymPy objects by name: matrices C, M, F, H, kappa, M_r,
         F_r, each entry written out, and every symbol and definition of the page.
 
@@ -226,7 +224,7 @@ class System:
 
         return build(self.equations(mode, form=form).page)
 
-    def explain(self, mode: Mapping[str, str] | Mode | None = None) -> "Equations":
+    def explain(self, mode: Statuses = None) -> "Equations":
         """Return the way from the drawing to the reduced dynamics, stage by stage: what
         happens in each, in words, and what comes out. For small machines.
         """
@@ -235,9 +233,7 @@ class System:
         title = self.vehicle.__name__.replace("_", " ").capitalize()
         return explain(self.subject(mode), f"{title}, stage by stage")
 
-    def subject(
-        self, mode: Mapping[str, str] | Mode | None = None, form: str | None = None
-    ) -> "Subject":
+    def subject(self, mode: Statuses = None, form: str | None = None) -> "Subject":
         """Return a mode traced over the symbols that people read: its masses, forces, rows and
         kernel as expressions.
         """
@@ -251,9 +247,7 @@ class System:
             self.vehicle, self.parameters, self.structure, statuses, form, spare, shape
         )
 
-    def static_forces(
-        self, state: State, mode: Mapping[str, str] | Mode | None = None
-    ) -> dict[str, Floats]:
+    def static_forces(self, state: State, mode: Statuses = None) -> dict[str, Floats]:
         """Return what rows that repeat others leave open, by row: multipliers that no motion shows,
         one unit vector for each dimension, (1.18) of the thesis.
 

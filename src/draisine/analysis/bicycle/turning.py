@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.analysis.eigenmodes import growth_beside
 from draisine.analysis.linear import linear_systems
 from draisine.analysis.variation import vary
 from draisine.system.closed_form import ClosedForm
@@ -99,8 +100,7 @@ def _circles(machine: ClosedForm, grid: Floats) -> tuple[Floats, ...]:
     good = np.all(np.isfinite(friction), axis=1)
     if good.any():
         values = linear_systems(machine, moving[good], w[good]).eigenvalues()
-        order = np.argsort(np.abs(values), axis=1)
-        growth[good] = np.take_along_axis(values, order[:, 1:], axis=1).real.max(axis=1)
+        growth[good] = growth_beside(values)
     return speed, torque, radius, friction, growth
 
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.continuation import steady_turns
+from draisine.analysis.eigenmodes import growth_beside
 from draisine.analysis.equilibrium import Steady
 from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
@@ -57,8 +57,8 @@ def hands_free(
     begun = time.perf_counter()
     _check_start(system, reversed)
     found = steady_turns(system, reversed=reversed, step=STEP)
-    growth = _growth(found.eigenvalues)
-    backwards = _growth(-found.eigenvalues)
+    growth = growth_beside(found.eigenvalues)
+    backwards = growth_beside(-found.eigenvalues)
     data: dict[str, tuple[Any, str, str]] = {
         name: (found[name], unit, meaning) for name, (unit, meaning) in SEEN.items()
     }
@@ -93,14 +93,6 @@ def _check_start(system: System, reversed: bool) -> None:
             f"{system.vehicle.__name__} has no capsize speed with these parameters; the circles "
             "start from straight running at that speed."
         )
-
-
-def _growth(eigenvalues: Floats) -> Floats:
-    """Return the largest real part at each motion, leaving out the eigenvalue that is zero along
-    the family.
-    """
-    order = np.argsort(np.abs(eigenvalues), axis=1)
-    return np.take_along_axis(eigenvalues, order[:, 1:], axis=1).real.max(axis=1)
 
 
 def _radius(point: Steady) -> float:

@@ -56,7 +56,7 @@ from draisine.mechanics.formulations._plug import (
     realise_arrays,
     trace_symbols,
 )
-from draisine.mechanics.formulations.multiplier import saddle_point
+from draisine.mechanics.formulations.multiplier import saddle_point, scaled_saddle
 from draisine.model import Body, Model
 
 FORMULATION = "every body with six coordinates, joints as constraints, after Schwab"
@@ -252,10 +252,7 @@ class Absolute:
         Q = out["Q"] + drive.T @ joint_torques(self.model, inputs, r, drive @ y)
         whole = out["D"]
         D, target = whole[self.keep], (out["c"] - out["g"])[self.keep]
-        n, m = len(Q), len(target)
-        K = np.block([[out["M"], -D.T], [D, np.zeros((m, m))]])
-        scale = np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
-        K = K / scale[:, None] / scale[None, :]
+        n, (K, scale) = len(Q), scaled_saddle(out["M"], D)
         if np.linalg.cond(K) > 1e13:  # this names what is wrong
             speeds = [
                 f"{b.name}.{what}{k}" for what in "vw" for b in self.model.bodies for k in "xyz"
@@ -284,19 +281,21 @@ class Absolute:
 
     def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
         """Return vdot and the ground's force on each contact."""
-        given = check_inputs(self.model, state, inputs)
-        at = self.enter(state)
-        _, lam, rates = self.solve(t, at, given, self.held(at), np.asarray(state.r, float))
+        lam, rates = self._respond(t, state, inputs)
         return rates[self._columns()], self._forces(lam)
 
     def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
         """Return every multiplier by the name of its row: what joints carry, the ground's forces,
         the torques that prescribed joints need.
         """
+        lam, _ = self._respond(t, state, inputs)
+        return dict(zip(self.labels, map(float, lam), strict=True))
+
+    def _respond(self, t: float, state: Configured, inputs: Any) -> tuple[Floats, Floats]:
+        """Return the multipliers of all rows, and the rates of the user's speeds."""
         given = check_inputs(self.model, state, inputs)
         at = self.enter(state)
-        _, lam, _ = self.solve(t, at, given, self.held(at), np.asarray(state.r, float))
-        return dict(zip(self.labels, map(float, lam), strict=True))
+        return self.solve(t, at, given, self.held(at), np.asarray(state.r, float))[1:]
 
     def _columns(self) -> list[int]:
         return [*self.model.twist, *range(6, 6 + len(self.model.joints))]

@@ -67,7 +67,7 @@ def free(
             rows.append(axis @ P)
             targets.append(axis @ wanted - turns[name] @ w)
     C = array([list(row) for row in rows]).reshape(len(rows), len(speeds))
-    gaps = constraints.gaps(tree, world, p, found)
+    gaps = constraints.gaps(world, p, found)
     return FreeDynamics(mass_matrix(tree, geo, zero), F, C, array(targets), gaps)
 
 
@@ -94,6 +94,15 @@ def motion_rows(model: Model) -> list[int]:
     return list(range(first, first + len(constraints.prescribed_joints(model))))
 
 
+def scaled_saddle(M: Floats, C: Floats) -> tuple[Floats, Floats]:
+    """Return the matrix of the saddle-point system with rows and columns of like sizes, and what they
+    were divided by.
+    """
+    K = np.block([[M, -C.T], [C, np.zeros((len(C), len(C)))]])
+    scale = np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
+    return K / scale[:, None] / scale[None, :], scale
+
+
 def saddle_point(
     M: Floats, F: Floats, C: Floats, c: Floats, labels: Sequence[str], freedoms: Sequence[str]
 ) -> tuple[Floats, Floats]:
@@ -101,10 +110,7 @@ def saddle_point(
 
     Rows that repeat others, and freedoms without inertia, are named errors.
     """
-    n, m = len(F), len(c)
-    K = np.block([[M, -C.T], [C, np.zeros((m, m))]])
-    scale = np.sqrt(np.maximum(np.abs(K).max(axis=1), 1e-300))
-    K = K / scale[:, None] / scale[None, :]
+    n, (K, scale) = len(F), scaled_saddle(M, C)
     rhs = np.concatenate([-F, c]) / scale
     U, s, Vt = np.linalg.svd(K)
     if s[-1] < 1e-13 * s[0]:

@@ -119,7 +119,7 @@ def rows(
     still = at_origin or _by_joints(tree, spare)
     reference = None if still else reference_contact(tree, mode)
     ref = np.zeros(3) if reference is None else found[reference][0].c
-    active = constraints.activate(tree, geo, world, mode, found, ref, spare)
+    active = constraints.activate(tree, geo, mode, found, ref, spare)
     labels = constraints.labels(tree.model, mode)
     keep = [k for k, label in enumerate(labels) if label not in spare]
     left = [k for k, label in enumerate(labels) if label in spare]
@@ -155,7 +155,7 @@ def conditions(
     """
     tree, p = found.tree, found.p
     model, n = tree.model, len(tree.model.joints)
-    heights = constraints.gaps(tree, found.world, p, found.found)
+    heights = constraints.gaps(found.world, p, found.found)
     pins = [c.name for c in model.pins]
     active = {a.contact.name: a for a in found.active}
     labels = constraints.labels(model, found.mode)

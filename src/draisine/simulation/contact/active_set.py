@@ -388,7 +388,7 @@ def coulomb_forces(g: Choice, law: FrictionProblem) -> int:
         g.x[j] = g.B[j]
         for i in range(size):
             g.x[j] += g.B[(1 + i) * n + j] * law.new[i]
-    if rank < size and all_rest(g, law, 1e-6 * (1.0 + largest)) == 1:
+    if rank < size and all_rest(g, 1e-6 * (1.0 + largest)) == 1:
         project(U, rank, size, law.new, differ)
         for i in range(size):
             law.new[i] = differ[i]
@@ -410,7 +410,7 @@ def project(U: Floats, rank: int, m: int, b: Floats, out: Floats) -> None:
 
 
 @routine
-def all_rest(g: Choice, law: FrictionProblem, small: float) -> int:
+def all_rest(g: Choice, small: float) -> int:
     """Return 1 where all contacts roll and x gives each of their rows what it demands."""
     for k in range(g.sizes[CONTACTS]):
         if g.rows[k] != 3:
