@@ -320,13 +320,13 @@ def _shoulder(long: dict[str, float], saddle: SidePoint, grips: SidePoint) -> Si
 
 
 def _arms(
-    rider: dict[str, _Lump],
+    rider: dict[str, _PlaneMass],
     mass: float,
     height: float,
     saddle: SidePoint,
     grips: SidePoint,
     said: dict[str, str],
-) -> tuple[dict[str, float], dict[str, _Lump]]:
+) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
     """Return arms that hold the bar as a table, and what they are of the rider."""
     long, one = _limbs("arms", rider, mass, height)
     shoulder, aside = _shoulder(long, saddle, grips), ARMS_ASIDE * height
@@ -350,13 +350,13 @@ def _arms(
 
 
 def _legs(
-    rider: dict[str, _Lump],
+    rider: dict[str, _PlaneMass],
     mass: float,
     height: float,
     saddle: SidePoint,
     cranks: SidePoint,
     said: dict[str, str],
-) -> tuple[dict[str, float], dict[str, _Lump]]:
+) -> tuple[dict[str, float], dict[str, _PlaneMass]]:
     """Return legs that turn cranks as a table, and what they are of the rider, the left pedal ahead."""
     long, one = _limbs("legs", rider, mass, height)
     aside = LEGS_ASIDE * height
@@ -369,7 +369,7 @@ def _legs(
         f"Thin rods from the saddle over the knees to pedals on cranks of {CRANK:g} m; feet are part of "
         "the shanks, and lengthen them."
     )
-    lumps: dict[str, _Lump] = {}
+    lumps: dict[str, _PlaneMass] = {}
     for side, sign in (("left", 1.0), ("right", -1.0)):
         pedal = (cranks[0] + sign * CRANK, cranks[1])
         knee = _bend("legs", "saddle", saddle, "pedals", pedal, thigh, shank)
@@ -379,7 +379,7 @@ def _legs(
 
 
 def _limbs(
-    what: str, rider: dict[str, _Lump], mass: float, height: float
+    what: str, rider: dict[str, _PlaneMass], mass: float, height: float
 ) -> tuple[dict[str, float], dict[str, float]]:
     """Return the lengths of a rider's segments, and the masses of one of each pair."""
     if not rider:
@@ -388,11 +388,11 @@ def _limbs(
     return long, {name: segment[0] * mass / 2 for name, segment in SEGMENTS.items()}
 
 
-def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _Lump:
+def _rod(mass: float, start: SidePoint, end: SidePoint, aside: float) -> _PlaneMass:
     """Return a thin rod, or a pair of them."""
     dx, dh = end[0] - start[0], end[1] - start[1]
     unit = mass / 12.0
-    return _Lump(
+    return _PlaneMass(
         mass,
         (start[0] + end[0]) / 2,
         (start[1] + end[1]) / 2,
