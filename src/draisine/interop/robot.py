@@ -98,20 +98,7 @@ def robot_vehicle(
     lowest = min((float(known[n].frame.p[2]) - radius for n, radius in radii.items()), default=0.0)
     lift = np.array([0.0, 0.0, -lowest])
     bodies = [Body(n, one.mass, one.com + lift, one.inertia) for n, one in masses.items()]
-    joints = [
-        KINDS[link.kind](
-            link.joint,
-            bears[link.parent],
-            link.name,
-            link.axis,
-            link.through + lift,
-            spring=link.spring,
-            damper=link.damper,
-            rest=link.rest,
-        )
-        for link in links
-        if link.kind
-    ]
+    joints = [_joint(link, bears[link.parent], lift) for link in links if link.kind]
     contacts = [
         Wheel(n, bears[n], known[n].frame.p + lift, _axle(known[n]), surface)
         for n, surface in wheels.items()
@@ -123,6 +110,13 @@ def robot_vehicle(
     vehicle.__name__ = re.sub(r"\W", "_", name) or "robot"
     vehicle.__doc__ = f"Return the robot {name!r}; g is gravity."
     return vehicle
+
+
+def _joint(link: RobotLink, parent: str, lift: Floats) -> Joint:
+    """Return the joint of a link to the body that bears it."""
+    given: dict[str, Any] = {"spring": link.spring, "damper": link.damper, "rest": link.rest}
+    through = link.through + lift
+    return KINDS[link.kind](link.joint, parent, link.name, link.axis, through, **given)
 
 
 def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
