@@ -460,14 +460,14 @@ def trials_of(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> tu
     """Return the trials of a choice among contacts, whose results are changes of a start."""
     count, made = int(g.sizes[CONTACTS]), int(g.sizes[TRIALS])
     at, out = trial_layout(g.n, count), []
-    for row in g.trials[: made * at.size].reshape(made, at.size):
-        part = at.split(row)
-        shut = [int(part["mask"][0]) >> k & 1 for k in range(count - 1, -1, -1)]
-        push, away = part["push"].reshape(count, 3), part["away"].tolist()
-        pushes = {key: push[k].copy() for k, key in enumerate(keys) if shut[k]}
-        apart = {key: away[k] for k, key in enumerate(keys) if not shut[k]}
-        sound = part["sound"][0] == 1.0
-        out.append(Trial(tuple(pushes), pushes, apart, start + part["x"], sound))
+    rows = g.trials[: made * at.size].reshape(made, at.size).copy()
+    masks, sound = rows[:, at.mask.start].astype(int).tolist(), rows[:, at.sound.start] == 1.0
+    push, away = rows[:, at.push].reshape(made, count, 3), rows[:, at.away].tolist()
+    for i, mask in enumerate(masks):
+        shut = [mask >> k & 1 for k in range(count - 1, -1, -1)]
+        pushes = {key: push[i, k] for k, key in enumerate(keys) if shut[k]}
+        apart = {key: away[i][k] for k, key in enumerate(keys) if not shut[k]}
+        out.append(Trial(tuple(pushes), pushes, apart, start + rows[i, at.x], bool(sound[i])))
     return tuple(out)
 
 

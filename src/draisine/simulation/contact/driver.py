@@ -254,17 +254,17 @@ class ArcDriver:
             how = self.look.code.resolve(self.packed_event, own, int(unloads), int(slips))
             if how == FULL:
                 self._make(2 * self.most)
-        self._check(t, y)
+        self._check(t, y, cause.ends is not None)
         return int(how)
 
-    def _check(self, t: float, y: Floats) -> None:
+    def _check(self, t: float, y: Floats, ends: bool) -> None:
         """Raise where a disc comes onto what it cannot meet."""
         e, look, wheels, sharp = self.event, self.look, self.near.wheels, self._sharp
         met, rows = e.met[: e.sizes[MET]].tolist(), e.seen.reshape(-1, look.row.size)
         for k, row in zip(met, rows, strict=False):
             if sharp[k]:
                 look.check_plane(t, self.near[k], row)
-        for k in (e.ended * sharp).nonzero()[0].tolist():
+        for k in (e.ended * sharp).nonzero()[0].tolist() if ends else ():
             if all(wheels[other] != wheels[k] for other in met):
                 look.check_end(t, y, self.near[k])
 

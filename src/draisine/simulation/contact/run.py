@@ -105,9 +105,10 @@ class TerrainRun:
         near = look.sweep(self.t, boxes, self.contact.margin, begin)
         rows = look.meet_each(np.array([self.t]), self.y[None], near.packed)[0]
         gaps, reach = rows[:, look.row.gap.start], near.packed.record.reach[: len(near)]
-        for k in np.flatnonzero((gaps < 0.0) & (gaps > -reach)).tolist():
+        inside = look.excess_each(rows[None], near.packed)[0] <= 0.0
+        for k in np.flatnonzero((gaps < 0.0) & (gaps > -reach) & inside).tolist():
             contact, row, gap = near[k], rows[k], float(gaps[k])
-            if not (look.excess(contact, row) <= 0 and look.above(contact, row)):
+            if not look.above(contact, row):
                 continue
             if gap < -SHALLOW:
                 name, feature = look.key(contact)
@@ -249,6 +250,8 @@ class TerrainRun:
     def _relax(self, landed: set[int]) -> None:
         """Let the tyres of wheels that have come down begin without slip."""
         machine = self.look.machine
+        if not machine.system.model.memory:
+            return
         for wheel in landed & set(range(len(machine.wheels))):
             for first, element in contact_elements(machine.system.model, machine.wheels[wheel]):
                 start = machine.layout.z.start + first

@@ -214,14 +214,14 @@ class FeatureTable:
         kinds = [known.setdefault((it.kind, it.motion), len(known)) for it in features]
         more = np.zeros((len(self._meetings), len(known) - self._meetings.shape[1]), int)
         self._meetings = np.concatenate([self._meetings, more], axis=1)
-        numbers = np.zeros((len(features), FEATURE))
-        numbers[:, :SIDE] = [it.numbers for it in features]
-        borders = [it.borders for it in features]
+        numbers, borders = np.zeros((len(features), FEATURE)), [it.borders for it in features]
+        numbers[:, :SIDE] = np.concatenate([it.numbers for it in features]).reshape(-1, SIDE)
+        low, high = [it.low for it in features], [it.high for it in features]
         ends = self._first[-1] + np.cumsum([*map(len, borders)])
         self._kind = np.concatenate([self._kind, kinds])
         self._numbers = np.concatenate([self._numbers, numbers])
-        self._low = np.concatenate([self._low, [it.low for it in features]])
-        self._high = np.concatenate([self._high, [it.high for it in features]])
+        self._low = np.concatenate([self._low, np.concatenate(low).reshape(-1, 3)])
+        self._high = np.concatenate([self._high, np.concatenate(high).reshape(-1, 3)])
         self._borders = np.concatenate([self._borders, *borders])
         self._first = np.concatenate([self._first, ends])
 
