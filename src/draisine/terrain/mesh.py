@@ -193,7 +193,7 @@ class Mesh(Terrain):
     # --- the broad phase
 
     @cached_property
-    def _grid(self) -> tuple[Floats, float, Ints, Ints, Ints]:
+    def _grid(self) -> tuple[Floats, float, tuple[int, int], Ints, Ints]:
         """Cells over x and y: origin, size, shape, and the triangles of each cell one after the
         other.
         """
@@ -214,7 +214,7 @@ class Mesh(Terrain):
         cell = ix * shape[1] + iy
         order = np.argsort(cell, kind="stable")
         starts = np.searchsorted(cell[order], np.arange(shape.prod() + 1))
-        return origin, size, shape, starts, which[order]
+        return origin, size, (int(shape[0]), int(shape[1])), starts, which[order]
 
     @cached_property
     def _top(self) -> float:
@@ -246,19 +246,24 @@ class Mesh(Terrain):
         """Return the features of the triangles whose boxes come within `reach` of a point, or would
         if it moved by up to a margin along each axis.
         """
-        origin, size, shape, starts, content = self._grid
-        side = self._half_side(centre, reach, np.broadcast_to(margin, 3))
-        a = np.clip(((centre[:2] - side - origin) / size).astype(np.int64), 0, shape - 1)
-        b = np.clip(((centre[:2] + side - origin) / size).astype(np.int64), 0, shape - 1)
-        rows = np.arange(a[0], b[0] + 1) * shape[1]
-        spans = [content[starts[r + a[1]] : starts[r + b[1] + 1]] for r in rows]
-        found = np.unique(np.concatenate(spans)) if spans else np.zeros(0, dtype=np.int64)
+        *_, (_, wide), starts, content = self._grid
+        side = self._half_side(centre, reach, margin + np.zeros(3))
+        (a, low_y), (b, high_y) = self._cell(centre[:2] - side), self._cell(centre[:2] + side)
+        rows = range(a * wide, (b + 1) * wide, wide)
+        spans = [content[starts[r + low_y] : starts[r + high_y + 1]] for r in rows]
+        found = np.unique(np.concatenate(spans))
         low, high = self._boxes
         found = found[distances(low[found], high[found], centre, margin) <= reach]
         edges = self._feature_of_edge[self.edges_of[found].ravel()]
         vertices = self._feature_of_point[self.triangles[found].ravel()]
         every = np.unique(np.concatenate([self.face_of[found], edges, vertices]))
         return every[every >= 0].tolist()
+
+    def _cell(self, place: Floats) -> tuple[int, int]:
+        """Return the cell of the grid at a place, or the one next to it."""
+        origin, size, shape, *_ = self._grid
+        x, y = ((place - origin) / size).tolist()
+        return int(min(max(0.0, x), shape[0] - 1)), int(min(max(0.0, y), shape[1] - 1))
 
     def _half_side(self, centre: Floats, reach: float, margin: Floats) -> Floats:
         """Return how far from a point over the ground, along x and y, what is within its reach can

@@ -2,6 +2,8 @@
 
 import ctypes
 import struct
+import threading
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
@@ -44,6 +46,31 @@ class Packed:
         self._bytes = ctypes.create_string_buffer(slots.size)
         slots.pack_into(self._bytes, 0, *values)
         self.address: int = ctypes.addressof(self._bytes)
+
+
+class _Rooms(threading.local):
+    """What a thread keeps to work in."""
+
+    def __init__(self) -> None:
+        self.kept: dict[Any, Packed] = {}
+
+
+_rooms = _Rooms()
+
+ROOMS = 16
+"""How much of it is kept: the latest that was made."""
+
+
+def room(make: Callable[..., Any], *sizes: int) -> Packed:
+    """Return a record of a kind and of sizes, packed, that is this thread's own: made once, and left as
+    its last user left it.
+    """
+    kept, wanted = _rooms.kept, (make, *sizes)
+    if wanted not in kept:
+        if len(kept) >= ROOMS:
+            del kept[next(iter(kept))]
+        kept[wanted] = Packed(make(*sizes))
+    return kept[wanted]
 
 
 @cache

@@ -24,7 +24,12 @@ from draisine.codegen.routine import Routine
 from draisine.codegen.targets import _elementary, _schedule
 from draisine.codegen.targets._elementary import elementary
 from draisine.codegen.targets._llvm import alike, constant, lanes, load, source, suffix
-from draisine.codegen.targets._native_routine import NativeRoutine, Packed, compile_routines
+from draisine.codegen.targets._native_routine import (
+    NativeRoutine,
+    Packed,
+    compile_routines,
+    room,
+)
 from draisine.codegen.targets._schedule import by_longest_path
 
 __all__ = [
@@ -35,6 +40,7 @@ __all__ = [
     "compile_routines",
     "emit",
     "lanes",
+    "room",
     "routine_code",
 ]
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import Packed, routine_code
+from draisine.codegen.targets.native import room, routine_code
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.coulomb import FrictionProblem, settle_friction
 from draisine.simulation.contact.linear import (
@@ -438,7 +438,8 @@ def strike(
     speeds. `resolution` is the way to them: "complete", with impulses as unknowns, (3.17)-(3.24),
     which allows massless bodies, or "reduced", on the speeds that contacts leave free, (3.25)-(3.30).
     """
-    g = empty_choice(len(v), len(held), len(contacts))
+    packed = room(empty_choice, len(v), len(held), len(contacts))
+    g: Choice = packed.record
     g.sizes[CONTACTS] = len(contacts)
     g.M[:], g.held[:] = M.ravel(), held.ravel()
     g.rows[:] = [k.rows for k in contacts]
@@ -449,7 +450,7 @@ def strike(
         g.C.reshape(-1, g.n)[own] = g.G.reshape(-1, g.n)[own] = k.C
         g.c[own], g.level[i] = -(1.0 + restitution(k)) * over, -over[0]
     reduced = RESOLUTIONS.index(resolution)
-    which = routine_code(choose, passes="few")[0](Packed(g), tolerance, 1, reduced)
+    which = routine_code(choose, passes="few")[0](packed, tolerance, 1, reduced)
     trials = trials_of(g, [k.key for k in contacts], v)
     if which < 0:
         raise no_contact_set([k.key for k in contacts], trials)

@@ -15,7 +15,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import NativeRoutine, Packed, routine_code
+from draisine.codegen.targets.native import NativeRoutine, room, routine_code
 from draisine.simulation.contact.linear import share, solve
 
 FINEST, PLACES = 10.0, 60
@@ -454,10 +454,11 @@ def solve_friction(
     W: Floats, b: Floats, touches: Sequence[FrictionContact], tolerance: float
 ) -> Floats | None:
     """Return the lam of all contacts, or None where there is none."""
-    n, k, law = len(b), len(touches), friction_law(len(touches))
+    n, k, packed = len(b), len(touches), room(friction_law, len(touches))
+    law: FrictionProblem = packed.record
     law.sizes[:] = k, n
     law.W[: n * n], law.b[:n] = W.ravel(), b
     law.mu[:] = [one.mu for one in touches]
     for i, one in enumerate(touches):
         law.at[i], law.rows[i], law.broken[i] = one.at, one.rows, one.broken
-    return None if _code()[1](Packed(law), tolerance) else law.new[:n]
+    return None if _code()[1](packed, tolerance) else law.new[:n].copy()

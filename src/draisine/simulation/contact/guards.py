@@ -83,7 +83,7 @@ def restrict(b: Floats, low: float, high: float, part: Floats) -> None:
     """Write the coefficients over [low, high] of the polynomial with the coefficients b over [0, 1]."""
     for i in range(NODES):
         part[i] = b[i]
-    for r in range(1, NODES):
+    for r in range(1, NODES if low > 0.0 else 1):
         for i in range(NODES - r):
             part[i] += low * (part[i + 1] - part[i])
     share = (high - low) / (1.0 - low)
