@@ -118,19 +118,24 @@ def ride(kind, seed, until):
     friction = float(rng.choice([np.inf, 0.9]))
     impact = "plastic" if np.isinf(friction) else "moreau"
     contact = draisine.ContactOptions(mu=friction, impact=impact, fall=np.radians(60))
-    told, milps = "", None
+    told, milps, run, failure, began = "", None, None, None, time.process_time()
     try:
         run = draisine.simulate(bicycle(crown), state, until, terrain=ground, contact=contact)
-        end = run.outcome.split(":")[0]
     except DraisineError as error:
-        run, end, told = getattr(error, "partial", None), type(error).__name__, str(error)
-        if isinstance(error, ContactSetError) and np.isinf(friction) and run is not None:
-            milps = largest_least_force(error, run)
+        failure = error
+    took = time.process_time() - began
+    if run is not None:
+        end = run.outcome.split(":")[0]
+    else:
+        run, end, told = getattr(failure, "partial", None), type(failure).__name__, str(failure)
+        if isinstance(failure, ContactSetError) and np.isinf(friction) and run is not None:
+            milps = largest_least_force(failure, run)
+    lasted = float(run.t[-1]) if run is not None and run.arcs else 0.0
     worst = check(run, above, crown) if run is not None and run.arcs else [np.inf] * len(BOUNDS)
     wheels = "tyres" if crown else "discs"
     return {
         "seed": seed, "ground": name, "wheels": wheels, "mu": friction, "end": end, "told": told,
-        "worst": dict(zip(BOUNDS, worst, strict=True)), "milp": milps,
+        "worst": dict(zip(BOUNDS, worst, strict=True)), "milp": milps, "took": took, "lasted": lasted,
     }  # fmt: skip
 
 
@@ -301,7 +306,11 @@ def summary(found):
     ends = Counter((one["wheels"], one["mu"], one["ground"], one["end"]) for one in found)
     for (wheels, mu, ground, end), count in sorted(ends.items()):
         print(f"  {wheels}  mu {mu:4}  {ground:9} {end:20} {count:5}")
-    broken = 0
+    timed, broken = [one for one in found if one.get("took")], 0
+    for wheels in ("discs", "tyres"):
+        took = sum(one["took"] for one in timed if one["wheels"] == wheels)
+        lasted = sum(one["lasted"] for one in timed if one["wheels"] == wheels)
+        print(f"  {wheels}: {lasted:.1f} s in {took:.2f} s of the processor")
     for name, bound in BOUNDS.items():
         worst = min(found, key=lambda one: one["worst"][name])
         print(

@@ -143,10 +143,10 @@ class ContactOptions:
     coefficients, `resolution` is "complete" or "reduced"; `stops` are the ends of joints, (lower,
     upper) by name, which the impact model holds for too. Bounces slower than `rest_speed` (m/s) are
     plastic. A lean beyond `fall` ends the run, and so does a frame that turns over; infinite,
-    nothing does. Features nearer than `margin` (m) are watched (on fine meshes a smaller one is
-    taken), and a run of more than `events` events gives up. `solver` is "events" (each located and
-    resolved), "time_stepping" (Moreau and Jean's, of first order, in steps of `Numerics.dt`), or a
-    `Compliant` ground.
+    nothing does. Features nearer than `margin` (m) are watched, half as far beside wheels' ways and
+    further ahead (on fine meshes less is taken), and a run of more than `events` events gives up.
+    `solver` is "events" (each located and resolved), "time_stepping" (Moreau and Jean's, of first
+    order, in steps of `Numerics.dt`), or a `Compliant` ground.
 
     >>> ContactOptions(mu=0.8, impact="moreau", restitution={"normal": 0.3}).resolution
     'complete'

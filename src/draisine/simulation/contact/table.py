@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -158,6 +159,7 @@ class FeatureTable:
         """Return wheels, features and sides of contacts in order, and all for routines."""
         found = [(*c, self._rows[c]) for c in self._own] if own else []
         parts = [np.array(found, int).reshape(-1, 4)]
+        self._take(list(dict.fromkeys(chain(*features))))  # all that are new at once
         for wheel, some in enumerate(features):
             rows, numbers = np.array(self._take(some), int), np.array(some, int)
             count = np.array([len(self.sides(wheel, kind)) for kind, _ in self._kinds])
