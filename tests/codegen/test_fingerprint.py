@@ -379,3 +379,17 @@ def test_digests_are_the_same_in_every_process():
 def test_paths_are_not_told():
     """What stands in a file can change."""
     assert fingerprint(pathlib.Path("a")) is None
+
+
+def test_a_function_is_told_by_the_name_that_it_was_given():
+    """Results tell it: a machine that is compiled after its twin has a name of its own."""
+
+    def twin(name):
+        def vehicle():
+            return None
+
+        vehicle.__name__ = name
+        return vehicle
+
+    assert fingerprint(twin("a")) != fingerprint(twin("b"))
+    assert fingerprint(twin("a")) == fingerprint(twin("a"))

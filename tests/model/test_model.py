@@ -139,3 +139,13 @@ def test_numbers_whose_products_are_none_are_told(draw):
     """They used to end in a singular value decomposition that does not converge."""
     with pytest.raises(ModelError, match=r"too large|beyond 1e\+100; SI units are meant"):
         draw(1e200)
+
+
+@pytest.mark.parametrize("name", ["", "a/b", "a\\b", "a\nb", "x" * 101])
+def test_names_are_those_that_files_can_hold(name):
+    """netCDF and Zarr refuse or misread the others, after the run."""
+    bodies = [Body("a", 1.0), Body("b", 1.0)]
+    with pytest.raises(ModelError, match="results and files use that name"):
+        Model(bodies, [Revolute(name, "a", "b", (0.0, 1.0, 0.0))])
+    with pytest.raises(ModelError, match="results and files use that name"):
+        Model(bodies[:1], outputs=[Output(name, lambda readings: 1.0)])

@@ -143,3 +143,17 @@ def test_other_languages_are_refused():
     system, start = machine("rolling_disc")
     with pytest.raises(UnknownNameError, match="Did you mean 'c'"):
         write_simulator(system, "C", start)
+
+
+@pytest.mark.parametrize("word", ["double", "unit", "sin", "new"])
+def test_machines_may_be_called_like_words_of_the_language(word):
+    """Their files compile all the same: a name that is taken gets an underscore."""
+    disc = draisine.compile("rolling_disc")
+
+    def drawn(*, m: float = 1.0):
+        return draisine.Model([draisine.Body("b", m, (0.0, 0.0, 0.0), np.eye(3))])
+
+    drawn.__name__ = word
+    system = draisine.compile(drawn)
+    assert f"{word}_.h" in write_simulator(system, "c", draisine.state(system))
+    assert "rolling_disc.h" in write_simulator(disc, "c", draisine.state(disc))

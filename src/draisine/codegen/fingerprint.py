@@ -178,7 +178,7 @@ def _take_function(digest: _Digest, thing: FunctionType) -> None:
     """Take in a function: code, defaults, what it closes over and reads from its module, and its
     own attributes.
     """
-    digest.word("function", f"{thing.__module__} {thing.__qualname__}")
+    digest.word("function", f"{thing.__module__} {thing.__qualname__} {thing.__name__}")
     _take_code(digest, thing.__code__)
     digest.add(thing.__defaults__)
     digest.add(thing.__kwdefaults__)

@@ -1,5 +1,6 @@
 """The machine as a whole: a tree of bodies on a base, checked when built."""
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,13 @@ GROUPS: dict[str, tuple[int, ...]] = {
     "fixed": (),
 }
 """The motions that a base can have: its group and the twist components that it leaves free."""
+
+
+SHOWN = ("joint", "contact", "output")
+"""What has its name in results."""
+
+NAME = re.compile(r"[^/\\\x00-\x1f\x7f]{1,100}")
+"""Names that every kind of file can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +151,11 @@ class Model:
         ):
             seen: set[str] = set()
             for thing in things:
+                if kind in SHOWN and not NAME.fullmatch(thing.name):
+                    raise ModelError(
+                        f"{kind} {thing.name!r:.60}: results and files use that name; take 1 to 100 "
+                        "letters without slashes and breaks."
+                    )
                 if thing.name in seen:
                     raise ModelError(f"{kind} {thing.name!r} is there twice; names must differ.")
                 seen.add(thing.name)

@@ -191,7 +191,8 @@ def _maker(system: Any) -> dict[str, str]:
         "structure": json.dumps(plain_structure(system.structure)),
     }
     vehicle = system.vehicle
-    own = vehicle.__module__ != "__main__" and not vehicle.__module__.startswith("draisine.")
+    home = getattr(vehicle, "__module__", None) or "__main__"
+    own = home != "__main__" and not home.startswith("draisine.")
     if (
         own
         and vehicle.__qualname__ == vehicle.__name__
@@ -199,7 +200,7 @@ def _maker(system: Any) -> dict[str, str]:
     ):
         told["vehicle_path"] = f"{Path(inspect.getfile(vehicle)).resolve()}:{vehicle.__name__}"
         trust(told["vehicle_path"])
-    elif not vehicle.__module__.startswith("draisine.vehicles."):
+    elif not home.startswith("draisine.vehicles."):
         made_of = fingerprint((vehicle, system.structure, system.parameters))
         told["vehicle_here"] = str(made_of or f"{PROCESS} {id(system.artifacts)}")
         HERE.get(told["vehicle_here"], lambda: system)

@@ -35,6 +35,9 @@ from draisine.system.tracing import Law
 
 PROGRAMS = ("rate", "project", "observe")
 
+BESIDE = ("unit", "fmi", "fmi2", "fmi3", "simulink", "Machine")
+"""What stands beside a simulator in units for other tools."""
+
 
 class _Template(Template):
     """A file of `templates`, in which @{name} stands for what is written for each machine."""
@@ -104,7 +107,7 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
         rate.address, rate.table, rate.outputs.size, tail, machine.floors, machine.project,
         pose=machine.layout.r.stop,
     )  # fmt: skip
-    name = free_word(system.vehicle.__name__, ["main"])
+    name = free_word(system.vehicle.__name__, [*c.RESERVED, *javascript.RESERVED, *BESIDE])
     names = {
         "parameters": list(system.parameters),
         "inputs": list(system.model.inputs),

@@ -19,7 +19,7 @@ from draisine.codegen.targets._text_routine import c_dialect
 CHUNK = 2000
 """Longest stretch of steps in one function: compilers are superlinear beyond."""
 
-_RESERVED = [
+RESERVED = [
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else",
     "enum", "extern", "float", "for", "goto", "if", "inline", "int", "long", "register",
     "restrict", "return", "short", "signed", "sizeof", "static", "struct", "switch", "typedef",
@@ -48,10 +48,10 @@ def emit(
     """Return the program as the text of a C file, its functions "static" or not; `names` are told of
     the entries of arrays.
     """
-    name = free_word(program.name, _RESERVED)
+    name = free_word(program.name, RESERVED)
     prologue, body = sections(program)
     sources, sinks = array_names(
-        program, [*_RESERVED, name, f"{name}_prologue", f"{name}_table_size"]
+        program, [*RESERVED, name, f"{name}_prologue", f"{name}_table_size"]
     )
     given = {"parameters": "parameters"}
     first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)

@@ -24,7 +24,7 @@ from draisine.codegen.targets._text_routine import js_dialect
 CHUNK = 300
 """Longest stretch of steps in one function."""
 
-_RESERVED = [
+RESERVED = [
     "arguments", "await", "break", "case", "catch", "class", "const", "continue", "debugger",
     "default", "delete", "do", "else", "enum", "eval", "export", "extends", "false", "finally",
     "for", "function", "if", "implements", "import", "in", "instanceof", "interface", "let",
@@ -36,9 +36,9 @@ _RESERVED = [
 
 def emit(program: Program, names: Mapping[str, Sequence[str]] | None = None) -> str:
     """Return the program as the text of an ES module; `names` are told of the entries of arrays."""
-    name = free_word(program.name, _RESERVED)
+    name = free_word(program.name, RESERVED)
     prologue, body = sections(program)
-    sources, sinks = array_names(program, [*_RESERVED, name, f"{name}Prologue", f"{name}TableSize"])
+    sources, sinks = array_names(program, [*RESERVED, name, f"{name}Prologue", f"{name}TableSize"])
     given = {"parameters": "parameters"}
     first = Listing(program, prologue, _NOTATION, given, {TABLE: "table"}, CHUNK)
     second = Listing(program, body, _NOTATION, sources, sinks, CHUNK)
