@@ -7,7 +7,7 @@ import pytest
 
 import draisine
 from draisine import ContactOptions
-from draisine.errors import ContactSetError
+from draisine.errors import ContactSetError, SimulationError
 from draisine.terrain import corner, kerb, move_ground, plane
 from draisine.terrain.motions import Shake
 from simulation.contact.conftest import bicycle
@@ -77,3 +77,15 @@ def test_ideal_friction_stops_a_wheel_that_slides():
     run = draisine.simulate(disc(), slid, 0.1, terrain=plane())
     assert run.arcs[-1].mode == ((("ground", "ground"), "rolling"),)
     assert run.final().v[4] == pytest.approx(2.0 / 3.0 * 3.0 / 0.5, rel=1e-9)
+
+
+@pytest.mark.parametrize("impact", ["plastic", "newton"])
+def test_an_impact_model_that_takes_no_friction_ends_a_run_with_what_came_before(impact):
+    """It rolls until its first impact; what it did until then is kept."""
+    options = ContactOptions(mu=0.8, impact=impact)
+    with pytest.raises(
+        SimulationError, match=r"at 0\.24.* s: .* need the impact model 'moreau'"
+    ) as ended:
+        draisine.simulate(disc(), rolling(2.0), 1.0, terrain=kerb(0.7, 0.05), contact=options)
+    assert ended.value.partial.t[-1] == pytest.approx(0.24, abs=0.01)
+    assert ended.value.partial.validity.sound

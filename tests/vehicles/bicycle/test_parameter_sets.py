@@ -326,6 +326,7 @@ def test_a_good_file_is_read(tmp_path: Path) -> None:
         ({"IBxy": 0.0}, r"mine\.toml: values\.IBxy is unknown\. Did you mean"),
         ({"mB": "nan"}, r"mine\.toml: values\.mB = nan is not finite"),
         ({"mB": "inf"}, r"values\.mB = inf is not finite"),
+        ({"mB": "9" * 400}, r"values\.mB = 9{40} is not finite, or too large"),
         ({"mB": '"85"'}, r"values\.mB = '85' is not a number"),
         ({"mB": "true"}, r"values\.mB = True is not a number"),
     ],

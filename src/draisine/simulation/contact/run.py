@@ -514,6 +514,9 @@ def run_on_terrain(task: Task) -> Trajectory:
     except TerrainError as error:
         run.mark()
         raise DeadEndError(f"at {run.t:.9g} s: {error}", run.partial(str(error))) from error
+    except ParameterError as error:  # of the impact model, at the first impact
+        run.mark()
+        raise SimulationError(f"at {run.t:.9g} s: {error}", run.partial(str(error))) from error
     except SimulationError as error:
         if error.partial is None:
             run.mark()

@@ -6,7 +6,6 @@ where a vehicle has more than one; what comes back is always the form that the v
 takes. `deviations` are the standard deviations of measured values, in the form of the file.
 """
 
-import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean, expect_known
+from draisine.model.body import LARGEST
 from draisine.vehicles.bicycle import BENCHMARK, THESIS, from_thesis
 
 ParameterForm = tuple[tuple[str, ...], Callable[[Mapping[str, float]], dict[str, float]]]
@@ -120,7 +120,7 @@ def _read(file: Traversable) -> dict[str, Any]:
 
 
 def _is_size(value: Any) -> bool:
-    return isinstance(value, (int, float)) and math.isfinite(value) and value > 0
+    return isinstance(value, (int, float)) and 0 < value < LARGEST
 
 
 def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[str, float]:
@@ -128,8 +128,8 @@ def _values(file: Traversable, vehicle: str, content: dict[str, Any]) -> dict[st
     for key, value in values.items():
         if isinstance(value, bool) or not isinstance(value, (int, float)):
             raise DataError(f"{file}: values.{key} = {value!r} is not a number.")
-        if not math.isfinite(value):
-            raise DataError(f"{file}: values.{key} = {value} is not finite.")
+        if not abs(value) < LARGEST:
+            raise DataError(f"{file}: values.{key} = {value!s:.40} is not finite, or too large.")
     forms = _FORMS.get(vehicle)
     if forms is None:
         return {key: float(value) for key, value in values.items()}
