@@ -47,3 +47,11 @@ def test_what_is_linear_has_constant_derivatives():
     assert gradient(lambda x, y: x + 3.0 * y, [a, b]) == [1.0, 3.0]
     assert second_rate(lambda x, y: x - y / 2.0, [a, b], [a, b]) == 0.0
     assert gradient(lambda x: math.pi, [a]) == [0.0]
+
+
+@pytest.mark.parametrize("power", [-3, -1, 0, 1, 4])
+def test_powers_of_any_sign(power):
+    """x^n has n x^(n-1) and n (n-1) x^(n-2); negative powers used to be one."""
+    first, second = power * 1.7 ** (power - 1), power * (power - 1) * 1.7 ** (power - 2)
+    assert gradient(lambda x: x**power, [1.7]) == pytest.approx([first], rel=1e-13)
+    assert second_rate(lambda x: x**power, [1.7], [2.0]) == pytest.approx(4.0 * second, rel=1e-13)

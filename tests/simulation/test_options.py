@@ -7,6 +7,7 @@ import pytest
 
 import draisine
 from draisine import ContactOptions, GripSchedule, Numerics
+from draisine.algebra.scalar import cos, sin
 from draisine.errors import ConfigurationError, ModelError, ParameterError, UnknownNameError
 from draisine.simulation.compare.compliant import Compliant, Hertz
 from draisine.simulation.compare.kinematic import SpeedLaw
@@ -138,6 +139,31 @@ def test_motions_whose_rates_are_not_their_derivatives_are_refused(rate, growth)
     guided = draisine.compile("whipple", steering=lifted)
     with pytest.raises(ModelError, match=r"joint 'steer': .* derivatives are 1 and 0"):
         draisine.simulate(guided, draisine.state(guided, forward_speed=5.0, t=0.0), 0.1)
+
+
+def test_rates_are_checked_exactly():
+    """A rate that is off by a millionth is seen."""
+
+    def turned(t):
+        return 0.1 * sin(t), 0.1 * cos(t) * (1.0 + 1e-6), -0.1 * sin(t)
+
+    guided = draisine.compile("whipple", steering=turned)
+    with pytest.raises(ModelError, match=r"joint 'steer': .*the derivatives are"):
+        draisine.simulate(guided, draisine.state(guided, forward_speed=5.0, t=0.0), 0.1)
+
+
+@pytest.mark.parametrize(
+    "motion",
+    [
+        lambda t: (math.sin(t), math.cos(t), -math.sin(t)),
+        lambda t: (t, 1.0),
+        lambda t: t,
+        lambda: (0.0, 0.0, 0.0),
+    ],
+)
+def test_motions_that_cannot_be_traced_are_told(motion):
+    with pytest.raises(ModelError, match=r"'steer': its motion cannot be traced.* of draisine.alg"):
+        draisine.compile("whipple", steering=motion)
 
 
 def test_ground_that_gives_way_needs_friction(bicycle, thrown):

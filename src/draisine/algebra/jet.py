@@ -45,6 +45,8 @@ class Jet:
         return self.inverse() * other
 
     def __pow__(self, power: int) -> "Jet":
+        if power < 0:
+            return self.inverse() ** -power
         out = self if power > 0 else Jet(1.0)
         for _ in range(power - 1):
             out = out * self

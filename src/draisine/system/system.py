@@ -14,6 +14,7 @@ import numpy as np
 
 import draisine
 from draisine.algebra.scalar import Floats
+from draisine.algebra.trace import Graph
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import ModelError, ParameterError, did_you_mean, expect_known
@@ -365,10 +366,25 @@ def compile(
         system = System(Artifacts(vehicle, structure, parameters, store), parameters)
         if not system.model.speeds:
             raise ModelError("nothing can move: the base is fixed and there are no joints.")
+        _check_motions(system.model)
         return system
 
     digest = fingerprint((vehicle, structure, parameters))
     return _SYSTEMS.get(None if digest is None else (str(store.folder), digest), make)
+
+
+def _check_motions(model: Model) -> None:
+    """Raise where the motion that a joint follows cannot be traced, or tells no r, rdot and rddot."""
+    for joint in model.joints:
+        if joint.motion is None:
+            continue
+        try:
+            _, _, _ = joint.motion(Graph().symbol("t"))
+        except (AttributeError, TypeError, ValueError) as error:
+            raise ModelError(
+                f"joint {joint.name!r}: its motion cannot be traced, {type(error).__name__}: {error}; it "
+                "returns (r, rdot, rddot), by sin, cos, where ... of draisine.algebra.scalar."
+            ) from error
 
 
 def _split(
