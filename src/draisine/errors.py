@@ -14,6 +14,7 @@ DraisineError
 `-- SimulationError      a run that had to stop; `partial` holds what was computed
 |-- ContactSetError  no set of contacts is admissible
 |-- DeadEndError     a run came to ground that a wheel's shape cannot meet; also a TerrainError
+|-- GrazingError     a motion that has no derivatives
 |-- ValidityError    a run that could not have been
 `-- ZenoError        too many events
 """

@@ -173,6 +173,9 @@ def test_impossible_parameters_are_refused_in_words_and_the_ride_goes_on(served)
         assert "must be positive" in json.loads(socket.recv(timeout=30))["refused"]
         socket.send(json.dumps({"preset": "nowhere"}))
         assert "nowhere" in json.loads(socket.recv(timeout=30))["refused"]
+        for words in ({"pace": 10**400}, {"mu": 10**400}, {"parameters": {"mB": 10**400}}):
+            socket.send(json.dumps(words))
+            assert "too large" in json.loads(socket.recv(timeout=30))["refused"]
         socket.send(json.dumps({"parameters": {"c": 0.1}}))
         assert until_scene(socket)["sliders"]["c"]["value"] == 0.1
         socket.send(commands(1))

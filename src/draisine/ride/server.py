@@ -153,8 +153,9 @@ class RideServer:
             return
         try:
             wanted = json.loads(message["text"])
-            assert isinstance(wanted, dict)
-        except (ValueError, AssertionError):
+        except (RecursionError, ValueError):
+            wanted = None
+        if not isinstance(wanted, dict):
             await self.refuse(socket)
             return
         await self.change(socket, wanted)
@@ -205,7 +206,7 @@ class RideServer:
                 if key not in known:
                     await self.refuse(socket)
                 await known[key](socket, value)
-        except (DraisineError, TypeError, ValueError) as error:
+        except (DraisineError, ArithmeticError, TypeError, ValueError) as error:
             await socket.send_text(json.dumps({"refused": str(error)}))
 
     async def choose(self, socket: WebSocket, name: Any) -> None:
