@@ -66,6 +66,9 @@ def test_laws_with_states_have_bands_too(bicycle):
 def test_what_cannot_be_spread_is_told(bicycle):
     with pytest.raises(ParameterError, match="no parameter 'trail'"):
         spread(bicycle, {"trail": 0.1}, SPEED)
+    soft = draisine.compile("whipple", flexible={"fork_bend": 3000.0})
+    with pytest.raises(ParameterError, match="of others `spread` tells"):
+        sample(soft, {"c": 0.01}, SPEED, 10)
 
     class Remembering(BalanceAssist):
         states = 1

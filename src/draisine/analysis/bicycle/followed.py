@@ -79,7 +79,7 @@ class TwoWheeler:
         sways = ((leads == "torso") & (np.abs(followed[half].imag) > 1e-9)).any(axis=0)
         names, places = _named(followed[middle], followed[-1], leads[middle[half]][0], sways)
         at = np.searchsorted(grid, v)
-        named = _upper_first(followed[at][:, places], names)
+        named = _upper_first(followed[at][:, places], names, followed[middle][0, places])
         return Eigenmodes(v, named, shapes[at][:, :, places], names, states)
 
     def crossings(self, low: float = 0.1, high: float = 20.0) -> list[CriticalSpeed]:
@@ -173,10 +173,15 @@ def _pair(values: Floats, k: int) -> list[int]:
     return [k, min(others, key=lambda j: abs(values[j] - np.conj(values[k])))]
 
 
-def _upper_first(values: Floats, names: tuple[str, ...]) -> Floats:
-    """Return eigenvalues whose named pairs begin with the one of larger imaginary (or real) part."""
+def _upper_first(values: Floats, names: tuple[str, ...], middle: Floats) -> Floats:
+    """Return eigenvalues whose pairs begin with the one of larger imaginary (or real) part: weave, wobble,
+    and what swings at the middle speed.
+    """
     out = values.copy()
-    for k in [names.index(name) for name in ("weave", "wobble") if name in names]:
+    twins = [k for k in range(len(names) - 1) if names[k] == names[k + 1]]
+    swing = [k for k in twins if middle[k].imag and abs(middle[k] - np.conj(middle[k + 1])) < 1e-6]
+    named = [names.index(name) for name in ("weave", "wobble") if name in names]
+    for k in {*named, *swing}:
         pair = out[:, k : k + 2]
         turned = (pair[:, 0].imag < pair[:, 1].imag) | (
             (pair[:, 0].imag == pair[:, 1].imag) & (pair[:, 0].real < pair[:, 1].real)

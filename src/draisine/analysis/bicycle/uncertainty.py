@@ -116,6 +116,11 @@ def sample(
     from independent normal distributions, all in lanes of one computation.
     """
     _check(system, deviations)
+    if not is_plain(system):
+        raise ParameterError(
+            "samples are drawn of bicycles that roll without slip, with a rigid rider; of others `spread` "
+            "tells the deviations to first order."
+        )
     rng = np.random.default_rng(seed)
     drawn: dict[str, Any] = {
         name: system.parameters[name] + size * rng.standard_normal(count)
