@@ -69,16 +69,37 @@ def _eigenvalue_table(data: Any) -> Any:
     from rich.table import Table
 
     labels = [str(name) for name in data["eigenmode"].values]
-    names = [name for name in labels if name.removesuffix("_2") == name or name[:-2] not in labels]
+    names = [name for name in labels if _number(name) % 2 or _twin(name, -1) not in labels]
     table = Table(*numeric_columns("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
     count = data.sizes["speed"]
     step = max(1, (count - 1) // 10)
-    table.caption = None if step == 1 else f"every {step}th of {count} speeds; --out keeps all"
+    table.caption = None if step == 1 else f"one in {step} of {count} speeds; --out keeps all"
     for k in range(0, count, step):
         row = data.isel(speed=k)
-        cells = [_roots(row, [n for n in (name, f"{name}_2") if n in labels]) for name in names]
+        cells = [_roots(row, [n for n in (name, _twin(name, 1)) if n in labels]) for name in names]
         table.add_row(f"{float(row['speed']):g}", *cells)
     return table
+
+
+def _number(name: str) -> int:
+    """Return which one of its name an eigenmode is.
+
+    >>> _number("tyre"), _number("tyre_3"), _number("fork_bend_2")
+    (1, 3, 2)
+    """
+    last = name.rpartition("_")[2]
+    return int(last) if last.isdigit() else 1
+
+
+def _twin(name: str, step: int) -> str:
+    """Return the next eigenmode of a name, or the one before.
+
+    >>> _twin("tyre", 1), _twin("tyre_3", 1), _twin("tyre_2", -1)
+    ('tyre_2', 'tyre_4', 'tyre')
+    """
+    number = _number(name)
+    stem = name if number == 1 else name.rpartition("_")[0]
+    return stem if number + step == 1 else f"{stem}_{number + step}"
 
 
 def _roots(row: Any, names: list[str]) -> str:

@@ -10,12 +10,16 @@ import draisine
 from draisine.analysis.bicycle.eigenvalues import eigenvalues
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.errors import ParameterError, UnknownNameError
+from draisine.experiment.run import run
+from draisine.experiment.tables.circles import hands_free
 from draisine.mechanics.forces.brush_tyre import BrushTyre
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.passive_tyre import PassiveTyre
+from draisine.scenario.library import accept
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import Arms, Flexible, Legs, Seat
+from draisine.view.figures.eigenvalues import draw as draw_eigenvalues
 
 # Linear tyre of a city bicycle, per unit of the load; mechmotum kickplate (BSD-2), after Dressel and
 # Dell'Orto: cornering, camber, relaxation, trail = 0.33 / 11.46.
@@ -147,3 +151,21 @@ class TestWobble:
         gives = Flexible(frame_twist=2000.0, frame_twist_damper=5.0, steer_damper=3.0)
         calm = draisine.compile("whipple", front_tyre=TYRE, rear_tyre=TYRE, flexible=gives)
         assert np.all(TwoWheeler(calm).eigenmodes([5.0, 10.0]).mode("wobble").real < 0)
+
+    def test_its_figure_reaches_as_high_as_what_has_a_name(self):
+        """Not to the tyre's own 145 rad/s; each name stands once in the legend."""
+        tyre = {"name": "load_tyre", "parameter_set": "city_bicycle"}
+        soft = {"frame_twist": 2000.0, "frame_twist_damper": 5.0}
+        parameters = {"rear_tyre": tyre, "front_tyre": tyre, "flexible": soft}
+        table = {"kind": "linear", "title": "t", "speeds": {"low": 1.0, "high": 15.0, "count": 15}}
+        vehicle = {"name": "whipple", "parameters": parameters}
+        data = run(accept("shimmy", "shimmy", table | {"vehicle": vehicle})).data
+        axes = draw_eigenvalues(data)
+        labels = axes.get_legend_handles_labels()[1]
+        assert len(labels) == len(set(labels))
+        assert data.eigenvalue_imaginary.max() > 130.0
+        assert 45.0 < axes.get_ylim()[1] < 60.0
+
+    def test_circles_hands_free_are_for_ideal_rolling(self):
+        with pytest.raises(ParameterError, match="tyres take energy in a turn"):
+            hands_free("whipple", {"flexible": {"frame_twist": 2000.0}})

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.analysis.bicycle.critical import critical_of
+from draisine.analysis.bicycle.eigenvalues import is_plain, is_two_wheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.continuation import steady_turns
 from draisine.analysis.eigenmodes import growth_beside
@@ -85,6 +86,12 @@ def hands_free(
 
 def _check_start(system: System, reversed: bool) -> None:
     """Raise where there is no straight running from which circles branch off."""
+    if is_two_wheeler(system) and not is_plain(system):
+        raise ParameterError(
+            "hands-free circles are those of wheels that do not slip and of nothing that gives: tyres take "
+            "energy in a turn. In Python analysis.equilibrium.steady(system, free=['steer', 'rear_wheel'], "
+            "lean=0.2, forward_speed=5) finds a turn with the torques that keep it up."
+        )
     found = canonical_matrices(system)  # tells what is no bicycle
     if reversed:
         found = canonical_matrices(system, about={"steer": np.pi})

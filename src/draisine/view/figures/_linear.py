@@ -62,7 +62,7 @@ def eigenvalues(
     axes.axhline(0.0, color=GREY, linewidth=0.8)
     few = modes.speed.size < FEW
     real, imaginary = ("o", "o") if few else ("-", "--")
-    colours = colours_of(modes.names)
+    colours, drawn = colours_of(modes.names), set[str]()
     for k, name in enumerate(modes.names):
         label = f"{words(name)}, real" if name not in modes.names[:k] else None
         values = modes.values[:, k]
@@ -74,7 +74,8 @@ def eigenvalues(
                 at = np.searchsorted(speed, critical.double_root)
                 speed = np.insert(speed, at, critical.double_root)
                 swings = np.insert(swings, at, 0.0)
-            label = f"{words(name)}, imaginary"
+            label = None if name in drawn else f"{words(name)}, imaginary"
+            drawn.add(name)
             axes.plot(
                 speed, swings, imaginary, color=colours[name], lw=1.4, mfc="none", label=label
             )

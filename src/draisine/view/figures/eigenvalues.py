@@ -28,6 +28,9 @@ SPEEDS = (
     "stable_to",
 )
 
+NAMED = ("weave", "capsize", "wobble", "torso")
+"""The modes of a two-wheeler that decide how high a figure reaches."""
+
 
 def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     """Return axes with the eigenvalues of a linear scenario against speed, the stable range
@@ -46,7 +49,9 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     if "steady_motion" in data and len(values) == 1:
         return linear.roots(modes, axes)
     if "stable_from" not in data:
-        high = 1.1 * float(max(values.imag.max(), values.real.max(), 1.0))
+        told = [k for k, name in enumerate(names) if name in NAMED] or list(range(len(names)))
+        seen = values[:, told]  # tyres and parts that give may swing faster than all that matters
+        high = 1.1 * float(max(seen.imag.max(), seen.real.max(), 1.0))
         low = -10.0 if "weave_speed" in data else 1.1 * float(min(values.real.min(), -1.0))
         return linear.eigenvalues(modes, None, axes, (low, high))
     return linear.eigenvalues(modes, Critical(*(data[name].values for name in SPEEDS)), axes)
