@@ -62,8 +62,8 @@ class Peer:
     @cached_property
     def name(self):
         """Its name with its version."""
-        found = distributions().get(self.module.MODULE)
-        version = importlib.metadata.version(found[0]) if found else ""
+        found = distributions().get(self.module.MODULE, [getattr(self.module, "DISTRIBUTION", "")])
+        version = importlib.metadata.version(found[0]) if found[0] else ""
         head, comma, rest = self.module.NAME.partition(",")
         return f"{head} {version}".strip() + comma + rest
 

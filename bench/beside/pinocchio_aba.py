@@ -4,6 +4,7 @@ import numpy as np
 import pinocchio as pin
 
 MODULE, NAME = "pinocchio", "Pinocchio, aba"
+DISTRIBUTION = "pin"
 NOTE = "wheels in flight: it has no rolling disc"
 
 

@@ -146,6 +146,21 @@ def test_event_mode_stops_where_the_ground_would_pull(tmp_path):
     made.freeInstance()
 
 
+def test_zig_compiles_where_there_is_no_other_compiler(tmp_path, monkeypatch):
+    pytest.importorskip("ziglang", reason="ziglang is not installed")
+    disc = draisine.compile("rolling_disc")
+    start = draisine.state(disc, forward_speed=2.0, lean=0.1)
+    with monkeypatch.context() as patch:
+        patch.setattr(shutil, "which", lambda name: None)
+        assert cosimulation.compiler()[1:] == ["-m", "ziglang", "cc"]
+        export_fmu(disc, start, tmp_path / "disc.fmu")
+    there = fmpy.simulate_fmu(
+        str(tmp_path / "disc.fmu"), stop_time=1.0, output_interval=H, output=["lean"]
+    )
+    here = draisine.simulate(disc, start, 1.0).to_xarray()
+    assert_allclose(there["lean"][-1], float(here.lean[-1]), rtol=1e-8)
+
+
 def test_what_cannot_be_written_is_told(bicycle, tmp_path, monkeypatch):
     with pytest.raises(ParameterError, match=r"end with \.fmu"):
         export_fmu(*bicycle, tmp_path / "bicycle.zip")
