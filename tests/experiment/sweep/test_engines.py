@@ -119,25 +119,53 @@ def cluster_of(distributed, workers):
     return distributed.LocalCluster(n_workers=workers, **options)
 
 
-def kill_driver(engine, scheduler=""):
-    """Start a driver, kill it when its third chunk is there, and see that its workers end, too."""
+@contextmanager
+def driver(engine, scheduler=""):
+    """Start a driver, and give its process when its third chunk is there."""
     command = [sys.executable, "-c", DRIVER, engine, scheduler]
-    with subprocess.Popen(command, start_new_session=True) as process:
+    with subprocess.Popen(
+        command, start_new_session=True, stderr=subprocess.PIPE, text=True
+    ) as process:
         while process.poll() is None and not Path("a.zarr", stores.MARK, "2").exists():
             time.sleep(0.01)
+        yield process
+
+
+def assert_all_ended(process):
+    """See that the workers of a driver end, too."""
+    until = time.monotonic() + 60.0
+    while time.monotonic() < until:
+        try:
+            os.killpg(process.pid, 0)
+        except ProcessLookupError:
+            return
+        time.sleep(0.02)
+    raise AssertionError("workers outlive their driver")
+
+
+def kill_driver(engine, scheduler=""):
+    """Start a driver, and kill it when its third chunk is there."""
+    with driver(engine, scheduler) as process:
         with pytest.raises(DataError, match="somebody else is at work"):
             draisine.sweep("discs.toml", "a.zarr", resume=True)
         process.kill()
     assert process.returncode == -signal.SIGKILL
     if not scheduler:
-        until = time.monotonic() + 60.0
-        while time.monotonic() < until:
-            try:
-                os.killpg(process.pid, 0)
-            except ProcessLookupError:
-                return
-            time.sleep(0.02)
-        raise AssertionError("workers outlive their driver")
+        assert_all_ended(process)
+
+
+@pytest.mark.parametrize("engine", ["processes", "dask"])
+def test_ctrl_c_reaches_all_processes_and_the_driver_alone_tells_of_it(whole, engine):
+    if engine == "dask":
+        pytest.importorskip("distributed", reason="the extra dask is not installed")
+    with driver(engine) as process:
+        os.killpg(process.pid, signal.SIGINT)
+        told = process.stderr.read()
+    assert told.count("Traceback") <= 2  # the driver's, and what it was about when it was told
+    assert "the sweep was interrupted; a.zarr keeps" in told
+    assert_all_ended(process)
+    assert draisine.sweep("discs.toml", "a.zarr", resume=True, workers=1).data.identical(whole)
+    assert_same_files()
 
 
 def test_two_sweeps_do_not_share_a_store(whole):
