@@ -10,7 +10,15 @@ from draisine.results.attributes import measured_of
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.view.figures.side import drawing
-from draisine.view.style import break_labels, break_title, figure_of, figure_width, head, tell_empty
+from draisine.view.style import (
+    break_labels,
+    break_title,
+    figure_of,
+    figure_width,
+    give_room,
+    head,
+    tell_empty,
+)
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -47,6 +55,7 @@ def plot(
         if width is not None:
             break_labels(figure_of(axes))
         break_title(figure_of(axes))
+        give_room(figure_of(axes))
         if path is not None:
             from draisine.view.save import save
 

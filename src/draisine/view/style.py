@@ -3,6 +3,7 @@ given.
 """
 
 import re
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -14,7 +15,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.mechanics.base import base_angles
-from draisine.model import Model
+from draisine.model import Joint, Model
 from draisine.model.quantity import readable
 from draisine.results.attributes import validity_of
 from draisine.results.bodies import Bodies, restore_model
@@ -82,6 +83,12 @@ def figure_width(width: str | float | None) -> Iterator[None]:
             yield
     finally:
         _asked.reset(before)
+
+
+def narrowness() -> float:
+    """Return how narrow figures are asked for, against the usual ones: 1 where they are not."""
+    asked = _asked.get()
+    return 1.0 if asked is None else min(1.0, asked / WIDTH)
 
 
 def letters(size: float) -> float:
@@ -157,8 +164,7 @@ def angles_of(model: Model) -> list[str]:
     """Return the angles that tell most of a motion: lean or yaw, and joints that are no wheels;
     where joints only slide, these.
     """
-    carried = {c.body for c in model.wheels}
-    free = [j for j in model.joints if j.child not in carried]
+    free = [joint for joint in model.joints if not _turns_wheel(joint, model)]
     turning = [j.name for j in free if j.unit == "rad"]
     return (
         [*base_angles(model)[:1], *turning]
@@ -167,9 +173,25 @@ def angles_of(model: Model) -> list[str]:
     )
 
 
+def _turns_wheel(joint: Joint, model: Model) -> bool:
+    """Return whether a joint is the axle of a wheel, which has its centre on it; a leg has its foot
+    elsewhere.
+    """
+    axis, through = np.asarray(joint.axis, float), np.asarray(joint.through, float)
+    centres = [np.asarray(c.centre, float) for c in model.wheels if c.body == joint.child]
+    far = [float(np.linalg.norm(np.cross(axis, centre - through))) for centre in centres]
+    return any(distance < 1e-6 for distance in far)
+
+
 def angles_to_draw(data: "Dataset", model: Model) -> list[str]:
-    """Return the angles to be drawn of a run: with its events, the pitch too."""
-    return [*(["pitch"] if events_of(data) else []), *angles_of(model)]
+    """Return the angles to be drawn of a run: with its events, the pitch too; where none of them moves,
+    those of the base that do.
+    """
+    found = [*(["pitch"] if events_of(data) else []), *angles_of(model)]
+    found = [name for name in found if unit_of(name, model) == "rad"] or found
+    moves = {n: n in data and float(np.ptp(data[n].values)) > 1e-9 for n in base_angles(model)}
+    still = all(float(np.ptp(data[n].values)) <= 1e-9 for n in found if n in data)
+    return [name for name, moving in moves.items() if still and moving] or found
 
 
 def words(name: str) -> str:
@@ -243,7 +265,7 @@ def head(figure: "Figure", data: "Dataset") -> None:
 
 def break_labels(figure: "Figure") -> None:
     """Break labels of upright axes before their units, where they are longer than the axes."""
-    figure.draw_without_rendering()
+    _laid_out(figure)
     for axes in figure.axes:
         if axes.yaxis.label.get_window_extent().height > axes.get_window_extent().height:
             axes.set_ylabel(axes.get_ylabel().replace(" (", "\n("))
@@ -257,6 +279,67 @@ def break_title(figure: "Figure") -> None:
             lines = text.get_text().splitlines()
             most = int(max(map(len, lines)) * 0.95 * room / wide)
             text.set_text("\n".join(fill(line, most) for line in lines))
+
+
+LOWEST = 0.75
+"""No panel is lower, in inches, because of its legend and labels."""
+
+
+def give_room(figure: "Figure") -> None:
+    """Make a figure higher whose legends and labels would leave its panels no room, and legends narrower
+    that would pass its border.
+    """
+    asked = figure.get_figheight()
+    for _ in range(6):
+        if not _laid_out(figure):
+            if figure.get_figheight() > 2.0 * asked:  # it is its width that is too small
+                figure.set_figheight(asked)
+                return
+            figure.set_figheight(1.5 * figure.get_figheight())
+            continue
+        wide = [axes for axes in figure.axes if _passes_border(figure, axes)]
+        for axes in wide:
+            legend(axes, cast("Any", axes.get_legend())._ncols - 1)
+        missing = _missing_height(figure)
+        if missing < 0.02 and not wide:
+            return
+        figure.set_figheight(figure.get_figheight() + missing)
+
+
+def _laid_out(figure: "Figure") -> bool:
+    """Return whether everything has its place in a figure, after trying."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        figure.draw_without_rendering()
+    return not any("collapsed" in str(one.message) for one in told)
+
+
+def _passes_border(figure: "Figure", axes: "Axes") -> bool:
+    """Return whether a legend of several columns is cut off."""
+    drawn = cast("Any", axes.get_legend())
+    return bool(
+        drawn is not None
+        and axes.get_visible()
+        and drawn._ncols > 1
+        and drawn.get_window_extent().x1 > figure.bbox.x1
+    )
+
+
+def _missing_height(figure: "Figure") -> float:
+    """Return by how much all rows of panels together are too low, in inches."""
+    rows: dict[int, float] = {}
+    wide, high = figure.get_size_inches()
+    for axes in figure.axes:
+        place, spec = axes.get_position(original=True), axes.get_subplotspec()
+        wanted = LOWEST
+        if axes.get_aspect() != "auto" and axes.dataLim.width > 0.0:
+            shape = float(abs(axes.dataLim.height / axes.dataLim.width)) * place.width * wide
+            box = axes.get_adjustable() == "box"
+            wanted = min(wanted, shape) if box else min(max(wanted, shape), place.width * wide)
+        if axes.get_visible() and spec is not None:
+            row = spec.rowspan.start
+            rows[row] = max(rows.get(row, 0.0), wanted - place.height * high)
+    return sum(max(x, 0.0) for x in rows.values())
 
 
 def tell_empty(figure: "Figure") -> None:

@@ -55,7 +55,7 @@ def test_gaps_close_at_collisions(jump):
 def test_the_graph_goes_round(jump):
     axes = event_graph.draw(jump)
     texts = [text.get_text() for text in axes.texts]
-    assert "rear + front\n(start and end)" in texts
+    assert "rear + front\n(start, end)" in texts
     assert {"rear", "front", "flight"} <= set(texts)
     assert "1: lift-off front\n0.4145 s" in texts
     assert "4: collision rear\n1.05 s" in texts

@@ -89,7 +89,7 @@ def test_energies_are_changes(passive):
 def test_forces(passive):
     panels = forces.draw(passive)
     assert [p.get_ylabel() for p in panels] == [
-        "normal force (N)", "tangential force (N)", "friction needed\n(tangential / normal)",
+        "normal force (N)", "tangential force (N)", "friction needed\n(ratio)",
     ]  # fmt: skip
     assert labels(panels[1]) == ["rear, along", "rear, across", "front, along", "front, across"]
     normal = passive["contact_force"].sel(contact="rear", direction="normal").values

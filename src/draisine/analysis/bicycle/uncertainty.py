@@ -23,7 +23,7 @@ from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.sensitivity import sensitivities, straight_changes
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes
-from draisine.errors import expect_known
+from draisine.errors import ParameterError, expect_known
 from draisine.system.system import System
 from draisine.system.tracing import Law
 

@@ -23,6 +23,7 @@ from draisine.view.style import (
     given_or_new,
     legend,
     letters,
+    narrowness,
     plain,
     words,
 )
@@ -167,6 +168,8 @@ def _row(
     axes.set_xticks(ticks, [f"{s:.4g}" for s in times])
     axes.set(xlabel=f"time (s); each machine seen from its {sight.side}", ylabel="z, up (m)")
     axes.set_aspect("equal", adjustable="box")
+    low, top = axes.get_ylim()
+    axes.set_ylim(low, top + 0.12 * high)  # marks of mass centres are larger than their points
     legend(axes, 5)
     return axes
 
@@ -176,8 +179,8 @@ def _beside(sight: Sight, raised: float, shift: float, points: Floats) -> Floats
 
 
 def pause(t: Floats) -> float:
-    """Return a round time that leaves few enough snapshots."""
-    return round_step(float(t[-1] - t[0]) / MOST * (1.0 + 1e-12))
+    """Return a round time that leaves few enough snapshots for a figure's width."""
+    return round_step(float(t[-1] - t[0]) / (MOST * narrowness()) * (1.0 + 1e-12))
 
 
 def round_step(least: float) -> float:

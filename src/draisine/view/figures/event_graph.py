@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MANY = 6
 """So many events of one way are told one by one."""
 
-HALF = (0.62, 0.22)
+HALF = (0.78, 0.24)
 """Half of a state's width and height."""
 
 LEFT, TOP = 2.1, 1.25
@@ -43,7 +43,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     visited += [state_of(event["after"], wheels) for event in events]
     places = _places(wheels, visited)
     boxes = {
-        state: _box(axes, state, place, state in visited, _ends(state, visited))
+        state: _box(axes, _told(state, wheels), place, state in visited, _ends(state, visited))
         for state, place in places.items()
     }
     ways: dict[tuple[str, str], list[str]] = {}
@@ -84,6 +84,21 @@ def state_of(mode: Mapping[str, str], wheels: Sequence[str]) -> str:
     return ", ".join([" + ".join(words) or "flight", *stopped])
 
 
+def _told(state: str, wheels: Sequence[str]) -> str:
+    """Return a set of contacts in few words.
+
+    >>> _told("a + b + c", ["a", "b", "c"]), _told("a + b + c", ["a", "b", "c", "d"])
+    ('all touch', 'all but d')
+    """
+    closed = state.split(" + ")
+    if len(closed) < 3 or not set(closed) <= set(wheels):
+        return state
+    missing = [name for name in wheels if name not in closed]
+    if not missing:
+        return "all touch"
+    return f"all but {missing[0]}" if len(missing) == 1 else " +\n".join(closed)
+
+
 def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, NodePlace]:
     """Return where each state is drawn: those of a bicycle on a diamond, others on an ellipse."""
     states = list(dict.fromkeys(visited))
@@ -106,7 +121,7 @@ def _places(wheels: Sequence[str], visited: Iterable[str]) -> dict[str, NodePlac
 def _ends(state: str, visited: Sequence[str]) -> str:
     """Return what a state is to a run, beside a state: its start, its end."""
     words = [w for w, k in (("start", 0), ("end", -1)) if visited[k] == state]
-    return " and ".join(words)
+    return ", ".join(words)
 
 
 def _box(axes: Any, state: str, place: NodePlace, seen: bool, remark: str) -> Any:
@@ -133,6 +148,8 @@ def _box(axes: Any, state: str, place: NodePlace, seen: bool, remark: str) -> An
 def _who(event: Mapping[str, Any]) -> str:
     """Return the wheels that an event is about."""
     names = dict.fromkeys(name.split(":")[0] for name in event["contact"])
+    if len(names) > 2:
+        return f" {len(names)} contacts"
     return f" {' + '.join(names)}" if names else ""
 
 

@@ -33,7 +33,7 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     rows = 4 if impacts else 3
     panels = list(new_figure(rows, 1, (7.5, 2.4 * rows)) if axes is None else axes)
     normal, tangential, ratio = panels[:3]
-    t = data["time"].values
+    t, missing = data["time"].values, list[str]()
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         force = data["contact_force"].sel(contact=contact)
         push, along, across = (force.sel(direction=d).values for d in DIRECTIONS)
@@ -42,16 +42,19 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         normal.plot(t, push, color=colour, ls=dash, lw=1.6, label=contact)
         tangential.plot(t, along, color=colour, ls="-", lw=1.6, label=f"{contact}, along")
         tangential.plot(t, across, color=colour, ls="--", lw=1.6, label=f"{contact}, across")
-        ratio.plot(t, needed, color=colour, ls=dash, lw=1.6, label=contact + _without(push, needed))
+        ratio.plot(t, needed, color=colour, ls=dash, lw=1.6, label=contact)
+        missing.append(_without(push, needed))
     mark_events(data, normal)
+    for said in dict.fromkeys(filter(None, missing)):
+        ratio.plot([], [], ls="", label=said)
     for panel, text in (
         (normal, "normal force (N)"),
         (tangential, "tangential force (N)"),
-        (ratio, "friction needed\n(tangential / normal)"),
+        (ratio, "friction needed\n(ratio)"),
     ):
         plain(panel).set_ylabel(text)
         legend(panel, 6)
-    normal.set_ylim(bottom=min(0.0, normal.get_ylim()[0]))
+    normal.set_ylim(_with_zero(*normal.get_ylim()))
     rest(normal)
     rest(tangential)
     ratio.set_ylim(0.0, min(ratio.get_ylim()[1], HIGHEST))
@@ -61,6 +64,12 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         panel.set_xlim(normal.get_xlim())
     panels[-1].set_xlabel("time (s)")
     return np.array(panels)
+
+
+def _with_zero(low: float, high: float) -> tuple[float, float]:
+    """Return limits that have zero in them, with room above the highest force."""
+    low, high = min(0.0, low), max(0.0, high)
+    return low, high + 0.05 * (high - low)
 
 
 def _impulses(axes: "Axes", impacts: list[dict[str, Any]], contacts: list[str]) -> None:
@@ -92,4 +101,4 @@ def _without(push: Floats, needed: Floats) -> str:
     """Return why there is no friction ratio at some times."""
     if not np.isnan(needed).any():
         return ""
-    return " (none where the ground would pull)" if (push < 0).any() else " (none in the air)"
+    return "none where the ground would pull" if (push < 0).any() else "none in the air"

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import dataclass
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -122,7 +123,7 @@ def draw(
     above = ROOM * wide if marked else 0.0
     own, axes = (
         axes is None,
-        given_or_new(axes, (10.0, 2.3 + 10.0 * float(np.clip((high + above) / wide, 0.12, 0.9)))),
+        given_or_new(axes, (10.0, 2.2 + 10.0 * float(np.clip((high + above) / wide, 0.1, 0.9)))),
     )
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
@@ -305,7 +306,7 @@ def _draw_marks(
     told: set[str] = set()
     times = []
     for n, (k, (x, y)) in enumerate(tops.items()):
-        text, lift, side = f"{motion.time[k]:.3g} s", 1.0, "center"
+        text, lift, side = f"{motion.time[k]:.3g} s", 4.0, "center"
         if k in marked:
             kind, _, wheels = marked[k].partition(" ")
             sign, _ = SIGNS.get(kind, ("x", GREY))
@@ -325,15 +326,21 @@ def _draw_marks(
 
 
 def _untangle(axes: "Axes", times: list[Any], lifts: int) -> None:
-    """Leave texts away that would overlap others; but times may be lifted, by so many lines at most."""
+    """Leave texts away that would overlap others; but times may stand aside, and be lifted by so many
+    lines at most.
+    """
     axes.figure.draw_without_rendering()  # type: ignore[union-attr]
     legend = axes.get_legend()
     placed: list[Any] = [] if legend is None else [legend.get_window_extent()]
     texts: list[Any] = list(axes.texts)
     for text in texts:
-        x, low = text.xyann
-        for line in range(lifts + 1 if text in times else 1):
+        (x, low), side = text.xyann, text.get_ha()
+        sides = (
+            dict.fromkeys((side, "center", "left", "right")) if lifts and text in times else [side]
+        )
+        for line, aside in product(range(lifts + 1 if text in times else 1), sides):
             text.xyann = (x, low + 9.0 * line)
+            text.set_ha(aside)
             box = text.get_window_extent().padded(2.0)
             if not any(box.overlaps(other) for other in placed):
                 placed.append(box)

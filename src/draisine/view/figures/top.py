@@ -87,7 +87,8 @@ def _tracks(data: "Dataset", axes: "Axes") -> Floats:
     for k, contact in enumerate(str(c) for c in data["contact"].values):
         way = data["contact_point"].sel(contact=contact).values
         axes.plot(way[:, 0], way[:, 1], color=COLOURS[k % 7], lw=1.0, label=f"{contact} contact")
-    return data["contact_point"].values[:, 0]
+    first = data["contact_point"].values[:, 0]
+    return np.where(np.isfinite(first), first, data["position"].values)
 
 
 def _room(places: Floats, drawn: list[list[tuple[str, Floats]]]) -> float:
