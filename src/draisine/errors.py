@@ -174,7 +174,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     "Did you mean 'forward_speed'?"
     """
     choices = sorted(known)
-    if meant := _having(name, choices) or _alike(name, choices):
+    if meant := _having(name, choices) or _begun(name, choices) or _alike(name, choices):
         *first, last = map(repr, meant)
         return f"Did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
     if not choices:
@@ -192,6 +192,14 @@ def _having(name: str, choices: Sequence[str]) -> list[str]:
     """Return the names that have all words of one, the shortest five."""
     words = _words(name)
     found = [choice for choice in choices if words and words <= _words(choice)]
+    return sorted(found, key=len)[:5]
+
+
+def _begun(name: str, choices: Sequence[str]) -> list[str]:
+    """Return the names of which a word begins like this one, the shortest five."""
+    if len(name) < 3:
+        return []
+    found = [c for c in choices if any(word.startswith(name.lower()) for word in _words(c))]
     return sorted(found, key=len)[:5]
 
 

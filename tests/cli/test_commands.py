@@ -32,7 +32,7 @@ def test_without_arguments_it_tells_what_to_try(capsys):
 
 def test_run_without_arguments_leaves_data_and_a_figure(capsys):
     out = said(capsys, "run")
-    assert "4.62244" in out
+    assert "4.6224 │" in out
     assert "data: passive-stabilisation.nc" in out
     assert "figure: passive-stabilisation.png" in out
     assert sorted(os.listdir()) == ["passive-stabilisation.nc", "passive-stabilisation.png"]

@@ -87,9 +87,10 @@ def test_the_detector_of_participles_works():
     assert not any(map(_is_participle, ["run", "read", "event_records", "observe", "simulate"]))
 
 
-def test_three_files_stand_at_the_root():
+def test_few_files_stand_at_the_root():
     assert sorted(p.name for p in PACKAGE.glob("*.py")) == [
         "__init__.py",
+        "__main__.py",
         "errors.py",
         "registry.py",
     ]

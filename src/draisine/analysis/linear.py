@@ -326,6 +326,11 @@ def _seeds(found: Variation, at: Chart) -> dict[str, Floats]:
     """Return the seeds dx, du, dz (N, seeds, states) that each state stands for."""
     count, k, m = len(found), at.X.shape[2], at.G.shape[1]
     nz = found.d["zdot"]["dz"].shape[2]
+    if m + nz == 0:
+        raise ConfigurationError(
+            "the contacts leave no speed free: nothing can be disturbed. Let one slide, "
+            'mode={"foot": "sliding"}, or leave it out.'
+        )
     T = np.linalg.inv(at.G)
     whole = np.zeros((count, at.X.shape[1] + m + nz, k + m + nz))
     whole[:, : -m - nz, :k] = at.X

@@ -14,7 +14,7 @@ from draisine.errors import (
     ParameterError,
     SimulationError,
     UnknownNameError,
-    expect_known,
+    did_you_mean,
 )
 from draisine.registry import find, foreign_plugs, is_file, own_plugs
 
@@ -41,16 +41,16 @@ def welcome() -> None:
 
 Try first:
   draisine run                      the push of a bicycle that steadies itself: table, picture, data
-  draisine run ramp-jump --animate jump.html
-                                    a jump to be looked at from all sides: draisine open jump.html
+  draisine run ramp-jump --show     a jump, to be looked at from all sides in the browser
   draisine ride                     ride it yourself, in the browser
   draisine explore whipple --show   sliders for its parameters, eigenvalues, modes, in the browser
+  draisine eigenvalues              how it is stable: modes and critical speeds
   draisine show whipple             the bicycle: bodies, joints, contacts, parameters
   draisine list                     vehicles, scenarios, parameter sets ...
   draisine check                    published numbers against ours
-  draisine equations whipple --as paper
-                                    its equations, to read; --as c, javascript ...: to compile
-  draisine new vehicle NAME         begin a machine of your own
+  draisine equations whipple --out bicycle.html
+                                    its equations, to read; .tex, .md; .c, .js, .py: to compile
+  draisine new vehicle NAME         begin a machine of your own; --from robot.urdf one that you have
 
 draisine --help lists all commands, draisine COMMAND --help what they take."""
     )
@@ -76,8 +76,9 @@ def _carry_out(given: list[str]) -> int:
         logging.getLogger("draisine").setLevel(logging.DEBUG)
     given = [x for x in given if x not in ("--debug", "--verbose")]
     try:
+        given = _usual(given)
         _add_own(given)
-        _check_commas(given)
+        _check_several(given)
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         if debug:
@@ -106,13 +107,86 @@ def _add_own(given: Sequence[str]) -> None:
     )
     for name in own:
         app.command(find("command", name), name=name)
-    if not first.startswith("-"):
-        commands = [name for name in app if not name.startswith("-")]
-        expect_known("no command", first, commands, UnknownNameError)
+    if first not in app and not first.startswith("-"):
+        raise UnknownNameError(f"no command {first!r}. {_meant_command(first)}")
 
 
-def _check_commas(given: Sequence[str]) -> None:
-    """Refuse several numbers after `--speed` with spaces between them."""
+USUAL = {
+    "parameter-sets": "sets",
+    "parameter_sets": "sets",
+    "parameters": "sets",
+    "grounds": "terrains",
+    "machines": "vehicles",
+    "experiments": "scenarios",
+}
+"""Other words for what can be listed."""
+
+
+def _usual(given: list[str]) -> list[str]:
+    """Return a command line in the commands' own words: `help`, and what is listed, in the singular or
+    under another name.
+
+    >>> _usual(["list", "vehicle"]), _usual(["help"])
+    (['list', 'vehicles'], ['--help'])
+    """
+    if given[:1] == ["help"]:
+        return [*given[1:2], "--help"]
+    if given[:1] != ["list"] or len(given) < 2 or given[1].startswith("-"):
+        return given
+    word = given[1] if given[1].endswith(("s", "all")) else f"{given[1]}s"
+    return ["list", USUAL.get(word, word), *given[2:]]
+
+
+MEANT = {
+    "eigenvalues": "critical critical-speeds critical_speeds modes stability linearise linear weave",
+    "run": "simulate sim start integrate",
+    "run ramp-jump --show": "jump leap",
+    "steady --speed 5 --radius 20": "turn turns circle circles corner",
+    "animate": "film movie video replay",
+    "plot": "figure figures draw picture",
+    "show": "info describe vehicle machine parameters drawing",
+    "explore": "sliders interactive",
+    "list": "vehicles scenarios sets terrains laws machines",
+    "new": "create init template model",
+    "export": "fmu fmi simulink",
+    "ride": "play game drive",
+    "check": "test validate verify",
+    "equations": "derive latex code paper",
+    "sweep": "study vary scan",
+    "torques": "forces inverse",
+}
+"""What people may mean by words that are no commands."""
+
+
+def _meant_command(word: str) -> str:
+    """Return what to type in place of a word that is no command.
+
+    >>> _meant_command("critical-speeds"), _meant_command("ramp-jump")
+    ('Did you mean draisine eigenvalues?', 'Did you mean draisine run ramp-jump?')
+    """
+    from draisine.registry import ALIASES, names
+    from draisine.scenario.library import scenarios
+
+    meant = next((right for right, words in MEANT.items() if word in words.split()), "")
+    if word in names("vehicle") or ("vehicle", word) in ALIASES:
+        meant = f"show {word}"
+    elif any(word in (name, name.rpartition("/")[2]) for name in scenarios()):
+        meant = f"run {word}"
+    if meant:
+        return f"Did you mean draisine {meant}?"
+    return did_you_mean(word, [name for name in app if not name.startswith("-")])
+
+
+def _check_several(given: Sequence[str]) -> None:
+    """Refuse several numbers after `--speed` with spaces between them, and several values after one
+    option that takes one.
+    """
+    for option, value, following in zip(given, given[1:], given[2:], strict=False):
+        both = "=" in value and "=" in following and not following.startswith("-")
+        if option in ("--initial", "--set", "--mode") and both:
+            raise ParameterError(
+                f"each value has an option of its own: {option} {value} {option} {following}"
+            )
     after = list(given[given.index("--speed") + 1 :]) if "--speed" in given else []
     several = list(takewhile(lambda x: x.replace(".", "", 1).isdigit(), after))
     if len(several) > 1:
@@ -120,16 +194,35 @@ def _check_commas(given: Sequence[str]) -> None:
         raise ParameterError(f"several speeds have commas between them: --speed {told}")
 
 
+OPTIONS = {
+    "terrain": "--set terrain.shape=VALUE",
+    "ground": "--set terrain.shape=VALUE",
+    "slope": "--set terrain.slope=VALUE",
+    "time": "--until VALUE",
+    "duration": "--until VALUE",
+    "friction": "--mu VALUE",
+    "output": "--out VALUE",
+    "save": "--out VALUE",
+    "figure": "--plot VALUE",
+    "parameters": "--parameter-set VALUE",
+    "vehicle": "draisine new scenario mine --vehicle VALUE",
+}
+"""What people may mean by words that are no options of `run`."""
+
+
 def _meant(error: CycloptsError, given: Sequence[str]) -> str | None:
     """Return what was meant: where an initial value goes that was given to `run` as an option of its
     own, and what is to be new.
     """
-    if given[0] == "new" and len(given) == 2 and given[1] not in ("vehicle", "scenario"):
+    if given[0] == "new" and len(given) == 2 and given[1] not in ("vehicle", "scenario", "sweep"):
         return f"Did you mean draisine new vehicle {given[1]}, or draisine new scenario {given[1]}?"
     if not isinstance(error, UnknownOptionError) or given[0] != "run":
         return None
-    option = str(error.token.keyword or error.token.value).partition("=")[0]
+    option, _, value = str(error.token.keyword or error.token.value).partition("=")
     name = option.removeprefix("--").replace("-", "_")
+    if name in OPTIONS:
+        right = OPTIONS[name].replace("VALUE", value or "VALUE")
+        return f"Unknown option: {option}. Did you mean {right}?"
     if name not in ("speed", "forward_speed", "lean", "steer", "yaw", "pitch"):
         return None
     from draisine.model.names import SYNONYMS

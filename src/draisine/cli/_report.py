@@ -34,7 +34,8 @@ def report(result: "Result", json: bool, full: bool = False) -> None:
         )
         drawn = Table("quantity", "unit", *numeric_columns(*told))
         for name, unit, numbers in rows:
-            drawn.add_row(name, unit, *(f"{x:.6g}" for x in numbers))
+            texts = [f"{x:.6g}" for x in numbers] if still else _comparable(numbers)
+            drawn.add_row(name, unit, *texts)
         console.print(drawn)
     if "eigenvalue_real" in result.data:
         console.print(_eigenvalue_table(result.data))
@@ -42,6 +43,29 @@ def report(result: "Result", json: bool, full: bool = False) -> None:
         console.print(_sweep_table(result))
     for line in remarks(result):
         console.print(line)
+
+
+DIGITS = 5
+"""So many digits has the largest number of a row; the data have all."""
+
+
+def _comparable(numbers: Sequence[float]) -> list[str]:
+    """Return numbers of one quantity, all to the same place.
+
+    >>> _comparable([0.0, 0.000405984, -0.000400698, 0.0738527])
+    ['0', '0.000406', '-0.000401', '0.073853']
+    >>> _comparable([4.6, 4.62244, 4.6, 12345.6])
+    ['5', '5', '5', '12346']
+    """
+    from math import floor, isfinite, log10
+
+    largest = max((abs(x) for x in numbers if isfinite(x)), default=0.0)
+    if largest < 1e-12 or largest >= 1e9:
+        return [f"{x:.6g}" for x in numbers]
+    places = max(0, DIGITS - 1 - floor(log10(largest)))
+    texts = [f"{x:.{places}f}" for x in numbers]
+    trimmed = [x.rstrip("0").rstrip(".") if "." in x else x for x in texts]
+    return ["0" if x == "-0" else x for x in trimmed]
 
 
 def motions(

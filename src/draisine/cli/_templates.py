@@ -103,7 +103,7 @@ $initial
 [run]
 until = 5.0                       # s
 dt = 0.01                         # s between samples
-
+$mode
 # [[law]]                         # feedback that keeps the motion; `draisine list laws`
 # name = "lqr"
 
@@ -122,45 +122,155 @@ dt = 0.01                         # s between samples
 # "final $first" = $value
 """)
 
+SWEEP = Template("""# A study: what differs between its runs, and what is asked of each. Try it:
+#
+#     draisine run $name.toml --plot $name.png --out $name.nc
+#
+# Thousands of runs go into a store, and can be resumed: `draisine sweep $name.toml`.
+
+kind = "sweep"
+title = "$title"
+
+[vehicle]
+name = "$vehicle"  # `draisine list vehicles`, or a file of yours: "mine.py"
+
+# Outputs, joints and their rates, in SI units or as "10deg"; what is left out is zero.
+[initial]
+$initial
+
+[run]
+until = 2.0                       # s
+dt = 0.01
+integrator = "rk4"                # equal steps: runs go side by side
+
+[sweep]
+outputs = ["final $first", "maximum $second"]  # also "peak lean_rate", "time when lean = 10deg" ...
+
+# All combinations; other designs: list, one-at-a-time, latin-hypercube, sobol.
+[sweep.between]
+"initial.$first" = { low = $low, high = $high, count = 5 }
+"vehicle.parameters.$parameter_name" = { low = $least, high = $most, count = 3 }
+""")
+
+ROBOT = Template('''"""$name: the robot of $file. Which of its links roll is told here. Try it:
+
+    draisine show $name.py
+    draisine new scenario drive --vehicle $name.py
+"""
+
+from pathlib import Path
+
+from draisine.interop.urdf import read_urdf
+$imports
+# Links that roll, with their radii in m, as the file suggests: look them over. Others slide or hang:
+# `Ball(0.03)` is a foot that touches anywhere, and slides if a scenario says so:
+# mode = { foot = "sliding" } in its table [run].
+WHEELS = {
+$wheels
+}
+
+$name = read_urdf(Path(__file__).with_name("$file"), WHEELS)
+''')
+
 START = {"forward_speed": 5.8, "lean_rate": 0.2}
 """How a two-wheeler starts: it rolls, and is pushed over."""
 
 
 def vehicle_text(name: str, like: str) -> str:
-    """Return the file of a vehicle under another name."""
+    """Return the file of a vehicle under another name; of a robot one that reads it."""
     import inspect
     import re
     import sys
 
     from draisine.registry import find
 
+    if like.endswith(".urdf"):
+        return _robot_text(name, like)
     vehicle = find("vehicle", like)
     source = inspect.getsource(sys.modules[vehicle.__module__])
     return re.sub(rf"\b{vehicle.__name__}\b", name, source)
 
 
-def scenario_text(name: str, vehicle: str) -> str:
-    """Return the file of a scenario for a vehicle, which starts as that vehicle can."""
+def _robot_text(name: str, file: str) -> str:
+    """Return the file of a vehicle that reads a robot beside it."""
+    from pathlib import Path
+
+    from draisine.interop.urdf import rolling_links
+
+    found = rolling_links(file)
+    lines = []
+    for link, one in found.items():
+        radius = f"Ball({one.radius:g})" if one.shape == "ball" else f"{one.radius:g}"
+        lines.append(f'    "{link}": {radius},  # {one.reason}')
+    balls = any(one.shape == "ball" for one in found.values())
+    return ROBOT.substitute(
+        name=name,
+        file=Path(file).name,
+        imports="from draisine.model.surface import Ball\n" if balls else "",
+        wheels="\n".join(lines) or '    # "left_wheel": 0.1,',
+    )
+
+
+def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
+    """Return the file of a scenario for a vehicle, which starts as that vehicle can; or of a study of
+    `many` runs.
+    """
     from draisine.analysis.bicycle.eigenvalues import is_two_wheeler
     from draisine.scenario.validate.vehicle import build_system
 
     system = build_system(vehicle)
     pushed = is_two_wheeler(system)
-    start = _start(system, START if pushed else {"forward_speed": 1.0})
+    feet = dict.fromkeys(_feet(system), "sliding")
+    start = _start(system, START if pushed else {"forward_speed": 1.0}, feet)
     first, value = next(iter(start.items()), ("yaw", 0.0))
+    if many:
+        return _sweep_text(system, name, vehicle, start)
+    told = ", ".join(f'{n} = "{x}"' for n, x in feet.items())
     return SCENARIO.substitute(
         name=name,
         title="A push" if pushed else "A first run",
         vehicle=vehicle,
         parameter=next((f"{n} = {x:g}" for n, x in system.parameters.items()), ""),
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
+        mode=f"mode = {{ {told} }}\n" if told else "",
         input=next(iter(system.model.inputs), ""),
         first=first,
         value=value,
     )
 
 
-def _start(system: "System", wanted: dict[str, float]) -> dict[str, float]:
+def _sweep_text(system: "System", name: str, vehicle: str, start: dict[str, float]) -> str:
+    """Return the file of a study: over what it starts with, and over one of its parameters."""
+    first, value = list(start.items())[-1]
+    chosen, number = next(
+        (n, x) for n, x in system.parameters.items() if x > 0.0 and n not in ("w", "g")
+    )
+    watched = next(n for n in ("lean", "pitch", "yaw") if n in system.outputs)
+    return SWEEP.substitute(
+        name=name,
+        title="A study",
+        vehicle=vehicle,
+        initial="\n".join(f"{n} = {x}" for n, x in start.items()),
+        first=first,
+        second=watched,
+        low=f"{0.5 * value:g}",
+        high=f"{1.5 * value:g}",
+        parameter_name=chosen,
+        least=f"{0.8 * number:g}",
+        most=f"{1.2 * number:g}",
+    )
+
+
+def _feet(system: "System") -> list[str]:
+    """Return the wheels that cannot turn: round feet of the base, beside others that roll."""
+    base = system.model.bodies[0].name
+    still = [wheel.name for wheel in system.model.wheels if wheel.body == base]
+    return still if len(still) < len(system.model.wheels) else []
+
+
+def _start(
+    system: "System", wanted: dict[str, float], mode: dict[str, str] | None = None
+) -> dict[str, float]:
     """Return speeds that a machine can have: those wanted, or else of a joint."""
     from draisine.system.state import state
 
@@ -170,6 +280,6 @@ def _start(system: "System", wanted: dict[str, float]) -> dict[str, float]:
             break
         with suppress(DraisineError):
             asked = start | {name: value}
-            state(system, **asked)
+            state(system, mode=mode, **asked)
             start = asked
     return start

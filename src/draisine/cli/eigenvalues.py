@@ -1,5 +1,6 @@
 """`draisine eigenvalues`."""
 
+from dataclasses import replace
 from typing import Any
 
 from draisine.cli._options import (
@@ -12,7 +13,8 @@ from draisine.cli._options import (
     numbers,
     span,
 )
-from draisine.cli._report import report
+from draisine.cli._report import motions, report
+from draisine.cli._screen import print_json
 
 
 def eigenvalues(
@@ -25,7 +27,8 @@ def eigenvalues(
     output: OutputOptions = OUTPUT,
 ) -> None:
     """Eigenvalues of a bicycle that runs straight, against speed, and its critical speeds; of any
-    other machine those about its steady motion.
+    other machine those about its steady motion. Where a parameter is a range, --set c=0.04:0.12:5, the
+    critical speeds against it.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param speed: Speeds in m/s: LOW:HIGH:COUNT, or one by one, 3,5,7; a bicycle's are 0:10:101 if not given,
@@ -35,6 +38,9 @@ def eigenvalues(
     from draisine.scenario.library import accept
 
     output.check()
+    if ranges := [text for text in machine.set or [] if text.count(":") == 2]:
+        _study(vehicle, ranges, speed, machine, output)
+        return
     chosen = {"name": vehicle, "parameters": machine.parameters}
     if machine.published is not None:
         chosen["parameter_set"] = machine.published
@@ -55,6 +61,38 @@ def eigenvalues(
     result = carry_out(accept("eigenvalues", "eigenvalues", content))
     report(result, output.json)
     output.keep(result.data)
+
+
+def _study(
+    vehicle: str,
+    ranges: list[str],
+    speed: str | None,
+    machine: MachineOptions,
+    output: OutputOptions,
+) -> None:
+    """Tell critical speeds against the one parameter that is a range."""
+    from draisine.errors import ParameterError
+    from draisine.experiment.tables.critical import critical_study, table
+    from draisine.registry import find
+    from draisine.vehicles import meanings
+
+    if len(ranges) > 1 or speed is not None:
+        what = f"--speed {speed}" if speed is not None else f"--set {ranges[1]}"
+        raise ParameterError(
+            f"--set {ranges[0]} is a range, against which critical speeds are told; without {what}."
+        )
+    name, _, text = ranges[0].partition("=")
+    unit = meanings(find("vehicle", vehicle)).get(name, (None, ""))[0]
+    ends = span(f"--set {name}", text, "0.04:0.12:5", unit)
+    fixed = replace(machine, set=[each for each in machine.set or [] if each not in ranges])
+    data = critical_study(vehicle, fixed.parameters, fixed.published, name, ends)
+    if output.json:
+        columns = {str(n): x.values.tolist() for n, x in data.variables.items() if n != "outcome"}
+        print_json({n: [v if v == v else None for v in x] for n, x in columns.items()})
+    else:
+        lines = [f"computed in {data.attrs['seconds']:.3g} s"]
+        motions(vehicle, str(data.attrs["title"]), *table(data), lines)
+    output.keep(data)
 
 
 def _speeds(text: str) -> dict[str, Any]:

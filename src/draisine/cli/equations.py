@@ -8,6 +8,7 @@ from cyclopts import Parameter
 
 from draisine.cli._keep import tell_file
 from draisine.cli._options import MACHINE, MachineOptions, Values, assignments, initial_values
+from draisine.errors import ParameterError
 
 ProgramName = Literal[
     "rate",
@@ -29,14 +30,14 @@ class TextOptions:
     """How equations are written."""
 
     as_: Annotated[
-        str,
+        str | None,
         Parameter(
             name="--as",
             help="As source code: c, python, javascript, jax, latex or json, or FILE.py. To read: paper, "
             "which is LaTeX or what the ending of --out says; html, markdown, sympy, mathematica, "
-            "maple or matlab.",
+            "maple or matlab. If not given, what the ending of --out says, on the screen c.",
         ),
-    ] = "c"
+    ] = None
     form: Annotated[
         str | None,
         Parameter(
@@ -69,10 +70,20 @@ class TextOptions:
     def page(self, out: Path | None) -> tuple[str, str]:
         """Return the language of a page, and the ending that decides where that is "paper"."""
         suffix = "" if out is None else out.suffix
-        return (
-            ("paper", suffix or ".md") if self.explain and self.as_ == "c" else (self.as_, suffix)
-        )
+        if out is not None and suffix == ".pdf":
+            raise ParameterError(
+                f"{out}: a page is written as LaTeX, --out {out.stem}.tex, which `pdflatex` makes a PDF of, "
+                f"or as HTML, --out {out.stem}.html, which a browser prints."
+            )
+        if self.as_ is not None:
+            return self.as_, suffix
+        if self.explain:
+            return "paper", suffix or ".md"
+        return ENDINGS.get(suffix, "paper") if suffix else "c", suffix
 
+
+ENDINGS = {".c": "c", ".py": "python", ".js": "javascript", ".json": "json"}
+"""What files of source code have in them; others are pages."""
 
 TEXT = TextOptions()
 
@@ -108,7 +119,7 @@ def equations(
     statuses = assignments("--mode", mode)
     if program == "simulate":
         start = initial_values(initial)
-        files = write_simulator_files(system, text.as_, out, start, statuses)
+        files = write_simulator_files(system, text.as_ or "c", out, start, statuses)
         print("\n".join(f"simulator: {path}" for path in files))
         return
     full, (language, suffix) = text.detail == "full", text.page(out)
@@ -116,7 +127,7 @@ def equations(
         how = text.form, full, text.linear, text.explain
         written = write_page(system, language, statuses, *how, suffix)
     else:
-        written = write_equations(system, text.as_, program, statuses, formulation)
+        written = write_equations(system, language, program, statuses, formulation)
     if out is None:
         print(written, end="" if written.endswith("\n") else "\n")
         return

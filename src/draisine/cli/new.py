@@ -10,7 +10,7 @@ from draisine.cli._options import Overwrite
 
 
 def new(
-    kind: Literal["vehicle", "scenario"],
+    kind: Literal["vehicle", "scenario", "sweep"],
     name: str,
     /,
     *,
@@ -18,12 +18,14 @@ def new(
     like: Annotated[str | None, Parameter(name="--from")] = None,
     force: Overwrite = False,
 ) -> None:
-    """Write a file to begin with, which runs as it is: a vehicle (.py) or a scenario (.toml).
+    """Write a file to begin with, which runs as it is: a vehicle (.py), a scenario or a study of many
+    runs (.toml).
 
-    :param kind: What to begin: vehicle or scenario.
+    :param kind: What to begin: vehicle, scenario or sweep.
     :param name: Its name; the file is called so.
-    :param vehicle: Of a scenario: the vehicle's name or file.
-    :param like: Another one that is copied, to be changed: a scenario, ramp-jump, or a vehicle, segway.
+    :param vehicle: Of a scenario or a sweep: the vehicle's name or file.
+    :param like: Another one that is copied, to be changed: a scenario, ramp-jump, or a vehicle, segway, or
+        a robot, FILE.urdf.
     """
     from draisine.cli._keep import tell_file
     from draisine.cli._templates import VEHICLE, scenario_text, vehicle_text
@@ -41,7 +43,7 @@ def new(
     if kind == "vehicle":
         text = vehicle_text(name, like) if like else VEHICLE.replace("NAME", name)
     else:
-        text = read_text(like) if like else scenario_text(name, vehicle)
+        text = read_text(like) if like else scenario_text(name, vehicle, kind == "sweep")
     with tell_file(kind, path):
         write_text(text, path)
     print(f"try: draisine {'show' if kind == 'vehicle' else 'run'} {path}")

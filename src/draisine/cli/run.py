@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from draisine.cli._keep import beside, check_film, film, free_name
+from draisine.cli._keep import show as show_file
 from draisine.cli._options import (
     MACHINE,
     OUTPUT,
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
 
 FIRST = "mauny2018/passive-stabilisation"
 """What `draisine run` runs when nothing else is asked for."""
+
+
+MOTIONS = ("run", "cycle")
+"""The kinds of scenarios that have something to film."""
 
 
 def ride_file(where: str, trust: bool) -> "Dataset | None":
@@ -68,6 +73,7 @@ def run(
     output: OutputOptions = OUTPUT,
     animate: Path | None = None,
     full: bool = False,
+    show: bool = False,
     force: Overwrite = False,
     trust: Trust = False,
 ) -> int:
@@ -76,6 +82,7 @@ def run(
     :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
     :param animate: Write a film (.gif, .mp4), a page that replays the run (.html) or a scene (.glb).
     :param full: The table has every output, and rates, too.
+    :param show: Open what was written for the eye; if nothing was asked for, a page that replays the run.
     """
     from draisine.scenario.library import load
 
@@ -84,11 +91,12 @@ def run(
     if (again := ride_file(scenario, trust)) is not None:
         return repeat(again)
     output.check()
-    if animate is not None:
-        check_film(animate)
     loaded = load(scenario, change.changes(machine), trust)
+    _check_ground(loaded, machine)
+    if show:
+        animate, output = _for_the_eye(loaded, animate, output, force)
     if animate is not None:
-        _check_moves(loaded)
+        _check_moves(loaded, animate)
     result, failed = _carry_out(loaded, change)
     try:
         report(result, output.json, full)
@@ -99,15 +107,47 @@ def run(
     if output == OUTPUT and animate is None:
         stem = loaded.name.rpartition("/")[2]
         print(f"nothing was kept: --out {stem}.nc keeps the data, --plot {stem}.png draws them")
-    return 0 if failed is None else fail(failed, 1)
+    if failed is not None:
+        return fail(failed, 1)
+    seen = animate or output.plot
+    return show_file(seen) if show and seen is not None else 0
 
 
-def _check_moves(loaded: "Loaded") -> None:
-    """Refuse to film what is no motion."""
+def _for_the_eye(
+    loaded: "Loaded", animate: Path | None, output: OutputOptions, force: bool
+) -> tuple[Path | None, OutputOptions]:
+    """Return what is written to be looked at: what was asked for, or else a page that replays a motion,
+    a figure of all else.
+    """
+    if animate is not None or output.plot is not None:
+        return animate, output
+    stem = loaded.name.rpartition("/")[2]
+    if loaded.scenario.kind in MOTIONS:
+        return free_name(Path(f"{stem}.html"), force), output
+    return None, replace(output, plot=free_name(Path(f"{stem}.png"), force))
+
+
+def _check_ground(loaded: "Loaded", machine: MachineOptions) -> None:
+    """Refuse a value that the vehicle and the ground have both, where nothing says whose is meant."""
     from draisine.errors import ParameterError
 
+    ground = getattr(loaded.scenario, "terrain", None)
+    for name, value in machine.parameters.items():
+        if ground is not None and name in type(ground).model_fields:
+            raise ParameterError(
+                f"--set {name}={value}: the ground and the vehicle have one each. That of the ground is "
+                f"--set terrain.{name}={value}; the vehicle's is written into a file: `draisine new scenario "
+                f"mine --from {loaded.name}`."
+            )
+
+
+def _check_moves(loaded: "Loaded", animate: Path) -> None:
+    """Refuse to film what is no motion, or into a file that cannot be written."""
+    from draisine.errors import ParameterError
+
+    check_film(animate)
     kind, vehicle = loaded.scenario.kind, loaded.scenario.vehicle.name
-    if kind not in ("run", "cycle"):
+    if kind not in MOTIONS:
         raise ParameterError(
             f"--animate goes with runs; {loaded.name} is of the kind {kind!r}. `draisine new scenario mine "
             f"--vehicle {vehicle}` writes a run of {vehicle}."

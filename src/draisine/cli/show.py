@@ -31,11 +31,15 @@ def show(
     :param frames: The side view has the links' frames of `draisine equations --as paper`.
     """
     from draisine.errors import UnknownNameError
+    from draisine.registry import ALIASES, names
     from draisine.scenario.library import scenarios
     from draisine.scenario.validate.vehicle import build_system
     from draisine.vehicles import meanings
 
-    if any(vehicle in (name, name.rpartition("/")[2]) for name in set(scenarios()) - {vehicle}):
+    known = {*names("vehicle"), *(word for kind, word in ALIASES if kind == "vehicle")}
+    if vehicle not in known and any(
+        vehicle in (name, name.rpartition("/")[2]) for name in scenarios()
+    ):
         raise UnknownNameError(
             f"{vehicle} is a scenario: `draisine run {vehicle}` runs it, `draisine new scenario mine --from "
             f"{vehicle}` writes it as a file to read and to change."

@@ -6,8 +6,10 @@ friction, transmissions and looks are left to the file. The format: https://wiki
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree.ElementTree import Element
+
+import numpy as np
 
 from draisine.algebra.lie import rot_x, rot_y, rot_z
 from draisine.errors import ModelError, did_you_mean, expect_known
@@ -46,6 +48,54 @@ def read_urdf(
     'rim'
     """
     root = read_root(file, "robot")
+    return robot_vehicle(root.get("name", "robot"), _links(root), wheels, base, gravity)
+
+
+class RollingLink(NamedTuple):
+    """What a link of a file seems to roll on: a disc or a ball, how large, and what says so."""
+
+    shape: str
+    radius: float
+    reason: str
+
+
+def rolling_links(file: str | Path) -> dict[str, RollingLink]:
+    """Return the links of a file that seem to roll, to be looked over by a person: those on axles that
+    are level, and balls. Radii are those of cylinders and spheres in the file; where it has none, that
+    of a solid disc with the link's mass and inertia.
+
+    >>> text = '''<robot name="cart"><link name="deck"/><link name="rim"><inertial><mass value="1"/>
+    ... <inertia ixx="0.1" iyy="0.125" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+    ... <joint name="axle" type="continuous"><parent link="deck"/><child link="rim"/><axis xyz="0 1 0"/>
+    ... </joint></robot>'''
+    >>> rolling_links(text)["rim"].radius
+    0.5
+    """
+    root = read_root(file, "robot")
+    found = {}
+    for link in _links(root):
+        element = next(each for each in root.findall("link") if each.get("name") == link.name)
+        shapes = [
+            one for kind in ("collision", "visual") for one in element.findall(f"{kind}/geometry/*")
+        ]
+        ball = next((one for one in shapes if one.tag == "sphere"), None)
+        round_one = next((one for one in shapes if one.tag == "cylinder"), None)
+        axle = link.kind == "hinge" and abs(link.axis[2]) < 0.5 * float(np.linalg.norm(link.axis))
+        if ball is not None and (axle or not link.kind):
+            found[link.name] = RollingLink("ball", float(ball.get("radius", 0.0)), "its sphere")
+        elif axle and round_one is not None:
+            radius = float(round_one.get("radius", 0.0))
+            found[link.name] = RollingLink("disc", radius, "its cylinder")
+        elif axle and link.mass.mass > 0.0:
+            along = link.axis / np.linalg.norm(link.axis)
+            own = float(along @ link.mass.inertia @ along)
+            radius = round(float(np.sqrt(2.0 * own / link.mass.mass)), 6)
+            found[link.name] = RollingLink("disc", radius, "a solid disc of its mass and inertia")
+    return found
+
+
+def _links(root: Element) -> list[RobotLink]:
+    """Return all links where they stand in the drawing, parents first."""
     joints = [_named(each) for each in root.findall("joint")]
     links = _unlike(root.findall("link"))
     order = _order(links, joints)
@@ -56,7 +106,7 @@ def read_urdf(
         frame = ORIGIN if joint is None else frames[parent] @ _frame(joint)
         frames[name] = frame
         found.append(_link(name, parent, frame, links[name], joint))
-    return robot_vehicle(root.get("name", "robot"), found, wheels, base, gravity)
+    return found
 
 
 def _unlike(elements: Iterable[Element]) -> dict[str, Element]:

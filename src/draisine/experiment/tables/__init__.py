@@ -1,1 +1,3 @@
-"""Tables that commands print: `circles` that a bicycle runs hands-free, limit `cycles`."""
+"""Tables that commands print: `circles` that a bicycle runs, `critical` speeds against a parameter,
+limit `cycles`.
+"""

@@ -1,22 +1,27 @@
-"""Hands-free circles of a bicycle as data: speed, radius, lean, steer, and whether they are stable."""
+"""Circles of a bicycle as data, hands-free ones or the one that is asked for: speed, radius, lean, steer,
+and whether they are stable.
+"""
 
 import json
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.critical import critical_of
 from draisine.analysis.bicycle.eigenvalues import is_plain, is_two_wheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.continuation import steady_turns
 from draisine.analysis.eigenmodes import growth_beside
-from draisine.analysis.equilibrium import Steady
+from draisine.analysis.equilibrium import Steady, steady
 from draisine.analysis.variation import vary
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
 from draisine.scenario.validate.vehicle import build_system
+from draisine.system.state import state
 from draisine.system.system import System
 
 if TYPE_CHECKING:
@@ -52,18 +57,83 @@ def hands_free(
     >>> print(f"{float(circles.rear_wheel_speed[0]):.6f} m/s")
     6.024262 m/s
     """
-    import xarray
-
     system = build_system(vehicle, parameters, parameter_set)
     begun = time.perf_counter()
     _check_start(system, reversed)
     found = steady_turns(system, reversed=reversed, step=STEP)
-    growth = growth_beside(found.eigenvalues)
-    backwards = growth_beside(-found.eigenvalues)
+    title = "hands-free circles" + (", handlebar reversed" if reversed else "")
+    return _dataset(system, found.points, found.eigenvalues, title, begun)
+
+
+def asked_turn(
+    vehicle: str,
+    parameters: Mapping[str, Any] | None = None,
+    parameter_set: str | None = None,
+    **asked: float,
+) -> "Dataset":
+    """Return the one circle of a bicycle that two wishes decide: its `speed` (of the rear wheel's rim)
+    and `radius` (of the rear contact's path, positive to the left), or two of `speed`, `lean` and
+    `steer`. A torque at the handlebar holds it, and does not change when the circle is disturbed.
+
+    >>> turn = asked_turn("whipple", speed=5.0, radius=20.0)
+    >>> print(f"{float(turn.radius[0]):.10f} m, {float(turn.steer_torque[0]):.4f} N m")
+    20.0000000000 m, -0.1058 N m
+    """
+    if len(asked) != 2 or ("radius" in asked and "speed" not in asked):
+        raise ParameterError(
+            f"a circle is decided by speed and radius, or by two of speed, lean and steer, not by "
+            f"{' and '.join(asked)} alone: --speed 5 --radius 20, --speed 5 --lean 10deg."
+        )
+    system = build_system(vehicle, parameters, parameter_set)
+    begun = time.perf_counter()
+    canonical_matrices(system)  # tells what is no bicycle
+    found = _asked(system, asked)
+    told = ", ".join(f"{name} {x:.6g} {_UNITS[name]}" for name, x in asked.items())
+    return _dataset(system, [found], found.linear().eigenvalues(), f"circle with {told}", begun)
+
+
+_UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}
+"""What a circle can be asked for."""
+
+_SAME = {"speed": "rear_wheel_speed"}
+"""What the model calls a wish."""
+
+
+def _asked(system: System, asked: Mapping[str, float]) -> Steady:
+    """Return the steady motion with two wishes, from a start that a point mass would have."""
+    speed, radius, lean, steer = (asked.get(name) for name in _UNITS)
+    w, g = (float(system.parameters.get(name, x)) for name, x in (("w", 1.0), ("g", 9.81)))
+    bend = math.tan(steer) / w if steer is not None else None if radius is None else 1.0 / radius
+    if speed is None:
+        bend = bend or -math.tan(lean or 0.0) * g / 25.0
+        speed = math.sqrt(abs(g * math.tan(lean or 0.0) / bend)) if lean and bend else 5.0
+    bend = -math.tan(lean or 0.0) * g / max(speed, 1e-3) ** 2 if bend is None else bend
+    start = state(
+        system,
+        forward_speed=speed,
+        lean=-math.atan(speed**2 * bend / g) if lean is None else lean,
+        steer=math.atan(w * bend) if steer is None else steer,
+    )
+    wishes: dict[str, Any] = {_SAME.get(n, n): x for n, x in asked.items() if n != "radius"}
+    if radius is not None:
+        wishes["yaw_rate"] = speed / radius
+    return steady(system, start=start, free=["steer"], **wishes)
+
+
+def _dataset(
+    system: System, points: Sequence[Steady], eigenvalues: Floats, title: str, begun: float
+) -> "Dataset":
+    """Return circles as a dataset."""
+    import xarray
+
+    growth, backwards = growth_beside(eigenvalues), growth_beside(-eigenvalues)
     data: dict[str, tuple[Any, str, str]] = {
-        name: (found[name], unit, meaning) for name, (unit, meaning) in SEEN.items()
+        name: (np.array([point.values[name] for point in points]), unit, meaning)
+        for name, (unit, meaning) in SEEN.items()
     }
-    radius = np.array([_radius(point) for point in found.points])
+    torque = np.array([point.inputs["steer"] for point in points])
+    data["steer_torque"] = (torque, "N m", "torque at the handlebar, positive to the left")
+    radius = np.array([_radius(point) for point in points])
     data["radius"] = (radius, "m", "radius of the rear contact's path")
     data["growth"] = (growth, "1/s", "largest real part of the eigenvalues, but for one zero")
     data["stable"] = (growth < -_NOTHING, "", "whether disturbances die out")
@@ -72,10 +142,9 @@ def hands_free(
         "",
         "whether they die out when the circle is run the other way round",
     )
-    title = "hands-free circles" + (", handlebar reversed" if reversed else "")
     return xarray.Dataset(
         {n: ("motion", x, {"units": u, "long_name": m}) for n, (x, u, m) in data.items()},
-        coords={"motion": np.arange(len(found))},
+        coords={"motion": np.arange(len(points))},
         attrs={
             "vehicle": system.vehicle.__name__,
             **machine_attributes(system, title),
@@ -158,7 +227,14 @@ def table(data: "Dataset", most: int = 16) -> list[list[str]]:
 
 
 def remarks(data: "Dataset") -> list[str]:
-    """Return lines on where the circles begin and end, and where they are stable."""
+    """Return lines on where the circles begin and end, and where they are stable; of one, what holds
+    it.
+    """
+    if data.sizes["motion"] == 1:
+        torque = float(data["steer_torque"][0])
+        side = "left" if torque > 0.0 else "right"
+        held = f"a torque of {abs(torque):.6g} N m to the {side} at the handlebar holds it"
+        return [held, f"computed in {data.attrs['seconds']:.3g} s"]
     first, last = data.isel(motion=0), data.isel(motion=-1)
     speed = float(last["rear_wheel_speed"])
     end = "rest" if abs(speed) < 1e-9 else f"{speed:.6g} m/s"

@@ -1,6 +1,7 @@
 """A scenario read once: what checks a part builds it, or tells what is wrong."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 from draisine.analysis.gait.map import gait_obstacle
@@ -59,6 +60,7 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
         start = read_start(tables["initial"], name, model, mistakes)
     match kind:
         case "run" | "sweep":
+            start = _sliding_start(start, tables.get("run"))
             return {"start": start} | _read_motion(kind, tables, start, system, mistakes)
         case "state":
             for key, value in tables.get("inputs", {}).items():
@@ -87,6 +89,14 @@ def _read_parts(kind: str, tables: Tables, system: System, mistakes: Mistakes) -
     if start.place is not None:
         mistakes.add("initial.place", "goes with kind = 'run'.")
     return {"start": start}
+
+
+def _sliding_start(start: Start, table: Any) -> Start:
+    """Return how a machine starts whose contacts may slide: they do so from the first instant on, unless
+    the start says otherwise.
+    """
+    sliding = {n: x for n, x in (getattr(table, "mode", None) or {}).items() if x == "sliding"}
+    return replace(start, mode=sliding | dict(start.mode or {})) if sliding else start
 
 
 def _check_near(near: dict[str, float], model: Model, mistakes: Mistakes) -> None:

@@ -1,0 +1,161 @@
+"""What a new user does first: look at a machine, open what a run left, begin from a robot's file, ask for
+one turn, study a parameter.
+"""
+
+import json
+import math
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import draisine
+from draisine.cli import main
+from draisine.registry import names
+from draisine.results.store import load
+
+CART = """
+<robot name="cart">
+  <link name="deck">
+    <inertial><mass value="8"/><inertia ixx="0.2" iyy="0.3" izz="0.4" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <link name="left">
+    <inertial><mass value="0.6"/>
+      <inertia ixx="0.0016" iyy="0.003" izz="0.0016" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="left_axle" type="continuous">
+    <parent link="deck"/><child link="left"/><origin xyz="-0.1 0.2 0"/><axis xyz="0 1 0"/>
+  </joint>
+  <link name="right">
+    <inertial><mass value="0.6"/>
+      <inertia ixx="0.0016" iyy="0.003" izz="0.0016" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><cylinder radius="0.1" length="0.02"/></geometry></collision>
+  </link>
+  <joint name="right_axle" type="continuous">
+    <parent link="deck"/><child link="right"/><origin xyz="-0.1 -0.2 0"/><axis xyz="0 1 0"/>
+  </joint>
+  <link name="head">
+    <inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>
+  </link>
+  <joint name="neck" type="continuous">
+    <parent link="deck"/><child link="head"/><origin xyz="0 0 0.3"/><axis xyz="0 0 1"/>
+  </joint>
+  <link name="foot"><collision><geometry><sphere radius="0.03"/></geometry></collision></link>
+  <joint name="mount" type="fixed">
+    <parent link="deck"/><child link="foot"/><origin xyz="0.2 0 -0.07"/>
+  </joint>
+</robot>
+"""
+
+
+@pytest.fixture(autouse=True)
+def _somewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    found: list[str] = []
+    monkeypatch.setattr("webbrowser.open", lambda address: found.append(address) or True)
+    return found
+
+
+def test_every_vehicle_is_a_vehicle_though_a_scenario_has_its_name(monkeypatch):
+    monkeypatch.setattr("draisine.cli.show._show", lambda system, meanings: None)
+    for name in names("vehicle"):
+        assert main(["show", name]) == 0
+
+
+@pytest.mark.parametrize(
+    ("line", "file"),
+    [
+        ("run incline --until 0.05 --show", "incline.html"),
+        ("run incline --until 0.05 --plot slope.svg --show", "slope.svg"),
+        ("run meijaard2007/eigenvalues --show", "eigenvalues.png"),
+        ("run --until 0.05 --show", "passive-stabilisation.png"),
+    ],
+)
+def test_what_a_run_left_for_the_eye_is_opened(line, file, opened, tmp_path):
+    assert main(line.split()) == 0
+    assert opened == [(tmp_path / file).as_uri()]
+    assert (tmp_path / file).stat().st_size > 1000
+
+
+def test_the_package_runs_as_a_module():
+    told = subprocess.run(
+        [sys.executable, "-m", "draisine", "--version"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.strip() == draisine.__version__
+
+
+def test_the_ending_of_a_file_says_what_is_written():
+    for file, word in (
+        ("a.tex", r"\documentclass"),
+        ("a.html", "<math"),
+        ("a.c", "void rate("),
+        ("a.js", "function rate("),
+        ("a.py", "def rate("),
+    ):
+        assert main(["equations", "chaplygin_sleigh", "--out", file]) == 0
+        assert word in Path(file).read_text(encoding="utf-8")
+
+
+def test_a_turn_has_the_speed_and_radius_that_were_asked_for(capsys):
+    assert main(["steady", "--speed", "5", "--radius", "-20", "--json"]) == 0
+    turn = {n: x[0] for n, x in json.loads(capsys.readouterr().out)["motions"].items()}
+    assert turn["rear_wheel_speed"] == pytest.approx(5.0, rel=1e-12)
+    assert turn["yaw_rate"] == pytest.approx(-0.25, rel=1e-12)
+    bicycle = draisine.compile("whipple")
+    start = draisine.state(
+        bicycle,
+        lean=turn["lean"],
+        steer=turn["steer"],
+        yaw_rate=turn["yaw_rate"],
+        rear_wheel_speed=5.0,
+    )
+    run = draisine.simulate(bicycle, start, 2.0, inputs={"steer": turn["steer_torque"]}).to_xarray()
+    assert float(abs(run.lean - turn["lean"]).max()) < 1e-9
+    x, y, _ = run.contact_point.sel(contact="rear").values.T
+    chord = math.hypot(x[-1] - x[0], y[-1] - y[0])
+    assert chord == pytest.approx(2.0 * 20.0 * math.sin(0.25), rel=1e-9)
+
+
+def test_a_robot_becomes_a_vehicle_whose_wheels_are_guessed(capsys):
+    Path("cart.urdf").write_text(CART, encoding="utf-8")
+    assert main(["new", "vehicle", "robot", "--from", "cart.urdf"]) == 0
+    text = Path("robot.py").read_text(encoding="utf-8")
+    assert '"left": 0.1,  # a solid disc of its mass and inertia' in text
+    assert '"right": 0.1,  # its cylinder' in text
+    assert '"foot": Ball(0.03),  # its sphere' in text
+    assert "head" not in text
+    assert main(["new", "scenario", "drive", "--vehicle", "robot.py"]) == 0
+    assert 'mode = { foot = "sliding" }' in Path("drive.toml").read_text(encoding="utf-8")
+    assert main(["run", "drive.toml", "--until", "2", "--out", "drive.nc"]) == 0
+    data = load(Path("drive.nc"), trust=True)
+    gone = data.position.values[-1] - data.position.values[0]
+    assert gone == pytest.approx([2.0, 0.0, 0.0], abs=1e-12)
+    foot = float(data.contact_force.sel(contact="foot", direction="normal")[-1])
+    assert foot == pytest.approx(9.0 * 9.81 / 3.0, rel=1e-9)
+    Path("robot.py").write_text(text.replace("foot", "deck"), encoding="utf-8")
+    Path("cart.urdf").write_text(CART.replace('"continuous"', '"fixed"'), encoding="utf-8")
+    capsys.readouterr()
+    assert main(["eigenvalues", "robot.py"]) == 2
+    assert "the contacts leave no speed free" in capsys.readouterr().err
+
+
+def test_a_study_runs_as_it_is_written():
+    for vehicle in ("whipple", "segway"):
+        assert main(["new", "sweep", f"of_{vehicle}", "--vehicle", vehicle]) == 0
+        assert main(["run", f"of_{vehicle}.toml", "--out", f"{vehicle}.nc"]) == 0
+        assert load(Path(f"{vehicle}.nc")).outcome.size == 15
+
+
+def test_critical_speeds_against_a_parameter_are_those_of_single_bicycles():
+    assert (
+        main(["eigenvalues", "--set", "c=0.04:0.12:3", "--set", "mB=90", "--out", "study.nc"]) == 0
+    )
+    data = load(Path("study.nc"))
+    for c, weave in zip(data.c.values, data.weave.values, strict=True):
+        alone = draisine.critical_speeds(draisine.compile("whipple", c=float(c), mB=90.0))
+        assert weave == pytest.approx(float(alone.weave), rel=1e-12)
