@@ -73,9 +73,8 @@ class Configuration:
         self._initial, model = self.table(machine.initial), machine.system.model
         self.names, self.columns = state_names(model), len(machine.columns)
         self.frames = None if parameters is None else machine.frames_for(parameters.T)
-        one = np.zeros((7, count))
-        one[0] = 1.0
-        q, p = machine.inner_pose(one[:4], one[4:], self.frames)
+        upright = np.repeat(np.eye(4)[:, :1], count, axis=1)
+        q, p = machine.inner_pose(upright, np.zeros((3, count)), self.frames)
         r = [joint.motion(t)[0] if joint.motion else 0.0 for joint in model.joints]
         self.y = np.ascontiguousarray(machine.layout.pack(q=q, p=p, r=r).T)
         links = machine.system.tree.links

@@ -18,6 +18,10 @@ ObstacleMotion = Callable[[Any], tuple[Any, Any]]
 """A prescribed motion: from time to rotation and position, written over any scalar."""
 
 
+PLACE, LEAN, OFFSET = slice(0, 3), slice(3, 6), 6
+"""Where A, B and o of a border stand in its row."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Feature:
     """A piece of ground. `numbers` are (N, d, 0, 0) of a face, (Q, e) of an edge, (Q, 0, 0, 0) of a
@@ -40,7 +44,7 @@ class Feature:
         b = self.borders
         if not len(b):
             return -np.inf
-        return float((b[:, :3] @ C + b[:, 3:6] @ N - b[:, 6]).max())
+        return float((b[:, PLACE] @ C + b[:, LEAN] @ N - b[:, OFFSET]).max())
 
 
 def face(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.terrain.feature import Feature, parallel_faces
+from draisine.terrain.feature import LEAN, OFFSET, PLACE, Feature, parallel_faces
 
 if TYPE_CHECKING:
     from draisine.terrain.mesh import Ints, Mesh
@@ -48,10 +48,10 @@ def edges(mesh: "Mesh", ks: "Ints") -> list[Feature]:
         lean = np.einsum("ij,ij->i", t, second)
         for k in np.flatnonzero(np.abs(lean) < 1e-9):
             raise parallel_faces(names[k])
-        borders[:, i, 3:6] = -np.sign(lean)[:, None] * t
+        borders[:, i, LEAN] = -np.sign(lean)[:, None] * t
     along = np.einsum("ij,ij->i", u, A)
-    borders[:, 2, :3], borders[:, 2, 6] = -u, -along
-    borders[:, 3, :3], borders[:, 3, 6] = u, along + length
+    borders[:, 2, PLACE], borders[:, 2, OFFSET] = -u, -along
+    borders[:, 3, PLACE], borders[:, 3, OFFSET] = u, along + length
     numbers, end = np.concatenate([A, u], axis=1), A + length[:, None] * u
     low, high = np.minimum(A, end), np.maximum(A, end)
     return _features("edge", names, numbers, list(borders), low, high)

@@ -21,6 +21,7 @@ from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions, Numerics
 from draisine.simulation.trajectory import Event, Trajectory
+from draisine.terrain.feature import LEAN, OFFSET, PLACE
 
 GRAZES = 1e-4
 """Guards that pass zero slower than this, in their units per second, are grazed."""
@@ -210,8 +211,8 @@ class TerrainMotion:
         found = []
         for contact, row in zip(shut, sight.rows, strict=True):
             for border in self.look.feature(contact).borders:
-                g = row["local_point"] @ border[:3] + row["local_normal"] @ border[3:6]
-                g[0] -= border[6]
+                g = row["local_point"] @ border[PLACE] + row["local_normal"] @ border[LEAN]
+                g[0] -= border[OFFSET]
                 if abs(g[0]) < NEAR and g[-1] > 0.0:
                     found.append(g)
         return found[:1]

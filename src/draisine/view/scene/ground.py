@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.terrain import Feature, Terrain
-from draisine.terrain.feature import ObstacleMotion
+from draisine.terrain.feature import LEAN, OFFSET, PLACE, ObstacleMotion
 
 MOST = 4000
 """A ground is drawn with no more patches than this; of finer ones less is shown."""
@@ -145,7 +145,7 @@ def _patch(feature: Feature, way: Floats, reach: float, cell: float, carrier: in
             clip_patch(outline, axis, float(axis @ high)), -axis, float(-axis @ low)
         )
     for row in feature.borders:
-        outline = clip_patch(outline, row[:3], float(row[6] - row[3:6] @ N))
+        outline = clip_patch(outline, row[PLACE], float(row[OFFSET] - row[LEAN] @ N))
     if len(outline) < 3:
         return Patch(outline, np.zeros((0, 2, 3)), N)
     return Patch(outline, _near(_lines(outline, N, cell), way, reach), N, carrier)
