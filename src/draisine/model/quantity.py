@@ -51,12 +51,10 @@ def _written(text: str, unit: str | None) -> float:
 def readable(values: Any, unit: str) -> tuple[Any, str]:
     """Return values as people read them, and their unit: angles in degrees.
 
-    >>> readable(math.pi, "rad/s")
-    (180.0, 'deg/s')
+    >>> print(*readable(math.pi, "rad/s"), *readable(2.0, "m"))
+    180.0 deg/s 2.0 m
     """
-    if "rad" not in unit:
-        return values, unit
-    return np.multiply(values, 180.0 / math.pi)[()], unit.replace("rad", "deg")
+    return (np.degrees(values), unit.replace("rad", "deg")) if "rad" in unit else (values, unit)
 
 
 def _positive(value: float) -> float:
