@@ -83,6 +83,7 @@ class Model:
         if not self.bodies:
             raise ModelError("a model needs at least one body.")
         self._check_names()
+        self._check_partners()
         self._check_tree()
         self._check_steps()
 
@@ -141,6 +142,7 @@ class Model:
         raise ModelError(f"no body {name!r}. {did_you_mean(name, (b.name for b in self.bodies))}")
 
     def _check_names(self) -> None:
+        """Raise where a name cannot be written down, stands twice, or is taken by results."""
         for kind, things in (
             ("body", self.bodies),
             ("joint", self.joints),
@@ -165,6 +167,9 @@ class Model:
         ]:
             if name in RESERVED or (kind == "output" and name in taken):
                 raise ModelError(f"{kind} {name!r}: results use that name; take another.")
+
+    def _check_partners(self) -> None:
+        """Raise where something is on a body, or couples a joint, that is not there."""
         known = [b.name for b in self.bodies]
         for kind, pairs in (
             ("joint", [(j.name, b) for j in self.joints for b in (j.parent, j.child)]),
@@ -176,13 +181,9 @@ class Model:
             for name, body in pairs:
                 expect_known(f"{kind} {name!r}: no body", body, known, ModelError)
         joints = [j.name for j in self.joints]
-        for coupling in self.couplings:
-            expect_known(
-                f"coupling {coupling.name!r}: no joint",
-                coupling.joints if isinstance(coupling, Coupling) else (),
-                joints,
-                ModelError,
-            )
+        for coupling in (c for c in self.couplings if isinstance(c, Coupling)):
+            told = f"coupling {coupling.name!r}: no joint"
+            expect_known(told, coupling.joints, joints, ModelError)
 
     def _check_steps(self) -> None:
         """Raise where steps speak of feet or joints that the machine does not have."""

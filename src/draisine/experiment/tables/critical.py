@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-import draisine
 from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.errors import ParameterError
 from draisine.results.bodies import machine_attributes
@@ -53,14 +52,13 @@ def critical_study(
         speed: (name, getattr(found, speed), {"units": "m/s", "long_name": text})
         for speed, text in SPEEDS.items()
     }
+    title = f"critical speeds against {name}" + (f" ({meaning})" if meaning else "")
     return xarray.Dataset(
         {**data, "outcome": (name, np.full(count, "completed", dtype=object))},
         coords={name: (name, values, {"units": unit, "long_name": meaning})},
         attrs={
             "vehicle": system.vehicle.__name__,
-            "title": f"critical speeds against {name}" + (f" ({meaning})" if meaning else ""),
-            "draisine": draisine.__version__,
-            **machine_attributes(system),
+            **machine_attributes(system, title),
             "seconds": time.perf_counter() - begun,
         },
     )
