@@ -1,5 +1,6 @@
 """Zeros of guards: all there are, in order, and none that is not there."""
 
+import math
 from types import SimpleNamespace
 
 import numpy as np
@@ -19,8 +20,8 @@ from draisine.simulation.contact.guards import (
     next_zero,
     restrict,
 )
-from draisine.simulation.contact.march import AWAY, BELOW, NEAR, trace_line
-from draisine.terrain import Terrain, edge
+from draisine.simulation.contact.march import AWAY, BELOW, NEAR, is_beside, trace_line
+from draisine.terrain import Mesh, Terrain, edge
 
 X = BASIS[PLACES:]
 
@@ -166,3 +167,45 @@ def test_a_line_is_out_of_touch_exactly_where_it_keeps_its_distance_from_the_rin
             assert trace_line(bundle, 0, centre, axle, ring, limit) == AWAY
     assert 20 < sum(found) < 180
     assert beside > 5
+
+
+def test_what_is_left_out_beside_a_face_stays_there():
+    """A wheel whose centre and axle wander by known amounts: where it is said to stay beside a
+    triangle, its lowest point over the plane is beyond one of the borders at each of a hundred places.
+    """
+    rng, beside = np.random.default_rng(7), 0
+    motion = SimpleNamespace(row=6, centre=0, axle=3)
+    ground = Mesh([[0.0, 0.0, 0.0], [1.0, 0.0, 0.1], [0.0, 1.0, -0.1]], [[0, 1, 2]])[0]
+    N, borders, ring = ground.numbers[:3], ground.borders, 0.3
+    for k in range(400):
+        crown = (0.0, 0.02)[k % 2]
+        centre, axle = rng.normal(scale=0.6, size=3), _unit(rng.normal(size=3) * [1.0, 3.0, 1.0])
+        moved, turned = rng.uniform(0.0, 0.2), rng.uniform(0.0, 0.1)
+        contacts = SimpleNamespace(
+            features=np.append(ground.numbers, [0.0, 0.0]),
+            wheels=[0],
+            radius=[ring + crown],
+            crown=[crown],
+            first=[0, len(borders)],
+            borders=borders.ravel(),
+        )
+        course = SimpleNamespace(
+            saddle=SimpleNamespace(motion=motion, contacts=contacts), moved=[moved, turned]
+        )
+        tilt, middle = float(N @ axle), np.concatenate([centre, axle])
+        said = is_beside(course, 0, middle, tilt, math.sqrt(1.0 - tilt * tilt))
+        beside += said
+        for way in rng.normal(size=(100, 2, 3)):
+            here = centre + moved * rng.uniform() * _unit(way[0])
+            turn = _unit(axle + turned * rng.uniform() * 0.99 * _unit(np.cross(axle, way[1])))
+            low = _lowest(here, turn, N, ring, crown)
+            assert not said or (borders[:, :3] @ low - borders[:, 6]).max() > 0.0
+    assert 100 < beside < 390
+
+
+def _unit(v):
+    return v / np.linalg.norm(v)
+
+
+def _lowest(centre, axle, N, ring, crown):
+    return centre - ring * _unit(N - (N @ axle) * axle) - crown * N
