@@ -85,10 +85,7 @@ def robot_vehicle(
     """Return the vehicle of a tree of links, the base first; `wheels` gives links that roll their
     radius or their surface. A wheel stands at the origin of its link and rolls about its joint.
     """
-    known = {link.name: link for link in links}
-    if len(known) < len(links):
-        twice = next(link.name for k, link in enumerate(links) if known[link.name] is not links[k])
-        raise ModelError(f"{twice!r} is there twice; names must differ.")
+    known = _by_name(links)
     radii = {wheel: _radius(wheel, given, known) for wheel, given in wheels.items()}
     bears = _merge(links)
     masses: dict[str, Mass] = {}
@@ -128,6 +125,15 @@ def _forward_speed(base: str, origin: Floats) -> Output:
         "m/s",
         f"velocity of the origin of {base} along the heading",
     )
+
+
+def _by_name(links: Sequence[RobotLink]) -> dict[str, RobotLink]:
+    """Return links by their names, of which there is one each."""
+    found: dict[str, RobotLink] = {}
+    for link in links:
+        if found.setdefault(link.name, link) is not link:
+            raise ModelError(f"{link.name!r} is there twice; names must differ.")
+    return found
 
 
 def _merge(links: Sequence[RobotLink]) -> dict[str, str]:
