@@ -228,3 +228,15 @@ def test_what_is_no_machine_or_state_is_told(bicycle):
         Stepper("whipple", draisine.state(bicycle))
     with pytest.raises(ParameterError, match=r"Stepper: .*draisine\.state"):
         Stepper(bicycle, {"forward_speed": 5.0})
+
+
+def test_an_impact_model_that_takes_no_friction_stops_a_ride_where_it_was():
+    disc = draisine.compile("rolling_disc")
+    options = {"terrain": kerb(0.7, 0.05), "contact": ContactOptions(mu=0.8)}
+    ride = Stepper(disc, draisine.state(disc, forward_speed=2.0), **options)
+    ride.step(0.2)
+    for _ in range(2):
+        with pytest.raises(SimulationError, match="need the impact model 'moreau'"):
+            ride.step(0.1)
+        assert ride.time == pytest.approx(0.2, abs=1e-3)
+        assert np.isfinite(ride.state.v).all()

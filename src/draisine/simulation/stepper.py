@@ -406,6 +406,9 @@ class _OnTerrain:
         except TerrainError as error:
             self.failure = DeadEndError(str(error))
             return count, (), ()
+        except ParameterError as error:  # of the impact model, at the first impact
+            self.failure = SimulationError(str(error))
+            return count, (), ()
         self.outcome = self.here.outcome
         reached = end if not self.outcome else int((self.here.t - start) / h)
         return reached, *self._news()
@@ -417,7 +420,11 @@ class _OnTerrain:
                 self.ahead = self.run.branch(self.run.until)
                 try:
                     self.ahead.move()
-                except (SimulationError, TerrainError):  # after t, perhaps: then not of this call
+                except (
+                    ParameterError,
+                    SimulationError,
+                    TerrainError,
+                ):  # after t, perhaps: then not of this call
                     self.ahead = None
                     break
             if self.ahead.t > t:
