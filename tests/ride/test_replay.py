@@ -71,7 +71,8 @@ def test_keys_change_speed_and_time_and_play(replay):
 
 
 def test_a_loop_begins_again(replay):
-    replay.check("#loop")
+    """Short runs are looped unless one does not want them to."""
+    assert replay.is_checked("#loop")
     replay.evaluate("go(last - 0.01); play(true)")
     end = time.monotonic() + 20.0
     while replay.evaluate("now > 1.5"):
@@ -79,7 +80,11 @@ def test_a_loop_begins_again(replay):
         time.sleep(0.02)
     assert replay.evaluate("playing")
     replay.uncheck("#loop")
-    replay.evaluate("play(false)")
+    replay.evaluate("go(last - 0.01); play(true)")
+    while replay.evaluate("playing"):
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    assert replay.evaluate("now === last")
 
 
 def test_two_fingers_zoom(replay):
