@@ -258,8 +258,12 @@ def figure_of(axes: Any) -> "Figure":
 
 
 def head(figure: "Figure", data: "Dataset") -> None:
-    """Write the title of a result above a figure that has none."""
-    if not figure.get_suptitle() and not any(axes.get_title() for axes in figure.axes):
+    """Write the title of a result above a figure that has none, and no legend there."""
+    if (
+        not figure.legends
+        and not figure.get_suptitle()
+        and not any(axes.get_title() for axes in figure.axes)
+    ):
         figure.suptitle(headline(data), fontsize=letters(10))
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.model.quantity import readable
-from draisine.view.style import curve, figure_of, legend, new_figure, plain, rest, words
+from draisine.view.style import curve, figure_of, legend, letters, new_figure, plain, rest, words
 
 if TYPE_CHECKING:
     from xarray import Dataset
@@ -43,10 +43,10 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
         if not np.any(other - one):
             rest(apart)
         beside.set_ylabel(f"{words(name)}\n({shown})" if shown else words(name))
-        apart.set_ylabel(f"second minus first\n({shown})" if shown else "second minus first")
+        apart.set_ylabel(f"difference\n({shown})" if shown else "difference")
     if own:  # titles may be wider than a panel
         told = axes[0, 0].get_legend_handles_labels()
-        figure_of(axes).legend(*told, loc="outside upper left", frameon=False, fontsize=9)
+        figure_of(axes).legend(*told, loc="outside upper left", frameon=False, fontsize=letters(9))
     else:
         legend(axes[0][0], 1)
     for panel in axes[-1]:

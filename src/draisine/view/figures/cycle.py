@@ -22,6 +22,7 @@ from draisine.view.style import (
     figure_of,
     headline,
     legend,
+    narrowness,
     new_figure,
     plain,
     words,
@@ -35,6 +36,10 @@ SHOTS = 7
 """How many snapshots of one cycle are drawn."""
 
 Panels = Sequence[Any]
+
+
+NARROW = 0.8
+"""Figures that are narrower than so much of the usual have one panel beside none."""
 
 
 def draw(data: "Dataset", axes: Panels | None = None) -> Any:
@@ -62,8 +67,10 @@ def draw(data: "Dataset", axes: Panels | None = None) -> Any:
 
 def _grid(count: int) -> Any:
     """Return the axes of a new figure, four for each cycle: snapshots above, the phase plane on the
-    left, torque and force on the right.
+    left, torque and force on the right; in one column of a paper all below each other.
     """
+    if narrowness() < NARROW:
+        return np.reshape(new_figure(4 * count, 1, (7.4, 11.0 * count)), (count, 4))
     figure = empty_figure((7.4, 8.0 * count))
     grid = figure.add_gridspec(3 * count, 2, height_ratios=[1.3, 1.0, 1.0] * count)
     places = [
@@ -148,7 +155,7 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
         held = _grips(bodies, shot)[j % len(_grips(bodies, shot))] + shift
         axes.plot(*held, "o", color="black", markersize=6, zorder=5)
         axes.annotate(
-            f"{t[shot]:.2f} s",
+            f"{t[shot]:.2f} s" if narrowness() > NARROW or k % 2 == 0 else "",
             (pitch * k, 0.0),
             (0.0, 3.0),
             xycoords=("data", "axes fraction"),
@@ -165,7 +172,9 @@ def _strip(axes: "Axes", data: "Dataset", bodies: Bodies) -> None:
     axes.set_xticks([])
     axes.margins(0.03, 0.14)
     legend(axes)
-    axes.set_xlabel(_verdict(data), loc="right")
+    axes.set_xlabel(
+        _verdict(data).replace(", ", ",\n" if narrowness() < NARROW else ", "), loc="right"
+    )
 
 
 def _pitch(shapes: Sequence[Sequence[tuple[str, Floats]]], middles: Floats) -> float:
