@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.algebra.lie import rotation
+from draisine.errors import DataError, ParameterError
 from draisine.results.bodies import Bodies, restore_model
 from draisine.terrain import ramp
 from draisine.view.gltf import write_gltf
@@ -103,3 +104,14 @@ def test_up_is_y_and_the_ground_is_there(run, tmp_path):
         [numbers(p["attributes"]["POSITION"])[:, 2] for p in mesh["primitives"]]
     )
     assert heights.min() < -0.4
+
+
+def test_numbers_that_the_format_cannot_hold_are_told(run, tmp_path):
+    far = run.copy(deep=True)
+    far["position"].values[:] = 1e40
+    for data, speed in ((far, 1.0), (run, 1e-300)):
+        with pytest.raises(DataError, match="beyond what glTF has"):
+            draisine.animate(data, tmp_path / "a.glb", speed=speed)
+    with pytest.raises(ParameterError, match="speed = fast must be positive"):
+        draisine.animate(run, tmp_path / "a.glb", speed="fast")
+    assert not list(tmp_path.iterdir())

@@ -83,8 +83,9 @@ def animate(
     if path is not None:
         check_film(path)
     for name, value in (("fps", fps), ("speed", speed)):
-        if value is not None and not (np.isfinite(value) and value > 0):
-            raise ParameterError(f"{name} = {value:g} must be positive.")
+        number = isinstance(value, int | float | np.number)
+        if value is not None and not (number and 0 < value < np.inf):
+            raise ParameterError(f"{name} = {value} must be positive.")
     if path is not None and path.suffix == ".glb":
         from draisine.view.gltf import write_gltf
 

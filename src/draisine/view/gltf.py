@@ -14,6 +14,7 @@ import numpy as np
 
 from draisine.algebra.lie import quaternion
 from draisine.algebra.scalar import Floats
+from draisine.errors import DataError
 from draisine.terrain import Terrain
 from draisine.view.replay import even_times, unit_quaternions
 from draisine.view.scene.scene import Scene, level, scene
@@ -175,7 +176,10 @@ class _Asset:
 
     def _accessor(self, values: Floats, kind: int = FLOAT) -> int:
         """Write numbers, one line for each entry, and return where they are."""
-        numbers = np.ascontiguousarray(values, np.float32 if kind == FLOAT else np.uint32)
+        with np.errstate(over="ignore"):
+            numbers = np.ascontiguousarray(values, np.float32 if kind == FLOAT else np.uint32)
+        if not np.isfinite(numbers).all():
+            raise DataError("the run holds numbers, or times at this speed, beyond what glTF has.")
         view = {"buffer": 0, "byteOffset": len(self.bytes), "byteLength": numbers.nbytes}
         self.bytes += numbers.tobytes()
         self.lists["bufferViews"].append(view)
