@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine import ContactOptions, Numerics, gradient
 from draisine.analysis.return_map import fixed_point, return_map
+from draisine.control._signals.time_inputs import Step, TimeInputs
 from draisine.control.steer_into_lean import SteerIntoLean
 from draisine.errors import GrazingError, ModelError, ParameterError, SimulationError
 from draisine.mechanics.forces.linear_tyre import LinearTyre
@@ -298,6 +299,14 @@ RIDES = {
     "ramp": (0.8, {"terrain": ramp(0.2, 0.3)}),
     "brake": (0.2, {"terrain": plane(), "inputs": {"rear_wheel": -150.0}, "contact": SLIPPERY}),
     "stop": (0.2, {"terrain": plane(), "contact": ContactOptions(stops={"steer": (-0.05, 0.05)})}),
+    "jerk": (
+        0.3,
+        {
+            "terrain": plane(),
+            "law": TimeInputs((Step("rear_wheel", -700.0, 0.05, 0.1),)),
+            "contact": ContactOptions(mu=0.4, impact="moreau"),
+        },
+    ),
     "law": (0.3, {"terrain": plane(), "law": SteerIntoLean(20.0, 5.0, delay=0.1)}),
 }
 
@@ -315,7 +324,7 @@ def test_gradients_are_those_of_differences(bicycle, ride):
     expected = differences(bicycle, start, T, outputs, unknowns, **options)
     scale = max(1.0, np.abs(expected).max())
     assert_allclose(found.derivatives[0], expected, rtol=0, atol=1e-7 * scale)
-    assert len(found.events) >= {"kerb": 3, "ramp": 4, "stop": 1}.get(ride, 0)
+    assert len(found.events) >= {"kerb": 3, "ramp": 4, "stop": 1, "jerk": 3}.get(ride, 0)
 
 
 def test_gradients_by_a_moment_whose_neighbours_are_no_bodies(bicycle):

@@ -136,7 +136,8 @@ class TerrainMotion:
             event, both.sight(event.t, moving, arc.closed, dt), both, moving, arc, dt
         )
         if not found:
-            if any(abs(event.t - stop) < 1e-9 for stop in self.numerics.breakpoints):
+            jumps = getattr(self.look.machine.law, "breakpoints", ())
+            if any(abs(event.t - stop) < 1e-9 for stop in (*self.numerics.breakpoints, *jumps)):
                 return np.zeros(len(self.along)), 0.0
             raise SimulationError(f"no gradient through {event}: what made it is not known.")
         times = []
