@@ -254,12 +254,12 @@ def _push(
     look: ContactQuery, contact: ContactOptions, t: float, y: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Return the generalised contact forces, and the forces per wheel, own and in world axes."""
-    solver, near = contact.solver, look.near(t, y, 0.0)
+    solver, near = contact.solver, look.sweep(t, look.boxes(t, y), 0.0)
     v, total = look.speeds(y), np.zeros(look.n)
     forces, world = np.zeros((2, len(look.machine.wheels), 3))
-    for one, row in zip(near, look.meet(t, y, near), strict=True):
+    for one, row in look.in_ground(t, y, near):
         gap = look.gap(row)
-        if gap < 0 and look.excess(one, row) <= 0 and look.above(one, row):
+        if gap < 0:
             mu = contact.friction(*look.key(one))
             if not math.isfinite(mu):
                 raise ParameterError("ground that gives way needs a finite mu.")

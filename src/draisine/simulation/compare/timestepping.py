@@ -67,23 +67,18 @@ def _step(
     half[pose] += 0.5 * h * look.dynamics(t, y)["flow"]
     parts = look.dynamics(t + 0.5 * h, half)
     M, v = parts["M"].reshape(n, n), look.speeds(y)
-    near = look.near(t, half, 0.0)
-    rows = look.meet(t + 0.5 * h, half, near)
-    touching = [
-        k
-        for k, (one, row) in enumerate(zip(near, rows, strict=True))
-        if look.gap(row) <= 0 and look.excess(one, row) <= 0 and look.above(one, row)
-    ]
-    C = np.vstack([np.zeros((0, n)), *(look.jacobian(rows[k]) for k in touching)])
+    near = look.sweep(t, look.boxes(t, half), 0.0)
+    touching = look.in_ground(t + 0.5 * h, half, near)
+    C = np.vstack([np.zeros((0, n)), *(look.jacobian(row) for _, row in touching)])
     held, targets = look.held(parts)
     K = np.block([[M, -held.T], [held, np.zeros((len(held),) * 2)]])
     right = np.concatenate([-h * parts["F"], h * targets])
     alone = v + np.linalg.solve(K, right)[:n]
-    ground = np.concatenate([np.zeros(0), *(look.carried(rows[k]) for k in touching)])
+    ground = np.concatenate([np.zeros(0), *(look.carried(row) for _, row in touching)])
     b = C @ alone - ground
     b[::3] += e * np.minimum(C[::3] @ v - ground[::3], 0.0)
     W, back = delassus(M, C, held)
-    mu = [contact.friction(*look.key(near[k])) for k in touching]
+    mu = [contact.friction(*look.key(one)) for one, _ in touching]
     Lam = contact_impulses(W, b, mu, 1e-12)
     after = half.copy()
     after[look.y.v] = alone + back @ Lam
@@ -92,7 +87,7 @@ def _step(
     after[look.y.q] /= np.linalg.norm(after[look.y.q])
     after[look.y.z] += h * parts["zdot"]
     own, world = np.zeros((2, len(look.machine.wheels), 3))
-    for k, push in zip(touching, Lam.reshape(-1, 3), strict=True):
-        own[near[k].wheel] += push
-        world[near[k].wheel] += push @ look.axes(rows[k])
+    for (one, row), push in zip(touching, Lam.reshape(-1, 3), strict=True):
+        own[one.wheel] += push
+        world[one.wheel] += push @ look.axes(row)
     return after, own, world, look.holding(parts, missing)

@@ -77,7 +77,7 @@ class ContactQuery:
         self.modes = kernels.ClosedForms(machine)
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
-        self._modes: dict[tuple[tuple[WheelOnFeature, int], ...], TerrainMode] = {}
+        self._named: dict[tuple[tuple[WheelOnFeature, int], ...], TerrainMode] = {}
         self.longest = self.table.longest
         self.level = self.table.level()
         self._swept: Surroundings | None = None
@@ -150,12 +150,12 @@ class ContactQuery:
     def mode(self, closed: Sequence[Closed]) -> TerrainMode:
         """Return closed contacts by name."""
         wanted = tuple((contact, rows) for contact, rows, _ in closed)
-        if wanted not in self._modes:
+        if wanted not in self._named:
             made = tuple(
                 (self.key(contact), self.status(contact, rows)) for contact, rows in wanted
             )
-            remember(self._modes, wanted, made)
-        return self._modes[wanted]
+            remember(self._named, wanted, made)
+        return self._named[wanted]
 
     def _check(self) -> None:
         """Raise where a torus has no thickness to meet edges and vertices with."""
@@ -396,10 +396,6 @@ class ContactQuery:
             for middle, half, longest in zip(middles, halves, self.longest, strict=True)
         )
 
-    def armed(self, row: Floats) -> bool:
-        """Return whether a contact can touch at all."""
-        return bool(row[self.row.armed.start] > 0.0)
-
     def gap(self, row: Floats) -> float:
         """Return the gap in what a contact looks like."""
         return float(row[self.row.gap.start])
@@ -460,16 +456,20 @@ class ContactQuery:
         N, along = row[..., self.row.normal], row[..., self.row.along]
         return np.stack([N, along, np.cross(N, along)], axis=-2)
 
-    def above(self, contact: WheelOnFeature, row: Floats) -> bool:
-        """Return whether a wheel's centre is on the outer side of a face; edges and the points of
-        blades count always, what is not armed never.
+    def in_ground(
+        self, t: float, y: Floats, near: Surroundings
+    ) -> list[tuple[WheelOnFeature, Floats]]:
+        """Return the contacts that are on the ground or in it, on their features and from above, and
+        what they look like.
         """
-        if not self.armed(row):
-            return False
-        if self.feature(contact).kind != "face" or not self.longest[contact.wheel]:
-            return True
-        point, N, centre = row[self.row.point], row[self.row.normal], row[self.row.centre]
-        return bool(N @ (centre - point) + self.gap(row) > 0)
+        rows = self.meet_each(np.array([t]), y[None], near.packed)
+        inside = (rows[..., self.row.gap.start] <= 0.0) & (self.excess_each(rows, near.packed) <= 0)
+        m, bundle = self.motion.record, near.packed.record
+        return [
+            (near[k], rows[0, k])
+            for k in np.flatnonzero(inside).tolist()
+            if kernels.is_above(m, bundle, k, rows[0, k]) == 1
+        ]
 
     def candidate(self, contact: WheelOnFeature, row: Floats, mu: float, rows: int) -> Candidate:
         """Return a contact for the choice of contact sets."""

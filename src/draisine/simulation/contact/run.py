@@ -103,12 +103,9 @@ class TerrainRun:
         look, shallow = self.look, []
         boxes, begin = look.ways(self.t, self.y)
         near = look.sweep(self.t, boxes, self.contact.margin, begin)
-        rows = look.meet_each(np.array([self.t]), self.y[None], near.packed)[0]
-        gaps, reach = rows[:, look.row.gap.start], near.packed.record.reach[: len(near)]
-        inside = look.excess_each(rows[None], near.packed)[0] <= 0.0
-        for k in np.flatnonzero((gaps < 0.0) & (gaps > -reach) & inside).tolist():
-            contact, row, gap = near[k], rows[k], float(gaps[k])
-            if not look.above(contact, row):
+        for contact, row in look.in_ground(self.t, self.y, near):
+            gap = look.gap(row)
+            if not 0.0 > gap > -look.table.reach(contact.wheel):
                 continue
             if gap < -SHALLOW:
                 name, feature = look.key(contact)

@@ -20,8 +20,8 @@ from draisine.terrain import Feature, Terrain
 DEEP = 0.05
 """By how many metres a blade may be in the ground at most, where one looks for mistakes."""
 
-KEPT = 256
-"""How many sets of contacts are at hand for routines."""
+KEPT, FEW = 256, 16
+"""How many sets of contacts are at hand for routines, and how many of all that are around."""
 
 
 class WheelOnFeature(NamedTuple):
@@ -150,7 +150,7 @@ class FeatureTable:
         """
         wanted = tuple(map(tuple, features))
         if (wanted, own) not in self._around:
-            remember(self._around, (wanted, own), self._surround(wanted, own))
+            remember(self._around, (wanted, own), self._surround(wanted, own), FEW)
         return Surroundings(boxes, *self._around[wanted, own])
 
     def _surround(
@@ -269,8 +269,8 @@ class FeatureTable:
         return code.address, self._starts[meeting]
 
 
-def remember(known: dict[Any, Any], key: Any, made: Any) -> None:
+def remember(known: dict[Any, Any], key: Any, made: Any, most: int = KEPT) -> None:
     """Keep what was made, and forget the oldest where there is too much."""
-    if len(known) >= KEPT:
+    if len(known) >= most:
         del known[next(iter(known))]
     known[key] = made
