@@ -126,6 +126,10 @@ WITHOUT_EFFECT = {
     ): "the same: the width of the next interval decides the effort alone",
     (
         "simulation/contact/guards.py",
+        "width *= 0.5",
+    ): "by how much an interval shrinks decides the effort alone: it ends below the finest",
+    (
+        "simulation/contact/guards.py",
         "tail = [2.0 / DEGREE * ends * np.cos(k * angles) for k in (DEGREE - 1, DEGREE)]",
     ): "at the nodes cos((DEGREE + 1) x) is cos((DEGREE - 1) x)",
     (
