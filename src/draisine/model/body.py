@@ -24,9 +24,9 @@ def vector(values: object, what: str) -> Array:
 def check_sizes(numbers: Array, what: str) -> None:
     """Raise where numbers of a drawing are none, or so large that their products are none."""
     if not np.all(np.isfinite(numbers)):
-        raise ModelError(f"{what}: has entries that are not numbers.")
+        raise ModelError(f"{what} has entries that are not numbers.")
     if np.any(np.abs(numbers) > LARGEST):
-        raise ModelError(f"{what}: has entries beyond {LARGEST:g}; SI units are meant.")
+        raise ModelError(f"{what} has entries beyond {LARGEST:g}; SI units are meant.")
 
 
 def inertia(
