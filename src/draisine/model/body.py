@@ -17,7 +17,7 @@ def vector(values: object, what: str) -> Array:
     if out.shape != (3,):
         raise ModelError(f"{what}: expected three components, got shape {out.shape}.")
     if out.dtype != object:
-        check_sizes(out, what)
+        check_sizes(out, f"{what}:")
     return out
 
 
