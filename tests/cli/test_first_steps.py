@@ -137,6 +137,7 @@ def test_a_robot_becomes_a_vehicle_whose_wheels_are_guessed(capsys):
     assert gone == pytest.approx([2.0, 0.0, 0.0], abs=1e-12)
     foot = float(data.contact_force.sel(contact="foot", direction="normal")[-1])
     assert foot == pytest.approx(9.0 * 9.81 / 3.0, rel=1e-9)
+    assert main(["plot", "drive.nc", "--figure", "top,path", "--trust"]) == 0
     Path("robot.py").write_text(text.replace("foot", "deck"), encoding="utf-8")
     Path("cart.urdf").write_text(CART.replace('"continuous"', '"fixed"'), encoding="utf-8")
     capsys.readouterr()

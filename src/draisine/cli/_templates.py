@@ -161,7 +161,13 @@ ROBOT = Template('''"""$name: the robot of $file. Which of its links roll is tol
 from pathlib import Path
 
 from draisine.interop.urdf import read_urdf
+from draisine.model import Model
 $imports
+FILE = Path(__file__).parent / "$file"
+
+MEANING = {"g": ("m/s2", "gravity")}
+"""Unit and meaning of every parameter; `draisine show` tells them."""
+
 # Links that roll, with their radii in m, as the file suggests: look them over. Others slide or hang:
 # `Ball(0.03)` is a foot that touches anywhere, and slides if a scenario says so:
 # mode = { foot = "sliding" } in its table [run].
@@ -169,7 +175,10 @@ WHEELS = {
 $wheels
 }
 
-$name = read_urdf(Path(__file__).with_name("$file"), WHEELS)
+
+def $name(*, g: float = 9.81) -> Model:
+    """Return the robot."""
+    return read_urdf(FILE, WHEELS)(g=g)
 ''')
 
 START = {"forward_speed": 5.8, "lean_rate": 0.2}
@@ -205,7 +214,7 @@ def _robot_text(name: str, file: str) -> str:
     balls = any(one.shape == "ball" for one in found.values())
     return ROBOT.substitute(
         name=name,
-        file=Path(file).name,
+        file=Path(file).as_posix(),
         imports="from draisine.model.surface import Ball\n" if balls else "",
         wheels="\n".join(lines) or '    # "left_wheel": 0.1,',
     )
