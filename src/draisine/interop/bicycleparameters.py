@@ -281,7 +281,8 @@ def _missing(where: str, values: Mapping[str, float], form: str, missing: list[s
     if all(name[1:2] == "B" for name in values if name in names):
         hint = " A rider alone is no bicycle; BicycleParameters' add_rider puts one on it."
     return DataError(
-        f"{where}: {', '.join(missing)} missing; the {form} form needs {len(names)} parameters.{hint}"
+        f"{where}: {', '.join(missing)} missing; the {form} form needs {len(names)} parameters."
+        f"{hint} A few other values than those of a parameter set are changed one by one: --set mB=90."
     )
 
 
