@@ -10,15 +10,8 @@ from draisine.results.attributes import measured_of
 from draisine.results.store import dataset_of
 from draisine.system.system import System
 from draisine.view.figures.side import drawing
-from draisine.view.style import (
-    break_labels,
-    break_title,
-    figure_of,
-    figure_width,
-    give_room,
-    head,
-    tell_empty,
-)
+from draisine.view.layout import break_labels, break_title, give_room, tell_empty
+from draisine.view.style import figure_of, figure_width, head
 
 if TYPE_CHECKING:
     from xarray import Dataset

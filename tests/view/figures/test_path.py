@@ -14,10 +14,11 @@ import draisine
 from draisine.registry import names
 from draisine.vehicles.segway import segway
 from draisine.view.figures import forces, path, profile
+from draisine.view.layout import tell_empty
 from draisine.view.plot import figure_for
 from draisine.view.scene.scene import level
 from draisine.view.scene.shapes import parts
-from draisine.view.style import figure_of, tell_empty
+from draisine.view.style import figure_of
 
 
 def run(name, **changes):
