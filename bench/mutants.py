@@ -133,6 +133,10 @@ WITHOUT_EFFECT = {
         "tail = [2.0 / DEGREE * ends * np.cos(k * angles) for k in (DEGREE - 1, DEGREE)]",
     ): "at the nodes cos((DEGREE + 1) x) is cos((DEGREE - 1) x)",
     (
+        "simulation/integrators/dop853.py",
+        "return max(0.2, 0.9 * error ** (-1.0 / 8.0)) if isfinite(error) else 0.1",
+    ): "how much shorter a step is tried whose error is no number decides the effort alone",
+    (
         "mechanics/formulations/_tree_kernel.py",
         "if len(a.names) == 3 and a.holds_all:",
     ): "what holds in all directions does so in any axes",

@@ -1,5 +1,6 @@
 """Connections, reduced dynamics and inverse torques, against closed forms."""
 
+from dataclasses import replace
 from typing import Any
 
 import casadi
@@ -542,6 +543,22 @@ def test_swimmer_in_an_ideal_fluid() -> None:
         case = classify(at)
         assert (case.kind, case.mobility) == ("hydrodynamic", 2)
         assert "of body and fluid" in case.why
+
+
+def test_one_body_in_a_fluid_is_enough() -> None:
+    """A swimmer of which only the middle link moves fluid: body and fluid keep their momentum."""
+    model = swimmer()
+    first, *others = model.bodies
+    alone = replace(model, bodies=(first, *(replace(body, added=None) for body in others)))
+    r, length, mass = np.array([0.7, -0.4]), 0.2, 0.5
+    case = classify(placed(alone, r))
+    assert case.kind == "hydrodynamic"
+    assert "of body and fluid" in case.why
+    dry, wet = np.array([mass, mass, mass * length**2 / 12]), np.array([0.05, 0.6, 0.0015])
+    middle, *ends = link_frames(r, length)
+    M = middle.T @ np.diag(dry + wet) @ middle + sum(J.T @ np.diag(dry) @ J for J in ends)
+    expected = np.linalg.solve(M[:3, :3], M[:3, 3:])
+    assert_allclose(mechanical(placed(alone, r)), expected, rtol=1e-11)
 
 
 def swum(model: Model, cycle: Any, connection: Any, steps: int = 120) -> np.ndarray:
