@@ -245,3 +245,27 @@ def test_objects_need_pow_and_copies_of_memory_alone(tmp_path):
     path.write_bytes(_llvm.assemble(write([mixed], 4)))
     listed = subprocess.run(["nm", "-u", path], capture_output=True, text=True, check=True)
     assert set(listed.stdout.split()) - {"U"} <= {"pow", "memcpy", "memset", "memmove"}
+
+
+class Sized(NamedTuple):
+    """A record with a number that code may know before."""
+
+    n: int
+    a: Floats
+
+
+@routine
+def doubled(p: Sized) -> int:
+    for k in each(p.n):
+        p.a[k] = 2.0 * p.a[k]
+    return p.n
+
+
+@pytest.mark.parametrize("width", [1, 4])
+def test_code_that_knows_a_field_does_not_read_it(width):
+    """The record says seven, the code knows three: that many are doubled."""
+    a = np.ones(7)
+    (code,) = compile_routines(doubled, width=width, known=((Sized, "n", 3),))
+    assert code(Packed(Sized(7, a))) == 3
+    assert np.array_equal(a, [2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
+    assert compile_routines(doubled, width=width)[0](Packed(Sized(7, a))) == 7

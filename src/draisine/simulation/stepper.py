@@ -9,7 +9,6 @@ from typing import Any, Protocol
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.targets.native import routine_code
 from draisine.errors import (
     DeadEndError,
     ParameterError,
@@ -24,7 +23,7 @@ from draisine.simulation.contact.arc import TerrainArc, observe_states
 from draisine.simulation.contact.driver import Cause
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
-from draisine.simulation.integrators import DEGENERATE
+from draisine.simulation.integrators import DEGENERATE, march_code
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import HINTS, REASONS, SmoothRun
 from draisine.simulation.trajectory import Event
@@ -313,7 +312,7 @@ class _OnPlane:
         self, count: int, end: int
     ) -> tuple[int, tuple[Event, ...], tuple[TerrainArc, ...]]:
         start, h, work, stalled = self.numerics.start, self.numerics.dt, self.work, False
-        (march,) = routine_code(self.method.march, width=1)
+        march = march_code(self.method.march, 1)
         self.check()
         self._seen = None
         while count < end:

@@ -44,8 +44,14 @@ _INT_TESTS = {
 }  # fmt: skip
 
 
-def write(routines: Sequence[Routine], width: int = 1) -> str:
-    """Return routines and their callees as LLVM text, loops over `each` in vectors of a width."""
+KnownFields = tuple[tuple[type, str, int], ...]
+"""Fields of records whose whole numbers are known before: the record, the field, the number."""
+
+
+def write(routines: Sequence[Routine], width: int = 1, known: KnownFields = ()) -> str:
+    """Return routines and their callees as LLVM text, loops over `each` in vectors of a width, for
+    records in which some fields are `known`.
+    """
     parts = [
         "declare double @pow(double, double)",
         "!0 = !{}",
@@ -56,7 +62,7 @@ def write(routines: Sequence[Routine], width: int = 1) -> str:
     family = list(dict.fromkeys(one for routine in routines for one in routine.family))
     names = {one: f"{symbol(one)}.{k}" for k, one in enumerate(family)}
     names |= {one: symbol(one) for one in routines}
-    parts += [_LlvmWriter(read(one), width, names).function() for one in family]
+    parts += [_LlvmWriter(read(one), width, names, known).function() for one in family]
     return "\n".join(parts)
 
 
@@ -85,8 +91,11 @@ class Value(NamedTuple):
 class _LlvmWriter:
     """Writes one function."""
 
-    def __init__(self, definition: Definition, width: int, symbols: dict[Routine, str]) -> None:
+    def __init__(
+        self, definition: Definition, width: int, symbols: dict[Routine, str], known: KnownFields
+    ) -> None:
         self.it, self.full, self.symbols = definition, width, symbols
+        self.known = {(record, field): number for record, field, number in known}
         self.lines: list[str] = []
         self.slots: list[str] = []
         self.count = 0
@@ -332,6 +341,8 @@ class _LlvmWriter:
     def field(self, record: ast.expr, field: str) -> Value:
         owner = self.it.kinds[record]
         assert isinstance(owner, type)
+        if (owner, field) in self.known:
+            return self.number(self.known[owner, field])
         kinds = fields(owner)
         base, place = self.value(record), list(kinds).index(field)
         kind = type_of(kinds[field])

@@ -15,7 +15,7 @@ from draisine.codegen.cache import Store
 from draisine.codegen.routine import ADDRESS, DOUBLES, FLOAT, INT, INTEGERS, Kind, Routine, fields
 from draisine.codegen.targets import _llvm_routine
 from draisine.codegen.targets._llvm import load, source
-from draisine.codegen.targets._llvm_routine import symbol, type_of, write
+from draisine.codegen.targets._llvm_routine import KnownFields, symbol, type_of, write
 
 _C: dict[str, Any] = {
     "i64": ctypes.c_int64, "double": ctypes.c_double, "ptr": ctypes.c_void_p, "void": None,
@@ -110,17 +110,22 @@ class NativeRoutine:
 
 
 def compile_routines(
-    *routines: Routine, width: int = 1, passes: str = "all", store: Store | None = None
+    *routines: Routine,
+    width: int = 1,
+    passes: str = "all",
+    known: KnownFields = (),
+    store: Store | None = None,
 ) -> list[NativeRoutine]:
-    """Return routines as machine code, together in one piece, after some of LLVM's PASSES or all, from
-    the store where it has it.
+    """Return routines as machine code, together in one piece, after some of LLVM's PASSES or all, for
+    records in which some fields are `known`; from the store where it has it.
     """
     task = (
         source([front.__file__, subset.__file__, _llvm_routine.__file__]),
         width,
+        [(record.__qualname__, field, number) for record, field, number in known],
         tuple(one.text for one in routines),
     )
-    engine = load(task, lambda: write(routines, width), store, passes)
+    engine = load(task, lambda: write(routines, width, known), store, passes)
     return [NativeRoutine(one, engine) for one in routines]
 
 

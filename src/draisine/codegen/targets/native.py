@@ -24,6 +24,7 @@ from draisine.codegen.routine import Routine
 from draisine.codegen.targets import _elementary, _schedule
 from draisine.codegen.targets._elementary import elementary
 from draisine.codegen.targets._llvm import alike, constant, lanes, load, source, suffix
+from draisine.codegen.targets._llvm_routine import KnownFields
 from draisine.codegen.targets._native_routine import (
     NativeRoutine,
     Packed,
@@ -87,9 +88,11 @@ def compile_native(program: Program, store: Store | None = None) -> Native:
 
 
 @lru_cache(maxsize=64)
-def routine_code(*routines: Routine, width: int = 1, passes: str = "all") -> list[NativeRoutine]:
+def routine_code(
+    *routines: Routine, width: int = 1, passes: str = "all", known: KnownFields = ()
+) -> list[NativeRoutine]:
     """Return routines as machine code in vectors of a width, made once; the latest are kept."""
-    return compile_routines(*routines, width=width, passes=passes, store=Store())
+    return compile_routines(*routines, width=width, passes=passes, known=known, store=Store())
 
 
 def _load(program: Program, width: int, store: Store | None, single: bool = False) -> Any:

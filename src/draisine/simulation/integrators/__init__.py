@@ -16,6 +16,7 @@ from draisine.simulation.integrators._drivers import (
     TOO_SMALL,
     Problem,
     Span,
+    march_code,
 )
 from draisine.simulation.integrators._explicit import EqualSteps, explicit
 
@@ -30,4 +31,5 @@ __all__ = [
     "Problem",
     "Span",
     "explicit",
+    "march_code",
 ]

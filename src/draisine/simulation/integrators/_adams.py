@@ -7,13 +7,14 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Routine, each, routine
-from draisine.codegen.targets.native import Packed, lanes, routine_code
+from draisine.codegen.targets.native import Packed
 from draisine.simulation.integrators import rk4
 from draisine.simulation.integrators._drivers import (
     Problem,
     Span,
     Workspace,
     evaluate,
+    march_code,
 )
 from draisine.simulation.integrators._explicit import EqualSteps
 
@@ -79,10 +80,9 @@ class Adams(EqualSteps):
         w, t0, h = p.record, span.start, (span.end - span.start) / steps
         third, end = t0 + 3 * h, 3 * PARTS
         first = p if w.keep else problem.workspace(w.n, 4, np.zeros(1))
-        width = lanes() if w.lanes > 1 else 1
         states = np.empty((end + 1, w.n * w.lanes))
         states[0] = first.record.x[w.lanes :][: w.n * w.lanes] = samples[0].ravel()
-        march, keep = (routine_code(r, width=width)[0] for r in (rk4.equal.march, remember))
+        march, keep = (march_code(r, w.lanes) for r in (rk4.equal.march, remember))
         part, last = (third - t0) / end, math.nextafter(third, t0)
         done = int(march(first, t0, part, last, 0, end, states)) // PARTS
         if first is not p:

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Address, call, each, routine
-from draisine.codegen.targets.native import Packed, lanes
+from draisine.codegen.routine import Address, Routine, call, each, routine
+from draisine.codegen.targets.native import NativeRoutine, Packed, lanes, routine_code
 from draisine.system.compiled import Compiled
 
 DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT, INTERRUPTED = range(6)
@@ -57,6 +57,17 @@ class Workspace(NamedTuple):
     gap: Floats
     wrong: Floats
     method: Floats
+
+
+ALONE = ((Workspace, "lanes", 1),)
+"""What the code of one state knows: no loop over lanes is left in it."""
+
+
+def march_code(march: Routine, count: int) -> NativeRoutine:
+    """Return a march as machine code, for one state or for states side by side."""
+    if count == 1:
+        return routine_code(march, known=ALONE)[0]
+    return routine_code(march, width=lanes())[0]
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,7 +7,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Routine, each, routine
-from draisine.codegen.targets.native import Packed, lanes, routine_code
+from draisine.codegen.targets.native import Packed
 from draisine.simulation.integrators._drivers import (
     CHUNK,
     INTERRUPTED,
@@ -19,6 +19,7 @@ from draisine.simulation.integrators._drivers import (
     check,
     evaluate,
     keep_ended,
+    march_code,
     settle,
 )
 
@@ -128,7 +129,7 @@ class EqualSteps:
     ) -> tuple[int, int]:
         """Take all steps; return how many are done, and how the first lane ended."""
         h, last, w = (span.end - span.start) / steps, span.last, p.record
-        (march,) = routine_code(self.march, width=lanes() if w.lanes > 1 else 1)
+        march = march_code(self.march, w.lanes)
         done = 0
         try:
             done = self.start(problem, p, span, steps, samples)

@@ -14,6 +14,7 @@ from draisine.codegen.routine import each, routine
 from draisine.codegen.targets.native import Packed, lanes, routine_code
 from draisine.simulation.integrators import _dop853_tableau as tableau
 from draisine.simulation.integrators._drivers import (
+    ALONE,
     CHUNK,
     DEGENERATE,
     INTERRUPTED,
@@ -313,7 +314,7 @@ def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -
 
 def _go(p: Packed, s: Packed, g: Packed, tick: Tick | None) -> int:
     """Take all steps; return how it ended."""
-    (go,), first = routine_code(march, width=WIDTH), 1
+    (go,), first = routine_code(march, width=WIDTH, known=ALONE), 1
     try:
         while not go(p, s, g, first, CHUNK):
             first = 0
