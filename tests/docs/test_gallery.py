@@ -17,7 +17,7 @@ from machine_pages import scenarios_of  # noqa: E402
 from pictures import load  # noqa: E402
 
 GALLERY, MACHINES = (sorted((DOCS / name).glob("*.py")) for name in ("gallery", "machines"))
-UNIT = re.compile(r"\((m|µm|s|N|J|N s|kg|deg|rad|deg/s|rad/s|m/s|1/s|1/m|N m|dB|%|-)[,)]| / ")
+UNIT = re.compile(r"\((m|µm|s|N|J|N s|kg|deg|rad|deg/s|rad/s|m/s|1/s|1/m|N m|dB|%|-|ratio)[,)]| / ")
 WITHOUT = {
     "mode_shapes": "phasors",
     "event_graph": "boxes and arrows",

@@ -175,8 +175,8 @@ def run(program: Program, **inputs: NDArray[np.float64]) -> dict[str, NDArray[np
 
 class Callback:
     """A function of Python in the place of a program: from all inputs, one after the other, to all
-    outputs. What it raises is kept in `error`, and gives NaN from then on, which stops a run: nothing
-    may pass through machine code.
+    outputs. What it raises first is kept in `error`, and gives NaN, which shortens a step or stops a
+    run: nothing may pass through machine code.
     """
 
     def __init__(self, function: Callable[[Floats], Floats], size_in: int, size_out: int) -> None:
@@ -184,12 +184,11 @@ class Callback:
 
         def call(x: int, _table: int, out: int, _count: int) -> None:
             found = _doubles(out, size_out)
-            found[:] = np.nan
-            if self.error is None:
-                try:
-                    found[:] = function(_doubles(x, size_in).copy())
-                except BaseException as error:
-                    self.error = error
+            try:
+                found[:] = function(_doubles(x, size_in).copy())
+            except BaseException as error:
+                found[:] = np.nan
+                self.error = self.error or error
 
         self._code = prototype()(call)
         self.address = int(ctypes.cast(self._code, ctypes.c_void_p).value or 0)

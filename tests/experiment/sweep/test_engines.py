@@ -105,6 +105,7 @@ def test_a_scheduler_that_is_not_there_is_told(whole):
             pytest.raises(ParameterError, match=f"no Dask scheduler answers at {address}"),
         ):
             draisine.sweep("discs.toml", engine="dask", scheduler=address)
+    assert dask.config.get("scheduler", None) is None  # else every file read later asks a cluster
 
 
 def test_workers_of_another_version_are_refused(whole):

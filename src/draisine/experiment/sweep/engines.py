@@ -223,7 +223,7 @@ def _by_dask(
     distributed = import_extra("distributed", "dask")
     with _dask_client(distributed, workers, scheduler) as client:
         waiting, running = deque(tasks), dict[Any, Stretch]()
-        futures, looked, room = distributed.as_completed(), -SOON, 0
+        futures, looked, room = distributed.as_completed(loop=client.loop), -SOON, 0
         while waiting or running:
             if time.monotonic() - looked >= SOON:  # workers come and go
                 looked, room = time.monotonic(), AHEAD * max(1, sum(client.nthreads().values()))
@@ -247,14 +247,14 @@ def _dask_client(distributed: Any, workers: int | None, scheduler: str | None) -
     """
     if scheduler is not None:
         try:
-            return distributed.Client(scheduler)
+            return distributed.Client(scheduler, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ParameterError(f"no Dask scheduler answers at {scheduler}: {error}") from error
     options = {"n_workers": workers or os.cpu_count() or 1, "threads_per_worker": 1}
     if current_thread() is not main_thread():
-        return distributed.Client(dashboard_address=None, **options)
+        return distributed.Client(dashboard_address=None, set_as_default=False, **options)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # processes inherit it
     try:
-        return distributed.Client(dashboard_address=None, **options)
+        return distributed.Client(dashboard_address=None, set_as_default=False, **options)
     finally:
         signal.signal(signal.SIGINT, before)

@@ -123,8 +123,8 @@ class ArcDriver:
         if most not in rooms:
             rooms[most] = event_room(look, self.saddle.holds, most)
         rows, mu = look.grips(self.near, self._contact)
-        bundle = self.near.packed.record
-        self._sharp = (1 - bundle.planes) * look.discs[bundle.wheels]  # edges that discs meet
+        edges = 1 - self.near.packed.record.planes[:count]
+        self._sharp = edges * look.discs[self.near.wheels]  # edges that discs meet
         marks = zip(
             ("shut", "fired", "ended", "avoid"), np.zeros((4, count + 1), whole), strict=True
         )
@@ -264,7 +264,7 @@ class ArcDriver:
         for k, row in zip(met, rows, strict=False):
             if sharp[k]:
                 look.check_plane(t, self.near[k], row)
-        for k in (e.ended * sharp).nonzero()[0].tolist() if ends else ():
+        for k in (e.ended[: len(sharp)] * sharp).nonzero()[0].tolist() if ends else ():
             if all(wheels[other] != wheels[k] for other in met):
                 look.check_end(t, y, self.near[k])
 
