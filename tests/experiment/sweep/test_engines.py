@@ -98,7 +98,8 @@ def test_runs_that_end_every_worker_of_a_cluster_end_the_sweep_too(whole, monkey
 
 @pytest.mark.filterwarnings("ignore")  # Dask's own
 def test_a_scheduler_that_is_not_there_is_told(whole):
-    dask = pytest.importorskip("dask", reason="the extra dask is not installed")
+    pytest.importorskip("distributed", reason="the extra dask is not installed")
+    dask = pytest.importorskip("dask")
     for address in ("tcp://127.0.0.1:9", "nowhere"):
         with (
             dask.config.set({"distributed.comm.timeouts.connect": "100ms"}),
