@@ -43,6 +43,8 @@ __all__ = [
     "lanes",
     "room",
     "routine_code",
+    "share_code",
+    "shared_code",
 ]
 
 WHOLE, CHUNK = 1500, 400
@@ -93,6 +95,19 @@ def routine_code(
 ) -> list[NativeRoutine]:
     """Return routines as machine code in vectors of a width, made once; the latest are kept."""
     return compile_routines(*routines, width=width, passes=passes, known=known, store=Store())
+
+
+_shared: dict[Routine, NativeRoutine] = {}
+
+
+def share_code(some: Sequence[NativeRoutine]) -> None:
+    """Let others have routines that are parts of a larger piece; none of them may have lanes."""
+    _shared.update((one.routine, one) for one in some)
+
+
+def shared_code(routine: Routine) -> NativeRoutine:
+    """Return a routine without lanes as machine code: part of a larger piece, or by itself."""
+    return _shared[routine] if routine in _shared else routine_code(routine, passes="few")[0]
 
 
 def _load(program: Program, width: int, store: Store | None, single: bool = False) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import room, routine_code
+from draisine.codegen.targets.native import room, routine_code, shared_code
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.coulomb import FrictionProblem, settle_friction
 from draisine.simulation.contact.linear import (
@@ -450,7 +450,7 @@ def strike(
         g.C.reshape(-1, g.n)[own] = g.G.reshape(-1, g.n)[own] = k.C
         g.c[own], g.level[i] = -(1.0 + restitution(k)) * over, -over[0]
     reduced = RESOLUTIONS.index(resolution)
-    which = routine_code(choose, passes="few")[0](packed, tolerance, 1, reduced)
+    which = shared_code(choose)(packed, tolerance, 1, reduced)
     trials = trials_of(g, [k.key for k in contacts], v)
     if which < 0:
         raise no_contact_set([k.key for k in contacts], trials)

@@ -7,7 +7,6 @@ and |lam_t| <= mu lam_n, with lam_t against u_t where it is at the limit, eq. [c
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
 from math import cos, isfinite, pi, sin, sqrt
 from typing import NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import NativeRoutine, room, routine_code
+from draisine.codegen.targets.native import room, shared_code
 from draisine.simulation.contact.linear import share, solve
 
 FINEST, PLACES = 10.0, 60
@@ -422,18 +421,13 @@ def lawful(g: FrictionProblem, k: int, small: float) -> int:
     return 1
 
 
-@cache
-def _code() -> list[NativeRoutine]:
-    return routine_code(press, settle_friction, passes="few")
-
-
 def solve_single_friction(W: Floats, b: Floats, mu: float, broken: bool = False) -> Floats | None:
     """Return the lam of one contact: none, holding, or sliding; None where there is no such lam, which
     needs friction without limit.
     """
     lam, drive = np.empty(3), np.array(b, dtype=float)
     stiff = np.array(W, dtype=float, order="C")
-    lost = _code()[0](stiff, 3, drive, float(mu), int(broken), lam, np.empty(8))
+    lost = shared_code(press)(stiff, 3, drive, float(mu), int(broken), lam, np.empty(8))
     return None if lost else lam
 
 
@@ -461,4 +455,4 @@ def solve_friction(
     law.mu[:] = [one.mu for one in touches]
     for i, one in enumerate(touches):
         law.at[i], law.rows[i], law.broken[i] = one.at, one.rows, one.broken
-    return None if _code()[1](packed, tolerance) else law.new[:n].copy()
+    return None if shared_code(settle_friction)(packed, tolerance) else law.new[:n].copy()

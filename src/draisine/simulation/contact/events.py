@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, call, routine
-from draisine.codegen.targets.native import routine_code
+from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.simulation.contact.active_set import (
     CONTACTS,
@@ -22,7 +22,7 @@ from draisine.simulation.contact.active_set import (
     solve_closed,
     trial_at,
 )
-from draisine.simulation.contact.coulomb import FrictionProblem
+from draisine.simulation.contact.coulomb import FrictionProblem, press, settle_friction
 from draisine.simulation.contact.guards import set_guards
 from draisine.simulation.contact.kernels import (
     CLOSED,
@@ -566,7 +566,9 @@ def terrain_code() -> Any:
     entries = (march, resolve, carry_on, find_mode, set_guards, meet, meet_some, meet_each) + (
         excess, excess_each, flow, rate, rate_each, settle,
     )  # fmt: skip
-    made = routine_code(*entries, width=WIDTH, passes="few")
+    parts = (choose, press, settle_friction)
+    made = routine_code(*entries, *parts, width=WIDTH, passes="few")
+    share_code(made[len(entries) :])
     return SimpleNamespace(
-        **{entry.__name__: code for entry, code in zip(entries, made, strict=True)}
+        **{entry.__name__: code for entry, code in zip(entries, made, strict=False)}
     )
