@@ -45,10 +45,12 @@ def plot(
     """
     with figure_width(width):  # until it is written: ticks are made when a figure is
         axes = drawing(what.model) if isinstance(what, System) else _drawn(what, figure, series)
+        drawn = figure_of(axes)
         if width is not None:
-            break_labels(figure_of(axes))
-        break_title(figure_of(axes))
-        give_room(figure_of(axes))
+            break_labels(drawn)
+        break_title(drawn)
+        if width is not None or len(drawn.axes) > 1:  # one panel has room as it is drawn
+            give_room(drawn)
         if path is not None:
             from draisine.view.save import save
 
@@ -56,7 +58,7 @@ def plot(
         else:
             from draisine.view.notebook import show_inline
 
-            show_inline(figure_of(axes))
+            show_inline(drawn)
     return axes
 
 
