@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.gradient import GradientRun
 from draisine.errors import ConfigurationError
 from draisine.simulation.options import CONTACT, ContactOptions
 from draisine.system.system import System
@@ -86,6 +85,8 @@ def return_map(
     >>> print(f"{np.linalg.det(J):.9f}")        # Liouville: no volume is lost
     1.000000000
     """
+    from draisine.analysis.gradient import GradientRun  # plain runs, whose files tell cycles, need none
+
     run = GradientRun(tuple(names), tuple(names), terrain=terrain, contact=contact)
 
     def evaluate(x: Floats) -> tuple[Floats, Floats]:
