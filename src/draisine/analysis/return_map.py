@@ -85,7 +85,7 @@ def return_map(
     >>> print(f"{np.linalg.det(J):.9f}")        # Liouville: no volume is lost
     1.000000000
     """
-    from draisine.analysis.gradient import GradientRun  # plain runs, whose files tell cycles, need none
+    from draisine.analysis.gradient import GradientRun  # not at the start: plain runs need none
 
     run = GradientRun(tuple(names), tuple(names), terrain=terrain, contact=contact)
 

@@ -116,18 +116,18 @@ class Model:
     @property
     def elements(self) -> tuple[ForceElement, ...]:
         """The forces that read the state: tyres in the order of their wheels, then the others."""
-        tyres = [wheel.tyre for wheel in self.wheels if wheel.tyre is not None]
-        return (*tyres, *(f for f in self.forces if not isinstance(f, Force)))
+        tyres = [c.tyre for c in self.contacts if isinstance(c, Wheel) and c.tyre is not None]
+        return (*tyres, *[f for f in self.forces if not isinstance(f, Force)])
 
     @property
     def memory(self) -> int:
         """How many states the force elements have."""
-        return sum(element.states for element in self.elements)
+        return sum([element.states for element in self.elements])
 
     @property
     def wheels(self) -> tuple[Wheel, ...]:
         """The contacts that roll."""
-        return tuple(c for c in self.contacts if isinstance(c, Wheel))
+        return tuple([c for c in self.contacts if isinstance(c, Wheel)])
 
     @property
     def pins(self) -> tuple[Pin, ...]:

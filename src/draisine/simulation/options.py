@@ -358,16 +358,16 @@ class Task:
 
     def _check_state(self) -> None:
         """Raise where a state turns by no unit quaternion, or friction is that of no wheel."""
-        q = self.state.q
-        if np.shape(q) == (4,) and not abs(float(np.dot(q, q)) - 1.0) < 1e-6:
+        q, mu = self.state.q, self.contact.mu
+        if q.shape == (4,) and not abs(float(q @ q) - 1.0) < 1e-6:
             raise ConfigurationError(
-                f"the state's q = {np.asarray(q).tolist()} is no unit quaternion; draisine.state() "
-                "builds a state."
+                f"the state's q = {q.tolist()} is no unit quaternion; draisine.state() builds a state."
             )
-        wheels = [wheel.name for wheel in self.system.model.wheels]
-        for name in self.contact.mu if isinstance(self.contact.mu, Mapping) else ():
-            if name.partition("/")[0] not in wheels:
-                raise ParameterError(f"mu: no wheel {name!r}. {did_you_mean(name, wheels)}")
+        if isinstance(mu, Mapping):
+            wheels = [wheel.name for wheel in self.system.model.wheels]
+            for name in mu:
+                if name.partition("/")[0] not in wheels:
+                    raise ParameterError(f"mu: no wheel {name!r}. {did_you_mean(name, wheels)}")
 
     @property
     def mode(self) -> Mapping[str, str] | None:
