@@ -56,7 +56,7 @@ TESTS = {
     "mechanics": LAWS,
     "mechanics/applied.py": ("mechanics/test_applied.py", *LAWS),
     "mechanics/connection.py": ("mechanics/test_connection.py", "analysis/connection"),
-    "mechanics/constraints.py": (*LAWS, "mechanics/test_rank.py"),
+    "mechanics/constraints.py": (*LAWS, "mechanics/formulations/test_rank.py"),
     "mechanics/contact": tuple(
         f"simulation/contact/test_{name}.py"
         for name in ("borders", "torus", "flats", "friction", "tyres", "blades")
