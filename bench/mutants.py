@@ -138,6 +138,10 @@ WITHOUT_EFFECT = {
     ): "how much shorter a step is tried whose error is no number decides the effort alone",
     (
         "mechanics/formulations/_tree_kernel.py",
+        "if sizes[:, :moves].max(initial=0.0) > 0.1 * scale:",
+    ): "which of several good pivots is taken decides rounding alone",
+    (
+        "mechanics/formulations/_tree_kernel.py",
         "if len(a.names) == 3 and a.holds_all:",
     ): "what holds in all directions does so in any axes",
     (

@@ -12,6 +12,10 @@ import draisine
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.guards import (
     BASIS,
+    BORDER,
+    CONE,
+    FOLD,
+    FORCE,
     NEVER,
     NODES,
     PLACES,
@@ -19,6 +23,7 @@ from draisine.simulation.contact.guards import (
     fit,
     next_zero,
     restrict,
+    set_guards,
 )
 from draisine.simulation.contact.march import AWAY, BELOW, NEAR, is_beside, trace_line
 from draisine.terrain import Mesh, Terrain, edge
@@ -209,3 +214,20 @@ def _unit(v):
 
 def _lowest(centre, axle, N, ring, crown):
     return centre - ring * _unit(N - (N @ axle) * axle) - crown * N
+
+
+def test_closed_contacts_are_watched_for_all_that_ends_them():
+    """The first rolls with friction between two borders, the second holds where an edge may fold."""
+    bundle = SimpleNamespace(size=0, first=np.array([0, 2, 2]), folds=np.array([0, 1]))
+    mode = SimpleNamespace(
+        contacts=bundle,
+        plan=np.array([2]),
+        which=np.array([0, 1]),
+        mu=np.array([0.5, 0.0]),
+        status=np.array([3, 3]),
+    )
+    kinds, contacts, borders = np.zeros((3, 8), int)
+    count = set_guards(mode, np.array([0, 0]), kinds, contacts, borders)
+    assert kinds[:count].tolist() == [FORCE, CONE, BORDER, BORDER, FORCE, FOLD]
+    assert contacts[:count].tolist() == [0, 0, 0, 0, 1, 1]
+    assert borders[2:4].tolist() == [0, 1]
