@@ -152,10 +152,13 @@ def test_a_run_that_has_to_stop_tells_and_keeps_what_it_has(capsys, monkeypatch)
 
 
 def test_lists(capsys):
-    out = said(capsys, "list")
+    out = said(capsys, "list", "all")
     for name in ("whipple", PASSIVE, "benchmark", "dop853", "turn_pi", "javascript", "overview"):
         assert name in out
     assert said(capsys, "list", "integrators").split()[0] == "integrators"
+    one_screen = said(capsys, "list")
+    assert len(one_screen.splitlines()) < 40
+    assert "rattleback" in one_screen
     found = json.loads(said(capsys, "list", "--json"))
     assert "passive-stabilisation" in " ".join(found["scenarios"])
 

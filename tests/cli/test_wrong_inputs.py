@@ -107,7 +107,7 @@ COMMANDS = [
     (["plot", "broken.nc"], "broken.nc: is not a dataset"),
     (["plot", "notes.txt"], "results are .nc or .zarr"),
     (["run", "broken.nc"], "broken.nc: is not a dataset"),
-    (["list", "wheels"], "wheels"),
+    (["list", "wheelbarrows"], "Kinds: vehicles, scenarios, sets"),
     (["run", PASSIVE, "--formulation", "planner"], "Did you mean 'planar'?"),
     (["run", "mauny2018/controlled-turn", "--formulation", "planar"], "takes laws and inputs"),
     (["eigenvalues", "whipple", "--speed", "0-10"], "Write it as 5, 3,5,7 or 0:10:101"),

@@ -76,7 +76,8 @@ def _carry_out(given: list[str]) -> int:
         logging.getLogger("draisine").setLevel(logging.DEBUG)
     given = [x for x in given if x not in ("--debug", "--verbose")]
     try:
-        given = _usual(given)
+        if given[:1] == ["help"]:
+            given = [*given[1:2], "--help"]
         _add_own(given)
         _check_several(given)
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
@@ -109,32 +110,6 @@ def _add_own(given: Sequence[str]) -> None:
         app.command(find("command", name), name=name)
     if first not in app and not first.startswith("-"):
         raise UnknownNameError(f"no command {first!r}. {_meant_command(first)}")
-
-
-USUAL = {
-    "parameter-sets": "sets",
-    "parameter_sets": "sets",
-    "parameters": "sets",
-    "grounds": "terrains",
-    "machines": "vehicles",
-    "experiments": "scenarios",
-}
-"""Other words for what can be listed."""
-
-
-def _usual(given: list[str]) -> list[str]:
-    """Return a command line in the commands' own words: `help`, and what is listed, in the singular or
-    under another name.
-
-    >>> _usual(["list", "vehicle"]), _usual(["help"])
-    (['list', 'vehicles'], ['--help'])
-    """
-    if given[:1] == ["help"]:
-        return [*given[1:2], "--help"]
-    if given[:1] != ["list"] or len(given) < 2 or given[1].startswith("-"):
-        return given
-    word = given[1] if given[1].endswith(("s", "all")) else f"{given[1]}s"
-    return ["list", USUAL.get(word, word), *given[2:]]
 
 
 MEANT = {

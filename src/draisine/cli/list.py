@@ -1,6 +1,6 @@
 """`draisine list`."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from draisine.cli._options import Json
 from draisine.cli._screen import entry_table, open_console, print_json
@@ -8,72 +8,139 @@ from draisine.cli._screen import entry_table, open_console, print_json
 if TYPE_CHECKING:
     from ast import Module
 
+Entries = dict[str, str]
+"""Names of one kind, each with what is told of it."""
 
-def list(
-    kind: Literal[
-        "all",
-        "vehicles",
-        "scenarios",
-        "sets",
-        "terrains",
-        "integrators",
-        "laws",
-        "forces",
-        "impacts",
-        "formulations",
-        "targets",
-        "printers",
-        "figures",
-    ] = "all",
-    word: str = "",
-    /,
-    *,
-    json: Json = False,
-) -> None:
+WORDS = {
+    "parameter-set": "set",
+    "parameter_set": "set",
+    "parameter": "set",
+    "ground": "terrain",
+    "machine": "vehicle",
+    "experiment": "scenario",
+    "controller": "law",
+    "plot": "figure",
+}
+"""Other words for what can be listed, in the singular."""
+
+
+def list(*words: str, json: Json = False) -> None:
     """List what there is: vehicles, scenarios, parameter sets, terrains, integrators, control laws, force
     elements, impact models, formulations, targets, printers of equations and figures.
 
-    :param kind: List only this.
-    :param word: List only what has this in its name or its text: list scenarios jump.
+    Without a word it is one screen of names; of one kind, list vehicles, each is told in a sentence, and
+    so are those of all kinds that have a word in their names or sentences, list jump.
+
+    :param words: A kind (all for every one), then words that must be there: list scenarios jump.
     """
     from draisine.errors import UnknownNameError
 
-    found = _entries(kind)
-    for heading, entries in found.items():
-        told = {n: text for n, text in entries.items() if word.lower() in f"{n} {text}".lower()}
-        found[heading] = told
-    found = {heading: entries for heading, entries in found.items() if entries}
+    if not words and not json:
+        _print_overview()
+        return
+    kinds = _kinds(words[0] if words else "all")
+    asked = words[1:] if kinds else words
+    wanted = [word.lower().removesuffix("s") for word in asked]
+    found = {}
+    for kind in kinds or _kinds("all"):
+        entries = _entries(kind)
+        told = {n: x for n, x in entries.items() if all(w in f"{n} {x}".lower() for w in wanted)}
+        if told:
+            found[f"{kind}s"] = told
     if not found:
-        raise UnknownNameError(f"nothing that is listed has {word!r} in its name or its text.")
+        known = ", ".join(f"{kind}s" for kind in _kinds("all"))
+        raise UnknownNameError(
+            f"nothing that is listed has {' '.join(asked)!r} in its name or its text. Kinds: {known}."
+        )
     if json:
         print_json(found)
         return
+    console = open_console()
     for heading, entries in found.items():
-        _print(heading, entries)
+        console.print(f"[bold]{heading}[/bold]")
+        console.print(entry_table(_together(entries)))
 
 
-def _entries(kind: str) -> dict[str, dict[str, str]]:
-    """Return the names of a kind, or of all, each with what is told of it."""
-    from draisine.registry import FOLDERS, names
+def _kinds(word: str) -> tuple[str, ...]:
+    """Return the kinds that a word stands for, in the singular: one, all, or none.
+
+    >>> _kinds("vehicles"), _kinds("plot"), _kinds("jump"), len(_kinds("all"))
+    (('vehicle',), ('figure',), (), 12)
+    """
+    from draisine.registry import FOLDERS
+
+    plugs = [kind for kind in FOLDERS if kind not in ("vehicle", "command")]
+    known = ("vehicle", "scenario", "set", "terrain", *plugs)
+    single = word.lower().removesuffix("s")
+    single = WORDS.get(single, single)
+    return known if word == "all" else (single,) if single in known else ()
+
+
+def _print_overview() -> None:
+    """Print the names of all kinds, of scenarios and sets how many there are where, and how to see more."""
+    console = open_console()
+    named = {kind: _names(kind) for kind in _kinds("all")}
+    console.print(
+        entry_table({f"{kind}s": f"{sum(n.values())}: {_summary(n)}" for kind, n in named.items()})
+    )
+    console.print()
+    console.print(
+        entry_table(
+            {
+                "draisine list vehicles": "all of a kind, each in a sentence",
+                "draisine list jump": "what has a word in its name or its sentence",
+                "draisine list all": "everything; with --json for programs",
+            }
+        )
+    )
+
+
+def _summary(counts: dict[str, int]) -> str:
+    """Return names, those that stand for several with how many.
+
+    >>> _summary({"ball": 1, "walkers": 3})
+    'ball, walkers (3)'
+    """
+    return ", ".join(name if count == 1 else f"{name} ({count})" for name, count in counts.items())
+
+
+def _names(kind: str) -> dict[str, int]:
+    """Return what there is of a kind by name, scenarios by their folders, sets by whose they are, and how
+    many each stands for.
+    """
+    from collections import Counter
+
+    from draisine.registry import names
+    from draisine.scenario.library import scenarios
+    from draisine.vehicles import parameter_sets, set_owners
+
+    match kind:
+        case "scenario":
+            return Counter(name.partition("/")[0] for name in scenarios())
+        case "set":
+            return {owner: len(parameter_sets(owner)) for owner in set_owners()}
+        case "terrain":
+            return dict.fromkeys(_terrains(), 1)
+    return dict.fromkeys(names(kind), 1)
+
+
+def _entries(kind: str) -> Entries:
+    """Return the names of a kind, each with what is told of it."""
+    from draisine.registry import names
     from draisine.scenario.library import titles
+    from draisine.vehicles import parameter_sets, set_owners
 
-    found: dict[str, dict[str, str]] = {}
-    if kind in ("all", "vehicles"):
-        found["vehicles"] = {name: _headline(name) for name in names("vehicle")}
-    if kind in ("all", "scenarios"):
-        found["scenarios"] = {name: title for name, (_, title) in titles().items()}
-    if kind in ("all", "sets"):
-        found["sets"] = _sets()
-    if kind in ("all", "terrains"):
-        found["terrains"] = _terrains()
-    for each in FOLDERS:
-        if each not in ("vehicle", "command") and kind in ("all", f"{each}s"):
-            told = each in ("law", "force")
-            found[f"{each}s"] = {n: _numbers(each, n) if told else "" for n in names(each)}
-    return found
+    match kind:
+        case "scenario":
+            return {name: title for name, (_, title) in titles().items()}
+        case "set":
+            return {owner: ", ".join(parameter_sets(owner)) for owner in set_owners()}
+        case "terrain":
+            return _terrains()
+    return {name: f"{_headline(kind, name)}{_numbers(kind, name)}" for name in names(kind)}
 
 
-def _terrains() -> dict[str, str]:
+def _terrains() -> Entries:
     """Return what each shape of ground is, and its measures, without importing them."""
     import ast
 
@@ -93,7 +160,7 @@ def _terrains() -> dict[str, str]:
     return found
 
 
-def _together(entries: dict[str, str]) -> dict[str, str]:
+def _together(entries: Entries) -> Entries:
     """Return entries that differ by a number at the end alone as one.
 
     >>> _together({"a/disc-1": "A disc", "a/disc-2": "A disc", "a/ball": "A ball"})
@@ -109,31 +176,17 @@ def _together(entries: dict[str, str]) -> dict[str, str]:
     return found
 
 
-def _print(heading: str, entries: dict[str, str]) -> None:
-    """Print names of one kind: those without a text in one paragraph, the others a line each."""
-    from rich.padding import Padding
-
-    console = open_console()
-    console.print(f"[bold]{heading}[/bold]")
-    plain = [name for name, text in entries.items() if not text]
-    if plain:
-        console.print(Padding(", ".join(plain), (0, 0, 0, 2)))
-    told = {name: text for name, text in entries.items() if text}
-    if told:
-        console.print(entry_table(_together(told)))
-
-
 def _numbers(kind: str, name: str) -> str:
     """Return the numbers that a control law or a force element takes, with their defaults."""
     from dataclasses import MISSING, fields, is_dataclass
 
     from draisine.registry import find
 
-    record = find(kind, name)
+    record = find(kind, name) if kind in ("law", "force") else None
     if not is_dataclass(record):
         return ""
     plain = (float, int, str, bool)
-    return ", ".join(
+    told = ", ".join(
         f"{one.name}={one.default:g}"
         if isinstance(one.default, float)
         else f"{one.name}={one.default}"
@@ -144,22 +197,16 @@ def _numbers(kind: str, name: str) -> str:
         for one in fields(record)
         if not one.kw_only  # a tyre's wheel, which puts itself in
     )
+    return f" Takes: {told}"
 
 
-def _sets() -> dict[str, str]:
-    """Return the parameter sets of each vehicle and each tyre that has some."""
-    from draisine.vehicles import parameter_sets, set_owners
-
-    return {owner: ", ".join(parameter_sets(owner)) for owner in set_owners()}
-
-
-def _headline(vehicle: str) -> str:
-    """Return the first sentence that a vehicle's file says about itself, without importing it."""
+def _headline(kind: str, name: str) -> str:
+    """Return the first sentence that a plug's file says about itself, without importing it."""
     import ast
 
     from draisine.registry import foreign_plugs, own_plugs
 
-    home = own_plugs("vehicle").get(vehicle) or foreign_plugs("vehicle")[vehicle]
+    home = own_plugs(kind).get(name) or foreign_plugs(kind)[name]
     text = ast.get_docstring(_parse(home.partition(":")[0])) or ""
     return " ".join(text.split("\n\n")[0].split())
 
