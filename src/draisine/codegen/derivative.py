@@ -1,6 +1,7 @@
 """Programs with exact derivatives: what a program computes, and its change along seeds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from draisine.algebra.trace import Expr, Graph, tangent
 from draisine.codegen.program import Program, trace_program
@@ -24,7 +25,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
         name: [graph.symbol(f"{name}[{k}]", parameter=name == "parameters") for k in range(size)]
         for name, size in program.inputs.items()
     }
-    values = _replayed(program, graph, known)
+    values = replayed(program, graph, known)
     outputs = {name: [values[k] for k in entries] for name, entries in program.outputs.items()}
     names = [f"{name}[{k}]" for name in state for k in range(program.inputs[name])]
     seeds = [graph.symbol(f"seeds[{k}]") for k in range(count * len(names))]
@@ -42,7 +43,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
     return trace_program(f"{program.name} with tangents", inputs, outputs)
 
 
-def _replayed(program: Program, graph: Graph, known: dict[str, list[Expr]]) -> list[Expr | float]:
+def replayed(program: Program, graph: Graph, known: Mapping[str, Any]) -> list[Expr | float]:
     """Return the value of every step, traced anew."""
     values: list[Expr | float] = []
     for op, *rest in program.steps:

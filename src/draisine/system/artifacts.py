@@ -34,7 +34,6 @@ from draisine.system.contact_programs import TerrainDerivation, program_names
 from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.mode_programs import PROGRAMS
 from draisine.system.tracing import Law, Tracing, trace
-from draisine.terrain.feature import ObstacleMotion
 from draisine.vehicles import draw
 
 _log = logging.getLogger(__name__)
@@ -230,10 +229,12 @@ class Artifacts:
         return self._recent.get(key, lambda: Programs(tuple(PROGRAMS), derive, self.store, key))
 
     def contact_programs(
-        self, law: Law | None, states: int, motions: tuple[ObstacleMotion, ...]
+        self, law: Law | None, states: int, motions: tuple[Program, ...]
     ) -> Programs:
-        """Return the programs of the free machine, and of its wheels on features."""
-        key = self._key("contact", fingerprint((law, states, motions)))
+        """Return the programs of the free machine, and of its wheels on features, which may move as
+        programs of time say.
+        """
+        key = self._key("contact", fingerprint((law, states, [one.dumps() for one in motions])))
 
         def derive(name: str) -> Program:
             return TerrainDerivation(self.trace(law, states), motions).derive(name)

@@ -3,14 +3,16 @@ wheel on each kind of feature.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar, array
-from draisine.algebra.trace import evaluate, tangent
-from draisine.codegen.program import Program
+from draisine.algebra.trace import Graph, evaluate, tangent
+from draisine.codegen.derivative import replayed
+from draisine.codegen.program import Program, trace_program
 from draisine.errors import ModelError
 from draisine.mechanics import constraints, couplings, energy
 from draisine.mechanics.applied import ElementForces, generalised
@@ -81,6 +83,26 @@ def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int |
     return out | {f"{j.name}.stop": (first + k, "stop", None) for k, j in enumerate(model.joints)}
 
 
+def trace_motion(motion: ObstacleMotion) -> tuple[Program, list[float]]:
+    """Return the rotation R and the position p of a ground over time as a program, and the numbers of its
+    motion, which are inputs of it: motions that differ in numbers alone have one program.
+
+    >>> from draisine.terrain.motions import Shake, Slide
+    >>> trace_motion(Shake((0.0, 0.0, 0.02), 40.0))[1], trace_motion(Slide((2.0, 0.0, 0.0)))[1]
+    ([40.0, 0.02], [2.0])
+    """
+    t = Graph().symbol("t[0]")
+    R, p = (np.asarray(x, dtype=object).ravel() for x in motion(t))
+    told = trace_program("ground", {"t": [t]}, {"R": [*R], "p": [*p]})
+    numbers, steps = [], []
+    for step in told.steps:
+        if step[0] == "const" and abs(step[1]) not in (0.0, 1.0):
+            numbers.append(step[1])
+            step = ("input", "numbers", len(numbers) - 1)
+        steps.append(step)
+    return replace(told, inputs={"t": 1, "numbers": len(numbers)}, steps=steps), numbers
+
+
 def flats_by_kind(contact: Contact) -> dict[str, Flat]:
     """Return the flats of other bodies by the kinds of features that they are to a contact."""
     flats = contact.flats if isinstance(contact, Wheel) else ()
@@ -110,7 +132,7 @@ def terrain_refusal(contact: Contact) -> str | None:
 class TerrainDerivation:
     """The free machine and its wheels on features, traced step by step; y = (q, p, r, v, z)."""
 
-    def __init__(self, tracing: Tracing, motions: Sequence[ObstacleMotion] = ()) -> None:
+    def __init__(self, tracing: Tracing, motions: Sequence[Program] = ()) -> None:
         self.tracing, self.motions, model = tracing, tuple(motions), tracing.model
         for contact in model.contacts:
             refusal = terrain_refusal(contact)
@@ -122,6 +144,7 @@ class TerrainDerivation:
         self.columns = free_columns(model)
         sizes = {"t": 1, **state_sizes(model, v=len(self.columns), z=tracing.memory)}
         sizes |= {"w": len(model.inputs), "f": FEATURE, "a": len(self.columns)}
+        sizes["ground"] = sum(one.inputs["numbers"] for one in self.motions)
         self.symbols = s = tracing.symbols(sizes)
         self.R = base_rotation(model, s["q"])
         self.geo = geometry(self.tree, s["r"])
@@ -143,7 +166,7 @@ class TerrainDerivation:
             return self._stop(of - len(self.model.contacts))
         wheel = self.model.contacts[of]
         assert not isinstance(wheel, Pin)
-        return self._wheel(wheel, kind, None if motion is None else self.motions[motion])
+        return self._wheel(wheel, kind, motion)
 
     def _program(self, name: str, outputs: dict[str, Any], more: tuple[str, ...] = ()) -> Program:
         names = ("t", "q", "p", "r", "v", "z", "w", *more)
@@ -321,7 +344,7 @@ class TerrainDerivation:
             "forces": found.forces,
             "pivots": found.pivots,
         }
-        return self._program(name, outputs, ("f", "features", "mu"))
+        return self._program(name, outputs, ("f", "ground", "features", "mu"))
 
     def _sight(self) -> Program:
         """Return what a user may ask of a state with the accelerations a."""
@@ -361,13 +384,22 @@ class TerrainDerivation:
         outputs |= {"gap": [s["f"][0] * (s["r"][k] - s["f"][1])], "stretch": [1.0], "armed": [1.0]}
         return self._row(f"{self.model.joints[k].name}_stop", outputs)
 
-    def _wheel(self, wheel: Wheel | Blade, kind: str, motion: ObstacleMotion | None) -> Program:
+    def _pose(self, motion: int) -> tuple[Array, Array]:
+        """Return rotation and position of a ground that moves, at the time t."""
+        form, earlier = self.motions[motion], self.motions[:motion]
+        first = sum(one.inputs["numbers"] for one in earlier)
+        numbers = self.symbols["ground"][first : first + form.inputs["numbers"]]
+        values = replayed(form, self.tracing.graph, {"t": self.symbols["t"], "numbers": numbers})
+        R, p = (array([values[k] for k in form.outputs[name]]) for name in ("R", "p"))
+        return R.reshape(3, 3), p
+
+    def _wheel(self, wheel: Wheel | Blade, kind: str, motion: int | None) -> Program:
         """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own
         velocity b, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion; gap,
         point, normal, and both as the obstacle sees them; the direction along; the fold of an edge.
         """
-        s, t = self.symbols, self.symbols["t"][0]
-        R, p = (np.eye(3), np.zeros(3)) if motion is None else motion(t)
+        s = self.symbols
+        R, p = (np.eye(3), np.zeros(3)) if motion is None else self._pose(motion)
         pose = (self.tree, self.geo, self.R, s["p"])
         flats = flats_by_kind(wheel)
         if kind in flats:
@@ -409,4 +441,5 @@ class TerrainDerivation:
         """Return the program of a contact in the layout that all share; what is not told is zero."""
         row = contact_row(self.model)
         nothing = row.split(np.zeros(row.size))
-        return self._program(name, {key: outputs.get(key, nothing[key]) for key in nothing}, ("f",))
+        told = {key: outputs.get(key, nothing[key]) for key in nothing}
+        return self._program(name, told, ("f", "ground"))

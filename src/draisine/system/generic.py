@@ -17,7 +17,7 @@ from draisine.mechanics.readings import law_states
 from draisine.model import Contact
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
-from draisine.system.contact_programs import contact_row, program_names
+from draisine.system.contact_programs import contact_row, program_names, trace_motion
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.state import State, misfit, misshapen
 from draisine.system.system import System
@@ -36,12 +36,13 @@ class Generic:
     feature that is fixed (None) or moves.
 
     After the wheels the joints are counted on, each with its `stop`. Its state is y = (q, p, r, v,
-    z) in the user's own frame and speeds.
+    z) in the user's own frame and speeds. `ground` are the numbers of the motions.
     """
 
     system: System
     law: Law | None
     motions: tuple[ObstacleMotion, ...]
+    ground: Floats
     programs: Programs
 
     def __reduce__(self) -> Any:
@@ -86,8 +87,11 @@ class Generic:
 
     @cached_property
     def inputs(self) -> Layout:
-        """What the programs of contacts read: what `motion` reads, then the numbers of a feature."""
-        return Layout(self.motion.program.inputs | {"parameters": 0, "f": FEATURE})
+        """What the programs of contacts read: what `motion` reads, then the numbers of a feature and of
+        how grounds move.
+        """
+        more = {"parameters": 0, "f": FEATURE, "ground": len(self.ground)}
+        return Layout(self.motion.program.inputs | more)
 
     @cached_property
     def row(self) -> Layout:
@@ -166,9 +170,11 @@ def generic(
     system: System, law: Law | None = None, motions: tuple[ObstacleMotion, ...] = ()
 ) -> Generic:
     """Return a system as a free machine; `law` and the motions of obstacles are traced into it."""
-    states = law_states(law)
-    programs = system.artifacts.contact_programs(law, states, motions)
-    return Generic(system, law, motions, programs)
+    traced = [trace_motion(motion) for motion in motions]
+    ground = np.array([x for _, numbers in traced for x in numbers])
+    forms = tuple(form for form, _ in traced)
+    programs = system.artifacts.contact_programs(law, law_states(law), forms)
+    return Generic(system, law, motions, ground, programs)
 
 
 class ContactPrograms(Mapping[Meeting, Compiled]):

@@ -6,9 +6,14 @@ import numpy as np
 import pytest
 
 import draisine
+from draisine.algebra.lie import rot_z
+from draisine.algebra.scalar import array, cos, sin
+from draisine.codegen.program import run
 from draisine.control import Step, TimeInputs
 from draisine.errors import TerrainError
 from draisine.simulation.contact.query import ContactQuery
+from draisine.system.contact_programs import trace_motion
+from draisine.system.generic import generic
 from draisine.terrain import Joined, Mesh, Terrain, height_field, kerb, move_ground, plane
 from draisine.terrain.motions import Shake, Slide, Turn
 from simulation.contact.conftest import bicycle, on_the_flat
@@ -42,6 +47,28 @@ def test_a_treadmill_is_a_road_seen_from_the_bicycle():
                 assert push == pytest.approx(b.impulses[key], abs=1e-7)
         x = moved.final().p[0] - (fixed.final().p[0] - 4.6 * 0.8)
         assert x == pytest.approx(0.0, abs=1e-9)
+
+
+def test_motions_that_differ_in_numbers_alone_share_their_programs():
+    def swing(t):
+        return rot_z(0.3 * sin(2.5 * t)), array([0.7, t * t, 0.2 * cos(1.5 * t)])
+
+    for motion in (
+        Slide((-4.6, 0.0, 1.0)),
+        Shake((0.0, 0.1, 0.02), 40.0),
+        Turn(1.5, (2.0, 3.0)),
+        swing,
+    ):
+        form, numbers = trace_motion(motion)
+        for t in (0.0, 0.37, 5.0):
+            told = run(form, t=np.array([t]), numbers=np.array(numbers))
+            R, p = motion(t)
+            assert told["R"].reshape(3, 3) == pytest.approx(np.asarray(R, float), abs=1e-15)
+            assert told["p"] == pytest.approx(np.asarray(p, float), abs=1e-15)
+    one, two = (
+        generic(bicycle(), None, (Shake((0.0, 0.0, A), w),)) for A, w in [(0.1, 9), (0.2, 7)]
+    )
+    assert one.programs is two.programs and sorted(two.ground) == [0.2, 7.0]
 
 
 def test_a_shaking_floor_throws_a_disc_off():

@@ -72,7 +72,8 @@ class TerrainTangents:
         program = self._program(name, ROW + ELEMENTS)
         f = np.zeros(FEATURE)
         f[: len(feature.numbers)], f[SIDE], f[LOAD] = feature.numbers, contact.side, load
-        return program(t, whole, self.along, dt, w=self.look.inputs, f=f)
+        given = {"w": self.look.inputs, "f": f, "ground": self.machine.ground}
+        return program(t, whole, self.along, dt, **given)
 
     def seen(self, t: float, whole: Floats, dt: Floats | None = None) -> Floats:
         """Return what `observation_names` name at a state, (1 + k, names); accelerations and contacts

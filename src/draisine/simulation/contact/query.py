@@ -72,6 +72,7 @@ class ContactQuery:
         self.n, self.y, self.row = machine.speeds, machine.layout, machine.row
         self.pose, self._given = self.y.span("q", "r"), machine.inputs.w
         self.x = np.zeros(machine.inputs.size + machine.givens)
+        self.x[machine.inputs.ground] = machine.ground
         self._moving = np.zeros(machine.motion.inputs.size + self.n)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
         self.modes = kernels.ClosedForms(machine)
