@@ -8,7 +8,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
-from draisine.terrain.feature import Feature, ObstacleMotion, carry_feature
+from draisine.terrain.feature import Feature, Features, ObstacleMotion, carry_feature, join
 from draisine.terrain.terrain import Terrain
 
 
@@ -21,20 +21,20 @@ class MovingGround(Terrain):
         if ground.motions:
             raise TerrainError("the ground moves already; give each part its own whole motion.")
         self.ground, self.motion = ground, motion
-        self._made: dict[int, Feature] = {}
 
     def __len__(self) -> int:
         return len(self.ground)
 
     def __getitem__(self, k: int) -> Feature:
-        return self.pick([k])[0]
+        return carry_feature(self.ground[k], self.motion)
 
-    def pick(self, ks: Sequence[int]) -> list[Feature]:
+    def name(self, k: int) -> str:
+        """Return the name of a feature."""
+        return self.ground.name(k)
+
+    def pick(self, ks: Sequence[int]) -> Features:
         """Return features by their numbers, carried along."""
-        new = [k for k in ks if k not in self._made]
-        for k, it in zip(new, self.ground.pick(new), strict=True):
-            self._made[k] = carry_feature(it, self.motion)
-        return [self._made[k] for k in ks]
+        return self.ground.pick(ks).carried(self.motion)
 
     @property
     def kinds(self) -> frozenset[str]:
@@ -71,16 +71,27 @@ class Joined(Terrain):
     def __len__(self) -> int:
         return int(self._first[-1])
 
-    def __getitem__(self, k: int) -> Feature:
-        return self.pick([k])[0]
+    def _own(self, k: int) -> tuple[Terrain, int]:
+        """Return the ground that has a feature, and its number there."""
+        which = int(np.searchsorted(self._first, k, side="right")) - 1
+        return self.grounds[which], k - int(self._first[which])
 
-    def pick(self, ks: Sequence[int]) -> list[Feature]:
+    def __getitem__(self, k: int) -> Feature:
+        ground, own = self._own(k)
+        return ground[own]
+
+    def name(self, k: int) -> str:
+        """Return the name of a feature."""
+        ground, own = self._own(k)
+        return ground.name(own)
+
+    def pick(self, ks: Sequence[int]) -> Features:
         """Return features by their numbers, as each of the grounds makes them."""
-        found: dict[int, Feature] = {}
+        parts = []
         for ground, first in zip(self.grounds, self._first.tolist(), strict=False):
-            own = [k for k in ks if first <= k < first + len(ground)]
-            found |= zip(own, ground.pick([k - first for k in own]), strict=True)
-        return [found[k] for k in ks]
+            own = [k - first for k in ks if first <= k < first + len(ground)]
+            parts += [ground.pick(own)] if own else []
+        return join(parts)
 
     @property
     def kinds(self) -> frozenset[str]:

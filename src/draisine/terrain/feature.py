@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
+
+Ints = NDArray[np.int64]
 
 ObstacleMotion = Callable[[Any], tuple[Any, Any]]
 """A prescribed motion: from time to rotation and position, written over any scalar."""
@@ -45,6 +48,80 @@ class Feature:
         if not len(b):
             return -np.inf
         return float((b[:, PLACE] @ C + b[:, LEAN] @ N - b[:, OFFSET]).max())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Features:
+    """Pieces of ground, many at a time: the kinds and motions that there are and which of them each has;
+    numbers row by row, borders one feature after the other and where each begins, boxes.
+    """
+
+    kinds: tuple[tuple[str, ObstacleMotion | None], ...]
+    kind: Ints
+    numbers: Floats
+    borders: Floats
+    first: Ints
+    low: Floats
+    high: Floats
+
+    def __len__(self) -> int:
+        return len(self.kind)
+
+    def one(self, k: int, name: str) -> Feature:
+        """Return one of them by a name."""
+        kind, motion = self.kinds[self.kind[k]]
+        own = self.borders[self.first[k] : self.first[k + 1]]
+        return Feature(name, kind, self.numbers[k], own, self.low[k], self.high[k], motion)
+
+    def take(self, ks: Ints) -> "Features":
+        """Return some of them, in any order."""
+        sizes = self.first[ks + 1] - self.first[ks]
+        first, borders = starts(sizes), self.borders[ranges(self.first[ks], sizes)]
+        rows = (self.kind[ks], self.numbers[ks], borders, first, self.low[ks], self.high[ks])
+        return Features(self.kinds, *rows)
+
+    def carried(self, motion: ObstacleMotion) -> "Features":
+        """Return the same, carried along by a motion; they count as near everything."""
+        far, kinds = np.full_like(self.low, np.inf), tuple((kind, motion) for kind, _ in self.kinds)
+        return replace(self, kinds=kinds, low=-far, high=far)
+
+
+def join(parts: Sequence[Features]) -> Features:
+    """Return pieces of ground one after the other."""
+    known = dict.fromkeys(kind for part in parts for kind in part.kinds)
+    place = {kind: k for k, kind in enumerate(known)}
+    kind = [np.array([place[one] for one in part.kinds], int)[part.kind] for part in parts]
+    numbers, borders, low, high = (
+        np.concatenate([getattr(part, name) for part in parts])
+        for name in ("numbers", "borders", "low", "high")
+    )
+    first = starts(np.concatenate([np.diff(part.first) for part in parts]))
+    return Features(tuple(known), np.concatenate(kind), numbers, borders, first, low, high)
+
+
+def gather(features: Sequence[Feature]) -> Features:
+    """Return single pieces as many."""
+    known: dict[Any, int] = {}
+    kind = [known.setdefault((it.kind, it.motion), len(known)) for it in features]
+    sizes = np.array([len(it.borders) for it in features], int)
+    borders = np.concatenate([np.zeros((0, 7)), *(it.borders for it in features)])
+    rows = [[getattr(it, name) for it in features] for name in ("numbers", "low", "high")]
+    numbers, low, high = (np.array(row, float).reshape(len(features), -1) for row in rows)
+    return Features(tuple(known), np.array(kind, int), numbers, borders, starts(sizes), low, high)
+
+
+def starts(sizes: Ints) -> Ints:
+    """Return where stretches of some sizes begin, one after the other, and where the last one ends."""
+    return np.concatenate([[0], np.cumsum(sizes)])
+
+
+def ranges(first: Ints, sizes: Ints) -> Ints:
+    """Return the whole numbers of ranges that begin somewhere and have sizes, one after the other.
+
+    >>> ranges(np.array([5, 9]), np.array([3, 1])).tolist()
+    [5, 6, 7, 9]
+    """
+    return np.arange(sizes.sum()) + np.repeat(first - np.cumsum(sizes) + sizes, sizes)
 
 
 def face(

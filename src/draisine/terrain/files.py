@@ -8,7 +8,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, TerrainError, check_file
-from draisine.terrain.mesh import Ints, Mesh
+from draisine.terrain.feature import Ints
+from draisine.terrain.mesh import Mesh
 
 PLY_TYPES = {
     "char": "i1", "uchar": "u1", "short": "i2", "ushort": "u2", "int": "i4", "uint": "u4",

@@ -13,11 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import TerrainError
-from draisine.terrain.feature import Feature, ObstacleMotion
-from draisine.terrain.pieces import edges, faces, vertices
+from draisine.terrain.feature import Feature, Features, Ints, ObstacleMotion, join
+from draisine.terrain.pieces import cross, edge_name, edges, faces, vertices
 from draisine.terrain.terrain import Terrain, distances
-
-Ints = NDArray[np.int64]
 
 FLAT = 1e-10
 """How far from its plane a face may be, in m."""
@@ -40,7 +38,6 @@ class Mesh(Terrain):
             raise TerrainError(f"triangle {k} has no area; leave it out.")
         self.normals = normals / size[:, None]
         self._join(flat)
-        self._made: dict[int, Feature] = {}
 
     # --- which triangles belong together, and where they end
 
@@ -125,7 +122,7 @@ class Mesh(Terrain):
         inside, which is where the left triangle of some edges is.
         """
         A, B = self.points[self.ends[rim, 0]], self.points[self.ends[rim, 1]]
-        b = np.cross(B - A, N) * np.where(inside, 1.0, -1.0)[:, None]
+        b = cross(B - A, N) * np.where(inside, 1.0, -1.0)[:, None]
         b = b / np.linalg.norm(b, axis=1)[:, None]
         return b, np.einsum("ij,ij->i", b, A)
 
@@ -167,19 +164,27 @@ class Mesh(Terrain):
     def __getitem__(self, k: int) -> Feature:
         if not 0 <= k < len(self):
             raise IndexError(f"feature {k} of {len(self)}")
-        made = self._made.get(k)
-        return self.pick([k])[0] if made is None else made
+        return self.pick([k]).one(0, self.name(k))
 
-    def pick(self, ks: Sequence[int]) -> list[Feature]:
-        """Return features by their numbers; those of a kind that are not there yet are made at once."""
-        wanted, first = np.array([k for k in ks if k not in self._made], dtype=np.int64), 0
-        counts = (self.faces, len(self.convex), len(self.corners))
-        for make, count in zip((faces, edges, vertices), counts, strict=True):
-            some = wanted[(wanted >= first) & (wanted < first + count)]
-            if len(some):
-                self._made |= zip(some.tolist(), make(self, some - first), strict=True)
-            first += count
-        return [self._made[k] for k in ks]
+    def name(self, k: int) -> str:
+        """Return the name of a feature: by its first triangle, its ends, its point."""
+        if k < self.faces:
+            return f"face {self.ordered[self.first[k]]}"
+        k -= self.faces
+        if k < len(self.convex):
+            return edge_name(self, self.convex[k])
+        return f"vertex {self.corners[k - len(self.convex)]}"
+
+    def pick(self, ks: Sequence[int]) -> Features:
+        """Return features by their numbers, which ascend; those of a kind are made at once."""
+        wanted, edge = np.asarray(ks, np.int64), self.faces + len(self.convex)
+        a, b = np.searchsorted(wanted, [self.faces, edge])
+        parts = zip(
+            (faces, edges, vertices),
+            (wanted[:a], wanted[a:b] - self.faces, wanted[b:] - edge),
+            strict=True,
+        )
+        return join([make(self, some) for make, some in parts if len(some)])
 
     @cached_property
     def edges_at(self) -> tuple[Ints, Ints]:

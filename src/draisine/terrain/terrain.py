@@ -5,11 +5,13 @@ from collections.abc import Sequence
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.terrain.feature import Feature, ObstacleMotion
+from draisine.terrain.feature import Feature, Features, ObstacleMotion, gather
 
 
 class Terrain:
-    """A ground made of features; `near` is the broad phase."""
+    """A ground made of features, each with a number and a name; `near` is the broad phase, `pick` tells
+    many at once.
+    """
 
     def __init__(self, features: Sequence[Feature]) -> None:
         self.features = tuple(features)
@@ -22,9 +24,13 @@ class Terrain:
     def __getitem__(self, k: int) -> Feature:
         return self.features[k]
 
-    def pick(self, ks: Sequence[int]) -> list[Feature]:
-        """Return features by their numbers."""
-        return [self[k] for k in ks]
+    def name(self, k: int) -> str:
+        """Return the name of a feature."""
+        return self.features[k].name
+
+    def pick(self, ks: Sequence[int]) -> Features:
+        """Return features by their numbers, which ascend."""
+        return gather([self[k] for k in ks])
 
     @property
     def kinds(self) -> frozenset[str]:

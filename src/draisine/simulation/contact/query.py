@@ -33,8 +33,10 @@ SLACK = 1e-6
 """By how many metres more than a wheel reaches features are looked for: what just touches is near."""
 
 
-FEW = 32
-"""Grounds of so many features are looked at whole where the nearest is asked for."""
+FEW, WHOLE = 32, 64
+"""Grounds of so many features are looked at whole where the nearest is asked for, and where one looks for
+what may be touched.
+"""
 
 MANY = 1000
 """How many features are watched at once, if wheels can move at all then."""
@@ -211,7 +213,7 @@ class ContactQuery:
         """Return a contact by name."""
         if contact not in self._keys:
             parts = (*self.machine.wheels, *self.machine.system.model.joints)
-            feature = self.feature(contact).name + ("", "+", "-")[contact.side]
+            feature = self.table.name(contact) + ("", "+", "-")[contact.side]
             self._keys[contact] = parts[contact.wheel].name, feature
         return self._keys[contact]
 
@@ -239,13 +241,15 @@ class ContactQuery:
 
     def take_mode(self, closed: Sequence[Closed]) -> None:
         """Let routines know the mode of closed contacts."""
-        features = [self.feature(contact) for contact, *_ in closed]
-        touched = list(zip(closed, features, strict=True))
-        signature = tuple((c.wheel, it.kind, rows) for (c, rows, _), it in touched)
-        likes = [
-            self.table.likes[c.wheel, it.kind, it.motion is not None] for (c, *_), it in touched
+        kinds = [self.table.kind(contact) for contact, *_ in closed]
+        moved = [motion is not None for _, motion in kinds]
+        touched = [
+            (c.wheel, kind, rows) for (c, rows, _), (kind, _) in zip(closed, kinds, strict=True)
         ]
-        self.modes.add(likes, signature, any(it.motion is not None for it in features))
+        likes = [
+            self.table.likes[w, kind, m] for (w, kind, _), m in zip(touched, moved, strict=True)
+        ]
+        self.modes.add(likes, tuple(touched), any(moved))
 
     def grips(self, near: Surroundings, options: ContactOptions) -> tuple[Integers, Floats]:
         """Return how many rows contacts hold in an impact, and their friction: with friction they may
@@ -262,7 +266,7 @@ class ContactQuery:
                 mu[:-1][own] = options.friction(wheel.name, "")
             else:
                 some = np.flatnonzero(own).tolist()
-                names = [self.feature(near[k]).name for k in some]
+                names = [self.table.name(near[k]) for k in some]
                 mu[some] = [options.friction(wheel.name, name) for name in names]
             if not (isinstance(wheel, Wheel) and wheel.tyre is not None):
                 rows[:-1][own] = np.where(mu[:-1][own] > 0.0, 3, 1)
@@ -364,11 +368,18 @@ class ContactQuery:
         margin along each axis or, where more than MANY features are within it, by a half, a quarter
         ... of it, so that what there is to watch does not grow with the ground. On ground that stands
         still, what was found before serves while it holds the boxes, and where these hold ways that
-        `begin` somewhere, one looks further ahead of them than beside them.
+        `begin` somewhere, one looks further ahead of them than beside them. Small grounds are looked
+        at whole, once and for all.
         """
-        known, least, still = self._swept, margin / 256.0, not self.terrain.motions
+        known, least, still = self._swept, margin / 256.0, not self.terrain.motions or self.whole
         if known is not None and still and known.holds(boxes):
             return known
+        if self.whole:
+            every = (range(len(self.terrain)),) * len(self.machine.wheels)
+            self._swept = self.table.surroundings(
+                np.tile(ANYWHERE * AROUND, (len(every), 1)), every
+            )
+            return self._swept
         ways = _ways(boxes.reshape(-1, 2, 3), begin if still else None)
         wide = boxes + margin * ways
         features = self._features_near(t, wide)
@@ -379,10 +390,15 @@ class ContactQuery:
         self._swept = self.table.surroundings(wide, features)
         return self._swept
 
+    @property
+    def whole(self) -> bool:
+        """Whether the ground is so small that all of it is watched."""
+        return len(self.terrain) <= WHOLE
+
     def ground_speed(self, t: float, boxes: Floats) -> float:
-        """Return how fast moving grounds pass places at a time."""
+        """Return how fast moving grounds pass places at a time, if that makes a difference."""
         fastest, soon, places = 0.0, 1e-6, boxes.reshape(-1, 3)
-        for motion in self.terrain.motions:
+        for motion in () if self.whole else self.terrain.motions:
             (R, p), (S, o) = motion(t), motion(t + soon)
             moved = (places - o) @ np.asarray(S, float) - (places - p) @ np.asarray(R, float)
             fastest = max(fastest, float(np.abs(moved).max(initial=0.0)) / soon)

@@ -319,7 +319,8 @@ class TerrainRun:
         """Take some steps, to the first event at most, which is resolved."""
         if self.fresh:
             self.first, self.fresh, self.h = True, False, min(self.h, 1e-3)
-            self.driver = None if self.look.terrain.motions else self.driver
+            moves = self.look.terrain.motions and not self.look.whole
+            self.driver = None if moves else self.driver
         driver = self._drive()
         driver.open(self.closed, self._gone())
         ends = (self.next_jump, self.until)

@@ -16,6 +16,7 @@ from draisine.model import Wheel
 from draisine.simulation.contact.kernels import Bundle
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
+from draisine.terrain.feature import ObstacleMotion, gather, join
 
 DEEP = 0.05
 """By how many metres a blade may be in the ground at most, where one looks for mistakes."""
@@ -103,13 +104,9 @@ class FeatureTable:
         self._tables = np.zeros(0)
         self._integers = np.zeros((len(INTEGERS), 1), np.int64)
         self._floats = np.zeros((len(FLOATS), 1))
-        self._kinds: dict[tuple[str, Any], int] = {}
+        self._features = gather([LEVEL, *own.values()])
+        self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(own)}
         self._meetings = np.zeros((len(machine.wheels) + machine.joints, 0), int)
-        self._rows: dict[Any, int] = {}
-        self._kind, self._numbers = np.zeros(0, int), np.zeros((0, FEATURE))
-        self._low, self._high = np.zeros((2, 0, 3))
-        self._borders, self._first = np.zeros((0, 7)), np.zeros(1, np.int64)
-        self._append(dict(zip(("level", *own), (LEVEL, *own.values()), strict=True)))
         self._known: dict[tuple[WheelOnFeature, ...], Packed] = {}
         self._around: dict[Any, tuple[Integers, Integers, Integers, Packed]] = {}
 
@@ -118,6 +115,15 @@ class FeatureTable:
         another body.
         """
         return self._own[contact] if contact in self._own else self.terrain[contact.feature]
+
+    def name(self, contact: WheelOnFeature) -> str:
+        """Return the name of what a contact touches."""
+        own = self._own.get(contact)
+        return self.terrain.name(contact.feature) if own is None else own.name
+
+    def kind(self, contact: WheelOnFeature) -> tuple[str, ObstacleMotion | None]:
+        """Return the kind of what a contact touches, and how it moves."""
+        return self._features.kinds[self._features.kind[self._row(contact)]]
 
     def reach(self, wheel: int) -> float:
         """Return how deep a wheel may be at most before it counts as sunk: a wheel's radius; for a
@@ -136,7 +142,7 @@ class FeatureTable:
         """Return contacts for routines; sets asked for lately are at hand."""
         wanted = tuple(contacts)
         if wanted not in self._known:
-            rows = [self._rows[c] if c in self._own else self._take([c.feature])[0] for c in wanted]
+            rows = [self._row(c) for c in wanted]
             wheels, _, sides = np.array(wanted, int).reshape(-1, 3).T
             remember(self._known, wanted, self._pack(wheels, sides, np.array(rows, int)))
         return self._known[wanted]
@@ -162,8 +168,8 @@ class FeatureTable:
         self._take(list(dict.fromkeys(chain(*features))))  # all that are new at once
         for wheel, some in enumerate(features):
             rows, numbers = np.array(self._take(some), int), np.array(some, int)
-            count = np.array([len(self.sides(wheel, kind)) for kind, _ in self._kinds])
-            times = count[self._kind[rows]]
+            count = np.array([len(self.sides(wheel, kind)) for kind, _ in self._features.kinds])
+            times = count[self._features.kind[rows]]
             each = np.repeat(np.arange(len(rows)), times)
             side = np.where(times[each] > 1, np.arange(len(each)) - times.cumsum()[each] + 2, 0)
             columns = (np.full(len(each), wheel), numbers[each], side, rows[each])
@@ -183,53 +189,43 @@ class FeatureTable:
         """Return wheels on features as a record of arrays. Behind the last contact there is one that
         is none: no array is empty.
         """
-        kinds, rows = self._kind[rows], np.append(rows, 0)
+        near = self._features.take(np.append(rows, 0))
+        kinds, new = near.kind[:-1], len(near.kinds) - self._meetings.shape[1]
+        self._meetings = np.pad(self._meetings, ((0, 0), (0, new)))
         for wheel, kind in {*zip(wheels.tolist(), kinds.tolist(), strict=True)}:
             if not self._meetings[wheel, kind]:
                 self._meet(wheel, kind)
         alike = np.append(self._meetings[wheels, kinds], 0)
         some: dict[str, Any] = dict(zip(INTEGERS, self._integers.take(alike, axis=1), strict=True))
         some |= zip(FLOATS, self._floats.take(alike, axis=1), strict=True)
-        features, sizes = self._numbers[rows], self._first[rows + 1] - self._first[rows]
-        features[:-1, SIDE] = sides
-        first = np.concatenate([[0], sizes.cumsum()])
-        own = np.arange(first[-1]) + np.repeat(self._first[rows] - first[:-1], sizes)
-        some["borders"], some["features"] = self._borders[own].ravel(), features.ravel()
-        some["low"], some["high"] = self._low[rows].ravel(), self._high[rows].ravel()
+        features = np.zeros((len(rows) + 1, FEATURE))
+        features[:, :SIDE], features[:-1, SIDE] = near.numbers, sides
+        some["borders"], some["features"] = near.borders.ravel(), features.ravel()
+        some["low"], some["high"], some["first"] = near.low.ravel(), near.high.ravel(), near.first
         x_f = self.machine.inputs.f.start
-        return Packed(Bundle(len(wheels), tables=self._tables, x_f=x_f, first=first, **some))
+        return Packed(Bundle(len(wheels), tables=self._tables, x_f=x_f, **some))
 
     # --- what is taken up
+
+    def _row(self, contact: WheelOnFeature) -> int:
+        """Return the row of what a contact touches."""
+        own = self._rows.get(contact)
+        return self._take([contact.feature])[0] if own is None else own
 
     def _take(self, features: Sequence[int]) -> list[int]:
         """Return the rows of features of the terrain, which are taken up where they are new."""
         known = self._rows
-        new = [k for k in features if k not in known]
+        new = sorted({k for k in features if k not in known})
         if new:
-            self._append(dict(zip(new, self.terrain.pick(new), strict=True)))
+            known |= zip(
+                new, range(len(self._features), len(self._features) + len(new)), strict=True
+            )
+            self._features = join([self._features, self.terrain.pick(new)])
         return [known[k] for k in features]
-
-    def _append(self, new: Mapping[Any, Feature]) -> None:
-        """Take up features by their keys."""
-        features, known, first = [*new.values()], self._kinds, len(self._rows)
-        self._rows |= zip(new, range(first, first + len(new)), strict=True)
-        kinds = [known.setdefault((it.kind, it.motion), len(known)) for it in features]
-        more = np.zeros((len(self._meetings), len(known) - self._meetings.shape[1]), int)
-        self._meetings = np.concatenate([self._meetings, more], axis=1)
-        numbers, borders = np.zeros((len(features), FEATURE)), [it.borders for it in features]
-        numbers[:, :SIDE] = np.concatenate([it.numbers for it in features]).reshape(-1, SIDE)
-        low, high = [it.low for it in features], [it.high for it in features]
-        ends = self._first[-1] + np.cumsum([*map(len, borders)])
-        self._kind = np.concatenate([self._kind, kinds])
-        self._numbers = np.concatenate([self._numbers, numbers])
-        self._low = np.concatenate([self._low, np.concatenate(low).reshape(-1, 3)])
-        self._high = np.concatenate([self._high, np.concatenate(high).reshape(-1, 3)])
-        self._borders = np.concatenate([self._borders, *borders])
-        self._first = np.concatenate([self._first, ends])
 
     def _meet(self, wheel: int, number: int) -> None:
         """Take up a wheel on a kind of feature that stands still or moves."""
-        kind, motion = [*self._kinds][number]
+        kind, motion = self._features.kinds[number]
         bend, crown = 0.0, np.nan
         long = self.longest[wheel] if wheel < len(self.longest) else np.inf
         if kind in ("face", "edge", "vertex"):
