@@ -4,36 +4,26 @@ Kooijman, Meijaard, Papadopoulos, Ruina and Schwab (2011), doi:10.1126/science.1
 masses, two skates, one hinge.
 """
 
+from typing import Annotated
+
 from draisine.algebra.scalar import cos, sin
 from draisine.model import Blade, Body, Model, Output, Revolute
-
-MEANING = {
-    "w": ("m", "distance between the skates"),
-    "c": ("m", "trail"),
-    "lam": ("rad", "tilt of the steer axis from the vertical, top backwards"),
-    "xB": ("m", "mass of the frame, distance ahead of the rear skate"),
-    "hB": ("m", "mass of the frame, height"),
-    "mB": ("kg", "mass of the frame"),
-    "xH": ("m", "mass of the fork, distance ahead of the rear skate"),
-    "hH": ("m", "mass of the fork, height"),
-    "mH": ("kg", "mass of the fork"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
 
 
 def skate_bicycle(
     *,
-    w: float = 1.0,
-    c: float = 0.0,
-    lam: float = 0.08726646259971647,
-    xB: float = 1.2,
-    hB: float = 0.4,
-    mB: float = 10.0,
-    xH: float = 1.02,
-    hH: float = 0.2,
-    mH: float = 1.0,
-    g: float = 9.81,
+    w: Annotated[float, "m", "distance between the skates"] = 1.0,
+    c: Annotated[float, "m", "trail"] = 0.0,
+    lam: Annotated[
+        float, "rad", "tilt of the steer axis from the vertical, top backwards"
+    ] = 0.08726646259971647,
+    xB: Annotated[float, "m", "mass of the frame, distance ahead of the rear skate"] = 1.2,
+    hB: Annotated[float, "m", "mass of the frame, height"] = 0.4,
+    mB: Annotated[float, "kg", "mass of the frame"] = 10.0,
+    xH: Annotated[float, "m", "mass of the fork, distance ahead of the rear skate"] = 1.02,
+    hH: Annotated[float, "m", "mass of the fork, height"] = 0.2,
+    mH: Annotated[float, "kg", "mass of the fork"] = 1.0,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
     """Return the bicycle, drawn upright with its rear skate at the origin."""
     ahead, rear, front = (1.0, 0.0, 0.0), (0.0, 0.0, 0.0), (w, 0.0, 0.0)

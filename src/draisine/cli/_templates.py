@@ -20,32 +20,24 @@ kg, angles in rad. Try it:
     draisine new scenario ride --vehicle NAME.py
 """
 
+from typing import Annotated
+
 from draisine.algebra.scalar import cos, sin
 from draisine.model import Body, Model, Output, Revolute, Wheel, inertia
 
-MEANING = {
-    "w": ("m", "wheelbase"),
-    "c": ("m", "trail"),
-    "lam": ("rad", "tilt of the steer axis from the vertical, top backwards"),
-    "r": ("m", "radius of both wheels"),
-    "mB": ("kg", "mass of the frame"),
-    "hB": ("m", "height of its mass centre"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter; `draisine show` tells them."""
-
 
 # Keyword arguments are the parameters. Those of the type `float` can be changed without deriving the
-# equations again; those of the types int, bool and str decide what the machine is made of.
+# equations again; those of the types int, bool and str decide what the machine is made of. `draisine show`
+# tells their units and meanings.
 def NAME(
     *,
-    w: float = 0.9,
-    c: float = 0.06,
-    lam: float = 0.25,
-    r: float = 0.12,
-    mB: float = 12.0,
-    hB: float = 0.35,
-    g: float = 9.81,
+    w: Annotated[float, "m", "wheelbase"] = 0.9,
+    c: Annotated[float, "m", "trail"] = 0.06,
+    lam: Annotated[float, "rad", "tilt of the steer axis, top backwards"] = 0.25,
+    r: Annotated[float, "m", "radius of both wheels"] = 0.12,
+    mB: Annotated[float, "kg", "mass of the frame"] = 12.0,
+    hB: Annotated[float, "m", "height of its mass centre"] = 0.35,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
     """Return the machine, drawn upright with its rear wheel on the origin."""
     across = (0.0, 1.0, 0.0)
@@ -159,14 +151,12 @@ ROBOT = Template('''"""$name: the robot of $file. Which of its links roll is tol
 """
 
 from pathlib import Path
+from typing import Annotated
 
 from draisine.interop.urdf import read_urdf
 from draisine.model import Model
 $imports
 FILE = Path(__file__).parent / "$file"
-
-MEANING = {"g": ("m/s2", "gravity")}
-"""Unit and meaning of every parameter; `draisine show` tells them."""
 
 # Links that roll, with their radii in m, as the file suggests: look them over. Others slide or hang:
 # `Ball(0.03)` is a foot that touches anywhere, and slides if a scenario says so:
@@ -176,7 +166,7 @@ $wheels
 }
 
 
-def $name(*, g: float = 9.81) -> Model:
+def $name(*, g: Annotated[float, "m/s2", "gravity"] = 9.81) -> Model:
     """Return the robot."""
     return read_urdf(FILE, WHEELS)(g=g)
 ''')

@@ -16,7 +16,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ModelError, check_file, did_you_mean
-from draisine.model import Body, Joint, Model, Output, Prismatic, Revolute, Wheel
+from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel, forward_speed
 from draisine.model.body import LARGEST
 from draisine.model.surface import Surface
 
@@ -96,7 +96,9 @@ def robot_vehicle(
     lift = np.array([0.0, 0.0, -lowest])
     bodies = [Body(n, one.mass, one.com + lift, one.inertia) for n, one in masses.items()]
     joints = [_joint(link, bears[link.parent], lift) for link in links if link.kind]
-    outputs = [] if base == "fixed" else [_forward_speed(links[0].name, links[0].frame.p + lift)]
+    origin, where = links[0].name, links[0].frame.p + lift
+    told = f"velocity of the origin of {origin} along the heading"
+    outputs = [] if base == "fixed" else [forward_speed(origin, where, told)]
     contacts = [
         Wheel(n, bears[n], known[n].frame.p + lift, _axle(known[n]), surface)
         for n, surface in wheels.items()
@@ -115,16 +117,6 @@ def _joint(link: RobotLink, parent: str, lift: Floats) -> Joint:
     given: dict[str, Any] = {"spring": link.spring, "damper": link.damper, "rest": link.rest}
     through = link.through + lift
     return KINDS[link.kind](link.joint, parent, link.name, link.axis, through, **given)
-
-
-def _forward_speed(base: str, origin: Floats) -> Output:
-    """Return what people call the speed of a robot."""
-    return Output(
-        "forward_speed",
-        lambda readings: readings.heading @ readings.velocity(base, origin),
-        "m/s",
-        f"velocity of the origin of {base} along the heading",
-    )
 
 
 def _by_name(links: Sequence[RobotLink]) -> dict[str, RobotLink]:

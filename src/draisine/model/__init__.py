@@ -7,14 +7,14 @@ drawing. `form`: how it is written on paper. `names`: what can be asked of it an
 tell. `quantity`: numbers as people write them, "18deg".
 """
 
-from draisine.model.body import Body, inertia
+from draisine.model.body import Body, flat_inertia, inertia
 from draisine.model.contact import HOLONOMIC, Blade, Contact, Flat, Pin, Wheel
 from draisine.model.coupling import Coupling, Loop
 from draisine.model.force import Force, ForceElement, Tyre, Wrench
 from draisine.model.joint import Guide, Joint, JointMotion, Prismatic, Revolute
-from draisine.model.model import GROUPS, TWIST, Model, Output
+from draisine.model.model import GROUPS, TWIST, Model, Output, forward_speed
 from draisine.model.steps import Steps
-from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Torus, round_surface
+from draisine.model.surface import Ball, Disc, Ellipsoid, Surface, Tip, Torus, round_surface
 
 __all__ = [
     "GROUPS",
@@ -41,10 +41,13 @@ __all__ = [
     "Revolute",
     "Steps",
     "Surface",
+    "Tip",
     "Torus",
     "Tyre",
     "Wheel",
     "Wrench",
+    "flat_inertia",
+    "forward_speed",
     "inertia",
     "round_surface",
 ]

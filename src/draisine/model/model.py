@@ -49,6 +49,16 @@ class Output:
     meaning: str = ""
 
 
+def forward_speed(body: str, point: Vector, meaning: str) -> Output:
+    """Return the output `forward_speed`: the velocity of a body's point along the heading, in m/s."""
+    return Output(
+        "forward_speed",
+        lambda readings: readings.heading @ readings.velocity(body, point),
+        "m/s",
+        meaning,
+    )
+
+
 Drift = Callable[[Scalar], tuple[Sequence[Scalar], Sequence[Scalar]]]
 """How the ground moves in its own plane at time t: (vx, vy, turning rate), and their derivatives."""
 

@@ -27,7 +27,7 @@ from draisine.mechanics.readings import Readings
 from draisine.mechanics.tree import Tree, assemble
 from draisine.model import Model, Wheel
 from draisine.model.form import Form
-from draisine.vehicles import draw
+from draisine.vehicles import draw, meanings
 
 ORIGIN = np.zeros(3)
 
@@ -355,7 +355,7 @@ def trace_subject(
     forms = {"benchmark": None} | about["FORMS"] if "FORMS" in about else {}
     if form is not None:
         expect_known("no form", form, forms)
-    chosen = forms.get(form) or Form(about.get("SYMBOLS", {}), about.get("MEANING", {}))
+    chosen = forms.get(form) or Form(about.get("SYMBOLS", {}), meanings(vehicle))
     if chosen.vehicle is not None and chosen.convert is not None:
         vehicle, parameters, structure = chosen.vehicle, chosen.convert(parameters), {}
     graph = Graph()

@@ -11,6 +11,7 @@ from typing import Any, Literal, get_args, get_origin
 from draisine.errors import ModelError, ParameterError, expect_known
 from draisine.model import Model, Tyre
 from draisine.registry import find, names, own_plugs
+from draisine.vehicles._annotations import meanings
 from draisine.vehicles._sets import parameter_set
 
 PLAIN = (str, int, float)
@@ -114,15 +115,14 @@ def record_numbers(name: str, value: Any) -> dict[str, float]:
 
 
 def record_meanings(name: str, value: Any) -> dict[str, tuple[str, str]]:
-    """Return unit and meaning of the numbers of a record that is given as an argument, as the table
-    `MEANING` of its class has them.
+    """Return unit and meaning of the numbers of a record that is given as an argument.
 
     >>> from draisine.mechanics.forces.linear_tyre import LinearTyre
     >>> record_meanings("rear_tyre", LinearTyre(1e4, 1e3, 0.2))["rear_tyre_relaxation"]
     ('m', 'rear tyre, relaxation length')
     """
-    table: Mapping[str, tuple[str, str]] = getattr(value, "MEANING", {})
-    said = name.replace("_", " ")
+    kind: Any = type(value)
+    table, said = meanings(kind) if is_dataclass(value) else {}, name.replace("_", " ")
     return {f"{name}_{field}": (unit, f"{said}, {text}") for field, (unit, text) in table.items()}
 
 

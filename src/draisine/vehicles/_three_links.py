@@ -8,7 +8,7 @@ import numpy as np
 
 from draisine.algebra.lie import hat
 from draisine.algebra.scalar import Array, Scalar, array
-from draisine.model import Body, JointMotion, Model, Output, Revolute, inertia
+from draisine.model import Body, JointMotion, Model, Revolute, flat_inertia, forward_speed
 
 Fluid = tuple[Scalar, Scalar, Scalar]
 """What the fluid does to a link that moves along itself, across, and turns about its middle."""
@@ -34,7 +34,7 @@ def three_links(
                 name,
                 mass,
                 (x, 0.0, 0.0),
-                inertia(moment / 2, moment / 2, moment),
+                flat_inertia(moment),
                 added=_about_origin(x, *added),
                 drag=_about_origin(x, *drag),
             )
@@ -47,12 +47,7 @@ def three_links(
         gravity=np.zeros(3),
         base="SE(2)",
         outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("middle", (0.0, 0.0, 0.0)),
-                "m/s",
-                "velocity of the middle link along itself",
-            ),
+            forward_speed("middle", (0.0, 0.0, 0.0), "velocity of the middle link along itself")
         ],
     )
 

@@ -3,20 +3,9 @@
 Spong (1995), doi:10.1109/37.341864.
 """
 
-from draisine.model import Body, Model, Output, Revolute, inertia
+from typing import Annotated
 
-MEANING = {
-    "m1": ("kg", "mass of the trunk"),
-    "m2": ("kg", "mass of the legs"),
-    "l1": ("m", "distance from the bar to the hip"),
-    "l2": ("m", "distance from the hip to the toes"),
-    "lc1": ("m", "distance of the trunk's mass centre from the bar"),
-    "lc2": ("m", "distance of the legs' mass centre from the hip"),
-    "I1": ("kg m2", "trunk, central moment of inertia"),
-    "I2": ("kg m2", "legs, central moment of inertia"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Body, Model, Output, Revolute, inertia
 
 SYMBOLS = {
     "lc1": "c_1",
@@ -29,18 +18,17 @@ SYMBOLS = {
 
 def acrobot(
     *,
-    m1: float = 1.0,
-    m2: float = 1.0,
-    l1: float = 1.0,
-    l2: float = 2.0,
-    lc1: float = 0.5,
-    lc2: float = 1.0,
-    I1: float = 0.083,
-    I2: float = 0.33,
-    g: float = 9.81,
+    m1: Annotated[float, "kg", "mass of the trunk"] = 1.0,
+    m2: Annotated[float, "kg", "mass of the legs"] = 1.0,
+    l1: Annotated[float, "m", "distance from the bar to the hip"] = 1.0,
+    l2: Annotated[float, "m", "distance from the hip to the toes"] = 2.0,
+    lc1: Annotated[float, "m", "distance of the trunk's mass centre from the bar"] = 0.5,
+    lc2: Annotated[float, "m", "distance of the legs' mass centre from the hip"] = 1.0,
+    I1: Annotated[float, "kg m2", "trunk, central moment of inertia"] = 0.083,
+    I2: Annotated[float, "kg m2", "legs, central moment of inertia"] = 0.33,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the acrobot, drawn hanging straight down from the bar at the origin; `MEANING` tells
-    what each parameter is.
+    """Return the acrobot, drawn hanging straight down from the bar at the origin.
 
     >>> [joint.name for joint in acrobot().joints]
     ['bar', 'hip']

@@ -6,18 +6,9 @@ forces are reported along the heading of the drawing's y axis, which has none wh
 upright; the motion itself knows no such place.
 """
 
-from draisine.model import Ball, Body, Model, Output, Wheel, inertia
+from typing import Annotated
 
-MEANING = {
-    "mass": ("kg", "mass"),
-    "radius": ("m", "radius"),
-    "xx": ("1", "central moment of inertia about x over mass radius^2: 2/5 homogeneous"),
-    "yy": ("1", "central moment of inertia about y over mass radius^2"),
-    "zz": ("1", "central moment of inertia about z over mass radius^2"),
-    "offset": ("m", "how far the mass centre lies below the middle in the drawing"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Ball, Body, Model, Output, Wheel, inertia
 
 SYMBOLS = {
     "mass": "m",
@@ -32,15 +23,19 @@ SYMBOLS = {
 
 def ball(
     *,
-    mass: float = 1.0,
-    radius: float = 0.1,
-    xx: float = 0.4,
-    yy: float = 0.4,
-    zz: float = 0.4,
-    offset: float = 0.0,
-    g: float = 9.81,
+    mass: Annotated[float, "kg", "mass"] = 1.0,
+    radius: Annotated[float, "m", "radius"] = 0.1,
+    xx: Annotated[
+        float, "1", "central moment of inertia about x over mass radius^2: 2/5 homogeneous"
+    ] = 0.4,
+    yy: Annotated[float, "1", "central moment of inertia about y over mass radius^2"] = 0.4,
+    zz: Annotated[float, "1", "central moment of inertia about z over mass radius^2"] = 0.4,
+    offset: Annotated[
+        float, "m", "how far the mass centre lies below the middle in the drawing"
+    ] = 0.0,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the ball, drawn on the ground; `MEANING` tells what each parameter is.
+    """Return the ball, drawn on the ground.
 
     >>> [contact.name for contact in ball().contacts]
     ['ground']

@@ -5,36 +5,25 @@ three carry is decided by the run, on a terrain. The bar overhangs its supports,
 goes; one that rolls past a support by more than `L M / m` tips it.
 """
 
+from typing import Annotated
+
 import numpy as np
 
 from draisine.model import Ball, Body, Flat, Model, Prismatic, Revolute, Wheel, inertia
 
-MEANING = {
-    "L": ("m", "distance of the supports from the middle of the bar"),
-    "thickness": ("m", "thickness of the bar"),
-    "foot": ("m", "radius of the supports"),
-    "M": ("kg", "mass of the bar"),
-    "I": ("kg m2", "bar, central moment of inertia across"),
-    "m": ("kg", "mass of the ball"),
-    "radius": ("m", "radius of the ball"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
-
 
 def ball_on_bar(
     *,
-    L: float = 0.4,
-    thickness: float = 0.04,
-    foot: float = 0.02,
-    M: float = 2.0,
-    I: float = 0.24,  # noqa: E741 - the usual name
-    m: float = 3.0,
-    radius: float = 0.05,
-    g: float = 9.81,
+    L: Annotated[float, "m", "distance of the supports from the middle of the bar"] = 0.4,
+    thickness: Annotated[float, "m", "thickness of the bar"] = 0.04,
+    foot: Annotated[float, "m", "radius of the supports"] = 0.02,
+    M: Annotated[float, "kg", "mass of the bar"] = 2.0,
+    I: Annotated[float, "kg m2", "bar, central moment of inertia across"] = 0.24,  # noqa: E741 - the usual name
+    m: Annotated[float, "kg", "mass of the ball"] = 3.0,
+    radius: Annotated[float, "m", "radius of the ball"] = 0.05,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return bar and ball, drawn with the ball on the middle of the bar, over the origin; `MEANING`
-    tells what each parameter is.
+    """Return bar and ball, drawn with the ball on the middle of the bar, over the origin.
 
     >>> [wheel.name for wheel in ball_on_bar().wheels]
     ['left', 'right', 'ball']

@@ -5,28 +5,20 @@ The linkage and the differential are couplings of joints. Of the wheels' twelve 
 independent: the fourth load and the shares of both axles' forces across are those of least norm.
 """
 
-from draisine.algebra.scalar import Scalar, cos, sin
-from draisine.model import Body, Coupling, JointMotion, Model, Output, Revolute, Wheel, inertia
-from draisine.model.body import flat_inertia
+from typing import Annotated
 
-MEANING = {
-    "wheelbase": ("m", "distance of the axles"),
-    "track": ("m", "distance of the wheels of an axle"),
-    "radius": ("m", "radius of the wheels"),
-    "m": ("kg", "mass of the chassis"),
-    "x": ("m", "distance of its mass centre ahead of the rear axle"),
-    "z": ("m", "height of its mass centre"),
-    "Ixx": ("kg m2", "chassis, central moment of inertia xx"),
-    "Iyy": ("kg m2", "chassis, central moment of inertia yy"),
-    "Izz": ("kg m2", "chassis, central moment of inertia zz"),
-    "IS": ("kg m2", "moment of inertia of the steering column, and of each front carrier"),
-    "mW": ("kg", "mass of each wheel"),
-    "Ia": ("kg m2", "each wheel, moment of inertia about the axle"),
-    "Id": ("kg m2", "each wheel, moment of inertia about a diameter"),
-    "IE": ("kg m2", "moment of inertia of the shaft with the engine"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.algebra.scalar import Scalar, cos, sin
+from draisine.model import (
+    Body,
+    Coupling,
+    JointMotion,
+    Model,
+    Revolute,
+    Wheel,
+    flat_inertia,
+    forward_speed,
+    inertia,
+)
 
 SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "steer": r"\delta"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
@@ -34,28 +26,29 @@ SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "steer": r"\delta"}
 
 def car(
     *,
-    wheelbase: float = 1.2,
-    track: float = 0.8,
-    radius: float = 0.3,
-    m: float = 200.0,
-    x: float = 0.55,
-    z: float = 0.4,
-    Ixx: float = 15.0,
-    Iyy: float = 40.0,
-    Izz: float = 45.0,
-    IS: float = 0.05,
-    mW: float = 6.0,
-    Ia: float = 0.3,
-    Id: float = 0.2,
-    IE: float = 0.1,
-    g: float = 9.81,
+    wheelbase: Annotated[float, "m", "distance of the axles"] = 1.2,
+    track: Annotated[float, "m", "distance of the wheels of an axle"] = 0.8,
+    radius: Annotated[float, "m", "radius of the wheels"] = 0.3,
+    m: Annotated[float, "kg", "mass of the chassis"] = 200.0,
+    x: Annotated[float, "m", "distance of its mass centre ahead of the rear axle"] = 0.55,
+    z: Annotated[float, "m", "height of its mass centre"] = 0.4,
+    Ixx: Annotated[float, "kg m2", "chassis, central moment of inertia xx"] = 15.0,
+    Iyy: Annotated[float, "kg m2", "chassis, central moment of inertia yy"] = 40.0,
+    Izz: Annotated[float, "kg m2", "chassis, central moment of inertia zz"] = 45.0,
+    IS: Annotated[
+        float, "kg m2", "moment of inertia of the steering column, and of each front carrier"
+    ] = 0.05,
+    mW: Annotated[float, "kg", "mass of each wheel"] = 6.0,
+    Ia: Annotated[float, "kg m2", "each wheel, moment of inertia about the axle"] = 0.3,
+    Id: Annotated[float, "kg m2", "each wheel, moment of inertia about a diameter"] = 0.2,
+    IE: Annotated[float, "kg m2", "moment of inertia of the shaft with the engine"] = 0.1,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
     differential: bool = False,
     steering: JointMotion | None = None,
     rolling: JointMotion | None = None,
 ) -> Model:
     """Return the car, drawn straight with the middle of its rear axle over the origin; the column
     steers by a torque or by a prescribed motion, and so does the shaft, with a differential, drive.
-    `MEANING` tells what each parameter is.
 
     >>> [coupling.name for coupling in car(differential=True).couplings]
     ['left_link', 'right_link', 'differential']
@@ -108,12 +101,7 @@ def car(
         contacts=[Wheel(name, name, hub, axle, radius) for name, hub in hubs.items()],
         gravity=(0.0, 0.0, -g),
         outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("chassis", middle),
-                "m/s",
-                "velocity of the rear axle's middle along the heading",
-            )
+            forward_speed("chassis", middle, "velocity of the rear axle's middle along the heading")
         ],
         couplings=couplings,
     )

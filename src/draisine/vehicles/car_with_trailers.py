@@ -5,24 +5,20 @@ passive joints as there are trailers. A trailer whose hitch lies on the axle bef
 track inward; behind the axle the hitch swings out (Laumond 1993, doi:10.1109/IROS.1993.583125).
 """
 
-from draisine.errors import ParameterError
-from draisine.model import Blade, Body, JointMotion, Model, Output, Revolute, Wheel, inertia
-from draisine.model.body import flat_inertia
+from typing import Annotated
 
-MEANING = {
-    "wheelbase": ("m", "distance of the car's axles"),
-    "radius": ("m", "radius of the driven rear wheel"),
-    "m": ("kg", "mass of the car, at the middle between its axles"),
-    "I": ("kg m2", "car, central moment of inertia about the vertical"),
-    "mF": ("kg", "mass of the fork, at its blade"),
-    "IF": ("kg m2", "fork, moment of inertia about the vertical"),
-    "Ia": ("kg m2", "rear wheel, moment of inertia about its axle"),
-    "mT": ("kg", "mass of each trailer, at its axle"),
-    "IT": ("kg m2", "each trailer, central moment of inertia about the vertical"),
-    "lengths": ("m", "distance of each trailer's axle behind its hitch"),
-    "hitches": ("m", "distance of each hitch behind the axle before it; on it by default"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.errors import ParameterError
+from draisine.model import (
+    Blade,
+    Body,
+    JointMotion,
+    Model,
+    Revolute,
+    Wheel,
+    flat_inertia,
+    forward_speed,
+    inertia,
+)
 
 SYMBOLS = {"wheelbase": "L", "radius": "r", "steer": r"\delta", "rolled": r"\phi"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
@@ -30,22 +26,28 @@ SYMBOLS = {"wheelbase": "L", "radius": "r", "steer": r"\delta", "rolled": r"\phi
 
 def car_with_trailers(
     *,
-    wheelbase: float = 1.2,
-    radius: float = 0.3,
-    m: float = 20.0,
-    I: float = 3.0,  # noqa: E741 - the field's name
-    mF: float = 1.0,
-    IF: float = 0.02,
-    Ia: float = 0.05,
-    mT: float = 10.0,
-    IT: float = 1.0,
-    lengths: tuple[float, ...] = (1.0, 0.9),
-    hitches: tuple[float, ...] = (),
+    wheelbase: Annotated[float, "m", "distance of the car's axles"] = 1.2,
+    radius: Annotated[float, "m", "radius of the driven rear wheel"] = 0.3,
+    m: Annotated[float, "kg", "mass of the car, at the middle between its axles"] = 20.0,
+    I: Annotated[float, "kg m2", "car, central moment of inertia about the vertical"] = 3.0,  # noqa: E741 - the field's name
+    mF: Annotated[float, "kg", "mass of the fork, at its blade"] = 1.0,
+    IF: Annotated[float, "kg m2", "fork, moment of inertia about the vertical"] = 0.02,
+    Ia: Annotated[float, "kg m2", "rear wheel, moment of inertia about its axle"] = 0.05,
+    mT: Annotated[float, "kg", "mass of each trailer, at its axle"] = 10.0,
+    IT: Annotated[
+        float, "kg m2", "each trailer, central moment of inertia about the vertical"
+    ] = 1.0,
+    lengths: Annotated[
+        tuple[float, ...], "m", "distance of each trailer's axle behind its hitch"
+    ] = (1.0, 0.9),
+    hitches: Annotated[
+        tuple[float, ...], "m", "distance of each hitch behind the axle before it; on it by default"
+    ] = (),
     rolling: JointMotion | None = None,
     steering: JointMotion | None = None,
 ) -> Model:
     """Return the train, drawn straight with the car's rear axle at the origin, with a trailer per
-    entry of `lengths`. `MEANING` tells what each parameter is.
+    entry of `lengths`.
 
     >>> [joint.name for joint in car_with_trailers(lengths=(1.0,) * 3).joints]
     ['rolled', 'steer', 'hitch1', 'hitch2', 'hitch3']
@@ -82,11 +84,6 @@ def car_with_trailers(
         contacts=contacts,
         base="SE(2)",
         outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("car", (0.0, 0.0, 0.0)),
-                "m/s",
-                "velocity of the rear axle along the heading",
-            )
+            forward_speed("car", (0.0, 0.0, 0.0), "velocity of the rear axle along the heading")
         ],
     )

@@ -1,17 +1,8 @@
 """A cart on a rail with a pole hinged to it: the inverted pendulum of every control course."""
 
-from draisine.model import Body, Model, Output, Prismatic, Revolute, inertia
+from typing import Annotated
 
-MEANING = {
-    "mC": ("kg", "mass of the cart"),
-    "mP": ("kg", "mass of the pole"),
-    "l": ("m", "distance of the pole's mass centre from the hinge"),
-    "I": ("kg m2", "pole, central moment of inertia about the hinge's direction"),
-    "g": ("m/s2", "gravity"),
-    "spring": ("N/m", "spring that holds the cart at the middle of the rail"),
-    "damper": ("N s/m", "friction of the cart"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Body, Model, Output, Prismatic, Revolute, inertia
 
 SYMBOLS = {
     "spring": "k",
@@ -24,16 +15,18 @@ SYMBOLS = {
 
 def cart_pole(
     *,
-    mC: float = 1.0,
-    mP: float = 0.1,
-    l: float = 0.5,  # noqa: E741 - the usual name
-    I: float = 0.01,  # noqa: E741 - the usual name
-    g: float = 9.81,
-    spring: float = 0.0,
-    damper: float = 0.0,
+    mC: Annotated[float, "kg", "mass of the cart"] = 1.0,
+    mP: Annotated[float, "kg", "mass of the pole"] = 0.1,
+    l: Annotated[float, "m", "distance of the pole's mass centre from the hinge"] = 0.5,  # noqa: E741 - the usual name
+    I: Annotated[  # noqa: E741 - the usual name
+        float, "kg m2", "pole, central moment of inertia about the hinge's direction"
+    ] = 0.01,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
+    spring: Annotated[float, "N/m", "spring that holds the cart at the middle of the rail"] = 0.0,
+    damper: Annotated[float, "N s/m", "friction of the cart"] = 0.0,
 ) -> Model:
     """Return the cart, which slides along x, with its pole drawn upright; the pole's angle grows
-    towards x. `MEANING` tells what each parameter is.
+    towards x.
 
     >>> cart_pole().inputs
     ('cart', 'pole')

@@ -5,21 +5,9 @@ work of a derivation grows with the size of a machine.
 """
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 from draisine.model import Body, Model, Revolute, inertia
-
-MEANING = {
-    "mass": ("kg", "mass of each link"),
-    "length": ("m", "distance between neighbouring hinges"),
-    "offset": ("1", "distance of the mass centres from the line of hinges, over the length"),
-    "gyration": ("1", "radius of gyration about the axes across the line, over the length"),
-    "slender": ("1", "radius of gyration about the line of hinges, over the length"),
-    "skew": ("1", "products of inertia over mass length^2"),
-    "damper": ("N m s", "damping of each hinge"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
 
 SYMBOLS = {
     "mass": "m",
@@ -38,20 +26,26 @@ GOLDEN = math.pi * (3 - math.sqrt(5))
 
 def chain(
     *,
-    mass: float = 1.0,
-    length: float = 0.3,
-    offset: float = 0.1,
-    gyration: float = 0.3,
-    slender: float = 0.15,
-    skew: float = 0.005,
-    damper: float = 0.0,
-    g: float = 9.81,
+    mass: Annotated[float, "kg", "mass of each link"] = 1.0,
+    length: Annotated[float, "m", "distance between neighbouring hinges"] = 0.3,
+    offset: Annotated[
+        float, "1", "distance of the mass centres from the line of hinges, over the length"
+    ] = 0.1,
+    gyration: Annotated[
+        float, "1", "radius of gyration about the axes across the line, over the length"
+    ] = 0.3,
+    slender: Annotated[
+        float, "1", "radius of gyration about the line of hinges, over the length"
+    ] = 0.15,
+    skew: Annotated[float, "1", "products of inertia over mass length^2"] = 0.005,
+    damper: Annotated[float, "N m s", "damping of each hinge"] = 0.0,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
     links: int = 4,
     base: Literal["SE(3)", "fixed"] = "SE(3)",
     oblique: bool = True,
 ) -> Model:
     """Return a base and `links` links behind it, drawn straight along x, the first hinge at the
-    origin. Not oblique, all hinges are parallel to y. `MEANING` tells what each parameter is.
+    origin. Not oblique, all hinges are parallel to y.
 
     >>> len(chain(links=7).joints)
     7

@@ -7,21 +7,10 @@ touch only while its leg is ahead of the hip and the other behind.
 
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import Annotated, Any
 
 from draisine.algebra.scalar import Scalar, cos, sin, where
-from draisine.model import Body, Model, Output, Prismatic, Revolute, Steps, Wheel, inertia
-from draisine.model.surface import Tip
-
-MEANING = {
-    "mH": ("kg", "mass of the hip"),
-    "m": ("kg", "mass of a leg"),
-    "a": ("m", "distance of a leg's mass from its foot"),
-    "b": ("m", "distance of a leg's mass from the hip"),
-    "slope": ("rad", "by how much the ground falls ahead"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Body, Model, Output, Prismatic, Revolute, Steps, Tip, Wheel, inertia
 
 SYMBOLS = {
     "mH": "m_H",
@@ -36,15 +25,14 @@ SYMBOLS = {
 
 def compass_walker(
     *,
-    mH: float = 10.0,
-    m: float = 5.0,
-    a: float = 0.5,
-    b: float = 0.5,
-    slope: float = math.radians(3.0),
-    g: float = 9.81,
+    mH: Annotated[float, "kg", "mass of the hip"] = 10.0,
+    m: Annotated[float, "kg", "mass of a leg"] = 5.0,
+    a: Annotated[float, "m", "distance of a leg's mass from its foot"] = 0.5,
+    b: Annotated[float, "m", "distance of a leg's mass from the hip"] = 0.5,
+    slope: Annotated[float, "rad", "by how much the ground falls ahead"] = math.radians(3.0),
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the walker, drawn upright with both feet at the origin; `MEANING` tells what each
-    parameter is.
+    """Return the walker, drawn upright with both feet at the origin.
 
     The world's frame is that of the ground, x down the slope, and the hip moves in the plane of x
     and z; leg angles count from the normal of the ground, positive where the foot is behind the hip.

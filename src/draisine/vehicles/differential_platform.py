@@ -5,20 +5,18 @@ speeds of the wheels decide everything, `V = r (right + left) / 2`, `W = r (righ
 kinematic connection (thesis, section 1.5).
 """
 
-from draisine.model import Body, JointMotion, Model, Output, Revolute, Wheel, inertia
-from draisine.model.body import flat_inertia
+from typing import Annotated
 
-MEANING = {
-    "radius": ("m", "radius of the wheels"),
-    "track": ("m", "distance of the wheels"),
-    "m": ("kg", "mass of the platform"),
-    "I": ("kg m2", "platform, central moment of inertia about the vertical"),
-    "x": ("m", "distance of its mass centre ahead of the axle"),
-    "mW": ("kg", "mass of each wheel"),
-    "Ia": ("kg m2", "each wheel, moment of inertia about the axle"),
-    "Id": ("kg m2", "each wheel, moment of inertia about a diameter"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import (
+    Body,
+    JointMotion,
+    Model,
+    Revolute,
+    Wheel,
+    flat_inertia,
+    forward_speed,
+    inertia,
+)
 
 SYMBOLS = {"radius": "r", "track": "w", "left": r"\phi_l", "right": r"\phi_r"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
@@ -26,19 +24,18 @@ SYMBOLS = {"radius": "r", "track": "w", "left": r"\phi_l", "right": r"\phi_r"}
 
 def differential_platform(
     *,
-    radius: float = 0.1,
-    track: float = 0.5,
-    m: float = 8.0,
-    I: float = 0.4,  # noqa: E741 - the field's name
-    x: float = 0.05,
-    mW: float = 0.5,
-    Ia: float = 0.0025,
-    Id: float = 0.00125,
+    radius: Annotated[float, "m", "radius of the wheels"] = 0.1,
+    track: Annotated[float, "m", "distance of the wheels"] = 0.5,
+    m: Annotated[float, "kg", "mass of the platform"] = 8.0,
+    I: Annotated[float, "kg m2", "platform, central moment of inertia about the vertical"] = 0.4,  # noqa: E741 - the field's name
+    x: Annotated[float, "m", "distance of its mass centre ahead of the axle"] = 0.05,
+    mW: Annotated[float, "kg", "mass of each wheel"] = 0.5,
+    Ia: Annotated[float, "kg m2", "each wheel, moment of inertia about the axle"] = 0.0025,
+    Id: Annotated[float, "kg m2", "each wheel, moment of inertia about a diameter"] = 0.00125,
     left: JointMotion | None = None,
     right: JointMotion | None = None,
 ) -> Model:
-    """Return the platform; wheels are driven by torques, or turn by a prescribed motion. `MEANING`
-    tells what each parameter is.
+    """Return the platform; wheels are driven by torques, or turn by a prescribed motion.
 
     >>> differential_platform().inputs
     ('left', 'right')
@@ -58,11 +55,6 @@ def differential_platform(
         contacts=[Wheel(side, side, hub, axle, radius, lifts=False) for side, hub in hubs.items()],
         base="SE(2)",
         outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("platform", middle),
-                "m/s",
-                "velocity of the axle's middle along the heading",
-            )
+            forward_speed("platform", middle, "velocity of the axle's middle along the heading")
         ],
     )

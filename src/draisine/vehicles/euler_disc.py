@@ -6,31 +6,25 @@ The drawing is that of `rolling_disc`. With its centre at rest at the inclinatio
 doi:10.1038/35009017.
 """
 
+from typing import Annotated
+
 from draisine.model import Model
 from draisine.vehicles.rolling_disc import SYMBOLS, rolling_disc
 
-MEANING = {
-    "mass": ("kg", "mass"),
-    "radius": ("m", "radius"),
-    "axial": ("1", "moment of inertia about the axle over mass radius^2"),
-    "diametral": ("1", "moment of inertia about a diameter over mass radius^2"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
-
-__all__ = ["MEANING", "SYMBOLS", "euler_disc"]
+__all__ = ["SYMBOLS", "euler_disc"]
 
 
 def euler_disc(
     *,
-    mass: float = 0.44,
-    radius: float = 0.0375,
-    axial: float = 0.5,
-    diametral: float = 0.25,
-    g: float = 9.81,
+    mass: Annotated[float, "kg", "mass"] = 0.44,
+    radius: Annotated[float, "m", "radius"] = 0.0375,
+    axial: Annotated[float, "1", "moment of inertia about the axle over mass radius^2"] = 0.5,
+    diametral: Annotated[
+        float, "1", "moment of inertia about a diameter over mass radius^2"
+    ] = 0.25,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the disc, a toy of this name by its size, drawn upright; `MEANING` tells what each
-    parameter is.
+    """Return the disc, a toy of this name by its size, drawn upright.
 
     >>> float(euler_disc().contacts[0].surface.reach)
     0.0375

@@ -6,22 +6,12 @@ what it was. The waist itself has no mass.
 """
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from draisine.model import Body, Model, Revolute, inertia
 from draisine.model.motion import sine
-
-MEANING = {
-    "m": ("kg", "mass of each half"),
-    "length": ("m", "distance of each half's mass centre from the waist"),
-    "axial": ("kg m2", "each half, central moment of inertia about its long axis"),
-    "across": ("kg m2", "each half, central moment of inertia about axes across it"),
-    "amplitude": ("rad", "how far the waist bends"),
-    "frequency": ("Hz", "how often the waist bends round per second"),
-}
-"""Unit and meaning of every parameter; the bend is that of `drive="sine"`."""
 
 SYMBOLS = {
     "length": "l",
@@ -37,17 +27,21 @@ SYMBOLS = {
 
 def falling_cat(
     *,
-    m: float = 2.0,
-    length: float = 0.15,
-    axial: float = 0.008,
-    across: float = 0.03,
-    amplitude: float = 0.8,
-    frequency: float = 1.0,
+    m: Annotated[float, "kg", "mass of each half"] = 2.0,
+    length: Annotated[float, "m", "distance of each half's mass centre from the waist"] = 0.15,
+    axial: Annotated[
+        float, "kg m2", "each half, central moment of inertia about its long axis"
+    ] = 0.008,
+    across: Annotated[
+        float, "kg m2", "each half, central moment of inertia about axes across it"
+    ] = 0.03,
+    amplitude: Annotated[float, "rad", "how far the waist bends"] = 0.8,
+    frequency: Annotated[float, "Hz", "how often the waist bends round per second"] = 1.0,
     drive: Literal["free", "sine"] = "free",
     base: Literal["SE(3)", "SO(3)"] = "SE(3)",
 ) -> Model:
     """Return the cat without weight, drawn straight along x with its waist at the origin, afloat or
-    (SO(3)) held by a ball joint at the waist. `MEANING` tells what each parameter is.
+    (SO(3)) held by a ball joint at the waist, which is free, or bends by sines (`drive="sine"`).
 
     >>> falling_cat(base="SO(3)").speeds
     ('Wx', 'Wy', 'Wz', 'bend_rate', 'sway_rate')

@@ -6,22 +6,11 @@ rest it is zero, and the shape alone leads the fish on (thesis, section 1.4.2).
 """
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 from draisine.model import Model
 from draisine.model.motion import sine
 from draisine.vehicles._three_links import three_links
-
-MEANING = {
-    "a": ("m", "half axis of each ellipse along its link"),
-    "b": ("m", "half axis across"),
-    "c": ("m", "distance of the hinges beyond the tips of the ellipses"),
-    "rho": ("kg/m2", "density of the fluid and of the fish, for a depth of one metre kg/m3"),
-    "amplitude": ("rad", "swing of both hinges"),
-    "frequency": ("Hz", "frequency of both hinges"),
-    "lag": ("rad", "how far the rear hinge, which swings the other way, lags behind the front one"),
-}
-"""Unit and meaning of every parameter; the swings are those of `drive="sine"`."""
 
 SYMBOLS = {
     "rho": r"\rho",
@@ -36,17 +25,23 @@ SYMBOLS = {
 
 def fish(
     *,
-    a: float = 0.1,
-    b: float = 0.02,
-    c: float = 0.01,
-    rho: float = 1000.0,
-    amplitude: float = 0.8,
-    frequency: float = 1.0,
-    lag: float = math.pi / 2,
+    a: Annotated[float, "m", "half axis of each ellipse along its link"] = 0.1,
+    b: Annotated[float, "m", "half axis across"] = 0.02,
+    c: Annotated[float, "m", "distance of the hinges beyond the tips of the ellipses"] = 0.01,
+    rho: Annotated[
+        float, "kg/m2", "density of the fluid and of the fish, for a depth of one metre kg/m3"
+    ] = 1000.0,
+    amplitude: Annotated[float, "rad", "swing of both hinges"] = 0.8,
+    frequency: Annotated[float, "Hz", "frequency of both hinges"] = 1.0,
+    lag: Annotated[
+        float,
+        "rad",
+        "how far the rear hinge, which swings the other way, lags behind the front one",
+    ] = math.pi / 2,
     drive: Literal["free", "sine"] = "free",
 ) -> Model:
     """Return the fish, as heavy as the fluid, drawn straight along x with its middle link at the
-    origin; its hinges are free, or swing by sines. `MEANING` tells what each parameter is.
+    origin; its hinges are free, or swing by sines (`drive="sine"`).
 
     >>> fish().speeds
     ('Vx', 'Vy', 'Wz', 'rear_rate', 'front_rate')

@@ -7,71 +7,57 @@ equations, in slugs and feet, are this machine linearised about straight running
 wobble. Pitch inertias, which do not matter there, are not published.
 """
 
+from typing import Annotated
+
 from draisine.algebra.scalar import Scalar, cos, sin
 from draisine.mechanics.forces.linear_tyre import LinearTyre
-from draisine.model import Body, Disc, Model, Output, Revolute, Wheel, inertia
-
-MEANING = {
-    "Mf": ("kg", "mass of the front frame with its wheel"),
-    "Mr": ("kg", "mass of the rear frame with its wheel and the rider"),
-    "Irx": ("kg m2", "rear frame, moment of inertia in roll"),
-    "Iry": ("kg m2", "rear frame, moment of inertia in pitch (not published)"),
-    "Irz": ("kg m2", "rear frame, moment of inertia in yaw"),
-    "Crxz": ("kg m2", "rear frame, entry xz of the inertia tensor with x forward, z up"),
-    "Ifx": ("kg m2", "front frame, moment of inertia across the steer axis, in the plane"),
-    "Ify": ("kg m2", "front frame, moment of inertia in pitch (not published)"),
-    "Ifz": ("kg m2", "front frame, moment of inertia along the steer axis"),
-    "ify": ("kg m2", "front wheel, moment of inertia about its axle"),
-    "iry": ("kg m2", "rear wheel with the geared engine, moment of inertia about its axle"),
-    "a": ("m", "from the ground below the rear mass centre to the steer axis, across it"),
-    "b": ("m", "from there back to the rear contact"),
-    "e": ("m", "front mass centre ahead of the steer axis"),
-    "f": ("m", "front mass centre up along the steer axis from the foot of a"),
-    "h": ("m", "height of the rear mass centre"),
-    "R": ("m", "radius of both wheels"),
-    "t": ("m", "trail, across the steer axis"),
-    "epsilon": ("rad", "rake of the steer axis"),
-    "Cf1": ("N/rad", "front tyre, cornering stiffness"),
-    "Cf2": ("N/rad", "front tyre, camber stiffness"),
-    "Cr1": ("N/rad", "rear tyre, cornering stiffness"),
-    "Cr2": ("N/rad", "rear tyre, camber stiffness"),
-    "sigma": ("m", "relaxation length of both tyres"),
-    "K": ("N m s/rad", "steering damper"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Body, Disc, Model, Revolute, Wheel, forward_speed, inertia
 
 
 def motorcycle(
     *,
-    Mf: float = 30.64719,
-    Mr: float = 217.44911,
-    Irx: float = 31.18380653549,
-    Iry: float = 25.0,
-    Irz: float = 21.06940667659,
-    Crxz: float = 1.735446624584,
-    Ifx: float = 1.233794084665,
-    Ify: float = 1.6,
-    Ifz: float = 0.4419965621987,
-    ify: float = 0.7185833679917,
-    iry: float = 1.050758698478,
-    a: float = 0.9485376,
-    b: float = 0.4797552,
-    e: float = 0.024384,
-    f: float = 0.0283464,
-    h: float = 0.615696,
-    R: float = 0.3048,
-    t: float = 0.115824,
-    epsilon: float = 0.4715,
-    Cf1: float = 11173.92864,
-    Cf2: float = 938.57442,
-    Cr1: float = 15831.21498,
-    Cr2: float = 1325.56956,
-    sigma: float = 0.24384,
-    K: float = 6.77908728,
-    g: float = 9.81,
+    Mf: Annotated[float, "kg", "mass of the front frame with its wheel"] = 30.64719,
+    Mr: Annotated[float, "kg", "mass of the rear frame with its wheel and the rider"] = 217.44911,
+    Irx: Annotated[float, "kg m2", "rear frame, moment of inertia in roll"] = 31.18380653549,
+    Iry: Annotated[float, "kg m2", "rear frame, moment of inertia in pitch (not published)"] = 25.0,
+    Irz: Annotated[float, "kg m2", "rear frame, moment of inertia in yaw"] = 21.06940667659,
+    Crxz: Annotated[
+        float, "kg m2", "rear frame, entry xz of the inertia tensor with x forward, z up"
+    ] = 1.735446624584,
+    Ifx: Annotated[
+        float, "kg m2", "front frame, moment of inertia across the steer axis, in the plane"
+    ] = 1.233794084665,
+    Ify: Annotated[float, "kg m2", "front frame, moment of inertia in pitch (not published)"] = 1.6,
+    Ifz: Annotated[
+        float, "kg m2", "front frame, moment of inertia along the steer axis"
+    ] = 0.4419965621987,
+    ify: Annotated[
+        float, "kg m2", "front wheel, moment of inertia about its axle"
+    ] = 0.7185833679917,
+    iry: Annotated[
+        float, "kg m2", "rear wheel with the geared engine, moment of inertia about its axle"
+    ] = 1.050758698478,
+    a: Annotated[
+        float, "m", "from the ground below the rear mass centre to the steer axis, across it"
+    ] = 0.9485376,
+    b: Annotated[float, "m", "from there back to the rear contact"] = 0.4797552,
+    e: Annotated[float, "m", "front mass centre ahead of the steer axis"] = 0.024384,
+    f: Annotated[
+        float, "m", "front mass centre up along the steer axis from the foot of a"
+    ] = 0.0283464,
+    h: Annotated[float, "m", "height of the rear mass centre"] = 0.615696,
+    R: Annotated[float, "m", "radius of both wheels"] = 0.3048,
+    t: Annotated[float, "m", "trail, across the steer axis"] = 0.115824,
+    epsilon: Annotated[float, "rad", "rake of the steer axis"] = 0.4715,
+    Cf1: Annotated[float, "N/rad", "front tyre, cornering stiffness"] = 11173.92864,
+    Cf2: Annotated[float, "N/rad", "front tyre, camber stiffness"] = 938.57442,
+    Cr1: Annotated[float, "N/rad", "rear tyre, cornering stiffness"] = 15831.21498,
+    Cr2: Annotated[float, "N/rad", "rear tyre, camber stiffness"] = 1325.56956,
+    sigma: Annotated[float, "m", "relaxation length of both tyres"] = 0.24384,
+    K: Annotated[float, "N m s/rad", "steering damper"] = 6.77908728,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the motorcycle, drawn upright; `MEANING` tells what each parameter is.
+    """Return the motorcycle, drawn upright.
 
     >>> motorcycle().memory
     2
@@ -100,14 +86,7 @@ def motorcycle(
             Wheel("front", "front_wheel", front, left, Disc(R), tyre=LinearTyre(Cf1, Cf2, sigma)),
         ],
         gravity=(0.0, 0.0, -g),
-        outputs=[
-            Output(
-                "forward_speed",
-                lambda view: view.heading @ view.velocity("frame", rear),
-                "m/s",
-                "velocity of the rear hub along the heading",
-            ),
-        ],
+        outputs=[forward_speed("frame", rear, "velocity of the rear hub along the heading")],
     )
 
 

@@ -4,27 +4,20 @@ It rolls where it heads and turns about the vertical; both freedoms live for the
 `(J + m R^2) roll'' = torque` and `I yaw'' = torque` (Bloch 2003, doi:10.1007/b97376).
 """
 
-from draisine.model import Body, Force, Model, Revolute, Wheel, inertia
+from typing import Annotated
 
-MEANING = {
-    "m": ("kg", "mass"),
-    "R": ("m", "radius"),
-    "J": ("kg m2", "moment of inertia about the axle"),
-    "I": ("kg m2", "moment of inertia about a diameter"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Body, Force, Model, Revolute, Wheel, inertia
 
 
 def penny(
     *,
-    m: float = 0.5,
-    R: float = 0.1,
-    J: float = 0.0025,
-    I: float = 0.00125,  # noqa: E741 - the usual name
+    m: Annotated[float, "kg", "mass"] = 0.5,
+    R: Annotated[float, "m", "radius"] = 0.1,
+    J: Annotated[float, "kg m2", "moment of inertia about the axle"] = 0.0025,
+    I: Annotated[float, "kg m2", "moment of inertia about a diameter"] = 0.00125,  # noqa: E741 - the usual name
 ) -> Model:
     """Return the penny in the plane. A torque about the axle acts in the joint `roll`, one about the
     vertical by the pushes `toe.y` and `heel.y` half a metre ahead and behind, across the heading.
-    `MEANING` tells what each parameter is.
 
     >>> penny().speeds
     ('Vx', 'Vy', 'Wz', 'roll_rate')

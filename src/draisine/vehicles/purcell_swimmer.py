@@ -6,16 +6,10 @@ reverse leads nowhere (the scallop theorem). `mechanics.connection.stokes` gives
 need a little mass, which is forgotten within mass over drag seconds.
 """
 
+from typing import Annotated
+
 from draisine.model import JointMotion, Model
 from draisine.vehicles._three_links import three_links
-
-MEANING = {
-    "length": ("m", "length of each rod"),
-    "drag": ("N s/m2", "drag per length along a rod"),
-    "ratio": ("1", "drag across over drag along, 2 for slender rods"),
-    "mass": ("kg", "mass of each rod"),
-}
-"""Unit and meaning of every parameter."""
 
 SYMBOLS = {
     "length": "L",
@@ -30,15 +24,15 @@ SYMBOLS = {
 
 def purcell_swimmer(
     *,
-    length: float = 1.0,
-    drag: float = 1.0,
-    ratio: float = 2.0,
-    mass: float = 0.001,
+    length: Annotated[float, "m", "length of each rod"] = 1.0,
+    drag: Annotated[float, "N s/m2", "drag per length along a rod"] = 1.0,
+    ratio: Annotated[float, "1", "drag across over drag along, 2 for slender rods"] = 2.0,
+    mass: Annotated[float, "kg", "mass of each rod"] = 0.001,
     rear: JointMotion | None = None,
     front: JointMotion | None = None,
 ) -> Model:
     """Return the swimmer, drawn straight along x with its middle rod at the origin; its hinges are
-    free, or move as prescribed. `MEANING` tells what each parameter is.
+    free, or move as prescribed.
 
     >>> purcell_swimmer().inputs
     ('rear', 'front')

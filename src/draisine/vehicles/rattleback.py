@@ -7,21 +7,9 @@ semi-axes 20, 3 and 2 cm, the mass centre 1 cm below the ellipsoid's, central mo
 and 17 cm^2 with the product -0.2 cm^2. The ground holds the contact point; nothing brakes.
 """
 
-from draisine.model import Body, Ellipsoid, Model, Output, Wheel, inertia
+from typing import Annotated
 
-MEANING = {
-    "mass": ("kg", "mass"),
-    "a": ("m", "semi-axis along x, the long one"),
-    "b": ("m", "semi-axis along y"),
-    "c": ("m", "semi-axis along z, upright in the drawing"),
-    "h": ("m", "how far the mass centre lies below the ellipsoid's"),
-    "xx": ("m2", "central moment of inertia about x over mass"),
-    "yy": ("m2", "central moment of inertia about y over mass"),
-    "zz": ("m2", "central moment of inertia about z over mass"),
-    "xy": ("m2", "entry xy of the inertia tensor over mass: the skew that makes it turn back"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Body, Ellipsoid, Model, Output, Wheel, inertia
 
 SYMBOLS = {"mass": "m", "xx": "j_{xx}", "yy": "j_{yy}", "zz": "j_{zz}", "xy": "j_{xy}"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
@@ -29,18 +17,20 @@ SYMBOLS = {"mass": "m", "xx": "j_{xx}", "yy": "j_{yy}", "zz": "j_{zz}", "xy": "j
 
 def rattleback(
     *,
-    mass: float = 1.0,
-    a: float = 0.2,
-    b: float = 0.03,
-    c: float = 0.02,
-    h: float = 0.01,
-    xx: float = 2e-4,
-    yy: float = 16e-4,
-    zz: float = 17e-4,
-    xy: float = -0.2e-4,
-    g: float = 9.81,
+    mass: Annotated[float, "kg", "mass"] = 1.0,
+    a: Annotated[float, "m", "semi-axis along x, the long one"] = 0.2,
+    b: Annotated[float, "m", "semi-axis along y"] = 0.03,
+    c: Annotated[float, "m", "semi-axis along z, upright in the drawing"] = 0.02,
+    h: Annotated[float, "m", "how far the mass centre lies below the ellipsoid's"] = 0.01,
+    xx: Annotated[float, "m2", "central moment of inertia about x over mass"] = 2e-4,
+    yy: Annotated[float, "m2", "central moment of inertia about y over mass"] = 16e-4,
+    zz: Annotated[float, "m2", "central moment of inertia about z over mass"] = 17e-4,
+    xy: Annotated[
+        float, "m2", "entry xy of the inertia tensor over mass: the skew that makes it turn back"
+    ] = -0.2e-4,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
-    """Return the rattleback, drawn at rest on the ground; `MEANING` tells what each parameter is.
+    """Return the rattleback, drawn at rest on the ground.
 
     >>> float(rattleback().contacts[0].surface.reach)
     0.2

@@ -6,19 +6,10 @@ the multiplier of its limit cycle is cos^2(2 alpha) for a mass at the hub, alpha
 """
 
 import math
+from typing import Annotated
 
 from draisine.algebra.scalar import cos, sin
-from draisine.model import Body, Model, Output, Prismatic, Revolute, Steps, Wheel, inertia
-from draisine.model.surface import Tip
-
-MEANING = {
-    "leg": ("m", "length of the spokes"),
-    "m": ("kg", "mass"),
-    "I": ("kg m2", "central moment of inertia about the axle"),
-    "slope": ("rad", "by how much the ground falls ahead"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Body, Model, Output, Prismatic, Revolute, Steps, Tip, Wheel, inertia
 
 SYMBOLS = {"leg": "l", "slope": r"\gamma", "wheel": r"\theta", "ahead": "x_H", "height": "z_H"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
@@ -26,14 +17,14 @@ SYMBOLS = {"leg": "l", "slope": r"\gamma", "wheel": r"\theta", "ahead": "x_H", "
 
 def rimless_wheel(
     *,
-    leg: float = 1.0,
-    m: float = 1.0,
-    I: float = 0.0,  # noqa: E741
-    slope: float = 0.08,
-    g: float = 9.81,
+    leg: Annotated[float, "m", "length of the spokes"] = 1.0,
+    m: Annotated[float, "kg", "mass"] = 1.0,
+    I: Annotated[float, "kg m2", "central moment of inertia about the axle"] = 0.0,  # noqa: E741
+    slope: Annotated[float, "rad", "by how much the ground falls ahead"] = 0.08,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
     spokes: int = 8,
 ) -> Model:
-    """Return the wheel, drawn on its spoke 0; `MEANING` tells what each parameter is.
+    """Return the wheel, drawn on its spoke 0.
 
     The world's frame is that of the ground, x down the slope. The angle `wheel` is that of spoke 0
     from the normal of the ground, positive where its end is behind the hub; spoke 1 is the next to

@@ -7,30 +7,12 @@ it.)
 """
 
 import math
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from draisine.model import Body, Model, Output, Pin, Revolute
-from draisine.model.body import flat_inertia
+from draisine.model import Body, Model, Output, Pin, Revolute, flat_inertia
 from draisine.model.motion import sine
-
-MEANING = {
-    "a": ("m", "distance between the grips"),
-    "b": ("m", "distance of the hinge from the middle of the grips"),
-    "m0": ("kg", "mass of the body"),
-    "m1": ("kg", "mass of the tail"),
-    "MS0": ("kg m", "first moment of the body about the middle of the grips"),
-    "MS1": ("kg m", "first moment of the tail about the hinge"),
-    "J0": ("kg m2", "body, moment of inertia about the middle of the grips"),
-    "J1": ("kg m2", "tail, moment of inertia about the hinge"),
-    "Cv": ("N m s", "viscous friction of a grip: torque per turning rate of the body"),
-    "g": ("m/s2", "gravity"),
-    "amplitude": ("rad", "swing of the tail"),
-    "frequency": ("Hz", "frequency of the tail; the grips change twice in its period"),
-    "phase": ("rad", "how far the tail is ahead of the grips"),
-}
-"""Unit and meaning of every parameter; the swing is that of `drive="cosine"`."""
 
 SYMBOLS = {
     "amplitude": "A",
@@ -43,23 +25,28 @@ SYMBOLS = {
 
 def rocr(
     *,
-    a: float = 0.1,
-    b: float = 0.02,
-    m0: float = 0.199,
-    m1: float = 0.1,
-    MS0: float = 0.0035,
-    MS1: float = 0.03,
-    J0: float = 1.3e-4,
-    J1: float = 9e-3,
-    Cv: float = 0.03,
-    g: float = 9.81,
-    amplitude: float = math.pi / 3,
-    frequency: float = 1.5,
-    phase: float = 1.5 * math.pi,
+    a: Annotated[float, "m", "distance between the grips"] = 0.1,
+    b: Annotated[float, "m", "distance of the hinge from the middle of the grips"] = 0.02,
+    m0: Annotated[float, "kg", "mass of the body"] = 0.199,
+    m1: Annotated[float, "kg", "mass of the tail"] = 0.1,
+    MS0: Annotated[
+        float, "kg m", "first moment of the body about the middle of the grips"
+    ] = 0.0035,
+    MS1: Annotated[float, "kg m", "first moment of the tail about the hinge"] = 0.03,
+    J0: Annotated[float, "kg m2", "body, moment of inertia about the middle of the grips"] = 1.3e-4,
+    J1: Annotated[float, "kg m2", "tail, moment of inertia about the hinge"] = 9e-3,
+    Cv: Annotated[
+        float, "N m s", "viscous friction of a grip: torque per turning rate of the body"
+    ] = 0.03,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
+    amplitude: Annotated[float, "rad", "swing of the tail"] = math.pi / 3,
+    frequency: Annotated[
+        float, "Hz", "frequency of the tail; the grips change twice in its period"
+    ] = 1.5,
+    phase: Annotated[float, "rad", "how far the tail is ahead of the grips"] = 1.5 * math.pi,
     drive: Literal["cosine", "free"] = "cosine",
 ) -> Model:
-    """Return the robot on its wall, the plane z = 0 with y up; `MEANING` tells what each parameter
-    is.
+    """Return the robot on its wall, the plane z = 0 with y up.
 
     Drawn with the tail along x and the grips below and above the middle; it hangs with the tail
     down at a yaw of -90 degrees. Its tail follows `amplitude cos(2 pi frequency t + phase)`, eq.

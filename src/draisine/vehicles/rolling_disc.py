@@ -5,17 +5,9 @@ are known in closed form, with the total spin n about the axle and the yaw rate 
 `(axial + 1) W n cos L + (g / radius) sin L - diametral W^2 sin L cos L = 0` for the knife edge.
 """
 
-from draisine.model import Body, Model, Output, Wheel, inertia, round_surface
+from typing import Annotated
 
-MEANING = {
-    "mass": ("kg", "mass"),
-    "radius": ("m", "outer radius"),
-    "axial": ("1", "moment of inertia about the axle over mass radius^2: 1/2 disc, 1 hoop"),
-    "diametral": ("1", "moment of inertia about a diameter over mass radius^2: 1/4 disc, 1/2 hoop"),
-    "g": ("m/s2", "gravity"),
-    "crown": ("m", "radius of the tyre's cross section, part of the radius"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Body, Model, Output, Wheel, forward_speed, inertia, round_surface
 
 SYMBOLS = {
     "mass": "m",
@@ -29,15 +21,21 @@ SYMBOLS = {
 
 def rolling_disc(
     *,
-    mass: float = 1.0,
-    radius: float = 0.5,
-    axial: float = 0.5,
-    diametral: float = 0.25,
-    g: float = 9.81,
-    crown: float | None = None,
+    mass: Annotated[float, "kg", "mass"] = 1.0,
+    radius: Annotated[float, "m", "outer radius"] = 0.5,
+    axial: Annotated[
+        float, "1", "moment of inertia about the axle over mass radius^2: 1/2 disc, 1 hoop"
+    ] = 0.5,
+    diametral: Annotated[
+        float, "1", "moment of inertia about a diameter over mass radius^2: 1/4 disc, 1/2 hoop"
+    ] = 0.25,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
+    crown: Annotated[
+        float | None, "m", "radius of the tyre's cross section, part of the radius"
+    ] = None,
 ) -> Model:
     """Return the disc, drawn upright on the ground; a knife edge, or a torus where a crown radius
-    is given. `MEANING` tells what each parameter is.
+    is given.
 
     >>> rolling_disc().speeds
     ('Vx', 'Vy', 'Vz', 'Wx', 'Wy', 'Wz')
@@ -50,12 +48,7 @@ def rolling_disc(
         contacts=[Wheel("ground", "disc", centre, left, round_surface(radius, crown))],
         gravity=(0.0, 0.0, -g),
         outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("disc", centre),
-                "m/s",
-                "velocity of the centre along the heading",
-            ),
+            forward_speed("disc", centre, "velocity of the centre along the heading"),
             Output(
                 "spin",
                 lambda readings: readings.angular_velocity[1],

@@ -5,32 +5,11 @@ the frame all the same, since rotations do not commute: a mechanical connection 
 (thesis, section 1.4).
 """
 
+from typing import Annotated
+
 import numpy as np
 
 from draisine.model import Body, JointMotion, Model, Revolute, inertia
-
-MEANING = {
-    "m": ("kg", "mass of the frame"),
-    "Ixx": ("kg m2", "frame, central moment of inertia xx"),
-    "Iyy": ("kg m2", "frame, central moment of inertia yy"),
-    "Izz": ("kg m2", "frame, central moment of inertia zz"),
-    "Ixy": ("kg m2", "frame, entry xy of the inertia tensor"),
-    "Ixz": ("kg m2", "frame, entry xz of the inertia tensor"),
-    "Iyz": ("kg m2", "frame, entry yz of the inertia tensor"),
-    "m1": ("kg", "mass of the rotor along x"),
-    "d1": ("m", "its distance from the frame's mass centre"),
-    "J1": ("kg m2", "its moment of inertia about its axis"),
-    "K1": ("kg m2", "its moment of inertia about a diameter"),
-    "m2": ("kg", "mass of the rotor along y"),
-    "d2": ("m", "its distance from the frame's mass centre"),
-    "J2": ("kg m2", "its moment of inertia about its axis"),
-    "K2": ("kg m2", "its moment of inertia about a diameter"),
-    "m3": ("kg", "mass of the rotor along z"),
-    "d3": ("m", "its distance from the frame's mass centre"),
-    "J3": ("kg m2", "its moment of inertia about its axis"),
-    "K3": ("kg m2", "its moment of inertia about a diameter"),
-}
-"""Unit and meaning of every parameter."""
 
 SYMBOLS = {"rotor1": r"\phi_1", "rotor2": r"\phi_2", "rotor3": r"\phi_3"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
@@ -38,31 +17,31 @@ SYMBOLS = {"rotor1": r"\phi_1", "rotor2": r"\phi_2", "rotor3": r"\phi_3"}
 
 def satellite(
     *,
-    m: float = 50.0,
-    Ixx: float = 6.0,
-    Iyy: float = 8.0,
-    Izz: float = 9.0,
-    Ixy: float = 0.3,
-    Ixz: float = -0.2,
-    Iyz: float = 0.4,
-    m1: float = 4.0,
-    d1: float = 0.4,
-    J1: float = 0.8,
-    K1: float = 0.45,
-    m2: float = 5.0,
-    d2: float = 0.5,
-    J2: float = 1.0,
-    K2: float = 0.55,
-    m3: float = 6.0,
-    d3: float = 0.3,
-    J3: float = 1.2,
-    K3: float = 0.65,
+    m: Annotated[float, "kg", "mass of the frame"] = 50.0,
+    Ixx: Annotated[float, "kg m2", "frame, central moment of inertia xx"] = 6.0,
+    Iyy: Annotated[float, "kg m2", "frame, central moment of inertia yy"] = 8.0,
+    Izz: Annotated[float, "kg m2", "frame, central moment of inertia zz"] = 9.0,
+    Ixy: Annotated[float, "kg m2", "frame, entry xy of the inertia tensor"] = 0.3,
+    Ixz: Annotated[float, "kg m2", "frame, entry xz of the inertia tensor"] = -0.2,
+    Iyz: Annotated[float, "kg m2", "frame, entry yz of the inertia tensor"] = 0.4,
+    m1: Annotated[float, "kg", "mass of the rotor along x"] = 4.0,
+    d1: Annotated[float, "m", "its distance from the frame's mass centre"] = 0.4,
+    J1: Annotated[float, "kg m2", "its moment of inertia about its axis"] = 0.8,
+    K1: Annotated[float, "kg m2", "its moment of inertia about a diameter"] = 0.45,
+    m2: Annotated[float, "kg", "mass of the rotor along y"] = 5.0,
+    d2: Annotated[float, "m", "its distance from the frame's mass centre"] = 0.5,
+    J2: Annotated[float, "kg m2", "its moment of inertia about its axis"] = 1.0,
+    K2: Annotated[float, "kg m2", "its moment of inertia about a diameter"] = 0.55,
+    m3: Annotated[float, "kg", "mass of the rotor along z"] = 6.0,
+    d3: Annotated[float, "m", "its distance from the frame's mass centre"] = 0.3,
+    J3: Annotated[float, "kg m2", "its moment of inertia about its axis"] = 1.2,
+    K3: Annotated[float, "kg m2", "its moment of inertia about a diameter"] = 0.65,
     rotor1: JointMotion | None = None,
     rotor2: JointMotion | None = None,
     rotor3: JointMotion | None = None,
 ) -> Model:
     """Return the satellite, afloat, drawn with the frame's mass centre at the origin; rotors are
-    free, or turn by a prescribed motion. `MEANING` tells what each parameter is.
+    free, or turn by a prescribed motion.
 
     >>> satellite().speeds[-3:]
     ('rotor1_rate', 'rotor2_rate', 'rotor3_rate')

@@ -5,14 +5,10 @@ Garcia, Chatterjee, Ruina and Coleman (1998), doi:10.1115/1.2798313. The paper t
 feet without mass; a ratio of 1e-12 is that limit to the digits that floats have.
 """
 
+from typing import Annotated
+
 from draisine.model import Model
 from draisine.vehicles.compass_walker import compass_walker
-
-MEANING = {
-    "ratio": ("", "mass of a foot over that of the hip"),
-    "slope": ("rad", "by how much the ground falls ahead"),
-}
-"""Unit and meaning of every parameter."""
 
 SYMBOLS = {
     "ratio": r"\beta",
@@ -25,8 +21,12 @@ SYMBOLS = {
 """How people write parameters and joints, in LaTeX; the others by rule."""
 
 
-def simplest_walker(*, ratio: float = 1e-12, slope: float = 0.009) -> Model:
-    """Return the walker, drawn like `compass_walker`; `MEANING` tells what each parameter is.
+def simplest_walker(
+    *,
+    ratio: Annotated[float, "", "mass of a foot over that of the hip"] = 1e-12,
+    slope: Annotated[float, "rad", "by how much the ground falls ahead"] = 0.009,
+) -> Model:
+    """Return the walker, drawn like `compass_walker`.
 
     >>> simplest_walker().steps.feet
     ('left', 'right')

@@ -6,29 +6,10 @@ written down here: it follows from the axes of the trucks and the wheels' twelve
 are independent. Springs in the trucks bring the deck back.
 """
 
-from draisine.algebra.scalar import cos, sin
-from draisine.model import Body, Model, Output, Revolute, Wheel, inertia
+from typing import Annotated
 
-MEANING = {
-    "wheelbase": ("m", "distance of the axles"),
-    "track": ("m", "distance of the wheels of a truck"),
-    "radius": ("m", "radius of the wheels"),
-    "tilt": ("rad", "angle of the trucks' axes against the deck"),
-    "spring": ("N m/rad", "stiffness of each truck"),
-    "damper": ("N m s/rad", "damping of each truck"),
-    "m": ("kg", "mass of deck and rider"),
-    "z": ("m", "height of its mass centre"),
-    "Ixx": ("kg m2", "deck and rider, central moment of inertia xx"),
-    "Iyy": ("kg m2", "deck and rider, central moment of inertia yy"),
-    "Izz": ("kg m2", "deck and rider, central moment of inertia zz"),
-    "mT": ("kg", "mass of each truck"),
-    "IT": ("kg m2", "each truck, moment of inertia about any axis"),
-    "mW": ("kg", "mass of each wheel"),
-    "Ia": ("kg m2", "each wheel, moment of inertia about the axle"),
-    "Id": ("kg m2", "each wheel, moment of inertia about a diameter"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.algebra.scalar import cos, sin
+from draisine.model import Body, Model, Revolute, Wheel, forward_speed, inertia
 
 SYMBOLS = {
     "wheelbase": "L",
@@ -43,26 +24,25 @@ SYMBOLS = {
 
 def skateboard(
     *,
-    wheelbase: float = 0.5,
-    track: float = 0.2,
-    radius: float = 0.03,
-    tilt: float = 0.8,
-    spring: float = 300.0,
-    damper: float = 5.0,
-    m: float = 60.0,
-    z: float = 0.6,
-    Ixx: float = 4.0,
-    Iyy: float = 4.0,
-    Izz: float = 1.0,
-    mT: float = 0.3,
-    IT: float = 0.001,
-    mW: float = 0.1,
-    Ia: float = 5e-5,
-    Id: float = 3e-5,
-    g: float = 9.81,
+    wheelbase: Annotated[float, "m", "distance of the axles"] = 0.5,
+    track: Annotated[float, "m", "distance of the wheels of a truck"] = 0.2,
+    radius: Annotated[float, "m", "radius of the wheels"] = 0.03,
+    tilt: Annotated[float, "rad", "angle of the trucks' axes against the deck"] = 0.8,
+    spring: Annotated[float, "N m/rad", "stiffness of each truck"] = 300.0,
+    damper: Annotated[float, "N m s/rad", "damping of each truck"] = 5.0,
+    m: Annotated[float, "kg", "mass of deck and rider"] = 60.0,
+    z: Annotated[float, "m", "height of its mass centre"] = 0.6,
+    Ixx: Annotated[float, "kg m2", "deck and rider, central moment of inertia xx"] = 4.0,
+    Iyy: Annotated[float, "kg m2", "deck and rider, central moment of inertia yy"] = 4.0,
+    Izz: Annotated[float, "kg m2", "deck and rider, central moment of inertia zz"] = 1.0,
+    mT: Annotated[float, "kg", "mass of each truck"] = 0.3,
+    IT: Annotated[float, "kg m2", "each truck, moment of inertia about any axis"] = 0.001,
+    mW: Annotated[float, "kg", "mass of each wheel"] = 0.1,
+    Ia: Annotated[float, "kg m2", "each wheel, moment of inertia about the axle"] = 5e-5,
+    Id: Annotated[float, "kg m2", "each wheel, moment of inertia about a diameter"] = 3e-5,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
 ) -> Model:
     """Return the skateboard, drawn level with its middle over the origin; torques act in the trucks.
-    `MEANING` tells what each parameter is.
 
     >>> [joint.name for joint in skateboard().joints[:2]]
     ['rear_truck', 'front_truck']
@@ -90,11 +70,8 @@ def skateboard(
         contacts=contacts,
         gravity=(0.0, 0.0, -g),
         outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("deck", middle),
-                "m/s",
-                "velocity of the deck's middle between the axles along the heading",
+            forward_speed(
+                "deck", middle, "velocity of the deck's middle between the axles along the heading"
             )
         ],
     )

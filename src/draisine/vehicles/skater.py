@@ -5,48 +5,30 @@ Eight rows of rank five; on a terrain the blades lift off when the stretching le
 land again. In the air the mass centre follows a parabola and the legs decide where the skates are.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from draisine.model import Blade, Body, Model, Output, Prismatic, inertia
+from draisine.model import Blade, Body, Model, Prismatic, forward_speed, inertia
 from draisine.model.motion import smooth_step
-
-MEANING = {
-    "length": ("m", "length of the blades"),
-    "width": ("m", "distance of the skates"),
-    "mS": ("kg", "mass of both skates"),
-    "zS": ("m", "height of their mass centre"),
-    "m": ("kg", "mass of the skater above them"),
-    "z": ("m", "height of the skater's mass centre, crouched"),
-    "Ixx": ("kg m2", "skater, central moment of inertia xx"),
-    "Iyy": ("kg m2", "skater, central moment of inertia yy"),
-    "Izz": ("kg m2", "skater, central moment of inertia zz"),
-    "stretch": ("m", "by how much the legs stretch"),
-    "start": ("s", "when they begin to"),
-    "duration": ("s", "how long that takes"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
 
 
 def skater(
     *,
-    length: float = 0.28,
-    width: float = 0.3,
-    mS: float = 4.0,
-    zS: float = 0.1,
-    m: float = 56.0,
-    z: float = 0.8,
-    Ixx: float = 6.0,
-    Iyy: float = 6.0,
-    Izz: float = 1.5,
-    stretch: float = 0.35,
-    start: float = 0.3,
-    duration: float = 0.3,
-    g: float = 9.81,
+    length: Annotated[float, "m", "length of the blades"] = 0.28,
+    width: Annotated[float, "m", "distance of the skates"] = 0.3,
+    mS: Annotated[float, "kg", "mass of both skates"] = 4.0,
+    zS: Annotated[float, "m", "height of their mass centre"] = 0.1,
+    m: Annotated[float, "kg", "mass of the skater above them"] = 56.0,
+    z: Annotated[float, "m", "height of the skater's mass centre, crouched"] = 0.8,
+    Ixx: Annotated[float, "kg m2", "skater, central moment of inertia xx"] = 6.0,
+    Iyy: Annotated[float, "kg m2", "skater, central moment of inertia yy"] = 6.0,
+    Izz: Annotated[float, "kg m2", "skater, central moment of inertia zz"] = 1.5,
+    stretch: Annotated[float, "m", "by how much the legs stretch"] = 0.35,
+    start: Annotated[float, "s", "when they begin to"] = 0.3,
+    duration: Annotated[float, "s", "how long that takes"] = 0.3,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
     drive: Literal["jump"] | None = "jump",
 ) -> Model:
-    """Return the skater, drawn crouched with the middle of the blades at the origin; `MEANING` tells
-    what each parameter is.
+    """Return the skater, drawn crouched with the middle of the blades at the origin.
 
     >>> [blade.name for blade in skater().contacts]
     ['left_toe', 'left_heel', 'right_toe', 'right_heel']
@@ -69,11 +51,6 @@ def skater(
         ],
         gravity=(0.0, 0.0, -g),
         outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("skates", (0.0, 0.0, 0.0)),
-                "m/s",
-                "velocity of the skates along the heading",
-            )
+            forward_speed("skates", (0.0, 0.0, 0.0), "velocity of the skates along the heading")
         ],
     )

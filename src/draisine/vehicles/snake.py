@@ -5,24 +5,12 @@ more, only some motions of its shape are possible, and the motors' torques are n
 head is steered the others follow it in its track.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from draisine.model import Blade, Body, JointMotion, Model, Output, Revolute
-from draisine.model.body import flat_inertia
+from draisine.model import Blade, Body, JointMotion, Model, Revolute, flat_inertia, forward_speed
 from draisine.model.motion import sine
-
-MEANING = {
-    "half_length": ("m", "half the length of each link; its wheels are at its middle"),
-    "mass": ("kg", "mass of each link"),
-    "moment": ("kg m2", "each link, central moment of inertia about the vertical"),
-    "amplitude": ("rad", "swing of the joints"),
-    "frequency": ("Hz", "frequency of the joints"),
-    "phase": ("rad", "phase of the first joint"),
-    "lag": ("rad", "how far each joint lags behind the one before it"),
-}
-"""Unit and meaning of every parameter; the swing is that of `drive`."""
 
 SYMBOLS = {"half_length": "l", "mass": "m", "moment": "I", "amplitude": "A", "frequency": "f"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
@@ -30,19 +18,22 @@ SYMBOLS = {"half_length": "l", "mass": "m", "moment": "I", "amplitude": "A", "fr
 
 def snake(
     *,
-    half_length: float = 0.1,
-    mass: float = 0.5,
-    moment: float = 1 / 600,
-    amplitude: float = 0.5,
-    frequency: float = 0.5,
-    phase: float = 0.0,
-    lag: float = 1.6,
+    half_length: Annotated[
+        float, "m", "half the length of each link; its wheels are at its middle"
+    ] = 0.1,
+    mass: Annotated[float, "kg", "mass of each link"] = 0.5,
+    moment: Annotated[float, "kg m2", "each link, central moment of inertia about the vertical"] = 1
+    / 600,
+    amplitude: Annotated[float, "rad", "swing of the joints"] = 0.5,
+    frequency: Annotated[float, "Hz", "frequency of the joints"] = 0.5,
+    phase: Annotated[float, "rad", "phase of the first joint"] = 0.0,
+    lag: Annotated[float, "rad", "how far each joint lags behind the one before it"] = 1.6,
     links: int = 6,
     drive: Literal["free", "leader", "serpenoid"] = "free",
 ) -> Model:
     """Return the snake, drawn straight along x with the middle of its head at the origin: its joints
     are free, the first one leads by a sine, or all follow the serpenoid curve (three links can; more
-    contradict their wheels, and are told so). `MEANING` tells what each parameter is.
+    contradict their wheels, and are told so).
 
     >>> [joint.name for joint in snake(links=3).joints]
     ['joint1', 'joint2']
@@ -77,12 +68,5 @@ def snake(
         ],
         gravity=np.zeros(3),
         base="SE(2)",
-        outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("head", (0.0, 0.0, 0.0)),
-                "m/s",
-                "velocity of the head along itself",
-            )
-        ],
+        outputs=[forward_speed("head", (0.0, 0.0, 0.0), "velocity of the head along itself")],
     )

@@ -6,29 +6,12 @@ the trucks in step drives it although no wheel is ever pushed. Both trucks at a 
 the wheels' constraints repeat each other.
 """
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from draisine.model import Blade, Body, Model, Output, Revolute
-from draisine.model.body import flat_inertia
+from draisine.model import Blade, Body, Model, Revolute, flat_inertia, forward_speed
 from draisine.model.motion import sine
-
-MEANING = {
-    "m": ("kg", "mass of the board, without trucks"),
-    "J": ("kg m2", "board, moment of inertia about the vertical"),
-    "Jr": ("kg m2", "rotor, moment of inertia about the vertical"),
-    "mw": ("kg", "mass of each truck"),
-    "Jw": ("kg m2", "each truck, moment of inertia about the vertical"),
-    "l": ("m", "distance of each truck from the middle"),
-    "rotor_amplitude": ("rad", "swing of the rotor"),
-    "rotor_frequency": ("Hz", "frequency of the rotor"),
-    "rotor_phase": ("rad", "phase of the rotor"),
-    "truck_amplitude": ("rad", "swing of the front truck; the rear one swings the other way"),
-    "truck_frequency": ("Hz", "frequency of the trucks"),
-    "truck_phase": ("rad", "phase of the trucks"),
-}
-"""Unit and meaning of every parameter; the swings are those of `drive="sine"`."""
 
 SYMBOLS = {
     "Jr": "J_r",
@@ -49,22 +32,23 @@ SYMBOLS = {
 
 def snakeboard(
     *,
-    m: float = 4.0,
-    J: float = 0.1,
-    Jr: float = 0.3,
-    mw: float = 0.5,
-    Jw: float = 0.01,
-    l: float = 0.25,  # noqa: E741 - the paper's name
-    rotor_amplitude: float = 0.7,
-    rotor_frequency: float = 1.0,
-    rotor_phase: float = 0.0,
-    truck_amplitude: float = 0.3,
-    truck_frequency: float = 1.0,
-    truck_phase: float = 0.0,
+    m: Annotated[float, "kg", "mass of the board, without trucks"] = 4.0,
+    J: Annotated[float, "kg m2", "board, moment of inertia about the vertical"] = 0.1,
+    Jr: Annotated[float, "kg m2", "rotor, moment of inertia about the vertical"] = 0.3,
+    mw: Annotated[float, "kg", "mass of each truck"] = 0.5,
+    Jw: Annotated[float, "kg m2", "each truck, moment of inertia about the vertical"] = 0.01,
+    l: Annotated[float, "m", "distance of each truck from the middle"] = 0.25,  # noqa: E741 - the paper's name
+    rotor_amplitude: Annotated[float, "rad", "swing of the rotor"] = 0.7,
+    rotor_frequency: Annotated[float, "Hz", "frequency of the rotor"] = 1.0,
+    rotor_phase: Annotated[float, "rad", "phase of the rotor"] = 0.0,
+    truck_amplitude: Annotated[
+        float, "rad", "swing of the front truck; the rear one swings the other way"
+    ] = 0.3,
+    truck_frequency: Annotated[float, "Hz", "frequency of the trucks"] = 1.0,
+    truck_phase: Annotated[float, "rad", "phase of the trucks"] = 0.0,
     drive: Literal["free", "sine"] = "free",
 ) -> Model:
-    """Return the snakeboard in the plane; its joints are free, or swing by sines. `MEANING`
-    tells what each parameter is.
+    """Return the snakeboard in the plane; its joints are free, or swing by sines (`drive="sine"`).
 
     >>> [joint.name for joint in snakeboard(drive="sine").joints if joint.motion]
     ['rotor', 'rear_truck', 'front_truck']
@@ -94,12 +78,5 @@ def snakeboard(
         ],
         gravity=np.zeros(3),
         base="SE(2)",
-        outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("board", middle),
-                "m/s",
-                "velocity of the middle along the board",
-            ),
-        ],
+        outputs=[forward_speed("board", middle, "velocity of the middle along the board")],
     )

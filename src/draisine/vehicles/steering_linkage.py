@@ -6,29 +6,24 @@ track / wheelbase, the wheels' axles meet almost in one point (by default for a 
 `car` has Ackermann's condition itself, as a coupling.
 """
 
-from draisine.algebra.scalar import cos, sin
-from draisine.model import Body, Loop, Model, Revolute, inertia
+from typing import Annotated
 
-MEANING = {
-    "track": ("m", "distance of the kingpins"),
-    "arm": ("m", "length of the steering arms"),
-    "bias": ("rad", "angle by which the arms point inwards"),
-    "I": ("kg m2", "each knuckle with its wheel, moment of inertia about the kingpin"),
-    "m": ("kg", "mass of the tie rod"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.algebra.scalar import cos, sin
+from draisine.model import Body, Loop, Model, Revolute, flat_inertia
 
 
 def steering_linkage(
     *,
-    track: float = 0.8,
-    arm: float = 0.12,
-    bias: float = 0.5164832994463787,
-    I: float = 0.05,  # noqa: E741 - the usual name
-    m: float = 0.0,
+    track: Annotated[float, "m", "distance of the kingpins"] = 0.8,
+    arm: Annotated[float, "m", "length of the steering arms"] = 0.12,
+    bias: Annotated[float, "rad", "angle by which the arms point inwards"] = 0.5164832994463787,
+    I: Annotated[  # noqa: E741 - the usual name
+        float, "kg m2", "each knuckle with its wheel, moment of inertia about the kingpin"
+    ] = 0.05,
+    m: Annotated[float, "kg", "mass of the tie rod"] = 0.0,
 ) -> Model:
     """Return the linkage, drawn straight ahead with the beam's middle at the origin; torques act at the
-    kingpins. `MEANING` tells what each parameter is.
+    kingpins.
 
     >>> [loop.name for loop in steering_linkage().loops]
     ['tie']
@@ -41,8 +36,8 @@ def steering_linkage(
     return Model(
         bodies=[
             Body("beam", 1.0),
-            *(Body(side, 1.0, pin, inertia(I / 2, I / 2, I)) for side, pin in pins.items()),
-            Body("rod", m, (-arm * cos(bias), 0.0, 0.0), inertia(rod / 2, rod / 2, rod)),
+            *(Body(side, 1.0, pin, flat_inertia(I)) for side, pin in pins.items()),
+            Body("rod", m, (-arm * cos(bias), 0.0, 0.0), flat_inertia(rod)),
         ],
         joints=[
             *(Revolute(side, "beam", side, up, pin) for side, pin in pins.items()),

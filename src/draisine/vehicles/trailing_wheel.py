@@ -9,22 +9,11 @@ Tire and vehicle dynamics, 3rd edition 2012, doi:10.1016/C2010-0-68548-8, chapte
 I being the moment of inertia about the swivel. Without damper and spring it is stable where e > sigma.
 """
 
+from typing import Annotated
+
 from draisine.algebra.scalar import Scalar
 from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.model import Body, Disc, Model, Revolute, Wheel, inertia
-
-MEANING = {
-    "mass": ("kg", "mass of the wheel"),
-    "moment": ("kg m2", "moment of inertia of wheel and arm about the swivel"),
-    "radius": ("m", "radius of the wheel"),
-    "e": ("m", "trail: how far the wheel stands behind the swivel"),
-    "V": ("m/s", "speed of the belt"),
-    "C": ("N/rad", "cornering stiffness of the tyre"),
-    "sigma": ("m", "relaxation length of the tyre"),
-    "k": ("N m s/rad", "damper of the swivel"),
-    "kappa": ("N m/rad", "spring of the swivel"),
-}
-"""Unit and meaning of every parameter."""
 
 SYMBOLS = {"mass": "m", "moment": "I", "radius": "r"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
@@ -32,15 +21,15 @@ SYMBOLS = {"mass": "m", "moment": "I", "radius": "r"}
 
 def trailing_wheel(
     *,
-    mass: float = 5.0,
-    moment: float = 1.0,
-    radius: float = 0.3,
-    e: float = 0.1,
-    V: float = 10.0,
-    C: float = 5000.0,
-    sigma: float = 0.2,
-    k: float = 5.0,
-    kappa: float = 0.0,
+    mass: Annotated[float, "kg", "mass of the wheel"] = 5.0,
+    moment: Annotated[float, "kg m2", "moment of inertia of wheel and arm about the swivel"] = 1.0,
+    radius: Annotated[float, "m", "radius of the wheel"] = 0.3,
+    e: Annotated[float, "m", "trail: how far the wheel stands behind the swivel"] = 0.1,
+    V: Annotated[float, "m/s", "speed of the belt"] = 10.0,
+    C: Annotated[float, "N/rad", "cornering stiffness of the tyre"] = 5000.0,
+    sigma: Annotated[float, "m", "relaxation length of the tyre"] = 0.2,
+    k: Annotated[float, "N m s/rad", "damper of the swivel"] = 5.0,
+    kappa: Annotated[float, "N m/rad", "spring of the swivel"] = 0.0,
 ) -> Model:
     """Return the wheel on its belt, drawn straight behind the post.
 

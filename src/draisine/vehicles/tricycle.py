@@ -4,27 +4,9 @@ It stands by itself; of nine rows of rolling eight are independent. Steering and
 freedoms.
 """
 
-from draisine.model import Body, JointMotion, Model, Output, Revolute, Wheel, inertia
+from typing import Annotated
 
-MEANING = {
-    "wheelbase": ("m", "distance of the front contact ahead of the rear axle"),
-    "track": ("m", "distance of the rear wheels"),
-    "radius": ("m", "radius of the wheels"),
-    "trail": ("m", "distance of the front contact behind the steering axis, which is vertical"),
-    "m": ("kg", "mass of the frame with rider"),
-    "x": ("m", "distance of its mass centre ahead of the rear axle"),
-    "z": ("m", "height of its mass centre"),
-    "Ixx": ("kg m2", "frame, central moment of inertia xx"),
-    "Iyy": ("kg m2", "frame, central moment of inertia yy"),
-    "Izz": ("kg m2", "frame, central moment of inertia zz"),
-    "mF": ("kg", "mass of the fork, over the front contact"),
-    "IF": ("kg m2", "fork, moment of inertia about any axis"),
-    "mW": ("kg", "mass of each wheel"),
-    "Ia": ("kg m2", "each wheel, moment of inertia about the axle"),
-    "Id": ("kg m2", "each wheel, moment of inertia about a diameter"),
-    "g": ("m/s2", "gravity"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import Body, JointMotion, Model, Revolute, Wheel, forward_speed, inertia
 
 SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "trail": "c", "steer": r"\delta"}
 """How people write parameters and joints, in LaTeX; the others by rule."""
@@ -32,26 +14,28 @@ SYMBOLS = {"wheelbase": "L", "track": "w", "radius": "r", "trail": "c", "steer":
 
 def tricycle(
     *,
-    wheelbase: float = 1.2,
-    track: float = 0.7,
-    radius: float = 0.3,
-    trail: float = 0.05,
-    m: float = 80.0,
-    x: float = 0.4,
-    z: float = 0.8,
-    Ixx: float = 8.0,
-    Iyy: float = 9.0,
-    Izz: float = 3.0,
-    mF: float = 3.0,
-    IF: float = 0.1,
-    mW: float = 2.0,
-    Ia: float = 0.15,
-    Id: float = 0.08,
-    g: float = 9.81,
+    wheelbase: Annotated[float, "m", "distance of the front contact ahead of the rear axle"] = 1.2,
+    track: Annotated[float, "m", "distance of the rear wheels"] = 0.7,
+    radius: Annotated[float, "m", "radius of the wheels"] = 0.3,
+    trail: Annotated[
+        float, "m", "distance of the front contact behind the steering axis, which is vertical"
+    ] = 0.05,
+    m: Annotated[float, "kg", "mass of the frame with rider"] = 80.0,
+    x: Annotated[float, "m", "distance of its mass centre ahead of the rear axle"] = 0.4,
+    z: Annotated[float, "m", "height of its mass centre"] = 0.8,
+    Ixx: Annotated[float, "kg m2", "frame, central moment of inertia xx"] = 8.0,
+    Iyy: Annotated[float, "kg m2", "frame, central moment of inertia yy"] = 9.0,
+    Izz: Annotated[float, "kg m2", "frame, central moment of inertia zz"] = 3.0,
+    mF: Annotated[float, "kg", "mass of the fork, over the front contact"] = 3.0,
+    IF: Annotated[float, "kg m2", "fork, moment of inertia about any axis"] = 0.1,
+    mW: Annotated[float, "kg", "mass of each wheel"] = 2.0,
+    Ia: Annotated[float, "kg m2", "each wheel, moment of inertia about the axle"] = 0.15,
+    Id: Annotated[float, "kg m2", "each wheel, moment of inertia about a diameter"] = 0.08,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
     steering: JointMotion | None = None,
 ) -> Model:
     """Return the tricycle, drawn straight with the middle of its rear axle over the origin; it is
-    steered by a torque, or by a prescribed motion. `MEANING` tells what each parameter is.
+    steered by a torque, or by a prescribed motion.
 
     >>> len(tricycle().joints)
     4
@@ -76,11 +60,6 @@ def tricycle(
         contacts=[Wheel(name, name, hub, axle, radius) for name, hub in hubs.items()],
         gravity=(0.0, 0.0, -g),
         outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("frame", middle),
-                "m/s",
-                "velocity of the rear axle's middle along the heading",
-            )
+            forward_speed("frame", middle, "velocity of the rear axle's middle along the heading")
         ],
     )

@@ -7,37 +7,13 @@ with feet that steer as long as the front wheel has no trail.
 """
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from draisine.algebra.scalar import Scalar, atan2, cos, sin
-from draisine.model import Blade, Body, Model, Output, Revolute
-from draisine.model.body import flat_inertia
+from draisine.model import Blade, Body, Model, Revolute, flat_inertia, forward_speed
 from draisine.model.motion import follow, sine
-
-MEANING = {
-    "mf": ("kg", "mass of the frame"),
-    "If": ("kg m2", "frame, central moment of inertia about the vertical"),
-    "xf": ("m", "distance of its mass centre ahead of the rear axle"),
-    "b": ("m", "distance of each foot from the middle"),
-    "mw": ("kg", "mass of each foot"),
-    "Iw": ("kg m2", "each foot, moment of inertia about the vertical"),
-    "L": ("m", "distance of the steering axis ahead of the rear axle"),
-    "mk": ("kg", "mass of the front fork, at its wheel"),
-    "Ik": ("kg m2", "fork, central moment of inertia about the vertical"),
-    "c": ("m", "trail: distance of the front wheel behind the steering axis"),
-    "mr": ("kg", "mass of the rider"),
-    "Ir": ("kg m2", "rider, central moment of inertia about the vertical"),
-    "xr": ("m", "distance of the rider's axis ahead of the rear axle"),
-    "h": ("m", "distance of the rider's mass centre ahead of that axis"),
-    "front_amplitude": ("rad", "swing of the front fork"),
-    "rider_amplitude": ("rad", "swing of the rider"),
-    "frequency": ("Hz", "frequency of both"),
-    "rider_phase": ("rad", "how far the rider is ahead of the fork"),
-    "kappa": ("1", "how much the feet steer against the fork"),
-}
-"""Unit and meaning of every parameter; swings and feet are those of `drive="sine"`."""
 
 SYMBOLS = {
     "front_amplitude": "A_f",
@@ -55,30 +31,30 @@ SYMBOLS = {
 
 def trikke(
     *,
-    mf: float = 8.0,
-    If: float = 0.6,
-    xf: float = 0.35,
-    b: float = 0.25,
-    mw: float = 0.6,
-    Iw: float = 0.004,
-    L: float = 0.9,
-    mk: float = 2.0,
-    Ik: float = 0.03,
-    c: float = 0.05,
-    mr: float = 20.0,
-    Ir: float = 0.5,
-    xr: float = 0.25,
-    h: float = 0.15,
-    front_amplitude: float = 0.35,
-    rider_amplitude: float = 0.5,
-    frequency: float = 1.0,
-    rider_phase: float = 0.6,
-    kappa: float = 0.0,
+    mf: Annotated[float, "kg", "mass of the frame"] = 8.0,
+    If: Annotated[float, "kg m2", "frame, central moment of inertia about the vertical"] = 0.6,
+    xf: Annotated[float, "m", "distance of its mass centre ahead of the rear axle"] = 0.35,
+    b: Annotated[float, "m", "distance of each foot from the middle"] = 0.25,
+    mw: Annotated[float, "kg", "mass of each foot"] = 0.6,
+    Iw: Annotated[float, "kg m2", "each foot, moment of inertia about the vertical"] = 0.004,
+    L: Annotated[float, "m", "distance of the steering axis ahead of the rear axle"] = 0.9,
+    mk: Annotated[float, "kg", "mass of the front fork, at its wheel"] = 2.0,
+    Ik: Annotated[float, "kg m2", "fork, central moment of inertia about the vertical"] = 0.03,
+    c: Annotated[float, "m", "trail: distance of the front wheel behind the steering axis"] = 0.05,
+    mr: Annotated[float, "kg", "mass of the rider"] = 20.0,
+    Ir: Annotated[float, "kg m2", "rider, central moment of inertia about the vertical"] = 0.5,
+    xr: Annotated[float, "m", "distance of the rider's axis ahead of the rear axle"] = 0.25,
+    h: Annotated[float, "m", "distance of the rider's mass centre ahead of that axis"] = 0.15,
+    front_amplitude: Annotated[float, "rad", "swing of the front fork"] = 0.35,
+    rider_amplitude: Annotated[float, "rad", "swing of the rider"] = 0.5,
+    frequency: Annotated[float, "Hz", "frequency of both"] = 1.0,
+    rider_phase: Annotated[float, "rad", "how far the rider is ahead of the fork"] = 0.6,
+    kappa: Annotated[float, "1", "how much the feet steer against the fork"] = 0.0,
     drive: Literal["free", "sine"] = "sine",
 ) -> Model:
     """Return the trikke, drawn straight with the middle of its rear axle at the origin; its joints
-    are free, or fork and rider swing by sines while the feet steer so that all axles meet in one
-    point. `MEANING` tells what each parameter is.
+    are free, or (`drive="sine"`) fork and rider swing by sines while the feet steer so that all axles
+    meet in one point.
 
     >>> [contact.name for contact in trikke().contacts]
     ['left', 'right', 'front']
@@ -117,11 +93,8 @@ def trikke(
         gravity=np.zeros(3),
         base="SE(2)",
         outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("frame", (0.0, 0.0, 0.0)),
-                "m/s",
-                "velocity of the rear axle's middle along the heading",
+            forward_speed(
+                "frame", (0.0, 0.0, 0.0), "velocity of the rear axle's middle along the heading"
             )
         ],
     )

@@ -5,28 +5,18 @@ The hub's torque balances it fore and aft; the turntable's torque yaws it into t
 which it falls. Upright it is unstable both ways.
 """
 
-from draisine.model import Body, Force, Model, Output, Revolute, Wheel, inertia, round_surface
+from typing import Annotated
 
-MEANING = {
-    "rW": ("m", "radius of the wheel"),
-    "mW": ("kg", "mass of the wheel"),
-    "IWxx": ("kg m2", "wheel, moment of inertia about a diameter"),
-    "IWyy": ("kg m2", "wheel, moment of inertia about the axle"),
-    "hF": ("m", "height of the frame's mass centre over the hub"),
-    "mF": ("kg", "mass of the frame with saddle and rider"),
-    "IFxx": ("kg m2", "frame, central moment of inertia xx"),
-    "IFyy": ("kg m2", "frame, central moment of inertia yy"),
-    "IFzz": ("kg m2", "frame, central moment of inertia zz"),
-    "IFxz": ("kg m2", "frame, entry xz of the inertia tensor"),
-    "xT": ("m", "turntable, distance of its axis ahead of the hub"),
-    "hT": ("m", "height of the turntable over the hub"),
-    "mT": ("kg", "mass of the turntable"),
-    "ITxx": ("kg m2", "turntable, moment of inertia about a diameter"),
-    "ITzz": ("kg m2", "turntable, moment of inertia about its axis"),
-    "g": ("m/s2", "gravity"),
-    "crown": ("m", "radius of the tyre's cross section, part of the wheel's radius"),
-}
-"""Unit and meaning of every parameter."""
+from draisine.model import (
+    Body,
+    Force,
+    Model,
+    Revolute,
+    Wheel,
+    forward_speed,
+    inertia,
+    round_surface,
+)
 
 SYMBOLS = {
     "crown": "r_t",
@@ -38,26 +28,27 @@ SYMBOLS = {
 
 def unicycle(
     *,
-    rW: float = 0.25,
-    mW: float = 2.0,
-    IWxx: float = 0.05,
-    IWyy: float = 0.1,
-    hF: float = 0.5,
-    mF: float = 12.0,
-    IFxx: float = 0.9,
-    IFyy: float = 0.8,
-    IFzz: float = 0.2,
-    IFxz: float = 0.03,
-    xT: float = 0.02,
-    hT: float = 0.8,
-    mT: float = 4.0,
-    ITxx: float = 0.06,
-    ITzz: float = 0.12,
-    g: float = 9.81,
-    crown: float | None = None,
+    rW: Annotated[float, "m", "radius of the wheel"] = 0.25,
+    mW: Annotated[float, "kg", "mass of the wheel"] = 2.0,
+    IWxx: Annotated[float, "kg m2", "wheel, moment of inertia about a diameter"] = 0.05,
+    IWyy: Annotated[float, "kg m2", "wheel, moment of inertia about the axle"] = 0.1,
+    hF: Annotated[float, "m", "height of the frame's mass centre over the hub"] = 0.5,
+    mF: Annotated[float, "kg", "mass of the frame with saddle and rider"] = 12.0,
+    IFxx: Annotated[float, "kg m2", "frame, central moment of inertia xx"] = 0.9,
+    IFyy: Annotated[float, "kg m2", "frame, central moment of inertia yy"] = 0.8,
+    IFzz: Annotated[float, "kg m2", "frame, central moment of inertia zz"] = 0.2,
+    IFxz: Annotated[float, "kg m2", "frame, entry xz of the inertia tensor"] = 0.03,
+    xT: Annotated[float, "m", "turntable, distance of its axis ahead of the hub"] = 0.02,
+    hT: Annotated[float, "m", "height of the turntable over the hub"] = 0.8,
+    mT: Annotated[float, "kg", "mass of the turntable"] = 4.0,
+    ITxx: Annotated[float, "kg m2", "turntable, moment of inertia about a diameter"] = 0.06,
+    ITzz: Annotated[float, "kg m2", "turntable, moment of inertia about its axis"] = 0.12,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
+    crown: Annotated[
+        float | None, "m", "radius of the tyre's cross section, part of the wheel's radius"
+    ] = None,
 ) -> Model:
-    """Return the unicycle, drawn upright, with a push at its saddle as an input; `MEANING` tells
-    what each parameter is.
+    """Return the unicycle, drawn upright, with a push at its saddle as an input.
 
     >>> unicycle().inputs
     ('wheel', 'turntable', 'push.x', 'push.y', 'push.z')
@@ -77,12 +68,5 @@ def unicycle(
         contacts=[Wheel("ground", "wheel", hub, left, round_surface(rW, crown))],
         forces=[Force("push", "frame", saddle)],
         gravity=(0.0, 0.0, -g),
-        outputs=[
-            Output(
-                "forward_speed",
-                lambda readings: readings.heading @ readings.velocity("frame", hub),
-                "m/s",
-                "velocity of the hub along the heading",
-            ),
-        ],
+        outputs=[forward_speed("frame", hub, "velocity of the hub along the heading")],
     )

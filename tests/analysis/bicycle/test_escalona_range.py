@@ -24,7 +24,8 @@ from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.errors import DraisineError
 from draisine.mechanics.formulations.bicycle.partitioned import EPSILON, Partitioned
 from draisine.model import Model
-from draisine.vehicles.bicycle.whipple import MEANING, whipple
+from draisine.vehicles import meanings
+from draisine.vehicles.bicycle.whipple import whipple
 
 BICYCLE = compile("whipple")
 P = BICYCLE.parameters
@@ -266,7 +267,8 @@ def slips() -> list[dict[str, float]]:
     unit exchanged.
     """
     single = [{n: p * k} for n, p in P.items() for k in (-1.0, 0.0, 0.5, 2.0, 0.1, 10.0)]
-    pairs = [(a, b) for a, b in combinations(P, 2) if MEANING[a][0] == MEANING[b][0]]
+    units = {name: unit for name, (unit, _) in meanings(whipple).items()}
+    pairs = [(a, b) for a, b in combinations(P, 2) if units[a] == units[b]]
     return single + [{a: P[b], b: P[a]} for a, b in pairs]
 
 

@@ -17,7 +17,7 @@ from draisine.mechanics.forces.linear_tyre import LinearTyre
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.mechanics.forces.passive_tyre import PassiveTyre
 from draisine.scenario.library import accept
-from draisine.vehicles import parameter_set
+from draisine.vehicles import meanings, parameter_set
 from draisine.vehicles.bicycle import Arms, Flexible, Legs, Seat
 from draisine.view.figures.eigenvalues import draw as draw_eigenvalues
 
@@ -106,8 +106,9 @@ def test_a_tyre_by_its_parameter_set():
 def test_every_number_of_a_record_has_a_unit_and_a_meaning():
     for record in (Flexible, Seat, Arms, Legs, LinearTyre, LoadTyre, BrushTyre, PassiveTyre):
         told = [one.name for one in fields(record) if one.init and not one.kw_only]
-        assert list(record.MEANING) == told
-        assert all(unit and meaning for unit, meaning in record.MEANING.values())
+        known = meanings(record)
+        assert list(known) == told
+        assert all(unit and meaning for unit, meaning in known.values())
 
 
 def test_a_stored_run_makes_its_machine_again():

@@ -6,7 +6,7 @@ contact of parabolic pressure stick at its front and slide at its rear, eq. [bru
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from draisine.algebra.scalar import Array, Scalar, sqrt, where
 from draisine.mechanics.forces._tyre import OnWheel
@@ -20,17 +20,11 @@ class BrushTyre(OnWheel):
     they are large. Half of the contact is `half_length` m long: what the pneumatic trail follows from.
     """
 
-    stiffness: Scalar
-    friction: Scalar
-    relaxation: Scalar
-    half_length: Scalar = 0.0
+    stiffness: Annotated[Scalar, "1", "force per load and slip where slips are small"]
+    friction: Annotated[Scalar, "1", "coefficient of friction"]
+    relaxation: Annotated[Scalar, "m", "relaxation length"]
+    half_length: Annotated[Scalar, "m", "half of the contact's length"] = 0.0
 
-    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "stiffness": ("1", "force per load and slip where slips are small"),
-        "friction": ("1", "coefficient of friction"),
-        "relaxation": ("m", "relaxation length"),
-        "half_length": ("m", "half of the contact's length"),
-    }
     states: ClassVar[int] = 2
     holds: ClassVar[tuple[str, ...]] = ()
 

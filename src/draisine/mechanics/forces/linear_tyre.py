@@ -7,7 +7,7 @@ cornering / relaxation where the wheel stands, and continuous through zero speed
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from draisine.algebra.scalar import Array, Scalar
 from draisine.mechanics.forces._tyre import OnWheel
@@ -23,17 +23,10 @@ class LinearTyre(OnWheel):
     wheel's heading the contact holds. The forces do not know the load.
     """
 
-    cornering: Scalar
-    camber: Scalar
-    relaxation: Scalar
-    trail: Scalar | None = None
-
-    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "cornering": ("N/rad", "cornering stiffness"),
-        "camber": ("N/rad", "camber stiffness"),
-        "relaxation": ("m", "relaxation length"),
-        "trail": ("m", "pneumatic trail"),
-    }
+    cornering: Annotated[Scalar, "N/rad", "cornering stiffness"]
+    camber: Annotated[Scalar, "N/rad", "camber stiffness"]
+    relaxation: Annotated[Scalar, "m", "relaxation length"]
+    trail: Annotated[Scalar | None, "m", "pneumatic trail"] = None
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force and the rate of the slip."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from draisine.algebra.scalar import Array, Scalar
 from draisine.mechanics.forces.linear_tyre import LinearTyre
@@ -15,11 +15,8 @@ class LoadTyre(LinearTyre):
     go where the load vanishes.
     """
 
-    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
-        **LinearTyre.MEANING,
-        "cornering": ("1/rad", "cornering stiffness per load"),
-        "camber": ("1/rad", "camber stiffness per load"),
-    }
+    cornering: Annotated[Scalar, "1/rad", "cornering stiffness per load"]
+    camber: Annotated[Scalar, "1/rad", "camber stiffness per load"]
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force and the rate of the slip."""

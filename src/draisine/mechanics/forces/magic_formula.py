@@ -8,7 +8,7 @@ in kN and angles in degrees inside, as its coefficients have it, eq. [magic-form
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from draisine.algebra.scalar import Array, Scalar, atan2, exp, sin, sqrt, where
 from draisine.errors import ModelError
@@ -32,20 +32,13 @@ class MagicFormula(OnWheel):
     """
 
     Fy: tuple[float, ...]
-    relaxation: Scalar
-    vertical: Scalar | None = None
-    damping: Scalar = 0.0
-    preload: Scalar = 0.0
-    trail: Scalar = 0.0
+    relaxation: Annotated[Scalar, "m", "relaxation length"]
+    vertical: Annotated[Scalar | None, "N/m", "vertical stiffness"] = None
+    damping: Annotated[Scalar, "N s/m", "vertical damping"] = 0.0
+    preload: Annotated[Scalar, "N", "load where the wheel just touches"] = 0.0
+    trail: Annotated[Scalar, "m", "pneumatic trail, where no moment is fitted"] = 0.0
     Mz: tuple[float, ...] = ()
 
-    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "relaxation": ("m", "relaxation length"),
-        "vertical": ("N/m", "vertical stiffness"),
-        "damping": ("N s/m", "vertical damping"),
-        "preload": ("N", "load where the wheel just touches"),
-        "trail": ("m", "pneumatic trail, where no moment is fitted"),
-    }
     states: ClassVar[int] = 2
     holds: ClassVar[tuple[str, ...]] = ()
 

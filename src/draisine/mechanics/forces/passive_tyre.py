@@ -7,7 +7,7 @@ there has the moment `arm` times itself. Energy plus `relaxation F^2 / (2 corner
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 from draisine.algebra.scalar import Array, Scalar
 from draisine.mechanics.forces._tyre import OnWheel
@@ -18,15 +18,9 @@ from draisine.model import Wrench
 class PassiveTyre(OnWheel):
     """As the linear tyre, with camber by an `arm` in m instead of a stiffness, eq. [linear-tyre]."""
 
-    cornering: Scalar
-    arm: Scalar
-    relaxation: Scalar
-
-    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "cornering": ("N/rad", "cornering stiffness"),
-        "arm": ("m", "how far ahead of the contact slip and side force are"),
-        "relaxation": ("m", "relaxation length"),
-    }
+    cornering: Annotated[Scalar, "N/rad", "cornering stiffness"]
+    arm: Annotated[Scalar, "m", "how far ahead of the contact slip and side force are"]
+    relaxation: Annotated[Scalar, "m", "relaxation length"]
 
     def __call__(self, readings: Any, z: Array) -> tuple[Mapping[str, Wrench], Sequence[Scalar]]:
         """Return the side force, its moment, and the rate of the slip."""

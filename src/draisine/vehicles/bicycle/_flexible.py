@@ -7,12 +7,15 @@ where they are: below the fork's joints there is the front wheel alone, ahead of
 whole steering. In the drawing all springs carry the bicycle at rest.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated
 
 from draisine.algebra.scalar import Array, Scalar, array, cos, sin
 from draisine.model import Body, Joint, Prismatic, Revolute
+
+Gives = float | None
+"""How a part gives, or None of one that is rigid."""
 
 
 @dataclass(frozen=True)
@@ -29,37 +32,20 @@ class Flexible:
     and handlebar.
     """
 
-    fork_bend: float | None = None
-    fork_bend_damper: float | None = None
-    fork_twist: float | None = None
-    fork_twist_damper: float | None = None
-    frame_twist: float | None = None
-    frame_twist_damper: float | None = None
-    front_suspension: float | None = None
-    front_suspension_damper: float | None = None
-    rear_suspension: float | None = None
-    rear_suspension_damper: float | None = None
-    arm: float | None = None
-    steer_spring: float | None = None
-    steer_damper: float | None = None
-    steer_friction: float | None = None
-
-    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "fork_bend": ("N m/rad", "stiffness of the fork against bending sideways"),
-        "fork_bend_damper": ("N m s/rad", "damper of the fork's bending"),
-        "fork_twist": ("N m/rad", "stiffness of the fork against twisting"),
-        "fork_twist_damper": ("N m s/rad", "damper of the fork's twisting"),
-        "frame_twist": ("N m/rad", "stiffness of the frame at the steering head"),
-        "frame_twist_damper": ("N m s/rad", "damper of the frame's twisting"),
-        "front_suspension": ("N/m", "spring of the front suspension"),
-        "front_suspension_damper": ("N s/m", "damper of the front suspension"),
-        "rear_suspension": ("N m/rad", "spring of the swinging arm"),
-        "rear_suspension_damper": ("N m s/rad", "damper of the swinging arm"),
-        "arm": ("m", "length of the swinging arm"),
-        "steer_spring": ("N m/rad", "spring of the steering"),
-        "steer_damper": ("N m s/rad", "damper of the steering"),
-        "steer_friction": ("N m", "dry friction of the steering"),
-    }
+    fork_bend: Annotated[Gives, "N m/rad", "stiffness of the fork against bending sideways"] = None
+    fork_bend_damper: Annotated[Gives, "N m s/rad", "damper of the fork's bending"] = None
+    fork_twist: Annotated[Gives, "N m/rad", "stiffness of the fork against twisting"] = None
+    fork_twist_damper: Annotated[Gives, "N m s/rad", "damper of the fork's twisting"] = None
+    frame_twist: Annotated[Gives, "N m/rad", "stiffness of the frame at the steering head"] = None
+    frame_twist_damper: Annotated[Gives, "N m s/rad", "damper of the frame's twisting"] = None
+    front_suspension: Annotated[Gives, "N/m", "spring of the front suspension"] = None
+    front_suspension_damper: Annotated[Gives, "N s/m", "damper of the front suspension"] = None
+    rear_suspension: Annotated[Gives, "N m/rad", "spring of the swinging arm"] = None
+    rear_suspension_damper: Annotated[Gives, "N m s/rad", "damper of the swinging arm"] = None
+    arm: Annotated[Gives, "m", "length of the swinging arm"] = None
+    steer_spring: Annotated[Gives, "N m/rad", "spring of the steering"] = None
+    steer_damper: Annotated[Gives, "N m s/rad", "damper of the steering"] = None
+    steer_friction: Annotated[Gives, "N m", "dry friction of the steering"] = None
 
 
 ARM = 0.4

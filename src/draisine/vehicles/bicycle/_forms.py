@@ -35,6 +35,16 @@ THESIS = (
 )
 
 
+SAME = {
+    **{"g": "g", "lam": "mu", "rF": "h2", "rR": "h3"},
+    **{"mB": "m0", "xB": "y0", "IBzz": "I0xx", "IBxx": "I0yy", "IByy": "I0zz"},
+    **{"mH": "m1", "IHyy": "I1yy"},
+    **{"mF": "m2", "IFxx": "I2xx", "IFyy": "I2zz"},
+    **{"mR": "m3", "IRxx": "I3xx", "IRyy": "I3zz"},
+}
+"""The benchmark's parameters that the thesis has by another name."""
+
+
 def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
     """Return the thesis's 26 parameters of a bicycle given by the benchmark's.
 
@@ -48,34 +58,10 @@ def to_thesis(values: Mapping[str, float]) -> dict[str, float]:
     l1 = p["w"] - l2
     x1, z1 = _mirror_point(-p["zH"] - p["rF"], p["xH"] - l1, p["lam"])
     I1xx, I1zz, I1zx = _mirror_tensor(p["IHzz"], p["IHxx"], -p["IHxz"], p["lam"])
-    return {
-        "g": p["g"],
-        "mu": p["lam"],
-        "l1": l1,
-        "l2": l2,
-        "h2": p["rF"],
-        "h3": p["rR"],
-        "m0": p["mB"],
-        "x0": -p["zB"] - p["rR"],
-        "y0": p["xB"],
-        "I0xx": p["IBzz"],
-        "I0yy": p["IBxx"],
-        "I0zz": p["IByy"],
-        "I0xy": -p["IBxz"],
-        "m1": p["mH"],
-        "x1": x1,
-        "z1": z1,
-        "I1xx": I1xx,
-        "I1yy": p["IHyy"],
-        "I1zz": I1zz,
-        "I1zx": I1zx,
-        "m2": p["mF"],
-        "I2xx": p["IFxx"],
-        "I2zz": p["IFyy"],
-        "m3": p["mR"],
-        "I3xx": p["IRxx"],
-        "I3zz": p["IRyy"],
-    }
+    found = {theirs: p[ours] for ours, theirs in SAME.items()}
+    found |= {"l1": l1, "l2": l2, "x0": -p["zB"] - p["rR"], "I0xy": -p["IBxz"]}
+    found |= {"x1": x1, "z1": z1, "I1xx": I1xx, "I1zz": I1zz, "I1zx": I1zx}
+    return {name: found[name] for name in THESIS}
 
 
 def from_thesis(values: Mapping[str, float]) -> dict[str, float]:
@@ -83,34 +69,12 @@ def from_thesis(values: Mapping[str, float]) -> dict[str, float]:
     t = _checked(values, THESIS, "thesis")
     up, ahead = _mirror_point(t["x1"], t["z1"], t["mu"])
     IHzz, IHxx, IHzx = _mirror_tensor(t["I1xx"], t["I1zz"], t["I1zx"], t["mu"])
-    return {
-        "w": t["l1"] + t["l2"],
-        "c": t["h2"] * math.tan(t["mu"]) - t["l2"],
-        "lam": t["mu"],
-        "g": t["g"],
-        "rR": t["h3"],
-        "mR": t["m3"],
-        "IRxx": t["I3xx"],
-        "IRyy": t["I3zz"],
-        "xB": t["y0"],
-        "zB": -t["x0"] - t["h3"],
-        "mB": t["m0"],
-        "IBxx": t["I0yy"],
-        "IByy": t["I0zz"],
-        "IBzz": t["I0xx"],
-        "IBxz": -t["I0xy"],
-        "xH": t["l1"] + ahead,
-        "zH": -up - t["h2"],
-        "mH": t["m1"],
-        "IHxx": IHxx,
-        "IHyy": t["I1yy"],
-        "IHzz": IHzz,
-        "IHxz": -IHzx,
-        "rF": t["h2"],
-        "mF": t["m2"],
-        "IFxx": t["I2xx"],
-        "IFyy": t["I2zz"],
-    }
+    found = {ours: t[theirs] for ours, theirs in SAME.items()}
+    found |= {"w": t["l1"] + t["l2"], "c": t["h2"] * math.tan(t["mu"]) - t["l2"]}
+    found |= {"zB": -t["x0"] - t["h3"], "IBxz": -t["I0xy"]}
+    found |= {"xH": t["l1"] + ahead, "zH": -up - t["h2"]}
+    found |= {"IHxx": IHxx, "IHzz": IHzz, "IHxz": -IHzx}
+    return {name: found[name] for name in BENCHMARK}
 
 
 def _mirror_point(up: float, ahead: float, tilt: float) -> tuple[float, float]:

@@ -5,7 +5,7 @@ upright.
 from typing import Any
 
 from draisine.algebra.scalar import Scalar, atan2, cos, sin, sqrt
-from draisine.model import Output
+from draisine.model import Output, forward_speed
 
 
 def front_axes(readings: Any, lam: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -38,12 +38,7 @@ def beta(readings: Any) -> Scalar:
 def outputs(rear: Any, carrier: str, rR: Scalar, lam: Scalar) -> list[Output]:
     """Return what people ask of a bicycle whose rear hub is a point of `carrier`."""
     return [
-        Output(
-            "forward_speed",
-            lambda readings: readings.heading @ readings.velocity(carrier, rear),
-            "m/s",
-            "velocity of the rear hub along the heading",
-        ),
+        forward_speed(carrier, rear, "velocity of the rear hub along the heading"),
         Output(
             "rear_wheel_speed",
             lambda readings: rR * readings.rate("rear_wheel"),

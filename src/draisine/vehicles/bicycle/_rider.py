@@ -10,7 +10,7 @@ they add no freedom, but mass to the steering.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated
 
 import numpy as np
 
@@ -39,18 +39,12 @@ class Seat:
     the saddle on him, N.
     """
 
-    ahead: float | None = None
-    ahead_damper: float | None = None
-    aside: float | None = None
-    aside_damper: float | None = None
-    up: float | None = None
-    up_damper: float | None = None
-
-    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
-        f"{way}{part}": (unit, f"{what} {told}")
-        for way, told in (("ahead", "ahead"), ("aside", "sideways"), ("up", "upwards"))
-        for part, unit, what in (("", "N/m", "stiffness"), ("_damper", "N s/m", "damping"))
-    }
+    ahead: Annotated[float | None, "N/m", "stiffness ahead"] = None
+    ahead_damper: Annotated[float | None, "N s/m", "damping ahead"] = None
+    aside: Annotated[float | None, "N/m", "stiffness sideways"] = None
+    aside_damper: Annotated[float | None, "N s/m", "damping sideways"] = None
+    up: Annotated[float | None, "N/m", "stiffness upwards"] = None
+    up_damper: Annotated[float | None, "N s/m", "damping upwards"] = None
 
 
 @dataclass(frozen=True)
@@ -60,26 +54,17 @@ class Arms:
     masses of one upper arm and one forearm with hand, kg, thin rods both.
     """
 
-    shoulder_x: float
-    shoulder_y: float
-    shoulder_z: float
-    elbow_x: float
-    elbow_y: float
-    elbow_z: float
-    grip_x: float
-    grip_y: float
-    grip_z: float
-    upper: float
-    lower: float
-
-    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
-        f"{joint}_{axis}": ("m", f"left {joint}, {way}")
-        for joint in ("shoulder", "elbow", "grip")
-        for axis, way in (("x", "ahead of the rear contact"), ("y", "to the left"), ("z", "height"))
-    } | {
-        "upper": ("kg", "mass of one upper arm"),
-        "lower": ("kg", "mass of one forearm with hand"),
-    }
+    shoulder_x: Annotated[float, "m", "left shoulder, ahead of the rear contact"]
+    shoulder_y: Annotated[float, "m", "left shoulder, to the left"]
+    shoulder_z: Annotated[float, "m", "left shoulder, height"]
+    elbow_x: Annotated[float, "m", "left elbow, ahead of the rear contact"]
+    elbow_y: Annotated[float, "m", "left elbow, to the left"]
+    elbow_z: Annotated[float, "m", "left elbow, height"]
+    grip_x: Annotated[float, "m", "left grip, ahead of the rear contact"]
+    grip_y: Annotated[float, "m", "left grip, to the left"]
+    grip_z: Annotated[float, "m", "left grip, height"]
+    upper: Annotated[float, "kg", "mass of one upper arm"]
+    lower: Annotated[float, "kg", "mass of one forearm with hand"]
 
 
 @dataclass(frozen=True)
@@ -89,29 +74,16 @@ class Legs:
     shank with foot, kg, thin rods both; `aside` is how far they are from the middle.
     """
 
-    hip_x: float
-    hip_z: float
-    axle_x: float
-    axle_z: float
-    thigh: float
-    shank: float
-    crank: float
-    upper: float
-    lower: float
-    aside: float = 0.1
-
-    MEANING: ClassVar[Mapping[str, tuple[str, str]]] = {
-        "hip_x": ("m", "hips, ahead of the rear contact"),
-        "hip_z": ("m", "hips, height"),
-        "axle_x": ("m", "axle of the cranks, ahead of the rear contact"),
-        "axle_z": ("m", "axle of the cranks, height"),
-        "thigh": ("m", "length of a thigh"),
-        "shank": ("m", "length of a shank"),
-        "crank": ("m", "length of a crank"),
-        "upper": ("kg", "mass of one thigh"),
-        "lower": ("kg", "mass of one shank with foot"),
-        "aside": ("m", "distance of a leg from the middle"),
-    }
+    hip_x: Annotated[float, "m", "hips, ahead of the rear contact"]
+    hip_z: Annotated[float, "m", "hips, height"]
+    axle_x: Annotated[float, "m", "axle of the cranks, ahead of the rear contact"]
+    axle_z: Annotated[float, "m", "axle of the cranks, height"]
+    thigh: Annotated[float, "m", "length of a thigh"]
+    shank: Annotated[float, "m", "length of a shank"]
+    crank: Annotated[float, "m", "length of a crank"]
+    upper: Annotated[float, "kg", "mass of one thigh"]
+    lower: Annotated[float, "kg", "mass of one shank with foot"]
+    aside: Annotated[float, "m", "distance of a leg from the middle"] = 0.1
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ wheels' angles grow rolling forward.
 """
 
 import math
-from typing import Any
+from typing import Annotated, Any
 
 from draisine.algebra.scalar import array, cos, sin
 from draisine.errors import ParameterError
@@ -23,6 +23,7 @@ from draisine.model import (
     inertia,
     round_surface,
 )
+from draisine.vehicles._annotations import meanings
 from draisine.vehicles.bicycle import _rider
 from draisine.vehicles.bicycle._flexible import (
     Flexible,
@@ -34,61 +35,6 @@ from draisine.vehicles.bicycle._flexible import (
 from draisine.vehicles.bicycle._outputs import outputs
 from draisine.vehicles.bicycle._rider import Arms, Legs, Seat
 from draisine.vehicles.bicycle._thesis import THESIS
-
-MEANING = {
-    "w": ("m", "wheelbase"),
-    "c": ("m", "trail"),
-    "lam": ("rad", "tilt of the steer axis from the vertical, top backwards"),
-    "g": ("m/s2", "gravity"),
-    "rR": ("m", "radius of the rear wheel"),
-    "mR": ("kg", "mass of the rear wheel"),
-    "IRxx": ("kg m2", "rear wheel, moment of inertia about a diameter"),
-    "IRyy": ("kg m2", "rear wheel, moment of inertia about the axle"),
-    "xB": ("m", "frame with rider, mass centre, x"),
-    "zB": ("m", "frame with rider, mass centre, z (down, so negative)"),
-    "mB": ("kg", "frame with rider, mass"),
-    "IBxx": ("kg m2", "frame with rider, central moment of inertia xx"),
-    "IByy": ("kg m2", "frame with rider, central moment of inertia yy"),
-    "IBzz": ("kg m2", "frame with rider, central moment of inertia zz"),
-    "IBxz": ("kg m2", "frame with rider, entry xz of the inertia tensor"),
-    "xH": ("m", "fork with handlebar, mass centre, x"),
-    "zH": ("m", "fork with handlebar, mass centre, z (down, so negative)"),
-    "mH": ("kg", "fork with handlebar, mass"),
-    "IHxx": ("kg m2", "fork with handlebar, central moment of inertia xx"),
-    "IHyy": ("kg m2", "fork with handlebar, central moment of inertia yy"),
-    "IHzz": ("kg m2", "fork with handlebar, central moment of inertia zz"),
-    "IHxz": ("kg m2", "fork with handlebar, entry xz of the inertia tensor"),
-    "rF": ("m", "radius of the front wheel"),
-    "mF": ("kg", "mass of the front wheel"),
-    "IFxx": ("kg m2", "front wheel, moment of inertia about a diameter"),
-    "IFyy": ("kg m2", "front wheel, moment of inertia about the axle"),
-    "slope": ("rad", "inclination of the ground, rising along world x"),
-    "crown": ("m", "radius of the tyres' cross sections, part of the wheel radii"),
-    "mU": (
-        "kg",
-        "mass of the rider's upper body, part of mB; the body then leans by a joint `torso`",
-    ),
-    "zU": ("m", "upper body, mass centre, z (down, so negative), straight above that of the frame"),
-    "kU": ("m", "upper body, radius of gyration about its mass centre"),
-    "zP": ("m", "height of the hinge of the upper body, z (down, so negative)"),
-    "xU": ("m", "upper body, mass centre, x; above that of the frame if not given"),
-    "IUxx": ("kg m2", "upper body, central moment of inertia xx; all three in place of kU"),
-    "IUyy": ("kg m2", "upper body, central moment of inertia yy"),
-    "IUzz": ("kg m2", "upper body, central moment of inertia zz"),
-    "IUxz": ("kg m2", "upper body, entry xz of the inertia tensor"),
-    "torso_spring": ("N m/rad", "spring of the upper body's hinge"),
-    "torso_damper": ("N m s/rad", "damper of the upper body's hinge"),
-    "torso": ("", "how the upper body leans, if that is prescribed"),
-    "seat": ("", "saddle under the upper body"),
-    "steering": ("", "how the steer angle moves, if that is prescribed"),
-    "arms": ("", "arms that hold the bar"),
-    "legs": ("", "legs that turn the cranks"),
-    "pedalling": ("", "how the cranks turn"),
-    "rear_tyre": ("", "law of the rear tyre, in place of rolling without slip"),
-    "front_tyre": ("", "law of the front tyre, in place of rolling without slip"),
-    "flexible": ("", "parts that give: fork, frame, suspension, steering"),
-}
-"""Unit and meaning of every parameter."""
 
 SYMBOLS = {
     "crown": "r_t",
@@ -106,56 +52,86 @@ FORMS = {"thesis": THESIS}
 
 def whipple(
     *,
-    w: float = 1.02,
-    c: float = 0.08,
-    lam: float = math.pi / 10,
-    g: float = 9.81,
-    rR: float = 0.3,
-    mR: float = 2.0,
-    IRxx: float = 0.0603,
-    IRyy: float = 0.12,
-    xB: float = 0.3,
-    zB: float = -0.9,
-    mB: float = 85.0,
-    IBxx: float = 9.2,
-    IByy: float = 11.0,
-    IBzz: float = 2.8,
-    IBxz: float = 2.4,
-    xH: float = 0.9,
-    zH: float = -0.7,
-    mH: float = 4.0,
-    IHxx: float = 0.05892,
-    IHyy: float = 0.06,
-    IHzz: float = 0.00708,
-    IHxz: float = -0.00756,
-    rF: float = 0.35,
-    mF: float = 3.0,
-    IFxx: float = 0.1405,
-    IFyy: float = 0.28,
-    slope: float | None = None,
-    crown: float | None = None,
-    mU: float | None = None,
-    zU: float | None = None,
-    kU: float | None = None,
-    zP: float | None = None,
-    xU: float | None = None,
-    IUxx: float | None = None,
-    IUyy: float | None = None,
-    IUzz: float | None = None,
-    IUxz: float | None = None,
-    torso_spring: float | None = None,
-    torso_damper: float | None = None,
-    torso: JointMotion | None = None,
-    seat: Seat | None = None,
-    steering: JointMotion | None = None,
-    arms: Arms | None = None,
-    legs: Legs | None = None,
-    pedalling: JointMotion | None = None,
-    rear_tyre: Tyre | None = None,
-    front_tyre: Tyre | None = None,
-    flexible: Flexible | None = None,
+    w: Annotated[float, "m", "wheelbase"] = 1.02,
+    c: Annotated[float, "m", "trail"] = 0.08,
+    lam: Annotated[
+        float, "rad", "tilt of the steer axis from the vertical, top backwards"
+    ] = math.pi / 10,
+    g: Annotated[float, "m/s2", "gravity"] = 9.81,
+    rR: Annotated[float, "m", "radius of the rear wheel"] = 0.3,
+    mR: Annotated[float, "kg", "mass of the rear wheel"] = 2.0,
+    IRxx: Annotated[float, "kg m2", "rear wheel, moment of inertia about a diameter"] = 0.0603,
+    IRyy: Annotated[float, "kg m2", "rear wheel, moment of inertia about the axle"] = 0.12,
+    xB: Annotated[float, "m", "frame with rider, mass centre, x"] = 0.3,
+    zB: Annotated[float, "m", "frame with rider, mass centre, z (down, so negative)"] = -0.9,
+    mB: Annotated[float, "kg", "frame with rider, mass"] = 85.0,
+    IBxx: Annotated[float, "kg m2", "frame with rider, central moment of inertia xx"] = 9.2,
+    IByy: Annotated[float, "kg m2", "frame with rider, central moment of inertia yy"] = 11.0,
+    IBzz: Annotated[float, "kg m2", "frame with rider, central moment of inertia zz"] = 2.8,
+    IBxz: Annotated[float, "kg m2", "frame with rider, entry xz of the inertia tensor"] = 2.4,
+    xH: Annotated[float, "m", "fork with handlebar, mass centre, x"] = 0.9,
+    zH: Annotated[float, "m", "fork with handlebar, mass centre, z (down, so negative)"] = -0.7,
+    mH: Annotated[float, "kg", "fork with handlebar, mass"] = 4.0,
+    IHxx: Annotated[float, "kg m2", "fork with handlebar, central moment of inertia xx"] = 0.05892,
+    IHyy: Annotated[float, "kg m2", "fork with handlebar, central moment of inertia yy"] = 0.06,
+    IHzz: Annotated[float, "kg m2", "fork with handlebar, central moment of inertia zz"] = 0.00708,
+    IHxz: Annotated[
+        float, "kg m2", "fork with handlebar, entry xz of the inertia tensor"
+    ] = -0.00756,
+    rF: Annotated[float, "m", "radius of the front wheel"] = 0.35,
+    mF: Annotated[float, "kg", "mass of the front wheel"] = 3.0,
+    IFxx: Annotated[float, "kg m2", "front wheel, moment of inertia about a diameter"] = 0.1405,
+    IFyy: Annotated[float, "kg m2", "front wheel, moment of inertia about the axle"] = 0.28,
+    slope: Annotated[float | None, "rad", "inclination of the ground, rising along world x"] = None,
+    crown: Annotated[
+        float | None, "m", "radius of the tyres' cross sections, part of the wheel radii"
+    ] = None,
+    mU: Annotated[
+        float | None,
+        "kg",
+        "mass of the rider's upper body, part of mB; the body then leans by a joint `torso`",
+    ] = None,
+    zU: Annotated[
+        float | None,
+        "m",
+        "upper body, mass centre, z (down, so negative), straight above that of the frame",
+    ] = None,
+    kU: Annotated[float | None, "m", "upper body, radius of gyration about its mass centre"] = None,
+    zP: Annotated[
+        float | None, "m", "height of the hinge of the upper body, z (down, so negative)"
+    ] = None,
+    xU: Annotated[
+        float | None, "m", "upper body, mass centre, x; above that of the frame if not given"
+    ] = None,
+    IUxx: Annotated[
+        float | None, "kg m2", "upper body, central moment of inertia xx; all three in place of kU"
+    ] = None,
+    IUyy: Annotated[float | None, "kg m2", "upper body, central moment of inertia yy"] = None,
+    IUzz: Annotated[float | None, "kg m2", "upper body, central moment of inertia zz"] = None,
+    IUxz: Annotated[float | None, "kg m2", "upper body, entry xz of the inertia tensor"] = None,
+    torso_spring: Annotated[float | None, "N m/rad", "spring of the upper body's hinge"] = None,
+    torso_damper: Annotated[float | None, "N m s/rad", "damper of the upper body's hinge"] = None,
+    torso: Annotated[
+        JointMotion | None, "", "how the upper body leans, if that is prescribed"
+    ] = None,
+    seat: Annotated[Seat | None, "", "saddle under the upper body"] = None,
+    steering: Annotated[
+        JointMotion | None, "", "how the steer angle moves, if that is prescribed"
+    ] = None,
+    arms: Annotated[Arms | None, "", "arms that hold the bar"] = None,
+    legs: Annotated[Legs | None, "", "legs that turn the cranks"] = None,
+    pedalling: Annotated[JointMotion | None, "", "how the cranks turn"] = None,
+    rear_tyre: Annotated[
+        Tyre | None, "", "law of the rear tyre, in place of rolling without slip"
+    ] = None,
+    front_tyre: Annotated[
+        Tyre | None, "", "law of the front tyre, in place of rolling without slip"
+    ] = None,
+    flexible: Annotated[
+        Flexible | None, "", "parts that give: fork, frame, suspension, steering"
+    ] = None,
 ) -> Model:
-    """Return the bicycle; `MEANING` tells what each parameter is.
+    """Return the bicycle.
 
     The world's frame is that of the ground: on a slope, gravity is tilted. Wheels are knife-edged
     discs, or torus tyres where a crown radius is given. With a mass mU the rider's upper body leans
@@ -241,7 +217,7 @@ def _check(*, w: Any, c: Any, lam: Any, rR: Any, rF: Any, slope: Any) -> None:
     for name, value in (("w", w), ("rR", rR), ("rF", rF)):
         if not value > 0:
             raise ParameterError(
-                f"whipple: {name} = {value:g} m must be positive ({MEANING[name][1]})."
+                f"whipple: {name} = {value:g} m must be positive ({meanings(whipple)[name][1]})."
             )
     if not abs(lam) < math.pi / 2:
         raise ParameterError(
