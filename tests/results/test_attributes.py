@@ -61,7 +61,7 @@ def test_a_motion_that_is_not_whole_is_told(data, name, tmp_path):
 
 
 def test_a_contact_that_is_not_there_is_told(data, tmp_path):
-    with pytest.raises(DataError, match="not whole: not all values found in index 'contact'"):
+    with pytest.raises(DataError, match="not whole: it has no contact '"):
         draisine.animate(data.assign_coords(contact=["x"]), tmp_path / "a.html")
 
 

@@ -78,8 +78,10 @@ class MachineAt:
     def foot(self) -> Floats:
         """The point of the ground below the first contact, or below the base."""
         data = self.bodies.data
-        way = data["contact_point"].isel(contact=0) if "contact_point" in data else data["position"]
-        return np.array([*way.values[self.k, :2], 0.0])
+        way = data["position"].values
+        if "contact_point" in data:
+            way = data["contact_point"].values[:, 0]
+        return np.array([*way[self.k, :2], 0.0])
 
     def own(self, points: Floats) -> Floats:
         """Return points of the world in the machine's axes."""

@@ -21,7 +21,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         raise ParameterError("this run has no contacts, so there are no gaps to draw.")
     axes = plain(given_or_new(axes))
     for k, contact in enumerate(str(c) for c in data["contact"].values):
-        gap = data["gap"].sel(contact=contact).values
+        gap = data["gap"].values[:, k]
         curve(axes, k, data["time"].values, np.where(np.isfinite(gap), gap, np.nan), contact)
     mark_events(data, axes)
     axes.set(xlabel="time (s)", ylabel="gap (m)")

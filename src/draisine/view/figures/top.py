@@ -85,7 +85,7 @@ def _tracks(data: "Dataset", axes: "Axes") -> Floats:
         axes.plot(way[:, 0], way[:, 1], color=COLOURS[0], lw=1.0, label="base")
         return way
     for k, contact in enumerate(str(c) for c in data["contact"].values):
-        way = data["contact_point"].sel(contact=contact).values
+        way = data["contact_point"].values[:, k]
         axes.plot(way[:, 0], way[:, 1], color=COLOURS[k % 7], lw=1.0, label=f"{contact} contact")
     first = data["contact_point"].values[:, 0]
     return np.where(np.isfinite(first), first, data["position"].values)

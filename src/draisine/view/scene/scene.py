@@ -156,7 +156,7 @@ def scene(
         elevation=float(np.radians(FROM_ABOVE if _flat(low, high) else FROM_ASIDE)),
         cell=cell_of(size),
         readings=_readings(data, bodies),
-        pushes={name: taken["contact_force_world"].sel(contact=name).values for name in tracks},
+        pushes={name: _of_contact(taken, "contact_force_world", name) for name in tracks},
         events=[(float(e["time"]), _event(e)) for e in events_of(data) if e["kind"] != "input"],
     )
     if terrain is None:
@@ -184,7 +184,8 @@ def _pick(data: "Dataset", choose: Callable[[Floats], Floats]) -> "Dataset":
         raise DataError("times of the result are not finite: it is damaged.")
     if known[-1] <= known[0]:
         raise ParameterError("this result is one instant; there is no motion to animate.")
-    return data.isel(time=_nearest(known, choose(known)))
+    samples = _nearest(known, choose(known))
+    return data if np.array_equal(samples, np.arange(len(known))) else data.isel(time=samples)
 
 
 def cell_of(size: float) -> float:
@@ -242,15 +243,24 @@ def _tracks(data: "Dataset", model: Model) -> dict[str, Floats]:
     for contact in model.contacts:
         if contact.anchored:
             continue
-        try:
-            way, gap = (data[name].sel(contact=contact.name) for name in ("contact_point", "gap"))
-        except KeyError as error:
-            text = str(error.args[0]).partition(".")[0]
-            raise DataError(f"the result is not whole: {text}.") from error
-        found[contact.name] = way.values.copy()
+        found[contact.name] = _of_contact(data, "contact_point", contact.name).copy()
+        gap = _of_contact(data, "gap", contact.name)
         if contact.lifts:
-            found[contact.name][np.abs(gap.values) > LIFTED] = np.nan
+            found[contact.name][np.abs(gap) > LIFTED] = np.nan
     return found
+
+
+def _of_contact(data: "Dataset", name: str, contact: str) -> Floats:
+    """Return what a variable tells of a contact. (To select by xarray would import Dask where that is
+    installed, which takes longer than to draw.)
+    """
+    try:
+        return np.asarray(data[name].values[:, data["contact"].values.tolist().index(contact)])
+    except KeyError as error:
+        text = str(error.args[0]).partition(".")[0]
+        raise DataError(f"the result is not whole: {text}.") from error
+    except ValueError:
+        raise DataError(f"the result is not whole: it has no contact {contact!r}.") from None
 
 
 def _lowest(tracks: dict[str, Floats]) -> float:
