@@ -31,22 +31,23 @@ class Compiled:
     def __init__(self, native: Native, parameters: Floats) -> None:
         self.native, self.program = native, native.program
         self.inputs, self.outputs = inputs_of(self.program), outputs_of(self.program)
-        self._call = prototype()(native.call)
-        self._prologue = prototype()(native.prologue)
-        self._bind(parameters)
-
-    def _bind(self, parameters: Floats) -> None:
-        self.table: Floats = np.zeros(self.native.size_table)
-        table = self.table.ctypes.data
-        self._prologue(parameters.ctypes.data, table, table, 1)
+        self._parameters = parameters
 
     def rebind(self, parameters: Floats) -> "Compiled":
-        """Return the same code bound to other parameters: nothing is loaded, the prologue runs."""
+        """Return the same code bound to other parameters: nothing is loaded."""
         other = object.__new__(Compiled)
-        other.__dict__.update(self.__dict__)
-        other.__dict__.pop("_own", None)
-        other._bind(parameters)
+        other.__dict__.update(self.__dict__, _parameters=parameters)
+        for own in ("table", "_own"):
+            other.__dict__.pop(own, None)
         return other
+
+    @cached_property
+    def table(self) -> Floats:
+        """What the prologue leaves for the parameters."""
+        found: Floats = np.zeros(self.native.size_table)
+        where = found.ctypes.data
+        prototype()(self.native.prologue)(self._parameters.ctypes.data, where, where, 1)
+        return found
 
     @cached_property
     def _own(self) -> _Buffers:
@@ -64,6 +65,10 @@ class Compiled:
     def __call__(self, **inputs: Any) -> dict[str, Floats]:
         """Return the outputs by name."""
         return self.outputs.split(self.flat(self.inputs.pack(**inputs)))
+
+    @cached_property
+    def _call(self) -> Any:
+        return prototype()(self.native.call)
 
     @property
     def address(self) -> int:
@@ -87,12 +92,13 @@ class Compiled:
 
     def tables(self, parameters: Floats) -> Floats:
         """Return what the prologue leaves for many sets of parameters, one per column."""
+        self.native.batch  # noqa: B018 - many sets are for lanes, whose piece has the prologue, too
         out: Floats = np.empty((parameters.shape[1], self.native.size_table))
         rows = np.ascontiguousarray(parameters.T, dtype=float)
         fresh = (
             np.flatnonzero((rows[1:] != rows[:-1]).any(axis=1)) + 1
         )  # neighbours are often alike
-        source, target, call = rows.ctypes.data, out.ctypes.data, self._prologue
+        source, target, call = rows.ctypes.data, out.ctypes.data, prototype()(self.native.prologue)
         wide, long = rows.strides[0], out.strides[0]
         for k in (0, *fresh.tolist()):
             call(source + k * wide, target + k * long, target + k * long, 1)
@@ -106,12 +112,12 @@ class Compiled:
         """Return the outputs for many inputs: x has one column per state, SIMD lanes take several
         at once; `table` may hold one column of the prologue's results per state.
         """
-        count = x.shape[1]
+        count, call = x.shape[1], prototype()(self.native.batch)
         padded = -(-count // self.native.lanes) * self.native.lanes
         wide = pad_columns(x, padded)
         table = pad_columns(self.table[:, None] if table is None else table, padded)
         out: Floats = np.empty((self.native.size_out, padded))
-        prototype()(self.native.batch)(wide.ctypes.data, table.ctypes.data, out.ctypes.data, padded)
+        call(wide.ctypes.data, table.ctypes.data, out.ctypes.data, padded)
         return self.outputs.split(out[:, :count])
 
     def batches(self, x: Floats, table: Floats) -> Floats:

@@ -111,6 +111,14 @@ class TestAgreement:
             single = call(code, np.ascontiguousarray(x[:, k]), given)
             assert single.tobytes() == np.ascontiguousarray(found[:, k]).tobytes()
 
+    def test_the_prologue_is_the_same_in_every_piece(self, case: Case, kept: Store) -> None:
+        """Code for lanes alone is made without that for one state, and leaves the same bits."""
+        one, wide = (compile_native(case.program, kept) for _ in range(2))
+        assert one.call
+        assert wide.batch
+        assert table(one, case).tobytes() == table(wide, case).tobytes()
+        assert [len(code._pieces) for code in (one, wide)] == [1, 1]
+
     def test_single_precision_reads_and_writes_doubles(
         self, bicycle: dict[str, Case], kept: Store
     ) -> None:

@@ -56,32 +56,44 @@ superlinear in the length of a block, and more so the more of its values others 
 class Native:
     """A program as machine code: addresses of its functions and sizes of their arrays.
 
-    The code for SIMD lanes is made when `batch` is first asked for. The object keeps the machine
-    code alive.
+    Code for one state, for SIMD lanes and in single precision is made when it is first asked for, the
+    prologue with each of them. The object keeps the machine code alive.
     """
 
     def __init__(self, program: Program, store: Store | None = None) -> None:
         self.program, self._store = program, store
-        self._engine = _load(program, 1, store)
-        name = _symbol(program)
-        self.prologue: int = self._engine.get_function_address(f"{name}_prologue")
-        self.call: int = self._engine.get_function_address(name)
+        self._pieces: dict[tuple[int, bool], Any] = {}
         self.lanes = lanes()
         self.size_in = sum(n for array, n in program.inputs.items() if array != "parameters")
         self.size_table = len(program.table)
         self.size_out = sum(map(len, program.outputs.values()))
 
+    def _find(self, ending: str, width: int = 1, single: bool = False) -> int:
+        """Return the address of a function in the piece for a width and precision."""
+        piece = (width, single)
+        if piece not in self._pieces:
+            self._pieces.setdefault(piece, _load(self.program, width, self._store, single))
+        return int(self._pieces[piece].get_function_address(_symbol(self.program) + ending))
+
+    @property
+    def prologue(self) -> int:
+        """The address of the prologue, in a piece that is there already, or else that for one state."""
+        return self._find("_prologue", *next(iter(self._pieces), ()))
+
+    @cached_property
+    def call(self) -> int:
+        """The address of the body for one state."""
+        return self._find("")
+
     @cached_property
     def batch(self) -> int:
         """The address of the loop over SIMD lanes."""
-        self._wide = _load(self.program, self.lanes, self._store)
-        return int(self._wide.get_function_address(f"{_symbol(self.program)}_batch"))
+        return self._find("_batch", self.lanes)
 
     @cached_property
     def single_batch(self) -> int:
         """The address of the loop in single precision, over twice as many lanes."""
-        self._single = _load(self.program, 2 * self.lanes, self._store, single=True)
-        return int(self._single.get_function_address(f"{_symbol(self.program)}_batch"))
+        return self._find("_batch", 2 * self.lanes, single=True)
 
 
 def compile_native(program: Program, store: Store | None = None) -> Native:
@@ -127,18 +139,19 @@ def _load(program: Program, width: int, store: Store | None, single: bool = Fals
 
 
 def emit(program: Program, width: int = 1, single: bool = False) -> str:
-    """Return the program as LLVM text: prologue and body for one state, or the loop over SIMD lanes
+    """Return the program as LLVM text: prologue, and body for one state, or the loop over SIMD lanes
     where width is more than one, in single precision if so wished.
     """
-    if width == 1:
-        parts = [_HEADER, elementary("double"), _clear("double")]
-        parts.append(_ProgramWriter(program, "double", prologue=True).function())
-        parts.append(_ProgramWriter(program, "double").function())
-        return "\n".join(parts)
-    lane = f"<{width} x {'float' if single else 'double'}>"
-    clear = _clear(alike(lane, "double"))
-    parts = [_HEADER, elementary(lane), clear, _ProgramWriter(program, lane).function()]
-    return "\n".join([*parts, _batch(_symbol(program), width, "float" if single else "double")])
+    entry = "float" if single else "double"
+    kind = entry if width == 1 else f"<{width} x {entry}>"
+    parts = [_HEADER, *map(elementary, dict.fromkeys(("double", kind)))]
+    parts.append(_ProgramWriter(program, "double", prologue=True).function())
+    parts.append(_ProgramWriter(program, kind).function())
+    if width > 1:
+        parts.append(_batch(_symbol(program), width, entry))
+    if f"@{_CLEAR}(" in parts[-1 if width == 1 else -2]:
+        parts.append(_clear(alike(kind, "double")))
+    return "\n".join(parts)
 
 
 def _symbol(program: Program) -> str:
