@@ -1,5 +1,6 @@
 """Commands do what they say, and say what they did."""
 
+import gc
 import json
 import os
 import subprocess
@@ -323,6 +324,12 @@ def test_help_and_lists_are_there_at_once_and_import_nothing_heavy(command, heav
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert told in done.stdout
+
+
+def test_commands_called_from_python_leave_the_collector_of_garbage_alone(capsys):
+    before = gc.get_threshold()
+    said(capsys, "list", "vehicles")
+    assert gc.get_threshold() == before
 
 
 @pytest.mark.parametrize(
