@@ -33,8 +33,8 @@ from draisine.cli import main as command_line
 from draisine.errors import DraisineError, SimulationError
 from draisine.experiment.run import run as carry_out
 from draisine.interop.bicycleparameters import read_bicycle
-from draisine.interop.mjcf import read_mjcf
-from draisine.interop.urdf import read_urdf
+from draisine.interop.robots.mjcf import read_mjcf
+from draisine.interop.robots.urdf import read_urdf
 from draisine.registry import names
 from draisine.scenario.library import load as load_scenario
 from draisine.scenario.library import scenarios as shipped

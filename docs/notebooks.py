@@ -18,7 +18,7 @@ FENCE = re.compile(
     r"^```python\n(?P<code>>>> .*?)^```$|^```\{literalinclude\} (?P<file>\S+)\n.*?^```$",
     re.S | re.M,
 )
-LOOK = re.compile(r"^```\{(?:look|stages)\} \w+\n```\n", re.MULTILINE)
+LOOK = re.compile(r"^```\{(?:look|stages)\} \w+\n```\n|^% .*\n", re.MULTILINE)
 ROLE = re.compile(r"\{(eq|class)\}`([^`]+)`")
 LINK = re.compile(r"\[([^\]]+)\]\(([^)#:]+)\.md(?:#[^)]*)?\)")
 

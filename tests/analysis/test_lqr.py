@@ -1,6 +1,7 @@
 """State feedback of least cost."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from draisine import compile, simulate, state
 from draisine.analysis.linear import Linear, linearise
 from draisine.analysis.lqr import balance, lqr
 from draisine.errors import ConfigurationError, ModelError, UnknownNameError
+from draisine.model import Model
 
 
 def integrators(B):
@@ -49,6 +51,25 @@ def test_a_pendulum_is_held_about_the_pitch_at_which_it_balances():
     run = simulate(system, state(system, pitch=0.1, Wz=0.3), 15.0, law=law).to_xarray()
     assert_allclose(run.pitch.values[-1], pitch, atol=1e-5)
     assert_allclose(run.speeds.values[-1], 0.0, atol=1e-4)
+
+
+def test_a_motion_that_dampers_brake_is_kept_up_by_the_torques_it_needs():
+    """Wheels of a rate w with dampers c need c w each; the pitch is that of rest, for no torque is left
+    over at the body.
+    """
+    segway, c = compile("segway").model, 0.4
+
+    def braked(*, damper: float = c) -> Model:
+        joints = [replace(joint, damper=damper) for joint in segway.joints]
+        return replace(segway, joints=joints)
+
+    system = compile(braked)
+    law = balance(system, {"pitch": 100.0}, forward_speed=2.0)
+    turn = 2.0 / 0.25
+    assert law.given == pytest.approx({"left": c * turn, "right": c * turn}, rel=1e-9)
+    assert law.about[0] == pytest.approx(-math.atan2(0.02, 0.8), abs=1e-9)
+    run = simulate(system, state(system, forward_speed=1.0), 20.0, law=law).to_xarray()
+    assert float(run.forward_speed[-1]) == pytest.approx(2.0, abs=1e-3)
 
 
 def test_slips_of_tyres_are_fed_back_too():

@@ -30,7 +30,8 @@ CART = """
   <link name="right">
     <inertial><mass value="0.6"/>
       <inertia ixx="0.0016" iyy="0.003" izz="0.0016" ixy="0" ixz="0" iyz="0"/></inertial>
-    <collision><geometry><cylinder radius="0.1" length="0.02"/></geometry></collision>
+    <collision><origin rpy="1.5707963 0 0"/>
+      <geometry><cylinder radius="0.1" length="0.02"/></geometry></collision>
   </link>
   <joint name="right_axle" type="continuous">
     <parent link="deck"/><child link="right"/><origin xyz="-0.1 -0.2 0"/><axis xyz="0 1 0"/>
@@ -143,6 +144,49 @@ def test_a_robot_becomes_a_vehicle_whose_wheels_are_guessed(capsys):
     capsys.readouterr()
     assert main(["eigenvalues", "robot.py"]) == 2
     assert "the contacts leave no speed free" in capsys.readouterr().err
+
+
+BALANCER = """<mujoco model="balancer">
+  <default><joint axis="0 1 0" damping="0.01"/><geom type="cylinder" size="0.1 0.01" zaxis="0 1 0"/></default>
+  <worldbody><geom name="floor" type="plane" size="5 5 0.1"/>
+    <body name="torso"><freejoint/>
+      <geom type="box" size="0.05 0.1 0.3" pos="0 0 0.3" mass="6"/>
+      <body name="left" pos="0 0.2 0"><joint/><geom mass="0.5"/></body>
+      <body name="right" pos="0 -0.2 0"><joint/><geom mass="0.5"/></body>
+      <body name="head" pos="0 0 0.6"><joint name="pan" axis="0 0 1" range="-90 90"/>
+        <geom type="capsule" size="0.03" fromto="0 0 0 0 0 0.1" mass="0.3"/></body>
+    </body></worldbody></mujoco>"""
+
+
+def test_a_robot_of_mujoco_that_falls_is_written_with_a_law_that_keeps_it(capsys):
+    """It starts pitched, ends upright, and the torques that hold its speed against dampers are c w."""
+    Path("balancer.xml").write_text(BALANCER, encoding="utf-8")
+    assert main(["show", "balancer.xml"]) == 2
+    assert "draisine new vehicle robot --from balancer.xml" in capsys.readouterr().err
+    assert main(["new", "vehicle", "robot", "--from", "balancer.xml"]) == 0
+    text = Path("robot.py").read_text(encoding="utf-8")
+    assert '"left": 0.1,  # its cylinder' in text
+    assert '"pan": {"motion": uniform(0.0)},' in text
+    assert "SPRINGS" not in text
+    assert main(["new", "scenario", "drive", "--vehicle", "robot.py"]) == 0
+    assert "\n[[law]]" in Path("drive.toml").read_text(encoding="utf-8")
+    changed = ["--initial", "pitch=10deg", "--until", "8", "--out", "drive.nc"]
+    assert main(["run", "drive.toml", *changed]) == 0
+    data = load(Path("drive.nc"), trust=True)
+    assert float(data.pitch[0]) == pytest.approx(math.radians(10.0))
+    assert float(abs(data.pitch[-1])) < 1e-6
+    assert float(data.forward_speed[-1]) == pytest.approx(1.0, abs=1e-6)
+    assert float(data.inputs.sel(input="left")[-1]) == pytest.approx(0.01 * 1.0 / 0.1, rel=1e-4)
+    for bad, told in (
+        (BALANCER.replace('"0 1 0" damping', '"0 1" damping'), "2 numbers instead of 3"),
+        (BALANCER.replace("<freejoint/>", '<frame pos="0 0 1"/>'), "<frame> is not read"),
+    ):
+        Path("bad.xml").write_text(bad, encoding="utf-8")
+        capsys.readouterr()
+        assert main(["new", "vehicle", "other", "--from", "bad.xml"]) == 2
+        err = capsys.readouterr().err
+        assert "bad.xml: " in err
+        assert told in err
 
 
 def test_a_study_runs_as_it_is_written():

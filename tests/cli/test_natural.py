@@ -168,7 +168,12 @@ WRONG = [
     ("new scenario ride --vehicle bicicle", "Did you mean 'bicycle'?"),
     ("new car mine", "vehicle"),
     ("new robot", "Did you mean draisine new vehicle robot, or draisine new scenario robot?"),
-    ("show cart.urdf", "`robot = draisine.interop.urdf.read_urdf(...)` in robot.py"),
+    ("show cart.urdf", "`draisine new vehicle robot --from cart.urdf` writes robot.py"),
+    ("run robot.xml", "robot.xml"),
+    ("new vehicle robot --from cart.urdf", "cart.urdf: cannot be read: No such file"),
+    ("new vehicle robot --from cart.xml", "cart.xml: cannot be read: No such file"),
+    ("equations segway --law lqr", "--law goes with a whole simulator: --program simulate"),
+    ("export segway --law lqrr", "Did you mean 'lqr'?"),
     (
         "run euler-disc --animate disc.html",
         "`draisine new scenario mine --vehicle euler_disc` writes",

@@ -11,7 +11,7 @@ import pytest
 
 from draisine.errors import DataError
 from draisine.interop.bicycleparameters import read_bicycle
-from draisine.interop.urdf import read_urdf
+from draisine.interop.robots.urdf import read_urdf
 from draisine.results.store import load
 from draisine.scenario.library import load as load_scenario
 from draisine.terrain.files import read_mesh

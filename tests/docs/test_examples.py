@@ -35,10 +35,9 @@ def test_page(page, tmp_path, monkeypatch):
     content = page.read_text(encoding="utf-8")
     for module in NEEDS.findall(content):
         pytest.importorskip(module, reason=f"{module} is not installed")
-    for file in page.parent.glob(
-        "*.py"
-    ):  # files that a page shows lie where a reader would put them
-        shutil.copy(file, tmp_path)
+    for ending in ("py", "xml", "urdf"):  # what a page shows lies where a reader would put it
+        for file in page.parent.glob(f"*.{ending}"):
+            shutil.copy(file, tmp_path)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
     parser = doctest.DocTestParser()

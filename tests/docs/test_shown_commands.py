@@ -57,10 +57,18 @@ def shown(page):
 COMMANDS = {page: list(dict.fromkeys(shown(page))) for page in PAGES}
 
 
+def written(page):
+    """Return the files beside a page that its own commands write."""
+    names = [line.split()[2] for line in COMMANDS[page] if line.startswith("new vehicle ")]
+    return [file for name in names if (file := page.parent / f"{name}.py").exists()]
+
+
 def prepare(page, folder):
     """Put into a folder what a reader of a page has: the files beside it and the scenarios on it."""
-    for file in page.parent.glob("*.py"):
-        shutil.copy(file, folder)
+    for ending in ("py", "xml", "urdf"):
+        for file in page.parent.glob(f"*.{ending}"):
+            if file not in written(page):
+                shutil.copy(file, folder)
     tables = re.findall(r"^```toml\n(.*?)^```", page.read_text(encoding="utf-8"), re.S | re.M)
     wanted = re.findall(r"draisine \w+ (\w+\.toml)", page.read_text(encoding="utf-8"))
     for name, text in zip(dict.fromkeys(wanted), (t for t in tables if "kind" in t), strict=False):
@@ -105,6 +113,9 @@ def test_commands_of_a_page(page, few_frames, tmp_path, monkeypatch, capsys):
             if not Path(file).exists():
                 assert main(shlex.split(MISSING[file])) == 0
         assert main(arguments) == 0, (line, capsys.readouterr().err)
+    for file in written(page):
+        shown_there, made = (each.read_text(encoding="utf-8") for each in (file, Path(file.name)))
+        assert shown_there == made, f"{file} is not what its page's command writes"
 
 
 def test_that_commands_are_found():

@@ -6,8 +6,12 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import DataError, ModelError
-from draisine.interop.mjcf import read_mjcf
-from draisine.interop.urdf import read_urdf
+from draisine.interop.robots.guess import SAG, guess
+from draisine.interop.robots.mjcf import parse_mjcf, read_mjcf
+from draisine.interop.robots.robot import RobotWheel
+from draisine.interop.robots.urdf import parse_urdf, read_urdf
+from draisine.mechanics.forces.load_tyre import LoadTyre
+from draisine.model.motion import uniform
 from draisine.model.surface import Ball
 from interop.robots import MJCF, RADII, URDF, porter
 
@@ -204,3 +208,170 @@ def test_wheels_are_links():
     heavy = MJCF.replace('name="swivel"', 'name="swivel" armature="0.1"')
     with pytest.warns(UserWarning, match="'swivel': its armature is left out"):
         read_mjcf(heavy, RADII)
+
+
+def test_a_wheel_may_stand_beside_the_origin_of_its_link(by_hand):
+    """The same robot, its left hub 4 cm farther in and the wheel as much farther out."""
+    moved = URDF.replace('<origin xyz="0 0.2 0" rpy', '<origin xyz="0 0.16 0" rpy')
+    moved = moved.replace(
+        """<link name="left">
+    <inertial><mass""",
+        """<link name="left">
+    <inertial><origin xyz="0 0 0.04"/><mass""",
+    )
+    vehicle = read_urdf(moved, RADII | {"left": RobotWheel(0.1, centre=(0.0, 0.0, 0.04))})
+    place, forces = ride(vehicle)
+    assert_allclose(place, by_hand[0], rtol=1e-9, atol=1e-9)
+    assert_allclose(forces, by_hand[1], rtol=1e-7, atol=1e-6)
+
+
+def test_joints_are_told_what_the_file_does_not_know():
+    told = {"swivel": {"motion": uniform(0.0)}, "left_axle": {"damper": 0.5, "spring": 2.0}}
+    model = read_urdf(URDF, RADII | {"caster": RobotWheel(0.05, LoadTyre(10.0, 0.0, 0.05))}, told)()
+    joints = {joint.name: joint for joint in model.joints}
+    assert joints["swivel"].motion(1.0) == (0.0, 0.0, 0.0)
+    assert (joints["left_axle"].spring, joints["left_axle"].damper) == (2.0, 0.5)
+    assert model.contacts[2].tyre.cornering == 10.0
+    with pytest.raises(ModelError, match=r"no joint 'swivl'. Did you mean 'swivel'"):
+        read_urdf(URDF, RADII, {"swivl": {}})
+    with pytest.raises(ModelError, match=r"joint 'swivel' takes no 'stiffness'"):
+        read_urdf(URDF, RADII, {"swivel": {"stiffness": 1.0}})
+
+
+@pytest.mark.parametrize(("read", "text"), READERS.values(), ids=READERS)
+def test_errors_name_their_file(read, text, tmp_path):
+    file = tmp_path / "porter.xml"
+    file.write_text(text)
+    with pytest.raises(ModelError, match=r"porter.xml: wheel 'lef': no such link"):
+        read(file, {"lef": 0.1})
+
+
+def geom(told):
+    """Return mass, mass centre and inertia of a body that has one geom."""
+    (body,) = read_mjcf(swung(f"<geom {told}/>", joint="<freejoint/>"), {})().bodies
+    return body.mass, body.com, body.inertia
+
+
+def test_a_capsule_is_a_cylinder_between_two_halves_of_a_ball():
+    """By quadrature of discs along its axis; a very short one is a ball, a thin one a rod."""
+    r, h, density = 0.2, 0.3, 700.0
+    u, weight = np.polynomial.legendre.leggauss(40)
+    parts = [(h * u, h * weight, r * r + 0 * u)]
+    parts += [
+        (s * (h + r * (u + 1) / 2), r / 2 * weight, r * r * (1 - (u + 1) ** 2 / 4)) for s in (1, -1)
+    ]
+    z, dz, rr = (np.concatenate(each) for each in zip(*parts, strict=True))
+    mass = density * np.pi * rr @ dz
+    axial = density * np.pi * (rr * rr / 2) @ dz
+    across = density * np.pi * (rr * rr / 4 + rr * z * z) @ dz
+    found, com, tensor = geom(f'type="capsule" size="{r} {h}" density="{density}" pos="1 2 3"')
+    assert found == pytest.approx(mass, rel=1e-12)
+    assert_allclose(com, [1.0, 2.0, 3.0])
+    assert_allclose(tensor, np.diag([across, across, axial]), rtol=1e-12, atol=1e-12)
+    assert_allclose(
+        geom('type="capsule" size="0.1 1e-9" mass="2"')[2], 0.008 * np.eye(3), rtol=1e-7
+    )
+    rod = geom('type="capsule" size="1e-6 0.5" mass="3"')[2]
+    assert_allclose(rod, np.diag([0.25, 0.25, 0.0]), atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("told", "same"),
+    [
+        (
+            'type="cylinder" size="0.1" fromto="1 0 0 1 0.4 0"',
+            'type="cylinder" size="0.1 0.2" pos="1 0.2 0" euler="90 0 0"',
+        ),
+        (
+            'type="box" size="0.1" fromto="0 0 1 0 0 0"',
+            'type="box" size="0.1 0.1 0.5" pos="0 0 0.5"',
+        ),
+        ('type="box" size="1 2 3" zaxis="0 0 -2"', 'type="box" size="1 2 3" axisangle="1 0 0 180"'),
+        ('type="box" size="1 2 3" zaxis="1 0 1"', 'type="box" size="1 2 3" euler="0 45 0"'),
+        (
+            'type="box" size="1 2 3" xyaxes="0 2 0 -1 1 0"',
+            'type="box" size="1 2 3" axisangle="0 0 1 90"',
+        ),
+    ],
+)
+def test_places_are_told_in_several_ways(told, same):
+    for one, other in zip(geom(told), geom(same), strict=True):
+        assert_allclose(one, other, rtol=1e-12, atol=1e-9)
+
+
+def test_what_weighs_nothing_may_have_any_shape():
+    text = swung(ARM + '<geom type="mesh" mesh="x"/>') + ""
+    assert read_mjcf(text, {})().bodies[1].mass == 1.0
+    ball = '<geom size="0.1" mass="2"/>'
+    looks = '<geom type="mesh" mesh="x" mass="0"/><geom type="mesh" mesh="y" density="0"/>'
+    assert read_mjcf(swung(ball + looks), {})().bodies[1].mass == 2.0
+    with pytest.raises(ModelError, match="the mass of a mesh is not known; give it an <inertial>"):
+        read_mjcf(swung('<geom type="mesh" mesh="x"/>'), {})
+
+
+ROVER = """<robot name="rover">
+  <link name="hull"><inertial><mass value="18"/>
+    <inertia ixx="0.5" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><geometry><sphere radius="0.02"/></geometry></collision></link>
+  {corners}
+  <link name="mast"><inertial><mass value="1"/>
+    <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="nod" type="revolute"><parent link="hull"/><child link="mast"/>
+    <origin xyz="0 0 0.4"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+CORNER = """
+  <link name="{n}_arm"/>
+  <joint name="{n}_strut" type="{kind}"><parent link="hull"/><child link="{n}_arm"/>
+    <origin xyz="{x} {y} 0"/><axis xyz="{axis}"/></joint>
+  <link name="{n}"><inertial><mass value="0.5"/>
+    <inertia ixx="0.001" iyy="0.002" izz="0.001" ixy="0" ixz="0" iyz="0"/></inertial>
+    <collision><origin xyz="0 0.03 0" rpy="1.5707963267948966 0 0"/>
+      <geometry><cylinder radius="0.1" length="0.05"/></geometry></collision></link>
+  <joint name="{n}_axle" type="continuous"><parent link="{n}_arm"/><child link="{n}"/>
+    <origin xyz="{arm} 0 0"/><axis xyz="0 1 0"/></joint>"""
+
+
+def rover(kind="prismatic", axis="0 0 1", arm=0.0):
+    """Return a rover on two wheels, each on a strut."""
+    places = {"left": 0.3, "right": -0.3}
+    corners = (
+        CORNER.format(n=n, x=0.0, y=y, kind=kind, axis=axis, arm=arm) for n, y in places.items()
+    )
+    return parse_urdf(ROVER.format(corners="".join(corners)))
+
+
+def test_what_a_file_seems_to_mean():
+    """Wheels where cylinders are, springs that carry the machine with a sag, servos that hold."""
+    found = guess(rover())
+    assert list(found.wheels) == ["left", "right"]
+    assert found.wheels["left"] == ("disc", 0.1, (0.0, 0.03, 0.0), "its cylinder")
+    spring, damper = found.springs["left_strut"]
+    carried = 20.0 / 2.0
+    assert spring * SAG * 0.1 == pytest.approx(carried * 9.81, rel=0.02)
+    assert damper == pytest.approx(np.sqrt(spring * carried), rel=0.02)
+    assert found.held == ["nod"]
+
+
+def test_a_trailing_arm_is_sprung_as_its_wheel_feels_it():
+    slide, hinge = guess(rover()), guess(rover("revolute", "0 1 0", -0.2))
+    for one, other in zip(hinge.springs["left_strut"], slide.springs["left_strut"], strict=True):
+        assert one == pytest.approx(0.2**2 * other, rel=0.01)
+    assert hinge.held == ["nod"]
+
+
+def test_what_no_wheel_is_is_not_taken_for_one():
+    """A bar that swings, a drum high up, a ball on the mast, a wheel whose shape is askew."""
+    porter_wheels = guess(parse_urdf(URDF)).wheels
+    assert {n: one.radius for n, one in porter_wheels.items()} == pytest.approx(
+        {"left": 0.1, "right": 0.1, "caster": 0.05}
+    )
+    assert porter_wheels.keys() == guess(parse_mjcf(MJCF)).wheels.keys()
+    for shape in (
+        '<collision><geometry><cylinder radius="0.1" length="0.4"/></geometry></collision>',
+        '<collision><origin xyz="0 0 0.5"/><geometry><sphere radius="0.1"/></geometry></collision>',
+    ):
+        text = URDF.replace('<link name="left">', f'<link name="left">{shape}')
+        text = text.replace(
+            'rpy="-1.5707963267948966 0 0"/><axis xyz="0 0 1"', '/><axis xyz="0 1 0"'
+        )
+        assert "left" not in guess(parse_urdf(text)).wheels

@@ -10,7 +10,7 @@ from scipy.integrate import solve_ivp
 
 from draisine import Numerics, compile, simulate, state
 from draisine.errors import SimulationError
-from draisine.model import Blade, Body, Model, Revolute, inertia
+from draisine.model import Blade, Body, Model, Prismatic, Revolute, Wheel, inertia
 from draisine.model.motion import sine
 
 FINE = {"rtol": 1e-12, "atol": 1e-14}
@@ -149,3 +149,38 @@ def test_trucks_of_a_snakeboard_go_through_a_quarter_turn():
     run = simulate(system, state(system, Vx=0.0), 1.0, numerics=Numerics(**FINE)).to_xarray()
     pose = [*run.position.values[-1, :2], run.yaw.values[-1]]
     assert_allclose(pose, boarded(2.0, 1.0), atol=1e-10)
+
+
+def trolley(*, r: float = 0.1) -> Model:
+    """A deck on four wheels, each on a strut, the front ones steered: a lean spreads the wheels, which
+    cannot slip.
+    """
+    hubs = {f"{end}_{side}": (x, y, r) for end, x in ENDS.items() for side, y in SIDES.items()}
+    up, across = (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)
+    small, wheel = inertia(1e-3, 1e-3, 1e-3), inertia(2e-3, 4e-3, 2e-3)
+    steered = {name: hub for name, hub in hubs.items() if name.startswith("front")}
+    bears = {n: f"{n}_knuckle" if n in steered else f"{n}_arm" for n in hubs}
+    return Model(
+        bodies=[Body("deck", 10.0, (0.0, 0.0, 2 * r), inertia(0.5, 0.5, 0.5))]
+        + [Body(f"{name}_arm", 0.5, hub, small) for name, hub in hubs.items()]
+        + [Body(f"{name}_knuckle", 0.5, hub, small) for name, hub in steered.items()]
+        + [Body(name, 1.0, hub, wheel) for name, hub in hubs.items()],
+        joints=[Prismatic(f"{n}_strut", "deck", f"{n}_arm", up, hub) for n, hub in hubs.items()]
+        + [Revolute(f"{n}_steer", f"{n}_arm", bears[n], up, hub) for n, hub in steered.items()]
+        + [Revolute(name, bears[name], name, across, hub) for name, hub in hubs.items()],
+        contacts=[Wheel(name, name, hub, across, r) for name, hub in hubs.items()],
+    )
+
+
+ENDS, SIDES = {"front": 0.4, "rear": -0.4}, {"left": 0.3, "right": -0.3}
+
+
+def test_a_start_in_a_singular_shape_is_told_by_its_rows():
+    """Not by a value that is no number: upright both wheels say the same across, leaning they do not."""
+    system = compile(trolley)
+    assert system.survey().singular
+    with pytest.raises(SimulationError, match=r"after 0 s of .* repeats") as told:
+        simulate(system, state(system), 0.1)
+    assert "by tyres, or by the status sliding" in str(told.value)
+    for arc in told.value.partial.arcs:
+        assert np.isfinite(arc.y).all()

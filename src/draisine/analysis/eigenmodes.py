@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.analysis.equilibrium import Steady, steady
+from draisine.analysis.equilibrium import Steady, steady_driven
 from draisine.analysis.linear import linear_systems
 from draisine.errors import ParameterError, UnknownNameError, expect_known
 from draisine.system.system import System
@@ -121,8 +121,8 @@ def steady_modes(
     """Return the eigenmodes of a machine about its steady motions at forward speeds, and these motions;
     of a machine without a forward speed those about the one motion next to its drawing, called speed 0.
 
-    An eigenmode has the name of the coordinate that moves most in it at the last speed, or of a speed
-    where no coordinate moves. What is zero but for round-off is zero.
+    An eigenmode has the name of the coordinate that moves most in it at the last speed, or of a tyre's
+    slip or a speed where no coordinate moves. What is zero but for round-off is zero.
 
     >>> from draisine import compile
     >>> modes, _ = steady_modes(compile("cart_pole"), 0.0)
@@ -148,9 +148,12 @@ def steady_modes(
 def _leading_states(
     vectors: Floats, states: tuple[str, ...], speeds: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return the coordinate that moves most in each eigenvector, or the speed where none moves."""
+    """Return the coordinate that moves most in each eigenvector, or the state of tyres or laws or the
+    speed where none moves.
+    """
     moving = [name.endswith("_rate") or name in speeds for name in states]
-    shares = np.abs(vectors) * np.where(moving, 1e-6, 1.0)[:, None]
+    hidden = [name.startswith("z[") for name in states]
+    shares = np.abs(vectors) * np.where(moving, 1e-6, np.where(hidden, 1e-3, 1.0))[:, None]
     return tuple(states[k].removesuffix("_rate") for k in np.argmax(shares, axis=0))
 
 
@@ -161,9 +164,9 @@ def _steady_motions(system: System, v: Floats, law: Law | None) -> list[Steady]:
             raise ParameterError(
                 f"{system.vehicle.__name__} has no forward_speed: its steady motion is that at speed 0."
             )
-        return [steady(system, law=law)] * len(v)
+        return [steady_driven(system, law=law)] * len(v)
     motions: list[Steady] = []
     for x in v.tolist():
         start = motions[-1].state if motions else None
-        motions.append(steady(system, start=start, law=law, forward_speed=x))
+        motions.append(steady_driven(system, start=start, law=law, forward_speed=x))
     return motions

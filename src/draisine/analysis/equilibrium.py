@@ -95,6 +95,24 @@ def steady(
     return Steady(machine, y, w, law)
 
 
+def steady_driven(system: System, free: Sequence[str] = (), **given: Any) -> Steady:
+    """Return the steady motion near a start in which everything asked for is so: without inputs, or
+    where there is none, with the `free` ones (those of all joints if none are named), the least of them.
+
+    >>> from draisine import Body, Model, Prismatic, compile
+    >>> def sledge(*, damper: float = 2.0) -> Model:
+    ...     way = Prismatic("way", "rail", "sledge", (1.0, 0.0, 0.0), damper=damper)
+    ...     return Model([Body("rail"), Body("sledge", 1.0)], [way], base="fixed")
+    >>> steady_driven(compile(sledge), way_rate=3.0).inputs
+    {'way': 6.0}
+    """
+    try:
+        return steady(system, **given)
+    except ConfigurationError:
+        joints = [joint.name for joint in system.model.joints if joint.motion is None]
+        return steady(system, free=free or joints, **given)
+
+
 _RATES_OF_PLACE = ("x_rate", "y_rate", "z_rate")
 """What a steady motion, but no initial state can be asked for."""
 

@@ -1,17 +1,17 @@
 """State feedback of least cost, from the linear system of a machine itself.
 
-`u = -K (x - x0)` minimises the integral of `x' Q x + u' R u` for the linear system; K follows from
-Riccati's equation, eq. [lqr].
+`u = u0 - K (x - x0)` minimises the integral of `dx' Q dx + du' R du` for the linear system about the
+motion x0 that the inputs u0 keep up; K follows from Riccati's equation, eq. [lqr].
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
 
 from draisine.algebra.scalar import Array, Floats, Scalar
-from draisine.analysis.equilibrium import steady
+from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.linear import Linear, linearise, reach_states
 from draisine.errors import ConfigurationError, UnknownNameError, expect_known
 from draisine.mechanics.readings import Readings
@@ -20,12 +20,15 @@ from draisine.system.system import System
 
 @dataclass(frozen=True, eq=False)
 class StateFeedback:
-    """A control law `u = -K (x - x0)` on named coordinates and speeds; it is traced like any other."""
+    """A control law `u = u0 - K (x - x0)` on named coordinates and speeds; it is traced like any other.
+    `about` is x0; `given` is u0, by the names of inputs, zero where they are not named.
+    """
 
     states_read: tuple[str, ...]
     inputs: tuple[str, ...]
     K: Floats
     about: Floats
+    given: Mapping[str, float] = field(default_factory=dict)
 
     states: ClassVar[int] = 0
 
@@ -39,7 +42,7 @@ class StateFeedback:
             name: -sum((k * dx for k, dx in zip(row, x, strict=True)), 0.0)
             for name, row in zip(self.inputs, self.K.tolist(), strict=True)
         }
-        return given, ()
+        return given | {name: given.get(name, 0.0) + u0 for name, u0 in self.given.items()}, ()
 
 
 def lqr(
@@ -95,9 +98,10 @@ def balance(
     **about: Any,
 ) -> StateFeedback:
     """Return the law of least cost that keeps a machine in the steady motion in which everything asked
-    for is so. Weights are those of its states: one for each that the inputs move and that is not named;
-    cyclic ones (its place) count only if one of them is. Costs are those of the inputs that it uses,
-    one for each joint's if none are named.
+    for is so: one without inputs, where there is one, else with those that the law uses. Weights are
+    those of its states: one for each that the inputs move and that is not named; cyclic ones (its place)
+    count only if one of them is. Costs are those of the inputs that it uses, one for each joint's if
+    none are named.
 
     >>> from draisine import compile, simulate, state
     >>> segway = compile("segway")
@@ -106,16 +110,17 @@ def balance(
     >>> bool(abs(run.pitch[-1] - law.about[0]) < 1e-3)
     True
     """
-    motion = steady(system, **about)
-    linear = linearise(system, motion.state)
+    joints = [joint.name for joint in system.model.joints if joint.motion is None]
+    costs = costs or {name: 1.0 for name in system.model.inputs if name in joints}
+    motion = steady_driven(system, [name for name in system.model.inputs if name in costs], **about)
+    linear = linearise(system, motion.state, inputs=motion.inputs)
     if not set(weights or ()) <= set(linear.states):
-        linear = linearise(system, motion.state, cyclic=True)
-    joints = [joint.name for joint in system.model.joints]
-    costs = costs or {name: 1.0 for name in linear.inputs if name in joints}
+        linear = linearise(system, motion.state, inputs=motion.inputs, cyclic=True)
     part = linear.part([name for name in linear.inputs if name in costs])
     moved = zip(linear.states, _moved_states(part), strict=True)
     ones = {name: 1.0 for name, yes in moved if yes}
-    return lqr(linear, ones | dict(weights or {}), costs, motion.values)
+    law = lqr(linear, ones | dict(weights or {}), costs, motion.values)
+    return replace(law, given={name: u0 for name, u0 in motion.inputs.items() if u0 != 0.0})
 
 
 def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:

@@ -2,7 +2,7 @@
 
 Everything heavy is imported inside the commands, so that help is there at once. `_app`: the commands
 together. `_options`: what they share. `_screen`: tables and progress. `_keep`: files. `_templates`: files
-to begin with. `_report`: results on the screen.
+to begin with, `_robot`: those that read robots. `_report`: results on the screen.
 """
 
 from draisine.cli._app import main

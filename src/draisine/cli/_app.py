@@ -52,7 +52,7 @@ Try first:
   draisine check                    published numbers against ours
   draisine equations whipple --out bicycle.html
                                     its equations, to read; .tex, .md; .c, .js, .py: to compile
-  draisine new vehicle NAME         begin a machine of your own; --from robot.urdf one that you have
+  draisine new vehicle NAME         begin a machine of your own; --from FILE.urdf, .xml: a robot you have
 
 draisine --help lists all commands, draisine COMMAND --help what they take."""
     )

@@ -2,8 +2,10 @@
 
 from contextlib import suppress
 from string import Template
+from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
+from draisine.cli._robot import ENDINGS, robot_text
 from draisine.errors import DraisineError
 
 if TYPE_CHECKING:
@@ -96,9 +98,7 @@ $initial
 until = 5.0                       # s
 dt = 0.01                         # s between samples
 $mode
-# [[law]]                         # feedback that keeps the motion; `draisine list laws`
-# name = "lqr"
-
+$law
 # [[inputs]]                      # a push at a joint
 # shape = "step"
 # input = "$input"
@@ -144,32 +144,9 @@ outputs = ["final $first", "maximum $second"]  # also "peak lean_rate", "time wh
 "vehicle.parameters.$parameter_name" = { low = $least, high = $most, count = 3 }
 """)
 
-ROBOT = Template('''"""$name: the robot of $file. Which of its links roll is told here. Try it:
-
-    draisine show $name.py
-    draisine new scenario drive --vehicle $name.py
+LAW = """[[law]]                           # feedback that keeps the motion; `draisine list laws`
+name = "lqr"
 """
-
-from pathlib import Path
-from typing import Annotated
-
-from draisine.interop.urdf import read_urdf
-from draisine.model import Model
-$imports
-FILE = Path(__file__).parent / "$file"
-
-# Links that roll, with their radii in m, as the file suggests: look them over. Others slide or hang:
-# `Ball(0.03)` is a foot that touches anywhere, and slides if a scenario says so:
-# mode = { foot = "sliding" } in its table [run].
-WHEELS = {
-$wheels
-}
-
-
-def $name(*, g: Annotated[float, "m/s2", "gravity"] = 9.81) -> Model:
-    """Return the robot."""
-    return read_urdf(FILE, WHEELS)(g=g)
-''')
 
 START = {"forward_speed": 5.8, "lean_rate": 0.2}
 """How a two-wheeler starts: it rolls, and is pushed over."""
@@ -183,31 +160,11 @@ def vehicle_text(name: str, like: str) -> str:
 
     from draisine.registry import find
 
-    if like.endswith(".urdf"):
-        return _robot_text(name, like)
+    if like.lower().endswith(ENDINGS):
+        return robot_text(name, like)
     vehicle = find("vehicle", like)
     source = inspect.getsource(sys.modules[vehicle.__module__])
     return re.sub(rf"\b{vehicle.__name__}\b", name, source)
-
-
-def _robot_text(name: str, file: str) -> str:
-    """Return the file of a vehicle that reads a robot beside it."""
-    from pathlib import Path
-
-    from draisine.interop.urdf import rolling_links
-
-    found = rolling_links(file)
-    lines = []
-    for link, one in found.items():
-        radius = f"Ball({one.radius:g})" if one.shape == "ball" else f"{one.radius:g}"
-        lines.append(f'    "{link}": {radius},  # {one.reason}')
-    balls = any(one.shape == "ball" for one in found.values())
-    return ROBOT.substitute(
-        name=name,
-        file=Path(file).as_posix(),
-        imports="from draisine.model.surface import Ball\n" if balls else "",
-        wheels="\n".join(lines) or '    # "left_wheel": 0.1,',
-    )
 
 
 def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
@@ -232,6 +189,7 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
         parameter=next((f"{n} = {x:g}" for n, x in system.parameters.items()), ""),
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
         mode=f"mode = {{ {told} }}\n" if told else "",
+        law=LAW if not pushed and _needs_law(system, start) else indent(LAW, "# ", bool),
         input=next(iter(system.model.inputs), ""),
         first=first,
         value=value,
@@ -265,6 +223,18 @@ def _feet(system: "System") -> list[str]:
     base = system.model.bodies[0].name
     still = [wheel.name for wheel in system.model.wheels if wheel.body == base]
     return still if len(still) < len(system.model.wheels) else []
+
+
+def _needs_law(system: "System", start: dict[str, float]) -> bool:
+    """Return whether the motion of a start falls by itself, and feedback of least cost keeps it."""
+    from draisine.analysis.eigenmodes import steady_modes
+    from draisine.analysis.lqr import balance
+
+    about: dict[str, Any] = {n: x for n, x in start.items() if n == "forward_speed"}
+    with suppress(DraisineError):
+        modes, _ = steady_modes(system, list(about.values()) or 0.0)
+        return bool(modes.values.real.max() > 0.01 and balance(system, **about).inputs)
+    return False
 
 
 def _start(

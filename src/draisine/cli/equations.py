@@ -7,7 +7,15 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from draisine.cli._keep import tell_file
-from draisine.cli._options import MACHINE, MachineOptions, Values, assignments, initial_values
+from draisine.cli._options import (
+    MACHINE,
+    Laws,
+    MachineOptions,
+    Values,
+    assignments,
+    initial_values,
+    law_tables,
+)
 from draisine.errors import ParameterError
 
 ProgramName = Literal[
@@ -96,6 +104,7 @@ def equations(
     machine: MachineOptions = MACHINE,
     initial: Annotated[Values, Parameter(name="--initial")] = None,
     mode: Annotated[Values, Parameter(name="--mode")] = None,
+    law: Laws = None,
     formulation: str = "projected",
     text: TextOptions = TEXT,
     out: Path | None = None,
@@ -117,9 +126,11 @@ def equations(
 
     system = build_system(vehicle, machine.parameters, machine.published)
     statuses = assignments("--mode", mode)
+    if law and program != "simulate":
+        raise ParameterError("--law goes with a whole simulator: --program simulate.")
     if program == "simulate":
-        start = initial_values(initial)
-        files = write_simulator_files(system, text.as_ or "c", out, start, statuses)
+        start, laws = initial_values(initial), law_tables(law or [])
+        files = write_simulator_files(system, text.as_ or "c", out, start, statuses, laws)
         print("\n".join(f"simulator: {path}" for path in files))
         return
     full, (language, suffix) = text.detail == "full", text.page(out)

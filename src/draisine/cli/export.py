@@ -8,11 +8,13 @@ from cyclopts import Parameter
 from draisine.cli._keep import free_name, tell_file
 from draisine.cli._options import (
     MACHINE,
+    Laws,
     MachineOptions,
     Overwrite,
     Values,
     assignments,
     initial_values,
+    law_tables,
 )
 
 
@@ -25,6 +27,7 @@ def export(
     machine: MachineOptions = MACHINE,
     initial: Annotated[Values, Parameter(name="--initial")] = None,
     mode: Annotated[Values, Parameter(name="--mode")] = None,
+    law: Laws = None,
     force: Overwrite = False,
 ) -> None:
     """Write a machine for other simulation tools: for co-simulation by FMI, or as a block of Simulink.
@@ -36,7 +39,7 @@ def export(
     :param initial: Where it starts: --initial forward_speed=4.6.
     :param mode: The status of a contact: --mode front=open.
     """
-    from draisine.experiment.simulator import typed_start
+    from draisine.experiment.simulator import typed_law, typed_start
     from draisine.interop.fmi import export_fmu
     from draisine.interop.simulink import export_sfunction
     from draisine.scenario.validate.vehicle import build_system
@@ -45,10 +48,12 @@ def export(
     target = out or free_name(Path(usual), force)
     system = build_system(vehicle, machine.parameters, machine.published)
     statuses = assignments("--mode", mode)
-    start = typed_start(system, initial_values(initial), statuses)
+    values = initial_values(initial)
+    start = typed_start(system, values, statuses)
+    given = {"mode": statuses, "law": typed_law(system, law_tables(law or []), values)}
     if as_ == "simulink":
-        made = export_sfunction(system, start, target, mode=statuses)
+        made = export_sfunction(system, start, target, **given)
         print("\n".join(f"S-function: {path}" for path in made))
         return
     with tell_file("FMI unit", target):
-        export_fmu(system, start, target, version=f"{as_[-1]}.0", mode=statuses)
+        export_fmu(system, start, target, version=f"{as_[-1]}.0", **given)

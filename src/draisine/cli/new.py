@@ -25,7 +25,7 @@ def new(
     :param name: Its name; the file is called so.
     :param vehicle: Of a scenario or a sweep: the vehicle's name or file.
     :param like: Another one that is copied, to be changed: a scenario, ramp-jump, or a vehicle, segway, or
-        a robot, FILE.urdf.
+        a robot, FILE.urdf or FILE.xml (MJCF).
     """
     from draisine.cli._keep import tell_file
     from draisine.cli._templates import VEHICLE, scenario_text, vehicle_text

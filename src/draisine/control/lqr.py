@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class LeastCost:
-    """The law `u = -K (x - x0)` that keeps a machine in a steady motion and minimises the integral of
-    `x' Q x + u' R u`, eq. [lqr]: `weights` of its states, one for each that is not named; `costs` of
+    """The law `u = u0 - K (x - x0)` that keeps a machine in a steady motion and minimises the integral of
+    `dx' Q dx + du' R du`, eq. [lqr]: `weights` of its states, one for each that is not named; `costs` of
     the inputs that it uses, one for each joint's if none are named; `about` is what the steady motion
     is asked for, the speed of the start if nothing.
 

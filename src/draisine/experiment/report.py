@@ -223,7 +223,9 @@ def event_lines(events: Sequence[Mapping[str, Any]]) -> list[str]:
     """Return a line per event: when, what, where, and the normal impulses."""
     lines = []
     for event in events[:MANY]:
-        pushes = [f"{name} {push[0]:.6g} N s" for name, push in event["impulse"].items()]
+        pushed = {name: push[0] for name, push in event["impulse"].items()}
+        least = 1e-9 * max(map(abs, pushed.values()), default=0.0)  # others are round-off
+        pushes = [f"{name} {push:.6g} N s" for name, push in pushed.items() if abs(push) > least]
         made = ""
         if pushes and event["gain"] > 1e-9 * max(1.0, abs(event["energy"])):
             made = f"; it creates {event['gain']:.3g} J"
@@ -292,6 +294,12 @@ def growth_lines(result: Result) -> list[str]:
     data = result.data
     about = dict(zip(data["state"].values, data["steady_motion"].values[0], strict=True))
     told = ", ".join(_reading(result, str(n), x) for n, x in about.items() if abs(x) > 1e-9)
+    needed = dict(zip(data["input"].values, data["steady_input"].values[0], strict=True))
+    efforts = {joint.name: joint.effort for joint in result.system.model.joints}
+    drive = ", ".join(
+        f"{n} {x:.6g} {efforts.get(n, '')}" for n, x in needed.items() if abs(x) > 1e-9
+    )
+    told += f"; kept up by {drive}" if drive else ""
     growth = data["eigenvalue_real"].max("eigenmode").values
     speeds, fastest = data["speed"].values, int(np.argmax(growth))
     many = int((growth > GROWS).sum())

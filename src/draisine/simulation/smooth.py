@@ -107,19 +107,32 @@ class SmoothRun:
             self.machine = system.machine(mode, None, self.states, correction)
             self.slow = PythonRate(law, self.states)
         self.way = (mode, None if self.slow else law, self.states, correction)
-        self.done: list[tuple[ClosedForm, list[Floats], list[Floats]]] = []
+        self.task = task
         self.ahead: SingularShape | None = None
-        self._begin(task)
+        self._begin()
 
-    def _begin(self, task: Task) -> None:
+    def _begin(self) -> None:
         """Take the state as the present one."""
+        task = self.task
         t, state = task.numerics.start, task.state
+        self.done: list[tuple[ClosedForm, list[Floats], list[Floats]]] = []
         self.anchors = anchors(self.machine, state, t)
         z = task.law_start(self.states)
         closed = 1e-6 if self.projects else np.inf  # projection would pull it down
         self.y, self.last = self.machine.enter(state, t, z, anchors=self.anchors, gap=closed), t
         self.done.append((self.machine, [np.array([t])], [self.y[None, :]]))
         self._pose_problem()
+
+    def _begin_elsewhere(self) -> bool:
+        """Begin with pivots that serve at the start, where one of the present ones vanishes there;
+        return whether that was so. Where none serve, the error names the rows.
+        """
+        if self.machine.least_pivot(self.y, self.last) > 0.0:
+            return False
+        parts = self.machine.layout.split(self.y)
+        self.machine = self.system.machine(*self.way, (parts["q"], parts["r"]))
+        self._begin()
+        return True
 
     def _pose_problem(self) -> None:
         machine, rate = self.machine, self.machine.rate
@@ -159,6 +172,8 @@ class SmoothRun:
             if status == NOT_FINITE:
                 sound = np.isfinite(samples).all(axis=1)
                 times, samples = times[sound], samples[sound]
+                if t == start and not np.any(times > t) and self._begin_elsewhere():
+                    continue
             short = end < t1 if status == DONE else not np.isin(times[-1:], grid).all()
             extra = method.ADAPTIVE and short
             self.append(times, samples, extra)

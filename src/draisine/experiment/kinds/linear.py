@@ -146,9 +146,13 @@ def _steady(system: System, law: Law | None, v: Floats) -> "Dataset":
         )
     modes, motions = steady_modes(system, v, law)
     about = np.array([[one.values.get(name, 0.0) for name in modes.states] for one in motions])
-    data = _eigenvalues(modes) | {"steady_motion": (("speed", "state"), about, "SI")}
+    needed = np.array([list(one.inputs.values()) for one in motions])
+    data = _eigenvalues(modes) | {
+        "steady_motion": (("speed", "state"), about, "SI"),
+        "steady_input": (("speed", "input"), needed, "SI"),
+    }
     found = _dataset(system, v, eigenmode_labels(modes.names), data)
-    return found.assign_coords(state=list(modes.states))
+    return found.assign_coords(state=list(modes.states), input=list(system.model.inputs))
 
 
 def _eigenvalues(modes: Eigenmodes) -> dict[str, Any]:

@@ -247,7 +247,8 @@ def choose_speeds(
         if not np.linalg.norm(left) > 1e-9:
             raise RedundancyError(
                 f"constraint row {label!r} repeats what the rows before it already demand in this "
-                "configuration, though not beside it: the shape is singular."
+                "configuration, though not beside it: the shape is singular. Start beside it, or let wheels "
+                "that lock one another slip: by tyres, or by the status sliding."
             )
         basis.append(left / np.linalg.norm(left))
     kept: list[int] = []

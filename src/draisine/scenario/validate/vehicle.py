@@ -30,10 +30,10 @@ def build_system(
     >>> build_system("whipple", {"lam": "18deg"}, "benchmark").parameters["lam"]
     0.3141592653589793
     """
-    if vehicle.endswith((".urdf", ".xml")):
+    if vehicle.lower().endswith((".urdf", ".xml", ".mjcf")):
         raise UnknownNameError(
-            f"{vehicle}: which links of a robot are wheels is told in a file of Python: "
-            "`robot = draisine.interop.urdf.read_urdf(...)` in robot.py, then robot.py:robot here."
+            f"{vehicle}: which links of a robot are wheels is told in a file of Python: `draisine new "
+            f"vehicle robot --from {vehicle}` writes robot.py, which goes here."
         )
     find("vehicle", vehicle)  # a wrong name is told alone
     table = VehicleTable(

@@ -18,5 +18,13 @@ int main(void)
         }
         printf("\n");
     }
+    if (status != 0) {
+        static const char *const why[] = {
+            "", "a value is no longer a number: smaller steps may help",
+            "the constraints need other pivots than those that this code was written for",
+            "no step is small enough", "a wheel fell flat"
+        };
+        fprintf(stderr, "stopped after %g s: %s\n", 0.005 * (double)done, why[status]);
+    }
     return status;
 }

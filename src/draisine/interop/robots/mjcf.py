@@ -1,7 +1,7 @@
 """Robots from MuJoCo's MJCF files, with their wheels declared beside them.
 
-Bodies, hinges, slides, inertias (given, or of boxes, balls, cylinders and ellipsoids) and default
-classes are read. Actuators, sensors, limits and MuJoCo's own contacts are left to the file: contacts
+Bodies, hinges, slides, inertias (given, or of boxes, balls, cylinders, capsules and ellipsoids) and
+default classes are read. Actuators, sensors, limits and MuJoCo's own contacts are left to the file: contacts
 here are exact, and are declared. What would make another machine of it is an error.
 The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
@@ -9,6 +9,7 @@ The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 import re
 import warnings
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
@@ -18,12 +19,15 @@ import numpy as np
 from draisine.algebra.lie import rot_about, rotation
 from draisine.algebra.scalar import Floats
 from draisine.errors import ModelError, did_you_mean
-from draisine.interop.robot import (
+from draisine.interop.robots.robot import (
     ORIGIN,
     LinkFrame,
     Mass,
+    Robot,
     RobotLink,
+    RoundShape,
     Vehicle,
+    name_file,
     number,
     numbers,
     read_root,
@@ -70,11 +74,16 @@ UNREAD = (
 """Elements that couple joints, or hold bodies: they are not read."""
 
 
-def read_mjcf(file: str | Path, wheels: Mapping[str, Any]) -> Vehicle:
+def read_mjcf(
+    file: str | Path,
+    wheels: Mapping[str, Any],
+    joints: Mapping[str, Mapping[str, Any]] | None = None,
+) -> Vehicle:
     """Return the robot of a file (or of its text) as a vehicle for `draisine.compile`.
 
-    `wheels` gives the bodies that roll their radius, or their surface; each stands at the origin of
-    its body and rolls about the axis of its joint. The one body in the world is the base: free if it
+    `wheels` gives the bodies that roll their radius, their surface or a `RobotWheel`; each stands at
+    the origin of its body and rolls about the axis of its joint. `joints` gives joints a spring, a
+    damper, a rest or a motion in place of the file's. The one body in the world is the base: free if it
     has a free joint, else its joints are on a fixed base.
 
     >>> text = '''<mujoco><worldbody><body name="ball"><freejoint/>
@@ -82,25 +91,37 @@ def read_mjcf(file: str | Path, wheels: Mapping[str, Any]) -> Vehicle:
     >>> read_mjcf(text, {})().bodies[0].inertia[0, 0].round(6)
     np.float64(0.008)
     """
+    robot = parse_mjcf(file)
+    with name_file(file):
+        return robot_vehicle(robot, wheels, joints)
+
+
+def parse_mjcf(file: str | Path) -> Robot:
+    """Return what a file (or its text) says."""
     root = read_root(file, "mujoco")
+    with name_file(file):
+        return _robot(root)
+
+
+def _robot(root: Element) -> Robot:
+    """Return the one machine in the world."""
     _check_read(root)
     top = root.findall("worldbody/body")
     if len(top) != 1:
+        told = ", ".join(each.get("name", "one without a name") for each in top) or "none"
         raise ModelError(
-            f"a machine is one body in the world, with others in it; here are {len(top)}."
+            f"a machine is one body in the world, with others in it; here are {len(top)}: {told}."
         )
-    reader = _MjcfReader(root)
     free = top[0].find("freejoint") is not None or any(
         joint.get("type") == "free" for joint in top[0].findall("joint")
     )
     links = [] if free else [RobotLink("world", "", ORIGIN, Mass())]
-    links += reader.links(top[0], "" if free else "world", ORIGIN, "main")
+    links += _MjcfReader(root).links(top[0], "" if free else "world", ORIGIN, "main")
     pull = numbers(_merged(root, "option").get("gravity"), 3, (0, 0, -9.81), "gravity")
     if pull[:2].any():
         raise ModelError(f"gravity {pull.tolist()}: here the ground is level; turn the machine.")
     base = "SE(3)" if free else "fixed"
-    name = root.get("model", "robot")
-    return robot_vehicle(name, rename_joints(links), wheels, base, -float(pull[2]))
+    return Robot(root.get("model", "robot"), rename_joints(links), base, -float(pull[2]))
 
 
 def _check_read(root: Element) -> None:
@@ -163,7 +184,7 @@ class _MjcfReader:
         """Yield the links of a body and of all in it: one more for each further joint."""
         name, around = body.get("name", ""), body.get("childclass", around)
         if not name:
-            raise ModelError(f"a body in {parent or 'the world'!r} has no name.")
+            raise ModelError(f"a body in {parent or 'the world'!r} has no name; give it one.")
         frame = outer @ self._frame(body.attrib, f"body {name!r}")
         joints = [self._full(each, around) for each in body.findall("joint")]
         if not parent:
@@ -171,12 +192,14 @@ class _MjcfReader:
         elif body.find("freejoint") is not None:
             raise ModelError(f"body {name!r}: only the one in the world can be free.")
         mass = self._mass(body, frame, around)
+        rounds = tuple(self._rounds(body, frame, around))
         if not joints:
-            yield RobotLink(name, parent, frame, mass)
+            yield RobotLink(name, parent, frame, mass, rounds=rounds)
         for k, joint in enumerate(joints, start=1):
             last = k == len(joints)
             inner = name if last else f"{name}_{k}"
-            yield self._jointed(inner, parent, frame, mass if last else Mass(), joint)
+            link = self._jointed(inner, parent, frame, mass if last else Mass(), joint)
+            yield replace(link, rounds=rounds) if last else link
             parent = inner
         for child in body.findall("body"):
             yield from self.links(child, name, frame, around)
@@ -204,25 +227,47 @@ class _MjcfReader:
             number(joint, "stiffness", 0.0, where),
             number(joint, "damping", 0.0, where),
             unit * (number(joint, "springref", 0.0, where) - number(joint, "ref", 0.0, where)),
+            limited="range" in joint and joint.get("limited", "auto") != "false",
         )
 
     def _frame(self, told: Attributes, where: str) -> LinkFrame:
-        """Return where an element is, by its pos and its quat, euler or axisangle."""
-        for other in ("xyaxes", "zaxis", "fromto"):
-            if other in told:
-                raise ModelError(f"{where}: {other} is not read; give quat, euler or axisangle.")
-        p = numbers(told.get("pos"), 3, (0, 0, 0), where)
+        """Return where an element is, by its pos and how it is turned, or by its two ends."""
+        if "fromto" in told:
+            ends = numbers(told["fromto"], 6, (), where).reshape(2, 3)
+            return LinkFrame(_turned_up(ends[1] - ends[0], where), ends.mean(axis=0))
+        return LinkFrame(self._turned(told, where), numbers(told.get("pos"), 3, (0, 0, 0), where))
+
+    def _turned(self, told: Attributes, where: str) -> Floats:
+        """Return how an element is turned: by its quat, euler, axisangle, xyaxes or zaxis."""
         if "quat" in told:
-            return LinkFrame(rotation(_unit(numbers(told["quat"], 4, (), where), where)), p)
-        R: Floats = np.eye(3)
+            return rotation(_unit(numbers(told["quat"], 4, (), where), where))
         if "axisangle" in told:
             *axis, angle = numbers(told["axisangle"], 4, (), where)
-            R = rot_about(_unit(np.array(axis), where), self.unit * angle)
-        elif "euler" in told:
-            for letter, angle in zip(self.order, numbers(told["euler"], 3, (), where), strict=True):
-                one = rot_about(np.eye(3)["xyz".index(letter.lower())], self.unit * angle)
-                R = R @ one if letter.islower() else one @ R
-        return LinkFrame(R, p)
+            return rot_about(_unit(np.array(axis), where), self.unit * angle)
+        if "xyaxes" in told:
+            x, y = numbers(told["xyaxes"], 6, (), where).reshape(2, 3)
+            x = _unit(x, where)
+            y = _unit(y - (x @ y) * x, where)
+            return np.stack([x, y, np.cross(x, y)], axis=1)
+        if "zaxis" in told:
+            return _turned_up(numbers(told["zaxis"], 3, (), where), where)
+        R: Floats = np.eye(3)
+        angles = numbers(told.get("euler"), 3, (0, 0, 0), where)
+        for letter, angle in zip(self.order, angles, strict=True):
+            one = rot_about(np.eye(3)["xyz".index(letter.lower())], self.unit * angle)
+            R = R @ one if letter.islower() else one @ R
+        return R
+
+    def _rounds(self, body: Element, frame: LinkFrame, around: str) -> Iterator[RoundShape]:
+        """Yield the balls and cylinders of a body in the drawing."""
+        where = f"geom of body {body.get('name')!r}"
+        for told in (self._full(geom, around) for geom in body.findall("geom")):
+            kind = told.get("type", "sphere")
+            if kind in ("sphere", "cylinder") and "size" in told:
+                place = frame @ self._frame(told, where)
+                first = {"size": told["size"].partition(" ")[0]}
+                radius = number(first, "size", 0.0, where)
+                yield RoundShape(radius, place.p, None if kind == "sphere" else place.R[:, 2])
 
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
         """Return the mass of a body in the drawing: as it is given, else that of its geoms."""
@@ -243,17 +288,52 @@ class _MjcfReader:
     def _shape(self, told: Attributes, frame: LinkFrame, where: str) -> Mass:
         """Return the mass of a geom of uniform density."""
         place, kind = frame @ self._frame(told, f"geom of {where}"), told.get("type", "sphere")
-        if kind not in SHAPES:
+        if number(told, "mass" if "mass" in told else "density", 1000.0, where) == 0.0:
+            return Mass()
+        if kind not in (*SHAPES, "capsule"):
             raise ModelError(f"{where}: the mass of a {kind} is not known; give it an <inertial>.")
-        which, fill, squares = SHAPES[kind]
-        size = numbers(told.get("size"), max(which) + 1, (), f"size of a geom of {where}")
-        x, y, z = size[list(which)]
-        volume = fill * x * y * z
+        volume, squares = _capsule(told, where) if kind == "capsule" else _solid(told, kind, where)
         mass = number(told, "density", 1000.0, where) * volume
         mass = number(told, "mass", mass, where)
-        xx, yy, zz = np.array(squares) * [x * x, y * y, z * z]  # mean squares of the coordinates
+        xx, yy, zz = squares
         own = mass * np.diag([yy + zz, zz + xx, xx + yy])
         return Mass(mass, place.p, place.R @ own @ place.R.T)
+
+
+def _sizes(told: Attributes, count: int, where: str) -> Floats:
+    """Return so many sizes of a geom; one between two ends is as long as they are apart."""
+    where = f"size of a geom of {where}"
+    if "fromto" not in told:
+        return numbers(told.get("size"), count, (), where)
+    ends = numbers(told["fromto"], 6, (), where).reshape(2, 3)
+    around = numbers(told.get("size"), 1, (), where)
+    return np.append(np.repeat(around, count - 1), np.linalg.norm(ends[1] - ends[0]) / 2.0)
+
+
+def _solid(told: Attributes, kind: str, where: str) -> tuple[float, Floats]:
+    """Return the volume of a solid, and the mean squares of the coordinates in it."""
+    which, fill, squares = SHAPES[kind]
+    half = _sizes(told, max(which) + 1, where)[list(which)]
+    return fill * float(np.prod(half)), np.array(squares) * half * half
+
+
+def _capsule(told: Attributes, where: str) -> tuple[float, Floats]:
+    """Return the same of a capsule: a cylinder of half-length h between two halves of a ball."""
+    r, h = _sizes(told, 2, where)
+    pipe, ball = 2.0 * np.pi * r * r * h, 4.0 * np.pi / 3.0 * r**3
+    xx = (pipe * r * r / 4.0 + ball * r * r / 5.0) / (pipe + ball)
+    zz = (pipe * h * h / 3.0 + ball * (r * r / 5.0 + h * h + 0.75 * h * r)) / (pipe + ball)
+    return pipe + ball, np.array([xx, xx, zz])
+
+
+def _turned_up(axis: Floats, where: str) -> Floats:
+    """Return the least turn that takes z to an axis; about x where that is opposite."""
+    along = _unit(axis, where)
+    across = np.cross([0.0, 0.0, 1.0], along)
+    sine = float(np.linalg.norm(across))
+    if sine < 1e-12:
+        return np.diag([1.0, np.sign(along[2]), np.sign(along[2])])
+    return rot_about(across / sine, float(np.arctan2(sine, along[2])))
 
 
 def _unit(vector: Floats, where: str) -> Floats:

@@ -6,19 +6,20 @@ friction, transmissions and looks are left to the file. The format: https://wiki
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 from xml.etree.ElementTree import Element
-
-import numpy as np
 
 from draisine.algebra.lie import rot_x, rot_y, rot_z
 from draisine.errors import ModelError, did_you_mean, expect_known
-from draisine.interop.robot import (
+from draisine.interop.robots.robot import (
     ORIGIN,
     LinkFrame,
     Mass,
+    Robot,
     RobotLink,
+    RoundShape,
     Vehicle,
+    name_file,
     number,
     numbers,
     read_root,
@@ -34,64 +35,36 @@ ENTRIES = ("xx", "yy", "zz", "xy", "xz", "yz")
 
 
 def read_urdf(
-    file: str | Path, wheels: Mapping[str, Any], base: str = "SE(3)", gravity: float = 9.81
+    file: str | Path,
+    wheels: Mapping[str, Any],
+    joints: Mapping[str, Mapping[str, Any]] | None = None,
+    *,
+    base: str = "SE(3)",
+    gravity: float = 9.81,
 ) -> Vehicle:
     """Return the robot of a file (or of its text) as a vehicle for `draisine.compile`.
 
-    `wheels` gives the links that roll their radius, or their surface (`Ball(0.02)`, `Torus(...)`);
-    each stands at the origin of its link and rolls about the axis of its joint. Links with fixed
-    joints become part of their parents. `base` is what the root link can do: "SE(3)", "fixed", ...
+    `wheels` gives the links that roll their radius, their surface (`Ball(0.02)`, `Torus(...)`) or a
+    `RobotWheel` (with a tyre, or beside the link's origin); each stands at the origin of its link and
+    rolls about the axis of its joint. `joints` gives joints what the file does not know: `{"strut":
+    {"spring": 4000.0, "damper": 200.0}, "pan": {"motion": uniform(0.0)}}`. Links with fixed joints become
+    part of their parents. `base` is what the root link can do: "SE(3)", "fixed", ...
 
     >>> text = '''<robot name="wheel"><link name="rim"><inertial><mass value="1"/>
     ... <inertia ixx="0.1" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'''
     >>> read_urdf(text, {"rim": 0.5})().wheels[0].name
     'rim'
     """
+    robot = parse_urdf(file, base, gravity)
+    with name_file(file):
+        return robot_vehicle(robot, wheels, joints)
+
+
+def parse_urdf(file: str | Path, base: str = "SE(3)", gravity: float = 9.81) -> Robot:
+    """Return what a file (or its text) says."""
     root = read_root(file, "robot")
-    return robot_vehicle(root.get("name", "robot"), _links(root), wheels, base, gravity)
-
-
-class RollingLink(NamedTuple):
-    """What a link of a file seems to roll on: a disc or a ball, how large, and what says so."""
-
-    shape: str
-    radius: float
-    reason: str
-
-
-def rolling_links(file: str | Path) -> dict[str, RollingLink]:
-    """Return the links of a file that seem to roll, to be looked over by a person: those on axles that
-    are level, and balls. Radii are those of cylinders and spheres in the file; where it has none, that
-    of a solid disc with the link's mass and inertia.
-
-    >>> text = '''<robot name="cart"><link name="deck"/><link name="rim"><inertial><mass value="1"/>
-    ... <inertia ixx="0.1" iyy="0.125" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
-    ... <joint name="axle" type="continuous"><parent link="deck"/><child link="rim"/><axis xyz="0 1 0"/>
-    ... </joint></robot>'''
-    >>> rolling_links(text)["rim"].radius
-    0.5
-    """
-    root = read_root(file, "robot")
-    found = {}
-    for link in _links(root):
-        element = next(each for each in root.findall("link") if each.get("name") == link.name)
-        shapes = [
-            one for kind in ("collision", "visual") for one in element.findall(f"{kind}/geometry/*")
-        ]
-        ball = next((one for one in shapes if one.tag == "sphere"), None)
-        round_one = next((one for one in shapes if one.tag == "cylinder"), None)
-        axle = link.kind == "hinge" and abs(link.axis[2]) < 0.5 * float(np.linalg.norm(link.axis))
-        if ball is not None and (axle or not link.kind):
-            found[link.name] = RollingLink("ball", float(ball.get("radius", 0.0)), "its sphere")
-        elif axle and round_one is not None:
-            radius = float(round_one.get("radius", 0.0))
-            found[link.name] = RollingLink("disc", radius, "its cylinder")
-        elif axle and link.mass.mass > 0.0:
-            along = link.axis / np.linalg.norm(link.axis)
-            own = float(along @ link.mass.inertia @ along)
-            radius = round(float(np.sqrt(2.0 * own / link.mass.mass)), 6)
-            found[link.name] = RollingLink("disc", radius, "a solid disc of its mass and inertia")
-    return found
+    with name_file(file):
+        return Robot(root.get("name", "robot"), _links(root), base, gravity)
 
 
 def _links(root: Element) -> list[RobotLink]:
@@ -168,7 +141,7 @@ def _link(
 ) -> RobotLink:
     """Return a link with its joint."""
     if joint is None:
-        return RobotLink(name, "", frame, _mass(link, frame))
+        return RobotLink(name, "", frame, _mass(link, frame), rounds=_rounds(link, frame))
     where, kind = f"joint {joint.get('name')!r}", joint.get("type", "")
     if kind not in JOINTS:
         raise ModelError(f"{where}: type {kind!r} is not read. {did_you_mean(kind, JOINTS)}")
@@ -188,7 +161,22 @@ def _link(
         frame.R @ along,
         frame.p,
         damper=number(acts, "damping", 0.0, where),
+        rounds=_rounds(link, frame),
+        limited=kind in ("revolute", "prismatic"),
     )
+
+
+def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
+    """Return the balls and cylinders of a link in the drawing, those that collide first."""
+    found, where = [], f"link {link.get('name')!r}"
+    for part in (*link.findall("collision"), *link.findall("visual")):
+        place = frame @ _frame(part)
+        for one in part.findall("geometry/*"):
+            if one.tag in ("sphere", "cylinder"):
+                radius = number(one.attrib, "radius", 0.0, where)
+                axis = place.R[:, 2] if one.tag == "cylinder" else None
+                found.append(RoundShape(radius, place.p, axis))
+    return tuple(found)
 
 
 def _mass(link: Element, frame: LinkFrame) -> Mass:

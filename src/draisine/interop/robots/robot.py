@@ -1,12 +1,13 @@
 """Robots from other formats as drawings: a tree of links with joints, wheels declared beside it.
 
-`urdf` and `mjcf` read their files into `RobotLink`s; here links without a joint become part of what they
-are fixed to, joints become screws of the drawing, and the wheels that these formats do not know as
-such are put on.
+`urdf` and `mjcf` read their files into a `Robot`; here links without a joint become part of what they
+are fixed to, joints become screws of the drawing, and what these formats do not know is put on: wheels
+that roll, springs, motions of joints. `guess` suggests it.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -14,10 +15,11 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 
 import numpy as np
 
-from draisine.algebra.scalar import Floats
-from draisine.errors import DataError, ModelError, check_file, did_you_mean
+from draisine.algebra.scalar import Floats, Vector
+from draisine.errors import DataError, ModelError, check_file, did_you_mean, expect_known
 from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel, forward_speed
-from draisine.model.body import LARGEST
+from draisine.model.body import LARGEST, vector
+from draisine.model.force import Tyre
 from draisine.model.surface import Surface
 
 KINDS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
@@ -60,10 +62,19 @@ class Mass:
         return self.inertia + self.mass * (d @ d * np.eye(3) - np.outer(d, d))
 
 
+class RoundShape(NamedTuple):
+    """A cylinder or a ball of a file, where it stands in the drawing; a ball has no axis."""
+
+    radius: float
+    centre: Floats
+    axis: Floats | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class RobotLink:
     """A rigid link where it stands in the drawing, with the joint that bears it: `kind` is "hinge",
-    "slide" or "" where it is fixed to its parent (or is the base).
+    "slide" or "" where it is fixed to its parent (or is the base). `rounds` and `limited` (the joint has
+    limits) say nothing of how it moves; they help to guess what it is for.
     """
 
     name: str
@@ -77,46 +88,92 @@ class RobotLink:
     spring: float = 0.0
     damper: float = 0.0
     rest: float = 0.0
+    rounds: tuple[RoundShape, ...] = ()
+    limited: bool = False
+
+
+class Robot(NamedTuple):
+    """What a file says: its name, a tree of links, the base first, what the base can do, and gravity."""
+
+    name: str
+    links: Sequence[RobotLink]
+    base: str
+    gravity: float
+
+
+@dataclass(frozen=True, eq=False)
+class RobotWheel:
+    """What a link rolls on: a surface (a number is the radius of a thin disc), its tyre if it slips,
+    and where its centre is in the link's own frame.
+    """
+
+    surface: Any
+    tyre: Tyre | None = None
+    centre: Vector = (0.0, 0.0, 0.0)
+
+
+GIVEN = ("spring", "damper", "rest", "motion")
+"""What can be told of a joint beside its file."""
 
 
 def robot_vehicle(
-    name: str, links: Sequence[RobotLink], wheels: Mapping[str, Any], base: str, gravity: float
+    robot: Robot,
+    wheels: Mapping[str, Any],
+    joints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Vehicle:
-    """Return the vehicle of a tree of links, the base first; `wheels` gives links that roll their
-    radius or their surface. A wheel stands at the origin of its link and rolls about its joint.
+    """Return the vehicle of a robot; `wheels` gives links that roll their radius, their surface or a
+    `RobotWheel`, `joints` gives joints a spring, a damper, a rest or a motion in place of the file's.
+    A wheel stands at the origin of its link, if not told otherwise, and rolls about its joint.
     """
+    links, base = robot.links, robot.base
     known = _by_name(links)
-    radii = {wheel: _radius(wheel, given, known) for wheel, given in wheels.items()}
+    rolling = {name: _wheel(name, given, known) for name, given in wheels.items()}
+    told = _check_joints(joints or {}, links)
     bears = _merge(links)
     masses: dict[str, Mass] = {}
     for link in links:
         where = bears[link.name]
         masses[where] = masses.get(where, Mass()) + link.mass
-    lowest = min((float(known[n].frame.p[2]) - radius for n, radius in radii.items()), default=0.0)
+    centres = {n: known[n].frame.p + known[n].frame.R @ one.centre for n, one in rolling.items()}
+    lowest = min((float(centres[n][2]) - _reach(n, rolling[n]) for n in rolling), default=0.0)
     lift = np.array([0.0, 0.0, -lowest])
     bodies = [Body(n, one.mass, one.com + lift, one.inertia) for n, one in masses.items()]
-    joints = [_joint(link, bears[link.parent], lift) for link in links if link.kind]
+    screws = [
+        _joint(link, bears[link.parent], lift, told.get(link.joint, {}))
+        for link in links
+        if link.kind
+    ]
     origin, where = links[0].name, links[0].frame.p + lift
-    told = f"velocity of the origin of {origin} along the heading"
-    outputs = [] if base == "fixed" else [forward_speed(origin, where, told)]
+    meaning = f"velocity of the origin of {origin} along the heading"
+    outputs = [] if base == "fixed" else [forward_speed(origin, where, meaning)]
     contacts = [
-        Wheel(n, bears[n], known[n].frame.p + lift, _axle(known[n]), surface)
-        for n, surface in wheels.items()
+        Wheel(n, bears[n], centres[n] + lift, _axle(known[n]), one.surface, tyre=one.tyre)
+        for n, one in rolling.items()
     ]
 
-    def vehicle(*, g: float = gravity) -> Model:
-        return Model(bodies, joints, contacts, gravity=(0.0, 0.0, -g), base=base, outputs=outputs)
+    def vehicle(*, g: float = robot.gravity) -> Model:
+        return Model(bodies, screws, contacts, gravity=(0.0, 0.0, -g), base=base, outputs=outputs)
 
-    vehicle.__name__ = re.sub(r"\W", "_", name) or "robot"
-    vehicle.__doc__ = f"Return the robot {name!r}; g is gravity."
+    vehicle.__name__ = re.sub(r"\W", "_", robot.name) or "robot"
+    vehicle.__doc__ = f"Return the robot {robot.name!r}; g is gravity."
     return vehicle
 
 
-def _joint(link: RobotLink, parent: str, lift: Floats) -> Joint:
+def _check_joints(
+    joints: Mapping[str, Mapping[str, Any]], links: Sequence[RobotLink]
+) -> Mapping[str, Mapping[str, Any]]:
+    """Return what is told of joints, where they are there and take it."""
+    expect_known("no joint", joints, [link.joint for link in links if link.kind], ModelError)
+    for name, given in joints.items():
+        expect_known(f"joint {name!r} takes no", given, GIVEN, ModelError)
+    return joints
+
+
+def _joint(link: RobotLink, parent: str, lift: Floats, told: Mapping[str, Any]) -> Joint:
     """Return the joint of a link to the body that bears it."""
     given: dict[str, Any] = {"spring": link.spring, "damper": link.damper, "rest": link.rest}
     through = link.through + lift
-    return KINDS[link.kind](link.joint, parent, link.name, link.axis, through, **given)
+    return KINDS[link.kind](link.joint, parent, link.name, link.axis, through, **{**given, **told})
 
 
 def _by_name(links: Sequence[RobotLink]) -> dict[str, RobotLink]:
@@ -141,15 +198,34 @@ def _axle(link: RobotLink) -> Floats:
     return link.axis if link.kind == "hinge" else link.frame.R[:, 1]
 
 
-def _radius(wheel: str, given: Any, known: Mapping[str, RobotLink]) -> float:
+def _wheel(name: str, given: Any, known: Mapping[str, RobotLink]) -> RobotWheel:
+    """Return what a link rolls on, as it was told."""
+    if name not in known:
+        raise ModelError(f"wheel {name!r}: no such link. {did_you_mean(name, known)}")
+    one = given if isinstance(given, RobotWheel) else RobotWheel(given)
+    return replace(one, centre=vector(one.centre, f"wheel {name!r}, centre"))
+
+
+def _reach(name: str, wheel: RobotWheel) -> float:
     """Return how far a wheel reaches."""
-    if wheel not in known:
-        raise ModelError(f"wheel {wheel!r}: no such link. {did_you_mean(wheel, known)}")
-    if isinstance(given, Surface):
-        return float(given.reach)
-    if not isinstance(given, int | float) or not 0.0 < given < LARGEST:
-        raise ModelError(f"wheel {wheel!r}: {given!r} is neither a radius in m nor a surface.")
-    return float(given)
+    if isinstance(wheel.surface, Surface):
+        return float(wheel.surface.reach)
+    if not isinstance(wheel.surface, int | float) or not 0.0 < wheel.surface < LARGEST:
+        raise ModelError(
+            f"wheel {name!r}: {wheel.surface!r} is neither a radius in m nor a surface."
+        )
+    return float(wheel.surface)
+
+
+@contextmanager
+def name_file(file: str | Path) -> Iterator[None]:
+    """Let errors name the file that they are about; a text has no name."""
+    try:
+        yield
+    except ModelError as error:
+        if str(file).lstrip().startswith("<"):
+            raise
+        raise ModelError(f"{file}: {error}") from error
 
 
 def read_root(file: str | Path, tag: str) -> Element:

@@ -1,0 +1,167 @@
+"""What of a robot's file seems to roll, to give and to be held: a first answer, for a person to look over.
+
+Files of robots do not say it. What they have are round shapes, level axles and limits of joints.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.interop.robots.robot import Robot, RobotLink
+
+SAG = 0.1
+"""So much of a wheel's radius springs give way under the machine's weight, if nothing else is known."""
+
+
+class RollingLink(NamedTuple):
+    """A link that seems to roll: on a disc or a ball, how large, where in its own frame, and what says
+    so.
+    """
+
+    shape: str
+    radius: float
+    centre: tuple[float, ...]
+    reason: str
+
+
+class SprungJoint(NamedTuple):
+    """A joint that seems to need a spring: its stiffness and damping, in SI units."""
+
+    spring: float
+    damper: float
+
+
+class Guess(NamedTuple):
+    """Links that roll, joints that give, joints that servos hold."""
+
+    wheels: Mapping[str, RollingLink]
+    springs: Mapping[str, SprungJoint]
+    held: Sequence[str]
+
+
+def guess(robot: Robot) -> Guess:
+    """Return what seems to roll, to give and to be held.
+
+    Wheels have cylinders or spheres about level axles, or are symmetric about one without any shape;
+    spheres that are fixed are feet; all reach about as low as the lowest. Joints between the base and a
+    wheel that let it rise (slides, level hinges) give, unless the file has a spring for them; those with
+    limits that do neither are held.
+
+    >>> from draisine.interop.robots.urdf import parse_urdf
+    >>> cart = parse_urdf('''<robot name="cart"><link name="deck"/><link name="rim"><inertial>
+    ... <mass value="1"/><inertia ixx="0.07" iyy="0.125" izz="0.07" ixy="0" ixz="0" iyz="0"/></inertial>
+    ... </link><joint name="axle" type="continuous"><parent link="deck"/><child link="rim"/>
+    ... <axis xyz="0 1 0"/></joint></robot>''')
+    >>> guess(cart).wheels["rim"].radius
+    0.5
+    """
+    links = {link.name: link for link in robot.links}
+    wheels = _lowest(
+        links, {n: found for n, link in links.items() if (found := _rolls(link, links))}
+    )
+    springs = _springs(robot, links, wheels)
+    held = [
+        link.joint
+        for link in robot.links
+        if link.limited
+        and link.name not in wheels
+        and link.joint not in springs
+        and not link.spring
+    ]
+    return Guess(wheels, springs, held)
+
+
+def _is_level(link: RobotLink) -> bool:
+    """Return whether a link hangs on a hinge whose axis is level."""
+    return link.kind == "hinge" and abs(link.axis[2]) < 0.5 * float(np.linalg.norm(link.axis))
+
+
+def _rolls(link: RobotLink, links: Mapping[str, RobotLink]) -> RollingLink | None:
+    """Return what a link seems to roll on."""
+    level = _is_level(link)
+    along = link.axis / np.linalg.norm(link.axis) if level else None
+    for one in link.rounds:
+        centre = tuple((link.frame.R.T @ (one.centre - link.frame.p)).round(6).tolist())
+        near = along is None or _distance(one.centre, link.through, along) < 0.05 * one.radius
+        if one.axis is None and near and (level or not link.kind):
+            return RollingLink("ball", one.radius, centre, "its sphere")
+        if one.axis is not None and along is not None and near and abs(one.axis @ along) > 0.99:
+            return RollingLink("disc", one.radius, centre, "its cylinder")
+    ends_here = all(other.parent != link.name for other in links.values())
+    if along is None or link.rounds or not ends_here or not _is_symmetric(link, along):
+        return None
+    radius = float(np.sqrt(2.0 * (along @ link.mass.inertia @ along) / link.mass.mass))
+    reason = "a solid disc of its mass and inertia"
+    return RollingLink("disc", round(radius, 6), (0.0, 0.0, 0.0), reason)
+
+
+def _distance(point: Floats, through: Floats, along: Floats) -> float:
+    """Return how far a point is from an axis."""
+    return float(np.linalg.norm(np.cross(point - through, along)))
+
+
+def _is_symmetric(link: RobotLink, along: Floats) -> bool:
+    """Return whether mass and inertia of a link look the same all around its axis, as a disc's do."""
+    one = link.mass
+    if not one.mass > 0.0:
+        return False
+    R = np.linalg.svd(along[None])[2]  # the axis, and two directions across it
+    inertia = R @ one.inertia @ R.T
+    axial, across = inertia[0, 0], inertia[1:, 1:]
+    size = float(np.sqrt(max(axial, 0.0) / one.mass))
+    even = np.abs(across - across.trace() / 2.0 * np.eye(2)).max() < 0.05 * axial
+    return bool(
+        even and axial > across[0, 0] and _distance(one.com, link.through, along) < 0.1 * size
+    )
+
+
+def _lowest(
+    links: Mapping[str, RobotLink], found: Mapping[str, RollingLink]
+) -> dict[str, RollingLink]:
+    """Return those that reach about as low as the lowest does."""
+    bottoms = {n: float(_centre(links[n], one)[2]) - one.radius for n, one in found.items()}
+    ground = min(bottoms.values(), default=0.0)
+    return {n: one for n, one in found.items() if bottoms[n] - ground < 0.5 * one.radius}
+
+
+def _centre(link: RobotLink, wheel: RollingLink) -> Floats:
+    """Return where a wheel stands in the drawing."""
+    return link.frame.p + link.frame.R @ np.array(wheel.centre)
+
+
+def _springs(
+    robot: Robot, links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink]
+) -> dict[str, SprungJoint]:
+    """Return joints that let wheels rise, with springs that carry their share of the machine, and
+    dampers of half the critical size where the file has none.
+    """
+    share = sum(link.mass.mass for link in robot.links) / max(1, len(wheels))
+    found: dict[str, SprungJoint] = {}
+    for name, wheel in wheels.items():
+        link = links[links[name].parent] if links[name].parent else links[name]
+        while link.parent:
+            if not link.spring and (link.kind == "slide" or _is_level(link)):
+                arm = 1.0 if link.kind == "slide" else _arm(link, _centre(links[name], wheel))
+                stiff = share * robot.gravity / (SAG * wheel.radius)
+                spring = stiff * arm**2
+                damper = link.damper or float(np.sqrt(stiff * share)) * arm**2
+                found[link.joint] = SprungJoint(_rounded(spring), _rounded(damper))
+            link = links[link.parent]
+    return found
+
+
+def _arm(link: RobotLink, wheel: Floats) -> float:
+    """Return how far a wheel is from the hinge that lets it rise."""
+    along = link.axis / np.linalg.norm(link.axis)
+    return max(_distance(wheel, link.through, along), 0.01)
+
+
+def _rounded(value: float) -> float:
+    """Return a number with three digits.
+
+    >>> _rounded(1234.5)
+    1230.0
+    """
+    return float(f"{value:.3g}")
