@@ -17,7 +17,6 @@ import importlib.util
 import os
 import sys
 from functools import cache
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -74,8 +73,12 @@ def own_plugs(kind: str) -> dict[str, str]:
     return dict(sorted(found.items()))
 
 
-all_entry_points = cache(entry_points)
-"""The entry points of all packages, read once: every package is asked for a file."""
+@cache
+def all_entry_points() -> Any:
+    """Return the entry points of all packages, read once: every package is asked for a file."""
+    from importlib.metadata import entry_points
+
+    return entry_points()
 
 
 @cache

@@ -22,7 +22,7 @@ from draisine.errors import (
     expect,
     expect_known,
 )
-from draisine.registry import find, names
+from draisine.registry import find, own_plugs
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.terrain import Terrain
@@ -97,7 +97,7 @@ NEEDS = {"integrator": "advance", "formulation": "FORMULATION", "impact": "__cal
 
 
 def _check_plug(kind: str, which: Any) -> None:
-    if isinstance(which, str) and which in names(kind):
+    if isinstance(which, str) and which in own_plugs(kind):
         return
     if not hasattr(find(kind, which), NEEDS[kind]):
         raise ParameterError(
