@@ -23,7 +23,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.cache import Store
 from draisine.codegen.fingerprint import fingerprint
 from draisine.codegen.program import Program
-from draisine.codegen.targets.native import compile_native
+from draisine.codegen.targets.native import Native
 from draisine.errors import ParameterError
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.contact.modes import mode_names
@@ -120,7 +120,7 @@ class Programs(Mapping[str, Program]):
     def bind(self, name: str, parameters: Floats) -> Compiled:
         """Return a program as machine code, bound to parameters."""
         if name not in self._bound:
-            native = compile_native(self[name], self._store)
+            native = Native(self[name], self._store)
             self._bound.setdefault(name, Compiled(native, parameters))
         return self._bound[name].rebind(parameters)
 
@@ -247,7 +247,7 @@ class Artifacts:
 
     def bind(self, program: Program, parameters: Floats) -> Compiled:
         """Return any program as machine code, bound to parameters."""
-        return Compiled(compile_native(program, self.store), parameters)
+        return Compiled(Native(program, self.store), parameters)
 
 
 def _stored(

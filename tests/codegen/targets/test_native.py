@@ -21,7 +21,7 @@ from draisine.codegen.cache import Store, default_folder
 from draisine.codegen.program import Program, arguments, prototype, run
 from draisine.codegen.targets import _llvm, native
 from draisine.codegen.targets._schedule import by_longest_path
-from draisine.codegen.targets.native import Native, compile_native
+from draisine.codegen.targets.native import Native
 from draisine.system.compiled import Compiled
 
 Floats = NDArray[np.float64]
@@ -97,14 +97,14 @@ def short_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 class TestAgreement:
     def test_scalar_equals_reference(self, case: Case, kept: Store) -> None:
-        code = compile_native(case.program, kept)
+        code = Native(case.program, kept)
         found = split(code, case, call(code, stacked(case, case.inputs), table(code, case)))
         tolerance = 1e-14 if len(case.program.steps) < 1000 else 1e-13
         for name, values in run(case.program, **case.inputs).items():
             assert_close(found[name], values, tolerance)
 
     def test_lanes_equal_scalar_bit_for_bit(self, case: Case, kept: Store) -> None:
-        code = compile_native(case.program, kept)
+        code = Native(case.program, kept)
         given, x = table(code, case), stacked(case, case.batch(3 * code.lanes))
         found = call_batch(code, x, given)
         for k in range(x.shape[1]):
@@ -113,7 +113,7 @@ class TestAgreement:
 
     def test_the_prologue_is_the_same_in_every_piece(self, case: Case, kept: Store) -> None:
         """Code for lanes alone is made without that for one state, and leaves the same bits."""
-        one, wide = (compile_native(case.program, kept) for _ in range(2))
+        one, wide = (Native(case.program, kept) for _ in range(2))
         assert one.call
         assert wide.batch
         assert table(one, case).tobytes() == table(wide, case).tobytes()
@@ -124,7 +124,7 @@ class TestAgreement:
     ) -> None:
         """Its error is that of numbers with 24 bits, whatever the column."""
         case = bicycle["rate"]
-        code = compile_native(case.program, kept)
+        code = Native(case.program, kept)
         given, x = table(code, case), stacked(case, case.batch(6 * code.lanes))
         tables = np.repeat(given[:, None], x.shape[1], axis=1).astype(np.float32)
         out, exact = np.full((code.size_out, x.shape[1]), np.nan), call_batch(code, x, given)
@@ -134,7 +134,7 @@ class TestAgreement:
         assert 1e-9 < away.min() < away.max() < 1e-4
 
     def test_an_empty_batch_is_nothing(self, small: Case) -> None:
-        code = compile_native(small.program)
+        code = Native(small.program)
         x = np.zeros((code.size_in, 0))
         assert call_batch(code, x, table(code, small)).size == 0
 
@@ -148,7 +148,7 @@ class TestAgreement:
         monkeypatch.setattr(native, "CHUNK", size)
         text = native.emit(case.program)
         assert (f"@draisine.{case.program.name}_1(" in text) == (size < 1000)
-        code = compile_native(case.program)
+        code = Native(case.program)
         given, x = table(code, case), stacked(case, case.inputs)
         assert_close(call(code, x, given), expected(case), 1e-14)
         lanes = np.ascontiguousarray(np.repeat(x[:, None], code.lanes, axis=1))
@@ -158,20 +158,20 @@ class TestAgreement:
         for name in ("free", "exp", "atan2", "rear wheel"):
             steps = [("input", "x", 0), ("exp", 0)]
             program = Program(name, {"x": 1}, steps, {"y": [1]}, [False, False])
-            found = call(compile_native(program), np.array([1.5]), np.zeros(0))
+            found = call(Native(program), np.array([1.5]), np.zeros(0))
             assert_close(found, np.exp([1.5]), 1e-15)
 
     def test_code_outlives_other_code(self, small: Case) -> None:
-        codes = [compile_native(small.program) for _ in range(4)]
+        codes = [Native(small.program) for _ in range(4)]
         kept = codes[1]
         del codes
-        again = compile_native(small.program)
+        again = Native(small.program)
         x, given = stacked(small, small.inputs), table(kept, small)
         assert call(kept, x, given).tobytes() == call(again, x, given).tobytes()
 
     def test_threads_may_compile(self, small: Case) -> None:
         with ThreadPoolExecutor(4) as pool:
-            codes = list(pool.map(lambda _: compile_native(small.program), range(8)))
+            codes = list(pool.map(lambda _: Native(small.program), range(8)))
         found = {call(c, stacked(small, small.inputs), table(c, small)).tobytes() for c in codes}
         assert len(found) == 1
 
@@ -180,7 +180,7 @@ class TestAgreement:
 def both() -> Native:
     """Sine and cosine."""
     steps = [("input", "x", 0), ("sin", 0), ("cos", 0)]
-    return compile_native(Program("both", {"x": 1}, steps, {"y": [1, 2]}, [False] * 3))
+    return Native(Program("both", {"x": 1}, steps, {"y": [1, 2]}, [False] * 3))
 
 
 class TestSineAndCosine:
@@ -246,7 +246,7 @@ def changed(content: bytes, where: str) -> bytes:
 
 class TestStore:
     def compiled(self, case: Case, store: Store) -> Floats:
-        code = compile_native(case.program, store)
+        code = Native(case.program, store)
         return call(code, stacked(case, case.inputs), table(code, case))
 
     def entry(self, store: Store) -> Path:
@@ -385,7 +385,7 @@ class TestStore:
 
 
 def _compile_here(case: Case, folder: str) -> bytes:
-    code = compile_native(case.program, Store(Path(folder)))
+    code = Native(case.program, Store(Path(folder)))
     return call(code, stacked(case, case.inputs), table(code, case)).tobytes()
 
 
@@ -400,7 +400,7 @@ def test_machine_code_that_is_gone_keeps_no_memory():
     def compile_one(k: int) -> None:
         steps = [("input", "x", 0), ("const", 1.5 + k), ("mul", 0, 1), ("sin", 2)]
         program = Program("small", {"x": 1}, steps, {"y": [3]}, [False, True, False, False])
-        assert compile_native(program).size_out == 1
+        assert Native(program).size_out == 1
 
     for k in range(20):
         compile_one(k)
@@ -415,7 +415,7 @@ def test_zeros_in_a_row_are_written_by_a_loop():
     steps = [("const", 0.0), ("input", "x", 0), ("const", 2.0)]
     entries = [0, 0, 0, 1, 0, 2, 0, 0] + [0] * 100 + [1]
     program = Program("sparse", {"x": 1}, steps, {"y": entries}, [True, False, True])
-    compiled = Compiled(compile_native(program), np.zeros(1))
+    compiled = Compiled(Native(program), np.zeros(1))
     expected = [{0: 0.0, 1: 3.5, 2: 2.0}[k] for k in entries]
     compiled.flat(np.array([np.nan]))  # what was there before
     assert compiled.flat(np.array([3.5])).tolist() == expected

@@ -13,7 +13,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.derivative import with_tangents
 from draisine.codegen.program import Callback, Program
-from draisine.codegen.targets.native import compile_native
+from draisine.codegen.targets.native import Native
 from draisine.errors import SimulationError
 from draisine.simulation.integrators import DONE, Problem, Span, dop853
 from draisine.simulation.options import Numerics
@@ -88,7 +88,7 @@ def tangent_program(
 
     def make() -> Any:
         whole = replace(program, outputs={"told": entries})
-        return compile_native(with_tangents(whole, moved, "told", 1), system.artifacts.store)
+        return Native(with_tangents(whole, moved, "told", 1), system.artifacts.store)
 
     known = (
         None if key is None or system.artifacts.digest is None else (system.artifacts.digest, key)

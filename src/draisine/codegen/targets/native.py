@@ -37,7 +37,6 @@ __all__ = [
     "Native",
     "NativeRoutine",
     "Packed",
-    "compile_native",
     "compile_routines",
     "emit",
     "lanes",
@@ -56,8 +55,8 @@ superlinear in the length of a block, and more so the more of its values others 
 class Native:
     """A program as machine code: addresses of its functions and sizes of their arrays.
 
-    Code for one state, for SIMD lanes and in single precision is made when it is first asked for, the
-    prologue with each of them. The object keeps the machine code alive.
+    Code for one state, for SIMD lanes and in single precision is made when it is first asked for, or
+    taken from the store, the prologue with each of them. The object keeps the machine code alive.
     """
 
     def __init__(self, program: Program, store: Store | None = None) -> None:
@@ -94,11 +93,6 @@ class Native:
     def single_batch(self) -> int:
         """The address of the loop in single precision, over twice as many lanes."""
         return self._find("_batch", 2 * self.lanes, single=True)
-
-
-def compile_native(program: Program, store: Store | None = None) -> Native:
-    """Return the program as machine code, from the store where it has it."""
-    return Native(program, store)
 
 
 @lru_cache(maxsize=64)
