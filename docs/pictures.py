@@ -75,7 +75,7 @@ def stages(vehicle: str) -> str:
     import draisine
 
     text = draisine.compile(vehicle).explain().write("html")
-    inside = text.partition("</h1>")[2].partition("</body>")[0]
+    inside = text.partition("</h1>")[2].rpartition("</div>")[0]
     return f"````{{raw}} html\n{inside.strip()}\n````"
 
 

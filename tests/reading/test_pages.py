@@ -285,3 +285,11 @@ def test_symbols_are_read_as_people_write_them():
     assert Symbol.parse(r"c_{\mu}").below == (Symbol("mu"),)
     with pytest.raises(ValueError, match="write a letter"):
         Symbol.parse("2x")
+
+
+def test_the_style_of_a_page_touches_nothing_else_in_a_notebook():
+    """Every rule is about what stands inside the page's own element."""
+    text = compile("snakeboard").equations()._repr_html_()
+    rules = re.findall(r"^(.*?) \{", text.partition("<style>")[2].partition("</style>")[0], re.M)
+    assert len(rules) > 3
+    assert all(rule.startswith(".equations") for rule in rules)

@@ -39,16 +39,19 @@ _HEAD = """<!DOCTYPE html>
 <meta charset="utf-8"/>
 <title>{title}</title>
 <style>
-body {{ font-family: serif; max-width: 62em; margin: 2em auto; padding: 0 1em; }}
-div.equation {{ display: flex; justify-content: space-between; overflow-x: auto; margin: .6em 0; }}
-div.equation span {{ padding-left: 2em; align-self: center; }}
-mtd {{ padding: .15em .35em; }}
-table.lines td {{ padding-right: 2.5em; vertical-align: middle; }}
+.equations {{ font-family: serif; max-width: 62em; margin: 2em auto; padding: 0 1em; }}
+.equations .equation {{ display: flex; justify-content: space-between; overflow-x: auto; margin: .6em 0; }}
+.equations .equation span {{ padding-left: 2em; align-self: center; }}
+.equations mtd {{ padding: .15em .35em; }}
+.equations .lines td {{ padding-right: 2.5em; vertical-align: middle; text-align: left; }}
+.equations .lines tr {{ background: none !important; }}
 </style>
 </head>
 <body>
+<div class="equations">
 <h1>{title}</h1>
 """
+"""A page of its own; in a notebook, where it stands among other things, its style touches nothing else."""
 
 _LETTERS = dict(zip(GREEK, "αβγδεζηθκλμνξπρστϕφχψωΓΔΘΛΞΠΣΦΨΩ", strict=True))
 _DOTS = {1: "˙", 2: "¨"}
@@ -59,7 +62,7 @@ def write(page: Page) -> str:
     """Return the page as an HTML document."""
     parts = [_HEAD.format(title=escape(page.title))]
     parts += [_block(block) for block in page.blocks]
-    return "\n".join([*parts, "</body>", "</html>", ""])
+    return "\n".join([*parts, "</div>", "</body>", "</html>", ""])
 
 
 def _block(block: Block) -> str:
