@@ -165,8 +165,8 @@ def expect_known(
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """Return a sentence that leads from a wrong name to the right one: to those of which it is a
-    whole part, the shortest first, else to the one that is spelt most alike.
+    """Return a sentence that leads from a wrong name to the right one: to what others call so, to those
+    of which it is a whole part, the shortest first, else to the one that is spelt most alike.
 
     >>> did_you_mean("wipple", ["whipple", "rolling_disc"])
     "Did you mean 'whipple'?"
@@ -174,7 +174,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     "Did you mean 'forward_speed'?"
     """
     choices = sorted(known)
-    if meant := _having(name, choices) or _begun(name, choices) or _alike(name, choices):
+    other = [right for right in choices if right == WORDS.get(name.lower())]
+    if meant := other or _having(name, choices) or _begun(name, choices) or _alike(name, choices):
         *first, last = map(repr, meant)
         return f"Did you mean {', '.join(first)}{' or ' if first else ''}{last}?"
     if not choices:
@@ -183,6 +184,21 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         return f"None of the {len(choices)} that are known is spelt alike."
     return f"Known: {', '.join(choices)}."
 
+
+WORDS = {
+    "velocity": "forward_speed",
+    "v": "forward_speed",
+    "roll": "lean",
+    "tilt": "lean",
+    "heading": "yaw",
+    "steering": "steer",
+    "steer_angle": "steer",
+    "tex": "latex",
+    "js": "javascript",
+    "py": "python",
+    "pid": "turn_pi",
+}
+"""What things are called elsewhere, for answers alone: joints may have these names."""
 
 MANY = 32
 """How many names a sentence may list."""

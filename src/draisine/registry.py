@@ -51,6 +51,9 @@ integrators, formulations and printers have several parts, so that the file itse
 ALIASES = {("vehicle", "bicycle"): "whipple"}
 """Other words that people have for a plug, by kind and word."""
 
+ROBOTS = (".urdf", ".xml", ".mjcf")
+"""How files of robots end: they are no plugs, but vehicles are made of them."""
+
 WHOLE = ("integrator", "formulation", "printer")
 """The kinds of which the file itself is the thing."""
 
@@ -122,6 +125,11 @@ def find(kind: str, which: Any) -> Any:
         return which
     if is_file(which):
         return _from_file(kind, which)
+    if kind == "vehicle" and is_robot(which):
+        raise UnknownNameError(
+            f"{which}: which links of a robot are wheels is told in a file of Python: `draisine new "
+            f"vehicle robot --from {which}` writes robot.py, which goes here."
+        )
     which = ALIASES.get((kind, which), which)
     home = own_plugs(kind).get(which) or foreign_plugs(kind).get(which)
     if home is None:
@@ -140,6 +148,11 @@ def is_file(which: str) -> bool:
     (False, True, True)
     """
     return which.endswith(".py") or ".py:" in which
+
+
+def is_robot(which: str) -> bool:
+    """Return whether a name is that of a robot's file, URDF or MJCF."""
+    return which.lower().endswith(ROBOTS)
 
 
 _TRUSTED: set[tuple[Path, str]] = set()

@@ -5,19 +5,13 @@ import gc
 import logging
 import sys
 from collections.abc import Sequence
-from itertools import takewhile
 
-from cyclopts import App, CycloptsError, Parameter, UnknownOptionError
+from cyclopts import App, CycloptsError, Parameter
 
 from draisine import __version__
+from draisine.cli._answers import check_several, meant, meant_command
 from draisine.cli._screen import end_as_interrupted, fail, patient_output
-from draisine.errors import (
-    DraisineError,
-    ParameterError,
-    SimulationError,
-    UnknownNameError,
-    did_you_mean,
-)
+from draisine.errors import DraisineError, SimulationError, UnknownNameError
 from draisine.registry import find, foreign_plugs, is_file, own_plugs
 
 app = App(
@@ -92,12 +86,12 @@ def _carry_out(given: list[str]) -> int:
         if given[:1] == ["help"]:
             given = [*given[1:2], "--help"]
         _add_own(given)
-        _check_several(given)
+        check_several(given)
         code = app(given, exit_on_error=False, print_error=False, result_action="return_value")
     except CycloptsError as error:
         if debug:
             raise
-        return fail(_meant(error, given) or str(error), 2)
+        return fail(meant(error, given), 2)
     except KeyboardInterrupt:
         return fail("interrupted; nothing half-written remains.", 1)
     except Exception as error:
@@ -122,100 +116,8 @@ def _add_own(given: Sequence[str]) -> None:
     for name in own:
         app.command(find("command", name), name=name)
     if first not in app and not first.startswith("-"):
-        raise UnknownNameError(f"no command {first!r}. {_meant_command(first)}")
-
-
-MEANT = {
-    "eigenvalues": "critical critical-speeds critical_speeds modes stability linearise linear weave",
-    "run": "simulate sim start integrate",
-    "run ramp-jump --show": "jump leap",
-    "steady --speed 5 --radius 20": "turn turns circle circles corner",
-    "animate": "film movie video replay",
-    "plot": "figure figures draw picture",
-    "show": "info describe vehicle machine parameters drawing",
-    "explore": "sliders interactive",
-    "list": "vehicles scenarios sets terrains laws machines",
-    "new": "create init template model",
-    "export": "fmu fmi simulink",
-    "ride": "play game drive",
-    "check": "test validate verify",
-    "equations": "derive latex code paper",
-    "sweep": "study vary scan",
-    "torques": "forces inverse",
-}
-"""What people may mean by words that are no commands."""
-
-
-def _meant_command(word: str) -> str:
-    """Return what to type in place of a word that is no command.
-
-    >>> _meant_command("critical-speeds"), _meant_command("ramp-jump")
-    ('Did you mean draisine eigenvalues?', 'Did you mean draisine run ramp-jump?')
-    """
-    from draisine.registry import ALIASES, names
-    from draisine.scenario.library import scenarios
-
-    meant = next((right for right, words in MEANT.items() if word in words.split()), "")
-    if word in names("vehicle") or ("vehicle", word) in ALIASES:
-        meant = f"show {word}"
-    elif any(word in (name, name.rpartition("/")[2]) for name in scenarios()):
-        meant = f"run {word}"
-    if meant:
-        return f"Did you mean draisine {meant}?"
-    return did_you_mean(word, [name for name in app if not name.startswith("-")])
-
-
-def _check_several(given: Sequence[str]) -> None:
-    """Refuse several numbers after `--speed` with spaces between them, and several values after one
-    option that takes one.
-    """
-    for option, value, following in zip(given, given[1:], given[2:], strict=False):
-        both = "=" in value and "=" in following and not following.startswith("-")
-        if option in ("--initial", "--set", "--mode") and both:
-            raise ParameterError(
-                f"each value has an option of its own: {option} {value} {option} {following}"
-            )
-    after = list(given[given.index("--speed") + 1 :]) if "--speed" in given else []
-    several = list(takewhile(lambda x: x.replace(".", "", 1).isdigit(), after))
-    if len(several) > 1:
-        told = ",".join(several)
-        raise ParameterError(f"several speeds have commas between them: --speed {told}")
-
-
-OPTIONS = {
-    "terrain": "--set terrain.shape=VALUE",
-    "ground": "--set terrain.shape=VALUE",
-    "slope": "--set terrain.slope=VALUE",
-    "time": "--until VALUE",
-    "duration": "--until VALUE",
-    "friction": "--mu VALUE",
-    "output": "--out VALUE",
-    "save": "--out VALUE",
-    "figure": "--plot VALUE",
-    "parameters": "--parameter-set VALUE",
-    "vehicle": "draisine new scenario mine --vehicle VALUE",
-}
-"""What people may mean by words that are no options of `run`."""
-
-
-def _meant(error: CycloptsError, given: Sequence[str]) -> str | None:
-    """Return what was meant: where an initial value goes that was given to `run` as an option of its
-    own, and what is to be new.
-    """
-    if given[0] == "new" and len(given) == 2 and given[1] not in ("vehicle", "scenario", "sweep"):
-        return f"Did you mean draisine new vehicle {given[1]}, or draisine new scenario {given[1]}?"
-    if not isinstance(error, UnknownOptionError) or given[0] != "run":
-        return None
-    option, _, value = str(error.token.keyword or error.token.value).partition("=")
-    name = option.removeprefix("--").replace("-", "_")
-    if name in OPTIONS:
-        right = OPTIONS[name].replace("VALUE", value or "VALUE")
-        return f"Unknown option: {option}. Did you mean {right}?"
-    if name not in ("speed", "forward_speed", "lean", "steer", "yaw", "pitch"):
-        return None
-    from draisine.model.names import SYNONYMS
-
-    return f"Unknown option: {option}. Did you mean --initial {SYNONYMS.get(name, name)}=VALUE?"
+        known = [name for name in app if not name.startswith("-")]
+        raise UnknownNameError(f"no command {first!r}. {meant_command(given, known)}")
 
 
 def _tell(error: Exception) -> int:

@@ -10,9 +10,6 @@ if TYPE_CHECKING:
     from draisine.interop.robots.guess import Guess, RollingLink
     from draisine.interop.robots.robot import Robot
 
-ENDINGS = (".urdf", ".xml", ".mjcf")
-"""How files of robots end."""
-
 ROBOT = Template('''"""$name: the robot of $file.
 
 What of it rolls, gives and is held is told here. Try it:

@@ -5,7 +5,7 @@ from string import Template
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
-from draisine.cli._robot import ENDINGS, robot_text
+from draisine.cli._robot import robot_text
 from draisine.errors import DraisineError
 
 if TYPE_CHECKING:
@@ -158,9 +158,9 @@ def vehicle_text(name: str, like: str) -> str:
     import re
     import sys
 
-    from draisine.registry import find
+    from draisine.registry import find, is_robot
 
-    if like.lower().endswith(ENDINGS):
+    if is_robot(like):
         return robot_text(name, like)
     vehicle = find("vehicle", like)
     source = inspect.getsource(sys.modules[vehicle.__module__])

@@ -1,6 +1,7 @@
 """`draisine new`."""
 
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -34,8 +35,10 @@ def new(
     from draisine.scenario.library import read_text
 
     if not name.replace("-", "_").isidentifier() or (kind == "vehicle" and "-" in name):
+        plain = re.sub(r"\W", "_", Path(name).stem)
         raise ParameterError(
-            f"{name!r} is no name for a {kind}: take letters, digits and underscores, no ending."
+            f"{name!r} is no name for a {kind}: take letters, digits and underscores, no ending. Did you "
+            f"mean draisine new {kind} {plain}?"
         )
     path = Path(f"{name}.{'py' if kind == 'vehicle' else 'toml'}")
     if os.path.exists(path) and not force:

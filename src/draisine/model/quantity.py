@@ -10,16 +10,19 @@ from pydantic import BeforeValidator, WithJsonSchema
 _DEGREES = re.compile(r"\s*([+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?)\s*(?:deg|\u00b0)\s*")
 _PLAIN = re.compile(r"\s*[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 
+DIVISORS = {("km/h", "m/s"): 3.6, ("mm", "m"): 1e3, ("cm", "m"): 1e2}
+"""By what numbers in other units are divided, by the unit that is written and the one that is meant."""
 
 PLAIN = "SI units, without their names"
 """The unit of what is no angle."""
 
 
 def number(value: Any, unit: str | None = None) -> float:
-    """Return a finite number; "18deg" is an angle in radians, where the unit (if known) is one.
+    """Return a finite number; "18deg" is an angle in radians, where the unit (if known) is one, and a
+    known unit may be written.
 
-    >>> number(4.6), number("180deg")
-    (4.6, 3.141592653589793)
+    >>> number(4.6), number("180deg"), number("18 km/h", "m/s"), number("90kg", "kg")
+    (4.6, 3.141592653589793, 5.0, 90.0)
     """
     if isinstance(value, str):
         return _written(value, unit)
@@ -39,6 +42,10 @@ def _written(text: str, unit: str | None) -> float:
     if degrees is None:
         if _PLAIN.fullmatch(text):
             return number(float(text), unit)
+        divisors = {unit: 1.0} | {own: x for (own, meant), x in DIVISORS.items() if meant == unit}
+        for own, divisor in divisors.items():
+            if own and text.endswith(own) and _PLAIN.fullmatch(text.removesuffix(own)):
+                return number(float(text.removesuffix(own)) / divisor)
         angle = " or an angle as '18deg'" if unit is None or "rad" in unit else ""
         raise ValueError(
             f"{text!r} is not a number; write a plain number (it is in {unit or 'SI units'}){angle}"

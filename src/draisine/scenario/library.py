@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean
-from draisine.registry import ALIASES, check_trust, is_file, names
+from draisine.registry import ALIASES, check_trust, find, is_file, is_robot, names
 from draisine.scenario.overrides import override, sides
 
 if TYPE_CHECKING:
@@ -152,6 +152,8 @@ def _named(where: str) -> tuple[str, str]:
         name for name in shipped if dashed in (name, name.rpartition("/")[2])
     ]
     if len(ends) != 1:
+        if is_robot(where):
+            find("vehicle", where)  # tells what such a file wants
         if is_file(where) or ALIASES.get(("vehicle", where), where) in names("vehicle"):
             raise UnknownNameError(
                 f"{where} is a vehicle, not a scenario; `draisine new scenario mine --vehicle {where}` "

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, get_args
 
-from draisine.errors import DraisineError, UnknownNameError
+from draisine.errors import DraisineError
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.quantity import number
@@ -30,11 +30,6 @@ def build_system(
     >>> build_system("whipple", {"lam": "18deg"}, "benchmark").parameters["lam"]
     0.3141592653589793
     """
-    if vehicle.lower().endswith((".urdf", ".xml", ".mjcf")):
-        raise UnknownNameError(
-            f"{vehicle}: which links of a robot are wheels is told in a file of Python: `draisine new "
-            f"vehicle robot --from {vehicle}` writes robot.py, which goes here."
-        )
     find("vehicle", vehicle)  # a wrong name is told alone
     table = VehicleTable(
         name=vehicle, parameter_set=parameter_set, parameters=dict(parameters or {}), motions={}
