@@ -183,8 +183,11 @@ def test_a_file_of_ones_own_stands_for_a_parameter_set(capsys):
     assert main(["eigenvalues", *mine, "--speed", "5", "--set", "c=0.04"]) == 0
     told = capsys.readouterr().out.partition("computed")[0]
     assert told.replace(" mine.txt,", "", 1) == alone
-    assert main(["run", *mine, "--initial", "forward_speed=5", "--until", "0.1"]) == 0
-    assert "completed: 0.1 s" in capsys.readouterr().out
+    many = [part for name in ("w=1.1", "mB=90", "xB=0.31") for part in ("--set", name)]
+    assert main(["run", *mine, *many, "--initial", "forward_speed=5", "--until", "0.1"]) == 0
+    told = capsys.readouterr().out
+    assert "passive-stabilisation: with mine.txt, w = 1.1, xB = 0.31 and 2 more\n" in told
+    assert "completed: 0.1 s" in told
     assert main(["run", "--parameter-set", "gone.txt"]) == 2
     assert "gone.txt: no such file" in capsys.readouterr().err
 

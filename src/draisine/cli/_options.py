@@ -36,12 +36,22 @@ class MachineOptions:
     @property
     def parameters(self) -> dict[str, Any]:
         """The changed parameters: those of a file, then those that were set one by one."""
-        changed = assignments("--set", self.set)
+        return self._read | assignments("--set", self.set)
+
+    @property
+    def origins(self) -> dict[str, str]:
+        """The name of the file that parameters are read from, by their key paths in a scenario."""
+        read = self._read.keys() - assignments("--set", self.set).keys()
+        return {f"vehicle.parameters.{n}": Path(self.parameter_set or "").name for n in read}
+
+    @property
+    def _read(self) -> dict[str, Any]:
+        """The parameters of a file."""
         if self.published or self.parameter_set is None:
-            return changed
+            return {}
         from draisine.interop.bicycleparameters import read_bicycle
 
-        return read_bicycle(self.parameter_set) | changed
+        return dict(read_bicycle(self.parameter_set))
 
     @property
     def published(self) -> str | None:

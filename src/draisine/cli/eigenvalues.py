@@ -35,7 +35,7 @@ def eigenvalues(
         those of other machines 0.
     """
     from draisine.experiment.run import run as carry_out
-    from draisine.scenario.library import accept
+    from draisine.scenario.library import accept, few
 
     output.check()
     if ranges := [text for text in machine.set or [] if text.count(":") == 2]:
@@ -50,7 +50,7 @@ def eigenvalues(
             [
                 f"steady motion of {vehicle}",
                 *filter(None, [machine.parameter_set]),
-                *(machine.set or []),
+                *filter(None, [few(machine.set or [])]),
             ]
         ),
         "vehicle": chosen,

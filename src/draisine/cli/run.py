@@ -91,7 +91,7 @@ def run(
     if (again := ride_file(scenario, trust)) is not None:
         return repeat(again)
     output.check()
-    loaded = load(scenario, change.changes(machine), trust)
+    loaded = load(scenario, change.changes(machine), trust, machine.origins)
     _check_ground(loaded, machine)
     if show:
         animate, output = _for_the_eye(loaded, animate, output, force)

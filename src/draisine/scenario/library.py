@@ -6,7 +6,7 @@ import json
 import os
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -75,33 +75,54 @@ def titles() -> dict[str, tuple[str, str]]:
     return found
 
 
-def load(where: str, changes: Mapping[str, Any] | None = None, trust: bool = False) -> Loaded:
+MOST = 3
+"""No more changes than this are told one by one."""
+
+
+def load(
+    where: str,
+    changes: Mapping[str, Any] | None = None,
+    trust: bool = False,
+    origins: Mapping[str, str] | None = None,
+) -> Loaded:
     """Return a scenario by name, by its TOML file, or as a result (.nc, .zarr) carries it. The last
     part of a name is enough where it stands once: "ramp-jump".
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
     expected of the scenario as published do not hold after a change and are left out, and its title
-    tells what was changed. Code that a result names is run only if you `trust` it.
+    tells what was changed: by the name of a file, where `origins` name one for a key path. Code that a
+    result names is run only if you `trust` it.
     """
     name, file, content = _content(where, trust)
     if changes:
-        content = override(content, _titled(name, changes) | dict(changes))
+        content = override(content, _titled(name, changes, origins or {}) | dict(changes))
     return accept(name, file, content)
 
 
-def _titled(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
+def _titled(name: str, changes: Mapping[str, Any], origins: Mapping[str, str]) -> dict[str, str]:
     """Return the title of a scenario of which something was changed, but for how it is computed: what
     it was called may not be true any more.
 
-    >>> _titled("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1})
+    >>> _titled("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1}, {})
     {'title': 'ramp-jump with slope = 12deg'}
     """
     told = [
         short if isinstance(changes[path], list | dict) else f"{short} = {_short(changes[path])}"
         for path, short in sides(changes).items()
-        if not path.startswith("run.") or path.startswith("run.mode.")
+        if path not in origins and (not path.startswith("run.") or path.startswith("run.mode."))
     ]
-    return {"title": f"{name.rpartition('/')[2]} with {', '.join(told)}"} if told else {}
+    told = [*dict.fromkeys(origins.values()), *told]
+    return {"title": f"{name.rpartition('/')[2]} with {few(told)}"} if told else {}
+
+
+def few(told: Sequence[str]) -> str:
+    """Return what is told one after the other, but not more than fits into a line.
+
+    >>> few(["a = 1", "b = 2"]), few(["a = 1", "b = 2", "c = 3", "d = 4", "e = 5"])
+    ('a = 1, b = 2', 'a = 1, b = 2, c = 3 and 2 more')
+    """
+    more = len(told) - MOST
+    return ", ".join(told[:MOST]) + (f" and {more} more" if more > 0 else "")
 
 
 def _short(value: Any) -> str:
