@@ -11,7 +11,7 @@ import pytest
 
 from draisine.cli import main
 from draisine.codegen.cache import Store
-from draisine.scenario.library import load
+from draisine.scenario.library import load, read_text
 
 RIGHT = [
     # what is written                              what is on the screen
@@ -118,6 +118,13 @@ WRONG = [
     ("run --lean=10deg", "Did you mean --initial lean=10deg?"),
     ("run --untill 3", "--until"),
     ("run --terrain kerb", "Did you mean --set terrain.shape=kerb?"),
+    (
+        "run ramp-jump --vehicle car",
+        "Did you mean draisine new scenario mine --vehicle car --from ramp-jump?",
+    ),
+    ("new scenario leap --vehicle cra --from ramp-jump", "Did you mean 'car'?"),
+    ("new scenario push --vehicle cart_pole --from ramp-jump", "is not for cart_pole"),
+    ("new vehicle mine --vehicle car", "a vehicle is copied by --from car"),
     ("run --duration=3", "Did you mean --until 3?"),
     (
         "run --initial speed=5 lean=0.1",
@@ -248,6 +255,26 @@ def test_what_is_wrong_is_answered(line, answer, capsys):
 def test_the_last_part_of_a_name_wins_where_it_stands_once():
     for name in ("mauny2018/ramp-jump", "mauny2018/incline", "mauny2018/lift-offs"):
         assert load(name.rpartition("/")[2]).name == name
+
+
+@pytest.mark.parametrize("vehicle", ["car", "unicycle", "segway", "tricycle"])
+def test_a_scenario_is_taken_over_by_another_vehicle(vehicle, capsys):
+    assert main(["new", "scenario", "leap", "--vehicle", vehicle, "--from", "ramp-jump"]) == 0
+    capsys.readouterr()
+    assert main(["run", "leap.toml", "--until", "0.02", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["vehicle"] == vehicle
+    assert found["final"]["time"] == 0.02
+
+
+def test_what_another_vehicle_has_not_is_left_out():
+    text = read_text("mauny2018/ramp-jump").replace("forward_speed", "lean_rate = 0.1\nsteer")
+    Path("mine.toml").write_text(text, encoding="utf-8")
+    assert main(["new", "scenario", "leap", "--vehicle", "segway", "--from", "mine.toml"]) == 0
+    written = Path("leap.toml").read_text(encoding="utf-8")
+    assert "\n# steer = 10.0  # segway has none\n" in written
+    assert "\nlean_rate = 0.1\n" in written
+    assert load("leap.toml").scenario.vehicle.parameter_set is None
 
 
 def test_speed_replaces_the_forward_speed_of_a_scenario(capsys):

@@ -189,6 +189,8 @@ def _meant_option(error: UnknownOptionError, given: Sequence[str]) -> str:
         right = f"draisine list {name}"
     elif option in ("-v", "-V") and not right:
         right = "--version"
+    if command == "run" and name == "vehicle" and not given[1].startswith("-"):
+        right += f" --from {given[1]}"
     right = right.replace("VALUE", _value(option, given) or "VALUE")
     return right and f"Unknown option: {option}. Did you mean {right}?"
 

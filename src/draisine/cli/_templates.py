@@ -1,14 +1,17 @@
 """Files to begin with, as `draisine new` writes them: they run as they are."""
 
+import re
+import tomllib
 from contextlib import suppress
 from string import Template
 from textwrap import indent
 from typing import TYPE_CHECKING, Any
 
 from draisine.cli._robot import robot_text
-from draisine.errors import DraisineError
+from draisine.errors import DraisineError, ParameterError
 
 if TYPE_CHECKING:
+    from draisine.model import Model
     from draisine.system.system import System
 
 VEHICLE = '''"""NAME: a scooter without a rider, to be changed into a machine of yours.
@@ -155,7 +158,6 @@ START = {"forward_speed": 5.8, "lean_rate": 0.2}
 def vehicle_text(name: str, like: str) -> str:
     """Return the file of a vehicle under another name; of a robot one that reads it."""
     import inspect
-    import re
     import sys
 
     from draisine.registry import find, is_robot
@@ -193,6 +195,51 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
         input=next(iter(system.model.inputs), ""),
         first=first,
         value=value,
+    )
+
+
+def swapped_text(name: str, vehicle: str, like: str) -> str:
+    """Return the file of a scenario for another vehicle, which starts with what that vehicle has; what was
+    told of the first one alone is left out.
+    """
+    from draisine.scenario.library import accept, read_text
+    from draisine.scenario.validate.vehicle import build_system
+
+    model = build_system(vehicle).model
+    tables = re.split(r"^(?=\[)", read_text(like), flags=re.MULTILINE)
+    tables[0] = re.sub(r'^about = """.*?"""\n', "", tables[0], flags=re.MULTILINE | re.DOTALL)
+    tables[0] = re.sub(r'^(title = ".*)"$', rf'\1, {vehicle}"', tables[0], flags=re.MULTILINE)
+    kept = [one for one in tables if not re.match(r"\[(source|vehicle)\b", one)]
+    kept.insert(1, f'[vehicle]\nname = "{vehicle}"\n\n')
+    text = "".join(_fitting(one, model, vehicle) if "[initial" in one else one for one in kept)
+    try:
+        accept(name, f"{name}.toml", tomllib.loads(text))
+    except DraisineError as error:
+        raise ParameterError(
+            f"{like} is not for {vehicle} as it stands; `draisine new scenario {name} --vehicle {vehicle}` "
+            f"begins with the vehicle. {error}"
+        ) from None
+    return text
+
+
+def _fitting(initial: str, model: "Model", vehicle: str) -> str:
+    """Return how a scenario starts, with the first wheel of a vehicle in the place of one that it has
+    not, and without values that it has not.
+    """
+    from draisine.model.names import state_units
+
+    known = {*state_units(model), "mode", "place", "at_rest", "wheel", "centre", "on"}
+    wheels = [wheel.name for wheel in model.wheels]
+    lines = []
+    for line in initial.splitlines(keepends=True):
+        key = re.match(r"(\w+) *=", line)
+        lines.append(
+            f"# {line.rstrip()}  # {vehicle} has none\n" if key and key[1] not in known else line
+        )
+    return re.sub(
+        r'\bwheel = "(\w+)"',
+        lambda found: found[0] if found[1] in wheels else f'wheel = "{(*wheels, found[1])[0]}"',
+        "".join(lines),
     )
 
 

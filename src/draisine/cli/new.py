@@ -15,7 +15,7 @@ def new(
     name: str,
     /,
     *,
-    vehicle: str = "whipple",
+    vehicle: str | None = None,
     like: Annotated[str | None, Parameter(name="--from")] = None,
     force: Overwrite = False,
 ) -> None:
@@ -24,12 +24,13 @@ def new(
 
     :param kind: What to begin: vehicle, scenario or sweep.
     :param name: Its name; the file is called so.
-    :param vehicle: Of a scenario or a sweep: the vehicle's name or file.
+    :param vehicle: Of a scenario or a sweep: the vehicle's name or file, also in the place of that of
+        --from; a bicycle if not given.
     :param like: Another one that is copied, to be changed: a scenario, ramp-jump, or a vehicle, segway, or
         a robot, FILE.urdf or FILE.xml (MJCF).
     """
     from draisine.cli._keep import tell_file
-    from draisine.cli._templates import VEHICLE, scenario_text, vehicle_text
+    from draisine.cli._templates import VEHICLE, scenario_text, swapped_text, vehicle_text
     from draisine.codegen.files import write_text
     from draisine.errors import DataError, ParameterError
     from draisine.scenario.library import read_text
@@ -43,10 +44,14 @@ def new(
     path = Path(f"{name}.{'py' if kind == 'vehicle' else 'toml'}")
     if os.path.exists(path) and not force:
         raise DataError(f"{path}: is there already; take another name, or replace it by --force.")
+    if kind == "vehicle" and vehicle is not None:
+        raise ParameterError(f"a vehicle is copied by --from {vehicle}; --vehicle is a scenario's.")
     if kind == "vehicle":
         text = vehicle_text(name, like) if like else VEHICLE.replace("NAME", name)
+    elif like is not None:
+        text = read_text(like) if vehicle is None else swapped_text(name, vehicle, like)
     else:
-        text = read_text(like) if like else scenario_text(name, vehicle, kind == "sweep")
+        text = scenario_text(name, vehicle or "whipple", kind == "sweep")
     with tell_file(kind, path):
         write_text(text, path)
     print(f"try: draisine {'show' if kind == 'vehicle' else 'run'} {path}")
