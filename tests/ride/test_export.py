@@ -27,6 +27,12 @@ def test_the_page_is_small_and_loads_nothing(page):
     assert 'href="style.css"' not in text
 
 
+def test_the_page_begins_with_the_ride_that_is_asked_for(page):
+    first = ride_page(first="weave").partition('"rides":{"')[2].partition('"')[0]
+    assert first == "weave"
+    assert page.read_text(encoding="utf-8").partition('"rides":{"')[2].startswith("steer-torque")
+
+
 NODE = """
 globalThis.performance = { now: () => 0 };
 const { simulators, kinds, bicycles, rides } = globalThis.draisineRide;

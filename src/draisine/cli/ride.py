@@ -24,7 +24,8 @@ def ride(
     :param port: The port on this computer; a free one if not given.
     :param no_browser: Only print the address.
     :param record: Write the last ride to this file (.nc, .zarr); `draisine run` repeats it.
-    :param export: Write a page that rides on smooth ground by itself, from disk or any web server.
+    :param export: Write a page that rides bicycles on smooth ground by itself, from disk or any web server;
+        it begins with --preset, which is none of ramp, kerb, wheelie and brake.
     """
     from draisine.codegen.files import write_text
     from draisine.results.store import check_target
@@ -34,7 +35,7 @@ def ride(
 
         check_target(export, (".html",))
         with tell_file("page", export), progress_bar(f"writing {export}") as progress:
-            write_text(ride_page(progress), export)
+            write_text(ride_page(progress, what or preset), export)
         return 0
     if record is not None:
         check_target(record, (".nc", ".zarr"))

@@ -7,6 +7,7 @@ from dataclasses import replace
 from importlib.resources import files
 from typing import Any
 
+from draisine.errors import ParameterError
 from draisine.ride.machine import ride_system
 from draisine.ride.presets import PRESETS
 from draisine.ride.session import Session
@@ -40,11 +41,27 @@ AS_DRAWN = ""
 """The bicycle whose parameters are those of the vehicle's own drawing."""
 
 
-def ride_page(progress: Callable[[float], None] = lambda part: None) -> str:
-    """Return a page that rides all presets on smooth ground by itself, on all bicycles; `progress` is
-    told how far it is.
+def exported() -> list[str]:
+    """Return the names of the rides that a page can do by itself: those on smooth ground.
+
+    >>> "slope" in exported(), "ramp" in exported()
+    (True, False)
     """
-    names = [name for name, preset in PRESETS.items() if preset.ground is None]
+    return [name for name, preset in PRESETS.items() if preset.ground is None]
+
+
+def ride_page(
+    progress: Callable[[float], None] = lambda part: None, first: str = "steer-torque"
+) -> str:
+    """Return a page that rides all presets on smooth ground by itself, on all bicycles, beginning with
+    the `first`; `progress` is told how far it is.
+    """
+    names = exported()
+    if first not in names:
+        raise ParameterError(
+            f"an exported page cannot ride {first}: it has bicycles on smooth ground, --preset "
+            f"{', '.join(names)}. All else is ridden without --export."
+        )
     sessions = [Session(names[0]), Session("skate")]
     kinds = {_kind(session.system): session for session in sessions}
     progress(0.1)
@@ -53,7 +70,7 @@ def ride_page(progress: Callable[[float], None] = lambda part: None) -> str:
     data = {"kinds": {kind: _numbers_of(session) for kind, session in kinds.items()}}
     data["bicycles"] = _bicycles(kinds)
     progress(0.7)
-    data["rides"] = {name: _ride(name, names) for name in names}
+    data["rides"] = {name: _ride(name, names) for name in dict.fromkeys((first, *names))}
     progress(1.0)
     told = json.dumps(data, allow_nan=False, separators=(",", ":"))
     ride = f"globalThis.draisineRide = {{ simulators: {{\n{simulators}\n}}, ...{told} }};"
