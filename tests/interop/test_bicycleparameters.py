@@ -231,6 +231,12 @@ def test_windows_line_ends(tmp_path: Path) -> None:
     assert read_bicycle(file)["w"] == 1.101
 
 
+@pytest.mark.parametrize("told", ["1, 2", "1.0,2.0", "1 ,2", "1,1.5,2", "1.0, 2", "1,2,1.5"])
+def test_several_measurements_stand_for_their_mean(tmp_path: Path, told: str) -> None:
+    text = CRESCENDO.replace("w = 1.101+/-0.002", f"w = {told}")
+    assert read_bicycle(written(tmp_path, text))["w"] == 1.5
+
+
 @pytest.mark.parametrize(
     ("old", "new", "complaint"),
     [
@@ -239,6 +245,14 @@ def test_windows_line_ends(tmp_path: Path) -> None:
         ("w = 1.101+/-0.002", "w = wide", r"bike\.txt, line 24: w = 'wide' is not a number"),
         ("w = 1.101+/-0.002", "w = 1.101+/-wide", "line 24: w = .* is not a number"),
         ("w = 1.101+/-0.002", "w =", "line 24: w = '' is not a number"),
+        (
+            "w = 1.101+/-0.002",
+            "w = 1,101",
+            r"line 24: w = '1,101': write 1\.101, or '1, 101' for two",
+        ),
+        ("w = 1.101+/-0.002", "w = 1,101+/-0.002", r"line 24: .*write 1\.101, or"),
+        ("w = 1.101+/-0.002", "w = 1+/-0,002", r"line 24: .*write 0\.002, or"),
+        ("w = 1.101+/-0.002", "w = 11,01e-1", r"line 24: .*write 11\.01e-1, or"),
         ("w = 1.101+/-0.002", "w = nan", "line 24: w = nan is not a finite number"),
         ("w = 1.101+/-0.002", "w = inf", "line 24: w = inf is not a finite number"),
         ("w = 1.101+/-0.002", "w = 1e999", "line 24: w = inf is not a finite number"),

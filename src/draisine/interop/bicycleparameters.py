@@ -49,6 +49,9 @@ _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 _VALUE = re.compile(rf"(?P<value>{_NUMBER})(?:\s*\+/-\s*(?:{_NUMBER}|nan))?")
 _SCALED = re.compile(rf"\((?P<value>{_NUMBER})\s*\+/-\s*(?:{_NUMBER}|nan)\)[eE](?P<power>[-+]?\d+)")
 
+# What may be a decimal comma as well as two measurements: digits alone on both sides of it.
+_COMMA = re.compile(r"(?<![\d.,])((?:(?<!/)[-+])?\d+),(\d+(?:[eE][-+]?\d+)?)(?![\d.,eE])")
+
 
 @dataclass(frozen=True, slots=True)
 class _Entry:
@@ -192,6 +195,12 @@ def _numbers(path: Path, entries: Iterable[_Entry]) -> tuple[dict[str, float], d
         if entry.name in lines:
             raise DataError(_twice(path, entry.name, entry.line, lines[entry.name]))
         lines[entry.name] = entry.line
+        if comma := _COMMA.search(entry.text):
+            whole, part = comma.groups()
+            raise DataError(
+                f"{path}, line {entry.line}: {entry.name} = {entry.text!r}: write {whole}.{part}, or "
+                f"'{whole}, {part}' for two measurements."
+            )
         parts = [_number(part.strip()) for part in entry.text.split(",")]
         if None in parts:
             raise DataError(
