@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from draisine import ContactOptions, compile, simulate, state
 from draisine.model import Ball, Body, Coupling, Loop, Model, Prismatic, Wheel
-from draisine.terrain import plane
+from draisine.terrain import kerb, plane
 
 UP = (0.0, 0.0, 1.0)
 
@@ -22,6 +22,30 @@ def test_a_car_with_its_linkage_runs_on_terrain_as_on_the_plane():
     for name, size in {"steer": 1.0, "position": 1.0, "coupling_force": 1.0, "energy": 1e3}.items():
         assert_allclose(ground[name], level[name], rtol=0, atol=1e-11 * size)
     assert_allclose(ground.contact_force, level.contact_force, rtol=0, atol=1e-8)
+
+
+def test_what_is_symmetric_strikes_a_wall_symmetrically():
+    """The rear wheels would have to pull if they stayed: the car rears up, straight, and its impulses are
+    those that change its momentum.
+    """
+    car = compile("car")
+    hit = simulate(car, state(car, forward_speed=3.0), 0.2, terrain=kerb(2.0, 0.4)).events[0]
+    assert {wheel for wheel, _ in hit.impulses} == {"front_left", "front_right"}
+    mirrored = np.array([1.0, 1.0, -1.0])
+    for feature in ("before", "wall"):
+        left, right = (hit.impulses[f"front_{side}", feature] for side in ("left", "right"))
+        assert_allclose(left, mirrored * right, rtol=0, atol=1e-9)
+        assert min(left[0], right[0]) >= 0.0
+    V, Omega = hit.after.v[:3], hit.after.v[3:6]
+    assert_allclose([V[1], Omega[0], Omega[2]], 0.0, atol=1e-12)
+    assert Omega[1] > 0.1  # nose down, over its front wheels
+    centres = [(body.mass, V + np.cross(Omega, body.com)) for body in car.model.bodies]
+    lost = sum(mass * (3.0 - velocity[0]) for mass, velocity in centres)
+    walls, grounds = (
+        sum(hit.impulses[f"front_{side}", feature] for side in ("left", "right"))
+        for feature in ("wall", "before")
+    )
+    assert walls[0] - grounds[1] == pytest.approx(lost, rel=1e-9)
 
 
 def hammer(*, m: float = 2.0, M: float = 3.0, n: float = 2.0, kind: str = "gear") -> Model:

@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.optimize import nnls
 
 import draisine
 from draisine.simulation.contact.active_set import coulomb_forces, empty_choice, spread
 from draisine.simulation.contact.coulomb import friction_law
-from draisine.simulation.contact.linear import share, solve
+from draisine.simulation.contact.linear import push_least, share, solve
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import generic
@@ -133,10 +134,44 @@ def test_forces_that_are_not_unique_keep_to_the_cones_of_friction():
     for far in (-40.0, 0.0, 40.0):
         lam = inside + far * chord[:, 0]
         normals, rows = np.array([0, 3]), np.array([3, 3])
-        share(lam, 6, chord.ravel(), 1, normals, rows, mu, 2)
+        share(lam, 6, chord.ravel(), 1, normals, rows, mu, 2, np.empty(2))
         assert_allclose(C.T @ lam, C.T @ inside, atol=1e-12 * (1.0 + abs(far)))
         for n, along, across in lam.reshape(2, 3):
             assert np.hypot(along, across) <= 0.5 * n
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_least_forces_with_which_all_push_are_those_of_another_solver(seed):
+    """Lawson and Hanson's way to the nearest point of a polyhedron, by non-negative least squares: where
+    that leaves a residual there is such a point, where it leaves none there is none.
+    """
+    rng = np.random.default_rng(seed)
+    null = np.linalg.qr(rng.normal(size=(9, 4)))[0]
+    lam = rng.normal(size=9) + 0.4
+    lam -= null @ (null.T @ lam)
+    found, normals = lam.copy(), np.array([0, 2, 4, 6, 8])
+    largest = np.abs(lam).max()
+    how = push_least(found, 9, null.ravel(), 4, normals, 5, largest, np.empty(5))
+    needed = 1e-9 * largest - lam[normals]
+    weights, rest = nnls(np.vstack([null[normals].T, needed]), np.array([0.0] * 4 + [1.0]))
+    assert how == (rest > 1e-9)
+    if how:
+        gap = np.append(null[normals].T @ weights, needed @ weights - 1.0)
+        assert_allclose(found, lam - null @ gap[:4] / gap[4], rtol=0, atol=1e-9)
+    else:
+        assert_allclose(found, lam, rtol=0, atol=1e-9 * (1.0 + np.abs(found).max()))
+
+
+def test_vectors_that_change_no_normal_force_are_left_alone():
+    """Of contacts that must pull nothing is made: noise along what does not help them, least of all."""
+    null = np.zeros((6, 2))
+    null[[2, 5], 0], null[[1, 4], 1] = [0.6, -0.8], [0.8, 0.6]
+    null[0, 0], null[3, 1] = 1e-17, -1e-17
+    lam = np.array([-1.0, 3.0, 0.0, -2.0, -4.0, 0.0])
+    found = lam.copy()
+    rows = np.array([3, 3])
+    share(found, 6, null.ravel(), 2, np.array([0, 3]), rows, np.zeros(2), 2, np.empty(2))
+    assert_allclose(found, lam, rtol=0, atol=1e-12)
 
 
 def test_contacts_of_one_body_that_have_just_come_to_rest_hold():

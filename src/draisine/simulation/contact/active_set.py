@@ -219,7 +219,7 @@ def spread(g: Choice, m: int, count: int, lam: Floats, rows: Integers, mu: Float
     U, null, room = g.room[0:], g.room[m * m :], g.room[2 * m * m :]
     rank = span(g.given[g.n * (g.n + 1) :], m, g.n, U, null)
     complement(U, rank, m, null, room)
-    share(lam, m, null, m - rank, g.normals, rows, mu, count)
+    share(lam, m, null, m - rank, g.normals, rows, mu, count, room)
 
 
 @routine

@@ -323,7 +323,7 @@ def spread(g: FrictionProblem, spare: int) -> None:
             size += column[i * n] * column[i * n]
         for i in range(n):
             g.null[g.order[i] * spare + c] = column[i * n] / sqrt(max(size, 1e-300))
-    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0])
+    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], g.u)
     for k in range(g.sizes[0]):
         if g.kinds[k] == OPEN:
             for i in range(g.at[k], g.at[k] + g.rows[k]):

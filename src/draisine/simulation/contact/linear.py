@@ -140,17 +140,23 @@ def share(
     rows: Integers,
     mu: Floats,
     contacts: int,
+    duals: Floats,
 ) -> None:
-    """Change multipliers along `count` null vectors (columns, orthonormal) until every contact pushes
-    and, if it has three rows and friction, is within its cone, or until they lack least, where
-    |lam_t| / mu - lam_n is measured by how far the shortest way is on which it vanishes.
+    """Change least multipliers along `count` null vectors (columns, orthonormal) until every contact
+    pushes and, if it has three rows and friction, is within its cone: by as little as that takes where
+    there are no cones; or until they lack least, where |lam_t| / mu - lam_n is measured by how far the
+    shortest way is on which it vanishes. There is room for one number per contact.
 
     Contacts that repeat each other, as two of one wheel do along their chord, have forces that are
     not unique.
     """
-    largest = 0.0
+    largest, cones = 0.0, 0
     for i in range(size):
         largest = max(largest, abs(lam[i]))
+    for k in range(contacts):
+        cones += 1 if rows[k] == 3 and mu[k] > 0.0 else 0
+    if cones == 0 and push_least(lam, size, null, count, normals, contacts, largest, duals) == 1:
+        return
     for _ in range(2000):
         change = 0.0
         for c in range(count):
@@ -171,12 +177,55 @@ def share(
                     way = gain(null, count, at, c, along, across) / length
                     step += way * max(0.0, lack)
                     stiff += way * way * length
-            if stiff > 0.0:
+            if stiff > 1e-16:  # less: along this vector no contact pushes more or less
                 for i in range(size):
                     lam[i] += step / stiff * null[i * count + c]
                 change = max(change, abs(step) / stiff)
         if change <= 1e-13 * largest:
             break
+
+
+@routine
+def push_least(
+    lam: Floats,
+    size: int,
+    null: Floats,
+    count: int,
+    normals: Integers,
+    contacts: int,
+    largest: float,
+    duals: Floats,
+) -> int:
+    """Add to multipliers the shortest combination of null vectors with which no contact pulls, by
+    Hildreth's method: it is unique, so that what is symmetric stays so. Return 1 if there is one; else
+    the multipliers are as they were.
+    """
+    for k in range(contacts):
+        duals[k] = 0.0
+    for _ in range(2000):
+        change = 0.0
+        for k in range(contacts):
+            row, length = null[normals[k] * count :], 0.0
+            for c in range(count):
+                length += row[c] * row[c]
+            if length > 1e-16:  # less: the others can do nothing for it
+                more = max((1e-9 * largest - lam[normals[k]]) / length, -duals[k])
+                duals[k] += more
+                change = max(change, abs(more) * sqrt(length))
+                add_along(lam, size, null, count, row, more)
+        if change <= 1e-13 * largest:
+            return 1
+    for k in range(contacts):
+        add_along(lam, size, null, count, null[normals[k] * count :], -duals[k])
+    return 0
+
+
+@routine
+def add_along(lam: Floats, size: int, null: Floats, count: int, row: Floats, part: float) -> None:
+    """Add a share of the null vectors' combination that a row of theirs tells."""
+    for i in range(size):
+        for c in range(count):
+            lam[i] += part * row[c] * null[i * count + c]
 
 
 @routine
