@@ -73,6 +73,22 @@ def events_of(data: "Dataset") -> list[dict[str, Any]]:
     return events
 
 
+def wheels_of(event: Mapping[str, Any]) -> str:
+    """Return the wheels that an event is about, or of more than two, how many; of a collision all that
+    land, and not only the one that was found first.
+
+    >>> push = {"front_left:low": [150.0, 0.0, 0.0], "front_right:low": [150.0, 0.0, 0.0]}
+    >>> wheels_of({"contact": ["front_left:low"], "impulse": push, "before": {}})
+    'front_left + front_right'
+    """
+    pushes = {name: push[0] for name, push in event.get("impulse", {}).items()}
+    least = 1e-9 * max(pushes.values(), default=0.0)  # others are round-off
+    landed = [name for name, push in pushes.items() if push > least]
+    own = [*event["contact"], *(name for name in landed if name not in event.get("before", {}))]
+    wheels = dict.fromkeys(name.partition(":")[0] for name in own)
+    return " + ".join(wheels) if len(wheels) <= 2 else f"{len(wheels)} contacts"
+
+
 @dataclass(frozen=True)
 class EventQuestion:
     """A number of the `count`-th event of a kind and wheel; or, with count 0, how many there are."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.errors import ParameterError
-from draisine.results.events import events_of
+from draisine.results.events import events_of, wheels_of
 from draisine.view.style import COLOURS, GREY, given_or_new, headline, letters
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     ways: dict[tuple[str, str], list[str]] = {}
     for k, event in enumerate(events, 1):
         way = (state_of(event["before"], wheels), state_of(event["after"], wheels))
-        ways.setdefault(way, []).append(f"{k}: {event['kind']}{_who(event)}, {event['time']:.4g} s")
+        what = f"{event['kind']} {wheels_of(event)}".rstrip()
+        ways.setdefault(way, []).append(f"{k}: {what}, {event['time']:.4g} s")
     for (start, end), labels in ways.items():
         text = "\n".join(_short(labels))
         if start == end:
@@ -143,14 +144,6 @@ def _box(axes: Any, state: str, place: NodePlace, seen: bool, remark: str) -> An
     colour = "black" if seen else GREY
     axes.text(x, y, text, ha="center", va="center", fontsize=8, color=colour, zorder=3)
     return box
-
-
-def _who(event: Mapping[str, Any]) -> str:
-    """Return the wheels that an event is about."""
-    names = dict.fromkeys(name.split(":")[0] for name in event["contact"])
-    if len(names) > 2:
-        return f" {len(names)} contacts"
-    return f" {' + '.join(names)}" if names else ""
 
 
 def _short(labels: Sequence[str]) -> list[str]:

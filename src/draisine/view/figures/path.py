@@ -314,8 +314,7 @@ def _draw_marks(
             told.add(kind)
             axes.plot(x, y + above, sign, color=COLOURS[1], ms=6, ls="none", label=label, zorder=5)
             before, after = n > 0 and close[n - 1], n < len(close) and close[n]
-            who = wheels if wheels.count(" ") < 2 else f"{wheels.count(' ') + 1} contacts"
-            text, lift = f"{words(who)} {motion.time[k]:.3f} s".strip(), 8.0
+            text, lift = f"{words(wheels)} {motion.time[k]:.3f} s".strip(), 8.0
             side = "left" if before else "right" if after else "center"
         times.append(
             axes.annotate(

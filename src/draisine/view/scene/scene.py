@@ -5,7 +5,7 @@ machine, its tracks, and where a camera that follows looks.
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import DataError, ParameterError
 from draisine.model import Model
 from draisine.results.bodies import Bodies, restore_model
-from draisine.results.events import events_of
+from draisine.results.events import events_of, wheels_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.scene.ground import Patch, patches, pose
@@ -157,7 +157,11 @@ def scene(
         cell=cell_of(size),
         readings=_readings(data, bodies),
         pushes={name: _of_contact(taken, "contact_force_world", name) for name in tracks},
-        events=[(float(e["time"]), _event(e)) for e in events_of(data) if e["kind"] != "input"],
+        events=[
+            (float(e["time"]), f"{e['kind']} {wheels_of(e)}".rstrip())
+            for e in events_of(data)
+            if e["kind"] != "input"
+        ],
     )
     if terrain is None:
         return replace(seen, posts=_posts(tracks, ground, size / 5.0))
@@ -296,12 +300,6 @@ def level(up: Floats) -> Floats:
     x, y, z = up
     across = np.array([[0.0, 0.0, -x], [0.0, 0.0, -y], [x, y, 0.0]])
     return np.eye(3) + across + across @ across / (1.0 + z)
-
-
-def _event(event: dict[str, Any]) -> str:
-    """Return an event in words: what, and of which wheels."""
-    wheels = dict.fromkeys(contact.partition(":")[0] for contact in event["contact"])
-    return " ".join([str(event["kind"]), *wheels])
 
 
 def _readings(data: "Dataset", bodies: Bodies) -> list[Reading]:
