@@ -91,8 +91,8 @@ def run(
     if (again := ride_file(scenario, trust)) is not None:
         return repeat(again)
     output.check()
+    _check_ground(scenario, machine, trust)
     loaded = load(scenario, change.changes(machine), trust, machine.origins)
-    _check_ground(loaded, machine)
     if show:
         animate, output = _for_the_eye(loaded, animate, output, force)
     if animate is not None:
@@ -127,16 +127,29 @@ def _for_the_eye(
     return None, replace(output, plot=free_name(Path(f"{stem}.png"), force))
 
 
-def _check_ground(loaded: "Loaded", machine: MachineOptions) -> None:
+def _check_ground(scenario: str, machine: MachineOptions, trust: bool) -> None:
     """Refuse a value that the vehicle and the ground have both, where nothing says whose is meant."""
-    from draisine.errors import ParameterError
+    from inspect import signature
+    from math import pi
 
-    ground = getattr(loaded.scenario, "terrain", None)
+    from draisine.errors import ParameterError
+    from draisine.registry import find
+    from draisine.scenario.library import load
+    from draisine.scenario.terrain import GROUNDS
+
+    ground_has = {name for ground in GROUNDS.values() for name in ground.model_fields}
     for name, value in machine.parameters.items():
-        if ground is not None and name in type(ground).model_fields:
+        if name not in ground_has:
+            continue
+        loaded = load(scenario, trust=trust)
+        ground = getattr(loaded.scenario, "terrain", None)
+        own = signature(find("vehicle", loaded.scenario.vehicle.name)).parameters
+        if ground is not None and name in type(ground).model_fields and name in own:
+            steep = name == "slope" and isinstance(value, float) and abs(value) > pi / 2
+            meant = f"{value:g}deg" if steep else value
             raise ParameterError(
                 f"--set {name}={value}: the ground and the vehicle have one each. That of the ground is "
-                f"--set terrain.{name}={value}; the vehicle's is written into a file: `draisine new scenario "
+                f"--set terrain.{name}={meant}; the vehicle's is written into a file: `draisine new scenario "
                 f"mine --from {loaded.name}`."
             )
 
