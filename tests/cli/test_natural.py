@@ -50,6 +50,7 @@ RIGHT = [
     ("check matrices", "meijaard2007/matrices"),
     ("check meijaard2007", "meijaard2007/eigenvalues: 17 quantities"),
     ("run ramp-jump --mu 0.8 --until 0.1", "completed: 0.1 s"),
+    ("run ramp-jump --until 0.7", "still in the air at the end: --until 1.4"),
     ("run ramp-jump --set terrain.drop=1 --until 0.1", "ramp-jump: with drop = 1"),
     ("run ramp-jump --set terrain.slope=12° --until 0.1", "ramp-jump: with slope = 12°"),
     ("run basumandal2007/accelerations", "acceleration ┃"),
@@ -134,6 +135,7 @@ WRONG = [
         "run ramp-jump --set slope=12deg",
         "That of the ground is --set terrain.slope=12deg",
     ),
+    ("run ramp-jump --set slope=15", "That of the ground is --set terrain.slope=15deg"),
     ("run --initial velocity=3", "nothing of whipple is called so. Did you mean 'forward_speed'?"),
     ("run --initial roll=0.1", "nothing of whipple is called so. Did you mean 'lean'?"),
     ("run --vehicle segway", "Did you mean draisine new scenario mine --vehicle segway?"),
@@ -268,6 +270,18 @@ def test_a_scenario_is_taken_over_by_another_vehicle(vehicle, capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["vehicle"] == vehicle
     assert found["final"]["time"] == 0.02
+
+
+@pytest.mark.parametrize("vehicle", ["unicycle", "segway"])
+def test_a_run_that_ends_by_a_fall_is_not_believed(vehicle, capsys):
+    main(["new", "scenario", "leap", "--vehicle", vehicle, "--from", "ramp-jump"])
+    capsys.readouterr()
+    assert main(["run", "leap.toml"]) == 0
+    told = capsys.readouterr().out
+    assert "fell: it turned over" in told
+    assert "it has fallen" in told
+    assert "valid:" not in told
+    assert "in the air" not in told
 
 
 def test_what_another_vehicle_has_not_is_left_out():

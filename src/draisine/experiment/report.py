@@ -202,8 +202,18 @@ def remarks(result: Result) -> list[str]:
     lines += event_lines(found["events"])
     if result.validity is not None:
         lines.append(str(result.validity))
+    if _flies(result):
+        lines.append(f"still in the air at the end: --until {2.0 * time[-1]:.3g}")
     until = f"{result.outcome}: {time[-1]:g} s, {len(time)} samples, " if len(time) > 1 else ""
     return [*lines, f"{until}{seconds}"]
+
+
+def _flies(result: Result) -> bool:
+    """Return whether a run on a terrain has ended before its machine came down on it."""
+    if getattr(result.loaded.scenario, "terrain", None) is None or result.outcome != "completed":
+        return False
+    gaps = result.data["gap"].values[-1]
+    return bool((np.isfinite(gaps) & (gaps > OPEN)).all())
 
 
 OPEN = 1e-6

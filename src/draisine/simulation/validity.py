@@ -269,13 +269,15 @@ def _margin(push: Floats, contact: ContactOptions, name: str) -> Floats:
 
 
 def _fall(run: "Trajectory", model: Model, limit: float) -> float | None:
-    """Return when the lean passes a limit below 90 degrees, or a frame turns over; what is round
-    cannot fall.
+    """Return when the lean passes a limit below 90 degrees, or a frame turns over, at the latest at the
+    end of a run that ended so; what is round cannot fall.
     """
+    ended = float(run.t[-1]) if run.outcome.startswith("fell") else None
     if not can_fall(model, limit):
-        return None
+        return ended
     q = np.concatenate([arc.pose()[0] for arc in run.arcs], axis=1)
-    return _crossing(run.t, fall_margin(q, limit, model))
+    found = _crossing(run.t, fall_margin(q, limit, model))
+    return ended if found is None else found
 
 
 def can_fall(model: Model, limit: float) -> bool:
