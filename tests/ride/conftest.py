@@ -28,6 +28,11 @@ def serving(target=None):
     thread.join(timeout=10.0)
 
 
+FEW_FRAMES = """const ask = window.requestAnimationFrame.bind(window);
+window.requestAnimationFrame = (draw) => setTimeout(() => ask(draw), 60);"""
+"""For pages under test: a browser that draws without a graphics card keeps a core busy otherwise."""
+
+
 @pytest.fixture(scope="session")
 def served():
     """A ride that is being served."""

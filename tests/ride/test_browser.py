@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from draisine.ride.presets import PRESETS
+from ride.conftest import FEW_FRAMES
 
 AXE = Path(__file__).parents[2] / "node_modules" / "axe-core" / "axe.min.js"
 SMALL = {"width": 640, "height": 400}
@@ -19,6 +20,7 @@ class Tab:
 
     def __init__(self, browser, address, before="", viewport=SMALL, **options):
         self.context = browser.new_context(viewport=viewport, **options)
+        self.context.add_init_script(FEW_FRAMES)
         self.page = self.context.new_page()
         self.complaints = []
         self.page.on(

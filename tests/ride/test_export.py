@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 
 from draisine.ride.export import ride_page
 from draisine.ride.session import RATE, Session
+from ride.conftest import FEW_FRAMES
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +72,7 @@ def test_its_simulator_is_the_package_s_own(page, tmp_path):
 def tab(page, browser):
     """The page, opened from disk."""
     context = browser.new_context(viewport={"width": 640, "height": 400})
+    context.add_init_script(FEW_FRAMES)
     tab = context.new_page()
     tab.complaints = []
     tab.on("console", lambda m: tab.complaints.append(m.text) if m.type == "error" else None)

@@ -7,6 +7,7 @@ import pytest
 from draisine.ride.repeat import ride_dataset
 from draisine.ride.session import Session
 from draisine.view.replay import page as replay_page
+from ride.conftest import FEW_FRAMES
 
 
 @pytest.fixture(scope="module")
@@ -18,6 +19,7 @@ def replay(tmp_path_factory, browser):
     path = tmp_path_factory.mktemp("replay") / "ride.html"
     path.write_text(replay_page(ride_dataset(session), terrain=session.terrain), encoding="utf-8")
     context = browser.new_context(viewport={"width": 640, "height": 400}, has_touch=True)
+    context.add_init_script(FEW_FRAMES)
     tab = context.new_page()
     tab.complaints = []
     tab.on("console", lambda m: tab.complaints.append(m.text) if m.type == "error" else None)
