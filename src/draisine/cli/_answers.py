@@ -7,6 +7,7 @@ from pathlib import Path
 from cyclopts import CycloptsError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
 from cyclopts.exceptions import CoercionError
 
+from draisine.cli._options import EXAMPLES as VALUES
 from draisine.errors import ParameterError, did_you_mean
 from draisine.registry import ALIASES, ROBOTS, names
 
@@ -57,21 +58,6 @@ EXAMPLES = {
     "torques": "torques run.nc",
 }
 """How commands look that say of themselves what they are about."""
-
-VALUES = {
-    "--animate": "jump.html",
-    "--figure": "top,forces",
-    "--from": "segway",
-    "--initial": "forward_speed=5",
-    "--law": "lqr",
-    "--mu": "0.8",
-    "--out": "run.nc",
-    "--plot": "run.png",
-    "--set": "mB=90",
-    "--speed": "5",
-    "--until": "10",
-}
-"""What may stand behind options."""
 
 ANYWHERE = {"o": "--out VALUE", "output": "--out VALUE", "save": "--out VALUE"}
 
@@ -164,7 +150,7 @@ def meant(error: CycloptsError, given: Sequence[str]) -> str:
         case UnknownOptionError():
             return _meant_option(error, given) or str(error)
         case MissingArgumentError() if given[-1] in VALUES:
-            return f"{given[-1]} wants a value, as in {given[-1]} {VALUES[given[-1]]}"
+            return f"{given[-1]} wants a value, as in {VALUES[given[-1]]}"
         case MissingArgumentError() if command in EXAMPLES:
             return f"there is more to say, as in draisine {EXAMPLES[command]}"
         case CoercionError() if command == "export" and given[-1] in EXPORTS:

@@ -109,20 +109,44 @@ class OutputOptions:
 
 @Parameter(name="*")
 @dataclass(frozen=True)
-class RunOptions:
-    """How a scenario is changed before it runs, and what the run is held against."""
+class StartOptions:
+    """How a machine starts: its state, the status of its contacts, who is at the controls."""
 
     initial: Annotated[
         Values,
         Parameter(
             name="--initial",
-            help="Change the initial state: --initial forward_speed=5 --initial lean=10deg.",
+            help="The initial state: --initial forward_speed=5 --initial lean=10deg.",
         ),
     ] = None
     mode: Annotated[
         Values, Parameter(name="--mode", help="The status of a contact: --mode front=open.")
     ] = None
     law: Laws = None
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """What the state is asked for, under the model's own names."""
+        from draisine.model.names import SYNONYMS
+
+        return {SYNONYMS.get(n, n): x for n, x in assignments("--initial", self.initial).items()}
+
+    @property
+    def statuses(self) -> dict[str, Any]:
+        """The statuses of contacts, by name."""
+        return assignments("--mode", self.mode)
+
+    @property
+    def laws(self) -> list[dict[str, Any]]:
+        """The control laws, as a scenario's file would have them."""
+        return law_tables(self.law or [])
+
+
+@Parameter(name="*")
+@dataclass(frozen=True)
+class RunOptions(StartOptions):
+    """How a scenario is changed before it runs, and what the run is held against."""
+
     until: Annotated[float | None, Parameter(help="How long to run, in s.")] = None
     dt: Annotated[
         float | None, Parameter(help="Step of fixed-step methods and spacing of samples, in s.")
@@ -152,9 +176,9 @@ class RunOptions:
         for n, x in machine.parameters.items():
             found[n if n.startswith(TABLES) else f"vehicle.parameters.{n}"] = x
         if self.law:
-            found["law"] = law_tables(self.law)
-        found |= {f"initial.{n}": x for n, x in initial_values(self.initial).items()}
-        found |= {f"run.mode.{n}": x for n, x in assignments("--mode", self.mode).items()}
+            found["law"] = self.laws
+        found |= {f"initial.{n}": x for n, x in self.values.items()}
+        found |= {f"run.mode.{n}": x for n, x in self.statuses.items()}
         for name in ("until", "dt", "integrator", "formulation"):
             if getattr(self, name) is not None:
                 found[f"run.{name}"] = getattr(self, name)
@@ -163,7 +187,7 @@ class RunOptions:
         return found
 
 
-MACHINE, OUTPUT, RUN = MachineOptions(), OutputOptions(), RunOptions()
+MACHINE, OUTPUT, START, RUN = MachineOptions(), OutputOptions(), StartOptions(), RunOptions()
 """Nothing asked for."""
 
 
@@ -189,8 +213,16 @@ EXAMPLES = {
     "--mode": "--mode front=open",
     "--phase": "--phase 270deg",
     "--law": "--law steer_into_lean,lean_gain=8,rate_gain=4",
+    "--animate": "--animate jump.html",
+    "--figure": "--figure top,forces",
+    "--from": "--from segway",
+    "--mu": "--mu 0.8",
+    "--out": "--out run.nc",
+    "--plot": "--plot run.png",
+    "--speed": "--speed 3,5,7",
+    "--until": "--until 10",
 }
-"""How options that give values to names are written."""
+"""How options are written that want a value."""
 
 
 def span(option: str, text: str, example: str, unit: str | None = None) -> tuple[float, float, int]:
@@ -238,13 +270,6 @@ def law_tables(given: list[str]) -> list[dict[str, Any]]:
 
     named = (text.split(",") for text in given)
     return [{"name": name} | nest(assignments("--law", numbers)) for name, *numbers in named]
-
-
-def initial_values(given: list[str] | None) -> dict[str, Any]:
-    """Return what options --initial give, under the model's own names."""
-    from draisine.model.names import SYNONYMS
-
-    return {SYNONYMS.get(n, n): x for n, x in assignments("--initial", given).items()}
 
 
 def assignments(option: str, given: list[str] | None) -> dict[str, Any]:

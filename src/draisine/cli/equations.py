@@ -7,15 +7,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from draisine.cli._keep import tell_file
-from draisine.cli._options import (
-    MACHINE,
-    Laws,
-    MachineOptions,
-    Values,
-    assignments,
-    initial_values,
-    law_tables,
-)
+from draisine.cli._options import MACHINE, START, MachineOptions, StartOptions
 from draisine.errors import ParameterError
 
 ProgramName = Literal[
@@ -102,9 +94,7 @@ def equations(
     *,
     program: ProgramName = "rate",
     machine: MachineOptions = MACHINE,
-    initial: Annotated[Values, Parameter(name="--initial")] = None,
-    mode: Annotated[Values, Parameter(name="--mode")] = None,
-    law: Laws = None,
+    begin: StartOptions = START,
     formulation: str = "projected",
     text: TextOptions = TEXT,
     out: Path | None = None,
@@ -114,8 +104,6 @@ def equations(
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param program: Which equations: rate is the right-hand side of the motion, observe all that can be seen;
         simulate is a whole simulator, in c or javascript, and --out its folder.
-    :param initial: Where a simulator starts: --initial forward_speed=4.6.
-    :param mode: The status of a contact: --mode front=open.
     :param formulation: Another derivation, as it stands, all contacts closed; `draisine list formulations`.
     :param out: Write to this file instead of the screen.
     """
@@ -125,18 +113,18 @@ def equations(
     from draisine.scenario.validate.vehicle import build_system
 
     system = build_system(vehicle, machine.parameters, machine.published)
-    statuses = assignments("--mode", mode)
-    if law and program != "simulate":
+    statuses = begin.statuses
+    if begin.law and program != "simulate":
         raise ParameterError("--law goes with a whole simulator: --program simulate.")
     if program == "simulate":
-        start, laws = initial_values(initial), law_tables(law or [])
-        files = write_simulator_files(system, text.as_ or "c", out, start, statuses, laws)
+        how = text.as_ or "c", out, begin.values, statuses, begin.laws
+        files = write_simulator_files(system, *how)
         print("\n".join(f"simulator: {path}" for path in files))
         return
     full, (language, suffix) = text.detail == "full", text.page(out)
     if language in page_languages(full):
-        how = text.form, full, text.linear, text.explain
-        written = write_page(system, language, statuses, *how, suffix)
+        form = text.form, full, text.linear, text.explain
+        written = write_page(system, language, statuses, *form, suffix)
     else:
         written = write_equations(system, language, program, statuses, formulation)
     if out is None:

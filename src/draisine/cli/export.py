@@ -6,16 +6,7 @@ from typing import Annotated, Literal
 from cyclopts import Parameter
 
 from draisine.cli._keep import free_name, tell_file
-from draisine.cli._options import (
-    MACHINE,
-    Laws,
-    MachineOptions,
-    Overwrite,
-    Values,
-    assignments,
-    initial_values,
-    law_tables,
-)
+from draisine.cli._options import MACHINE, START, MachineOptions, Overwrite, StartOptions
 
 
 def export(
@@ -25,9 +16,7 @@ def export(
     *,
     as_: Annotated[Literal["fmi3", "fmi2", "simulink"], Parameter(name="--as")] = "fmi3",
     machine: MachineOptions = MACHINE,
-    initial: Annotated[Values, Parameter(name="--initial")] = None,
-    mode: Annotated[Values, Parameter(name="--mode")] = None,
-    law: Laws = None,
+    begin: StartOptions = START,
     force: Overwrite = False,
 ) -> None:
     """Write a machine for other simulation tools: for co-simulation by FMI, or as a block of Simulink.
@@ -36,8 +25,6 @@ def export(
     :param out: Where to write it: a file that ends with .fmu, or a folder for Simulink; VEHICLE.fmu or
         VEHICLE-simulink if not given.
     :param as_: FMI 3 or 2, with the compiled machine and its source, or the source of an S-function.
-    :param initial: Where it starts: --initial forward_speed=4.6.
-    :param mode: The status of a contact: --mode front=open.
     """
     from draisine.experiment.simulator import typed_law, typed_start
     from draisine.interop.fmi import export_fmu
@@ -47,10 +34,8 @@ def export(
     usual = f"{Path(vehicle).stem}{'-simulink' if as_ == 'simulink' else '.fmu'}"
     target = out or free_name(Path(usual), force)
     system = build_system(vehicle, machine.parameters, machine.published)
-    statuses = assignments("--mode", mode)
-    values = initial_values(initial)
-    start = typed_start(system, values, statuses)
-    given = {"mode": statuses, "law": typed_law(system, law_tables(law or []), values)}
+    start = typed_start(system, begin.values, begin.statuses)
+    given = {"mode": begin.statuses, "law": typed_law(system, begin.laws, begin.values)}
     if as_ == "simulink":
         made = export_sfunction(system, start, target, **given)
         print("\n".join(f"S-function: {path}" for path in made))
