@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.registry import names
+from draisine.scenario.library import accept
 from draisine.vehicles.segway import segway
 from draisine.view.figures import forces, path, profile
 from draisine.view.layout import tell_empty
@@ -33,6 +34,21 @@ def jump():
 @pytest.fixture(scope="module")
 def slope():
     return run("incline")
+
+
+@pytest.fixture(scope="module")
+def kerb():
+    place = {"wheel": "rear", "centre": [-1.5, 0.0], "on": "before"}
+    ground = {"shape": "kerb", "rise": 0.03, "at": 1.0}
+    content = {
+        "kind": "run",
+        "title": "a kerb",
+        "vehicle": {"name": "whipple"},
+        "terrain": ground,
+        "initial": {"place": place, "forward_speed": 4.0},
+        "run": {"until": 1.0},
+    }
+    return draisine.run(accept("kerb", "kerb", content)).data
 
 
 def told(axes):
@@ -71,6 +87,34 @@ def test_every_machine_is_whole(slope):
     assert times == [f"{k} s" for k in range(len(times))]
     lines = [line for line in axes.lines if line.get_zorder() == 3]
     assert len(lines) == len(times) * (8 + 2)
+
+
+def test_a_kerb_is_seen_and_told(kerb):
+    """Its edge is a dark line across the way at its place and height, seen along the ground; machines at
+    events that would hide each other are shades.
+    """
+    axes = path.draw(kerb, aside=0.0, raised=0.0)
+    assert {"step, 3 cm", "x = 3 m"} <= set(told(axes))
+    edges = [line for line in axes.lines if line.get_color() == "#333333"]
+    assert_allclose(np.hstack([line.get_xdata() for line in edges]), 1.0, atol=1e-9)
+    assert max(line.get_ydata().max() for line in edges) == pytest.approx(0.03, abs=1e-9)
+    strong = [line for line in axes.lines if line.get_zorder() == 3 and line.get_alpha() == 1.0]
+    count = len([sign for sign in axes.lines if sign.get_marker() == "v"])
+    assert count == 5 and len(strong) == 2 * (8 + 2)
+
+
+def test_both_axes_keep_their_units():
+    axes = path.draw(run("passive-stabilisation", **{"initial.forward_speed": 2.0}))
+    seen = [text.get_text() for text in axes.texts if text.get_visible()]
+    assert sorted(text[:4] for text in seen if text.endswith(" m")) == ["x = ", "y = "]
+
+
+def test_nothing_is_empty_above_a_jump(jump):
+    """What is drawn and written fills the axes from bottom to top, but for a small margin."""
+    axes = path.draw(jump)
+    axes.figure.draw_without_rendering()
+    tops = [text.get_window_extent().y1 for text in axes.texts if text.get_visible()]
+    assert axes.get_window_extent().y1 - max(tops) < 8.0
 
 
 def test_what_stays_in_its_place_is_shown_side_by_side():

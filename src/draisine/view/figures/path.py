@@ -47,11 +47,25 @@ LIFTS = 3
 ROOM = 0.06
 """The room above a picture for times of events, in its width."""
 
+MARGIN = 4.0
+"""The margin above and below a picture, in pixels."""
+
 GAP = 0.15
 """How far machines stand apart that are not at events, in their own size."""
 
-HIDDEN = 0.3
-"""How much of a machine one at an event may hide."""
+HIDDEN = 0.4
+"""How much of a machine one at an event may hide; where it would hide more, it is a shade."""
+
+SHADE = 0.12
+"""How much is seen of a machine that is a shade."""
+
+ASIDE = 0.8
+"""Numbers stand beside a border, and no longer below it, where the way out of the ground goes so much
+across the picture.
+"""
+
+UPRIGHT = 0.1
+"""A face of the ground is a step where its normal rises by less than this."""
 
 SPOT = 0.5
 """Who moves less than so many times its size stays in its place."""
@@ -117,7 +131,8 @@ def draw(
     broken = math.inf if validity is None else min(validity.faults.values(), default=math.inf)
     marked = {motion_index(motion, t): name for t, name in motion.events}
     shots = _shots(motion, length, every)
-    regular = shots if every else _apart(motion, eye, shots, marked)
+    regular, full = _apart(motion, eye, shots, marked)
+    regular = shots if every else regular
     seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
     wide, high = np.ptp(seen, axis=0)
     above = ROOM * wide if marked else 0.0
@@ -129,12 +144,15 @@ def draw(
     _draw_tracks(axes, eye, motion)
     for k in sorted({*regular, *marked}, key=lambda k: float(way[k] @ eye.towards)):
         pale = motion.time[k] > broken or (marked and k not in marked)
-        _draw_machine(axes, eye, motion, ground, k, PALE if pale else 1.0)
+        strength = PALE if pale else 1.0 if k in full or k in regular else SHADE
+        _draw_machine(axes, eye, motion, ground, k, strength)
     times = _draw_marks(axes, eye, motion, regular, marked)
     _finish(axes, seen, above)
     if own:
         axes.figure.suptitle(motion.title, fontsize=letters(10))
     _untangle(axes, times, LIFTS if marked else 0)
+    if own:
+        _trim(axes, seen)
     return axes
 
 
@@ -180,29 +198,38 @@ def _shots(motion: Scene, length: float, every: float | None) -> list[int]:
     return found if t[-1] - times[-1] < 0.3 * every else [*found, len(t) - 1]
 
 
-def _apart(motion: Scene, eye: Eye, shots: list[int], marked: dict[int, str]) -> list[int]:
-    """Return the first sample, the last, and those between where the machine lies over no other."""
+def _apart(
+    motion: Scene, eye: Eye, shots: list[int], marked: dict[int, str]
+) -> tuple[list[int], list[int]]:
+    """Return the first sample, the last, and those between where the machine lies over no other; and the
+    marked ones that hide little of each other.
+    """
+    placed: list[tuple[Floats, float]] = []
 
-    def box(k: int) -> Floats:
+    def place(k: int, gap: float, always: bool = False) -> bool:
         points = eye.picture(np.vstack(motion.lines(k)))
-        return np.array([points.min(axis=0), points.max(axis=0)])
+        low, high = points.min(axis=0), points.max(axis=0)
+        shared = [
+            (np.minimum(high, x[1]) - np.maximum(low, x[0]), min(gap, own)) for x, own in placed
+        ]
+        free = always or all(np.any(both < -least * (high - low)) for both, least in shared)
+        if free:
+            placed.append((np.array([low, high]), gap))
+        return free
 
-    kept = [shots[0], shots[-1]]
-    placed = [(box(k), -HIDDEN if k in marked else GAP) for k in {*kept, *marked}]
-    for k in shots[1:-1]:
-        low, high = box(k)
-        shared = [(np.minimum(high, x[1]) - np.maximum(low, x[0]), gap) for x, gap in placed]
-        if all(np.any(both < -gap * (high - low)) for both, gap in shared):
-            kept.append(k)
-            placed.append((np.array([low, high]), GAP))
-    return sorted(set(kept))
+    ends = [shots[0], shots[-1]]
+    for k in ends:
+        place(k, -HIDDEN if k in marked else GAP, always=True)
+    full = [k for k in sorted(marked) if k in ends or place(k, -HIDDEN)]
+    between = [k for k in shots[1:-1] if k not in marked and place(k, GAP)]
+    return sorted({*ends, *between}), full
 
 
 def _ground(motion: Scene, way: Floats, terrain: Terrain | None) -> list[Patch]:
     """Return the ground below a way, as wide as it needs."""
     reach = 1.2 * motion.size
     if terrain is not None:
-        return patches(terrain, motion.time, way, reach, motion.cell)
+        return patches(terrain, motion.time, way, reach, motion.cell, whole=True)
     points = np.concatenate([*motion.tracks.values(), way])
     points = points[np.isfinite(points).all(axis=1)]
     (x0, y0, _), (x1, y1, _) = points.min(axis=0) - reach, points.max(axis=0) + reach
@@ -219,7 +246,7 @@ def _rim(ground: list[Patch]) -> Floats:
 
 
 def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> None:
-    """Draw faces, the far ones first, with their lines, and numbers along the near rim."""
+    """Draw faces, the far ones first, with their lines, steps, and numbers along the near rim."""
     from matplotlib.collections import LineCollection, PolyCollection
 
     seen = [patch for patch in ground if patch.normal @ eye.towards > 0.0]
@@ -229,17 +256,54 @@ def _draw_ground(axes: "Axes", eye: Eye, ground: list[Patch], motion: Scene) -> 
     axes.add_collection(PolyCollection(outlines, facecolor=shades, edgecolor="none", zorder=0))
     lines = [line for patch in seen for line in eye.picture(patch.lines)]
     axes.add_collection(LineCollection(lines, colors="#c8c8c8", linewidths=0.5, zorder=0.5))
+    _draw_steps(axes, eye, ground, motion.up)
     if (slope := _slope(ground, motion.up)) > 1e-3:
         told = f"ground, sloped by {math.degrees(slope):.3g} deg"
         axes.fill_between([], [], color="#d8d8d8", label=told)
+    _draw_numbers(axes, eye, ground, motion.cell)
+
+
+def _draw_numbers(axes: "Axes", eye: Eye, ground: list[Patch], cell: float) -> None:
+    """Write numbers along the near rim; of each axis the one with the unit is written first, so that it
+    has room, and as far from the other's as it can be.
+    """
+    told: Floats | None = None
     for axis in (0, 1):
-        places = _ticks(eye, ground, axis, motion.cell)
-        for k, place in enumerate(places):
-            text = f"{place[axis]:.6g}".replace("-", "\N{MINUS SIGN}")
-            last, (x, y) = f"{'xy'[axis]} = {text} m", eye.picture(place)
+        places = _ticks(eye, ground, axis, cell)
+        if not len(places):
+            continue
+        flat = eye.picture(places)
+        out = eye.picture(np.eye(3)[1 - axis]) * np.sign(eye.towards[1 - axis])
+        aside = abs(out[0]) > ASIDE * np.linalg.norm(out)
+        ha = "center" if not aside else "left" if out[0] > 0.0 else "right"
+        away = np.arange(len(flat)) if told is None else np.linalg.norm(flat - told, axis=1)
+        full = int(np.argmax(away))
+        told = flat[full]
+        for k in sorted(range(len(flat)), key=lambda k: k != full):
+            text = f"{places[k][axis]:.6g}".replace("-", "\N{MINUS SIGN}")
             axes.annotate(
-                last if k == len(places) - 1 else text, (x, y), (0, -3), va="top",
-                textcoords="offset points", ha="center", fontsize=8,
+                f"{'xy'[axis]} = {text} m" if k == full else text, flat[k],
+                (math.copysign(4.0, out[0]), 0.0) if aside else (0.0, -3.0), va="center" if aside else "top",
+                textcoords="offset points", ha=ha, fontsize=8,
+            )  # fmt: skip
+
+
+def _draw_steps(axes: "Axes", eye: Eye, ground: list[Patch], up: Floats) -> None:
+    """Draw the upper edges of steps, and where there is one step tell how high it is."""
+    steps = [patch.outline for patch in ground if abs(patch.normal @ up) < UPRIGHT]
+    for outline in steps:
+        high = outline @ up
+        rise = float(np.ptp(high))
+        sides = zip(outline, np.roll(outline, -1, axis=0), strict=True)
+        tops = [np.array(ends) for ends in sides if max(x @ up for x in ends) > high.max() - 1e-9]
+        for ends in tops:
+            axes.plot(*eye.picture(ends).T, color="#333333", lw=1.2, zorder=0.8)
+        if len(steps) == 1:
+            feet = outline[high < high.min() + 0.5 * rise]
+            x, y = eye.picture(feet[np.argmax(feet @ eye.towards)])
+            axes.annotate(
+                f"step, {100.0 * rise:.3g} cm", (x, y), (0, -15), va="top", ha="center",
+                textcoords="offset points", fontsize=8, color="#333333",
             )  # fmt: skip
 
 
@@ -259,7 +323,8 @@ def _ticks(eye: Eye, ground: list[Patch], axis: int, cell: float) -> Floats:
     places[:, axis], places[:, other], places[:, 2] = values, near, high[2] + 1.0
     inside = places.copy()
     inside[:, other] += 1e-6 * ((low + high) / 2.0 - places)[:, other]
-    places[:, 2] = np.nan_to_num(heights(ground, inside), nan=low[2])
+    beside = [heights(ground, inside + 1e-6 * sign * along) for sign in (-1.0, 1.0)]
+    places[:, 2] = np.nan_to_num(np.fmin(*beside), nan=low[2])
     return places
 
 
@@ -346,6 +411,22 @@ def _untangle(axes: "Axes", times: list[Any], lifts: int) -> None:
                 break
         else:
             text.set_visible(False)
+
+
+def _trim(axes: "Axes", seen: Floats) -> None:
+    """Make a figure lower by what is empty above and below its picture and texts."""
+    figure: Any = axes.figure
+    figure.draw_without_rendering()
+    box, given = axes.get_window_extent(), axes.get_position(original=True).height
+    drawn = [text.get_window_extent() for text in axes.texts if text.get_visible()]
+    y = axes.transData.transform(seen)[:, 1]
+    below = max(min([y.min(), *(x.y0 for x in drawn)]) - box.y0 - MARGIN, 0.0)
+    above = max(box.y1 - max([y.max(), *(x.y1 for x in drawn)]) - MARGIN, 0.0)
+    low, high = axes.get_ylim()
+    scale = (high - low) / box.height
+    axes.set_ylim(low + below * scale, high - above * scale)
+    spare = given * figure.bbox.height - box.height
+    figure.set_figheight(figure.get_figheight() - (below + above + spare) / figure.dpi)
 
 
 def _finish(axes: "Axes", seen: Floats, above: float) -> None:

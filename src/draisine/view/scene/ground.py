@@ -40,9 +40,11 @@ class Patch:
         return Patch(p + self.outline @ R.T, p + self.lines @ R.T, R @ self.normal)
 
 
-def patches(terrain: Terrain, t: Floats, way: Floats, reach: float, cell: float) -> list[Patch]:
+def patches(
+    terrain: Terrain, t: Floats, way: Floats, reach: float, cell: float, whole: bool = False
+) -> list[Patch]:
     """Return the faces of a ground within `reach` of a way that was taken at times `t`, with lines
-    `cell` apart.
+    `cell` apart: near the way, or on the whole of a face.
     """
     some = np.unique(np.linspace(0, len(way) - 1, 200).astype(int))
     while True:
@@ -59,7 +61,7 @@ def patches(terrain: Terrain, t: Floats, way: Floats, reach: float, cell: float)
         if feature.motion is not None:
             poses = [pose(feature.motion, float(t[k])) for k in some]
             seen = np.array([R.T @ (x - p) for (R, p), x in zip(poses, seen, strict=True)])
-        drawn.append(_patch(feature, seen, reach, cell, carrier))
+        drawn.append(_patch(feature, seen, reach, cell, carrier, whole))
     return [patch for patch in drawn if len(patch.outline) > 2]
 
 
@@ -126,7 +128,9 @@ def hidden_points(ground: list[Patch], eye: Floats, points: Floats) -> NDArray[n
     return found
 
 
-def _patch(feature: Feature, way: Floats, reach: float, cell: float, carrier: int | None) -> Patch:
+def _patch(
+    feature: Feature, way: Floats, reach: float, cell: float, carrier: int | None, whole: bool
+) -> Patch:
     """Return a face as far as it is near the way, both in the face's own frame."""
     N, d = feature.numbers[:3], float(feature.numbers[3])
     low, high = way.min(axis=0) - reach, way.max(axis=0) + reach
@@ -148,7 +152,8 @@ def _patch(feature: Feature, way: Floats, reach: float, cell: float, carrier: in
         outline = clip_patch(outline, row[PLACE], float(row[OFFSET] - row[LEAN] @ N))
     if len(outline) < 3:
         return Patch(outline, np.zeros((0, 2, 3)), N)
-    return Patch(outline, _near(_lines(outline, N, cell), way, reach), N, carrier)
+    lines = _lines(outline, N, cell)
+    return Patch(outline, lines if whole else _near(lines, way, reach), N, carrier)
 
 
 def _lines(outline: Floats, N: Floats, cell: float) -> Floats:
