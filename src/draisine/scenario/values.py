@@ -13,9 +13,11 @@ Text = Annotated[str, Field(min_length=1)]
 
 
 class ScenarioTable(BaseModel):
-    """A table of a scenario: no keys but the known ones, nothing changes afterwards."""
+    """A table of a scenario: no keys but the known ones, nothing changes afterwards. How it is read is
+    worked out when it is: a scenario has few of all the tables that there are.
+    """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def by_word(union: Any, key: str) -> dict[str, type[ScenarioTable]]:
