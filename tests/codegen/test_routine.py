@@ -132,6 +132,16 @@ def test_the_key_tells_which_of_two_callees_is_meant():
     assert caller(twice, thrice).text != caller(thrice, twice).text
 
 
+def test_a_name_of_its_own_is_no_callee():
+    @routine
+    def counted(task: Task) -> float:
+        ordered = 2.0 * task.scale
+        return ordered
+
+    assert counted.callees == []
+    assert mixed.callees == [ordered]
+
+
 def test_a_routine_without_its_text_is_told():
     scope = {"Floats": Floats, "routine": routine}
     exec("@routine\ndef lost(a: Floats) -> None:\n    a[0] = 1.0\n", scope)

@@ -14,13 +14,14 @@ SIMD lane each in machine code, a plain loop elsewhere.
 """
 
 import ast
+import hashlib
 import inspect
 import linecache
 import math
-from bisect import bisect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import cache, cached_property
-from typing import Any, NewType, get_type_hints
+from symtable import Function, symtable
+from typing import Any, NewType, TypeVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,8 @@ Address = NewType("Address", int)
 
 each = range
 """A loop whose passes are independent of each other: one SIMD lane each in machine code."""
+
+T = TypeVar("T")
 
 INT, FLOAT, BOOL, NONE = "int", "float", "bool", "none"
 DOUBLES, INTEGERS, ADDRESS = "doubles", "integers", "address"
@@ -82,36 +85,35 @@ class Routine:
         return f"routine {self.function.__module__}.{self.function.__qualname__}"
 
     @cached_property
-    def _lines(self) -> list[str]:
-        """The file that it stands in."""
-        return linecache.getlines(self.function.__code__.co_filename, self.function.__globals__)
+    def _file(self) -> str:
+        """The text of the file that it stands in."""
+        code = self.function.__code__
+        return "".join(linecache.getlines(code.co_filename, self.function.__globals__))
 
     @cached_property
     def tree(self) -> ast.FunctionDef:
         """The text, read."""
-        try:
-            return _read("".join(self._lines))[0][self.function.__code__.co_firstlineno]
-        except KeyError:
-            raise RoutineError(
-                f"{self.place()}: the text of routine {self.__name__!r} is not at hand; write it into "
-                "a file."
-            ) from None
-
-    @property
-    def source(self) -> str:
-        """The text."""
-        first = self.function.__code__.co_firstlineno
-        return "".join(self._lines[first - 1 : self.tree.end_lineno])
+        return self._own(_read(self._file))
 
     @cached_property
     def outside(self) -> dict[str, Any]:
         """The names from outside: the module's, and those of the function around it."""
         code, cells = self.function.__code__, self.function.__closure__ or ()
-        own = dict(zip(code.co_freevars, [c.cell_contents for c in cells], strict=True))
-        own = self.function.__globals__ | own
-        names, last = _read("".join(self._lines))[1], self.tree.end_lineno or 0
-        some = names[bisect(names, (self.tree.body[0].lineno,)) : bisect(names, (last + 1,))]
-        return {n: x for _, n in some if (x := own.get(n)) is not None}
+        around = dict(zip(code.co_freevars, [c.cell_contents for c in cells], strict=True))
+        known = self.function.__globals__ | around
+        names = [*self._own(_scopes(self._file)), *around]
+        return {n: x for n in sorted(names) if (x := known.get(n)) is not None}
+
+    def _own(self, told: Mapping[tuple[str, int], T]) -> T:
+        """Return what is told of this function among those of its file, by name and line."""
+        code = self.function.__code__
+        below = [at for at in told if at[0] == code.co_name and at[1] >= code.co_firstlineno]
+        if not below:
+            raise RoutineError(
+                f"{self.place()}: the text of routine {self.__name__!r} is not at hand; write it into "
+                "a file."
+            )
+        return told[min(below)]
 
     @property
     def callees(self) -> list["Routine"]:
@@ -128,16 +130,20 @@ class Routine:
 
     @property
     def text(self) -> list[tuple[Any, ...]]:
-        """All that decides what it does: text, constants and records of itself and of its callees, and
-        which of these its names mean.
+        """All that decides what it does: the place in its file and the text of that, constants and
+        records of itself and of its callees, and which of these its names mean.
         """
         place = {one: f"callee {k}" for k, one in enumerate(self.family)}
-        return [(one.source, one._meanings(place), one._fields) for one in self.family]
+        return [(*one._beginning, one._meanings(place), one._fields) for one in self.family]
+
+    @property
+    def _beginning(self) -> tuple[str, int]:
+        """A digest of its file, and where in it it begins."""
+        return _digest(self._file), self.function.__code__.co_firstlineno
 
     def _meanings(self, place: dict[Any, str]) -> list[tuple[str, Any]]:
         """Return the constants and routines that names from outside mean."""
-        found = [(n, place.get(x, x)) for n, x in self.outside.items() if isinstance(x, _MEANT)]
-        return sorted(found, key=lambda one: one[0])
+        return [(n, place.get(x, x)) for n, x in self.outside.items() if isinstance(x, _MEANT)]
 
     @property
     def _fields(self) -> list[tuple[str, dict[str, Kind]]]:
@@ -181,15 +187,29 @@ _MEANT = (bool, int, float, Routine)
 
 
 @cache
-def _read(text: str) -> tuple[dict[int, ast.FunctionDef], list[tuple[int, str]]]:
-    """Return the functions of a file by the line on which each begins, and its names with their lines."""
-    functions, names = {}, []
-    for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Name):
-            names.append((node.lineno, node.id))
-        elif isinstance(node, ast.FunctionDef):
-            functions[min([node.lineno, *(d.lineno for d in node.decorator_list)])] = node
-    return functions, sorted(names)
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+@cache
+def _read(text: str) -> dict[tuple[str, int], ast.FunctionDef]:
+    """Return the functions of a file by name and line."""
+    found = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.FunctionDef)]
+    return {(node.name, node.lineno): node for node in found}
+
+
+@cache
+def _scopes(text: str) -> dict[tuple[str, int], tuple[str, ...]]:
+    """Return the names of the module that functions of a file use, by the functions' names and lines:
+    sooner known than the functions are read.
+    """
+    found, left = {}, [symtable(text, "", "exec")]
+    while left:
+        scope = left.pop()
+        left += scope.get_children()
+        if isinstance(scope, Function):
+            found[scope.get_name(), scope.get_lineno()] = scope.get_globals()
+    return found
 
 
 def routine(function: Callable[..., Any]) -> Routine:

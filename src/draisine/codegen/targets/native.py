@@ -77,7 +77,8 @@ class Native:
     @property
     def prologue(self) -> int:
         """The address of the prologue, in a piece that is there already, or else that for one state."""
-        return self._find("_prologue", *next(iter(self._pieces), ()))
+        pieces = list(self._pieces)
+        return self._find("_prologue", *(pieces[0] if pieces else ()))
 
     @cached_property
     def call(self) -> int:
