@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 NEIGHBOURS = ("casadi", "gymnasium", "jax")
 """Packages whose doors in `interop` cannot be imported without them."""
@@ -18,8 +19,12 @@ collect_ignore = [
 
 
 def pytest_configure() -> None:
-    """Look for garbage seldom: with all that is imported it took a fifth of the time."""
+    """Look for garbage seldom: with all that is imported it took a fifth of the time. Examples may take
+    as long as a busy computer needs.
+    """
     gc.set_threshold(100_000, 20, 100)
+    settings.register_profile("patient", deadline=None)
+    settings.load_profile("patient")
 
 
 def pytest_collection_finish() -> None:
