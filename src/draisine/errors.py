@@ -193,6 +193,7 @@ WORDS = {
     "heading": "yaw",
     "steering": "steer",
     "steer_angle": "steer",
+    "height": "drop",
     "tex": "latex",
     "js": "javascript",
     "py": "python",

@@ -48,7 +48,7 @@ THINGS = {
 integrators, formulations and printers have several parts, so that the file itself is the thing.
 """
 
-ALIASES = {("vehicle", "bicycle"): "whipple"}
+ALIASES = {("vehicle", "bicycle"): "whipple", ("vehicle", "bike"): "whipple"}
 """Other words that people have for a plug, by kind and word."""
 
 ROBOTS = (".urdf", ".xml", ".mjcf")
@@ -128,7 +128,8 @@ def find(kind: str, which: Any) -> Any:
     if kind == "vehicle" and is_robot(which):
         raise UnknownNameError(
             f"{which}: which links of a robot are wheels is told in a file of Python: `draisine new "
-            f"vehicle robot --from {which}` writes robot.py, which goes here."
+            f"vehicle robot --from {which}` writes robot.py, which goes here. In Python, read_urdf and "
+            "read_mjcf of draisine.interop.robots read it."
         )
     which = ALIASES.get((kind, which), which)
     home = own_plugs(kind).get(which) or foreign_plugs(kind).get(which)

@@ -74,6 +74,9 @@ OPTIONS = {
         "parameters": "--parameter-set VALUE",
         "vehicle": "draisine new scenario mine --vehicle VALUE",
         "controller": "--law VALUE",
+        "push": "--initial lean_rate=VALUE",
+        "csv": "--out VALUE",
+        "slow": "draisine animate run.nc --speed VALUE",
         "open": "--show",
     }
     | dict.fromkeys(("gif", "html", "video", "film", "movie", "animation"), "--animate VALUE"),
@@ -114,6 +117,8 @@ def meant_command(given: Sequence[str], known: Iterable[str]) -> str:
     meant = next((right for right, words in COMMANDS.items() if word in words.split()), "")
     if meant and " " not in meant:
         meant = " ".join([meant, *given[1:]])
+    elif meant and given[1:]:
+        meant = meant.replace("FILE.urdf", given[1]).replace("segway", given[1])
     elif word in names("vehicle") or ("vehicle", word) in ALIASES:
         meant = f"show {word}"
     elif any(word in (name, name.rpartition("/")[2]) for name in scenarios()):

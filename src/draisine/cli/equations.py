@@ -112,6 +112,8 @@ def equations(
     from draisine.experiment.simulator import write_simulator_files
     from draisine.scenario.validate.vehicle import build_system
 
+    if text.as_ in ("casadi", "gymnasium"):
+        raise ParameterError(f"--as {text.as_}: draisine.interop.{text.as_} in Python has it.")
     system = build_system(vehicle, machine.parameters, machine.published)
     statuses = begin.statuses
     if begin.law and program != "simulate":

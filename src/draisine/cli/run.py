@@ -137,6 +137,11 @@ def _check_ground(scenario: str, machine: MachineOptions, trust: bool) -> None:
     from draisine.scenario.library import load
     from draisine.scenario.terrain import GROUNDS
 
+    if other := machine.parameters.get("vehicle.name"):
+        raise ParameterError(
+            f"--set vehicle.name={other}: `draisine new scenario mine --vehicle {other} --from {scenario}` "
+            "writes a file for another vehicle."
+        )
     ground_has = {name for ground in GROUNDS.values() for name in ground.model_fields}
     for name, value in machine.parameters.items():
         if name not in ground_has:

@@ -6,16 +6,17 @@ from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, get_args
 
-from draisine.errors import DraisineError
+from draisine.errors import DraisineError, UnknownNameError
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
+from draisine.model.names import SYNONYMS
 from draisine.model.quantity import number
 from draisine.registry import find
 from draisine.scenario.overrides import nest
 from draisine.scenario.schema import VehicleTable
 from draisine.scenario.validate.mistakes import Mistakes
 from draisine.system.system import System, compile
-from draisine.vehicles import annotations, meanings, meant_parameter
+from draisine.vehicles import annotations, meanings, meant_parameter, parameter_sets
 from draisine.vehicles import parameter_set as published
 
 
@@ -30,7 +31,7 @@ def build_system(
     >>> build_system("whipple", {"lam": "18deg"}, "benchmark").parameters["lam"]
     0.3141592653589793
     """
-    find("vehicle", vehicle)  # a wrong name is told alone
+    _find(vehicle)  # a wrong name is told alone
     table = VehicleTable(
         name=vehicle, parameter_set=parameter_set, parameters=dict(parameters or {}), motions={}
     )
@@ -50,7 +51,7 @@ def read_vehicle(
     """
     vehicle: Any = None
     with mistakes.at("vehicle.name", table.name):
-        vehicle = find("vehicle", table.name)
+        vehicle = _find(table.name)
     if vehicle is None:
         return None
     arguments: dict[str, Any] = {}
@@ -64,6 +65,19 @@ def read_vehicle(
     except (DraisineError, TypeError) as error:
         mistakes.add("vehicle.parameters", str(error))
         return compile(vehicle)
+
+
+def _find(name: str) -> Any:
+    """Return a vehicle by its name; a parameter set is none."""
+    try:
+        return find("vehicle", name)
+    except UnknownNameError:
+        file = name.lower().endswith((".txt", ".yml", ".yaml"))
+        if not file and name not in parameter_sets("whipple"):
+            raise
+        raise UnknownNameError(
+            f"{name} is a parameter set, not a vehicle. Did you mean whipple --parameter-set {name}?"
+        ) from None
 
 
 def _parameters(
@@ -84,6 +98,8 @@ def _parameters(
             tables = [t for t in content if isinstance(content[t], Mapping) and name in content[t]]
             meant = meant_parameter(vehicle, name, known)
             meant = f"Did you mean {tables[0]}.{name}?" if tables else meant
+            if content.get("kind") == "run" and not tables and name in SYNONYMS:
+                meant = f"Did you mean --initial {name}={value:g}?"
             mistakes.add(path, f"{vehicle.__name__} has no such parameter. {meant}", value)
         elif not _is_number(hints.get(name)):
             out[name] = value
