@@ -4,13 +4,13 @@ from typing import Any
 
 from draisine.algebra.lie import cross
 from draisine.algebra.scalar import cos, is_zero, sin
-from draisine.codegen.formula import Symbol, name_of
+from draisine.codegen.formula import Symbol
 from draisine.mechanics.base import is_planar
 from draisine.mechanics.constraints import Active, contact_axes_rates, ground_velocity, support_rate
 from draisine.mechanics.kinematics import point_drift
 from draisine.reading import polynomial as po
 from draisine.reading.names import ENTRY, LENGTH, SPEED
-from draisine.reading.sheet import Sheet
+from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import ORIGIN, Subject
 
 SIMPLE = 3
@@ -24,16 +24,11 @@ def frames(sheet: Sheet, subject: Subject) -> None:
     if sheet.expand:
         return
     sheet.heading("Frames of the links")
-    sheet.say(
-        *(
-            name_of("R_j"),
-            " turns the axes of link ",
-            name_of("j"),
-            " to those of the link before, ",
-        ),
-        *(name_of("T_j"), " to those of the base, where its origin is ", name_of("o_j")),
-        *((" and its angle ", name_of(r"\theta_j"), ".") if is_planar(subject.model) else (".",)),
+    turned = r" and its angle $\theta_j$" if is_planar(subject.model) else ""
+    note = (
+        "$R_j$ turns the axes of link $j$ to those of the link before, $T_j$ to those of the base, "
     )
+    sheet.say(*sentence(f"{note}where its origin is $o_j${turned}."))
     geo, links = subject.geo, subject.tree.links
     for j in range(1, len(links)):
         _turn(sheet, subject, "R", j, geo.E[j])
@@ -66,15 +61,9 @@ def ground(sheet: Sheet, subject: Subject) -> None:
     """The ground's normal in the links' frames, and where the wheels touch."""
     axes = subject.form.axes
     sheet.heading("Contact with the ground")
-    sheet.say(
-        *(name_of(r"\gamma_j"), " is the ground's normal in the axes of link ", name_of("j"), ", "),
-        *(name_of(r"\alpha_k"), " the angle of a wheel's contact point"),
-        *(
-            (", ", name_of("q_k"), " its place in the base's axes.")
-            if _partial(subject)
-            else (".",)
-        ),
-    )
+    place = ", $q_k$ its place in the base's axes" if _partial(subject) else ""
+    note = r"$\gamma_j$ is the ground's normal in the axes of link $j$, $\alpha_k$ the angle of a wheel's "
+    sheet.say(*sentence(f"{note}contact point{place}."))
     for k, (contact, (at, surface)) in enumerate(
         zip(subject.model.contacts, subject.rows.found, strict=True)
     ):

@@ -14,7 +14,7 @@ from draisine.model import TWIST
 from draisine.reading.contacts import frames, ground
 from draisine.reading.cut import TooLong
 from draisine.reading.names import INERTIA, LENGTH, SPEED, symbol_of
-from draisine.reading.sheet import Sheet
+from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.solution import (
     accelerations,
     base_rates,
@@ -130,22 +130,9 @@ def name_given(sheet: Sheet, subject: Subject) -> None:
         sheet.say(where, *speeds)
     else:
         sheet.say(*speeds)
-    x = name_of("x")
     listing = ["Coordinates: ", *coordinates, ". "] if coordinates else []
-    sheet.say(
-        *(*listing, "Written ", name_of("c_x"), " = cos ", x, ", "),
-        *(
-            name_of("s_x"),
-            " = sin ",
-            x,
-            ", ",
-            name_of("t_x"),
-            " = tan ",
-            x,
-            ". ",
-            *_validity(subject),
-        ),
-    )
+    turns = sentence("Written $c_x$ = cos $x$, $s_x$ = sin $x$, $t_x$ = tan $x$. ")
+    sheet.say(*listing, *turns, *_validity(subject))
     sheet.say("Parameters: ", *listed, ".")
 
 

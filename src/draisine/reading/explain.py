@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from draisine.codegen.formula import Expression, Name, Symbol
+from draisine.codegen.formula import Symbol
 from draisine.reading.cut import TooLong
 from draisine.reading.document import Equations, name_given
-from draisine.reading.sheet import Sheet
+from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.stages import places
 from draisine.reading.subject import Subject
 
@@ -24,12 +24,6 @@ class Stage:
     title: str
     says: str
     show: Callable[[Subject], Iterator[Shown]]
-
-    @property
-    def sentence(self) -> list[str | Expression]:
-        """What it says, as words and symbols."""
-        parts = enumerate(self.says.split("$"))
-        return [Name(Symbol.parse(text)) if k % 2 else text for k, text in parts if text]
 
 
 def _vector(letter: str, j: int, axes: Sequence[str]) -> list[list[Symbol]]:
@@ -162,7 +156,7 @@ def _walk(sheet: Sheet, subject: Subject) -> Sheet:
         if not shown:
             continue
         sheet.heading(stage.title)
-        sheet.say(*stage.sentence)
+        sheet.say(*sentence(stage.says))
         for symbol, entries, value in shown:
             if getattr(value, "ndim", 1) == 2:
                 sheet.matrix(symbol, value, entries)

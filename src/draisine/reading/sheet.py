@@ -1,11 +1,13 @@
 """A page in the making: names, lines and numbered blocks, in the order of reading."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from draisine.algebra.trace import Graph
 from draisine.codegen.formula import (
+    ZERO,
     Assignment,
     Block,
     Definitions,
@@ -15,9 +17,13 @@ from draisine.codegen.formula import (
     Name,
     Page,
     Paragraph,
+    Product,
     Relation,
+    Sum,
     Symbol,
     Transpose,
+    name_of,
+    negative,
     symbols_in,
 )
 from draisine.codegen.width import LINE, matrix_width, symbol_width, width
@@ -34,6 +40,12 @@ LONG = 128
 
 COLUMN = 10.0
 """The widest entry of a matrix before it gets a name."""
+
+
+def sentence(text: str) -> list[str | Expression]:
+    """Return a sentence as words and symbols; these stand between dollar signs."""
+    parts = enumerate(text.split("$"))
+    return [name_of(part) if k % 2 else part for k, part in parts if part]
 
 
 @dataclass
@@ -140,9 +152,39 @@ class Sheet:
         """Add a paragraph of words and expressions."""
         self.blocks.append(Paragraph(tuple(parts)))
 
-    def relate(self, left: Expression, right: Expression) -> None:
-        """Add an equation that defines nothing."""
-        self.blocks.append(Relation(left, right, self._next()))
+    def relate(self, left: str | Expression, right: str | Expression) -> None:
+        """Add an equation that defines nothing; what is text is a `formula`."""
+        sides = [self.formula(side) if isinstance(side, str) else side for side in (left, right)]
+        self.blocks.append(Relation(sides[0], sides[1], self._next()))
+
+    def formula(self, text: str) -> Expression:
+        r"""Return what is written of matrices and vectors: sums, factors side by side, brackets, and a
+        prime for a transpose, as in `H' (F + M \kappa)`.
+        """
+        return self._sum(re.findall(r"[()+'-]|[^\s()+'-]+", text))
+
+    def _sum(self, left: list[str]) -> Expression:
+        """Take a sum from the words that are left of a formula."""
+        terms: list[Expression] = []
+        while left and left[0] != ")":
+            sign = left.pop(0) if left[0] in "+-" else "+"
+            term = self._product(left)
+            terms.append(negative(term) if sign == "-" else term)
+        return terms[0] if len(terms) == 1 else Sum(tuple(terms))
+
+    def _product(self, left: list[str]) -> Expression:
+        """Take a product from the words that are left of a formula."""
+        factors: list[Expression] = []
+        while left and left[0] not in ")+-":
+            match left.pop(0):
+                case "(":
+                    factors.append(self._sum(left))
+                    left.pop(0)
+                case "'":
+                    factors[-1] = Transpose(factors[-1])
+                case word:
+                    factors.append(ZERO if word == "0" else self.quantity(word))
+        return factors[0] if len(factors) == 1 else Product(tuple(factors))
 
     def keep(self, symbols: Iterable[Symbol]) -> None:
         """Keep the definitions of symbols that no matrix shows."""

@@ -10,18 +10,13 @@ import numpy as np
 from draisine.algebra.scalar import array
 from draisine.algebra.trace import Expr, tangent
 from draisine.codegen.formula import (
-    Expression,
-    Product,
-    Sum,
     Symbol,
-    Transpose,
     name_of,
-    negative,
 )
 from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate
 from draisine.reading.contacts import contact_motions, wander
 from draisine.reading.names import SPEED
-from draisine.reading.sheet import Sheet
+from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import Subject
 
 SHORT = 2
@@ -51,16 +46,11 @@ def kernel(sheet: Sheet, subject: Subject) -> None:
         return
     H, solver = subject.H, subject.solver
     sheet.heading("Kernel")
-    inside = Product((sheet.quantity("H"), sheet.quantity("u")))
-    sheet.relate(
-        sheet.quantity("v"), Sum((inside, sheet.quantity(r"\nu"))) if subject.moved else inside
-    )
+    sheet.relate("v", r"H u + \nu" if subject.moved else "H u")
     tails = [str(k + 1) for k in subject.independent]
     if not sheet.expand:
-        sheet.say(
-            *("by elimination; pivots ", name_of("D_k"), " do not vanish in the drawing, "),
-            *(name_of("U_{kj}"), " stand beside them, ", name_of("L_{kj}"), " below."),
-        )
+        note = "by elimination; pivots $D_k$ do not vanish in the drawing, $U_{kj}$ stand beside them, "
+        sheet.say(*sentence(note + "$L_{kj}$ below."))
         for k, pivot in enumerate(solver.pivot):
             if len(sheet.polynomial(pivot)) > 1:
                 sheet.cut.define(pivot, Symbol("D", (str(k + 1),)))
@@ -85,24 +75,14 @@ def kernel_rate(sheet: Sheet, subject: Subject) -> None:
     if not m:
         return
     sheet.heading("Rate of the kernel")
-    kappa = sheet.quantity(r"\kappa")
-    inner = Product((sheet.quantity("H"), sheet.quantity(r"\dot{u}")))
-    sheet.relate(sheet.quantity(r"\dot{v}"), Sum((inner, kappa)))
-    turned = Product((sheet.quantity(r"\dot{C}"), sheet.quantity("v")))
-    wanted: Expression = negative(turned)
-    if subject.moved:
-        wanted = Sum((sheet.quantity(r"\dot{b}"), wanted))
-    sheet.say(
-        *("where ", kappa, " solves ", Product((sheet.quantity("C"), kappa)), " = "),
-        *(name_of("d"), " = ", wanted, "."),
-    )
+    sheet.relate(r"\dot{v}", r"H \dot{u} + \kappa")
+    kappa, solved = (sheet.formula(text) for text in (r"\kappa", r"C \kappa"))
+    wanted = sheet.formula(r"\dot{b} - \dot{C} v" if subject.moved else r"-\dot{C} v")
+    sheet.say("where ", kappa, " solves ", solved, " = ", name_of("d"), " = ", wanted, ".")
     if not sheet.expand:
-        sheet.say(
-            *(name_of("v_k"), " and ", name_of(r"\chi_k"), " are velocity and acceleration of a "),
-            *("contact point where no speed changes, ", name_of(r"\dot{q}_k"), " is how it "),
-            *("wanders in the base's axes, ", name_of("y_i"), " what elimination leaves of "),
-            *(name_of("d_i"), "."),
-        )
+        note = r"$v_k$ and $\chi_k$ are velocity and acceleration of a contact point where no speed changes, "
+        note += r"$\dot{q}_k$ is how it wanders in the base's axes, $y_i$ what elimination leaves of $d_i$."
+        sheet.say(*sentence(note))
     if sheet.expand:
         subject = subject.reduced
     else:
@@ -131,18 +111,14 @@ def accelerations(sheet: Sheet, subject: Subject) -> None:
     """
     k, given = len(subject.independent), dict(sheet.cut.given_symbols)
     rates = [given[f"v[{i}]"].with_dots() for i in range(len(subject.columns))]
-    whole, phi = sheet.quantity("M_r" if len(subject.C) else "M"), sheet.quantity(r"\phi")
-    right: Expression = sheet.quantity("Q")
-    if len(subject.C):
-        right = Product((Transpose(sheet.quantity("H")), right))
     sheet.heading("Accelerations")
     vdot = subject.kappa
     if k:
         solver = eliminate(subject.M_r, [(j, j) for j in range(k)])
         forces = subject.H.T @ subject.Q - subject.F_r
-        sheet.relate(Product((whole, sheet.quantity(r"\dot{u}"))), phi)
-        lost = sheet.quantity("F_r" if len(subject.C) else "F")
-        sheet.relate(phi, Sum((right, negative(lost))))
+        held = bool(len(subject.C))
+        sheet.relate(r"M_r \dot{u}" if held else r"M \dot{u}", r"\phi")
+        sheet.relate(r"\phi", "H' Q - F_r" if held else "Q - F")
         for j in range(k):
             sheet.define(forces[j], Symbol("phi", (str(j + 1),)))
             sheet.define(solver.pivot[j], Symbol("E", (str(j + 1),)))
@@ -176,11 +152,8 @@ def multipliers(sheet: Sheet, subject: Subject) -> None:
     if not m:
         return
     sheet.heading("Multipliers")
-    moved = Product((sheet.quantity("M"), sheet.quantity(r"\dot{v}")))
-    lost = negative(sheet.quantity("Q"))
-    lam, rho = sheet.quantity(r"\lambda"), sheet.quantity(r"\rho")
-    sheet.relate(Product((Transpose(sheet.quantity("C")), lam)), rho)
-    sheet.relate(rho, Sum((moved, sheet.quantity("F"), lost)))
+    sheet.relate(r"C' \lambda", r"\rho")
+    sheet.relate(r"\rho", r"M \dot{v} + F - Q")
     lack = _lacking(subject)
     for x, symbol in lack:
         if x.index not in sheet.cut.known:

@@ -14,12 +14,8 @@ import numpy as np
 from draisine.algebra.scalar import is_zero
 from draisine.algebra.trace import Expr, reachable
 from draisine.codegen.formula import (
-    ZERO,
     Expression,
-    Product,
-    Sum,
     Symbol,
-    Transpose,
     name_of,
 )
 from draisine.mechanics.base import is_planar
@@ -27,7 +23,7 @@ from draisine.mechanics.newton_euler import Composite, carried_wrenches, composi
 from draisine.reading import polynomial as po
 from draisine.reading.contacts import contact_motions, wander
 from draisine.reading.names import ENTRY, INERTIA, LENGTH, SPEED
-from draisine.reading.sheet import Sheet
+from draisine.reading.sheet import Sheet, sentence
 from draisine.reading.subject import Subject
 
 
@@ -49,8 +45,7 @@ def constraints(sheet: Sheet, subject: Subject) -> None:
     symbols = [
         [*a, *b] for a, b in zip(places("A", m, twist), places("B", m, n - twist), strict=True)
     ]
-    right = sheet.quantity("b") if subject.moved else ZERO
-    sheet.relate(Product((sheet.quantity("C"), sheet.quantity("v"))), right)
+    sheet.relate("C v", "b" if subject.moved else "0")
     sheet.say("with one row for each direction that a contact forbids: ", *rows_told(subject), ".")
     sheet.matrix("C", subject.C, symbols, bar=twist if 0 < twist < n else None)
     if subject.moved:
@@ -89,32 +84,16 @@ def _bodies_told(subject: Subject) -> list[str | Expression]:
     words = [body.name.replace("_", " ") for body in subject.model.bodies]
     links = [link.name.replace("_", " ") for link in subject.tree.links]
     counted = "; ".join(", ".join(f"{k} {x}" for k, x in enumerate(xs)) for xs in (words, links))
-    central, moment = name_of("x_b"), name_of("I_b")
-    with_others, behind = "", list[str | Expression]()
+    note, behind = "$x_b$ and $I_b$ are mass centre and central inertia of a body, ", ""
+    note += r"$\bar{m}_j$, $S_j$, $J_j$ mass and moments of a link with its wheels about its origin"
     if carriers(subject):
-        with_others = " (with a prime: with the links that it carries, too)"
-        behind = [
-            *(", ", name_of(r"\Pi_{kj}"), " and ", name_of(r"\Lambda_{kj}"), " the force and the "),
-            *("moment on link ", name_of("j"), " that a unit acceleration of joint "),
-            *(name_of("k"), " behind it needs"),
-        ]
-    lumps: list[str | Expression] = [
-        name_of(r"\bar{m}_j"),
-        ", ",
-        name_of("S_j"),
-        ", ",
-        name_of("J_j"),
-    ]
-    return [
-        *(f"Bodies and links: {counted}. In a link's axes ", central, " and ", moment),
-        *(
-            " are mass centre and central inertia of a body, ",
-            *lumps,
-            " mass and moments of a link",
-        ),
-        *(f" with its wheels about its origin{with_others}, ", name_of("p_j")),
-        *(" its place in the link before", *behind, "."),
-    ]
+        note += " (with a prime: with the links that it carries, too)"
+        behind = (
+            r", $\Pi_{kj}$ and $\Lambda_{kj}$ the force and the moment on link $j$ that a unit "
+        )
+        behind += "acceleration of joint $k$ behind it needs"
+    note += f", $p_j$ its place in the link before{behind}."
+    return [f"Bodies and links: {counted}. In a link's axes ", *sentence(note)]
 
 
 def bodies(sheet: Sheet, subject: Subject) -> None:
@@ -202,12 +181,9 @@ def _lump(
 
 def free_dynamics(sheet: Sheet, subject: Subject) -> None:
     """The mass matrix, the forces of free motion and the inputs, eq. (9)."""
-    v, n = sheet.quantity(r"\dot{v}"), len(subject.columns)
+    n = len(subject.columns)
     sheet.heading("Free dynamics")
-    pushed: list[Expression] = [sheet.quantity("Q")]
-    if len(subject.C):
-        pushed.append(Product((Transpose(sheet.quantity("C")), sheet.quantity(r"\lambda"))))
-    sheet.relate(Sum((Product((sheet.quantity("M"), v)), sheet.quantity("F"))), Sum(tuple(pushed)))
+    sheet.relate(r"M \dot{v} + F", r"Q + C' \lambda" if len(subject.C) else "Q")
     if not sheet.expand:
         bodies(sheet, subject)
         if subject.model.twist:
@@ -223,22 +199,9 @@ def _forces(sheet: Sheet, subject: Subject) -> None:
     sheet.heading("Forces of free motion and inputs")
     if not sheet.expand:
         needed, vel = subject.needed, subject.vel
-        sheet.say(
-            *("Link by link: angular velocity ", name_of(r"\omega_j"), ", its rate "),
-            *(
-                name_of(r"\epsilon_j"),
-                " and acceleration ",
-                name_of("a_j"),
-                " (less gravity) where ",
-            ),
-            *(
-                "no speed changes, force ",
-                name_of("f_j"),
-                " and moment ",
-                name_of("n_j"),
-                " needed.",
-            ),
-        )
+        note = r"Link by link: angular velocity $\omega_j$, its rate $\epsilon_j$ and acceleration $a_j$ "
+        note += "(less gravity) where no speed changes, force $f_j$ and moment $n_j$ needed."
+        sheet.say(*sentence(note))
         for j in range(len(subject.tree.links)):
             tails = [f"{j}{x}" for x in axes]
             if j:
@@ -263,18 +226,12 @@ def reduced_dynamics(sheet: Sheet, subject: Subject) -> None:
     if not len(subject.C) or not subject.independent:
         return
     n, k = subject.H.shape
-    H, M, F = Transpose(sheet.quantity("H")), sheet.quantity("M"), sheet.quantity("F")
     sheet.heading("Reduced dynamics")
-    moved = Sum(
-        (Product((sheet.quantity("M_r"), sheet.quantity(r"\dot{u}"))), sheet.quantity("F_r"))
-    )
-    sheet.relate(moved, Product((H, sheet.quantity("Q"))))
-    sheet.relate(sheet.quantity("M_r"), Product((H, M, sheet.quantity("H"))))
-    sheet.relate(
-        sheet.quantity("F_r"), Product((H, Sum((F, Product((M, sheet.quantity(r"\kappa")))))))
-    )
+    sheet.relate(r"M_r \dot{u} + F_r", "H' Q")
+    sheet.relate("M_r", "H' M H")
+    sheet.relate("F_r", r"H' (F + M \kappa)")
     if not sheet.expand:
-        sheet.say("with ", name_of("N"), " = ", Product((M, sheet.quantity("H"))), ".")
+        sheet.say("with ", name_of("N"), " = ", sheet.formula("M H"), ".")
         tails = [str(c + 1) for c in subject.independent]
         comma = "," if n > 9 else ""
         for i in range(n):
@@ -296,12 +253,8 @@ def _applied_forces(sheet: Sheet, subject: Subject) -> None:
     read = _loads_read(subject)
     if read:
         said = ", ".join(name.replace("_", " ") for name in read)
-        sheet.say(
-            "Here ",
-            name_of("N"),
-            f" of {said}: the normal force, one of the multipliers, which the "
-            "forces above change in turn; both are solved for together.",
-        )
+        note = "the normal force, one of the multipliers, which the forces above change in turn; both are"
+        sheet.say("Here ", name_of("N"), f" of {said}: {note} solved for together.")
     if len(subject.z):
         sheet.say("The states of force elements change by")
         sheet.column(r"\dot{z}", subject.acting.rates, "e")
