@@ -14,6 +14,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import draisine
+from agree.own_coordinates import AbsoluteSimulator, PlanarSimulator, euler_matrix, euler_rate
 from draisine.algebra.lie import (
     quaternion,
     quaternion_product,
@@ -225,7 +226,7 @@ def test_all_formulations_run_the_same_benchmark(name):
 
 def test_planar_runs_the_benchmark_in_its_own_coordinates():
     start, states, _ = passive()
-    own, rest = planar.Planar(bike().model), np.zeros(3)
+    own, rest = PlanarSimulator(bike().model), np.zeros(3)
     coordinates, speeds = own.enter(start)
     first = np.concatenate([coordinates, speeds[own.independent]])
     for k, y in enumerate(integrate(lambda t, y: own.rate(t, y, rest), first)):
@@ -247,7 +248,7 @@ def test_partitioned_runs_the_benchmark_in_its_own_coordinates():
 def test_absolute_runs_the_benchmark_in_fixed_steps_and_projects():
     """The classical Runge-Kutta method has order four; the projection leaves round-off only."""
     start, states, _ = passive()
-    own = absolute.Absolute(bike().model)
+    own = AbsoluteSimulator(bike().model)
     before, kinetic = energy(start)
     errors = []
     for dt in (0.05, 0.025):
@@ -261,7 +262,7 @@ def test_absolute_runs_the_benchmark_in_fixed_steps_and_projects():
 
 def test_without_projection_constraints_drift():
     start, *_ = passive()
-    own = absolute.Absolute(bike().model)
+    own = AbsoluteSimulator(bike().model)
     left, kept = (own.run(start, 0.5, 0.02, project=p) for p in (False, True))
     assert left.drift[-1, 0] > 1e2 * kept.drift[-1, 1]
     assert error(left.states[-1].v, kept.states[-1].v) < 1e-4
@@ -452,11 +453,11 @@ def test_rows_and_convective_terms_are_derivatives_of_the_conditions(name, orien
     """`D A'(e)` is dE/d(x, e), and g is what is left of the rows' rates: both by differentiation."""
     vehicle, arguments, statuses = TREES[name]
     model = vehicle(**arguments)
-    own = absolute.Absolute(model, orientation, statuses)
+    own = AbsoluteSimulator(model, orientation, statuses)
     s, rows = own.symbols, own.equations.rows
     n, width = len(model.bodies), len(s["e"]) // len(model.bodies)
     e, w = s["e"].reshape(n, width), s["w"].reshape(n, 3)
-    turn = absolute.euler_rate if orientation == "euler" else quaternion_rate
+    turn = euler_rate if orientation == "euler" else quaternion_rate
     edot = [x for k in range(n) for x in turn(e[k], w[k])]
     along = {f"x[{k}]": v for k, v in enumerate(s["v"])}
     along |= {f"e[{k}]": v for k, v in enumerate(edot)} | {"t[0]": 1.0}
@@ -520,7 +521,7 @@ def test_a_discs_rows_are_those_of_the_notes():
         [c(ph), s(ph), 0, 0, -r, 0],
         [-s(ph), c(ph), 0, r * c(th) * c(ps), 0, r * c(th) * s(ps)],
     ]
-    phd, thd, psd = absolute.euler_rate(at.e[0], w)
+    phd, thd, psd = euler_rate(at.e[0], w)
     k = psd * (-s(ps) * w[0] + c(ps) * w[2])
     terms = [
         r * c(th) * thd**2 + r * s(th) * k,
@@ -531,7 +532,7 @@ def test_a_discs_rows_are_those_of_the_notes():
     assert_allclose(out["g"], terms, rtol=1e-12, atol=1e-12)
     assert_allclose(out["gaps"], [0.5 - r * c(th)], rtol=1e-13)
     assert_allclose(R, own._rotation(at.e[0]))
-    assert_allclose(absolute.euler_matrix(at.e[0]) @ [phd, thd, psd], w, rtol=1e-13)
+    assert_allclose(euler_matrix(at.e[0]) @ [phd, thd, psd], w, rtol=1e-13)
 
 
 def test_a_tree_with_prescribed_joints_follows_its_motions():
@@ -543,7 +544,7 @@ def test_a_tree_with_prescribed_joints_follows_its_motions():
         system, start, 0.5, numerics=draisine.Numerics(dt=0.1, rtol=1e-12, atol=1e-13)
     ).final()
     for orientation in ("euler", "quaternion"):
-        run = absolute.Absolute(model, orientation).run(start, 0.5, 0.01)
+        run = AbsoluteSimulator(model, orientation).run(start, 0.5, 0.01)
         last = run.states[-1]
         assert run.drift[:, 1].max() < 1e-14 and run.slip[:, 1].max() < 1e-13
         assert_allclose(last.r[1:3], [motion_of_swing(0.5)[0], motion_of_reach(0.5)[0]], atol=1e-13)
@@ -557,7 +558,7 @@ def test_energy_of_a_passive_tree_stays(name):
     vehicle, arguments, _ = TREES[name]
     system = compile(vehicle, **arguments)
     start = random_motion(system.model, np.random.default_rng(9), 0.0)
-    run = absolute.Absolute(system.model, "quaternion").run(start, 0.4, 0.01)
+    run = AbsoluteSimulator(system.model, "quaternion").run(start, 0.4, 0.01)
     machine = system.machine()
     seen = [machine.observation(machine.enter(state)) for state in (start, run.states[-1])]
     total = [x["kinetic"][0] + x["potential"][0] for x in seen]
@@ -855,7 +856,7 @@ def test_redundant_rows_and_missing_inertia_are_named():
     with pytest.raises(ParameterError, match="orientation = 'angles'"):
         absolute.accelerations(Model([body]), orientation="angles")
     with pytest.raises(ParameterError, match="must be positive"):
-        absolute.Absolute(Model([body])).run(still, -1.0, 0.1)
+        AbsoluteSimulator(Model([body])).run(still, -1.0, 0.1)
 
 
 def test_a_free_body_needs_no_constraint():
@@ -865,7 +866,7 @@ def test_a_free_body_needs_no_constraint():
     v = np.array([1.0, 0.0, 3.0, 0.5, 2.0, 0.1])
     start = Snapshot(np.array([1.0, 0, 0, 0]), np.zeros(3), np.zeros(0), v)
     for orientation in ("euler", "quaternion"):
-        end = absolute.Absolute(body, orientation).run(start, 0.5, 0.01).states[-1]
+        end = AbsoluteSimulator(body, orientation).run(start, 0.5, 0.01).states[-1]
         R = rotation(end.q)
         com = end.p + R @ [0.1, 0.0, 0.0]
         thrown = v[:3] + np.cross(v[3:], [0.1, 0.0, 0.0])

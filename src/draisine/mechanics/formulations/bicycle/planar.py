@@ -13,7 +13,6 @@ The ground's normal force at C0 does no work in any of these speeds: it follows 
 all vertical forces.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -22,7 +21,6 @@ import numpy as np
 from draisine.algebra.lie import (
     cross,
     hat,
-    quaternion,
     rot_about,
     rot_x,
     rot_y,
@@ -36,7 +34,6 @@ from draisine.mechanics.formulations._plug import (
     Accelerate,
     Configured,
     Realise,
-    Snapshot,
     check_inputs,
     in_numbers,
     interpret,
@@ -405,19 +402,6 @@ class Planar:
             )
         return coordinates, speeds
 
-    def leave(self, t: float, coordinates: Floats, speeds: Floats) -> Snapshot:
-        """Return the user's state."""
-        out = self.look(t, coordinates, speeds, np.zeros(len(self.model.inputs)))
-        heading = np.asarray(rot_z(coordinates[YAW]), float)
-        C0 = np.array([coordinates[X], coordinates[Y], 0.0])
-        V, W = out["R"].T @ out["moves"] @ speeds, out["R"].T @ out["turns"] @ speeds
-        return Snapshot(
-            quaternion(heading @ out["R"]),
-            C0 + heading @ out["origin"],
-            coordinates[JOINTS:].copy(),
-            np.concatenate([V, W, speeds[JOINTS:]]),
-        )
-
     def solve(self, out: Any) -> tuple[Floats, Floats]:
         """Return vdot and lam of the reduced dynamics, eqs. (2.9) and (2.11) to (2.12)."""
         M, F, C, c = out["M"], out["F"], out["C"], out["c"]
@@ -471,22 +455,6 @@ class Planar:
         forces[front] = [lam[4], along @ lam[2:5], np.cross(UP, along) @ lam[2:5]]
         forces[rear] = [out["lift"] @ vdot + out["weight"] - lam[4], lam[0], lam[1]]
         return forces
-
-    def rate(self, t: float, y: Floats, inputs: Floats) -> Floats:
-        """Return the rate of y = (coordinates, independent speeds), eqs. (2.9) and (2.10)."""
-        n = JOINTS + len(self.model.joints)
-        coordinates = y[:n]
-        speeds = self.speeds(t, coordinates, y[n:])
-        vdot, _ = self.solve(self.look(t, coordinates, speeds, inputs))
-        heading = np.asarray(rot_z(coordinates[YAW]), float)
-        moved = heading[:2, :2] @ speeds[[X, Y]]
-        return np.concatenate([moved, speeds[YAW:], vdot[self.independent]])
-
-    def speeds(self, t: float, coordinates: Floats, u: Sequence[float] | Floats) -> Floats:
-        """Return all speeds for the independent ones, `v = H u` and what motions prescribe."""
-        n, inputs = len(coordinates), np.zeros(len(self.model.inputs))
-        out = self.look(t, coordinates, np.zeros(n), inputs)
-        return np.linalg.solve(self.stacked(out["C"]), np.concatenate([out["b"], u]))
 
 
 def accelerations(
