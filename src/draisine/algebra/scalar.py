@@ -24,6 +24,18 @@ Vector = Any  # three scalars in any sequence; kept as an array
 _ALGEBRAS = ("draisine", "sympy", "mpmath")
 
 
+def _casadi(operation: Callable[..., Any], *xs: Any) -> Any:
+    """Return an operation on CasADi scalars and numbers, NotImplemented on anything else."""
+    if not all(isinstance(x, (Casadi, int, float, np.integer)) for x in xs):
+        return NotImplemented
+    return Casadi(operation(*[x.sx if isinstance(x, Casadi) else float(x) for x in xs]))
+
+
+def _operators(operation: Callable[..., Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return an operation as the methods of CasADi scalars on its left and on its right."""
+    return (lambda x, y: _casadi(operation, x, y)), (lambda x, y: _casadi(operation, y, x))
+
+
 class Casadi:
     """A CasADi SX scalar that NumPy takes for one: CasADi's own `SX * ndarray` is an SX matrix."""
 
@@ -32,54 +44,21 @@ class Casadi:
     def __init__(self, sx: Any) -> None:
         self.sx = sx
 
-    def __add__(self, other: Any) -> Any:
-        return _casadi(operator.add, self, other)
-
-    def __radd__(self, other: Any) -> Any:
-        return _casadi(operator.add, other, self)
-
-    def __sub__(self, other: Any) -> Any:
-        return _casadi(operator.sub, self, other)
-
-    def __rsub__(self, other: Any) -> Any:
-        return _casadi(operator.sub, other, self)
-
-    def __mul__(self, other: Any) -> Any:
-        return _casadi(operator.mul, self, other)
-
-    def __rmul__(self, other: Any) -> Any:
-        return _casadi(operator.mul, other, self)
-
-    def __truediv__(self, other: Any) -> Any:
-        return _casadi(operator.truediv, self, other)
-
-    def __rtruediv__(self, other: Any) -> Any:
-        return _casadi(operator.truediv, other, self)
-
-    def __pow__(self, other: Any) -> Any:
-        return _casadi(operator.pow, self, other)
+    __add__, __radd__ = _operators(operator.add)
+    __sub__, __rsub__ = _operators(operator.sub)
+    __mul__, __rmul__ = _operators(operator.mul)
+    __truediv__, __rtruediv__ = _operators(operator.truediv)
+    __pow__, __rpow__ = _operators(operator.pow)
+    __lt__, __gt__ = _operators(operator.lt)
 
     def __neg__(self) -> Any:
         return _casadi(operator.neg, self)
-
-    def __lt__(self, other: Any) -> Any:
-        return _casadi(operator.lt, self, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return _casadi(operator.gt, self, other)
 
     def __float__(self) -> float:
         return float(self.sx)
 
     def __repr__(self) -> str:
         return f"Casadi({self.sx})"
-
-
-def _casadi(operation: Callable[..., Any], *xs: Any) -> Any:
-    """Return an operation on CasADi scalars and numbers, NotImplemented on anything else."""
-    if not all(isinstance(x, (Casadi, int, float, np.integer)) for x in xs):
-        return NotImplemented
-    return Casadi(operation(*[x.sx if isinstance(x, Casadi) else float(x) for x in xs]))
 
 
 def casadi_symbols(name: str, count: int) -> Array:

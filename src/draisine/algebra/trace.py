@@ -499,6 +499,29 @@ def evaluate(
     return np.array(replay(xs, lambda i, name: point[name], _FLOATS), float)
 
 
+def _is_zero(x: Any) -> bool:
+    return not isinstance(x, Expr) and x == 0.0
+
+
+_RATES: dict[str, Callable[..., Any]] = {
+    "add": lambda y, a, b, da, db: da + db,
+    "sub": lambda y, a, b, da, db: da - db,
+    "mul": lambda y, a, b, da, db: da * b + a * db,
+    "neg": lambda y, a, da: -da,
+    "inv": lambda y, a, da: -(da * (y * y)),
+    "sqrt": lambda y, a, da: 0.0 if _is_zero(da) else 0.5 * da / y,
+    "sin": lambda y, a, da: da * cos(a),
+    "cos": lambda y, a, da: -(da * sin(a)),
+    "exp": lambda y, a, da: da * y,
+    "atan2": lambda y, a, b, da, db: (da * b - a * db) / (a * a + b * b),
+    "lt": lambda y, a, b, da, db: 0.0,
+    "where": lambda y, c, a, b, dc, da, db: (
+        0.0 if _is_zero(da) and _is_zero(db) else where(c, da, db)
+    ),
+}
+"""How the rate of an operation follows from its value y, its arguments and their rates."""
+
+
 def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()) -> list[Any]:
     """Return the directional derivatives of expressions along a seed (symbol name -> rate),
     exactly; those `held` count as constants.
@@ -510,56 +533,11 @@ def tangent(xs: Sequence[Any], seed: Mapping[str, Any], held: Sequence[Any] = ()
     rate: dict[int, Any] = {}
     for i in reachable(graph, [x.index for x in xs if isinstance(x, Expr)], still):
         op, *args = graph.ops[i]
-        if i in still:
+        if i in still or op == "const":
             rate[i] = 0.0
-            continue
-        if op == "symbol":
+        elif op == "symbol":
             rate[i] = seed.get(args[0], 0.0)
-            continue
-        if op == "const" or op == "lt":
-            rate[i] = 0.0
-            continue
-        a = Expr(graph, args[0])
-        da = rate[args[0]]
-        y = Expr(graph, i)
-        match op:
-            case "neg":
-                rate[i] = -da
-            case "inv":
-                rate[i] = -(da * (y * y))
-            case "sqrt":
-                rate[i] = 0.5 * da / y if not _is_zero(da) else 0.0
-            case "sin":
-                rate[i] = da * cos(a)
-            case "cos":
-                rate[i] = -(da * sin(a))
-            case "exp":
-                rate[i] = da * y
-            case _:
-                b, db = Expr(graph, args[1]), rate[args[1]]
-                rate[i] = _binary_rate(op, a, da, b, db, args, rate, graph)
+        else:
+            y, *given = (Expr(graph, k) for k in (i, *args))
+            rate[i] = _RATES[op](y, *given, *(rate[k] for k in args))
     return [rate[x.index] if isinstance(x, Expr) else 0.0 for x in xs]
-
-
-def _is_zero(x: Any) -> bool:
-    return not isinstance(x, Expr) and x == 0.0
-
-
-def _binary_rate(
-    op: str, a: Expr, da: Any, b: Expr, db: Any, args: list[int], rate: dict[int, Any], graph: Graph
-) -> Any:
-    match op:
-        case "add":
-            return da + db
-        case "sub":
-            return da - db
-        case "mul":
-            return da * b + a * db
-        case "atan2":
-            return (da * b - a * db) / (a * a + b * b)
-        case "where":
-            yes, no = rate[args[1]], rate[args[2]]
-            if _is_zero(yes) and _is_zero(no):
-                return 0.0
-            return graph.node("where", args[0], _index(graph, yes), _index(graph, no))
-    raise AssertionError(op)

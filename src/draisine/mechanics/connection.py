@@ -22,7 +22,15 @@ from draisine.mechanics import constraints
 from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import Active, Ground, Mode
 from draisine.mechanics.formulations.multiplier import idle, weightless
-from draisine.mechanics.kernel import Elimination, choose_pivots, eliminate, solve_symmetric
+from draisine.mechanics.kernel import (
+    Elimination,
+    choose_pivots,
+    eliminate,
+    independent_vectors,
+    kernel_basis,
+    solve_symmetric,
+    static_multipliers,
+)
 from draisine.mechanics.kinematics import Geometry, geometry, velocities
 from draisine.mechanics.newton_euler import inverse_dynamics, mass_matrix
 from draisine.mechanics.tree import Evaluate, Tree, as_floats
@@ -123,8 +131,8 @@ def kinematics(at: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
     A, B, n = at.A, at.B, len(at.outer)
     values = evaluate(list(A.ravel())).reshape(A.shape)
     basis: list[Floats] = []
-    rows = _independent(values, basis)
-    free = _independent(np.eye(n), basis)
+    rows = independent_vectors(values, basis)
+    free = independent_vectors(np.eye(n), basis)
     spare = [k for k in range(len(A)) if k not in rows]
     square = np.vstack([A[rows], np.eye(n)[free]])
     pivots = choose_pivots(square, evaluate)
@@ -133,30 +141,9 @@ def kinematics(at: Locomotion, evaluate: Evaluate = as_floats) -> Kinematics:
             f"rows {', '.join(at.labels[k] for k in rows)} nearly repeat each other in this shape."
         )
     solver = eliminate(square, pivots)
-    no_rows, no_speeds = [0.0] * len(rows), [0.0] * len(free)
-    H = _columns([solver.solve([*no_rows, *e]) for e in np.eye(len(free))], n)
-    J = _columns([solver.solve([*-b, *no_speeds]) for b in B[rows].T], n)
+    H = kernel_basis(solver.solve, len(rows), n)
+    J = _columns([solver.solve([*-b, *[0.0] * len(free)]) for b in B[rows].T], n)
     return Kinematics(at, rows, spare, free, solver, H, J, B[spare] + A[spare] @ J)
-
-
-def _independent(vectors: Floats, basis: list[Floats]) -> list[int]:
-    """Return which vectors are independent of a basis and of each other; the basis grows by them.
-
-    The first ones that are well independent win; nearly dependent ones only fill up.
-    """
-    sizes = np.linalg.norm(vectors, axis=1) if len(vectors) else np.zeros(0)
-    least = 1e-12 * sizes.max(initial=0.0)
-    kept: list[int] = []
-    for threshold in (0.2, 1e-9):
-        for k in (k for k in range(len(vectors)) if k not in kept and sizes[k] > least):
-            left = vectors[k] / sizes[k]
-            for b in [*basis, *basis]:
-                left = left - (b @ left) * b
-            size = np.linalg.norm(left)
-            if len(basis) < vectors.shape[1] and size > threshold:
-                basis.append(left / size)
-                kept.append(k)
-    return sorted(kept)
 
 
 def _columns(columns: Sequence[Array], n: int) -> Array:
@@ -392,11 +379,7 @@ def torques(
     m, k = len(at.A), len(found.rows)
     lam = np.zeros(m, dtype=object)
     lam[found.rows] = found.solver.solve_transposed(list(moved.needed[at.outer]))[:k]
-    static = np.zeros((m, m - k), dtype=object)
-    for j, row in enumerate(found.spare):
-        static[row, j] = 1.0
-        static[found.rows, j] = found.solver.solve_transposed(list(-at.A[row]))[:k]
-    lam, static = array(lam), array(static).reshape(m, m - k)
+    lam, static = array(lam), static_multipliers(found.solver, at.A, found.rows).reshape(m, m - k)
     if m > k:
         lam = lam - static @ solve_symmetric(static.T @ static, static.T @ lam)
     tau = moved.needed[at.inner] - at.B.T @ lam

@@ -6,7 +6,7 @@ the base's axes, in the plane a grip gives two; the others give one row per forb
 prescribed joint is a row too, and so is a coupling of joints: its multiplier is a torque.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -49,6 +49,15 @@ def mode_of(model: Model, statuses: Mapping[str, str] | None = None) -> Mode:
         expect_known(f"mode: contact {contact.name!r} cannot be", status, contact.rows, ModelError)
         out.append((contact.name, status))
     return tuple(out)
+
+
+def mode_rows(model: Model, mode: Mode) -> Iterator[tuple[int, Contact, str]]:
+    """Yield the directions that the contacts of a mode forbid: the number of the contact, the contact,
+    and the name of the direction.
+    """
+    for k, (contact, (_, status)) in enumerate(zip(model.contacts, mode, strict=True)):
+        for name in contact.rows[status]:
+            yield k, contact, name
 
 
 @dataclass(frozen=True, eq=False)
@@ -187,9 +196,7 @@ def prescribed_joints(model: Model) -> list[int]:
 
 def labels(model: Model, mode: Mode) -> list[str]:
     """Return a name for each row of C, in order."""
-    out = []
-    for contact, (name, status) in zip(model.contacts, mode, strict=True):
-        out += [f"{name}.{row}" for row in contact.rows[status]]
+    out = [f"{contact.name}.{name}" for _, contact, name in mode_rows(model, mode)]
     out += [f"{model.joints[k].name}.motion" for k in prescribed_joints(model)]
     return out + couplings.labels(model)
 
@@ -198,9 +205,7 @@ def compliances(model: Model, mode: Mode) -> list[Scalar]:
     """Return by which compliance each row of C takes its share of forces that several could carry;
     zero for rows whose multipliers are torques.
     """
-    out: list[Scalar] = []
-    for contact, (_, status) in zip(model.contacts, mode, strict=True):
-        out += [1.0 / contact.stiffness] * len(contact.rows[status])
+    out: list[Scalar] = [1.0 / contact.stiffness for _, contact, _ in mode_rows(model, mode)]
     return out + [0.0] * len(prescribed_joints(model)) + couplings.compliances(model)
 
 
@@ -287,18 +292,11 @@ def gaps(world: Ground, p: Array, found: Sequence[tuple[Point, Surface]]) -> lis
 
 def holonomic_rows(mode: Mode, model: Model) -> list[tuple[int, str]]:
     """Return (contact, row name) of the rows that come from a condition on the configuration."""
-    out = []
-    for k, (contact, (_, status)) in enumerate(zip(model.contacts, mode, strict=True)):
-        out += [(k, name) for name in contact.rows[status] if name in HOLONOMIC]
-    return out
+    return [(k, name) for k, _, name in mode_rows(model, mode) if name in HOLONOMIC]
 
 
 def holonomic(model: Model, mode: Mode) -> list[bool]:
     """Return which rows of C come from a condition on the configuration."""
-    names = [
-        name
-        for contact, (_, status) in zip(model.contacts, mode, strict=True)
-        for name in contact.rows[status]
-    ]
+    names = [name for *_, name in mode_rows(model, mode)]
     rest = len(prescribed_joints(model)) + len(couplings.labels(model))
     return [name in HOLONOMIC for name in names] + [True] * rest

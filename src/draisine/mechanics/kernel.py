@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from draisine.algebra.scalar import Array, Scalar, array, is_zero, sqrt
+from draisine.algebra.scalar import Array, Floats, Scalar, array, is_zero, sqrt
 from draisine.errors import SingularityError
 
 Pivot = tuple[int, int]
@@ -148,6 +148,39 @@ def eliminate(A: Array, pivots: Sequence[Pivot]) -> Elimination:
         out.lower.append(below)
         out.upper.append(sorted(rows[i].items()))
     return out
+
+
+def kernel_basis(solve: Callable[[list[Scalar]], Array], m: int, n: int) -> Array:
+    """Return H over n speeds, eq. [kernel], from the solution of m rows and n - m independent speeds."""
+    columns = [solve([0.0] * m + list(e)) for e in np.eye(n - m)]
+    return np.column_stack(columns) if columns else np.zeros((n, 0))
+
+
+def independent_vectors(
+    vectors: Floats,
+    basis: list[Floats],
+    least: float = 1e-9,
+    order: Sequence[int] | None = None,
+    most: int | None = None,
+) -> list[int]:
+    """Return which vectors are independent of an orthonormal basis and of each other, tried in an
+    order: those that are plainly so come first. The basis grows by them, to `most` vectors if told.
+    """
+    most = vectors.shape[1] if most is None else most
+    sizes = np.linalg.norm(vectors, axis=1)
+    there, kept = sizes > 1e-12 * sizes.max(initial=0.0), list[int]()
+    for threshold in (0.2, least):
+        for k in range(len(vectors)) if order is None else order:
+            if k in kept or not there[k] or len(basis) >= most:
+                continue
+            left = vectors[k] / sizes[k]
+            for b in [*basis, *basis]:
+                left = left - (b @ left) * b
+            size = np.linalg.norm(left)
+            if size > threshold:
+                basis.append(left / size)
+                kept.append(k)
+    return sorted(kept)
 
 
 def _eagerness(pivot: Scalar, others: int, j: int) -> tuple[bool, bool, int, int]:

@@ -20,7 +20,7 @@ from draisine.mechanics.applied import ElementForces, element_forces, generalise
 from draisine.mechanics.base import base_angles, free_columns, is_free, spread
 from draisine.mechanics.constraints import Ground, Mode
 from draisine.mechanics.formulations import projected
-from draisine.mechanics.kernel import Elimination, eliminate
+from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis
 from draisine.mechanics.kinematics import Geometry, Velocities, velocities
 from draisine.mechanics.newton_euler import Wrenches, gather, mass_matrix, wrenches
 from draisine.mechanics.readings import Readings
@@ -300,9 +300,7 @@ class Subject:
     @cached_property
     def H(self) -> Array:
         """The kernel of the rows: v = H u."""
-        m, k = self.C.shape[0], len(self.independent)
-        columns = [self.solver.solve([0.0] * m + list(e)) for e in np.eye(k)]
-        return np.column_stack(columns) if columns else np.zeros((m, 0))
+        return kernel_basis(self.solver.solve, *self.C.shape)
 
     @cached_property
     def drift(self) -> Array:

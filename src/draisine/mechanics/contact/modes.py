@@ -14,7 +14,7 @@ from draisine.algebra.trace import Expr, evaluate, tangent
 from draisine.mechanics.contact.elements import FeatureForces, tyre_rows
 from draisine.mechanics.contact.features import FEATURE, LOAD, ContactRows, meet
 from draisine.mechanics.formulations.projected import choose_speeds
-from draisine.mechanics.kernel import Elimination, eliminate, plan, solve_symmetric
+from draisine.mechanics.kernel import Elimination, eliminate, kernel_basis, plan, solve_symmetric
 from draisine.mechanics.kinematics import Geometry
 from draisine.mechanics.loads import STEPS, accuracy, limit_loads, weight
 from draisine.mechanics.tree import Tree
@@ -303,6 +303,6 @@ def hold(C: Array, M: Array, first: int, point: Mapping[str, float]) -> HeldMach
     there = traced | (np.vstack([values, S]) != 0)
     pivots = plan(np.vstack([values, S]), there, np.where(traced, 2.0, 0.0))
     solver = eliminate(A, pivots)
-    H = np.column_stack([solver.solve([0.0] * m + list(e)) for e in np.eye(len(S))])
+    H = kernel_basis(solver.solve, m, n)
     MH = M @ H
     return HeldMachine(solver, H, MH, H.T @ MH)

@@ -17,7 +17,7 @@ from draisine.mechanics.formulations._tree_kernel import (
     moved_wrench,
     screw,
 )
-from draisine.mechanics.kernel import solve_symmetric
+from draisine.mechanics.kernel import kernel_basis, solve_symmetric
 from draisine.mechanics.newton_euler import Wrenches
 from draisine.mechanics.tree import Link, Rotor
 
@@ -120,7 +120,7 @@ def _base(solver: TreeElimination, I: Array, p: Array, targets: list[Scalar]) ->
     still = solver.base.solve([*targets, *[0.0] * free])
     if not free:
         return still
-    H = np.column_stack([solver.base.solve([0.0] * len(targets) + list(e)) for e in np.eye(free)])
+    H = kernel_basis(solver.base.solve, len(targets), len(I))
     return still + H @ solve_symmetric(H.T @ (I @ H), H.T @ -(p + I @ still))
 
 

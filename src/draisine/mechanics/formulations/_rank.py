@@ -22,6 +22,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.base import free_columns, is_free, spread
 from draisine.mechanics.constraints import Mode
 from draisine.mechanics.formulations import projected
+from draisine.mechanics.kernel import independent_vectors
 from draisine.mechanics.tree import Tree, as_floats, assemble
 from draisine.model import Model
 
@@ -197,18 +198,7 @@ def independent_rows(C: Floats, first: Sequence[bool], rank: int) -> list[int]:
     well independent of the ones before.
     """
     order = sorted(range(len(C)), key=lambda k: not first[k])
-    basis: list[Floats] = []
-    kept: list[int] = []
-    for threshold in (0.2, REPEATS):
-        for k in (k for k in order if k not in kept and len(kept) < rank):
-            left = C[k]
-            for e in [*basis, *basis]:
-                left = left - (e @ left) * e
-            size = float(np.linalg.norm(left))
-            if size > threshold:
-                basis.append(left / size)
-                kept.append(k)
-    return sorted(kept)
+    return independent_vectors(C, [], REPEATS, order, rank)
 
 
 def _neighbours(here: Place, anchors: Floats) -> list[Place]:

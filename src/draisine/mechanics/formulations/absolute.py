@@ -33,6 +33,7 @@ from draisine.algebra.lie import (
 )
 from draisine.algebra.scalar import Array, Floats, norm
 from draisine.errors import ParameterError, SingularityError
+from draisine.mechanics.base import free_columns
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations._absolute_rows import (
     AbsoluteEquations,
@@ -237,7 +238,7 @@ class Absolute:
     def accelerate(self, t: float, state: Configured, inputs: Any = None) -> tuple[Floats, Floats]:
         """Return vdot and the ground's force on each contact."""
         lam, rates = self._respond(t, state, inputs)
-        return rates[self._columns()], self._forces(lam)
+        return rates[free_columns(self.model)], self._forces(lam)
 
     def reactions(self, t: float, state: Configured, inputs: Any = None) -> dict[str, float]:
         """Return every multiplier by the name of its row: what joints carry, the ground's forces,
@@ -251,9 +252,6 @@ class Absolute:
         given = check_inputs(self.model, state, inputs)
         at = self.enter(state)
         return self.solve(t, at, given, self.held(at), np.asarray(state.r, float))[1:]
-
-    def _columns(self) -> list[int]:
-        return [*self.model.twist, *range(6, 6 + len(self.model.joints))]
 
     def _forces(self, lam: Floats) -> Floats:
         forces = np.zeros((len(self.model.contacts), 3))

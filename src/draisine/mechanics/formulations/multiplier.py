@@ -73,10 +73,8 @@ def free(
 
 def active_rows(model: Model, mode: constraints.Mode) -> list[int]:
     """Return which rows of `Free.C` a mode switches on."""
-    out = []
-    for k, (contact, (_, status)) in enumerate(zip(model.contacts, mode, strict=True)):
-        out += [3 * k + contact.directions.index(name) for name in contact.rows[status]]
-    return out
+    chosen = constraints.mode_rows(model, mode)
+    return [3 * k + contact.directions.index(name) for k, contact, name in chosen]
 
 
 def joint_rows(model: Model) -> list[int]:

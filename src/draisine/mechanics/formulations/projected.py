@@ -34,6 +34,8 @@ from draisine.mechanics.kernel import (
     Pivot,
     choose_pivots,
     eliminate,
+    independent_vectors,
+    kernel_basis,
     share,
     solve_symmetric,
 )
@@ -232,36 +234,15 @@ def choose_speeds(
     that names them.
     """
     basis: list[np.ndarray] = []
-
-    def residual(row: np.ndarray) -> np.ndarray:
-        size = np.linalg.norm(row)
-        row = row / size if size > 0 else row
-        for _ in range(2):
-            for b in basis:
-                row = row - (b @ row) * b
-        return row
-
     check_rows(C, labels)
     for label, row in zip(labels, C, strict=True):
-        left = residual(row)
-        if not np.linalg.norm(left) > 1e-9:
+        if not independent_vectors(row[None], basis):
             raise RedundancyError(
                 f"constraint row {label!r} repeats what the rows before it already demand in this "
                 "configuration, though not beside it: the shape is singular. Start beside it, or let wheels "
                 "that lock one another slip: by tyres, or by the status sliding."
             )
-        basis.append(left / np.linalg.norm(left))
-    kept: list[int] = []
-    for threshold in (0.2, 1e-6):
-        for k in preferred:
-            if len(basis) == model_speeds or k in kept:
-                continue
-            left = residual(np.eye(model_speeds)[k])
-            size = np.linalg.norm(left)
-            if size > threshold:
-                basis.append(left / size)
-                kept.append(k)
-    return sorted(kept)
+    return independent_vectors(np.eye(model_speeds), basis, 1e-6, preferred)
 
 
 def system_matrix(found: Rows, independent: Sequence[int]) -> Array:
@@ -320,13 +301,8 @@ class Reconstruction:
     @cached_property
     def H(self) -> Array:
         """The kernel, over the free columns."""
-        return _kernel(self.solver, len(self.rows.keep), len(free_columns(self.rows.tree.model)))
-
-
-def _kernel(solver: Elimination | TreeElimination, m: int, n: int) -> Array:
-    """Return H from the elimination of m rows over n speeds."""
-    columns = [solver.solve([0.0] * m + list(e)) for e in np.eye(n - m)]
-    return np.column_stack(columns) if columns else np.zeros((n, 0))
+        m, n = len(self.rows.keep), len(free_columns(self.rows.tree.model))
+        return kernel_basis(self.solver.solve, m, n)
 
 
 def motion(
@@ -342,7 +318,7 @@ def motion(
     m, k = len(found.keep), len(independent)
     solver = factorise(found, independent, pivots, along_tree)
     local = isinstance(solver, TreeElimination)
-    inner = array([0.0] * m) if local or not k else _kernel(solver, m, m + k) @ u
+    inner = array([0.0] * m) if local or not k else kernel_basis(solver.solve, m, m + k) @ u
     b = constraints.velocity_targets(tree, geo, found.world, found.active, found.p, t)
     if local:
         inner = solver.solve([*b, *u])
