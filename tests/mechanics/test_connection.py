@@ -19,7 +19,6 @@ from draisine.mechanics.connection import (
     Kinematics,
     Locomotion,
     Torques,
-    _independent,
     classify,
     kinematic,
     kinematics,
@@ -31,6 +30,7 @@ from draisine.mechanics.connection import (
 )
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
+from draisine.mechanics.kernel import independent_vectors
 from draisine.mechanics.newton_euler import mass_matrix
 from draisine.mechanics.tree import as_floats, assemble
 from draisine.model import Ball, Blade, Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
@@ -807,5 +807,5 @@ def test_a_base_that_stays_put_has_nothing_to_find() -> None:
 def test_independence_is_a_matter_of_directions_not_of_sizes():
     """Small rows count as much as large ones; those that repeat others in direction do not."""
     small = np.array([[1e-6, 0.0, 0.0], [0.0, 1.0, 0.0], [1e-6, 1e-6, 0.0], [0.0, 0.0, 1e3]])
-    assert _independent(small, []) == [0, 1, 3]
-    assert _independent(small, [np.array([1.0, 0.0, 0.0])]) == [1, 3]
+    assert independent_vectors(small, []) == [0, 1, 3]
+    assert independent_vectors(small, [np.array([1.0, 0.0, 0.0])]) == [1, 3]
