@@ -1,16 +1,20 @@
 """Rides to choose from, each with a lesson: what is ridden, how it starts and what helps."""
 
 import math
+import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from importlib.resources import files
 from typing import Any, Literal
 
 from draisine.errors import ParameterError, UnknownNameError, expect_known
+from draisine.model.quantity import number
 from draisine.registry import find, is_file, names
 from draisine.ride.limits import brake_limit, wheelie_limit
 from draisine.scenario.library import load
+from draisine.scenario.terrain import GROUNDS as SHAPES
 from draisine.scenario.terrain import WheelPlace
-from draisine.terrain import Terrain, kerb, plane, ramp
+from draisine.terrain import Terrain
 
 Way = Literal["torque", "angle", "lean"]
 """How the rider steers: by a torque on the bar, by its angle, or by leaning the upper body."""
@@ -50,11 +54,6 @@ class Preset:
         return self.vehicle, self.parameter_set, self.ground
 
 
-def on_face(x: float, face: str) -> WheelPlace:
-    """Return the place of a machine whose rear wheel stands on a face."""
-    return WheelPlace(wheel="rear", centre=[x, 0.0], on=face)
-
-
 def brake_fact(parameters: Mapping[str, float]) -> str:
     """Return at which brake torque the rear wheel lifts."""
     a, torque = brake_limit(parameters)
@@ -74,144 +73,27 @@ def wheelie_fact(parameters: Mapping[str, float]) -> str:
 HELD = {"hold": 1.0, "lean_help": 5.0}
 """Speed hold, and steering into the fall: what makes the first ride easy."""
 
-PRESETS: dict[str, Preset] = {
-    "steer-torque": Preset(
-        "Steer by torque",
-        "Tap right: the bar turns right, and the bicycle leans left. To turn left, first push right.",
-        "Why does a short push to the right start a turn to the left?",
-        "The wheels roll out to the right from under the mass centre, and so the bicycle leans left; "
-        "then the front wheel turns into the lean by itself.",
-        {"forward_speed": 5.0},
-        commands={"speed": 5.0} | HELD,
-        shown=True,
-    ),
-    "steer-angle": Preset(
-        "Steer by angle",
-        "The bar goes to the angle you ask for, whatever torque that needs. Switch the help off: "
-        "nobody rides that by keys.",
-        "Why is a bicycle with a guided bar harder to ride than one with a free bar?",
-        "A guided bar cannot turn into the fall by itself: what keeps a bicycle up is taken away.",
-        {"forward_speed": 5.0},
-        way="angle",
-        commands={"hold": 1.0, "speed": 5.0, "angle_help": 1.0},
-        shown=True,
-    ),
-    "steer-lean": Preset(
-        "Steer by leaning",
-        "Hands off: lean the upper body left, and the frame goes right at first. The bar follows.",
-        "Where does the frame go when the rider leans left, and why?",
-        "To the right at first: nothing pushes from outside, so the rest moves against the body. "
-        "Then the bar turns into the lean and the turn begins.",
-        {"forward_speed": 5.0},
-        way="lean",
-        commands={"hold": 1.0, "speed": 5.0},
-        shown=True,
-    ),
-    "self-stable": Preset(
-        "It rides by itself",
-        "Hands off at 5 m/s: push it (P) and watch it steady itself.",
-        "Which speeds keep this bicycle up without a rider?",
-        "From 4.292 to 6.024 m/s all eigenvalues have negative real parts: weave is damped, and "
-        "capsize does not grow yet.",
-        {"forward_speed": 5.0, "lean_rate": 0.3},
-        commands={"hold": 1.0, "speed": 5.0},
-    ),
-    "weave": Preset(
-        "Weave",
-        "A little slower, 3.5 m/s: after a push it wobbles from side to side.",
-        "What do lean and steer do in the weave, and which comes first?",
-        "They swing with one frequency, the steer after the lean; below 4.292 m/s the swing grows.",
-        {"forward_speed": 3.5, "lean_rate": 0.15},
-        commands={"hold": 1.0, "speed": 3.5},
-    ),
-    "fall": Preset(
-        "Too slow",
-        "At 2.5 m/s it falls within two seconds. Can you keep it up? The balance assist can.",
-        "Why does the balance assist steer into the fall?",
-        "Steering into the fall rolls the wheels back below the mass centre; it needs more of it the "
-        "slower it rolls.",
-        {"forward_speed": 2.5, "lean_rate": 0.1},
-        commands={"hold": 1.0, "speed": 2.5},
-    ),
-    "capsize": Preset(
-        "Capsize",
-        "At 8 m/s it leans over slowly, in an ever tighter spiral; time runs four times as fast.",
-        "How fast does the lean grow?",
-        "By some 14 % in each second: the capsize eigenvalue at 8 m/s is 0.14 1/s.",
-        {"forward_speed": 8.0, "lean": math.radians(10.0)},
-        commands={"hold": 1.0, "speed": 8.0},
-        pace=4.0,
-    ),
-    "skate": Preset(
-        "No gyroscopes, no trail",
-        "Two point masses on massless wheels: no gyroscopic effect, no trail, and it steadies itself. "
-        "(Its mass is so far in front that the ground has to hold the rear wheel down.)",
-        "What keeps it up, if neither gyroscopes nor trail do?",
-        "The front mass is low and ahead of the steer axis: when the frame falls, it falls faster, "
-        "and so the bar turns into the fall (Kooijman and others 2011).",
-        {"forward_speed": 5.0, "lean_rate": 0.1},
-        keys={"torque": 0.01, "helped": 0.01, "assisted": 0.01},
-        parameter_set="two_mass_skate",
-        sticks=True,
-    ),
-    "slope": Preset(
-        "Down a slope",
-        "Five degrees down without brakes: it passes through all its speeds, from weave to capsize.",
-        "How fast does it get in ten seconds?",
-        "The slope pulls with g sin 5 deg = 0.855 m/s2; the wheels' inertia takes 4 % of it.",
-        {"forward_speed": 4.0},
-        commands={"lean_help": 5.0},
-        parameters={"slope": math.radians(-5.0)},
-    ),
-    "ramp": Preset(
-        "Ramp jump",
-        "Up a ramp of ten degrees and half a metre down. Keep straight, fly, land.",
-        "Which wheel lands first, and what could change that in flight?",
-        "The front wheel: the frame turns while the rear wheel is still on the ramp. Braking a wheel "
-        "in flight turns the frame the other way.",
-        {"forward_speed": 8.0},
-        commands={"speed": 8.0} | HELD,
-        ground=lambda: ramp(math.radians(10.0), 0.5),
-        place=on_face(-16.0, "ramp"),
-    ),
-    "kerb": Preset(
-        "Kerb",
-        "Five centimetres up at 4 m/s: each wheel loses energy at the edge.",
-        "How much speed does the kerb take?",
-        "Compare the energy before and after: each plastic impact takes the part of the motion that "
-        "points into the edge.",
-        {"forward_speed": 4.0},
-        commands={"speed": 4.0} | HELD,
-        ground=lambda: kerb(8.0, 0.05),
-        place=on_face(0.0, "before"),
-    ),
-    "wheelie": Preset(
-        "Wheelie with help",
-        "Hold up: the drive raises the front wheel by 20 degrees and holds it there.",
-        "Which torque lifts the front wheel?",
-        "The one whose acceleration is g times the distance of the mass centre from the rear contact, "
-        "by its height: some 112 N m for this bicycle.",
-        {"forward_speed": 5.0},
-        commands={"lean_help": 5.0},
-        keys={"lift": math.radians(20.0)},
-        fact=wheelie_fact,
-        ground=plane,
-        place=on_face(0.0, "ground"),
-    ),
-    "brake": Preset(
-        "Braking until the rear wheel lifts",
-        "Brake in front (B), with 300 N m: the rear wheel comes up. Let go before it turns over.",
-        "At which deceleration does it lift?",
-        "At g times (distance from the mass centre to the front contact) / (height of the mass "
-        "centre), whatever the mass.",
-        {"forward_speed": 8.0},
-        commands={"lean_help": 5.0},
-        keys={"front": 300.0},
-        fact=brake_fact,
-        ground=plane,
-        place=on_face(0.0, "ground"),
-    ),
-}
+FACTS = {"brake": brake_fact, "wheelie": wheelie_fact}
+"""What can stand beside a ride."""
+
+
+def _presets() -> dict[str, Preset]:
+    """Return the rides of the file `presets.toml`; those on the same ground share it."""
+    text = files("draisine.ride").joinpath("presets.toml").read_text(encoding="utf-8")
+    presets: dict[str, Preset] = {}
+    grounds: dict[str, Callable[[], Terrain]] = {}
+    for name, table in tomllib.loads(text).items():
+        for key in {"start", "commands", "keys", "parameters"} & table.keys():
+            table[key] = {word: number(value) for word, value in table[key].items()}
+        if "ground" in table:
+            ground: Any = SHAPES[table["ground"]["shape"]].model_validate(table["ground"])
+            table["ground"] = grounds.setdefault(repr(ground), ground.terrain)
+            table["place"] = WheelPlace.model_validate(table["place"])
+        presets[name] = Preset(**table | {"fact": FACTS.get(table.get("fact", ""))})
+    return presets
+
+
+PRESETS = _presets()
 """The rides by name; the first is the one to begin with."""
 
 GROUNDS = {

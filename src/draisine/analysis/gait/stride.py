@@ -14,6 +14,7 @@ from numpy.polynomial.chebyshev import chebder
 from draisine.algebra.scalar import Floats
 from draisine.analysis.gait.map import Gait, Hold
 from draisine.analysis.return_map import Cycle
+from draisine.mechanics import loads
 
 POINTS = 65
 """How many times of each hold are looked at."""
@@ -175,9 +176,7 @@ class Stride:
     @property
     def weight(self) -> float:
         """The machine's weight, in N."""
-        model = self.gait.system.model
-        mass = sum(float(body.mass) for body in model.bodies)
-        return mass * float(np.linalg.norm(np.asarray(model.gravity, float)))
+        return float(loads.weight(self.gait.system.model))
 
 
 def _look(hold: Hold, x: Floats, place: Floats) -> HoldRecord:
