@@ -308,13 +308,8 @@ def _from_principal(p: Mapping[str, float]) -> dict[str, float]:
     share = p["mD"] * p["mP"] / mass if mass else 0.0
     dx, dz = p["xP"] - p["xD"], p["zP"] - p["zD"]
     xx, yy, zz, xz = (a + b for a, b in zip(frame, rider, strict=True))
-    fork = _turned(p, "H")
-    return {
-        **{name: p[name] for name in ("w", "c", "lam", "g")},
-        "rR": p["rR"],
-        "mR": p["mR"],
-        "IRxx": p["mR"] * p["kRaa"] ** 2,
-        "IRyy": p["mR"] * p["kRyy"] ** 2,
+    same = ("w", "c", "lam", "g", "rR", "mR", "xH", "zH", "mH", "rF", "mF")
+    found = {name: p[name] for name in same} | {
         "xB": p["xD"] + (p["mP"] / mass * dx if mass else 0.0),
         "zB": p["zD"] + (p["mP"] / mass * dz if mass else 0.0),
         "mB": mass,
@@ -322,15 +317,12 @@ def _from_principal(p: Mapping[str, float]) -> dict[str, float]:
         "IByy": yy + share * (dx**2 + dz**2),
         "IBzz": zz + share * dx**2,
         "IBxz": xz - share * dx * dz,
-        "xH": p["xH"],
-        "zH": p["zH"],
-        "mH": p["mH"],
-        **dict(zip(("IHxx", "IHyy", "IHzz", "IHxz"), fork, strict=True)),
-        "rF": p["rF"],
-        "mF": p["mF"],
-        "IFxx": p["mF"] * p["kFaa"] ** 2,
-        "IFyy": p["mF"] * p["kFyy"] ** 2,
     }
+    found |= dict(zip(("IHxx", "IHyy", "IHzz", "IHxz"), _turned(p, "H"), strict=True))
+    for wheel in "RF":
+        for moment, radius in (("xx", "aa"), ("yy", "yy")):
+            found[f"I{wheel}{moment}"] = p[f"m{wheel}"] * p[f"k{wheel}{radius}"] ** 2
+    return {name: found[name] for name in BENCHMARK}
 
 
 def _turned(p: Mapping[str, float], body: str) -> tuple[float, float, float, float]:

@@ -23,15 +23,9 @@ MOST = 8
 
 KNOWN: dict[str, SeriesLabels] = {
     **dict.fromkeys(("M", "C1", "K0", "K2"), (COORDINATES, COORDINATES)),
-    "weave_speed": (),
-    "weave_frequency": (),
-    "capsize_speed": (),
-    "double_root_speed": (),
-    "double_root": (),
-    "stable_from": (),
-    "stable_to": (),
-    "wobble_speed": (),
-    "wobble_frequency": (),
+    **dict.fromkeys(("weave_speed", "weave_frequency", "capsize_speed"), ()),
+    **dict.fromkeys(("double_root_speed", "double_root", "stable_from", "stable_to"), ()),
+    **dict.fromkeys(("wobble_speed", "wobble_frequency"), ()),
 }
 """What a linear scenario tells beside eigenvalues, with the labels that each takes."""
 

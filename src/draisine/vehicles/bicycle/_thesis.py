@@ -7,6 +7,7 @@ the left) and the angle alpha_0 of the rear contact point, which is half a turn 
 """
 
 from collections.abc import Mapping
+from typing import Annotated
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from draisine.algebra.lie import Pose, rot_x, rot_z
 from draisine.algebra.scalar import Array, Scalar, array, cos, sin
 from draisine.model import Body, Model, Revolute, Wheel, inertia
 from draisine.model.form import Form
+from draisine.vehicles._annotations import meanings
 from draisine.vehicles.bicycle._forms import to_thesis
 
 AXES = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
@@ -22,32 +24,34 @@ AXES = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [1.0, 0.0, 0.0]])
 
 def thesis_bicycle(
     *,
-    g: float,
-    mu: float,
-    l1: float,
-    l2: float,
-    h2: float,
-    h3: float,
-    m0: float,
-    x0: float,
-    y0: float,
-    I0xx: float,
-    I0yy: float,
-    I0zz: float,
-    I0xy: float,
-    m1: float,
-    x1: float,
-    z1: float,
-    I1xx: float,
-    I1yy: float,
-    I1zz: float,
-    I1zx: float,
-    m2: float,
-    I2xx: float,
-    I2zz: float,
-    m3: float,
-    I3xx: float,
-    I3zz: float,
+    g: Annotated[float, "m/s2", "gravity"],
+    mu: Annotated[float, "rad", "tilt of the steer axis"],
+    l1: Annotated[
+        float, "m", "from the rear hub forward to the steer axis, at the height of the front hub"
+    ],
+    l2: Annotated[float, "m", "from there to the front hub"],
+    h2: Annotated[float, "m", "radius of the front wheel"],
+    h3: Annotated[float, "m", "radius of the rear wheel"],
+    m0: Annotated[float, "kg", "mass of the frame"],
+    x0: Annotated[float, "m", "mass centre of the frame, along s"],
+    y0: Annotated[float, "m", "mass centre of the frame, along n"],
+    I0xx: Annotated[float, "kg m2", "frame, central moment xx"],
+    I0yy: Annotated[float, "kg m2", "frame, central moment yy"],
+    I0zz: Annotated[float, "kg m2", "frame, central moment zz"],
+    I0xy: Annotated[float, "kg m2", "frame, central moment xy"],
+    m1: Annotated[float, "kg", "mass of the fork"],
+    x1: Annotated[float, "m", "mass centre of the fork, along s of frame 1"],
+    z1: Annotated[float, "m", "mass centre of the fork, along a of frame 1"],
+    I1xx: Annotated[float, "kg m2", "fork, central moment xx"],
+    I1yy: Annotated[float, "kg m2", "fork, central moment yy"],
+    I1zz: Annotated[float, "kg m2", "fork, central moment zz"],
+    I1zx: Annotated[float, "kg m2", "fork, central moment zx"],
+    m2: Annotated[float, "kg", "mass of the front wheel"],
+    I2xx: Annotated[float, "kg m2", "front wheel, central moment xx"],
+    I2zz: Annotated[float, "kg m2", "front wheel, central moment zz"],
+    m3: Annotated[float, "kg", "mass of the rear wheel"],
+    I3xx: Annotated[float, "kg m2", "rear wheel, central moment xx"],
+    I3zz: Annotated[float, "kg m2", "rear wheel, central moment zz"],
 ) -> Model:
     """Return the bicycle from the thesis's 26 parameters, bodies 0 to 3, joints r1 to r3; contact
     rows of the front wheel come first, as in (2.29).
@@ -85,9 +89,6 @@ def _rotation(angles: Mapping[str, Scalar]) -> Array:
     return rot_z(angles["psi"]) @ rot_x(-angles["phi_0"]) @ pitch
 
 
-_SIDES = {"0": "frame", "1": "fork", "2": "front wheel", "3": "rear wheel"}
-_TENSORS = {"0": "xx yy zz xy", "1": "xx yy zz zx", "2": "xx zz", "3": "xx zz"}
-
 THESIS = Form(
     symbols={
         "psi": r"\psi",
@@ -103,22 +104,7 @@ THESIS = Form(
         "psi": ("rad", "yaw"),
         "phi_0": ("rad", "roll to the left"),
         "alpha_0": ("rad", "angle of the rear contact point"),
-        "g": ("m/s2", "gravity"),
-        "mu": ("rad", "tilt of the steer axis"),
-        "l1": ("m", "from the rear hub forward to the steer axis, at the height of the front hub"),
-        "l2": ("m", "from there to the front hub"),
-        "h2": ("m", "radius of the front wheel"),
-        "h3": ("m", "radius of the rear wheel"),
-        "x0": ("m", "mass centre of the frame, along s"),
-        "y0": ("m", "mass centre of the frame, along n"),
-        "x1": ("m", "mass centre of the fork, along s of frame 1"),
-        "z1": ("m", "mass centre of the fork, along a of frame 1"),
-    }
-    | {f"m{k}": ("kg", f"mass of the {side}") for k, side in _SIDES.items()}
-    | {
-        f"I{k}{ij}": ("kg m2", f"{_SIDES[k]}, central moment {ij}")
-        for k, entries in _TENSORS.items()
-        for ij in entries.split()
+        **meanings(thesis_bicycle),
     },
     vehicle=thesis_bicycle,
     convert=to_thesis,
