@@ -20,7 +20,6 @@ from draisine.errors import (
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
 from draisine.simulation.contact.arc import TerrainArc, observe_states
-from draisine.simulation.contact.driver import Cause
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
 from draisine.simulation.integrators import DEGENERATE, march_code
@@ -369,27 +368,24 @@ class _OnTerrain:
         self.failure: SimulationError | None = None
 
     def law_state(self) -> Floats:
-        return self.here.y[self.here.look.y.z].copy()
+        return self.here.at.y[self.here.look.y.z].copy()
 
     def hold(self, inputs: Floats, commands: Mapping[int, float]) -> None:
-        y = self.here.y.copy()
+        y = self.here.at.y.copy()
         for k, value in commands.items():
             y[k] = value
-        if np.array_equal(inputs, self.here.look.inputs) and np.array_equal(y, self.here.y):
+        if np.array_equal(inputs, self.here.look.inputs) and np.array_equal(y, self.here.at.y):
             return
         self._set_out_again(y, inputs)
 
     def obey(self, task: Task) -> None:
         self.look, _ = place_on_terrain(task)
-        self._set_out_again(self.here.y, self.here.look.inputs)
+        self._set_out_again(self.here.at.y, self.here.look.inputs)
 
     def _set_out_again(self, y: Floats, inputs: Floats) -> None:
         """Let the run go on from the branch, from a state and under inputs."""
         self.run = self.here.branch(self.numerics.start + FAR)
-        self.run.look, self.run.driver, self.run.fresh, self.run.y = self.look, None, True, y
-        self.run.look.inputs = inputs
-        self.run.mark()
-        self.run.resolve(Cause("input"))
+        self.run.restart(self.look, y, inputs)
         self.here, self.ahead = self.run, None
 
     def advance(
@@ -409,7 +405,7 @@ class _OnTerrain:
             self.failure = SimulationError(str(error))
             return count, (), ()
         self.outcome = self.here.outcome
-        reached = end if not self.outcome else int((self.here.t - start) / h)
+        reached = end if not self.outcome else int((self.here.at.t - start) / h)
         return reached, *self._news()
 
     def _go(self, t: float) -> None:
@@ -426,11 +422,11 @@ class _OnTerrain:
                 ):  # after t, perhaps: then not of this call
                     self.ahead = None
                     break
-            if self.ahead.t > t:
+            if self.ahead.at.t > t:
                 break
             self.run, self.ahead = self.ahead, None
         here = self.run.branch(t)
-        while here.t < t and not here.outcome:
+        while here.at.t < t and not here.outcome:
             here.move()
         self.here = here
 
@@ -453,5 +449,5 @@ class _OnTerrain:
 
     def observe(self, t: float) -> dict[str, Floats]:
         run = self.here
-        seen = observe_states(run.look, [(np.array([run.t]), run.y[None], run.closed)])
+        seen = observe_states(run.look, [(np.array([run.at.t]), run.at.y[None], run.at.closed)])
         return {name: values[..., -1] for name, values in seen.items()}

@@ -22,11 +22,11 @@ G = 9.81
 def test_an_interrupted_run_keeps_what_was_computed(monkeypatch):
     go, stopped = driver.ArcDriver.go, []
 
-    def interrupted(arc, t, *how):
-        if t > 0.3:
-            stopped.append(t)
+    def interrupted(arc, *how):
+        if arc.course.clock[march.T] > 0.3:
+            stopped.append(arc.course.clock[march.T])
             raise KeyboardInterrupt
-        return go(arc, t, *how)
+        return go(arc, *how)
 
     whole = draisine.simulate(bicycle(), placed((0.0, 0.0, 0.5)), 1.0, terrain=plane())
     monkeypatch.setattr(hybrid, "CHUNK", 1)
@@ -70,10 +70,12 @@ def test_what_is_kept_of_a_run_without_an_admissible_set_pushes_everywhere():
 
 def test_ground_that_a_run_cannot_pass_keeps_the_run(monkeypatch):
     go = driver.ArcDriver.go
+
+    def sunk(arc, *how):
+        return go(arc, *how) if arc.course.clock[march.T] < 0.1 else march.SUNK
+
     monkeypatch.setattr(hybrid, "CHUNK", 1)
-    monkeypatch.setattr(
-        driver.ArcDriver, "go", lambda arc, t, *how: go(arc, t, *how) if t < 0.1 else march.SUNK
-    )
+    monkeypatch.setattr(driver.ArcDriver, "go", sunk)
     with pytest.raises(DeadEndError, match="cannot meet") as caught:
         draisine.simulate(disc(), dropped(0.5), 0.5, terrain=plane())
     assert isinstance(caught.value, TerrainError)

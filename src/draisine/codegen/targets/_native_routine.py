@@ -31,9 +31,15 @@ class Packed:
 
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
+        self.others: dict[Any, Packed] = {}
+        self._bytes = ctypes.create_string_buffer(_slots(owner)[1].size)
+        self.address: int = ctypes.addressof(self._bytes)
+        self._fill(record)
+
+    def _fill(self, record: Any) -> None:
+        owner: type = type(record)
         self.record, (kinds, slots) = record, _slots(owner)
         self._inner: list[Packed] = []
-        self.others: dict[Any, Packed] = {}
         values = []
         for value, kind in zip(record, kinds, strict=True):
             if kind is None:
@@ -43,9 +49,11 @@ class Packed:
             else:
                 self._inner.append(value if isinstance(value, Packed) else Packed(value))
                 values.append(self._inner[-1].address)
-        self._bytes = ctypes.create_string_buffer(slots.size)
         slots.pack_into(self._bytes, 0, *values)
-        self.address: int = ctypes.addressof(self._bytes)
+
+    def replace(self, **changes: Any) -> None:
+        """Put other things into fields of the record; it stays where it is for records around it."""
+        self._fill(self.record._replace(**changes))
 
 
 class _Rooms(threading.local):

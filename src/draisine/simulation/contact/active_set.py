@@ -459,9 +459,16 @@ def strike(
 
 def trials_of(g: Choice, keys: Sequence[Key], start: Floats | float = 0.0) -> tuple[Trial, ...]:
     """Return the trials of a choice among contacts, whose results are changes of a start."""
-    count, made = int(g.sizes[CONTACTS]), int(g.sizes[TRIALS])
-    at, out = trial_layout(g.n, count), []
-    rows = g.trials[: made * at.size].reshape(made, at.size).copy()
+    made, wide = int(g.sizes[TRIALS]), trial_layout(g.n, int(g.sizes[CONTACTS])).size
+    return make_trials(g.trials[: made * wide].reshape(made, wide), keys, start)
+
+
+def make_trials(
+    rows: Floats, keys: Sequence[Key], start: Floats | float = 0.0
+) -> tuple[Trial, ...]:
+    """Return trials among contacts, one row of numbers each, whose results are changes of a start."""
+    (made, wide), count = rows.shape, len(keys)
+    at, out, rows = trial_layout(wide - 2 - 4 * count, count), [], rows.copy()
     masks, sound = rows[:, at.mask.start].astype(int).tolist(), rows[:, at.sound.start] == 1.0
     push, away = rows[:, at.push].reshape(made, count, 3), rows[:, at.away].tolist()
     for i, mask in enumerate(masks):

@@ -1,286 +1,452 @@
-"""What is near for a while, and the calls that go through arcs and events there."""
+"""What leads a run through arcs and events: its records for routines, and what is read from them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from inspect import signature
 from typing import Any
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Address
 from draisine.codegen.targets.native import Packed
 from draisine.mechanics.base import has_frame
-from draisine.simulation.contact import march
+from draisine.mechanics.contact.elements import contact_elements
+from draisine.simulation.contact import march, passage
 from draisine.simulation.contact.active_set import (
     Candidate,
+    Selection,
     Trial,
     empty_choice,
     independent,
+    make_trials,
     trials_of,
 )
 from draisine.simulation.contact.coulomb import friction_law
-from draisine.simulation.contact.events import FULL, MET, TOUCHING, Encounter
+from draisine.simulation.contact.events import MET, TOUCHING, Encounter
 from draisine.simulation.contact.guards import BASIS, NODES, SLACK
 from draisine.simulation.contact.kernels import CLOSED, saddle
-from draisine.simulation.contact.march import FEW, ROOM, Course
-from draisine.simulation.contact.query import BORDER, Closed, ContactQuery
-from draisine.simulation.contact.table import Surroundings, WheelOnFeature
+from draisine.simulation.contact.march import CLOCK, FEW, ROOM, Course
+from draisine.simulation.contact.passage import Passage
+from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.strike import OTHER, PUSH
+from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators.dop853 import STAGES, stages
-from draisine.simulation.options import ContactOptions, Numerics
+from draisine.simulation.options import RESOLUTIONS, ContactOptions, Numerics
 from draisine.simulation.trajectory import Key
+from draisine.system.layout import Layout
 
-MOST = 6
-"""For how many contacts that touch at once there is room at first."""
+MOST, EVENTS = 6, 32
+"""For how many contacts that touch at once there is room at first, and for how many events in a call."""
 
 
-def workspace(look: ContactQuery, numerics: Numerics) -> dict[str, Any]:
-    """Return what all arcs of a run have in common: the step, the clock, samples, and room to work;
-    and what its events have, by how many contacts touch at once.
+@dataclass(slots=True, eq=False)
+class Standing:
+    """Where a run stands: time, state and length of the next step, which may be an arc's first; closed
+    contacts, those whose features wheels have just left, those that leave at this instant; how often
+    no time has passed, and the time of the latest sample.
     """
-    n = look.y.size
-    course = {
-        "stages": stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol),
-        "wheels": look.level,
-        "box": np.zeros(6 * len(look.machine.wheels)),
-        "start": numerics.start,
-        "dt": numerics.dt,
-        "slack": np.array(SLACK),
-        "basis": BASIS,
-        "clock": np.zeros(12),
-        "times": np.empty(ROOM),
-        "samples": np.empty(ROOM * n),
-        "grazes": np.empty(2 * FEW),
-        "local": np.empty(3 * NODES),
-        "state": np.empty(n),
-    }
-    return {"course": course, "events": {}}
+
+    t: float
+    y: Floats
+    h: float = 1e-3
+    first: bool = True
+    closed: tuple[Closed, ...] = ()
+    left: frozenset[WheelOnFeature] = frozenset()
+    leaving: frozenset[WheelOnFeature] = frozenset()
+    stuck: int = 0
+    latest: float = -np.inf
 
 
-def event_room(look: ContactQuery, holds: int, most: int) -> dict[str, Any]:
-    """Return room for events at which so many contacts touch at most."""
-    names, wide = ("met", "who", "chosen", "held", "part", "slides"), look.row.size
-    lists = zip(names, np.zeros((len(names), most + 1), dtype=np.int64), strict=True)
-    return {
-        "choice": Packed(empty_choice(look.n, holds, most)),
-        "law": Packed(friction_law(most)),
-        "most": most,
-        "sizes": np.zeros(2, dtype=np.int64),
-        "dents": look.dents,
-        "beyond": np.empty(most + 1),
-        "seen": np.empty((most + 1) * wide),
-        "near": np.empty((most + 1) * wide),
-        "ways": np.empty(2 * most + 2),
-        "y": np.empty(look.y.size + 1),
-        "rates": np.empty(look.y.size),
-    } | dict(lists)
-
-
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False)
 class Cause:
-    """What made an event: contacts that fired, one whose feature ends, and those that are to be
-    avoided, and whose features wheels have just left.
+    """What an event is about: the contact that fired, or that whose feature has ended."""
+
+    kind: int
+    actor: WheelOnFeature | None = None
+    own: WheelOnFeature | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EventRecord:
+    """An event as routines tell it: states and energies before and after, contacts that were and are
+    closed, those that fired; the impact; how many samples and grazes there were before it.
     """
 
+    t: float
     kind: str
-    fired: Sequence[WheelOnFeature] = ()
-    ends: WheelOnFeature | None = None
-    avoid: frozenset[WheelOnFeature] = frozenset()
-    gone: frozenset[WheelOnFeature] = frozenset()
-
-
-@dataclass(frozen=True, eq=False)
-class Stay:
-    """Where a driver serves: contacts near while wheels' centres stay in boxes (low, high corner of
-    each), until a time, by steps of a length; with so many contacts touching at once.
-    """
-
-    near: Surroundings
-    boxes: Floats
-    horizon: float
-    longest: float
-    most: int
+    energies: tuple[float, float]
+    before: Floats
+    after: Floats
+    closed: tuple[Closed, ...]
+    closed_after: tuple[Closed, ...]
+    fired: list[WheelOnFeature]
+    blow: Selection | None
+    samples: int
+    grazes: int
 
 
 class ArcDriver:
-    """Leads through arcs and events while wheels are near the same features."""
+    """Leads through arcs and events; what wheels are near is looked for anew where they leave it."""
 
     def __init__(
-        self, look: ContactQuery, contact: ContactOptions, room: Mapping[str, Any], span: Stay
+        self, look: ContactQuery, contact: ContactOptions, numerics: Numerics, t: float, box: Floats
     ) -> None:
-        self.look, self.near, self.begin = look, span.near, room["course"]["stages"].record.y
-        self._contact, self._room, self._span = contact, room, span
-        self._opened: tuple[Any, ...] = ()
-        self._make(span.most)
+        self.look, self.contact, self.numerics = look, contact, numerics
+        self._blows: dict[int, Selection] = {}
+        self.near = look.sweep(t, box, contact.margin)
+        self._surround((0, 0, MOST))
+        self.look_around(t, box)
 
-    def _make(self, most: int) -> None:
-        """Make the records for so many contacts that touch at once."""
-        look, count, whole = self.look, len(self.near), np.int64
-        self.most, self._opened = most, ()
-        self.saddle = saddle(look.machine, look.motion, self.near.packed, most, look.x, look.modes)
-        shared, inside = Packed(self.saddle), np.full(count + 1, BORDER)
-        borders = int(np.diff(self.near.packed.record.first[: count + 1]).max(initial=0))
-        self._make_course(shared, inside, 2 + count + most * (borders + 3))
-        rooms = self._room["events"]
-        if most not in rooms:
-            rooms[most] = event_room(look, self.saddle.holds, most)
-        rows, mu = look.grips(self.near, self._contact)
-        edges = 1 - self.near.packed.record.planes[:count]
-        self._sharp = edges * look.discs[self.near.wheels]  # edges that discs meet
-        marks = zip(
-            ("shut", "fired", "ended", "avoid"), np.zeros((4, count + 1), whole), strict=True
-        )
-        make: Any = Encounter  # of records that are packed already
-        self.event: Encounter = make(
-            saddle=shared,
-            wheels=self._room["course"]["wheels"],
-            box=self._room["course"]["box"],
-            inside=inside,
-            rows=rows,
-            mu=mu,
-            **dict(marks),
-            **rooms[most],
-        )
-        self.packed_event = Packed(self.event)
+    # --- what is near
 
-    def _make_course(self, shared: Packed, inside: Floats, guards: int) -> None:
-        """Make the record of arcs, with room for so many guards."""
-        look, span, limit = self.look, self._span, self._contact.fall
-        wheels = len(look.machine.wheels)
-        count, numbers = len(self.near) + 1, np.zeros((4, guards), dtype=np.int64)
+    def look_around(self, t: float, box: Floats, begin: Floats | None = None) -> None:
+        """Watch all that wheels may touch while their centres are around boxes (low, high of each), which
+        may hold a step's ways that begin somewhere.
+        """
+        look, margin = self.look, self.contact.margin
+        near, speed = look.sweep(t, box, margin, begin), look.ground_speed(t, box)
+        wide, stay = near.boxes, np.inf
+        if speed > 0:  # half of the margin is for the wheels, the other half for the ground
+            wide, half = 0.5 * (box + wide), 0.5 * float(np.abs(wide - box).max())
+            stay = half / speed
+        if near is not self.near:
+            self.near = near
+            self._surround(self._sizes)
+        self.course.swept[:] = wide
+        longest = min(0.5 * stay, 0.5 * ROOM * self.numerics.dt)
+        self.course.clock[[march.HORIZON, march.LONGEST]] = t + stay, longest
+
+    def _surround(self, sizes: tuple[int, int, int]) -> None:
+        """Watch what is near, in records of sizes or, where there is more, in new ones."""
+        near, count, bundle = self.near, len(self.near), self.near.packed.record
+        borders = int(np.diff(bundle.first[: count + 1]).max(initial=0))
+        room, edges, most = sizes
+        if count >= room or borders > edges:
+            self._make((2 * count + 1, max(borders, edges), most))
+        else:
+            self._bundle.replace(**bundle._asdict())
+        e, whole = self.event, self.passage
+        e.rows[: count + 1], e.mu[: count + 1] = self.look.grips(near, self.contact)
+        whole.sharp[:count] = (1 - bundle.planes[:count]) * self.look.discs[near.wheels]
+
+    def _make(self, sizes: tuple[int, int, int]) -> None:
+        """Make the records: for so many contacts near, with so many borders each, of which so many touch
+        at once.
+        """
+        self._sizes, look, (count, _, most) = sizes, self.look, sizes
+        self._bundle = Packed(self.near.packed.record)
+        self.saddle = saddle(look.machine, look.motion, self._bundle, most, look.x, look.modes)
+        self._shared, inside = Packed(self.saddle), np.zeros(count)
+        course = Packed(self._make_course(inside))
+        event = Packed(self._make_event(course.record.box, inside))
+        self.course, self.event = course.record, event.record
+        self.packed = Packed(self._make_passage(course, event))
+        self.passage: Passage = self.packed.record
+        self.begin: Floats = self.course.stages.record.y
+
+    def _make_course(self, inside: Floats) -> Course:
+        """Return the record of arcs."""
+        look, numerics, limit, n = self.look, self.numerics, self.contact.fall, self.look.y.size
+        wheels, (count, borders, most) = len(look.machine.wheels), self._sizes
+        guards = 2 + count + most * (borders + 3)
+        over = np.isfinite(limit) and has_frame(look.machine.system.model)
+        numbers = np.zeros((4, guards), dtype=np.int64)
         make: Any = Course  # of records that are packed already
-        self.record: Course = make(
-            saddle=shared,
+        found: Course = make(
+            saddle=self._shared,
+            stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol),
             inside=inside,
-            swept=span.boxes,
-            horizon=span.horizon,
-            longest=span.longest,
+            wheels=look.level,
+            box=np.zeros(6 * wheels),
+            swept=np.zeros(6 * wheels),
             near=np.zeros(count, dtype=np.int64),
-            guards=np.zeros(2, dtype=np.int64),
-            fall=float(np.sin(min(limit, np.pi / 2))),
-            values=np.empty(guards * NODES),
             moved=np.zeros(2 * wheels + 1),
+            guards=np.zeros(2, dtype=np.int64),
+            falls=np.array([limit < np.pi / 2, over], dtype=np.int64),
+            slack=np.array(SLACK),
+            fall=float(np.sin(min(limit, np.pi / 2))),
+            start=numerics.start,
+            dt=numerics.dt,
+            basis=BASIS,
+            clock=np.zeros(CLOCK),
+            times=np.empty(ROOM),
+            samples=np.empty(ROOM * n),
+            grazes=np.empty(2 * FEW),
+            values=np.empty(guards * NODES),
+            local=np.empty(3 * NODES),
+            state=np.empty(n),
             rows=np.empty((count + 2 * wheels) * look.row.size),
             **dict(zip(("live", "kinds", "contacts", "borders"), numbers, strict=True)),
-            **self._room["course"],
         )
-        self.packed = Packed(self.record)
-        over = np.isfinite(limit) and has_frame(look.machine.system.model)
-        self.falls = np.array([limit < np.pi / 2, over], dtype=np.int64)
+        return found
+
+    def _make_event(self, box: Floats, inside: Floats) -> Encounter:
+        """Return the record of events."""
+        look, (count, _, most), holds = self.look, self._sizes, self.saddle.holds
+        names, marks = (
+            ("met", "who", "chosen", "held", "part", "slides"),
+            ("shut", "fired", "ended"),
+        )
+        lists = zip(names, np.zeros((len(names), most + 1), dtype=np.int64), strict=True)
+        flags = zip((*marks, "avoid", "rows"), np.zeros((5, count), dtype=np.int64), strict=True)
+        make: Any = Encounter
+        found: Encounter = make(
+            saddle=self._shared,
+            wheels=look.level,
+            choice=Packed(empty_choice(look.n, holds, most)),
+            law=Packed(friction_law(most)),
+            most=most,
+            sizes=np.zeros(2, dtype=np.int64),
+            box=box,
+            inside=inside,
+            dents=look.dents,
+            mu=np.zeros(count),
+            beyond=np.empty(most + 1),
+            seen=np.empty((most + 1) * look.row.size),
+            near=np.empty((most + 1) * look.row.size),
+            ways=np.empty(2 * most + 2),
+            y=np.empty(look.y.size + 1),
+            rates=np.empty(look.y.size),
+            **dict(lists),
+            **dict(flags),
+        )
+        return found
+
+    def _make_passage(self, course: Packed, event: Packed) -> Passage:
+        """Return the record of the run."""
+        look, options, (count, _, most) = self.look, self.contact, self._sizes
+        model, whole = look.machine.system.model, np.int64
+        observe, tries = look.machine.observe, len(event.record.choice.record.trials)
+        owners = np.full(model.memory + 1, -1)
+        for w, wheel in enumerate(look.machine.wheels):
+            for first, element in contact_elements(model, wheel):
+                owners[first : first + element.states] = w
+        known = signature(options.model).parameters
+        given = {name: one.default for name, one in known.items()} | dict(options.restitution)
+        states = dict.fromkeys(("before", "struck", "after"), look.y.size)
+        self.told = Layout({"t": 1, "energies": 2} | states | {"push": PUSH * (most + 1)})
+        make: Any = Passage
+        found: Passage = make(
+            course=course,
+            event=event,
+            stand=np.zeros(passage.STAND, dtype=whole),
+            **dict(
+                zip(("sharp", "left", "leaving"), np.zeros((3, count), dtype=whole), strict=True)
+            ),
+            model=getattr(options.model, "strikes", OTHER),
+            reduced=RESOLUTIONS.index(options.resolution),
+            normal=float(given.get("normal", 0.0)),
+            along=float(given.get("tangential", 0.0)),
+            rest=float(options.rest_speed),
+            owners=owners,
+            observe=Address(observe.address),
+            table=observe.table,
+            seen=np.empty(observe.outputs.size),
+            kinetic=observe.outputs.kinetic.start,
+            potential=observe.outputs.potential.start,
+            told=np.zeros(EVENTS * (passage.HEAD + passage.LISTS * (most + 1)), dtype=whole),
+            numbers=np.empty(EVENTS * self.told.size),
+            trials=np.empty(5 * tries),
+            room=4 * tries,
+        )
+        return found
+
+    # --- calls
+
+    def load(self, at: Standing, stop: float, until: float, cause: Cause | None = None) -> None:
+        """Put where a run stands in place: in an arc that may go on until inputs jump or the run ends, or
+        at an event.
+        """
+        course, whole, e, index = self.course, self.passage, self.event, self._index
+        self.begin[:] = at.y
+        self.look.fill(at.t, at.y)
+        last = float(np.nextafter(stop, at.t))
+        course.clock[: march.STEPS] = at.t, at.h, last, at.h, stop, until, at.first, 0.0, 0.0
+        course.clock[march.LATEST] = at.latest
+        self.close(at.closed)
+        for flags, some in ((whole.left, at.left), (whole.leaving, at.leaving), (e.fired, ())):
+            flags[:] = 0
+            for contact in some:
+                if contact in index:
+                    flags[index[contact]] = 1
+        stand = whole.stand
+        stand[:] = 0
+        stand[passage.STUCK] = at.stuck
+        if cause is not None:
+            actor, own = (-1 if c is None else index[c] for c in (cause.actor, cause.own))
+            stand[: passage.FOUND] = passage.MEETING, cause.kind, actor, own
+            if actor >= 0:
+                e.fired[actor] = 1
+
+    @property
+    def _index(self) -> dict[WheelOnFeature, int]:
+        """Where contacts stand among those that are near."""
+        return self.near.index
+
+    def holds(self, contacts: Sequence[Closed]) -> bool:
+        """Return whether closed contacts are among those that are near."""
+        return all(contact in self.near.index for contact, *_ in contacts)
 
     def close(self, closed: Sequence[Closed]) -> None:
         """Put the closed contacts in place."""
         s = self.saddle
         s.plan[CLOSED] = len(closed)
         for i, (contact, rows, mu) in enumerate(closed):
-            s.which[i], s.status[i] = self.near.index[contact], rows
+            s.which[i], s.status[i] = self._index[contact], rows
             s.mu[i] = mu if mu < np.inf else 0.0
 
-    def open(self, closed: Sequence[Closed], gone: frozenset[WheelOnFeature]) -> None:
-        """Make ready for an arc with closed contacts; features of contacts that are `gone` count only
-        well inside their borders.
-        """
-        if self._opened == (wanted := (tuple(closed), gone)):
-            return
-        if len(closed) > self.most:
-            self._make(len(closed))
-        self.close(closed)
-        self._leave_out(gone)
-        look, record = self.look, self.record
-        if look.code.find_mode(record.saddle):
-            look.take_mode(closed)
-            if (
-                self.saddle.tables is not look.modes.tables
-                or self.saddle.mode_out is not look.modes.out
-            ):
-                self._make(self.most)
-                self.open(closed, gone)
-                return
-            look.code.find_mode(record.saddle)
-        found = (record.saddle, self.falls, record.kinds, record.contacts, record.borders)
-        record.guards[0] = look.code.set_guards(*found)
-        self._opened = wanted
+    def go(self, steps: int, events: int) -> int:
+        """Go on for so many steps and events at most; return why not further."""
+        return int(self.look.code.proceed(self.packed, steps, min(events, EVENTS)))
 
-    def _leave_out(self, gone: frozenset[WheelOnFeature]) -> None:
-        """Let features of contacts that are gone count only well inside their borders."""
-        index, inside = self.near.index, self.record.inside
-        inside[:] = BORDER
-        for contact in gone:
-            if contact in index:
-                inside[index[contact]] = -BORDER
+    def meet_mode(self) -> None:
+        """Take up the mode of the closed contacts, which routines do not know yet."""
+        look = self.look
+        look.take_mode(self.closed())
+        self._shared.replace(tables=look.modes.tables, mode_out=look.modes.out)
 
-    # --- arcs
+    def grow(self) -> None:
+        """Make room for more contacts that touch at once."""
+        course = self.course
+        self._surround((0, 0, 2 * self._sizes[2]))
+        self.course.clock[:], self.course.swept[:] = course.clock, course.swept
 
-    def go(
-        self, t: float, y: Floats, h: float, first: bool, ends: tuple[float, float], steps: int
-    ) -> int:
-        """Take some steps from a state until inputs jump or the run ends; what comes of them is in the
-        record.
-        """
-        course, (stop, until) = self.record, ends
-        self.begin[:] = y
-        self.look.fill(t, y)
-        last = float(np.nextafter(stop, t))
-        course.clock[: march.PART] = t, h, last, h, stop, until, float(first), 0.0, 0.0
-        return int(self.look.code.march(self.packed, steps))
+    # --- what is found in the records
 
-    def grazes(self) -> list[tuple[float, WheelOnFeature]]:
-        """Return when which open contacts came near on the last steps and did not touch."""
-        found = self.record.grazes[: 2 * int(self.record.clock[march.GRAZES])]
-        return [(t, self.near[int(k)]) for t, k in found.reshape(-1, 2).tolist()]
+    def closed(self) -> tuple[Closed, ...]:
+        """Return the closed contacts."""
+        s = self.saddle
+        count = int(s.plan[CLOSED])
+        return self._closed(s.which[:count].tolist(), s.status[:count].tolist())
+
+    def _closed(self, which: Sequence[int], rows: Sequence[int]) -> tuple[Closed, ...]:
+        mu, near = self.event.mu, self.near
+        return tuple((near[k], held, float(mu[k])) for k, held in zip(which, rows, strict=True))
+
+    def standing(self) -> Standing:
+        """Return where the run stands."""
+        clock, whole = self.course.clock, self.passage
+        return Standing(
+            float(clock[march.T]),
+            self.begin.copy(),
+            float(clock[march.H]),
+            bool(clock[march.FIRST]),
+            self.closed(),
+            self._marked(whole.left),
+            self._marked(whole.leaving),
+            int(whole.stand[passage.STUCK]),
+            float(clock[march.LATEST]),
+        )
+
+    def cause(self) -> Cause:
+        """Return what the present event is about."""
+        _, kind, *contacts = self.passage.stand[: passage.FOUND].tolist()
+        return Cause(kind, *(None if k < 0 else self.near[k] for k in contacts))
+
+    def _marked(self, flags: Any) -> frozenset[WheelOnFeature]:
+        return frozenset(self.near[k] for k in np.flatnonzero(flags[: len(self.near)]).tolist())
 
     def guard(self) -> tuple[int, int]:
         """Return the kind of the guard that told of an event, and its contact's number."""
-        which = int(self.record.clock[march.WHICH])
-        return int(self.record.kinds[which]), int(self.record.contacts[which])
+        which = int(self.course.clock[march.WHICH])
+        return int(self.course.kinds[which]), int(self.course.contacts[which])
 
-    # --- events
+    def samples(self) -> tuple[Floats, Floats]:
+        """Return times and states."""
+        count = int(self.course.clock[march.COUNT])
+        return self.course.times[:count].copy(), self.course.samples.reshape(ROOM, -1)[
+            :count
+        ].copy()
 
-    def resolve(self, t: float, y: Floats, closed: Sequence[Closed], cause: Cause) -> int:
-        """Decide what the contacts that touch make of a state, as far as there is no impact; return how
-        far that went.
-        """
-        index, how = self.near.index, FULL
-        while how == FULL:
-            self._opened, e = (), self.event
-            self._leave_out(cause.gone)
-            self.close(closed)
-            for flags, some in ((e.fired, cause.fired), (e.ended, ()), (e.avoid, cause.avoid)):
-                flags[:] = 0
-                for contact in some:
-                    if contact in index:
-                        flags[index[contact]] = 1
-            self.look.fill(t, y)
-            own = -1 if cause.ends is None else index[cause.ends]
-            unloads, slips = cause.kind == "lift-off", cause.kind == "slip"
-            how = self.look.code.resolve(self.packed_event, own, int(unloads), int(slips))
-            if how == FULL:
-                self._make(2 * self.most)
-        self._check(t, y, cause.ends is not None)
-        return int(how)
+    def grazes(self) -> list[tuple[float, Key]]:
+        """Return when which open contacts came near and did not touch."""
+        found = self.course.grazes[: 2 * int(self.course.clock[march.GRAZES])]
+        return [(t, self.look.key(self.near[int(k)])) for t, k in found.reshape(-1, 2).tolist()]
 
-    def _check(self, t: float, y: Floats, ends: bool) -> None:
-        """Raise where a disc comes onto what it cannot meet."""
-        e, look, wheels, sharp = self.event, self.look, self.near.wheels, self._sharp
+    def events(self) -> list[EventRecord]:
+        """Return the events that are told."""
+        whole, count = self.passage, int(self.passage.stand[passage.TOLD])
+        if not count:
+            return []
+        told = whole.told.reshape(EVENTS, -1)[:count].tolist()
+        numbers = whole.numbers.reshape(EVENTS, -1)[:count].copy()
+        return [self._event(i, *one) for i, one in enumerate(zip(told, numbers, strict=True))]
+
+    def _event(self, i: int, told: list[int], numbers: Floats) -> EventRecord:
+        """Return one of them."""
+        at, wide = self.told, self._sizes[2] + 1
+        lists = [told[passage.HEAD + k * wide :][:wide] for k in range(passage.LISTS)]
+        before, after, fired = (told[k] for k in (passage.BEFORE, passage.AFTER, passage.FIRED))
+        energy, energy_after = numbers[at.energies].tolist()
+        return EventRecord(
+            float(numbers[0]),
+            passage.KINDS[told[passage.WHAT]],
+            (energy, energy_after),
+            numbers[at.before],
+            numbers[at.after],
+            self._closed(lists[passage.SHUT][:before], lists[passage.ROWS][:before]),
+            self._closed(lists[passage.SHUT_AFTER][:after], lists[passage.ROWS_AFTER][:after]),
+            [self.near[k] for k in lists[passage.FIRE][:fired]],
+            self._blow(i, told, numbers, lists[passage.HIT]),
+            told[passage.SAMPLE],
+            told[passage.GRAZED],
+        )
+
+    def _blow(self, i: int, told: list[int], numbers: Floats, hit: list[int]) -> Selection | None:
+        """Return the impact of an event."""
+        if told[passage.BLOW] != 1:
+            return self._blows.get(i) if told[passage.BLOW] else None
+        n, count, at = self.look.n, told[passage.HITS], self.told
+        keys = [self.look.key(self.near[k]) for k in hit[:count]]
+        v, result = (numbers[part][self.look.y.v] for part in (at.before, at.struck))
+        if told[passage.TRIES]:
+            first, wide = told[passage.TRIAL], 2 + n + 4 * count
+            rows = self.passage.trials[first : first + told[passage.TRIES] * wide]
+            trials = make_trials(rows.reshape(-1, wide), keys, v)
+            return Selection(trials[told[passage.CHOSEN]], trials)
+        push = numbers[at.push].reshape(-1, PUSH)[:count]
+        pushes = {key: one[:3] for key, one in zip(keys, push, strict=True) if one[0] > 0}
+        away = {key: float(x) for key, x in zip(keys, push[:, 3], strict=True) if key not in pushes}
+        trial = Trial(tuple(pushes), pushes, away, result, True)
+        return Selection(trial, (trial,))
+
+    # --- what routines do not do
+
+    def check(self) -> None:
+        """Raise where a disc has come onto what it cannot meet."""
+        e, look, sharp, near = self.event, self.look, self.passage.sharp, self.near
+        t, y = float(self.course.clock[march.T]), self.begin
         met, rows = e.met[: e.sizes[MET]].tolist(), e.seen.reshape(-1, look.row.size)
         for k, row in zip(met, rows, strict=False):
             if sharp[k]:
-                look.check_plane(t, self.near[k], row)
-        for k in (e.ended[: len(sharp)] * sharp).nonzero()[0].tolist() if ends else ():
-            if all(wheels[other] != wheels[k] for other in met):
-                look.check_end(t, y, self.near[k])
+                look.check_plane(t, near[k], row)
+        if self.passage.stand[passage.OWN] >= 0:
+            for k in (e.ended * sharp)[: len(near)].nonzero()[0].tolist():
+                if all(near.wheels[other] != near.wheels[k] for other in met):
+                    look.check_end(t, y, near[k])
 
-    def carry_on(self, t: float, y: Floats, cause: Cause) -> int:
-        """Decide which contacts carry after an impact that left a state; return how far that went."""
-        self.look.fill(t, y)
-        return int(self.look.code.carry_on(self.packed_event, int(cause.kind == "slip")))
+    def strike(self) -> None:
+        """Let the impact model change the speeds."""
+        options, stand, y = self.contact, self.passage.stand, self.begin
+        M, held = self._mass_and_held()
+        blow: Selection = options.model(
+            M,
+            held,
+            self._hits(),
+            self.look.speeds(y),
+            rest_speed=options.rest_speed,
+            resolution=options.resolution,
+            **options.restitution,
+        )
+        after = y.copy()
+        after[self.look.y.v] = blow.chosen.result
+        self.look.fill(float(self.course.clock[march.T]), after)
+        self._blows[int(stand[passage.TOLD])] = blow
+        self.passage.told.reshape(EVENTS, -1)[stand[passage.TOLD], passage.BLOW] = 2
+        stand[passage.STAGE] = passage.CARRYING
 
-    def marked(self, name: str) -> list[WheelOnFeature]:
-        """Return the contacts of an event that met, are left touching, fired or ended."""
-        sizes, found = {"met": MET, "who": TOUCHING}, getattr(self.event, name)
-        if name in sizes:
-            return [self.near[k] for k in found[: self.event.sizes[sizes[name]]].tolist()]
-        return [self.near[k] for k in found.nonzero()[0].tolist()]
-
-    def hits(self) -> list[Candidate]:
+    def _hits(self) -> list[Candidate]:
         """Return the contacts that touch and hold rows in an impact."""
         e, look = self.event, self.look
         rows, out = e.near.reshape(-1, look.row.size), []
@@ -290,46 +456,24 @@ class ArcDriver:
                 out.append(look.candidate(*found))
         return out
 
-    def mass_and_held(self) -> tuple[Floats, Floats]:
+    def _mass_and_held(self) -> tuple[Floats, Floats]:
         """Return the mass matrix at an event, and independent rows that hold whatever touches."""
         m, n, out = self.look.motion.record, self.look.n, self.saddle.out
         held = out[m.held : m.held + self.saddle.holds * n].reshape(-1, n).copy()
         M = out[m.M : m.M + n * n].reshape(n, n).copy()
         return M, independent(held, np.zeros(len(held)))[0]
 
-    def outcome(self) -> tuple[Floats, Floats, list[Closed]]:
-        """Return the state that an event leaves, before and after it is settled, and the contacts that
-        are closed then.
-        """
-        s, look = self.saddle, self.look
-        some = s.which[: s.plan[CLOSED]].tolist()
-        rows, mu = s.status.tolist(), self.event.mu[some].tolist()
-        closed = [(self.near[k], rows[i], mu[i]) for i, k in enumerate(some)]
-        return self.event.y[:-1].copy(), look.x[1 : 1 + look.y.size].copy(), closed
+    def struck(self) -> Floats | None:
+        """Return the state that the impact of the present event has left, if there was one."""
+        number = int(self.passage.stand[passage.TOLD])
+        if not self.passage.told.reshape(EVENTS, -1)[number, passage.BLOW]:
+            return None
+        return self.passage.numbers.reshape(EVENTS, -1)[number, self.told.struck].copy()
 
     def trials(self) -> tuple[list[Key], tuple[Trial, ...]]:
         """Return the contacts of the last choice at acceleration level, and the sets that were tried."""
-        part = self.event.part[: self.event.sizes[TOUCHING]].tolist()
-        who = self.marked("who")
-        keys = [self.look.key(who[j]) for j in range(len(part)) if part[j] >= 0]
-        return keys, trials_of(self._room["events"][self.most]["choice"].record, keys)
-
-
-def drive_arcs(
-    look: ContactQuery,
-    contact: ContactOptions,
-    room: Mapping[str, Any],
-    t: float,
-    box: Floats,
-    begin: Floats | None = None,
-) -> ArcDriver:
-    """Return what leads through arcs and events from a time on, while wheels' centres are around boxes
-    (low, high of each), which may hold a step's ways that begin somewhere.
-    """
-    near, speed = look.sweep(t, box, contact.margin, begin), look.ground_speed(t, box)
-    wide, stay = near.boxes, np.inf
-    if speed > 0:  # half of the margin is for the wheels, the other half for the ground
-        wide, half = 0.5 * (box + wide), 0.5 * float(np.abs(wide - box).max())
-        stay = half / speed
-    longest = min(0.5 * stay, 0.5 * ROOM * room["course"]["dt"])
-    return ArcDriver(look, contact, room, Stay(near, wide, t + stay, longest, MOST))
+        e = self.event
+        touching = int(e.sizes[TOUCHING])
+        pairs = zip(e.who[:touching].tolist(), e.part[:touching].tolist(), strict=True)
+        keys = [self.look.key(self.near[k]) for k, part in pairs if part >= 0]
+        return keys, trials_of(e.choice.record, keys)

@@ -2,14 +2,11 @@
 contacts carry from then on, rolling or sliding.
 """
 
-from functools import cache
 from math import isfinite, sqrt
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, call, routine
-from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE, LOAD
 from draisine.simulation.contact.active_set import (
     CONTACTS,
@@ -22,8 +19,7 @@ from draisine.simulation.contact.active_set import (
     solve_closed,
     trial_at,
 )
-from draisine.simulation.contact.coulomb import FrictionProblem, press, settle_friction
-from draisine.simulation.contact.guards import set_guards
+from draisine.simulation.contact.coulomb import FrictionProblem
 from draisine.simulation.contact.kernels import (
     CLOSED,
     ROUNDS,
@@ -31,21 +27,13 @@ from draisine.simulation.contact.kernels import (
     Bundle,
     Saddle,
     excess,
-    excess_each,
-    find_mode,
-    flow,
     follow_load,
-    meet,
-    meet_each,
     meet_one,
-    meet_some,
     rate,
-    rate_each,
     settle,
     slip,
 )
-from draisine.simulation.contact.march import in_reach, march
-from draisine.simulation.integrators.dop853 import WIDTH
+from draisine.simulation.contact.march import in_reach
 
 TOUCH = 1e-10
 """Gaps up to this many metres (per m/s of approach) belong to the same event."""
@@ -72,7 +60,7 @@ make the direction of friction stiff.
 DRIFTING = 0.5 * ONSET
 """Tangential contact velocities above this many m/s are slip."""
 
-DONE, STRUCK, FULL, CONTRADICTED, NO_SET, NO_FRICTION = range(6)
+DONE, STRUCK, FULL, CONTRADICTED, NO_SET, NO_FRICTION = range(8, 14)
 """How far an event is resolved: wholly; there is an impact; more contacts touch than there is room for;
 the closed contacts contradict each other; no set of contacts is admissible; no forces satisfy the law
 of friction.
@@ -558,17 +546,3 @@ def demands(e: Encounter, j: int) -> int:
     if e.chosen[j] == 1:
         return 3 if e.slides[j] == 1 else e.held[j]
     return 1 if e.slides[j] == 3 else 0
-
-
-@cache
-def terrain_code() -> Any:
-    """Return the routines that Python calls, as machine code."""
-    entries = (march, resolve, carry_on, find_mode, set_guards, meet, meet_some, meet_each) + (
-        excess, excess_each, flow, rate, rate_each, settle,
-    )  # fmt: skip
-    parts = (choose, press, settle_friction)
-    made = routine_code(*entries, *parts, width=WIDTH, passes="few")
-    share_code(made[len(entries) :])
-    return SimpleNamespace(
-        **{entry.__name__: code for entry, code in zip(entries, made, strict=False)}
-    )

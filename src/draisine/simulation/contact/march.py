@@ -59,11 +59,13 @@ small enough, at an event, at the arc's end, with a step that leaves what was sw
 the ground, with a force that jumps to a pull.
 """
 
-T, H, LAST, NEXT, STOP, UNTIL, FIRST, COUNT, GRAZES, PART, WHEN, WHICH = range(12)
+T, H, LAST, NEXT, STOP, UNTIL, FIRST, COUNT, GRAZES, STEPS, PART, WHEN, WHICH = range(13)
+HORIZON, LONGEST, LATEST, CLOCK = range(13, 17)
 """What the clock holds: time, length of the step, the last time before inputs jump, a proposal for the
-next step, when inputs jump, when the run ends, whether the arc begins, how many samples and grazes
-there are; where in the step the event was found, how long after its start it is, and which guard or
-contact it is about.
+next step, when inputs jump, when the run ends, whether the arc begins, how many samples, grazes and
+steps there are; where in the step the event was found, how long after its start it is, and which guard
+or contact it is about; until when and by which steps one may go on, the time of the latest sample; how
+much that is.
 """
 
 JUST = 1e-9
@@ -93,11 +95,11 @@ ROOM, FEW = 4096, 64
 
 class Course(NamedTuple):
     """An arc under way: the mode and the contacts to watch, the step, how far beyond their borders
-    these count; the boxes of wheels' centres on the step and in all that was swept, until a
-    time, by steps of a length; which of the contacts to watch may touch on the step, and how far
-    each wheel moves and turns on it; how many guards there are and how many of them may turn negative
-    on the step, which; all by kind, contact and border, and the slack of each kind; the sine of the
-    lean that is a fall, when samples are due, and room to work.
+    these count; the boxes of wheels' centres on the step and in all that was swept; which of the
+    contacts to watch may touch on the step, and how far each wheel moves and turns on it; how many
+    guards there are and how many of them may turn negative on the step, which; the ways to fall that
+    count; all guards by kind, contact and border, and the slack of each kind; the sine of the lean
+    that is a fall, when samples are due, and room to work.
     """
 
     saddle: Saddle
@@ -106,12 +108,11 @@ class Course(NamedTuple):
     wheels: Bundle
     box: Floats
     swept: Floats
-    horizon: float
-    longest: float
     near: Integers
     moved: Floats
     guards: Integers
     live: Integers
+    falls: Integers
     kinds: Integers
     contacts: Integers
     borders: Integers
@@ -146,7 +147,7 @@ def leap(s: Saddle, g: Stages, t: float, h: float, last: float, into: Floats) ->
 
 
 @routine
-def advance(s: Saddle, g: Stages, clock: Floats, longest: float) -> int:
+def advance(s: Saddle, g: Stages, clock: Floats) -> int:
     """Take one step that keeps the tolerances; return what is wrong. The new state and the polynomial
     of the dense output are left.
     """
@@ -156,7 +157,7 @@ def advance(s: Saddle, g: Stages, clock: Floats, longest: float) -> int:
         s.x[1 + k] = g.y[k]
     if flow(s, g.k, s.lam) != 0:
         return SINGULAR
-    h = min(clock[H], longest)
+    h = min(clock[H], clock[LONGEST])
     error = 2.0
     while not error < 1.0:
         if h < 1e-14 * max(abs(t), 1.0):
@@ -640,10 +641,11 @@ def march(c: Course, limit: int) -> int:
     """Take up to so many steps, to the first event or to the end of the arc; return how it ended."""
     g, clock = c.stages, c.clock
     for _ in range(limit):
-        wrong = advance(c.saddle, g, clock, c.longest)
+        clock[STEPS] += 1.0
+        wrong = advance(c.saddle, g, clock)
         if wrong != 0:
             return wrong
-        if enclose(c) == 1 or clock[T] + clock[H] > c.horizon:
+        if enclose(c) == 1 or clock[T] + clock[H] > clock[HORIZON]:
             return OUTSIDE
         survey(c)
         j = first_event(c)

@@ -17,17 +17,14 @@ from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
 from draisine.simulation.contact.active_set import Candidate, independent
-from draisine.simulation.contact.events import terrain_code
 from draisine.simulation.contact.linear import REPEATS
+from draisine.simulation.contact.passage import FLAT, SEAM, terrain_code
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
 from draisine.simulation.options import ContactOptions
 from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
-
-BORDER = 1e-7
-"""By how much a contact may lie beyond the borders of a feature that it touches."""
 
 SLACK = 1e-6
 """By how many metres more than a wheel reaches features are looked for: what just touches is near."""
@@ -177,7 +174,7 @@ class ContactQuery:
         e = feature.numbers[3:6]
         if feature.motion is not None:
             e = np.asarray(feature.motion(t)[0], float) @ e
-        if abs(self.axle(row) @ e) < 0.02:
+        if abs(self.axle(row) @ e) < FLAT:
             wheel, name = self.key(contact)
             raise TerrainError(
                 f"wheel {wheel!r}: the edge {name!r} lies almost in the plane of the disc; "
@@ -193,7 +190,7 @@ class ContactQuery:
         for k in self.terrain.near(row[self.row.point], 1e-6, t):
             it = self.terrain[k]
             here = it.kind == "vertex" and np.abs(it.numbers[:3] - C).max() < 1e-6
-            if here and it.motion == self.feature(contact).motion and it.excess(C, N) <= BORDER:
+            if here and it.motion == self.feature(contact).motion and it.excess(C, N) <= SEAM:
                 raise TerrainError(
                     f"wheel {self.key(contact)[0]!r}: the disc comes onto {it.name!r}; "
                     "that needs a torus: give the wheel a crown."
@@ -377,7 +374,7 @@ class ContactQuery:
         if self.whole:
             every = (range(len(self.terrain)),) * len(self.machine.wheels)
             self._swept = self.table.surroundings(
-                np.tile(ANYWHERE * AROUND, (len(every), 1)), every
+                np.tile(ANYWHERE * AROUND, (len(every), 1)).ravel(), every
             )
             return self._swept
         ways = _ways(boxes.reshape(-1, 2, 3), begin if still else None)
@@ -562,7 +559,7 @@ class ContactQuery:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
         wheels, rows = len(self.machine.wheels), self.meet_each(times, ys, near.packed)
         gap, excess = rows[..., self.row.gap.start], self.excess_each(rows, near.packed)
-        off = is_open & ((excess > BORDER) | ~(gap > -1e-6))
+        off = is_open & ((excess > SEAM) | ~(gap > -1e-6))
         gap = np.where(is_open & (excess > 0.0), gap.clip(0.0), gap)  # nothing to sink into there
         gap = np.where(off | np.isnan(gap), np.inf, gap)
         gaps, points = np.full((len(ys), wheels), np.inf), np.full((len(ys), wheels, 3), np.nan)

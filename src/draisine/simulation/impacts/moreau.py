@@ -10,8 +10,10 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, ParameterError
 from draisine.simulation.contact.active_set import Candidate, Selection, Trial
 from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
+from draisine.simulation.contact.strike import FRICTION, strikes_by
 
 
+@strikes_by(FRICTION)
 def impact(
     M: Floats,
     held: Floats,

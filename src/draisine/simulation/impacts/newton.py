@@ -9,11 +9,13 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.simulation.contact.active_set import Candidate, Selection, strike
+from draisine.simulation.contact.strike import SETS, strikes_by
 
 PARTS = 1e-9
 """A contact that approaches slower than this, m/s, counts as parting."""
 
 
+@strikes_by(SETS)
 def impact(
     M: Floats,
     held: Floats,

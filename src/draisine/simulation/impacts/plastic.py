@@ -7,8 +7,10 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.simulation.contact.active_set import Candidate, Selection, strike
+from draisine.simulation.contact.strike import SETS, strikes_by
 
 
+@strikes_by(SETS)
 def impact(
     M: Floats,
     held: Floats,

@@ -1,0 +1,131 @@
+"""The impact at an event, as routines: by sets of contacts with restitution (Newton's model; the plastic
+one without), or by Coulomb's law between impulses and velocities (Moreau's).
+"""
+
+from collections.abc import Callable
+from math import isfinite
+from typing import Any, TypeVar
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import routine
+from draisine.simulation.contact.active_set import CONTACTS, choose, pushes_at, respond
+from draisine.simulation.contact.coulomb import settle_friction
+from draisine.simulation.contact.events import NONE, TOUCHING, Encounter
+from draisine.simulation.contact.kernels import slip
+
+OTHER, SETS, FRICTION = range(3)
+"""How an impact model strikes: in its own way, or in one that is a routine."""
+
+Model = TypeVar("Model", bound=Callable[..., Any])
+
+
+def strikes_by(how: int) -> Callable[[Model], Model]:
+    """Return what marks an impact model as one that routines know: in runs they make its impacts."""
+
+    def mark(model: Model) -> Model:
+        model.strikes = how  # type: ignore[attr-defined]
+        return model
+
+    return mark
+
+
+PUSH = 4
+"""How many numbers tell what an impact is to a contact."""
+
+PARTS = 1e-9
+"""A contact that approaches slower than this, m/s, counts as parting."""
+
+FINE = 1e-13
+"""By which part of the velocities impulses may still change them."""
+
+
+@routine
+def strike(
+    e: Encounter, model: int, reduced: int, normal: float, along: float, rest: float, push: Floats
+) -> int:
+    """Change the speeds in x by an impact, and write for each contact that holds rows in it three impulses
+    and how fast it parts; return which of the trials was chosen, or -1 where this model does not tell.
+    Contacts that approach slower than `rest` do not rebound.
+    """
+    m, x, g = e.saddle.motion, e.saddle.x, e.choice
+    give_impact(e, normal, along, rest)
+    which = strike_sets(e, reduced, push) if model == SETS else strike_friction(e, push)
+    for i in range(g.n if which >= 0 else 0):
+        x[m.x_v + i] += g.x[i]
+    for j in range(e.sizes[TOUCHING] if which >= 0 else 0):
+        if e.part[j] >= 0:
+            push[PUSH * e.part[j] + 3] = slip(x, e.near[j * m.row :], m, 0)
+    return which
+
+
+@routine
+def give_impact(e: Encounter, normal: float, along: float, rest: float) -> None:
+    """Put the contacts that touch and hold rows in an impact into the choice, for a change of speeds
+    that turns their velocities round, as far as restitution goes.
+    """
+    s, m, g, n, count = e.saddle, e.saddle.motion, e.choice, e.choice.n, 0
+    for i in range(n * n):
+        g.M[i] = s.out[m.M + i]
+    for i in range(n):
+        g.right[i] = 0.0
+    for i in range(g.holds):
+        g.targets[i] = 0.0
+        for j in range(n):
+            g.held[i * n + j] = s.out[m.held + i * n + j]
+    for j in range(e.sizes[TOUCHING]):
+        k, row = e.who[j], e.near[j * m.row :]
+        e.part[j] = count if e.rows[k] > 0 else NONE
+        if e.rows[k] > 0:
+            rebounds = 1.0 if -slip(s.x, row, m, 0) > rest else 0.0
+            for i in range(3):
+                back = rebounds * (normal if i == 0 else along)
+                g.c[3 * count + i] = -(1.0 + back) * slip(s.x, row, m, i)
+            for i in range(3 * n):
+                g.C[3 * count * n + i] = row[m.C + i]
+                g.G[3 * count * n + i] = row[m.C + i]
+            for i in range(n):
+                g.push[count * n + i] = 0.0
+            g.level[count], g.rows[count] = -slip(s.x, row, m, 0), e.rows[k]
+            g.wheels[count], g.avoid[count] = s.contacts.wheels[k], 0
+            count += 1
+    g.sizes[CONTACTS] = count
+
+
+@routine
+def strike_sets(e: Encounter, reduced: int, push: Floats) -> int:
+    """Write the change of speeds in which all impulses and separations are non-negative; return which of
+    the trials it is, or -1. With friction this is no model.
+    """
+    g = e.choice
+    for j in range(e.sizes[TOUCHING]):
+        mu = e.mu[e.who[j]]
+        if e.part[j] >= 0 and isfinite(mu) and mu > 0.0:
+            return -1
+    which = choose(g, PARTS, 1, reduced)
+    if which >= 0:
+        first = pushes_at(g, which)
+        for i in range(3 * g.sizes[CONTACTS]):
+            push[PUSH * (i // 3) + i % 3] = g.trials[first + i]
+        for i in range(g.n):
+            g.x[i] = g.trials[first - g.n + i]
+    return which
+
+
+@routine
+def strike_friction(e: Encounter, push: Floats) -> int:
+    """Write the change of speeds by impulses that obey Coulomb's law; return -1 where there are none."""
+    g, law = e.choice, e.law
+    for j in range(e.sizes[TOUCHING]):
+        if e.part[j] >= 0:
+            law.mu[e.part[j]], law.broken[e.part[j]] = e.mu[e.who[j]], 0
+    respond(g, law)
+    if settle_friction(law, FINE) != 0:
+        return -1
+    for k in range(g.sizes[CONTACTS]):
+        for i in range(3):
+            push[PUSH * k + i] = law.new[law.at[k] + i] if i < g.rows[k] else 0.0
+    for j in range(g.n):
+        g.x[j] = g.B[j]
+        for i in range(law.sizes[1]):
+            g.x[j] += g.B[(1 + i) * g.n + j] * law.new[i]
+    return 0
