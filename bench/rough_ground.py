@@ -144,7 +144,7 @@ def rim_heights(run, above, crown):
     first = run.arcs[0]
     look = ContactQuery(first.machine, first.terrain, first.inputs)
     t = np.concatenate([np.asarray(arc.t) for arc in run.arcs])
-    rows = look.meet_each(t, np.concatenate([arc.y for arc in run.arcs]), look.level)
+    rows = look.look_each(t, np.concatenate([arc.y for arc in run.arcs]), look.level)
     centres, axles = rows[..., look.row.centre], rows[..., look.row.axle]
     down = np.array([0.0, 0.0, -1.0]) + axles * axles[..., 2:]
     down /= np.linalg.norm(down, axis=-1)[..., None]

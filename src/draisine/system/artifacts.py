@@ -30,7 +30,7 @@ from draisine.mechanics.contact.modes import mode_names
 from draisine.mechanics.formulations._rank import Survey, spare_at, survey
 from draisine.model import Model
 from draisine.system.compiled import Compiled
-from draisine.system.contact_programs import TerrainDerivation, program_names
+from draisine.system.contact_programs import GEOMETRY, TerrainDerivation, program_names
 from draisine.system.derivation import Derivation, Pivoting
 from draisine.system.mode_programs import PROGRAMS
 from draisine.system.tracing import Law, Tracing, trace
@@ -240,8 +240,9 @@ class Artifacts:
             return TerrainDerivation(self.trace(law, states), motions).derive(name)
 
         def make() -> Programs:
-            names = (*program_names(self.drawing, len(motions)), *mode_names(self.drawing))
-            return Programs(names, derive, self.store, key)
+            own = program_names(self.drawing, len(motions))
+            seen = [name + GEOMETRY for name, (_, kind, _) in own.items() if kind]
+            return Programs((*own, *seen, *mode_names(self.drawing)), derive, self.store, key)
 
         return self._recent.get(key, make)
 

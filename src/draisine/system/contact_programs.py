@@ -48,9 +48,15 @@ from draisine.system.layout import Layout, state_sizes
 from draisine.system.tracing import Commanded, Tracing, UntraceableLawError, rates_by_symbol
 from draisine.terrain.feature import ObstacleMotion
 
-_ROW = {"c": 3, "gap": 1, "stretch": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3, "b": 3}
-_ROW |= {"local_point": 3, "local_normal": 3, "along": 3, "fold": 3, "armed": 1}
-"""What the program of a contact tells after its three rows C, and how many numbers each takes."""
+_GEOMETRY = {"gap": 1, "point": 3, "normal": 3, "centre": 3, "axle": 3}
+_GEOMETRY |= {"local_point": 3, "local_normal": 3, "fold": 3, "armed": 1}
+_ROWS = {"c": 3, "stretch": 1, "b": 3, "along": 3}
+"""What a contact looks like, and what the program of a contact tells after that and its three rows C; how
+many numbers each takes.
+"""
+
+GEOMETRY = ".geometry"
+"""How the program of a contact is called that tells what it looks like and nothing else."""
 
 
 def contact_row(model: Model) -> Layout:
@@ -61,14 +67,15 @@ def contact_row(model: Model) -> Layout:
     """
     n, acted = len(model.speeds), any(contact_elements(model, c) for c in model.contacts)
     own = {"push": n, "lift": n, "forces": 4, "lifted": 4, "rates": model.memory, "uneven": 1}
-    return Layout({"C": 3 * n} | _ROW | {name: acted * size for name, size in own.items()})
+    elements = {name: acted * size for name, size in own.items()}
+    return Layout(_GEOMETRY | {"C": 3 * n} | _ROWS | elements)
 
 
 def program_names(model: Model, motions: int) -> dict[str, tuple[int, str, int | None]]:
     """Return the names of the programs of a machine on terrain, and what each is about: `motion` and
     `observe` (the whole machine), `wheel.kind` for each kind of feature, fixed (None) or moved by one
     of the motions, `wheel.flat0` and on for flats of other bodies, and `joint.stop`; joints are
-    counted on after the contacts.
+    counted on after the contacts. Those of contacts have a part that stands for itself, the `geometry`.
     """
     out: dict[str, tuple[int, str, int | None]] = dict.fromkeys(
         ("motion", "observe"), (-1, "", None)
@@ -158,15 +165,16 @@ class TerrainDerivation:
         """Return one of the programs that `program_names` and `mode_names` name."""
         if name in ("motion", "observe"):
             return self._motion() if name == "motion" else self._sight()
-        modes = mode_names(self.model)
+        modes, whole = mode_names(self.model), not name.endswith(GEOMETRY)
         if name in modes:
             return self._mode(name, modes[name])
-        of, kind, motion = program_names(self.model, len(self.motions))[name]
+        known = program_names(self.model, len(self.motions))
+        of, kind, motion = known[name.removesuffix(GEOMETRY)]
         if kind == "stop":
-            return self._stop(of - len(self.model.contacts))
+            return self._stop(of - len(self.model.contacts), whole)
         wheel = self.model.contacts[of]
         assert not isinstance(wheel, Pin)
-        return self._wheel(wheel, kind, motion)
+        return self._wheel(wheel, kind, motion, whole)
 
     def _program(self, name: str, outputs: dict[str, Any], more: tuple[str, ...] = ()) -> Program:
         names = ("t", "q", "p", "r", "v", "z", "w", *more)
@@ -373,7 +381,7 @@ class TerrainDerivation:
         }
         return self._program("observe", seen, ("a",))
 
-    def _stop(self, k: int) -> Program:
+    def _stop(self, k: int, whole: bool) -> Program:
         """Return the stop of a joint, r >= f1 (f0 = 1) or r <= f1 (f0 = -1), in the shape of a
         contact without friction.
         """
@@ -382,7 +390,7 @@ class TerrainDerivation:
         nothing = [0.0] * len(self.columns)
         outputs: dict[str, Any] = {"C": [*row, *nothing, *nothing]}
         outputs |= {"gap": [s["f"][0] * (s["r"][k] - s["f"][1])], "stretch": [1.0], "armed": [1.0]}
-        return self._row(f"{self.model.joints[k].name}_stop", outputs)
+        return self._row(f"{self.model.joints[k].name}_stop", outputs, whole)
 
     def _pose(self, motion: int) -> tuple[Array, Array]:
         """Return rotation and position of a ground that moves, at the time t."""
@@ -393,10 +401,9 @@ class TerrainDerivation:
         R, p = (array([values[k] for k in form.outputs[name]]) for name in ("R", "p"))
         return R.reshape(3, 3), p
 
-    def _wheel(self, wheel: Wheel | Blade, kind: str, motion: int | None) -> Program:
-        """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own
-        velocity b, `C vdot = c` with c = bdot - Cdot v by differentiation along the motion; gap,
-        point, normal, and both as the obstacle sees them; the direction along; the fold of an edge.
+    def _wheel(self, wheel: Wheel | Blade, kind: str, motion: int | None, whole: bool) -> Program:
+        """Return what a wheel on a feature looks like: gap, point, normal, and both as the obstacle sees
+        them, the fold of an edge; and as a whole its rows, too.
         """
         s = self.symbols
         R, p = (np.eye(3), np.zeros(3)) if motion is None else self._pose(motion)
@@ -407,39 +414,57 @@ class TerrainDerivation:
         else:
             f = s["f"] if motion is None else place(kind, s["f"], R, p)
             met = meet(*pose, wheel, kind, f)
-        at = R.T @ (met.meeting.point - p)
-        Rdot = array(tangent(list(R.ravel()), {"t[0]": 1.0})).reshape(3, 3)
-        pdot = array(tangent(list(p), {"t[0]": 1.0}))
-        ground = pdot + Rdot @ at
-        b = array([axis @ ground for axis in met.axes])
-        relative = met.C @ self.speeds - b
-        along = self._along | ({} if motion is None else {"t[0]": 1.0})
         outputs: dict[str, Any] = {
-            "C": met.C[:, self.columns],
-            "c": [-x for x in tangent(list(relative), along, met.meeting.held)],
             "gap": [met.meeting.gap - _free_gap(wheel)],
-            "stretch": [met.meeting.stretch],
             "point": met.meeting.point,
             "normal": met.meeting.normal,
             "centre": met.centre,
             "axle": met.surface.axle,
-            "b": b,
-            "local_point": at,
+            "local_point": R.T @ (met.meeting.point - p),
             "local_normal": R.T @ met.meeting.normal,
-            "along": met.meeting.along,
             "fold": met.meeting.fold,
             "armed": [wheel.armed(self._readings) if wheel.armed else 1.0],
         }
-        acting = self._act(wheel, met, ground, s["f"][LOAD])
+        if whole:
+            along = self._along | ({} if motion is None else {"t[0]": 1.0})
+            outputs |= self._rows(wheel, met, self._ground(met, R, p), along)
+        return self._row(f"{wheel.name}_{kind}", outputs, whole)
+
+    def _ground(self, met: ContactRows, R: Array, p: Array) -> Array:
+        """Return the velocity of the ground at the touching point."""
+        Rdot = array(tangent(list(R.ravel()), {"t[0]": 1.0})).reshape(3, 3)
+        pdot = array(tangent(list(p), {"t[0]": 1.0}))
+        return pdot + Rdot @ (R.T @ (met.meeting.point - p))
+
+    def _rows(
+        self, wheel: Wheel | Blade, met: ContactRows, ground: Array, along: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Return rows C and targets of a wheel on a feature: `C v = b` with the ground's own velocity b,
+        `C vdot = c` with c = bdot - Cdot v by differentiation along the motion; the direction along,
+        and what elements do there.
+        """
+        b = array([axis @ ground for axis in met.axes])
+        relative = met.C @ self.speeds - b
+        outputs: dict[str, Any] = {
+            "C": met.C[:, self.columns],
+            "c": [-x for x in tangent(list(relative), along, met.meeting.held)],
+            "stretch": [met.meeting.stretch],
+            "b": b,
+            "along": met.meeting.along,
+        }
+        acting = self._act(wheel, met, ground, self.symbols["f"][LOAD])
         if acting is not None:
             outputs |= {"push": acting.push[self.columns], "lift": acting.lift[self.columns]}
             outputs |= {"forces": acting.forces, "lifted": acting.lifted, "rates": acting.rates}
             outputs |= {"uneven": [float(acting.uneven)]}
-        return self._row(f"{wheel.name}_{kind}", outputs)
+        return outputs
 
-    def _row(self, name: str, outputs: Mapping[str, Any]) -> Program:
-        """Return the program of a contact in the layout that all share; what is not told is zero."""
+    def _row(self, name: str, outputs: Mapping[str, Any], whole: bool) -> Program:
+        """Return the program of a contact in the layout that all share, or the first part of it; what is
+        not told is zero.
+        """
         row = contact_row(self.model)
         nothing = row.split(np.zeros(row.size))
-        told = {key: outputs.get(key, nothing[key]) for key in nothing}
-        return self._program(name, told, ("f", "ground"))
+        names = [key for key in nothing if whole or key in _GEOMETRY]
+        told = {key: outputs.get(key, nothing[key]) for key in names}
+        return self._program(name if whole else f"{name}_geometry", told, ("f", "ground"))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
+from draisine.codegen.fingerprint import fingerprint
 from draisine.errors import RedundancyError, SingularityError
 from draisine.mechanics.contact.features import FEATURE
 from draisine.mechanics.contact.modes import MOST, Signature, mode_name
@@ -17,7 +18,12 @@ from draisine.mechanics.readings import law_states
 from draisine.model import Contact
 from draisine.system.artifacts import Programs
 from draisine.system.compiled import Compiled
-from draisine.system.contact_programs import contact_row, program_names, trace_motion
+from draisine.system.contact_programs import (
+    GEOMETRY,
+    contact_row,
+    program_names,
+    trace_motion,
+)
 from draisine.system.layout import Layout, state_sizes
 from draisine.system.state import State, misfit, misshapen
 from draisine.system.system import System
@@ -123,6 +129,11 @@ class Generic:
         """The closed forms that were asked for so far."""
         return {}
 
+    @cached_property
+    def shared(self) -> dict[Any, Any]:
+        """What runs of this machine share, by whose it is."""
+        return {}
+
     @property
     def joints(self) -> int:
         """How many joints there are."""
@@ -169,12 +180,18 @@ class Generic:
 def generic(
     system: System, law: Law | None = None, motions: tuple[ObstacleMotion, ...] = ()
 ) -> Generic:
-    """Return a system as a free machine; `law` and the motions of obstacles are traced into it."""
-    traced = [trace_motion(motion) for motion in motions]
-    ground = np.array([x for _, numbers in traced for x in numbers])
-    forms = tuple(form for form, _ in traced)
-    programs = system.artifacts.contact_programs(law, law_states(law), forms)
-    return Generic(system, law, motions, ground, programs)
+    """Return a system as a free machine; `law` and the motions of obstacles are traced into it. The latest
+    are kept.
+    """
+
+    def make() -> Generic:
+        traced = [trace_motion(motion) for motion in motions]
+        ground = np.array([x for _, numbers in traced for x in numbers])
+        forms = tuple(form for form, _ in traced)
+        programs = system.artifacts.contact_programs(law, law_states(law), forms)
+        return Generic(system, law, motions, ground, programs)
+
+    return system.keep(fingerprint(("generic", law, motions)), make)
 
 
 class ContactPrograms(Mapping[Meeting, Compiled]):
@@ -196,6 +213,10 @@ class ContactPrograms(Mapping[Meeting, Compiled]):
         if meeting not in self._bound:
             self._bound[meeting] = self._programs.bind(self.names[meeting], self._values)
         return self._bound[meeting]
+
+    def geometry(self, meeting: Meeting) -> Compiled:
+        """Return the program that tells the first part of a contact's row, what it looks like."""
+        return self._programs.bind(self.names[meeting] + GEOMETRY, self._values)
 
     def __contains__(self, meeting: object) -> bool:
         return meeting in self.names

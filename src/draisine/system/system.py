@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
 
 import numpy as np
 
@@ -37,6 +37,9 @@ from draisine.vehicles import parameter_set as published
 if TYPE_CHECKING:
     from draisine.reading.document import Equations
     from draisine.reading.subject import Subject
+
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,6 +144,10 @@ class System:
             return ClosedForm(self, own, task)
 
         return self._machines.get(task.key, made)
+
+    def keep(self, key: Any, make: Callable[[], T]) -> T:
+        """Return what was made of this system for a key, or else what `make` makes; the latest are kept."""
+        return self._machines.get(key, make)
 
     def check_resistance(self, mode: Mode) -> None:
         """Raise, the first time that a mode is asked about, where nothing in it resists a freedom."""

@@ -20,6 +20,9 @@ from draisine.terrain.terrain import Terrain, distances
 FLAT = 1e-10
 """How far from its plane a face may be, in m."""
 
+FEW = 4096
+"""So many triangles are looked at one by one, without a grid."""
+
 
 class Mesh(Terrain):
     """A ground of triangles, counterclockwise seen from outside.
@@ -251,18 +254,24 @@ class Mesh(Terrain):
         """Return the features of the triangles whose boxes come within `reach` of a point, or would
         if it moved by up to a margin along each axis.
         """
-        *_, (_, wide), starts, content = self._grid
-        side = self._half_side(centre, reach, margin + np.zeros(3))
-        (a, low_y), (b, high_y) = self._cell(centre[:2] - side), self._cell(centre[:2] + side)
-        rows = range(a * wide, (b + 1) * wide, wide)
-        spans = [content[starts[r + low_y] : starts[r + high_y + 1]] for r in rows]
-        found = np.unique(np.concatenate(spans))
         low, high = self._boxes
-        found = found[distances(low[found], high[found], centre, margin) <= reach]
+        if len(self.triangles) <= FEW:
+            found = np.flatnonzero(distances(low, high, centre, margin) <= reach)
+        else:
+            found = self._around(centre, self._half_side(centre, reach, margin + np.zeros(3)))
+            found = found[distances(low[found], high[found], centre, margin) <= reach]
         edges = self._feature_of_edge[self.edges_of[found].ravel()]
         vertices = self._feature_of_point[self.triangles[found].ravel()]
         every = np.unique(np.concatenate([self.face_of[found], edges, vertices]))
         return every[every >= 0].tolist()
+
+    def _around(self, centre: Floats, side: Floats) -> Ints:
+        """Return the triangles in the cells around a point."""
+        *_, (_, wide), starts, content = self._grid
+        (a, low_y), (b, high_y) = self._cell(centre[:2] - side), self._cell(centre[:2] + side)
+        rows = range(a * wide, (b + 1) * wide, wide)
+        spans = [content[starts[r + low_y] : starts[r + high_y + 1]] for r in rows]
+        return np.unique(np.concatenate(spans))
 
     def _cell(self, place: Floats) -> tuple[int, int]:
         """Return the cell of the grid at a place, or the one next to it."""

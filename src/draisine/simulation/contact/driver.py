@@ -136,7 +136,8 @@ class ArcDriver:
         """
         self._sizes, look, (count, _, most) = sizes, self.look, sizes
         self._bundle = Packed(self.near.packed.record)
-        self.saddle = saddle(look.machine, look.motion, self._bundle, most, look.x, look.modes)
+        forms = look.table.meetings.forms
+        self.saddle = saddle(look.machine, look.motion, self._bundle, most, look.x, forms)
         self._shared, inside = Packed(self.saddle), np.zeros(count)
         course = Packed(self._make_course(inside))
         event = Packed(self._make_event(course.record.box, inside))
@@ -302,9 +303,10 @@ class ArcDriver:
 
     def meet_mode(self) -> None:
         """Take up the mode of the closed contacts, which routines do not know yet."""
-        look = self.look
-        look.take_mode(self.closed())
-        self._shared.replace(tables=look.modes.tables, mode_out=look.modes.out)
+        self.look.take_mode(self.closed())
+        forms = self.look.table.meetings.forms
+        arrays = {"modes": forms.signatures, "tables": forms.tables}
+        self._shared.replace(**arrays, mode_out=np.zeros(forms.size))
 
     def grow(self) -> None:
         """Make room for more contacts that touch at once."""

@@ -28,6 +28,7 @@ from draisine.simulation.contact.kernels import (
     Saddle,
     excess,
     follow_load,
+    look_at,
     meet_one,
     rate,
     settle,
@@ -37,6 +38,9 @@ from draisine.simulation.contact.march import in_reach
 
 TOUCH = 1e-10
 """Gaps up to this many metres (per m/s of approach) belong to the same event."""
+
+NEAR = 1e-6
+"""What has a larger gap, or is deeper, does not touch."""
 
 SOON = 1e-7
 """By how many seconds one looks ahead for the feature that a wheel comes onto."""
@@ -186,7 +190,7 @@ def locate(e: Encounter) -> None:
         e.shut[s.which[i]] = 1
     keep_state(e)
     for w in range(e.wheels.size):
-        meet_one(s.x, e.wheels, w, e.seen)
+        look_at(s.x, e.wheels, w, e.seen)
         for j in range(3):
             e.box[6 * w + j] = e.seen[m.centre + j]
             e.box[6 * w + 3 + j] = e.seen[m.centre + j]
@@ -202,11 +206,11 @@ def find_ending(e: Encounter, own: int) -> None:
     for k in range(b.size):
         if k == own or b.wheels[k] != b.wheels[own] or in_reach(b, e.box, k) == 0:
             continue
-        meet_one(s.x, b, k, e.seen)
+        look_at(s.x, b, k, e.seen)
         if abs(e.seen[m.gap]) <= TOUCH:
             now = excess(m, b, k, e.seen)
             move_state(e, SOON)
-            meet_one(s.x, b, k, e.seen)
+            look_at(s.x, b, k, e.seen)
             move_state(e, 0.0)
             e.ended[k] = 1 if excess(m, b, k, e.seen) > max(now, 0.0) else 0
 
@@ -222,7 +226,7 @@ def find_touching(e: Encounter) -> int:
         if e.ended[k] == 1 or (known == 0 and in_reach(b, e.box, k) == 0):
             continue
         row = e.seen[count * m.row :]
-        meet_one(s.x, b, k, row)
+        look_at(s.x, b, k, row)
         if known > 0 or is_there(e, k, row) == 1:
             if count == e.most:
                 return 1
@@ -237,9 +241,12 @@ def is_there(e: Encounter, k: int, row: Floats) -> int:
     """Return 1 where a contact touches that is not closed; one whose feature a wheel has just left only
     if the wheel is well inside it again.
     """
-    m, gap = e.saddle.motion, row[e.saddle.motion.gap]
+    m, gap, dent = e.saddle.motion, row[e.saddle.motion.gap], e.dents[e.saddle.contacts.wheels[k]]
+    if gap > NEAR or not -gap <= NEAR + dent:
+        return 0
+    meet_one(e.saddle.x, e.saddle.contacts, k, row)
     close = TOUCH * (1.0 + abs(row[m.stretch] * slip(e.saddle.x, row, m, 0)))
-    if gap > close or not -gap <= close + e.dents[e.saddle.contacts.wheels[k]]:
+    if gap > close or not -gap <= close + dent:
         return 0
     if not row[m.armed] > 0.0:
         return 0
@@ -254,7 +261,7 @@ def look_ahead(e: Encounter) -> None:
     s, m, b, count = e.saddle, e.saddle.motion, e.saddle.contacts, 0
     move_state(e, SOON)
     for i in range(e.sizes[MET]):
-        meet_one(s.x, b, e.met[i], e.near)
+        look_at(s.x, b, e.met[i], e.near)
         beyond, same = excess(m, b, e.met[i], e.near), count
         for j in range(count - 1, -1, -1):
             same = j if is_same(e, i, e.part[j]) == 1 else same

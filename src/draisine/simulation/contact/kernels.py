@@ -39,20 +39,22 @@ ENDLESS = 1e300
 
 
 class Bundle(NamedTuple):
-    """Contacts (wheel, feature numbers): addresses of their programs, tables one after the other and where
-    each begins, features row by row, and where in x a feature's numbers begin; the borders of all
-    features one after the other and where each feature's begin; which features are faces, how deep
-    a wheel may be in them, how far from its centre it touches at most, the radius that bends the
-    gap to an edge or a vertex, and that of the ball which thickens the wheel's ring, if it is one;
-    the number of the wheel, and low and high corner of the box around each feature; a number for
-    wheel, kind and motion of the feature (`likes`), whether it is a plane, which motion carries it,
-    and whether a contact ends where others with the same feature begin.
+    """Contacts (wheel, feature numbers): addresses of their programs and of those of their geometry,
+    tables one after the other and where each begins, features row by row, and where in x a feature's
+    numbers begin; the borders of all features one after the other and where each feature's begin; which
+    features are faces, how deep a wheel may be in them, how far from its centre it touches at most, the
+    radius that bends the gap to an edge or a vertex, and that of the ball which thickens the wheel's
+    ring, if it is one; the number of the wheel, and low and high corner of the box around each feature;
+    a number for wheel, kind and motion of the feature (`likes`), whether it is a plane, which motion
+    carries it, and whether a contact ends where others with the same feature begin.
     """
 
     size: int
     calls: Integers
+    looks: Integers
     tables: Floats
     starts: Integers
+    look_starts: Integers
     features: Floats
     x_f: int
     borders: Floats
@@ -165,10 +167,19 @@ the rest of the plan. The first entry of all tells how many there are.
 
 
 @routine
-def meet(motion: Dynamics, x: Floats, contacts: Bundle, seen: Floats) -> None:
-    """Write what the programs of contacts tell of the state in x, one row each."""
+def look(motion: Dynamics, x: Floats, contacts: Bundle, seen: Floats) -> None:
+    """Write what contacts look like in the state in x, one row each, of which the first part is told."""
     for k in range(contacts.size):
-        meet_one(x, contacts, k, seen[k * motion.row :])
+        look_at(x, contacts, k, seen[k * motion.row :])
+
+
+@routine
+def look_at(x: Floats, contacts: Bundle, k: int, row: Floats) -> None:
+    """Write what one of the contacts looks like in the state in x: the first part of its row."""
+    for j in range(FEATURE):
+        x[contacts.x_f + j] = contacts.features[k * FEATURE + j]
+    table = contacts.tables[contacts.look_starts[k] :]
+    call(Address(contacts.looks[k]), x, table, row, 1)
 
 
 @routine
@@ -545,7 +556,7 @@ def hold(s: Saddle, J: Floats, g: Floats, told: int) -> None:
 
 
 @routine
-def meet_each(
+def look_each(
     motion: Dynamics,
     x: Floats,
     times: Floats,
@@ -560,7 +571,7 @@ def meet_each(
         x[0] = times[i]
         for k in range(n):
             x[1 + k] = states[i * n + k]
-        meet(motion, x, contacts, seen[i * contacts.size * motion.row :])
+        look(motion, x, contacts, seen[i * contacts.size * motion.row :])
 
 
 @routine
@@ -614,43 +625,34 @@ def dynamics(free: Generic) -> Dynamics:
 
 
 class ClosedForms:
-    """The closed forms of modes that were met so far, by signature, as routines look them up. Its
-    arrays are new ones where there is more to hold: modes that were found in the old ones stay there.
+    """The closed forms of modes that were met so far, by signature, as routines look them up. Its arrays
+    are new ones where there is more to hold: who has the old ones may keep them.
     """
 
     def __init__(self, free: Generic) -> None:
-        self._free = free
+        self._free, self._starts = free, dict[int, int]()
         self.signatures = np.zeros(1 + KNOWN * SIGN, dtype=np.int64)
-        self.tables, self.out = np.zeros(1 << 14), np.zeros(1 << 8)
-        self._starts: dict[int, int] = {}
-        self._used = 0
+        self.tables, self.size = np.zeros(1), 1
 
     def add(self, likes: Sequence[int], signature: Signature, moved: bool) -> None:
         """Take up a mode: the numbers by which routines know its contacts, and what they are; the
         oldest are forgotten where there are too many.
         """
-        found = None if moved else self._free.closed_form(signature)
-        plan = (0, 0, 0)
+        found, plan = None if moved else self._free.closed_form(signature), (0, 0, 0)
         if found is not None:
             if found.address not in self._starts:
-                self._starts[found.address] = self._used
-                self._keep(found.table, found.outputs.size)
+                self._starts[found.address] = len(self.tables)
+                self.tables = np.concatenate([self.tables, found.table])
+                self.size = max(self.size, found.outputs.size)
             start = self._starts[found.address]
             plan = (found.address, start, found.outputs.count("pivots"))
-        at = int(self.signatures[0]) % KNOWN
+        signatures = self.signatures.copy()
+        at = int(signatures[0]) % KNOWN
         codes = [4 * like + rows for like, (*_, rows) in zip(likes, signature, strict=True)]
         row = [len(codes), *codes, *[0] * (MOST - len(codes)), *plan]
-        self.signatures[1 + at * SIGN : 1 + (at + 1) * SIGN] = row
-        self.signatures[0] = at + 1
-
-    def _keep(self, table: Floats, size: int) -> None:
-        """Keep the table of a closed form that tells so many numbers."""
-        first, self._used = self._used, self._used + len(table)
-        if self._used > len(self.tables):
-            self.tables = np.concatenate([self.tables, np.zeros(self._used)])
-        if size > len(self.out):
-            self.out = np.zeros(2 * size)
-        self.tables[first : self._used] = table
+        signatures[1 + at * SIGN : 1 + (at + 1) * SIGN] = row
+        signatures[0] = at + 1
+        self.signatures = signatures
 
 
 def saddle(
@@ -684,7 +686,7 @@ def saddle(
         np.zeros(size + most + 1, dtype=whole),
         modes.signatures,
         modes.tables,
-        modes.out,
+        np.zeros(modes.size),
         free.inputs.size,
     )
     return found

@@ -34,8 +34,8 @@ from draisine.simulation.contact.kernels import (
     flow,
     fold_excess,
     is_above,
-    meet,
-    meet_closed,
+    look,
+    look_at,
     meet_one,
     settle,
     slip,
@@ -218,9 +218,11 @@ def value(c: Course, j: int) -> float:
     """Return guard j of the state in x."""
     s, kind, k = c.saddle, c.kinds[j], c.contacts[j]
     if kind == GAP:
-        meet_one(s.x, s.contacts, k, c.rows)
-    if kind > CONE or (kind == FORCE and s.status[k] == 0):
+        look_at(s.x, s.contacts, k, c.rows)
+    if kind == SLIP:
         meet_one(s.x, s.contacts, s.which[k], c.rows)
+    elif kind > CONE or (kind == FORCE and s.status[k] == 0):
+        look_at(s.x, s.contacts, s.which[k], c.rows)
     elif kind > GAP:
         flow(s, c.stages.errors, s.lam)
     return measure(c, j, c.rows, s.lam[3 * k :])
@@ -234,7 +236,7 @@ def enclose(c: Course) -> int:
     s, m, left, middle = c.saddle, c.saddle.motion, 0, c.rows[c.wheels.size * c.saddle.motion.row :]
     for i in range(NODES):
         place(c, c.basis[PLACES + (i + NODES // 2) % NODES])
-        meet(m, s.x, c.wheels, middle if i == 0 else c.rows)
+        look(m, s.x, c.wheels, middle if i == 0 else c.rows)
         for w in range(c.wheels.size):
             here, there = c.rows[w * m.row :], middle[w * m.row :]
             here = there if i == 0 else here
@@ -368,15 +370,26 @@ def survey(c: Course) -> None:
         place(c, c.basis[PLACES + i])
         if s.plan[CLOSED] > 0:
             flow(s, c.stages.errors, s.lam)
-            meet_closed(s, s.seen)
+            look_at_closed(s)
         for some in range(count):
             j = c.live[some]
             kind, k, row, lam = c.kinds[j], c.contacts[j], c.rows[0:], s.lam[0:]
             if kind > GAP:
                 row, lam = s.seen[k * m.row :], s.lam[3 * k :]
             elif kind == GAP:
-                meet_one(s.x, s.contacts, k, row)
+                look_at(s.x, s.contacts, k, row)
             c.values[j * NODES + i] = measure(c, j, row, lam)
+
+
+@routine
+def look_at_closed(s: Saddle) -> None:
+    """Write what closed contacts look like, with the rows of those that slide."""
+    for i in range(s.plan[CLOSED]):
+        row = s.seen[i * s.motion.row :]
+        if s.status[i] == 1 and s.mu[i] > 0.0:
+            meet_one(s.x, s.contacts, s.which[i], row)
+        else:
+            look_at(s.x, s.contacts, s.which[i], row)
 
 
 @routine
@@ -384,7 +397,7 @@ def counts(c: Course, k: int, part: float) -> int:
     """Return 1 where a watched contact is on its feature at a part of the step."""
     s, row = c.saddle, c.rows
     place(c, part)
-    meet_one(s.x, s.contacts, k, row)
+    look_at(s.x, s.contacts, k, row)
     if excess(s.motion, s.contacts, k, row) > c.inside[k]:
         return 0
     return is_above(s.motion, s.contacts, k, row)
@@ -520,7 +533,7 @@ def sunk(c: Course, part: float) -> int:
         if c.near[k] == AWAY:
             continue
         row = c.rows[k * m.row :]
-        meet_one(s.x, s.contacts, k, row)
+        look_at(s.x, s.contacts, k, row)
         deep = 1 if row[m.gap] < -DEEP and row[m.gap] > -s.contacts.reach[k] else 0
         if (
             deep == 1

@@ -36,8 +36,8 @@ from draisine.simulation.contact.kernels import (
     excess_each,
     find_mode,
     flow,
-    meet,
-    meet_each,
+    look,
+    look_each,
     meet_some,
     rate,
     rate_each,
@@ -479,7 +479,7 @@ def energy(r: Passage) -> float:
 @cache
 def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
-    entries = (proceed, find_mode, meet, meet_some, meet_each, excess, excess_each) + (
+    entries = (proceed, find_mode, look, look_each, meet_some, excess, excess_each) + (
         flow, rate, rate_each, settle,
     )  # fmt: skip
     parts = (choose, press, settle_friction)

@@ -74,11 +74,10 @@ class ContactQuery:
         self.x[machine.inputs.ground] = machine.ground
         self._moving = np.zeros(machine.motion.inputs.size + self.n)
         self.code, self.motion = terrain_code(), Packed(kernels.dynamics(machine))
-        self.modes = kernels.ClosedForms(machine)
         self._saddles: dict[tuple[Closed, ...], Packed] = {}
         self._keys: dict[WheelOnFeature, Key] = {}
         self._named: dict[tuple[tuple[WheelOnFeature, int], ...], TerrainMode] = {}
-        self.longest = self.table.longest
+        self.longest = self.table.meetings.longest
         self.level = self.table.level()
         self._swept: Surroundings | None = None
         self.dents = self._dents()
@@ -230,7 +229,8 @@ class ContactQuery:
     def _saddle(self, bundle: Packed, closed: Sequence[Closed]) -> Packed:
         """Return a mode whose contacts are all closed."""
         count, free = len(closed), self.machine
-        found = kernels.saddle(free, self.motion, bundle, count, self.x, self.modes)
+        forms = self.table.meetings.forms
+        found = kernels.saddle(free, self.motion, bundle, count, self.x, forms)
         found.plan[kernels.CLOSED], found.which[:count] = count, range(count)
         found.status[:count] = [rows for _, rows, _ in closed]
         found.mu[:count] = [mu if mu < np.inf else 0.0 for *_, mu in closed]
@@ -239,14 +239,8 @@ class ContactQuery:
     def take_mode(self, closed: Sequence[Closed]) -> None:
         """Let routines know the mode of closed contacts."""
         kinds = [self.table.kind(contact) for contact, *_ in closed]
-        moved = [motion is not None for _, motion in kinds]
-        touched = [
-            (c.wheel, kind, rows) for (c, rows, _), (kind, _) in zip(closed, kinds, strict=True)
-        ]
-        likes = [
-            self.table.likes[w, kind, m] for (w, kind, _), m in zip(touched, moved, strict=True)
-        ]
-        self.modes.add(likes, tuple(touched), any(moved))
+        pairs = zip(closed, kinds, strict=True)
+        self.table.meetings.take_mode([(c.wheel, *kind, rows) for (c, rows, _), kind in pairs])
 
     def grips(self, near: Surroundings, options: ContactOptions) -> tuple[Integers, Floats]:
         """Return how many rows contacts hold in an impact, and their friction: with friction they may
@@ -338,7 +332,7 @@ class ContactQuery:
         """Return the wheels' centres."""
         self.fill(t, y)
         seen = np.empty((len(self.machine.wheels), self.row.size))
-        self.code.meet(self.motion, self.x, self.level, seen)
+        self.code.look(self.motion, self.x, self.level, seen)
         return seen[:, self.row.centre]
 
     def near(self, t: float, y: Floats, margin: float) -> tuple[WheelOnFeature, ...]:
@@ -476,7 +470,7 @@ class ContactQuery:
         """Return the contacts that are on the ground or in it, on their features and from above, and
         what they look like.
         """
-        rows = self.meet_each(np.array([t]), y[None], near.packed)
+        rows = self.look_each(np.array([t]), y[None], near.packed)
         inside = (rows[..., self.row.gap.start] <= 0.0) & (self.excess_each(rows, near.packed) <= 0)
         m, bundle = self.motion.record, near.packed.record
         return [
@@ -493,12 +487,14 @@ class ContactQuery:
         acted = self.motion.record.acted
         return replace(found, lift=row[self.row.lift]) if acted else found
 
-    def meet_each(self, times: Floats, ys: Floats, contacts: Packed) -> Floats:
-        """Return what contacts look like at many states; the axes are state, contact, entry."""
+    def look_each(self, times: Floats, ys: Floats, contacts: Packed) -> Floats:
+        """Return what contacts look like at many states, the first parts of rows; the axes are state,
+        contact, entry.
+        """
         seen = np.empty((len(ys), contacts.record.size, self.row.size))
         self.fill(times[0], ys[0])
         states = np.ascontiguousarray(ys)
-        self.code.meet_each(self.motion, self.x, times, states, len(ys), contacts, seen)
+        self.code.look_each(self.motion, self.x, times, states, len(ys), contacts, seen)
         return seen
 
     def accelerate_each(
@@ -532,7 +528,7 @@ class ContactQuery:
             if np.isinf(margin):
                 alike[(every,) * wheels] = left.tolist()
             else:
-                level = self.meet_each(times[left], ys[left], self.level)
+                level = self.look_each(times[left], ys[left], self.level)
                 for i, row in zip(left.tolist(), level, strict=True):
                     box = np.repeat(row[:, self.row.centre], 2, axis=0).reshape(-1, 2, 3)
                     features = self._features_near(times[i], box + margin * AROUND)
@@ -557,7 +553,7 @@ class ContactQuery:
         is_open: NDArray[np.bool_],
     ) -> tuple[Floats, Floats]:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
-        wheels, rows = len(self.machine.wheels), self.meet_each(times, ys, near.packed)
+        wheels, rows = len(self.machine.wheels), self.look_each(times, ys, near.packed)
         gap, excess = rows[..., self.row.gap.start], self.excess_each(rows, near.packed)
         off = is_open & ((excess > SEAM) | ~(gap > -1e-6))
         gap = np.where(is_open & (excess > 0.0), gap.clip(0.0), gap)  # nothing to sink into there

@@ -101,7 +101,7 @@ class TerrainRun:
         near = look.sweep(t, boxes, self.contact.margin, begin)
         for contact, row in look.in_ground(t, y, near):
             gap = look.gap(row)
-            if not 0.0 > gap > -look.table.reach(contact.wheel):
+            if not 0.0 > gap > -look.table.meetings.reach(contact.wheel):
                 continue
             if gap < -SHALLOW:
                 name, feature = look.key(contact)

@@ -1,5 +1,6 @@
 """Contacts of one machine with one ground, as routines read them."""
 
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +14,7 @@ from draisine.codegen.routine import Integers
 from draisine.codegen.targets.native import Packed
 from draisine.mechanics.contact.features import FEATURE, SIDE
 from draisine.model import Wheel
-from draisine.simulation.contact.kernels import Bundle
+from draisine.simulation.contact.kernels import Bundle, ClosedForms
 from draisine.system.generic import Generic
 from draisine.terrain import Feature, Terrain
 from draisine.terrain.feature import ObstacleMotion, gather, join
@@ -37,10 +38,21 @@ class WheelOnFeature(NamedTuple):
     side: int = 0
 
 
-INTEGERS = ("calls", "starts", "faces", "wheels", "likes", "planes", "moved", "folds")
+INTEGERS = (
+    "calls",
+    "looks",
+    "starts",
+    "look_starts",
+    "faces",
+    "wheels",
+    "likes",
+    "planes",
+    "moved",
+    "folds",
+)
 FLOATS = ("reach", "radius", "bend", "crown")
-"""What is alike in all contacts of a wheel with a kind of feature: its program and where the table of that
-begins, whether it is above a face, the wheel, a number for all that, whether the feature is a plane, which
+"""What is alike in all contacts of a wheel with a kind of feature: its programs and where the tables of these
+begin, whether it is above a face, the wheel, a number for all that, whether the feature is a plane, which
 motion carries it, whether the wheel may touch it twice; how deep it may be in it, how far from its centre
 it touches at most, what bends the gap, how thick its ring is, if it is one.
 """
@@ -89,24 +101,102 @@ class Surroundings:
         return bool((own[:, 0] <= other[:, 0]).all() and (other[:, 1] <= own[:, 1]).all())
 
 
+class Meetings:
+    """What is alike in all contacts of a wheel of one machine with a kind of feature that stands still or
+    moves, met so far, as columns; and the closed forms of modes. Runs share it: its arrays are new ones
+    where there is more to hold.
+    """
+
+    def __init__(self, machine: Generic) -> None:
+        self.machine, self.forms, self._lock = machine, ClosedForms(machine), threading.Lock()
+        self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
+        self.columns: dict[tuple[int, str, ObstacleMotion | None], int] = {}
+        self.integers = np.zeros((len(INTEGERS), 1), np.int64)
+        self.floats = np.zeros((len(FLOATS), 1))
+        self.tables = np.zeros(0)
+
+    def column(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> int:
+        """Return where a wheel on a kind of feature stands."""
+        with self._lock:
+            if (wheel, kind, motion) not in self.columns:
+                self._meet(wheel, kind, motion)
+            return self.columns[wheel, kind, motion]
+
+    def _meet(self, wheel: int, kind: str, motion: ObstacleMotion | None) -> None:
+        """Take up a wheel on a kind of feature."""
+        bend, crown = 0.0, np.nan
+        long = self.longest[wheel] if wheel < len(self.longest) else np.inf
+        if kind in ("face", "edge", "vertex"):
+            surface = self.machine.wheels[wheel].surface
+            ring, thick = float(surface.ring), float(surface.thickness)
+            bend = 0.0 if kind == "face" else thick or ring
+            crown = thick if ring + thick == long else np.nan
+        face, plane = int(kind == "face" and long > 0), int(kind == "face")
+        moved = 0 if motion is None else 1 + self.machine.motions.index(motion)
+        twice = int(len(self.sides(wheel, kind)) > 1)
+        own, like = (wheel, kind, motion), self.integers.shape[1]
+        code, sight = self.machine.contacts[own], self.machine.contacts.geometry(own)
+        starts = (len(self.tables), len(self.tables) + len(code.table))
+        whole = [code.address, sight.address, *starts, face, wheel, like, plane, moved, twice]
+        size = (self.reach(wheel), long or DEEP, bend, crown)
+        self.tables = np.concatenate([self.tables, code.table, sight.table])
+        self.integers = np.column_stack([self.integers, whole])
+        self.floats = np.column_stack([self.floats, size])
+        self.columns[wheel, kind, motion] = like
+
+    def sides(self, wheel: int, kind: str) -> tuple[int, ...]:
+        """Return which points of a feature a wheel may touch: a torus may touch an edge twice, a disc
+        no vertex.
+        """
+        if (wheel, kind, None) not in self.machine.contacts:
+            return ()
+        if kind != "edge":
+            return (0,)
+        surface = self.machine.wheels[wheel].surface
+        return (0, 1, -1) if surface.ring and surface.thickness else (0,)
+
+    def reach(self, wheel: int) -> float:
+        """Return how deep a wheel may be at most before it counts as sunk: a wheel's radius; for a
+        blade DEEP; a tyre on a spring never does.
+        """
+        if wheel >= len(self.longest):
+            return np.inf
+        it = self.machine.wheels[wheel]
+        if isinstance(it, Wheel) and getattr(it.tyre, "sprung", False):
+            return 0.0
+        return self.longest[wheel] or DEEP
+
+    def take_mode(self, closed: Sequence[tuple[int, str, ObstacleMotion | None, int]]) -> None:
+        """Let routines know a mode: wheels on kinds of features, and the rows that each holds."""
+        likes = [self.column(wheel, kind, motion) for wheel, kind, motion, _ in closed]
+        signature = tuple((wheel, kind, rows) for wheel, kind, _, rows in closed)
+        with self._lock:
+            self.forms.add(likes, signature, any(motion is not None for *_, motion, _ in closed))
+
+
+_lock = threading.Lock()
+
+
+def meetings(machine: Generic) -> Meetings:
+    """Return what runs of a machine share."""
+    with _lock:
+        found = machine.shared.get(Meetings) or Meetings(machine)
+        machine.shared[Meetings] = found
+    return found
+
+
 class FeatureTable:
-    """The features that were asked for so far, and how wheels touch their kinds; stops of joints and
-    flats of bodies are the machine's own.
+    """The features of one ground that were asked for so far, for one machine; stops of joints and flats of
+    bodies are its own.
     """
 
     def __init__(
         self, machine: Generic, terrain: Terrain, own: Mapping[WheelOnFeature, Feature]
     ) -> None:
         self.machine, self.terrain, self._own = machine, terrain, own
-        self.longest = [float(wheel.surface.reach) for wheel in machine.wheels]
-        self.likes: dict[tuple[int, str, bool], int] = {}
-        self._starts: dict[Any, int] = {}
-        self._tables = np.zeros(0)
-        self._integers = np.zeros((len(INTEGERS), 1), np.int64)
-        self._floats = np.zeros((len(FLOATS), 1))
+        self.meetings = meetings(machine)
         self._features = gather([LEVEL, *own.values()])
         self._rows: dict[Any, int] = {contact: 1 + k for k, contact in enumerate(own)}
-        self._meetings = np.zeros((len(machine.wheels) + machine.joints, 0), int)
         self._known: dict[tuple[WheelOnFeature, ...], Packed] = {}
         self._around: dict[Any, tuple[Integers, Integers, Integers, Packed]] = {}
 
@@ -124,17 +214,6 @@ class FeatureTable:
     def kind(self, contact: WheelOnFeature) -> tuple[str, ObstacleMotion | None]:
         """Return the kind of what a contact touches, and how it moves."""
         return self._features.kinds[self._features.kind[self._row(contact)]]
-
-    def reach(self, wheel: int) -> float:
-        """Return how deep a wheel may be at most before it counts as sunk: a wheel's radius; for a
-        blade DEEP; a tyre on a spring never does.
-        """
-        if wheel >= len(self.longest):
-            return np.inf
-        it = self.machine.wheels[wheel]
-        if isinstance(it, Wheel) and getattr(it.tyre, "sprung", False):
-            return 0.0
-        return self.longest[wheel] or DEEP
 
     # --- contacts for routines
 
@@ -168,7 +247,9 @@ class FeatureTable:
         self._take(list(dict.fromkeys(chain(*features))))  # all that are new at once
         for wheel, some in enumerate(features):
             rows, numbers = np.array(self._take(some), int), np.array(some, int)
-            count = np.array([len(self.sides(wheel, kind)) for kind, _ in self._features.kinds])
+            count = np.array(
+                [len(self.meetings.sides(wheel, kind)) for kind, _ in self._features.kinds]
+            )
             times = count[self._features.kind[rows]]
             each = np.repeat(np.arange(len(rows)), times)
             side = np.where(times[each] > 1, np.arange(len(each)) - times.cumsum()[each] + 2, 0)
@@ -189,21 +270,22 @@ class FeatureTable:
         """Return wheels on features as a record of arrays. Behind the last contact there is one that
         is none: no array is empty.
         """
-        near = self._features.take(np.append(rows, 0))
-        kinds, new = near.kind[:-1], len(near.kinds) - self._meetings.shape[1]
-        self._meetings = np.pad(self._meetings, ((0, 0), (0, new)))
-        for wheel, kind in {*zip(wheels.tolist(), kinds.tolist(), strict=True)}:
-            if not self._meetings[wheel, kind]:
-                self._meet(wheel, kind)
-        alike = np.append(self._meetings[wheels, kinds], 0)
-        some: dict[str, Any] = dict(zip(INTEGERS, self._integers.take(alike, axis=1), strict=True))
-        some |= zip(FLOATS, self._floats.take(alike, axis=1), strict=True)
-        features = np.zeros((len(rows) + 1, FEATURE))
+        near, shared, count = self._features.take(np.append(rows, 0)), self.meetings, len(rows)
+        alike = np.zeros(count + 1, int)
+        for wheel in np.unique(wheels).tolist():
+            own = wheels == wheel
+            kinds = np.unique(near.kind[:-1][own]).tolist()
+            columns = np.zeros(len(near.kinds), int)
+            columns[kinds] = [shared.column(wheel, *near.kinds[kind]) for kind in kinds]
+            alike[:-1][own] = columns[near.kind[:-1][own]]
+        some: dict[str, Any] = dict(zip(INTEGERS, shared.integers.take(alike, axis=1), strict=True))
+        some |= zip(FLOATS, shared.floats.take(alike, axis=1), strict=True)
+        features = np.zeros((count + 1, FEATURE))
         features[:, :SIDE], features[:-1, SIDE] = near.numbers, sides
         some["borders"], some["features"] = near.borders.ravel(), features.ravel()
         some["low"], some["high"], some["first"] = near.low.ravel(), near.high.ravel(), near.first
         x_f = self.machine.inputs.f.start
-        return Packed(Bundle(len(wheels), tables=self._tables, x_f=x_f, **some))
+        return Packed(Bundle(count, tables=shared.tables, x_f=x_f, **some))
 
     # --- what is taken up
 
@@ -222,47 +304,6 @@ class FeatureTable:
             )
             self._features = join([self._features, self.terrain.pick(new)])
         return [known[k] for k in features]
-
-    def _meet(self, wheel: int, number: int) -> None:
-        """Take up a wheel on a kind of feature that stands still or moves."""
-        kind, motion = self._features.kinds[number]
-        bend, crown = 0.0, np.nan
-        long = self.longest[wheel] if wheel < len(self.longest) else np.inf
-        if kind in ("face", "edge", "vertex"):
-            surface = self.machine.wheels[wheel].surface
-            ring, thick = float(surface.ring), float(surface.thickness)
-            bend = 0.0 if kind == "face" else thick or ring
-            crown = thick if ring + thick == long else np.nan
-        face, plane = int(kind == "face" and long > 0), int(kind == "face")
-        moved = 0 if motion is None else 1 + self.terrain.motions.index(motion)
-        like = self.likes.setdefault((wheel, kind, motion is not None), len(self.likes))
-        twice = int(len(self.sides(wheel, kind)) > 1)
-        whole = [*self._program((wheel, kind, motion)), face, wheel, like, plane, moved, twice]
-        self._meetings[wheel, number] = self._integers.shape[1]
-        self._integers = np.column_stack([self._integers, whole])
-        size = (self.reach(wheel), long or DEEP, bend, crown)
-        self._floats = np.column_stack([self._floats, size])
-
-    def sides(self, wheel: int, kind: str) -> tuple[int, ...]:
-        """Return which points of a feature a wheel may touch: a torus may touch an edge twice, a disc
-        no vertex.
-        """
-        if (wheel, kind, None) not in self.machine.contacts:
-            return ()
-        if kind != "edge":
-            return (0,)
-        surface = self.machine.wheels[wheel].surface
-        return (0, 1, -1) if surface.ring and surface.thickness else (0,)
-
-    def _program(self, meeting: Any) -> tuple[int, int]:
-        """Return where a program is and where its table begins: those of all programs stand one after
-        the other.
-        """
-        code = self.machine.contacts[meeting]
-        if meeting not in self._starts:
-            self._starts[meeting] = len(self._tables)
-            self._tables = np.concatenate([self._tables, code.table])
-        return code.address, self._starts[meeting]
 
 
 def remember(known: dict[Any, Any], key: Any, made: Any, most: int = KEPT) -> None:
