@@ -175,7 +175,7 @@ class ArcDriver:
             samples=np.empty(ROOM * n),
             grazes=np.empty(2 * FEW),
             values=np.empty(guards * NODES),
-            local=np.empty(3 * NODES),
+            local=np.empty(4 * NODES),
             state=np.empty(n),
             rows=np.empty((count + 2 * wheels) * look.row.size),
             **dict(zip(("live", "kinds", "contacts", "borders"), numbers, strict=True)),

@@ -98,24 +98,47 @@ def next_zero(b: Floats, sign: float, at: float, end: float, part: Floats) -> fl
     over [0, 1], which has the given sign there; NEVER if there is none.
 
     Intervals are passed from the left while no coefficient over them has the other sign, and halved
-    where one has.
+    where their signs change more than once; where they do once, there is one zero (Descartes' rule).
     """
     low, width = at, 1.0 - at
     while low < min(end, 1.0 - FINEST):
         restrict(b, low, low + width, part)
-        j = 1
-        while j < NODES:
-            if sign * part[j] < 0.0:
-                break
-            j += 1
-        if j == NODES:
+        changes, now = 0, sign
+        for j in range(1, NODES):
+            if now * part[j] < 0.0:
+                changes, now = changes + 1, -now
+        if changes == 0:
             low += width
             width = min(2.0 * width, 1.0 - low)
+        elif changes == 1 and sign * part[0] > 0.0:
+            return low + width * only_zero(part, part[NODES:])
         elif width < FINEST:
             return low
         else:
             width *= 0.5
     return NEVER
+
+
+@routine
+def only_zero(b: Floats, part: Floats) -> float:
+    """Return the one zero in [0, 1] of a polynomial with the coefficients b, the first and the last of
+    which have different signs: by secants, halved where one end stays (Illinois' rule).
+    """
+    low, high, below, above, last, at = 0.0, 1.0, b[0], b[DEGREE], 0, 0.0
+    for _ in range(100):
+        at = low + (high - low) * below / (below - above)
+        value = read(b, at, part)
+        if below * value > 0.0:
+            low, below = at, value
+            above = 0.5 * above if last == -1 else above
+            last = -1
+        else:
+            high, above = at, value
+            below = 0.5 * below if last == 1 else below
+            last = 1
+        if high - low < FINEST or value == 0.0:
+            break
+    return at
 
 
 @routine
