@@ -6,13 +6,19 @@ from functools import cache
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy.integrate import solve_ivp
 
 import draisine
 from draisine.errors import ContactSetError, ParameterError, SimulationError
 from draisine.model import Body, Disc, Model, Wheel, inertia
+from draisine.simulation.contact import march
 from draisine.simulation.contact.active_set import Candidate
+from draisine.simulation.contact.driver import ArcDriver
+from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.impacts import moreau, plastic
-from draisine.terrain import Terrain, face, plane
+from draisine.terrain import Terrain, face, move_ground, plane
+from draisine.terrain.motions import Shake
+from simulation.contact.conftest import bicycle
 
 H, G = 0.5, 9.81
 
@@ -237,3 +243,36 @@ def test_a_sliding_rod_locks_where_painleve_says(angle):
     assert push == pytest.approx(9.81 / (0.1 * (1 + 3 * x * x)), rel=1e-6)
     with pytest.raises(ContactSetError, match=r"locks \(Painleve's paradox\)"):
         slide(1.001 * critical)
+
+
+def test_a_slip_that_begins_is_followed_by_few_steps_as_by_many(monkeypatch):
+    """A floor that shakes across takes the wheels along until friction reaches its limit: slip grows from
+    nothing, and friction turns it at rates of some 1e6 per second. SciPy's Radau follows the same
+    equations, by steps of its own.
+    """
+    go, steps = ArcDriver.go, []
+
+    def count(driver, *how):
+        told = go(driver, *how)
+        steps.append(driver.course.clock[march.STEPS])
+        return told
+
+    monkeypatch.setattr(ArcDriver, "go", count)
+    floor = move_ground(plane(), Shake((0.004, 0.02, 0.0), 25.0))
+    state = draisine.state(bicycle(), forward_speed=4.0)
+    along = np.array([0.1, 0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+    state = draisine.State(state.q, state.p, state.r, state.v + along)
+    contact = draisine.ContactOptions(mu=0.1, impact="moreau")
+    run = draisine.simulate(bicycle(), state, 0.2, terrain=floor, contact=contact)
+    assert sum(steps) < 150
+    slips = [k for k, event in enumerate(run.events) if event.kind == "slip"]
+    arc = run.arcs[1 + slips[0]]
+    look = ContactQuery(arc.machine, floor, arc.inputs)
+
+    def rates(t, y):
+        vdot, *_ = look.accelerate(t, y, arc.closed)
+        return np.concatenate([look.dynamics(t, y)["flow"], vdot])
+
+    span, fine = (arc.t[0], arc.t[1]), {"rtol": 1e-11, "atol": 1e-13}
+    found = solve_ivp(rates, span, arc.y[0], method="Radau", **fine)
+    assert_allclose(found.y[:, -1], arc.y[1], atol=1e-9)

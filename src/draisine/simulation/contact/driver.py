@@ -29,6 +29,7 @@ from draisine.simulation.contact.kernels import CLOSED, saddle
 from draisine.simulation.contact.march import CLOCK, FEW, ROOM, Course
 from draisine.simulation.contact.passage import Passage
 from draisine.simulation.contact.query import Closed, ContactQuery
+from draisine.simulation.contact.radau import turning
 from draisine.simulation.contact.strike import OTHER, PUSH
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators.dop853 import STAGES, stages
@@ -157,6 +158,7 @@ class ArcDriver:
         found: Course = make(
             saddle=self._shared,
             stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol),
+            turning=turning(n, look.n, look.row.size, most),
             inside=inside,
             wheels=look.level,
             box=np.zeros(6 * wheels),

@@ -34,7 +34,7 @@ from draisine.simulation.contact.kernels import (
     settle,
     slip,
 )
-from draisine.simulation.contact.march import in_reach
+from draisine.simulation.contact.march import DRIFTING, ONSET, in_reach
 
 TOUCH = 1e-10
 """Gaps up to this many metres (per m/s of approach) belong to the same event."""
@@ -55,14 +55,6 @@ RISE = 3e-6
 """A contact that parts slower than this many m/s and is pressed back rises by less than gaps can
 tell: it stays closed.
 """
-
-ONSET = 1e-5
-"""The slip in m/s with which a contact begins to slide; below a tenth of it, it sticks. Less would
-make the direction of friction stiff.
-"""
-
-DRIFTING = 0.5 * ONSET
-"""Tangential contact velocities above this many m/s are slip."""
 
 DONE, STRUCK, FULL, CONTRADICTED, NO_SET, NO_FRICTION = range(8, 14)
 """How far an event is resolved: wholly; there is an impact; more contacts touch than there is room for;

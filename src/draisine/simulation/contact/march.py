@@ -40,6 +40,13 @@ from draisine.simulation.contact.kernels import (
     settle,
     slip,
 )
+from draisine.simulation.contact.radau import (
+    SEVEN,
+    Turning,
+    collocate,
+    stretch_dense,
+    turning_rate,
+)
 from draisine.simulation.integrators.dop853 import (
     DENSE,
     STAGES,
@@ -60,19 +67,25 @@ the ground, with a force that jumps to a pull.
 """
 
 T, H, LAST, NEXT, STOP, UNTIL, FIRST, COUNT, GRAZES, STEPS, PART, WHEN, WHICH = range(13)
-HORIZON, LONGEST, LATEST, CLOCK = range(13, 17)
+HORIZON, LONGEST, LATEST, IMPLICIT, CLOCK = range(13, 18)
 """What the clock holds: time, length of the step, the last time before inputs jump, a proposal for the
 next step, when inputs jump, when the run ends, whether the arc begins, how many samples, grazes and
 steps there are; where in the step the event was found, how long after its start it is, and which guard
-or contact it is about; until when and by which steps one may go on, the time of the latest sample; how
-much that is.
+or contact it is about; until when and by which steps one may go on, the time of the latest sample, whether
+the step is implicit; how much that is.
 """
 
 JUST = 1e-9
 """Gaps below this many metres at the start of an arc belong to contacts that have just opened."""
 
-CREEP = 1e-6
-"""Below so many m/s a sliding contact sticks."""
+STABLE = 4.0
+"""Up to this product of its length and the rate at which friction turns slips a step is explicit."""
+
+ONSET, CREEP = 1e-5, 1e-6
+"""The slip in m/s with which a contact begins to slide, and below which one that slides sticks."""
+
+DRIFTING = 0.5 * ONSET
+"""Tangential contact velocities above this many m/s are slip."""
 
 PULL = 2e-7
 """Forces below minus this many N are pulls: no accepted state has one."""
@@ -94,9 +107,10 @@ ROOM, FEW = 4096, 64
 
 
 class Course(NamedTuple):
-    """An arc under way: the mode and the contacts to watch, the step, how far beyond their borders
-    these count; the boxes of wheels' centres on the step and in all that was swept; which of the
-    contacts to watch may touch on the step, and how far each wheel moves and turns on it; how many
+    """An arc under way: the mode and the contacts to watch, the step, slips that friction turns, how far
+    beyond their borders contacts count; the boxes of wheels' centres on the step and in all that was
+    swept; which of the contacts to watch may touch on the step, and how far each wheel moves and turns on
+    it; how many
     guards there are and how many of them may turn negative on the step, which; the ways to fall that
     count; all guards by kind, contact and border, and the slack of each kind; the sine of the lean
     that is a fall, when samples are due, and room to work.
@@ -104,6 +118,7 @@ class Course(NamedTuple):
 
     saddle: Saddle
     stages: Stages
+    turning: Turning
     inside: Floats
     wheels: Bundle
     box: Floats
@@ -132,10 +147,16 @@ class Course(NamedTuple):
 
 
 @routine
-def leap(s: Saddle, g: Stages, t: float, h: float, last: float, into: Floats) -> int:
+def leap(c: Course, h: float, into: Floats) -> int:
     """Write the state after one step of length h, whatever its error; k holds the rate at its start.
     Return what is wrong.
     """
+    s, g, t, last = c.saddle, c.stages, c.clock[T], c.clock[LAST]
+    if c.clock[IMPLICIT] == 1.0:
+        wrong = collocate(s, g, c.turning, t, h, last)
+        for k in range(g.n if wrong == 0 else 0):
+            into[k] = c.turning.states[(SEVEN - 1) * g.n + k]
+        return wrong
     for stage in range(1, DENSE):
         weigh(g, stage, h, s.x[1:])
         for k in range(g.n):
@@ -147,34 +168,36 @@ def leap(s: Saddle, g: Stages, t: float, h: float, last: float, into: Floats) ->
 
 
 @routine
-def advance(s: Saddle, g: Stages, clock: Floats) -> int:
-    """Take one step that keeps the tolerances; return what is wrong. The new state and the polynomial
-    of the dense output are left.
+def advance(c: Course) -> int:
+    """Take one step that keeps the tolerances, implicit where friction turns so fast that an explicit one
+    would not be stable; return what is wrong. The new state and the polynomial of the dense output are
+    left.
     """
-    t, last, end = clock[T], clock[LAST], clock[STOP]
+    s, g, clock = c.saddle, c.stages, c.clock
+    t, end = clock[T], clock[STOP]
     s.x[0] = t
     for k in range(g.n):
         s.x[1 + k] = g.y[k]
     if flow(s, g.k, s.lam) != 0:
         return SINGULAR
-    h = min(clock[H], clock[LONGEST])
-    error = 2.0
+    h, swift, error = min(clock[H], clock[LONGEST]), turning_rate(s, g, c.turning), 2.0
     while not error < 1.0:
         if h < 1e-14 * max(abs(t), 1.0):
             return TOO_SMALL
         if t + 1.01 * h >= end:
             h = end - t
-        wrong = leap(s, g, t, h, last, g.new)
-        error = error_norm(g, h) if wrong == 0 else 1.0
-        if wrong != 0:
+        clock[IMPLICIT] = 1.0 if h * swift > STABLE else 0.0
+        if leap(c, h, g.new) != 0:
             h *= 0.1
-        elif not error < 1.0:
-            h *= shrink(error)
-    for stage in range(DENSE, STAGES):
-        weigh(g, stage, h, s.x[1:])
-        s.x[0] = min(t + g.method[TIMES + stage] * h, last)
-        flow(s, g.k[stage * g.n :], s.lam)
-    interpolate(g, h)
+        else:
+            error = stretch_dense(g, c.turning) if clock[IMPLICIT] == 1.0 else error_norm(g, h)
+            h *= 1.0 if error < 1.0 else shrink(error)
+    if clock[IMPLICIT] == 0.0:
+        for stage in range(DENSE, STAGES):
+            weigh(g, stage, h, s.x[1:])
+            s.x[0] = min(t + g.method[TIMES + stage] * h, clock[LAST])
+            flow(s, g.k[stage * g.n :], s.lam)
+        interpolate(g, h)
     clock[H], clock[NEXT] = h, h * grow(error)
     return 0
 
@@ -552,7 +575,7 @@ def end(c: Course, h: float) -> None:
         for k in range(g.n):
             c.state[k] = g.new[k]
     else:
-        leap(s, g, t, h, c.clock[LAST], c.state)
+        leap(c, h, c.state)
     s.x[0] = t + h
     for k in range(g.n):
         s.x[1 + k] = c.state[k]
@@ -615,6 +638,21 @@ def last_push(c: Course, h: float) -> float:
 
 
 @routine
+def find_sticking(c: Course) -> int:
+    """Return the guard of a contact in x that slips, hardly, or -1: where forces have no bound, it is
+    held.
+    """
+    s, m, row = c.saddle, c.saddle.motion, c.turning.seen
+    for j in range(c.guards[0]):
+        if c.kinds[j] == SLIP:
+            meet_one(s.x, s.contacts, s.which[c.contacts[j]], row)
+            s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
+            if max(abs(s1), abs(s2)) < DRIFTING:
+                return j
+    return -1
+
+
+@routine
 def arrive(c: Course, j: int) -> int:
     """Go on to the event that guard j tells of; return EVENT, or LOCKED where a force jumps to a
     pull: the state is then the last one in which all contacts push, the next is left in `rows`.
@@ -629,10 +667,22 @@ def arrive(c: Course, j: int) -> int:
             when = last_push(c, when)
             find_pull(c, when)
             if s.lam[3 * k] > 1.0:
-                how, c.clock[WHICH] = LOCKED, k
+                held = find_sticking(c)
+                how, c.clock[WHICH] = LOCKED if held < 0 else EVENT, k if held < 0 else held
     c.clock[WHEN] = when
     keep(c, when)
     return how
+
+
+@routine
+def stop(c: Course, wrong: int) -> int:
+    """Return what ends an arc where there is no step: a contact that is held now, or what is wrong."""
+    s, g, clock = c.saddle, c.stages, c.clock
+    s.x[0] = clock[T]
+    for i in range(g.n):
+        s.x[1 + i], c.state[i] = g.y[i], g.y[i]
+    clock[WHICH], clock[WHEN] = find_sticking(c) if wrong == TOO_SMALL else -1, 0.0
+    return EVENT if clock[WHICH] >= 0.0 else wrong
 
 
 @routine
@@ -655,9 +705,9 @@ def march(c: Course, limit: int) -> int:
     g, clock = c.stages, c.clock
     for _ in range(limit):
         clock[STEPS] += 1.0
-        wrong = advance(c.saddle, g, clock)
+        wrong = advance(c)
         if wrong != 0:
-            return wrong
+            return stop(c, wrong)
         if enclose(c) == 1 or clock[T] + clock[H] > clock[HORIZON]:
             return OUTSIDE
         survey(c)

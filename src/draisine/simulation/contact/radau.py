@@ -1,0 +1,246 @@
+"""A step that is implicit where friction turns faster than anything else, as routines: Radau's collocation
+with seven stages, eq. [turning-friction].
+
+Where a contact slips slowly, its friction turns it at a rate that grows like one over its slip, towards the
+direction in which it goes on. Explicit steps would follow that rate, long after it has nothing left to turn.
+The equations of the stages are solved by Newton's method, in which nothing but the directions of slips
+counts: for each stage and each slipping contact one unknown, the angle by which its direction changes.
+"""
+
+from math import sqrt
+from typing import NamedTuple
+
+import numpy as np
+from numpy.polynomial import Polynomial
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.routine import Integers, each, routine
+from draisine.simulation.contact.kernels import CLOSED, Saddle, flow, meet_one, slip
+from draisine.simulation.contact.linear import least, solve
+from draisine.simulation.integrators.dop853 import Stages
+
+SEVEN = 7
+"""How many stages there are: the polynomial through them is one that the dense output can hold."""
+
+DENSE, NODES = SEVEN * SEVEN, 2 * SEVEN * SEVEN
+"""Where the rows from stages to the dense output and the nodes stand behind the weights."""
+
+ANGLE = 1e-3
+"""By how many radians a slip is turned to see what that does."""
+
+ROUNDS, EXACT = 12, 1e-2
+"""How often stages are mended at most, and until what they change by in parts of the tolerances."""
+
+HIGHEST = 2.0**-13
+"""How much of z^7 on [0, 1] lower powers cannot do."""
+
+
+def _coefficients() -> Floats:
+    """Return the weights of the collocation at Radau's nodes, what leads from states at the nodes to the
+    coefficients of the dense output, and the nodes.
+    """
+    last = np.polynomial.legendre.Legendre.basis(SEVEN) - np.polynomial.legendre.Legendre.basis(
+        SEVEN - 1
+    )
+    c = 0.5 * (1.0 + np.sort(last.roots().real))
+    for _ in range(2):
+        c = c - last(2.0 * c - 1.0) / (2.0 * last.deriv()(2.0 * c - 1.0))
+    weights = np.empty((SEVEN, SEVEN))
+    for j in range(SEVEN):
+        others = np.delete(c, j)
+        whole = (Polynomial.fromroots(others) / np.prod(c[j] - others)).integ()
+        weights[:, j] = whole(c) - whole(0.0)
+    powers = np.cumprod([c if m % 2 == 0 else 1.0 - c for m in range(SEVEN)], axis=0)
+    return np.concatenate([weights.ravel(), np.linalg.inv(powers.T).ravel(), c])
+
+
+RADAU = _coefficients()
+
+
+class Turning(NamedTuple):
+    """Slips that friction turns: the method, how many contacts slip, which of the closed ones they are;
+    for each the two rows of its slip, how the accelerations change with the angle of its direction; for
+    each stage and contact the row across the slip, and how fast it is; states of stages, their rates and
+    changes, and room to work.
+    """
+
+    method: Floats
+    sizes: Integers
+    who: Integers
+    rows: Floats
+    turns: Floats
+    across: Floats
+    speeds: Floats
+    states: Floats
+    rates: Floats
+    changes: Floats
+    seen: Floats
+    work: Floats
+    order: Integers
+
+
+def turning(n: int, speeds: int, row: int, most: int) -> Turning:
+    """Return room for so many contacts that slip at once."""
+    unknowns, whole = SEVEN * most, np.int64
+    states, rates, changes = np.zeros((3, SEVEN * n))
+    return Turning(
+        RADAU,
+        np.zeros(1, dtype=whole),
+        np.zeros(most, dtype=whole),
+        np.zeros(2 * most * speeds),
+        np.zeros(most * speeds),
+        np.zeros(unknowns * speeds),
+        np.zeros(unknowns),
+        states,
+        rates,
+        changes,
+        np.zeros(row),
+        np.zeros((unknowns + 2) * (unknowns + 2) + 2 * n),
+        np.zeros(unknowns + 1, dtype=whole),
+    )
+
+
+@routine
+def turning_rate(s: Saddle, g: Stages, w: Turning) -> float:
+    """Return the largest rate at which friction turns a slip of the state in x, 0 where nothing slips;
+    what turns with them is left.
+    """
+    m, n, count, fastest = s.motion, s.motion.speeds, 0, 0.0
+    for i in range(s.plan[CLOSED]):
+        if s.status[i] == 1 and s.mu[i] > 0.0:
+            meet_one(s.x, s.contacts, s.which[i], w.seen)
+            w.who[count] = i
+            for j in range(2 * n):
+                w.rows[2 * n * count + j] = w.seen[m.C + n + j]
+            w.speeds[2 * count] = slip(s.x, w.seen, m, 1)
+            w.speeds[2 * count + 1] = slip(s.x, w.seen, m, 2)
+            count += 1
+    w.sizes[0] = count
+    for k in range(count):
+        s1, s2, rate = w.speeds[2 * k], w.speeds[2 * k + 1], 0.0
+        if turn_slip(s, g, w, k) != 0:
+            return 0.0
+        for j in range(n):
+            across = s1 * w.rows[2 * n * k + n + j] - s2 * w.rows[2 * n * k + j]
+            rate += across * w.turns[n * k + j]
+        fastest = max(fastest, abs(rate) / max(s1 * s1 + s2 * s2, 1e-300))
+    return fastest
+
+
+@routine
+def turn_slip(s: Saddle, g: Stages, w: Turning, k: int) -> int:
+    """Write how the accelerations change with the angle of a slip's direction: by differences, the other
+    slips left as they are. Return what is wrong.
+    """
+    m, n, count, x = s.motion, s.motion.speeds, w.sizes[0], s.x[s.motion.x_v :]
+    wanted, change, rates = w.work[0:], w.work[2 * count :], w.changes
+    for j in range(2 * count):
+        wanted[j] = 0.0
+    wanted[2 * k], wanted[2 * k + 1] = -ANGLE * w.speeds[2 * k + 1], ANGLE * w.speeds[2 * k]
+    least(w.rows, wanted, change, 2 * count, n, w.work[2 * count + n :], w.order)
+    wrong = 0
+    for side in range(2):
+        for j in range(n):
+            x[j] = g.y[m.y_v + j] + (change[j] if side == 0 else -change[j])
+        wrong = max(wrong, flow(s, rates[side * g.n :], s.lam))
+    for j in range(n):
+        x[j] = g.y[m.y_v + j]
+        w.turns[n * k + j] = (rates[m.y_v + j] - rates[g.n + m.y_v + j]) / (2.0 * ANGLE)
+    return wrong
+
+
+@routine
+def collocate(s: Saddle, g: Stages, w: Turning, t: float, h: float, last: float) -> int:
+    """Write the states of all stages of a step of length h; return 1 where they are not found. k holds the
+    rate at its start.
+    """
+    for i in range(SEVEN):
+        for j in each(g.n):
+            w.states[i * g.n + j] = g.y[j] + w.method[NODES + i] * h * g.k[j]
+    before = 1e300
+    for round in range(ROUNDS):
+        for i in range(SEVEN):
+            s.x[0] = min(t + w.method[NODES + i] * h, last)
+            for j in range(g.n):
+                s.x[1 + j] = w.states[i * g.n + j]
+            if flow(s, w.rates[i * g.n :], s.lam) != 0:
+                return 1
+            if round < 2:
+                see_slips(s, w, i)
+        change = mend(s, g, w, h)
+        if change < EXACT or (change < 1.0 and change > 0.3 * before and round > 4):
+            return 0
+        if not change < 2.0 * before:
+            return 1
+        before = change
+    return 1
+
+
+@routine
+def see_slips(s: Saddle, w: Turning, i: int) -> None:
+    """Write the rows across the slips of a stage, whose state is in x, and how fast these are."""
+    m, n = s.motion, s.motion.speeds
+    for k in range(w.sizes[0]):
+        meet_one(s.x, s.contacts, s.which[w.who[k]], w.seen)
+        s1, s2 = slip(s.x, w.seen, m, 1), slip(s.x, w.seen, m, 2)
+        speed, one = max(sqrt(s1 * s1 + s2 * s2), 1e-300), i * w.sizes[0] + k
+        w.speeds[one] = speed
+        for j in range(n):
+            across = s1 * w.seen[m.C + 2 * n + j] - s2 * w.seen[m.C + n + j]
+            w.across[one * n + j] = across / speed
+
+
+@routine
+def mend(s: Saddle, g: Stages, w: Turning, h: float) -> float:
+    """Change the states of all stages by a Newton step; return by how much, in parts of the tolerances."""
+    n, y_v, count, size = s.motion.speeds, s.motion.y_v, w.sizes[0], SEVEN * w.sizes[0]
+    K, b, angles, total = w.work[0:], w.work[size * size :], w.work[size * (size + 1) :], 0.0
+    for i in range(SEVEN):
+        for j in each(g.n):
+            rest = g.y[j] - w.states[i * g.n + j]
+            for k in range(SEVEN):
+                rest += h * w.method[i * SEVEN + k] * w.rates[k * g.n + j]
+            w.changes[i * g.n + j] = rest
+    for one in range(size):
+        across, stage = w.across[one * n :], one // count
+        b[one] = 0.0
+        for j in range(n):
+            b[one] += across[j] * w.changes[stage * g.n + y_v + j]
+        for k in range(count):
+            turned = 0.0
+            for j in range(n):
+                turned += across[j] * w.turns[k * n + j]
+            for j in range(SEVEN):
+                K[one * size + j * count + k] = -h * w.method[stage * SEVEN + j] * turned
+        K[one * size + one] += w.speeds[one]
+    solve(K, b, angles, w.order, size)
+    for i in range(SEVEN):
+        for one in range(size):
+            turned = h * w.method[i * SEVEN + one // count] * angles[one]
+            for j in range(n):
+                w.changes[i * g.n + y_v + j] += turned * w.turns[one % count * n + j]
+        for j in range(i * g.n, (i + 1) * g.n):
+            w.states[j] += w.changes[j]
+            part = w.changes[j] / (g.atol + g.rtol * abs(w.states[j]))
+            total += part * part
+    return sqrt(total / (SEVEN * g.n))
+
+
+@routine
+def stretch_dense(g: Stages, w: Turning) -> float:
+    """Write the end of a step and the polynomial of its dense output, from the states of its stages; return
+    the size of its highest term against what the tolerances allow.
+    """
+    n, F, total = g.n, g.polynomial, 0.0
+    for m in range(SEVEN):
+        for j in each(n):
+            value = 0.0
+            for i in range(SEVEN):
+                value += w.method[DENSE + m * SEVEN + i] * (w.states[i * n + j] - g.y[j])
+            F[m * n + j] = value
+    for j in range(n):
+        g.new[j] = w.states[(SEVEN - 1) * n + j]
+        scale = g.atol + g.rtol * max(abs(g.y[j]), abs(g.new[j]))
+        part = HIGHEST * F[(SEVEN - 1) * n + j] / scale
+        total += part * part
+    return sqrt(total / n)
