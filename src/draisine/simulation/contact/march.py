@@ -87,6 +87,11 @@ ONSET, CREEP = 1e-5, 1e-6
 DRIFTING = 0.5 * ONSET
 """Tangential contact velocities above this many m/s are slip."""
 
+HELD = 1e-10
+"""Where steps become shorter than so many seconds, a contact that slips hardly is held: its force grows
+without bound.
+"""
+
 PULL = 2e-7
 """Forces below minus this many N are pulls: no accepted state has one."""
 
@@ -675,14 +680,14 @@ def arrive(c: Course, j: int) -> int:
 
 
 @routine
-def stop(c: Course, wrong: int) -> int:
-    """Return what ends an arc where there is no step: a contact that is held now, or what is wrong."""
+def hold(c: Course) -> int:
+    """Return 1 where a contact slips hardly: it sticks, here and now."""
     s, g, clock = c.saddle, c.stages, c.clock
     s.x[0] = clock[T]
     for i in range(g.n):
         s.x[1 + i], c.state[i] = g.y[i], g.y[i]
-    clock[WHICH], clock[WHEN] = find_sticking(c) if wrong == TOO_SMALL else -1, 0.0
-    return EVENT if clock[WHICH] >= 0.0 else wrong
+    clock[WHICH], clock[WHEN] = find_sticking(c), 0.0
+    return 1 if clock[WHICH] >= 0.0 else 0
 
 
 @routine
@@ -705,9 +710,11 @@ def march(c: Course, limit: int) -> int:
     g, clock = c.stages, c.clock
     for _ in range(limit):
         clock[STEPS] += 1.0
+        if clock[H] < HELD and hold(c) == 1:
+            return EVENT
         wrong = advance(c)
         if wrong != 0:
-            return stop(c, wrong)
+            return wrong
         if enclose(c) == 1 or clock[T] + clock[H] > clock[HORIZON]:
             return OUTSIDE
         survey(c)
