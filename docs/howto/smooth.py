@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.contact.active_set import Candidate, Selection, strike
+from draisine.simulation.contact.complementarity.active_set import Candidate, Selection, strike
 
 
 def impact(

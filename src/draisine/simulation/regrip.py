@@ -12,7 +12,7 @@ from draisine.mechanics import constraints
 from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
-from draisine.simulation.contact.active_set import saddle
+from draisine.simulation.contact.complementarity.active_set import saddle
 from draisine.simulation.options import GripSchedule, JointAtImpact, Task, check_joint
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Arc, Event, Trajectory

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import pandas
     import xarray
 
-    from draisine.simulation.contact.active_set import Trial
+    from draisine.simulation.contact.complementarity.active_set import Trial
     from draisine.simulation.validity import Validity
 
 

@@ -12,7 +12,7 @@ import draisine
 from draisine.errors import ContactSetError, ParameterError, SimulationError
 from draisine.model import Body, Disc, Model, Wheel, inertia
 from draisine.simulation.contact import march
-from draisine.simulation.contact.active_set import Candidate
+from draisine.simulation.contact.complementarity.active_set import Candidate
 from draisine.simulation.contact.driver import ArcDriver
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.impacts import moreau, plastic

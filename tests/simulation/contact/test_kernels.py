@@ -6,9 +6,13 @@ from numpy.testing import assert_allclose
 from scipy.optimize import nnls
 
 import draisine
-from draisine.simulation.contact.active_set import coulomb_forces, empty_choice, spread
-from draisine.simulation.contact.coulomb import friction_law
-from draisine.simulation.contact.linear import push_least, share, solve
+from draisine.simulation.contact.complementarity.active_set import (
+    coulomb_forces,
+    empty_choice,
+    spread,
+)
+from draisine.simulation.contact.complementarity.coulomb import friction_law
+from draisine.simulation.contact.complementarity.linear import push_least, share, solve
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.system.generic import generic

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import ContactSetError, DraisineError, ModelError, ParameterError
 from draisine.registry import names
-from draisine.simulation.contact.active_set import Candidate, saddle
+from draisine.simulation.contact.complementarity.active_set import Candidate, saddle
 from draisine.simulation.contact.run import EnergyWarning
 from draisine.simulation.impacts import newton, plastic
 from draisine.terrain import plane

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from draisine.errors import ParameterError
-from draisine.simulation.contact.active_set import Candidate
+from draisine.simulation.contact.complementarity.active_set import Candidate
 from draisine.simulation.impacts import brach, keller, moreau, newton, poisson, stronge
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.errors import ContactSetError, ParameterError
-from draisine.simulation.contact.active_set import Candidate
+from draisine.simulation.contact.complementarity.active_set import Candidate
 from draisine.simulation.impacts import moreau, newton, plastic, poisson
 
 

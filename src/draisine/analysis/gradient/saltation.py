@@ -15,8 +15,8 @@ from draisine.analysis.differentiate import difference
 from draisine.analysis.gradient.mode import ModeTangents, TerrainTangents
 from draisine.analysis.gradient.tangents import Directions, follow
 from draisine.errors import GrazingError, SimulationError
-from draisine.simulation.contact.active_set import Candidate
 from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.complementarity.active_set import Candidate
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions, Numerics

@@ -1,8 +1,8 @@
 """Runs on a terrain: arcs of one mode each, and the events between them.
 
-`run`: the run. `driver`: an arc, and the calls through it. `march`: such a call, as routines.
-`guards`: where something turns negative. `kernels`, `linear`: a mode on features, as routines.
-`query`: what contacts look like at a state. `table`: contacts as routines read them. `events`: what
-happens at an instant. `active_set`: which contacts carry, and the impulses. `coulomb`: friction.
-`arc`: what an arc leaves.
+`run`: the run. `driver`: the calls that lead through it. `passage`: such a call, from arc to event to
+arc, as routines. `march`: an arc; `radau`: its steps where friction turns slow slips. `guards`: where
+something turns negative. `events`: what happens at an instant; `strike`: an impact.
+`kernels`: a mode on features. `query`: what contacts look like at a state. `table`: contacts as routines
+read them. `complementarity`: which contacts carry, and by which forces. `arc`: what an arc leaves.
 """

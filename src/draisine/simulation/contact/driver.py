@@ -13,7 +13,7 @@ from draisine.codegen.targets.native import Packed
 from draisine.mechanics.base import has_frame
 from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact import march, passage
-from draisine.simulation.contact.active_set import (
+from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
     Selection,
     Trial,
@@ -22,7 +22,7 @@ from draisine.simulation.contact.active_set import (
     make_trials,
     trials_of,
 )
-from draisine.simulation.contact.coulomb import friction_law
+from draisine.simulation.contact.complementarity.coulomb import friction_law
 from draisine.simulation.contact.events import MET, TOUCHING, Encounter
 from draisine.simulation.contact.guards import BASIS, NODES, SLACK
 from draisine.simulation.contact.kernels import CLOSED, saddle

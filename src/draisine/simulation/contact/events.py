@@ -8,7 +8,7 @@ from typing import NamedTuple
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, call, routine
 from draisine.mechanics.contact.features import FEATURE, LOAD
-from draisine.simulation.contact.active_set import (
+from draisine.simulation.contact.complementarity.active_set import (
     CONTACTS,
     Choice,
     choose,
@@ -19,7 +19,7 @@ from draisine.simulation.contact.active_set import (
     solve_closed,
     trial_at,
 )
-from draisine.simulation.contact.coulomb import FrictionProblem
+from draisine.simulation.contact.complementarity.coulomb import FrictionProblem
 from draisine.simulation.contact.kernels import (
     CLOSED,
     ROUNDS,

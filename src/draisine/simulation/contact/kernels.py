@@ -15,7 +15,7 @@ from draisine.mechanics.base import turns_freely
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.mechanics.contact.modes import MOST, Signature
 from draisine.mechanics.loads import CLOSE, FACTOR, weight
-from draisine.simulation.contact.linear import least, share, solve
+from draisine.simulation.contact.complementarity.linear import least, share, solve
 from draisine.system.generic import Generic
 
 FIRM = 0.1

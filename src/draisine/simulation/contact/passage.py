@@ -10,8 +10,8 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Integers, call, routine
 from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
-from draisine.simulation.contact.active_set import TRIALS, choose, trial_at
-from draisine.simulation.contact.coulomb import press, settle_friction
+from draisine.simulation.contact.complementarity.active_set import TRIALS, choose, trial_at
+from draisine.simulation.contact.complementarity.coulomb import press, settle_friction
 from draisine.simulation.contact.events import (
     DONE,
     FULL,

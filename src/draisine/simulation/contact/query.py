@@ -16,8 +16,8 @@ from draisine.mechanics.contact.elements import tyre_rows
 from draisine.model import Blade, Wheel
 from draisine.model.force import Tyre
 from draisine.simulation.contact import kernels
-from draisine.simulation.contact.active_set import Candidate, independent
-from draisine.simulation.contact.linear import REPEATS
+from draisine.simulation.contact.complementarity.active_set import Candidate, independent
+from draisine.simulation.contact.complementarity.linear import REPEATS
 from draisine.simulation.contact.passage import FLAT, SEAM, terrain_code
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
 from draisine.simulation.options import ContactOptions

@@ -15,8 +15,8 @@ from numpy.polynomial import Polynomial
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, each, routine
+from draisine.simulation.contact.complementarity.linear import least, solve
 from draisine.simulation.contact.kernels import CLOSED, Saddle, flow, meet_one, slip
-from draisine.simulation.contact.linear import least, solve
 from draisine.simulation.integrators.dop853 import Stages
 
 SEVEN = 7

@@ -26,8 +26,8 @@ from draisine.errors import (
     expect_known,
 )
 from draisine.simulation.contact import guards, march
-from draisine.simulation.contact.active_set import no_contact_set
 from draisine.simulation.contact.arc import TerrainArc
+from draisine.simulation.contact.complementarity.active_set import no_contact_set
 from draisine.simulation.contact.driver import ArcDriver, Cause, EventRecord, Standing
 from draisine.simulation.contact.events import CONTRADICTED, FULL, NO_FRICTION, NO_SET, STRUCK
 from draisine.simulation.contact.march import ENDED, LOCKED, OUTSIDE, SINGULAR, SUNK, TOO_SMALL

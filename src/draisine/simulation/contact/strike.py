@@ -8,8 +8,13 @@ from typing import Any, TypeVar
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import routine
-from draisine.simulation.contact.active_set import CONTACTS, choose, pushes_at, respond
-from draisine.simulation.contact.coulomb import settle_friction
+from draisine.simulation.contact.complementarity.active_set import (
+    CONTACTS,
+    choose,
+    pushes_at,
+    respond,
+)
+from draisine.simulation.contact.complementarity.coulomb import settle_friction
 from draisine.simulation.contact.events import NONE, TOUCHING, Encounter
 from draisine.simulation.contact.kernels import slip
 

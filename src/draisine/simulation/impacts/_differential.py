@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.active_set import Candidate, Selection
+from draisine.simulation.contact.complementarity.active_set import Candidate, Selection
 from draisine.simulation.impacts.moreau import check_restitution, delassus, outcome
 
 STRIKES = 5000

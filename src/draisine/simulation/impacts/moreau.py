@@ -8,8 +8,8 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, ParameterError
-from draisine.simulation.contact.active_set import Candidate, Selection, Trial
-from draisine.simulation.contact.coulomb import FrictionContact, solve_friction
+from draisine.simulation.contact.complementarity.active_set import Candidate, Selection, Trial
+from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
 from draisine.simulation.contact.strike import FRICTION, strikes_by
 
 

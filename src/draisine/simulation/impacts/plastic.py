@@ -6,7 +6,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
-from draisine.simulation.contact.active_set import Candidate, Selection, strike
+from draisine.simulation.contact.complementarity.active_set import Candidate, Selection, strike
 from draisine.simulation.contact.strike import SETS, strikes_by
 
 

@@ -12,8 +12,8 @@ from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.active_set import Candidate, Selection
-from draisine.simulation.contact.coulomb import solve_single_friction
+from draisine.simulation.contact.complementarity.active_set import Candidate, Selection
+from draisine.simulation.contact.complementarity.coulomb import solve_single_friction
 from draisine.simulation.impacts.moreau import (
     check_restitution,
     contact_impulses,

@@ -15,7 +15,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import room, shared_code
-from draisine.simulation.contact.linear import share, solve
+from draisine.simulation.contact.complementarity.linear import share, solve
 
 FINEST, PLACES = 10.0, 60
 """Sliding is looked for at so many places, as parts of the largest ratio of slip to friction there

@@ -16,8 +16,8 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.codegen.targets.native import room, routine_code, shared_code
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.coulomb import FrictionProblem, settle_friction
-from draisine.simulation.contact.linear import (
+from draisine.simulation.contact.complementarity.coulomb import FrictionProblem, settle_friction
+from draisine.simulation.contact.complementarity.linear import (
     REPEATS,
     complement,
     kernel_system,

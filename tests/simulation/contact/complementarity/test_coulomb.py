@@ -6,14 +6,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from draisine.simulation.contact.active_set import saddle
-from draisine.simulation.contact.coulomb import (
+from draisine.simulation.contact.complementarity.active_set import saddle
+from draisine.simulation.contact.complementarity.coulomb import (
     FrictionContact,
     press,
     solve_friction,
     solve_single_friction,
 )
-from draisine.simulation.contact.linear import share
+from draisine.simulation.contact.complementarity.linear import share
 
 
 def obeys(W, b, lam, mu):
