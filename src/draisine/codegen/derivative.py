@@ -25,7 +25,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
         name: [graph.symbol(f"{name}[{k}]", parameter=name == "parameters") for k in range(size)]
         for name, size in program.inputs.items()
     }
-    values = replayed(program, graph, known)
+    values = replay(program, graph, known)
     outputs = {name: [values[k] for k in entries] for name, entries in program.outputs.items()}
     names = [f"{name}[{k}]" for name in state for k in range(program.inputs[name])]
     seeds = [graph.symbol(f"seeds[{k}]") for k in range(count * len(names))]
@@ -43,7 +43,7 @@ def with_tangents(program: Program, state: Sequence[str], output: str, count: in
     return trace_program(f"{program.name} with tangents", inputs, outputs)
 
 
-def replayed(program: Program, graph: Graph, known: Mapping[str, Any]) -> list[Expr | float]:
+def replay(program: Program, graph: Graph, known: Mapping[str, Any]) -> list[Expr | float]:
     """Return the value of every step, traced anew."""
     values: list[Expr | float] = []
     for op, *rest in program.steps:

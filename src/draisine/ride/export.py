@@ -41,10 +41,10 @@ AS_DRAWN = ""
 """The bicycle whose parameters are those of the vehicle's own drawing."""
 
 
-def exported() -> list[str]:
+def page_presets() -> list[str]:
     """Return the names of the rides that a page can do by itself: those on smooth ground.
 
-    >>> "slope" in exported(), "ramp" in exported()
+    >>> "slope" in page_presets(), "ramp" in page_presets()
     (True, False)
     """
     return [name for name, preset in PRESETS.items() if preset.ground is None]
@@ -56,7 +56,7 @@ def ride_page(
     """Return a page that rides all presets on smooth ground by itself, on all bicycles, beginning with
     the `first`; `progress` is told how far it is.
     """
-    names = exported()
+    names = page_presets()
     if first not in names:
         raise ParameterError(
             f"an exported page cannot ride {first}: it has bicycles on smooth ground, --preset "

@@ -11,7 +11,7 @@ import numpy as np
 
 from draisine.algebra.scalar import Array, Scalar, array
 from draisine.algebra.trace import Graph, evaluate, tangent
-from draisine.codegen.derivative import replayed
+from draisine.codegen.derivative import replay
 from draisine.codegen.program import Program, trace_program
 from draisine.errors import ModelError
 from draisine.mechanics import constraints, couplings, energy
@@ -397,7 +397,7 @@ class TerrainDerivation:
         form, earlier = self.motions[motion], self.motions[:motion]
         first = sum(one.inputs["numbers"] for one in earlier)
         numbers = self.symbols["ground"][first : first + form.inputs["numbers"]]
-        values = replayed(form, self.tracing.graph, {"t": self.symbols["t"], "numbers": numbers})
+        values = replay(form, self.tracing.graph, {"t": self.symbols["t"], "numbers": numbers})
         R, p = (array([values[k] for k in form.outputs[name]]) for name in ("R", "p"))
         return R.reshape(3, 3), p
 

@@ -29,7 +29,7 @@ from draisine.simulation.contact.kernels import CLOSED, saddle
 from draisine.simulation.contact.march import CLOCK, FEW, ROOM, Course
 from draisine.simulation.contact.passage import Passage
 from draisine.simulation.contact.query import Closed, ContactQuery
-from draisine.simulation.contact.radau import turning
+from draisine.simulation.contact.radau import turning_room
 from draisine.simulation.contact.strike import OTHER, PUSH
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators.dop853 import STAGES, stages
@@ -158,7 +158,7 @@ class ArcDriver:
         found: Course = make(
             saddle=self._shared,
             stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol),
-            turning=turning(n, look.n, look.row.size, most),
+            turning=turning_room(n, look.n, look.row.size, most),
             inside=inside,
             wheels=look.level,
             box=np.zeros(6 * wheels),
@@ -301,7 +301,7 @@ class ArcDriver:
 
     def go(self, steps: int, events: int) -> int:
         """Go on for so many steps and events at most; return why not further."""
-        return int(self.look.code.proceed(self.packed, steps, min(events, EVENTS)))
+        return int(self.look.code.traverse(self.packed, steps, min(events, EVENTS)))
 
     def meet_mode(self) -> None:
         """Take up the mode of the closed contacts, which routines do not know yet."""

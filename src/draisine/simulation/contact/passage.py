@@ -141,7 +141,7 @@ class Passage(NamedTuple):
 
 
 @routine
-def proceed(r: Passage, steps: int, events: int) -> int:
+def traverse(r: Passage, steps: int, events: int) -> int:
     """Go through arcs and events, so many steps and events at most; return why not further."""
     stand, clock = r.stand, r.course.clock
     clock[STEPS] = 0.0
@@ -479,7 +479,7 @@ def energy(r: Passage) -> float:
 @cache
 def terrain_code() -> Any:
     """Return the routines that Python calls, as machine code."""
-    entries = (proceed, find_mode, look, look_each, meet_some, excess, excess_each) + (
+    entries = (traverse, find_mode, look, look_each, meet_some, excess, excess_each) + (
         flow, rate, rate_each, settle,
     )  # fmt: skip
     parts = (choose, press, settle_friction)

@@ -1,5 +1,5 @@
 """A step that is implicit where friction turns faster than anything else, as routines: Radau's collocation
-with seven stages, eq. [turning-friction].
+with seven stages, eqs. [turning-friction] and [turning-newton].
 
 Where a contact slips slowly, its friction turns it at a rate that grows like one over its slip, towards the
 direction in which it goes on. Explicit steps would follow that rate, long after it has nothing left to turn.
@@ -79,7 +79,7 @@ class Turning(NamedTuple):
     order: Integers
 
 
-def turning(n: int, speeds: int, row: int, most: int) -> Turning:
+def turning_room(n: int, speeds: int, row: int, most: int) -> Turning:
     """Return room for so many contacts that slip at once."""
     unknowns, whole = SEVEN * most, np.int64
     states, rates, changes = np.zeros((3, SEVEN * n))

@@ -21,13 +21,13 @@ from draisine.simulation.contact.kernels import slip
 OTHER, SETS, FRICTION = range(3)
 """How an impact model strikes: in its own way, or in one that is a routine."""
 
-Model = TypeVar("Model", bound=Callable[..., Any])
+ImpactModel = TypeVar("ImpactModel", bound=Callable[..., Any])
 
 
-def strikes_by(how: int) -> Callable[[Model], Model]:
+def strikes_by(how: int) -> Callable[[ImpactModel], ImpactModel]:
     """Return what marks an impact model as one that routines know: in runs they make its impacts."""
 
-    def mark(model: Model) -> Model:
+    def mark(model: ImpactModel) -> ImpactModel:
         model.strikes = how  # type: ignore[attr-defined]
         return model
 

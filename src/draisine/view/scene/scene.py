@@ -157,15 +157,17 @@ def scene(
         cell=cell_of(size),
         readings=_readings(data, bodies),
         pushes={name: _of_contact(taken, "contact_force_world", name) for name in tracks},
-        events=[
-            (float(e["time"]), f"{e['kind']} {wheels_of(e)}".rstrip())
-            for e in events_of(data)
-            if e["kind"] != "input"
-        ],
+        events=_marks(data),
     )
     if terrain is None:
         return replace(seen, posts=_posts(tracks, ground, size / 5.0))
     return _on_terrain(seen, terrain, (low + high) / 2.0)
+
+
+def _marks(data: "Dataset") -> list[tuple[float, str]]:
+    """Return when events are, and what they are."""
+    told = [e for e in events_of(data) if e["kind"] != "input"]
+    return [(float(e["time"]), f"{e['kind']} {wheels_of(e)}".rstrip()) for e in told]
 
 
 def _on_terrain(seen: Scene, terrain: Terrain, middle: Floats) -> Scene:

@@ -144,8 +144,7 @@ def share(
 ) -> None:
     """Change least multipliers along `count` null vectors (columns, orthonormal) until every contact
     pushes and, if it has three rows and friction, is within its cone: by as little as that takes where
-    there are no cones; or until they lack least, where |lam_t| / mu - lam_n is measured by how far the
-    shortest way is on which it vanishes. There is room for one number per contact.
+    there are no cones; or until they lack least. There is room for one number per contact.
 
     Contacts that repeat each other, as two of one wheel do along their chord, have forces that are
     not unique.
@@ -160,29 +159,47 @@ def share(
     for _ in range(2000):
         change = 0.0
         for c in range(count):
-            step, stiff = 0.0, 0.0
-            for k in range(contacts):
-                at, along, across = normals[k], 0.0, 0.0
-                lack = 1e-9 * largest - lam[at]
-                if rows[k] == 3 and mu[k] > 0.0:
-                    force = sqrt(lam[at + 1] * lam[at + 1] + lam[at + 2] * lam[at + 2])
-                    if force > 0.0:
-                        along, across = lam[at + 1] / (mu[k] * force), lam[at + 2] / (mu[k] * force)
-                        lack += force / mu[k]
-                length = 0.0
-                for j in range(count):
-                    way = gain(null, count, at, j, along, across)
-                    length += way * way
-                if length > 1e-16:  # less: the others can do nothing for it
-                    way = gain(null, count, at, c, along, across) / length
-                    step += way * max(0.0, lack)
-                    stiff += way * way * length
-            if stiff > 1e-16:  # less: along this vector no contact pushes more or less
-                for i in range(size):
-                    lam[i] += step / stiff * null[i * count + c]
-                change = max(change, abs(step) / stiff)
+            step = lack_less(lam, null, count, c, normals, rows, mu, contacts, 1e-9 * largest)
+            for i in range(size if step != 0.0 else 0):
+                lam[i] += step * null[i * count + c]
+            change = max(change, abs(step))
         if change <= 1e-13 * largest:
             break
+
+
+@routine
+def lack_less(
+    lam: Floats,
+    null: Floats,
+    count: int,
+    c: int,
+    normals: Integers,
+    rows: Integers,
+    mu: Floats,
+    contacts: int,
+    enough: float,
+) -> float:
+    """Return how far along a null vector contacts lack least, where |lam_t| / mu - lam_n is measured by
+    how far the shortest way is on which it vanishes.
+    """
+    step, stiff = 0.0, 0.0
+    for k in range(contacts):
+        at, along, across = normals[k], 0.0, 0.0
+        lack = enough - lam[at]
+        if rows[k] == 3 and mu[k] > 0.0:
+            force = sqrt(lam[at + 1] * lam[at + 1] + lam[at + 2] * lam[at + 2])
+            if force > 0.0:
+                along, across = lam[at + 1] / (mu[k] * force), lam[at + 2] / (mu[k] * force)
+                lack += force / mu[k]
+        length = 0.0
+        for j in range(count):
+            way = gain(null, count, at, j, along, across)
+            length += way * way
+        if length > 1e-16:  # less: the others can do nothing for it
+            way = gain(null, count, at, c, along, across) / length
+            step += way * max(0.0, lack)
+            stiff += way * way * length
+    return step / stiff if stiff > 1e-16 else 0.0  # less: it moves no contact
 
 
 @routine
