@@ -1,6 +1,5 @@
 """`draisine compare`."""
 
-import math
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -38,15 +37,17 @@ def compare(
     if output.json:
         print_json([asdict(one) for one in found])
     else:
+        import numpy as np
         from rich.table import Table
+
+        from draisine.model.quantity import readable
 
         numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
         drawn = Table("difference of", "unit", *numbers)
         for one in found:
-            scale = 180.0 / math.pi if "rad" in one.unit else 1.0
-            sizes = (f"{scale * x:.3g}" for x in (one.largest, one.rms, one.range))
-            largest, rms, extent = sizes
-            cells = (one.unit.replace("rad", "deg"), largest, f"{one.time:.4g}", rms, extent)
+            sizes, unit = readable(np.array([one.largest, one.rms, one.range]), one.unit)
+            largest, rms, extent = (f"{x:.3g}" for x in sizes)
+            cells = (unit, largest, f"{one.time:.4g}", rms, extent)
             if one.largest:
                 drawn.add_row(escape(one.name), *cells)
         console = open_console()

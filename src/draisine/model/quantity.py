@@ -56,12 +56,13 @@ def _written(text: str, unit: str | None) -> float:
 
 
 def readable(values: Any, unit: str) -> tuple[Any, str]:
-    """Return values as people read them, and their unit: angles in degrees.
+    """Return values as people read them, and their unit: angles in degrees, seconds squared.
 
-    >>> print(*readable(math.pi, "rad/s"), *readable(2.0, "m"))
-    180.0 deg/s 2.0 m
+    >>> print(*readable(math.pi, "rad/s"), *readable(2.0, "m/s/s"))
+    180.0 deg/s 2.0 m/s2
     """
-    return (np.degrees(values), unit.replace("rad", "deg")) if "rad" in unit else (values, unit)
+    shown = unit.replace("/s/s", "/s2")
+    return (np.degrees(values), shown.replace("rad", "deg")) if "rad" in unit else (values, shown)
 
 
 def _positive(value: float) -> float:

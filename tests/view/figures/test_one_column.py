@@ -49,6 +49,7 @@ def test_two_runs_stand_below_their_legend():
     figure = figure_of(draisine.plot(both, width="84mm"))
     assert len(figure.legends) == 1
     assert not figure.get_suptitle()
+    assert [axes.get_ylabel() for axes in figure.axes[:4:2]] == ["lean\n(deg)", "steer\n(deg)"]
 
 
 def test_a_walker_shows_its_legs_and_a_pendulum_its_pitch():

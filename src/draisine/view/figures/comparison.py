@@ -12,13 +12,16 @@ from draisine.view.style import curve, figure_of, legend, letters, new_figure, p
 if TYPE_CHECKING:
     from xarray import Dataset
 
+FIRST = ("lean", "steer")
+"""What tells most of a two-wheeler is drawn before all that differs more."""
+
 MOST = 5
 """No more quantities than this are drawn unless they are asked for."""
 
 
 def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) -> Any:
     """Return axes, a row per quantity: both runs, and the second minus the first. By default these
-    are angles and speeds, those that differ most.
+    are angles and speeds: lean and steer where there are some, then those that differ most.
     """
     if data.sizes.get("run") != 2:
         raise ParameterError(
@@ -55,8 +58,8 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
 
 
 def _telling(data: "Dataset") -> list[str]:
-    """Return the quantities to be drawn by default: angles within a turn and speeds, those first that
-    differ most against their range.
+    """Return the quantities to be drawn by default: angles within a turn and speeds, after lean and steer
+    those first that differ most against their range.
     """
     apart = {}
     for name in map(str, data.data_vars):
@@ -67,5 +70,6 @@ def _telling(data: "Dataset") -> list[str]:
         whole_turns = data[name].attrs["units"] == "rad" and max(ranges) > 2.0 * np.pi
         if data[name].attrs["units"] in ("rad", "m/s") and max(ranges) > 1e-12 and not whole_turns:
             apart[name] = float(np.nanmax(np.abs(other - one))) / max(ranges)
-    most = sorted(apart, key=lambda name: -apart[name])[:MOST]
+    ranked = sorted(apart, key=lambda name: -apart[name])
+    most = list(dict.fromkeys([*(name for name in FIRST if name in apart), *ranked]))[:MOST]
     return most or [str(n) for n in data.data_vars][:MOST]
