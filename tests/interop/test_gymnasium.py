@@ -8,6 +8,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import draisine
 from draisine.errors import ParameterError, UnknownNameError
+from draisine.scenario.library import read_text
 
 gymnasium = pytest.importorskip("gymnasium", reason="gymnasium is not installed")
 rides = pytest.importorskip("draisine.interop.gymnasium")
@@ -33,6 +34,14 @@ def test_held_actions_are_inputs_of_a_run() -> None:
     named = [k for k, name in enumerate(env.task.observed) if name in run]
     assert len(named) > 4
     assert_allclose(seen[named], expected, atol=1e-6)  # 32 bits are seen
+
+
+def test_a_law_beside_the_agent_is_told(tmp_path) -> None:
+    law = '[[law]]\nname = "steer_into_lean"\nlean_gain = 8.0\nrate_gain = 4.0\n'
+    path = tmp_path / "held.toml"
+    path.write_text(read_text("mauny2018/passive-stabilisation") + law, encoding="utf-8")
+    with pytest.warns(UserWarning, match="act beside the agent"):
+        assert replace(rides.TASKS["Balance"], scenario=str(path)).plan.law is not None
 
 
 def test_lanes_have_the_numbers_of_single_machines() -> None:

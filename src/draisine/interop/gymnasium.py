@@ -5,6 +5,7 @@ A `LearningTask` says what is to be learned on a scenario of any kind of machine
 driven by a `Stepper`; many on the ground plane move side by side in SIMD lanes.
 """
 
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -60,6 +61,13 @@ class LearningTask:
         plan = load(self.scenario).plan
         inputs = plan.system.model.inputs
         expect_known("no input", self.actions, inputs)
+        if plan.law is not None:
+            warnings.warn(
+                f"{self.scenario} has a control law or inputs of its own, which act beside the agent; a "
+                "scenario without [[law]] and [[inputs]] leaves all to it.",
+                UserWarning,
+                stacklevel=3,
+            )
         return plan
 
     @cached_property
