@@ -310,6 +310,23 @@ def test_what_another_vehicle_has_not_is_left_out():
     assert load("leap.toml").scenario.vehicle.parameter_set is None
 
 
+def test_warnings_are_notes_of_one_line_each(capsys):
+    joints = (f'<joint name="j{k}" axis="0 1 0" armature="0.1"/>' for k in range(2))
+    bodies = "".join(
+        f'<body name="b{k}" pos="0 0 0.1"><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>{joint}'
+        f'<geom type="cylinder" size="0.1 0.01" zaxis="0 1 0"/></body>'
+        for k, joint in enumerate(joints)
+    )
+    base = '<freejoint/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>'
+    text = f'<mujoco><worldbody><body name="base">{base}{bodies}</body></worldbody></mujoco>'
+    Path("cart.xml").write_text(text, encoding="utf-8")
+    assert main(["new", "vehicle", "robot", "--from", "cart.xml"]) == 0
+    told = capsys.readouterr().err.splitlines()
+    assert [line for line in told if "'j0': its armature is left out." in line] == told[:1]
+    assert all(line.startswith("note: ") for line in told)
+    assert len(told) == len(set(told))
+
+
 def test_speed_replaces_the_forward_speed_of_a_scenario(capsys):
     assert main(["run", "incline", "--initial", "speed=2.5", "--until", "0.01", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)

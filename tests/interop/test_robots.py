@@ -210,6 +210,14 @@ def test_wheels_are_links():
         read_mjcf(heavy, RADII)
 
 
+def test_friction_of_a_urdf_joint_is_left_out_and_told():
+    rubbing = URDF.replace(
+        '<dynamics damping="0.02"/>', '<dynamics damping="0.02" friction="0.1"/>'
+    )
+    with pytest.warns(UserWarning, match="'left_axle': its friction is left out"):
+        read_urdf(rubbing, RADII)
+
+
 def test_a_wheel_may_stand_beside_the_origin_of_its_link(by_hand):
     """The same robot, its left hub 4 cm farther in and the wheel as much farther out."""
     moved = URDF.replace('<origin xyz="0 0.2 0" rpy', '<origin xyz="0 0.16 0" rpy')

@@ -10,7 +10,7 @@ from cyclopts import App, CycloptsError, Parameter
 
 from draisine import __version__
 from draisine.cli._answers import check_several, meant, meant_command
-from draisine.cli._screen import end_as_interrupted, fail, patient_output
+from draisine.cli._screen import end_as_interrupted, fail, patient_output, tell_notes
 from draisine.errors import DraisineError, SimulationError, UnknownNameError
 from draisine.registry import find, foreign_plugs, is_file, own_plugs
 
@@ -59,7 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         _hurry()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    with end_as_interrupted(), patient_output() as output:
+    with end_as_interrupted(), patient_output() as output, tell_notes():
         code = _carry_out(given)
     if output.error is not None:
         return fail(f"the output cannot be written: {output.error.strerror}.", 1)

@@ -5,6 +5,8 @@ import os
 import signal
 import sys
 import threading
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
@@ -83,6 +85,21 @@ def end_as_interrupted() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
+
+
+@contextmanager
+def tell_notes() -> Iterator[None]:
+    """Tell warnings at the end as notes, a line for each; equal ones are counted."""
+    counts: Counter[str] = Counter()
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: counts.update([str(message)])
+        warnings.simplefilter("always", UserWarning)
+        try:
+            yield
+        finally:
+            for text, count in counts.items():
+                often = f" ({count} times)" if count > 1 else ""
+                print(f"note: {' '.join(text.split())}{often}", file=sys.stderr)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ URDF knows links, inertias and joints, but no rolling: which links are wheels is
 friction, transmissions and looks are left to the file. The format: https://wiki.ros.org/urdf/XML.
 """
 
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -151,6 +152,8 @@ def _link(
     along = numbers(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
     dynamics = joint.find("dynamics")
     acts: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
+    if number(acts, "friction", 0.0, where) != 0.0:
+        warnings.warn(f"{where}: its friction is left out.", UserWarning, stacklevel=6)
     return RobotLink(
         name,
         parent,
