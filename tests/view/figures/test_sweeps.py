@@ -5,6 +5,7 @@ import pytest
 import xarray
 
 from draisine.errors import ParameterError
+from draisine.experiment.tables.critical import critical_study
 from draisine.view.figures import basin, scatter_matrix, sweep, tornado
 
 
@@ -75,3 +76,21 @@ def test_runs_that_ended_before_their_time_are_hollow():
     (axes,) = sweep.draw(xarray.Dataset(data, {"speed": speed}))
     hollow = [line for line in axes.lines if line.get_color() == "white"]
     assert [line.get_xydata().tolist() for line in hollow] == [[[2.0, 1.0]]]
+
+
+def test_critical_speeds_bound_the_stable_range():
+    """The shaded range lies between the weave and the capsize speed, in one panel, and no mark at its
+    ends is cut.
+    """
+    data = critical_study("whipple", {}, None, "c", (0.04, 0.12, 3))
+    (axes,) = sweep.draw(data)
+    (band,) = axes.collections
+    x, y = band.get_paths()[0].vertices.T
+    for line, name in zip(axes.lines, ("weave", "capsize"), strict=True):
+        assert line.get_ydata().tolist() == data[name].values.tolist()
+        assert set(data[name].values) <= set(y)
+        assert axes.get_xlim()[0] < line.get_xdata().min() and not line.get_clip_on()
+    assert (x.min(), x.max()) == (0.04, 0.12)
+    data["stable_to"] = np.nan * data["stable_to"]
+    (open_ended,) = sweep.draw(data)
+    assert open_ended.collections[0].get_paths()[0].vertices[:, 1].max() == data["capsize"].max()

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from draisine.view.figures._linear import STABLE
 from draisine.view.figures._sweep import answer_panels, in_degrees, narrow
-from draisine.view.style import curve, legend, plain, words
+from draisine.view.style import curve, given_or_new, legend, plain, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
 def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
     """Return one axes per question of a sweep; angles are in degrees. Where values of one sign range
     over a factor of twenty or more, axes are logarithmic and show their sizes. Runs that ended before
-    their time are hollow. Runs that are on no grid are points over what differs first.
+    their time are hollow. Runs that are on no grid are points over what differs first. Critical speeds of
+    a bicycle stand in one panel, with the stable range shaded between them.
     """
+    if set(CRITICAL) <= set(data.data_vars):
+        return _critical(data, axes)
     panels, names = answer_panels(data, axes)
     for panel, name in zip(panels, names, strict=False):
         if data[name].dims == ("run",):
@@ -27,6 +31,32 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
             _curves(plain(panel), data[name], data["outcome"] == "completed")
     if len(data.dims) > 1:
         legend(panels[0], 2)
+    return panels
+
+
+CRITICAL = ("weave", "capsize", "stable_from", "stable_to")
+"""The speeds that bound the stable range, and its ends."""
+
+
+def _critical(data: "Dataset", axes: "Sequence[Axes] | None") -> Any:
+    """Return axes with critical speeds against a parameter, and the range that is stable."""
+    given: Any = given_or_new(None, (6.4, 4.2)) if axes is None else axes
+    panels: Any = np.atleast_1d(given).ravel()
+    for panel in panels[1:]:
+        panel.set_visible(False)
+    along, across = in_degrees(data[str(data["weave"].dims[0])], str(data["weave"].dims[0]))
+    x, low, high = along.values, data["stable_from"].values, data["stable_to"].values
+    speeds = np.concatenate([data[name].values for name in CRITICAL])
+    top = float(np.max(speeds, where=np.isfinite(speeds), initial=0.0))
+    high = np.where(np.isfinite(high), high, top)  # where it has no upper end
+    drawn = plain(panels[0])
+    drawn.fill_between(x, low, high, color=STABLE, lw=0, label="stable")
+    for k, name in enumerate(CRITICAL[:2]):
+        curve(drawn, k, x, data[name].values, f"{name} speed")
+        drawn.lines[-1].set(marker="o", clip_on=False, zorder=3)
+    drawn.margins(x=0.03)
+    drawn.set(xlabel=across, ylabel="speed (m/s)")
+    legend(drawn, 3)
     return panels
 
 
