@@ -12,6 +12,7 @@ import numpy as np
 from draisine.algebra.lie import quaternion, quaternion_rate, rot_z
 from draisine.algebra.scalar import Array, Floats, array, cos, sin
 from draisine.errors import ParameterError
+from draisine.mechanics.base import free_columns
 from draisine.mechanics.formulations._plug import Configured, Snapshot, check_inputs
 from draisine.mechanics.formulations.absolute import Absolute, Coordinates
 from draisine.mechanics.formulations.bicycle.planar import JOINTS, YAW, Planar, X, Y
@@ -70,7 +71,7 @@ class AbsoluteSimulator(Absolute):
         out = self.look(0.0, at, np.zeros(3 * len(self.model.pushes)), held)
         R = np.asarray(self._rotation(at.e[0]), float) @ self.axes[0].T
         r = self._whole_turns(out["r"], near)
-        v = (out["U"] @ at.speeds)[self._columns()]
+        v = (out["U"] @ at.speeds)[free_columns(self.model)]
         return Snapshot(quaternion(R), self._point(at, 0, np.zeros(3)), r, v)
 
     def _rates(self, e: Floats, w: Floats) -> Floats:
