@@ -91,3 +91,9 @@ def test_the_stable_range_ends_where_growth_is_zero_not_at_a_sample() -> None:
     axes = view.eigenvalues(Eigenmodes(v, values, np.empty((4, 0, 0)), ("weave", "capsize")))
     (low, high), *_ = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in axes.patches]
     assert_allclose([low, high], [2.0, 6.0])
+
+
+def test_a_mode_outside_the_picture_is_told_in_the_legend():
+    modes = eigenvalues(compile("whipple"), np.linspace(6.0, 8.0, 11))
+    labels = view.eigenvalues(modes).get_legend_handles_labels()[1]
+    assert "castering, below \N{MINUS SIGN}10" in labels and "weave, real" in labels

@@ -42,6 +42,9 @@ STABLE = "#dff0d8"
 FEW = 10
 """Fewer speeds than these are drawn one by one: straight lines between them would not be true."""
 
+LATE = 0.75
+"""A critical speed farther along the axis than this is told above it on its left."""
+
 MARGIN = 0.5
 """What is left free on both sides of a few speeds, m/s."""
 
@@ -64,8 +67,10 @@ def eigenvalues(
     real, imaginary = ("o", "o") if few else ("-", "--")
     colours, drawn = colours_of(modes.names), set[str]()
     for k, name in enumerate(modes.names):
-        label = f"{words(name)}, real" if name not in modes.names[:k] else None
         values = modes.values[:, k]
+        below = f"below {limits[0]:g}".replace("-", "\N{MINUS SIGN}")
+        part = below if values.real.max() < limits[0] else "real"
+        label = f"{words(name)}, {part}" if name not in modes.names[:k] else None
         axes.plot(modes.speed, values.real, real, color=colours[name], lw=1.8, label=label)
         swings = np.where(values.imag > 1e-9, values.imag, np.nan)
         if np.any(np.isfinite(swings)):
@@ -77,8 +82,9 @@ def eigenvalues(
             label = None if name in drawn else f"{words(name)}, imaginary"
             drawn.add(name)
             axes.plot(
-                speed, swings, imaginary, color=colours[name], lw=1.4, mfc="none", label=label
-            )
+                speed, swings, imaginary, color=colours[name], lw=1.4, mfc="none", label=label,
+                zorder=3,
+            )  # fmt: skip
     margin = MARGIN if few else 0.0
     axes.set_xlim(modes.speed.min() - margin, modes.speed.max() + margin)
     axes.set_ylim(*limits)
@@ -121,6 +127,8 @@ def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[f
 
 def _mark_speeds(axes: "Axes", critical: Critical) -> None:
     """Mark the critical speeds where an eigenvalue passes zero, or two meet."""
+    from matplotlib.patheffects import withStroke
+
     places: dict[str, tuple[Any, Any]] = {
         "weave": (critical.weave, 0.0),
         "capsize": (critical.capsize, 0.0),
@@ -131,9 +139,13 @@ def _mark_speeds(axes: "Axes", critical: Critical) -> None:
         x, y = (float(value) for value in place)
         if left <= x <= right and low <= y <= high:
             axes.plot(x, y, "o", color="black", markersize=4, zorder=5)
+            late = x > left + LATE * (right - left)
+            up = late or name != "capsize"
             axes.annotate(
                 f"{name} {x:.3f} m/s", (x, y), fontsize=8, textcoords="offset points",
-                xytext=(5, -5 if name == "capsize" else 5), va="top" if name == "capsize" else "bottom",
+                xytext=(-5 if late else 5, 5 if up else -5), va="bottom" if up else "top",
+                ha="right" if late else "left", zorder=6,
+                path_effects=[withStroke(linewidth=2.5, foreground="white")],
             )  # fmt: skip
 
 
