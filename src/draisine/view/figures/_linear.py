@@ -68,17 +68,12 @@ def eigenvalues(
     colours, drawn = colours_of(modes.names), set[str]()
     for k, name in enumerate(modes.names):
         values = modes.values[:, k]
-        below = f"below {limits[0]:g}".replace("-", "\N{MINUS SIGN}")
-        part = below if values.real.max() < limits[0] else "real"
-        label = f"{words(name)}, {part}" if name not in modes.names[:k] else None
+        part = _real_part(name, float(values.real.max()), limits[0])
+        label = part if name not in modes.names[:k] else None
         axes.plot(modes.speed, values.real, real, color=colours[name], lw=1.8, label=label)
         swings = np.where(values.imag > 1e-9, values.imag, np.nan)
         if np.any(np.isfinite(swings)):
-            speed = modes.speed
-            if not few and critical is not None and np.isfinite(critical.double_root):
-                at = np.searchsorted(speed, critical.double_root)
-                speed = np.insert(speed, at, critical.double_root)
-                swings = np.insert(swings, at, 0.0)
+            speed, swings = _to_double_root(modes.speed, swings, None if few else critical)
             label = None if name in drawn else f"{words(name)}, imaginary"
             drawn.add(name)
             axes.plot(
@@ -93,6 +88,22 @@ def eigenvalues(
     axes.set(xlabel="forward speed (m/s)", ylabel="eigenvalue (1/s)")
     legend(axes)
     return axes
+
+
+def _real_part(name: str, highest: float, least: float) -> str:
+    """Return what the legend says of a mode's real part: also that it is wholly below the picture."""
+    below = f"below {least:g}".replace("-", "\N{MINUS SIGN}")
+    return f"{words(name)}, {below if highest < least else 'real'}"
+
+
+def _to_double_root(
+    speed: Floats, swings: Floats, critical: Critical | None
+) -> tuple[Floats, Floats]:
+    """Return imaginary parts over speeds, down to zero where two roots meet."""
+    if critical is None or not np.isfinite(critical.double_root):
+        return speed, swings
+    at = np.searchsorted(speed, critical.double_root)
+    return np.insert(speed, at, critical.double_root), np.insert(swings, at, 0.0)
 
 
 def colours_of(names: Sequence[str]) -> Mapping[str, str]:

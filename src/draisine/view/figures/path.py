@@ -127,8 +127,6 @@ def draw(
         return _draw_in_place(data, axes)
     eye = Eye.beside(way, motion.up, aside, raised)
     ground = _ground(motion, way, terrain_of(data))
-    validity = validity_of(data)
-    broken = math.inf if validity is None else min(validity.faults.values(), default=math.inf)
     marked = {motion_index(motion, t): name for t, name in motion.events}
     shots = _shots(motion, length, every)
     regular, full = _apart(motion, eye, shots, marked)
@@ -136,14 +134,12 @@ def draw(
     seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
     wide, high = np.ptp(seen, axis=0)
     above = ROOM * wide if marked else 0.0
-    own, axes = (
-        axes is None,
-        given_or_new(axes, (10.0, 2.2 + 10.0 * float(np.clip((high + above) / wide, 0.1, 0.9)))),
-    )
+    own, tall = axes is None, float(np.clip((high + above) / wide, 0.1, 0.9))
+    axes = given_or_new(axes, (10.0, 2.2 + 10.0 * tall))
     _draw_ground(axes, eye, ground, motion)
     _draw_tracks(axes, eye, motion)
     for k in sorted({*regular, *marked}, key=lambda k: float(way[k] @ eye.towards)):
-        pale = motion.time[k] > broken or (marked and k not in marked)
+        pale = motion.time[k] > _end_of_belief(data) or (marked and k not in marked)
         strength = PALE if pale else 1.0 if k in full or k in regular else SHADE
         _draw_machine(axes, eye, motion, ground, k, strength)
     times = _draw_marks(axes, eye, motion, regular, marked)
@@ -159,6 +155,12 @@ def draw(
 def motion_index(motion: Scene, t: float) -> int:
     """Return the sample at a time; of two, the later."""
     return int(np.searchsorted(motion.time, t + 1e-9, side="right")) - 1
+
+
+def _end_of_belief(data: "Dataset") -> float:
+    """Return from when on a run is not to be believed."""
+    validity = validity_of(data)
+    return math.inf if validity is None else min(validity.faults.values(), default=math.inf)
 
 
 def _way(motion: Scene) -> Floats:
