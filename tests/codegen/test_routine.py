@@ -8,11 +8,12 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 
+from codegen.refusals import assert_refused
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, each, routine
 from draisine.codegen.targets import _llvm
 from draisine.codegen.targets._llvm_routine import write
-from draisine.codegen.targets.native import Packed, compile_routines
+from draisine.codegen.targets.native import Packed, compile_routines, make_record
 from draisine.errors import RoutineError
 
 
@@ -242,11 +243,7 @@ def no_kind(n) -> int:
     ids=lambda x: getattr(x, "__name__", None),
 )
 def test_what_the_subset_lacks_is_told_with_file_and_line(bad, line, why):
-    """The line counts from the `def`."""
-    first = bad.function.__code__.co_firstlineno + 1
-    with pytest.raises(RoutineError, match=why) as error:
-        write([bad])
-    assert f"test_routine.py:{first + line - 1}: " in str(error.value)
+    assert_refused(bad, line, why)
 
 
 @pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm")
@@ -279,3 +276,12 @@ def test_code_that_knows_a_field_does_not_read_it(width):
     assert code(Packed(Sized(7, a))) == 3
     assert np.array_equal(a, [2.0, 2.0, 2.0, 1.0, 1.0, 1.0, 1.0])
     assert compile_routines(doubled, width=width)[0](Packed(Sized(7, a))) == 7
+
+
+def test_a_record_is_made_from_sizes():
+    order = np.arange(2)
+    made = make_record(Task, n=3, scale=0.5, a=4, order=order)
+    assert (made.n, made.scale) == (3, 0.5)
+    assert made.order is order
+    assert made.a.dtype == float
+    assert np.array_equal(made.a, np.zeros(4))

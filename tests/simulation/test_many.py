@@ -7,6 +7,7 @@ import pytest
 
 import draisine
 from draisine.errors import ParameterError, SimulationError
+from draisine.model import Body, Model, inertia
 from draisine.simulation.many import simulate_many
 
 
@@ -116,6 +117,22 @@ def test_every_machine_is_one(bicycle, changes, told):
     start = draisine.state(bicycle, forward_speed=4.6)
     with pytest.raises(ParameterError, match=told):
         simulate_many(bicycle, [start] * 3, 0.1, parameters=changes)
+
+
+def test_many_machines_whose_masses_are_plain_numbers():
+    """Stones fall by g t^2 / 2, each by its own g."""
+
+    def stone(*, g: float = 9.81) -> Model:
+        return Model([Body("stone", 2.0, (0.0, 0.0, 0.0), inertia(1, 1, 1))], gravity=(0, 0, -g))
+
+    machine, g = draisine.compile(stone), np.linspace(1.0, 20.0, 100)
+    end = simulate_many(machine, [draisine.state(machine)] * 100, 0.5, parameters={"g": g})
+    np.testing.assert_allclose(end["p"][2], -g * 0.5**2 / 2, rtol=1e-12)
+
+
+def test_one_state_is_no_list(bicycle):
+    with pytest.raises(ParameterError, match=r"a list of states is wanted, as \[state\] \* 100"):
+        simulate_many(bicycle, draisine.state(bicycle), 1.0)
 
 
 def test_inputs_that_are_no_numbers_are_refused(bicycle):

@@ -151,8 +151,9 @@ def test_odd_drawings_are_named(parts, error, complaint):
             r"law '<lambda>': too many .+; a law is called as law\(readings, z",
         ),
         (lambda readings, z: ({"steer": readings.laen}, ()), "no 'laen'. Did you mean 'lean'"),
+        (lambda r, z: ({"steer": r.forward_speed}, ()), r"the model's outputs by \.output\(name\)"),
         (lambda readings, z: ({"steer": gian}, ()), "law: name 'gian' is not defined"),  # noqa: F821
-        ("lqr", r"in Python draisine.analysis.lqr.balance\(system\) makes it"),
+        ("lqr", r"in Python draisine.analysis.lqr.balance\(system, forward_speed=3.0\) makes it"),
         ("turn_p", r"in Python draisine.control.turn_p.\w+\(...\) makes it"),
     ],
 )

@@ -1,6 +1,7 @@
 """Runs with persistent contacts: accuracy, drift, inputs that jump, laws, and runs that must stop."""
 
 import pickle
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +14,7 @@ from draisine.codegen.cache import Store
 from draisine.errors import ConfigurationError, ParameterError, SimulationError
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, Wheel, inertia
 from draisine.simulation.many import simulate_many
+from draisine.terrain import plane
 
 # Passive stabilisation of the benchmark bicycle after 5 s; independent computation, quadruple
 # precision. Lean and yaw, joints, lean rate about the frame's axis, joint rates, energy.
@@ -207,6 +209,24 @@ class TestLaws:
             assert_allclose(slow[name], compiled[name], atol=1e-14)
         assert np.abs(compiled.control_state.values).max() > 0
 
+    @pytest.mark.parametrize("ground", [None, plane()])
+    def test_a_law_that_switches_without_end_is_given_up(self, ground):
+        """Above 0.4 m/s it brakes, below it drives: on the switch there is no step that is small enough."""
+        segway = draisine.compile("segway")
+        start = draisine.state(segway, forward_speed=0.5)
+
+        def law(readings, z):
+            torque = where(readings.output("forward_speed") > 0.4, -5.0, 5.0)
+            return {"left": torque, "right": torque}, ()
+
+        with pytest.raises(SimulationError, match="A law that switches to and fro") as told:
+            draisine.simulate(segway, start, 1.0, law=law, terrain=ground)
+        seen = told.value.partial.to_xarray().isel(time=[1, 2])
+        slope = float(seen.forward_speed.diff("time")[0]) / 0.01
+        switch = 0.02 + (0.4 - float(seen.forward_speed[1])) / slope
+        at = float(re.search(r"(?:after|at) (\S+) s", str(told.value))[1])
+        assert at == pytest.approx(switch, abs=1e-4)
+
     @pytest.mark.parametrize("integrator", ["rk4", "abm4", "dop853"])
     @pytest.mark.parametrize("kind", [RuntimeError, KeyboardInterrupt])
     def test_an_error_inside_a_law_comes_out_with_the_run_so_far(
@@ -399,7 +419,9 @@ class TestStored:
 
     def test_a_wheel_that_lies_flat_is_no_state(self, bicycle):
         with pytest.raises(ConfigurationError, match="'rear' would lie flat"):
-            draisine.state(bicycle, lean=np.pi / 2)
+            draisine.state(bicycle, lean=np.pi / 2 - 1e-5)
+        with pytest.raises(ConfigurationError, match=r"20 rad lies flat.*written '20deg'"):
+            draisine.state(bicycle, lean=20, forward_speed=5.0)
 
 
 def tilted(*, tilt: float = 0.3) -> Model:

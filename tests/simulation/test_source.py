@@ -60,9 +60,15 @@ def test_c_agrees_with_machine_code(case, tmp_path):
     command = ["cc", *STRICT, f"{name}.c", "main.c", "-o", "run", "-lm"]
     subprocess.run(command, cwd=tmp_path, check=True)
     out = subprocess.run(["./run"], cwd=tmp_path, check=True, capture_output=True, text=True).stdout
-    rows = np.array([[float(x) for x in line.split(",")] for line in out.splitlines()])
+    rows = np.array([[float(x) for x in line.split(",")] for line in out.splitlines()[1:]])
     run = draisine.simulate(system, start, 5.0, numerics=RK4)
     (arc,) = run.arcs
+    columns = out.splitlines()[0].split(",")
+    assert columns[0] == "time"
+    assert len(columns) == rows.shape[1]
+    for joint in system.model.joints:
+        column = rows[:, columns.index(joint.name)]
+        assert_allclose(column, run.to_xarray()[joint.name], atol=1e-9)
     assert_allclose(rows[:, 0], arc.t, atol=1e-12)
     assert_allclose(rows[:, 1:], arc.y, rtol=1e-12, atol=1e-12)
 

@@ -34,6 +34,18 @@ class Helped:
         return {"steer": -5.0 * z[1] * readings.lean_rate + 0.1 * z[0]}, (readings.lean, 0.0)
 
 
+@pytest.mark.parametrize("ground", [None, plane()])
+def test_forces_are_told_by_name(bicycle, ground):
+    """Wheels of a bicycle that stands carry its weight."""
+    ride = Stepper(bicycle, draisine.state(bicycle, forward_speed=5.0), terrain=ground)
+    ride.step(0.01)
+    seen = ride.values()
+    weight = 9.81 * sum(float(body.mass) for body in bicycle.model.bodies)
+    carried = seen["contact_force[rear, normal]"] + seen["contact_force[front, normal]"]
+    assert carried == pytest.approx(weight, rel=1e-9)
+    assert seen["contact_force[rear, across]"] == pytest.approx(0.0, abs=1e-9)
+
+
 @pytest.mark.parametrize("slices", [[1.0], [0.25] * 4, [H] * 1024, [0.3, 1e-5, 0.29999, 0.4]])
 def test_any_slicing_gives_the_bits_of_simulate(bicycle, thrown, slices):
     held = {"steer": 0.2}
@@ -232,7 +244,7 @@ def test_what_is_no_machine_or_state_is_told(bicycle):
 
 def test_an_impact_model_that_takes_no_friction_stops_a_ride_where_it_was():
     disc = draisine.compile("rolling_disc")
-    options = {"terrain": kerb(0.7, 0.05), "contact": ContactOptions(mu=0.8)}
+    options = {"terrain": kerb(0.7, 0.05), "contact": ContactOptions(mu=0.8, impact="plastic")}
     ride = Stepper(disc, draisine.state(disc, forward_speed=2.0), **options)
     ride.step(0.2)
     for _ in range(2):

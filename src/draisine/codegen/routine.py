@@ -6,6 +6,7 @@ printed as LLVM, C99 and JavaScript by the writers in `targets`. It knows
     arrays       `Floats` of doubles, `Integers`: an element a[i], the rest a[i:] (a view, no copy)
     records      named tuples of all these, read only; programs by their `Address`
     statements   = += -= *= /=, if, while, for in range or each, break, continue, return, calls
+    vectors      x[:n] = u[:n] + f * v[i:][:n], and += -= *= /=: entry by entry, see `vectors`
     expressions  + - * / // % ** < <= > >= == != and or not, `a if c else b`, routines, and
                  abs min max sqrt isfinite float int; // and % take no negative numbers
 Names from outside are constants or other routines, by the module or by the function around it: a

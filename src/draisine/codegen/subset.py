@@ -20,6 +20,7 @@ from draisine.codegen.routine import (
     Routine,
     fields,
 )
+from draisine.codegen.vectors import write_out
 from draisine.errors import RoutineError
 
 
@@ -67,6 +68,7 @@ class _SubsetReader:
         body = function.body
         if ast.get_docstring(function) is not None:
             body = body[1:]
+        body = write_out(body, self.refuse)
         self.block(body)
         if self.routine.returns != NONE and not _ends(body):
             self.refuse(function, "must end every way with return")
@@ -124,7 +126,7 @@ class _SubsetReader:
         match node.iter:
             case ast.Call(func=ast.Name(id="each"), args=[size], keywords=[]):
                 if self.each is not None:
-                    self.refuse(node, "has one `each` inside another")
+                    self.refuse(node, "has one `each`, or a vector, inside another")
                 self.whole(size)
                 self.each = name
             case ast.Call(func=ast.Name(id="range"), args=[_, *more] as args, keywords=[]):

@@ -193,12 +193,9 @@ def _maker(system: Any) -> dict[str, str]:
     vehicle = system.vehicle
     home = getattr(vehicle, "__module__", None) or "__main__"
     own = home != "__main__" and not home.startswith("draisine.")
-    if (
-        own
-        and vehicle.__qualname__ == vehicle.__name__
-        and Path(inspect.getfile(vehicle)).is_file()
-    ):
-        told["vehicle_path"] = f"{Path(inspect.getfile(vehicle)).resolve()}:{vehicle.__name__}"
+    top = own and vehicle.__qualname__ == vehicle.__name__
+    if top and (path := Path(inspect.getfile(vehicle))).is_file():
+        told["vehicle_path"] = f"{path.resolve()}:{vehicle.__name__}"
         trust(told["vehicle_path"])
     elif not home.startswith("draisine.vehicles."):
         made_of = fingerprint((vehicle, system.structure, system.parameters))

@@ -74,6 +74,8 @@ def simulate_many(
     >>> end["v"].shape
     (9, 5)
     """
+    if isinstance(states, State):
+        raise ParameterError("simulate_many: a list of states is wanted, as [state] * 100.")
     if not states:
         raise ParameterError("simulate_many: no states given.")
     tasks = [
@@ -111,8 +113,9 @@ def impossible_machines(system: System, parameters: Floats) -> dict[int, str]:
     drawn, own = list(range(len(first))), parameters[:, first]
     if len(first) > DRAWN:
         bodies = run_program(system.artifacts.bodies, parameters=own)
-        tensors = np.moveaxis(bodies["inertia"].reshape(-1, 3, 3, len(first)), -1, 1)
-        doubt = np.asarray(is_doubtful(bodies["mass"], tensors).any(axis=0))
+        mass, tensors = bodies["mass"].T, bodies["inertia"].T  # plain numbers have no columns
+        tensors = tensors.reshape(*tensors.shape[:-1], -1, 3, 3)
+        doubt = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
         doubt[own.argmin(axis=1)] = doubt[own.argmax(axis=1)] = True
         drawn = np.flatnonzero(doubt).tolist()
     found: dict[int, str] = {}
@@ -173,12 +176,8 @@ class Fleet:
         """
         method, width, count = numerics.method.equal, self._width, y.shape[1]
         padded = -(-count // width) * width
-        y, problem, wrong = (
-            pad_columns(y, padded),
-            self._problem(padded, numerics),
-            np.zeros(padded),
-        )
-        spans = _spans(stops, numerics)
+        problem, spans = self._problem(padded, numerics), _spans(stops, numerics)
+        y, wrong = pad_columns(y, padded), np.zeros(padded)
 
         def go(first: int) -> None:
             block = slice(first, first + width)
@@ -210,23 +209,16 @@ class Fleet:
         """
         width, count, spans = self._width, y.shape[1], _spans(stops, numerics)
         size, method = -(-count // width) * width, numerics.method.equal
-        problem, tail, y = (
-            self._problem(size, numerics),
-            pad_columns(self.tail, size),
-            pad_columns(y, size),
-        )
-        times = _sample_times(spans, method)
+        problem, times = self._problem(size, numerics), _sample_times(spans, method)
+        tail, y = pad_columns(self.tail, size), pad_columns(y, size)
 
         def go(first: int) -> None:
             here = slice(first, min(first + GROUP * width, size))
             problems = [problem(slice(k, k + width)) for k in range(first, here.stop, width)]
             x = np.empty((len(times), 1 + len(y) + len(tail), here.stop - first))
-            x[:, 0], x[0, 1 : 1 + len(y)], x[:, 1 + len(y) :] = (
-                times[:, None],
-                y[:, here],
-                tail[:, here],
-            )
-            ends, wrong = _record(problems, x[:, 1 : 1 + len(y)], spans, method)
+            samples = x[:, 1 : 1 + len(y)]
+            x[:, 0], samples[0], x[:, 1 + len(y) :] = times[:, None], y[:, here], tail[:, here]
+            ends, wrong = _record(problems, samples, spans, method)
             take(slice(first, min(here.stop, count)), times, x, ends, wrong)
 
         with ThreadPoolExecutor(numerics.threads or os.cpu_count() or 1) as pool:

@@ -22,6 +22,7 @@ from draisine.errors import (
     expect,
     expect_known,
 )
+from draisine.model.contact import Contact
 from draisine.registry import find, own_plugs
 from draisine.system.state import State
 from draisine.system.system import System
@@ -29,6 +30,12 @@ from draisine.terrain import Terrain
 
 JointAtImpact = Literal["free", "held"]
 """What a prescribed joint does while a machine changes its grip; see `regrip`."""
+
+Grips = Mapping[str, str]
+"""The statuses of contacts by name, of those that differ from what they are by default."""
+
+Stops = Mapping[str, tuple[float, float]]
+"""The ends of joints, (lower, upper), by name."""
 
 RESOLUTIONS = ("complete", "reduced")
 """Ways to the speeds after an impact."""
@@ -116,7 +123,7 @@ class GripSchedule:
     seconds; `joint` tells what prescribed joints do at a change.
     """
 
-    turns: Sequence[Mapping[str, str]]
+    turns: Sequence[Grips]
     pause: float
     joint: JointAtImpact
 
@@ -135,6 +142,12 @@ def check_joint(joint: str) -> None:
         raise ParameterError(f"joint = {joint!r}: at an impact it is 'free' or 'held'.")
 
 
+def default_impact(mu: float | Mapping[str, float]) -> str:
+    """Return the impact model where none is named: the plastic one, with friction Moreau's."""
+    numbers = mu.values() if isinstance(mu, Mapping) else [mu]
+    return "moreau" if any(0.0 < x < math.inf for x in numbers) else "plastic"
+
+
 @dataclass(frozen=True)
 class ContactOptions:
     """What contacts do.
@@ -142,7 +155,8 @@ class ContactOptions:
     Without terrain, `mode` says which contacts are open, slide or hold ("open", "slides", ...; all
     hold by default), or is a `GripSchedule`. On a terrain wheels touch and leave by themselves:
     `mu` is the friction (infinite: ideal rolling) for all wheels, by wheel, or by pair as in
-    `{"rear": 0.8, "rear/ice": 0.05}`; `impact` names the impact model, `restitution` gives its
+    `{"rear": 0.8, "rear/ice": 0.05}`; casters slide without, where they are not named. `impact` names
+    the impact model ("plastic" by default, with friction "moreau"), `restitution` gives its
     coefficients, `resolution` is "complete" or "reduced"; `stops` are the ends of joints, (lower,
     upper) by name, which the impact model holds for too. Bounces slower than `rest_speed` (m/s) are
     plastic. A lean beyond `fall` ends the run, and so does a frame that turns over; infinite,
@@ -151,17 +165,17 @@ class ContactOptions:
     `solver` is "events" (each located and resolved), "time_stepping" (Moreau and Jean's, of first
     order, in steps of `Numerics.dt`), or a `Compliant` ground.
 
-    >>> ContactOptions(mu=0.8, impact="moreau", restitution={"normal": 0.3}).resolution
-    'complete'
+    >>> ContactOptions(mu=0.8, restitution={"normal": 0.3}).impact_name
+    'moreau'
     """
 
     mode: Mapping[str, str] | GripSchedule | None = None
     mu: float | Mapping[str, float] = math.inf
-    impact: Any = "plastic"
+    impact: Any = None
     restitution: Mapping[str, float] = field(default_factory=dict)
     resolution: str = "complete"
     solver: Any = "events"
-    stops: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    stops: Stops = field(default_factory=dict)
     rest_speed: float = 0.0
     fall: float = math.radians(80.0)
     events: int = 1000
@@ -180,7 +194,7 @@ class ContactOptions:
         if not named and not hasattr(self.solver, "compliance"):
             told = did_you_mean(str(self.solver), SOLVERS)
             raise ParameterError(f"solver {self.solver!r:.80}. {told}")
-        _check_plug("impact", self.impact)
+        _check_plug("impact", self.impact_name)
         _check_table("restitution", self.restitution, '{"normal": 0.5}')
         if self.restitution:
             self._check_restitution()
@@ -199,9 +213,8 @@ class ContactOptions:
         """Raise where the impact model knows no coefficient of that name."""
         known = inspect.signature(self.model).parameters.values()
         own = {p.name for p in known if p.kind is p.KEYWORD_ONLY}
-        own -= {"rest_speed", "resolution", "tolerance"}
         for name, value in self.restitution.items():
-            expect_known(f"restitution: {self.impact!r} knows no", name, own)
+            expect_known(f"restitution: {self.impact_name!r} knows no", name, own)
             _check_number(f"restitution: {name}", value)
             low, high = COEFFICIENTS.get(name, (-math.inf, math.inf))
             if not low <= value <= high:
@@ -212,13 +225,20 @@ class ContactOptions:
     @property
     def model(self) -> Callable[..., Any]:
         """The impact model."""
-        return find("impact", self.impact)
+        return find("impact", self.impact_name)
 
-    def friction(self, wheel: str, feature: str) -> float:
-        """Return mu of a wheel on a feature: that of the pair, or the wheel's."""
-        mu = self.mu
-        if isinstance(mu, Mapping):
-            mu = mu.get(f"{wheel}/{feature}", mu.get(wheel, math.inf))
+    @property
+    def impact_name(self) -> Any:
+        """The impact model, as it was given or by default."""
+        return default_impact(self.mu) if self.impact is None else self.impact
+
+    def friction(self, wheel: Contact, feature: str) -> float:
+        """Return mu of a wheel on a feature: that of the pair, or the wheel's; none of what slides, where
+        it is not named.
+        """
+        named, mu = (self.mu, math.inf) if isinstance(self.mu, Mapping) else ({}, self.mu)
+        mu = 0.0 if wheel.slides else mu
+        mu = named.get(f"{wheel.name}/{feature}", named.get(wheel.name, mu))
         return float(mu) if mu > NO_FRICTION else 0.0
 
 

@@ -13,7 +13,7 @@ from draisine.mechanics.constraints import mode_of
 from draisine.mechanics.formulations import multiplier
 from draisine.model import Model
 from draisine.simulation.contact.complementarity.active_set import saddle
-from draisine.simulation.options import GripSchedule, JointAtImpact, Task, check_joint
+from draisine.simulation.options import Grips, GripSchedule, JointAtImpact, Task, check_joint
 from draisine.simulation.smooth import run_smooth
 from draisine.simulation.trajectory import Arc, Event, Trajectory
 from draisine.system.state import State
@@ -33,12 +33,7 @@ class Regrip:
 
 
 def regrip(
-    model: Model,
-    free: Mapping[str, Floats],
-    v: Floats,
-    mode: Mapping[str, str],
-    *,
-    joint: JointAtImpact,
+    model: Model, free: Mapping[str, Floats], v: Floats, mode: Grips, *, joint: JointAtImpact
 ) -> Regrip:
     """Return what a change to the contacts of `mode` does to the speeds v, by a plastic impact;
     `free` is what the program of that name tells of the configuration.
@@ -64,12 +59,9 @@ def regrip(
     n, whole = len(v), mode_of(model, mode)
     driven = multiplier.motion_rows(model)
     gripped, labels = multiplier.active_rows(model, whole), constraints.labels(model, whole)
-    held = [
-        i
-        for i, row in enumerate(multiplier.joint_rows(model))
-        if joint == "held" or row not in driven
-    ]
-    rows = gripped + [multiplier.joint_rows(model)[i] for i in held]
+    joints = multiplier.joint_rows(model)
+    held = [i for i, row in enumerate(joints) if joint == "held" or row not in driven]
+    rows = gripped + [joints[i] for i in held]
     M, C = free["M"].reshape(n, n), free["C"].reshape(-1, n)[rows]
     jump, Lam, _ = saddle(M, np.zeros(n), C, free["b"][rows] - C @ v)
     struck = v + jump
@@ -104,16 +96,9 @@ def run_grips(task: Task) -> Trajectory:
             events.append(event)
             state = event.after
         end = until if k == count - 1 else (k + 1) * pause
-        run = run_smooth(
-            replace(
-                task,
-                state=state,
-                until=end,
-                contact=replace(task.contact, mode=mode),
-                numerics=replace(task.numerics, start=start),
-                progress=None,
-            )
-        )
+        contact, numerics = replace(task.contact, mode=mode), replace(task.numerics, start=start)
+        own = replace(task, state=state, until=end, contact=contact, numerics=numerics)
+        run = run_smooth(replace(own, progress=None))
         arcs += run.arcs
         state = run.final()
         if task.progress is not None:
@@ -124,12 +109,7 @@ def run_grips(task: Task) -> Trajectory:
 
 
 def _change(
-    system: System,
-    before: State,
-    old: Mapping[str, str],
-    new: Mapping[str, str],
-    t: float,
-    joint: JointAtImpact,
+    system: System, before: State, old: Grips, new: Grips, t: float, joint: JointAtImpact
 ) -> Event:
     """Return a change of grips as an event; its impulses are in world axes."""
     machine, model = system.machine(old), system.model
@@ -140,23 +120,10 @@ def _change(
         name, _, axis = label.rpartition(".")
         if axis in ("x", "y", "z"):
             pushes.setdefault((name, "wall"), np.zeros(3))["xyz".index(axis)] = push
-    closed = [
-        tuple(((n, "wall"), s) for n, s in mode_of(model, mode) if s != "open")
-        for mode in (old, new)
-    ]
+    modes = [mode_of(model, mode) for mode in (old, new)]
+    shut, held = (tuple(((n, "wall"), s) for n, s in m if s != "open") for m in modes)
     seen = machine.observation(machine.enter(before, t), t)
     energy = float(seen["kinetic"][0] + seen["potential"][0])
     after = replace(before, v=found.v)
-    return Event(
-        t,
-        "grip",
-        tuple(pushes),
-        False,
-        before,
-        after,
-        closed[0],
-        closed[1],
-        energy,
-        energy + found.gain,
-        pushes,
-    )
+    told = (energy, energy + found.gain, pushes)
+    return Event(t, "grip", tuple(pushes), False, before, after, shut, held, *told)

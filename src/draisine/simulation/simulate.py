@@ -68,7 +68,7 @@ def simulate(
     >>> simulate(bicycle, start, until=1.0, numerics=Numerics(integrator="rk4", dt=0.005)).outcome
     'completed'
     >>> held = draisine.state(bicycle, mode={"rear": "open", "front": "open"}, z=0.1)
-    >>> run = simulate(bicycle, held, 0.2, terrain=plane(), contact=ContactOptions(mu=0.8, impact="moreau"))
+    >>> run = simulate(bicycle, held, 0.2, terrain=plane(), contact=ContactOptions(mu=0.8))
     >>> [event.kind for event in run.events]
     ['collision']
     """

@@ -96,18 +96,14 @@ def gauss_step(
     def integrals(s: float) -> Floats:
         return basis @ (s ** np.arange(1, 9) / np.arange(1, 9))
 
+    def rate(t: float, x: Floats) -> Floats:
+        return machine.rate(t=[t], **machine.layout.split(x), w=w, anchors=anchors)["rate"]
+
     A = np.array([integrals(s) for s in c])
     slopes = np.zeros((8, len(y)))
     for _ in range(100):
         stages = y + h * A @ slopes
-        fresh = np.array(
-            [
-                machine.rate(t=[span[0] + h * s], **machine.layout.split(x), w=w, anchors=anchors)[
-                    "rate"
-                ]
-                for s, x in zip(c, stages, strict=True)
-            ]
-        )
+        fresh = np.array([rate(span[0] + h * s, x) for s, x in zip(c, stages, strict=True)])
         change = np.abs(fresh - slopes).max()
         slopes = fresh
         if change <= 1e-13 * max(1.0, float(np.abs(fresh).max())):

@@ -12,11 +12,15 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import RedundancyError, SimulationError, SingularityError
 from draisine.mechanics.readings import law_states
 from draisine.simulation.integrators import (
+    CHUNK,
     DEGENERATE,
     DONE,
+    ENDLESS,
     FLAT,
     INTERRUPTED,
+    NO_END,
     NOT_FINITE,
+    SMOOTHER,
     TOO_SMALL,
     Problem,
     Span,
@@ -41,9 +45,11 @@ REASONS = {
     TOO_SMALL: "no step is small enough for the tolerances",
     FLAT: "a wheel fell flat",
     INTERRUPTED: "interrupted",
+    ENDLESS: NO_END,
 }
 HINTS = {
     REASONS[NOT_FINITE]: " Smaller steps may help.",
+    NO_END: f" {SMOOTHER}",
     REASONS[FLAT]: " (Or it turned by over 90 degrees in one step, which was too long then.)",
 }
 
@@ -149,6 +155,7 @@ class SmoothRun:
             machine.floors,
             machine.project if self.projects else None,
             pose=machine.layout.r.stop,
+            chunk=CHUNK if self.slow is None else CHUNK // 50,
             keep=(rate, self.slow),
         )
         if self.slow is None:

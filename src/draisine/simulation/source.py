@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.resources import files
 from string import Template
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -113,6 +114,7 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
         "inputs": list(system.model.inputs),
         "joints": [joint.name for joint in system.model.joints],
         "speeds": machine.choice.names,
+        "states": _state_names(machine),
         "outputs": system.outputs,
     }
     programs = {
@@ -125,6 +127,17 @@ def _simulator(machine: ClosedForm, y: Floats, tail: Floats, method: EqualSteps)
     )  # fmt: skip
 
 
+def _state_names(machine: ClosedForm) -> list[str]:
+    """Return names for the entries of y: turn and place of the inner base frame, joints, independent
+    speeds, and what forces and laws remember.
+    """
+    at = machine.layout
+    turn = "wxyz" if at.count("q") == 4 else range(at.count("q"))
+    base = [f"q_{x}" for x in turn] + [f"p_{x}" for x in "xyz"[: at.count("p")]]
+    joints = [joint.name for joint in machine.system.model.joints]
+    return [*base, *joints, *machine.choice.names, *(f"z_{k}" for k in range(at.count("z")))]
+
+
 def _fill(template: str, **parts: object) -> str:
     """Return the text of a template with its parts, lists of these as lines."""
     text = files("draisine.simulation").joinpath("templates", template).read_text(encoding="utf-8")
@@ -133,7 +146,7 @@ def _fill(template: str, **parts: object) -> str:
 
 
 def _c_files(s: Simulator) -> dict[str, str]:
-    main = _fill("main.c", n=s.name)
+    main = _fill("main.c", n=s.name, columns=json.dumps(",".join(["time", *s.names["states"]])))
     return {f"{s.name}.h": _c_header(s), f"{s.name}.c": _c_body(s), "main.c": main}
 
 
@@ -147,6 +160,12 @@ def _c_header(s: Simulator) -> str:
         "machine.h",
         n=n,
         states=len(s.start),
+        names=wrap(
+            ", ".join(s.names["states"]) + ". */",
+            100,
+            initial_indent="   ",
+            subsequent_indent="   ",
+        ),
         inputs=len(s.inputs),
         parameters=len(s.parameters),
         nominal=max(1, len(s.parameters)),

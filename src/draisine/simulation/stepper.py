@@ -4,6 +4,7 @@ import math
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from draisine.errors import (
 )
 from draisine.mechanics.readings import law_states
 from draisine.model import Model
+from draisine.model.names import dimensions
 from draisine.simulation.contact.arc import TerrainArc, observe_states
 from draisine.simulation.contact.run import TerrainRun, place_on_terrain
 from draisine.simulation.dataset import named_values
@@ -221,7 +223,9 @@ class Stepper:
         return [*(joint.name for joint in self.system.model.joints), *machine.choice.names]
 
     def values(self) -> dict[str, float]:
-        """Return what is known of the present state by name."""
+        """Return what is known of the present state by name, forces of the ground as
+        `contact_force[rear, normal]`.
+        """
         known = state_values(self.system.model, self.state.r, self.observe())
         return {name: float(value) for name, value in known.items()}
 
@@ -230,7 +234,10 @@ def state_values(model: Model, r: Floats, seen: Mapping[str, Floats]) -> dict[st
     """Return what is known of a state by name, from shape and observations along their last axis."""
     place = {axis: seen["position"][..., k] for k, axis in enumerate("xyz")}
     speeds = {name: seen["v"][..., k] for k, name in enumerate(model.speeds)}
-    return named_values(model, r, seen) | place | speeds
+    labels = dimensions(model)
+    ways = enumerate(product(labels["contact"], labels["direction"]))
+    forces = {f"contact_force[{name}, {way}]": seen["forces"][..., k] for k, (name, way) in ways}
+    return named_values(model, r, seen) | place | speeds | forces
 
 
 _PLACE = ("x", "y", "yaw", "lean")
@@ -395,14 +402,9 @@ class _OnTerrain:
         start, h = self.numerics.start, self.numerics.dt
         try:
             self._go(start + end * h)
-        except SimulationError as error:
-            self.failure = error
-            return count, (), ()
-        except TerrainError as error:
-            self.failure = DeadEndError(str(error))
-            return count, (), ()
-        except ParameterError as error:  # of the impact model, at the first impact
-            self.failure = SimulationError(str(error))
+        except (ParameterError, SimulationError, TerrainError) as error:
+            kind = DeadEndError if isinstance(error, TerrainError) else SimulationError
+            self.failure = error if isinstance(error, SimulationError) else kind(str(error))
             return count, (), ()
         self.outcome = self.here.outcome
         reached = end if not self.outcome else int((self.here.at.t - start) / h)
@@ -415,12 +417,8 @@ class _OnTerrain:
                 self.ahead = self.run.branch(self.run.until)
                 try:
                     self.ahead.move()
-                except (
-                    ParameterError,
-                    SimulationError,
-                    TerrainError,
-                ):  # after t, perhaps: then not of this call
-                    self.ahead = None
+                except (ParameterError, SimulationError, TerrainError):
+                    self.ahead = None  # after t, perhaps: then not of this call
                     break
             if self.ahead.at.t > t:
                 break

@@ -15,7 +15,7 @@ from draisine.errors import ValidityError
 from draisine.mechanics.base import has_frame
 from draisine.mechanics.energy import rest_speeds
 from draisine.mechanics.formulations import multiplier
-from draisine.model import Model
+from draisine.model import Model, Wheel
 from draisine.model.surface import Surface
 from draisine.simulation.options import CONTACT, ContactOptions
 
@@ -153,12 +153,15 @@ def assess(run: "Trajectory") -> Validity:
         (n for n in pull if pull[n] is not None), key=lambda n: pull[n] or 0.0, default=None
     )
     turned = _steer(run, model)
+    grazes = [one for arc in run.arcs for one in getattr(arc, "grazes", ())]
     return Validity(
         pull_from=None if first is None else pull[first],
         pull_contact=first,
         friction_needed=max((float(friction_ratio(push)) for push in forces.values()), default=0.0),
         friction_exceeded_from=_earliest(
-            _crossing(t, _margin(push, contact, name)) for name, push in forces.items()
+            _crossing(t, _margin(forces[wheel.name], contact, wheel))
+            for wheel in model.wheels
+            if wheel.name in forces
         ),
         fall_from=_fall(run, model, contact.fall),
         steer_beyond=_crossing(t, STEER - turned),
@@ -167,11 +170,7 @@ def assess(run: "Trajectory") -> Validity:
         constraint_drift=_constraint_drift(run),
         projected=run.settings.get("drift", "project") == "project",
         redundant_rows=tuple(dict.fromkeys(x for arc in run.arcs for x in arc.redundant_rows())),
-        grazes=tuple(
-            f"{':'.join(key)} at {t:.9g} s"
-            for arc in run.arcs
-            for t, key in getattr(arc, "grazes", ())
-        ),
+        grazes=tuple(f"{':'.join(key)} at {t:.9g} s" for t, key in grazes),
         start_energy=_start_energy(run, model),
         unphysical=tuple(_odd_parts(model)),
         not_finite_from=_not_finite(run),
@@ -203,14 +202,10 @@ def part_until(run: "Trajectory", t: float, outcome: str) -> "Trajectory":
 
 def _cut(arc: Any, count: int) -> Any:
     """Return the first samples of an arc."""
-    parts = {f.name: getattr(arc, f.name) for f in fields(arc)}
-    first = {
-        name: x[:count]
-        for name, x in parts.items()
-        if name in ("t", "y", "rates", "forces", "world", "torques")
-    }
-    if isinstance(parts["inputs"], np.ndarray) and parts["inputs"].ndim == 2:
-        first["inputs"] = parts["inputs"][:, :count]
+    timed = [n for n in ("t", "y", "rates", "forces", "world", "torques") if hasattr(arc, n)]
+    first = {name: getattr(arc, name)[:count] for name in timed}
+    if isinstance(arc.inputs, np.ndarray) and arc.inputs.ndim == 2:
+        first["inputs"] = arc.inputs[:, :count]
     return replace(arc, **first)
 
 
@@ -259,9 +254,9 @@ def friction_ratio(push: Floats) -> Floats:
     return np.asarray(needed.max(axis=-1, initial=0.0))
 
 
-def _margin(push: Floats, contact: ContactOptions, name: str) -> Floats:
+def _margin(push: Floats, contact: ContactOptions, wheel: Wheel) -> Floats:
     """Return what friction could still hold; nothing where mu is infinite."""
-    mu = contact.friction(name, "")
+    mu = contact.friction(wheel, "")
     if not math.isfinite(mu):
         return np.zeros(push.shape[1])
     slack = SLACK * (1.0 + np.abs(push).max(initial=0.0))

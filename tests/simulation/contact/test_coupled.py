@@ -7,7 +7,17 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine import ContactOptions, compile, simulate, state
-from draisine.model import Ball, Body, Coupling, Loop, Model, Prismatic, Wheel
+from draisine.model import (
+    Ball,
+    Body,
+    Coupling,
+    Loop,
+    Model,
+    Prismatic,
+    Revolute,
+    Wheel,
+    inertia,
+)
 from draisine.terrain import kerb, plane
 
 UP = (0.0, 0.0, 1.0)
@@ -46,6 +56,52 @@ def test_what_is_symmetric_strikes_a_wall_symmetrically():
         for feature in ("wall", "before")
     )
     assert walls[0] - grounds[1] == pytest.approx(lost, rel=1e-9)
+
+
+def rover(*, r: float = 0.1, long: float = 0.5, wide: float = 0.4) -> Model:
+    """A box on four wheels that neither steer nor have springs."""
+    hubs = {
+        f"{end}_{side}": (x * long / 2, y * wide / 2, r)
+        for end, x in {"front": 1.0, "rear": -1.0}.items()
+        for side, y in {"left": 1.0, "right": -1.0}.items()
+    }
+    axle = (0.0, 1.0, 0.0)
+    return Model(
+        bodies=[Body("box", 10.0, (0.0, 0.0, 0.2), inertia(0.2, 0.4, 0.5))]
+        + [Body(name, 1.0, hub, inertia(0.003, 0.005, 0.003)) for name, hub in hubs.items()],
+        joints=[Revolute(name, "box", name, axle, hub) for name, hub in hubs.items()],
+        contacts=[Wheel(name, name, hub, axle, r) for name, hub in hubs.items()],
+    )
+
+
+@pytest.mark.parametrize("mu", [0.3, 0.8])
+@pytest.mark.parametrize(("speed", "height"), [(1.0, 0.01), (2.0, 0.03), (3.0, 0.05)])
+def test_what_is_symmetric_strikes_a_kerb_with_friction_symmetrically(speed, height, mu):
+    """Its wheels repeat each other, so that friction may act in many ways: it takes the symmetric one."""
+    machine, friction = compile(rover), ContactOptions(mu=mu, impact="moreau")
+    start, ground = state(machine, Vx=speed), kerb(1.0, height)
+    run = simulate(machine, start, 1.0, terrain=ground, contact=friction)
+    seen = run.to_xarray()
+    assert run.outcome == "completed"
+    assert_allclose([seen.yaw, seen.lean, seen.position.sel(axis="y")], 0.0, atol=1e-9)
+    for end in ("front", "rear"):
+        left, right = (seen[f"{end}_{side}_rate"] for side in ("left", "right"))
+        assert_allclose(left, right, rtol=0, atol=1e-7)
+
+
+@pytest.mark.parametrize("mu", [0.3, 0.8])
+def test_a_car_that_stands_in_a_corner_stays_there(mu):
+    """All its wheels hold, those at the wall twice: of all forces that would do, none is beyond friction,
+    and together they carry the weight.
+    """
+    car, friction = compile("car"), ContactOptions(mu=mu, impact="moreau")
+    run = simulate(
+        car, state(car, forward_speed=2.0), 1.0, terrain=kerb(2.0, 0.4), contact=friction
+    )
+    end, weight = run.to_xarray().isel(time=-1), 9.81 * sum(b.mass for b in car.model.bodies)
+    assert run.outcome == "completed"
+    assert_allclose(run.final().v, 0.0, atol=1e-9)
+    assert float(end.contact_force.sel(direction="normal").sum()) == pytest.approx(weight, rel=1e-9)
 
 
 def hammer(*, m: float = 2.0, M: float = 3.0, n: float = 2.0, kind: str = "gear") -> Model:

@@ -12,7 +12,7 @@ import draisine
 from draisine.errors import ContactSetError, ParameterError, SimulationError
 from draisine.model import Body, Disc, Model, Wheel, inertia
 from draisine.simulation.contact import march
-from draisine.simulation.contact.complementarity.active_set import Candidate
+from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.driver import ArcDriver
 from draisine.simulation.contact.query import ContactQuery
 from draisine.simulation.impacts import moreau, plastic
@@ -132,7 +132,7 @@ def test_moreau_never_creates_energy_without_restitution(wheels):
     for _ in range(40):
         M, contacts, v = _random_hit(rng, wheels, rng.uniform(0, 1.5))
         try:
-            after = moreau.impact(M, np.zeros((0, len(M))), contacts, v).chosen
+            after = moreau.impact(ImpactProblem(M, np.zeros((0, len(M))), contacts, v)).chosen
         except ContactSetError:
             continue
         assert after.result @ M @ after.result <= v @ M @ v * (1 + 1e-10)
@@ -153,8 +153,8 @@ def test_moreau_without_limit_of_friction_is_the_plastic_law():
     for _ in range(40):
         M, contacts, v = _random_hit(rng, 2, np.inf)
         try:
-            a = moreau.impact(M, np.zeros((0, len(M))), contacts, v).chosen
-            b = plastic.impact(M, np.zeros((0, len(M))), contacts, v).chosen
+            a = moreau.impact(ImpactProblem(M, np.zeros((0, len(M))), contacts, v)).chosen
+            b = plastic.impact(ImpactProblem(M, np.zeros((0, len(M))), contacts, v)).chosen
         except ContactSetError:
             continue
         if set(a.closed) == set(b.closed):
@@ -170,7 +170,7 @@ def test_finite_friction_needs_the_law_that_knows_it():
             thrown(1.0, height=0.1),
             0.5,
             terrain=plane(),
-            contact=draisine.ContactOptions(mu=0.5),
+            contact=draisine.ContactOptions(mu=0.5, impact="plastic"),
         )
 
 

@@ -126,7 +126,7 @@ def test_a_wedge_takes_any_pull_from_its_contacts(angle):
     C, lam = _wedge(angle), np.array([-1.0, 2.0, 0.5, 3.0, -1.0, 0.2])
     choice, found = choice_of(C, 2), lam.copy()
     choice.given[42:78], choice.normals[:] = C.ravel(), [0, 3]
-    spread(choice, 6, 2, found, choice.rows, choice.none)
+    spread(choice, 6, 2, found)
     assert found[[0, 3]].min() >= 0.0
     assert_allclose(C.T @ found, C.T @ lam, atol=1e-9 * np.abs(found).max())
 
@@ -138,10 +138,29 @@ def test_forces_that_are_not_unique_keep_to_the_cones_of_friction():
     for far in (-40.0, 0.0, 40.0):
         lam = inside + far * chord[:, 0]
         normals, rows = np.array([0, 3]), np.array([3, 3])
-        share(lam, 6, chord.ravel(), 1, normals, rows, mu, 2, np.empty(2))
+        share(lam, 6, chord.ravel(), 1, normals, rows, mu, 2, np.empty(14))
         assert_allclose(C.T @ lam, C.T @ inside, atol=1e-12 * (1.0 + abs(far)))
         for n, along, across in lam.reshape(2, 3):
             assert np.hypot(along, across) <= 0.5 * n
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_forces_of_many_contacts_find_their_cones(seed):
+    """Wherever there are such forces: they are changed along null vectors alone."""
+    rng = np.random.default_rng(seed)
+    contacts = int(rng.integers(2, 6))
+    size, count = 3 * contacts, int(rng.integers(1, 3 * contacts - 1))
+    null, mu = np.linalg.qr(rng.normal(size=(size, count)))[0], rng.uniform(0.2, 1.5, contacts)
+    inside = rng.normal(size=(contacts, 3))
+    inside[:, 0] = 1.001 * np.hypot(*inside.T[1:]) / mu
+    lam = inside.ravel() - null @ (null.T @ inside.ravel())
+    found, rows = lam.copy(), np.full(contacts, 3)
+    normals = 3 * np.arange(contacts)
+    share(found, size, null.ravel(), count, normals, rows, mu, contacts, np.empty(3 * size))
+    left = found - lam
+    assert_allclose(left, null @ (null.T @ left), rtol=0, atol=1e-9 * (1.0 + np.abs(found).max()))
+    push, along, across = found.reshape(-1, 3).T
+    assert np.all(np.hypot(along, across) <= mu * push)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -155,11 +174,12 @@ def test_the_least_forces_with_which_all_push_are_those_of_another_solver(seed):
     lam -= null @ (null.T @ lam)
     found, normals = lam.copy(), np.array([0, 2, 4, 6, 8])
     largest = np.abs(lam).max()
-    how = push_least(found, 9, null.ravel(), 4, normals, 5, largest, np.empty(5))
+    push_least(found, 9, null.ravel(), 4, normals, 5, np.empty(5))
+    all_push = found[normals].min() >= 0.0
     needed = 1e-9 * largest - lam[normals]
     weights, rest = nnls(np.vstack([null[normals].T, needed]), np.array([0.0] * 4 + [1.0]))
-    assert how == (rest > 1e-9)
-    if how:
+    assert all_push == (rest > 1e-9)
+    if all_push:
         gap = np.append(null[normals].T @ weights, needed @ weights - 1.0)
         assert_allclose(found, lam - null @ gap[:4] / gap[4], rtol=0, atol=1e-9)
     else:
@@ -174,7 +194,7 @@ def test_vectors_that_change_no_normal_force_are_left_alone():
     lam = np.array([-1.0, 3.0, 0.0, -2.0, -4.0, 0.0])
     found = lam.copy()
     rows = np.array([3, 3])
-    share(found, 6, null.ravel(), 2, np.array([0, 3]), rows, np.zeros(2), 2, np.empty(2))
+    share(found, 6, null.ravel(), 2, np.array([0, 3]), rows, np.zeros(2), 2, np.empty(14))
     assert_allclose(found, lam, rtol=0, atol=1e-12)
 
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 import draisine
 from draisine.errors import ContactSetError, DraisineError, ModelError, ParameterError
 from draisine.registry import names
-from draisine.simulation.contact.complementarity.active_set import Candidate, saddle
+from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem, saddle
 from draisine.simulation.contact.run import EnergyWarning
 from draisine.simulation.impacts import newton, plastic
 from draisine.terrain import plane
@@ -56,14 +56,18 @@ def test_equal_restitution_keeps_energy_and_unequal_may_create_it():
         v = v if k.C[0] @ v < 0 else -v
         for e in (0.0, 0.4, 1.0):
             try:
-                after = newton.impact(*free(M), [k], v, normal=e, tangential=e).chosen.result
+                after = newton.impact(
+                    ImpactProblem(*free(M), [k], v), normal=e, tangential=e
+                ).chosen.result
             except ContactSetError:
                 continue
             assert after @ M @ after <= v @ M @ v * (1 + 1e-12)
             if e == 1.0:
                 assert after @ M @ after == pytest.approx(v @ M @ v, rel=1e-12)
         try:
-            after = newton.impact(*free(M), [k], v, normal=1.0, tangential=-1.0).chosen.result
+            after = newton.impact(
+                ImpactProblem(*free(M), [k], v), normal=1.0, tangential=-1.0
+            ).chosen.result
         except ContactSetError:
             continue
         created += after @ M @ after > v @ M @ v * (1 + 1e-9)
@@ -121,7 +125,7 @@ def test_released_contacts_must_separate():
         M, v = machine(rng), rng.normal(size=9)
         contacts = [contact(rng, name) for name in ("a", "b")]
         try:
-            choice = plastic.impact(*free(M), contacts, v)
+            choice = plastic.impact(ImpactProblem(*free(M), contacts, v))
         except ContactSetError:
             continue
         assert all(push[0] >= -1e-9 for push in choice.chosen.pushes.values())
@@ -133,7 +137,7 @@ def test_prescribed_joints_keep_their_speed_through_an_impact():
     rng = np.random.default_rng(6)
     M, k, v = machine(rng), contact(rng, "w"), rng.normal(size=9)
     v = v if k.C[0] @ v < 0 else -v
-    after = plastic.impact(M, np.eye(9)[[7]], [k], v).chosen.result
+    after = plastic.impact(ImpactProblem(M, np.eye(9)[[7]], [k], v)).chosen.result
     assert after[7] == pytest.approx(v[7], abs=1e-13)
     assert_allclose(k.C @ after, 0.0, atol=1e-12)
 

@@ -6,7 +6,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 from draisine.errors import ParameterError
-from draisine.simulation.contact.complementarity.active_set import Candidate
+from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.impacts import brach, keller, moreau, newton, poisson, stronge
 
 
@@ -50,7 +50,9 @@ def random_machine(rng, count=1, n=7):
 def test_a_ball_that_falls_straight_returns_by_its_coefficient(model, e):
     """Without friction or coupling all definitions of restitution are one."""
     v = np.array([-2.0, 0.3, -0.1])
-    after = model.impact(*free(1.5 * np.eye(3)), [contact(np.eye(3), 0.0)], v, normal=e).chosen
+    after = model.impact(
+        ImpactProblem(*free(1.5 * np.eye(3)), [contact(np.eye(3), 0.0)], v), normal=e
+    ).chosen
     assert_allclose(after.result, [2.0 * e, 0.3, -0.1], rtol=0, atol=1e-11)
 
 
@@ -61,7 +63,7 @@ def test_a_slow_slip_in_any_direction_is_stopped(model):
     """
     v, e = np.array([-2.0, 0.3, -0.1]), 0.5
     M = np.diag([1.5, 1.2, 0.8])
-    after = model.impact(*free(M), [contact(np.eye(3), 3.0)], v, normal=e).chosen
+    after = model.impact(ImpactProblem(*free(M), [contact(np.eye(3), 3.0)], v), normal=e).chosen
     assert_allclose(after.result, [2.0 * e, 0.0, 0.0], rtol=0, atol=1e-11)
     [push] = after.pushes.values()
     assert_allclose(push, M @ (after.result - v), rtol=0, atol=1e-11)
@@ -74,7 +76,7 @@ def test_contacts_that_strike_in_turn_come_to_rest_in_a_wedge():
     walls = [np.array([[x, 0.125], [0, 0], [0, 0]]) for x in (1.0, -1.0)]
     v = np.array([-0.125, -1.0])
     struck = [contact(C, 0.0, name) for C, name in zip(walls, "ab", strict=True)]
-    after = keller.impact(*free(np.eye(2)), struck, v).chosen.result
+    after = keller.impact(ImpactProblem(*free(np.eye(2)), struck, v)).chosen.result
     assert_allclose([C[0] @ after for C in walls], 0.0, atol=1e-11)
 
 
@@ -87,7 +89,7 @@ def test_slip_in_one_direction_makes_all_models_equal_to_newtons(model):
     W = k.C @ np.linalg.solve(M, k.C.T)
     P = (1 + e) * 1.0 / (W[0, 0] - mu * W[0, 1])
     after = v + np.linalg.solve(M, k.C.T) @ [P, -mu * P, 0.0]
-    found = model.impact(*free(M), [k], v, normal=e).chosen
+    found = model.impact(ImpactProblem(*free(M), [k], v), normal=e).chosen
     assert_allclose(found.result, after, rtol=0, atol=1e-10)
 
 
@@ -112,7 +114,7 @@ def test_slip_that_stops_in_the_compression(model):
     else:
         P = squeezed + e * np.sqrt(-2.0 * work / k2)
     friction = -mu * stop + held * (P - stop)
-    found = model.impact(*free(M), [k], v, normal=e).chosen.pushes["tip", "ground"]
+    found = model.impact(ImpactProblem(*free(M), [k], v), normal=e).chosen.pushes["tip", "ground"]
     assert_allclose(found, [P, friction, 0.0], rtol=0, atol=1e-10)
 
 
@@ -132,7 +134,7 @@ def test_swerving_slip_obeys_its_equation():
     P = first.t[-1] * (1 + e)
     last = solve_ivp(rate, (0, P), [*u, 0.0], rtol=1e-11, atol=1e-12).y[:3, -1]
     k = contact(np.eye(3), mu)
-    found = keller.impact(*free(np.linalg.inv(W)), [k], u, normal=e).chosen
+    found = keller.impact(ImpactProblem(*free(np.linalg.inv(W)), [k], u), normal=e).chosen
     assert_allclose(found.result, last, rtol=0, atol=1e-8)
     assert abs(u[1] * last[2] - u[2] * last[1]) > 0.05  # it really turned
 
@@ -144,7 +146,7 @@ def test_no_impact_on_one_contact_creates_energy(model, seed):
     M, (k,), v = random_machine(rng)
     v = v if k.C[0] @ v < 0 else -v
     for e in (0.0, 0.5, 1.0):
-        after = model.impact(*free(M), [k], v, normal=e).chosen
+        after = model.impact(ImpactProblem(*free(M), [k], v), normal=e).chosen
         assert energy(M, after.result) <= energy(M, v) * (1 + 1e-9)
         assert k.C[0] @ after.result >= -1e-10
         push = after.pushes[k.key]
@@ -160,7 +162,7 @@ def test_newtons_model_creates_energy_where_stronges_does_not():
     P = 2.0 / (W[0, 0] - 0.5 * W[0, 1])
     naive = v + np.linalg.solve(M, k.C.T) @ [P, -0.5 * P, 0.0]
     assert energy(M, naive) > energy(M, v)  # Coulomb in the first direction, e = 1
-    after = stronge.impact(*free(M), [k], v, normal=1.0).chosen.result
+    after = stronge.impact(ImpactProblem(*free(M), [k], v), normal=1.0).chosen.result
     assert energy(M, after) <= energy(M, v) * (1 + 1e-12)
 
 
@@ -169,7 +171,7 @@ def test_newtons_model_creates_energy_where_stronges_does_not():
 def test_several_contacts_part_and_create_nothing(model, seed):
     rng = np.random.default_rng(100 + seed)
     M, contacts, v = random_machine(rng, count=2)
-    found = model.impact(*free(M), contacts, v, normal=0.5).chosen
+    found = model.impact(ImpactProblem(*free(M), contacts, v), normal=0.5).chosen
     assert all(k.C[0] @ found.result >= -1e-8 for k in contacts)
     if model is not poisson:  # all at once, it may
         assert energy(M, found.result) <= energy(M, v) * (1 + 1e-9)
@@ -180,7 +182,7 @@ def test_prescribed_joints_keep_their_speed(model):
     rng = np.random.default_rng(3)
     M, (k,), v = random_machine(rng)
     v = v if k.C[0] @ v < 0 else -v
-    after = model.impact(M, np.eye(len(M))[[2]], [k], v, normal=0.3).chosen.result
+    after = model.impact(ImpactProblem(M, np.eye(len(M))[[2]], [k], v), normal=0.3).chosen.result
     assert after[2] == pytest.approx(v[2], abs=1e-12)
 
 
@@ -189,12 +191,18 @@ def test_plastic_impacts_of_a_rough_contact_are_those_of_moreau(model):
     """Without slip before, e = 0 and friction that holds: one answer for all."""
     M, k = rod(0.3, 2.0)
     v = np.array([0.0, -1.0, 0.0])
-    expected = moreau.impact(*free(M), [k], v).chosen.result
-    assert_allclose(model.impact(*free(M), [k], v).chosen.result, expected, rtol=0, atol=1e-10)
-    ideal = contact(k.C[:, :], np.inf)
-    plastic = newton.impact(*free(M), [contact(k.C, np.inf)], v, normal=0.0, tangential=0.0)
+    expected = moreau.impact(ImpactProblem(*free(M), [k], v)).chosen.result
     assert_allclose(
-        model.impact(*free(M), [ideal], v).chosen.result, plastic.chosen.result, atol=1e-10
+        model.impact(ImpactProblem(*free(M), [k], v)).chosen.result, expected, rtol=0, atol=1e-10
+    )
+    ideal = contact(k.C[:, :], np.inf)
+    plastic = newton.impact(
+        ImpactProblem(*free(M), [contact(k.C, np.inf)], v), normal=0.0, tangential=0.0
+    )
+    assert_allclose(
+        model.impact(ImpactProblem(*free(M), [ideal], v)).chosen.result,
+        plastic.chosen.result,
+        atol=1e-10,
     )
 
 
@@ -202,14 +210,18 @@ def test_plastic_impacts_of_a_rough_contact_are_those_of_moreau(model):
 @pytest.mark.parametrize("e", [-0.1, 1.1])
 def test_impossible_coefficients_are_refused(model, e):
     with pytest.raises(ParameterError, match="restitution"):
-        model.impact(*free(np.eye(3)), [contact(np.eye(3), 0.1)], -np.ones(3), normal=e)
+        model.impact(
+            ImpactProblem(*free(np.eye(3)), [contact(np.eye(3), 0.1)], -np.ones(3)), normal=e
+        )
 
 
 @every
 def test_slow_bounces_rest(model):
     v = np.array([-0.1, 0.0, 0.0])
     k = contact(np.eye(3), 0.3)
-    after = model.impact(*free(np.eye(3)), [k], v, normal=0.8, rest_speed=0.2).chosen.result
+    after = model.impact(
+        ImpactProblem(*free(np.eye(3)), [k], v, rest_speed=0.2), normal=0.8
+    ).chosen.result
     assert_allclose(after, 0.0, atol=1e-12)
 
 
@@ -223,7 +235,7 @@ def test_brachs_ratio_is_against_the_slip_that_is_left():
     W = k.C @ np.linalg.solve(M, k.C.T)
     P = (1 + e) / (W[0, 0] + mu * W[0, 1])
     assert 0.05 + (W[1, 0] + mu * W[1, 1]) * P < 0  # it slips back at the end
-    found = brach.impact(*free(M), [k], v, normal=e).chosen
+    found = brach.impact(ImpactProblem(*free(M), [k], v), normal=e).chosen
     assert_allclose(found.pushes["tip", "ground"], [P, mu * P, 0.0], rtol=0, atol=1e-12)
     assert k.C[0] @ found.result == pytest.approx(e, abs=1e-12)
 
@@ -235,7 +247,7 @@ def test_brachs_ratio_stops_the_slip_where_less_than_mu_does():
     k = contact(np.eye(3), mu)
     hold = np.linalg.solve(W, [1.0, -0.1, 0.0])
     assert np.linalg.norm(hold[1:]) > mu * hold[0]  # friction cannot hold all of it
-    found = brach.impact(*free(np.linalg.inv(W)), [k], u).chosen
+    found = brach.impact(ImpactProblem(*free(np.linalg.inv(W)), [k], u)).chosen
     push = found.pushes["tip", "ground"]
     assert push[2] == pytest.approx(0.0, abs=1e-14)
     assert abs(push[1]) < mu * push[0]
@@ -252,7 +264,9 @@ def test_brachs_ratio_stays_short_of_where_friction_jams():
     )
     hold = np.linalg.solve(W, [2.0, 0.2, 0.0])
     assert hold @ (2 * u + W @ hold) > 0.0
-    found = brach.impact(*free(np.linalg.inv(W)), [contact(np.eye(3), 2.0)], u, normal=1.0).chosen
+    found = brach.impact(
+        ImpactProblem(*free(np.linalg.inv(W)), [contact(np.eye(3), 2.0)], u), normal=1.0
+    ).chosen
     assert_allclose(found.pushes["tip", "ground"], [2.4, -0.8, 0.0], rtol=0, atol=1e-9)
     assert_allclose(found.result, [1.0, 0.2, 0.0], rtol=0, atol=1e-9)
 
@@ -264,7 +278,7 @@ def test_slip_that_begins_keeps_its_direction(model):
     u, mu = np.array([-1.0, 0.0, 0.0]), 0.15
     k = contact(np.eye(3), mu)
     assert np.linalg.norm(np.linalg.solve(W[1:, 1:], W[1:, 0])) > mu
-    found = model.impact(*free(np.linalg.inv(W)), [k], u, normal=0.5).chosen
+    found = model.impact(ImpactProblem(*free(np.linalg.inv(W)), [k], u), normal=0.5).chosen
     push = found.pushes["tip", "ground"]
     d = found.result[1:] / np.linalg.norm(found.result[1:])
     assert_allclose(push[1:], -mu * push[0] * d, rtol=0, atol=1e-12)

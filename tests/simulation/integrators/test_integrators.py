@@ -11,8 +11,9 @@ from draisine.control.turn_pi import TurnPI
 from draisine.errors import SimulationError
 from draisine.model import Body, Model, Prismatic, inertia
 from draisine.registry import find, names
+from draisine.simulation import smooth
 from draisine.simulation.integrators import _dop853_tableau as tableau
-from draisine.simulation.integrators import _explicit, dop853, rk4
+from draisine.simulation.integrators import dop853, rk4
 from draisine.simulation.integrators._drivers import (
     DONE,
     NOT_FINITE,
@@ -191,8 +192,8 @@ def test_pauses_change_nothing(bicycle, start, method, monkeypatch):
     task = {"numerics": draisine.Numerics(dt=0.01, integrator=method)}
     whole = draisine.simulate(bicycle, start, 0.5, **task)
     ticks = []
-    monkeypatch.setattr(_explicit, "CHUNK", 7)
-    monkeypatch.setattr(dop853, "CHUNK", 3)
+    monkeypatch.setattr(smooth, "CHUNK", 3)
+    monkeypatch.setattr(smooth, "_POSED", {})
     paused = draisine.simulate(bicycle, start, 0.5, progress=ticks.append, **task)
     assert np.array_equal(states(whole), states(paused))
     assert len(ticks) > 2
@@ -207,8 +208,8 @@ def test_an_interruption_keeps_what_was_done(bicycle, start, method, monkeypatch
 
     task = {"numerics": draisine.Numerics(dt=0.01, integrator=method)}
     whole = draisine.simulate(bicycle, start, 0.5, **task)
-    monkeypatch.setattr(_explicit, "CHUNK", 7)
-    monkeypatch.setattr(dop853, "CHUNK", 3)
+    monkeypatch.setattr(smooth, "CHUNK", 3)
+    monkeypatch.setattr(smooth, "_POSED", {})
     with pytest.raises(SimulationError, match="interrupted after 0") as error:
         draisine.simulate(bicycle, start, 0.5, progress=stop, **task)
     part = states(error.value.partial)

@@ -16,7 +16,7 @@ from draisine.analysis.gradient.mode import ModeTangents, TerrainTangents
 from draisine.analysis.gradient.tangents import Directions, follow
 from draisine.errors import GrazingError, SimulationError
 from draisine.simulation.contact.arc import TerrainArc
-from draisine.simulation.contact.complementarity.active_set import Candidate
+from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
 from draisine.simulation.contact.query import Closed, ContactQuery
 from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.options import ContactOptions, Numerics
@@ -259,10 +259,9 @@ class TerrainMotion:
     def _candidate(
         self, contact: WheelOnFeature, row: dict[str, Floats], there: Callable[[Floats], Floats]
     ) -> Candidate:
-        wheel, feature = self.look.key(contact)[0], self.look.feature(contact).name
-        stop = contact.wheel >= len(self.look.machine.wheels)
-        tyre = self.look.tyre(contact) is not None
-        mu = 0.0 if stop or tyre else self.contact.friction(wheel, feature)
+        wheels, feature = self.look.machine.wheels, self.look.feature(contact).name
+        stop, tyre = contact.wheel >= len(wheels), self.look.tyre(contact) is not None
+        mu = 0.0 if stop or tyre else self.contact.friction(wheels[contact.wheel], feature)
         rows = self.look.tyre_rows(contact) if tyre else 3 if mu > 0 else 1
         C, key = there(row["C"]).reshape(3, -1), self.look.key(contact)
         return Candidate(key, C, there(row["c"]), there(row["b"]), mu, rows)
@@ -273,15 +272,8 @@ class TerrainMotion:
         """Return the speeds after an impact whose coefficients are changed by so much."""
         given = self.contact.restitution
         coefficients = {n: e + d for (n, e), d in zip(given.items(), more.tolist(), strict=True)}
-        found = self.contact.model(
-            M,
-            held,
-            hits,
-            v,
-            rest_speed=self.contact.rest_speed,
-            resolution=self.contact.resolution,
-            **coefficients,
-        )
+        rest, way = self.contact.rest_speed, self.contact.resolution
+        found = self.contact.model(ImpactProblem(M, held, hits, v, rest, way), **coefficients)
         speeds: Floats = found.chosen.result
         return speeds
 

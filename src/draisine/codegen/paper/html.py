@@ -40,7 +40,8 @@ _HEAD = """<!DOCTYPE html>
 <title>{title}</title>
 <style>
 .equations {{ font-family: serif; max-width: 62em; margin: 2em auto; padding: 0 1em; }}
-.equations .equation {{ display: flex; justify-content: space-between; overflow-x: auto; margin: .6em 0; }}
+.equations .equation {{ display: flex; justify-content: space-between;
+    overflow: auto hidden; margin: .6em 0; }}
 .equations .equation span {{ padding-left: 2em; align-self: center; }}
 .equations mtd {{ padding: .15em .35em; }}
 .equations .lines td {{ padding-right: 2.5em; vertical-align: middle; text-align: left; }}

@@ -318,8 +318,9 @@ class _LlvmWriter:
         raise AssertionError(ast.unparse(node))
 
     def negative(self, x: Value) -> Value:
-        if x.type == "i64":
-            return self.emit("i64", f"sub i64 0, {x.text}")
+        if "i64" in x.type:
+            zero = "0" if x.type == "i64" else "zeroinitializer"
+            return self.emit(x.type, f"sub {x.type} {zero}, {x.text}")
         return self.emit(x.type, f"fneg {x.type} {x.text}")
 
     def number(self, x: Any) -> Value:
@@ -364,10 +365,11 @@ class _LlvmWriter:
         """Return a value as another type: an int as a double, one number in every lane."""
         if value.type == kind:
             return value
-        if value.type == "i64":
+        if value.type == "i64" and "i64" not in kind:
             value = self.emit("double", f"sitofp i64 {value.text} to double")
-        if value.type == "double" and kind.startswith("<"):
-            one = self.emit(kind, f"insertelement {kind} undef, double {value.text}, i32 0")
+        if not value.type.startswith("<") and kind.startswith("<"):
+            text = f"insertelement {kind} undef, {value.type} {value.text}, i32 0"
+            one = self.emit(kind, text)
             zeros = f"<{kind[1:].split()[0]} x i32> zeroinitializer"
             return self.emit(kind, f"shufflevector {kind} {one.text}, {kind} undef, {zeros}")
         if value.type.startswith("<") and "i64" in value.type:
@@ -379,8 +381,8 @@ class _LlvmWriter:
         types = {v.type for v in values}
         if len(types) == 1:
             return list(values)
-        wide = [t for t in types if t.startswith("<")]
-        kind = wide[0].replace("i64", "double") if wide else "double"
+        entry = "i64" if all("i64" in t for t in types) else "double"
+        kind = _vector(self.width, entry) if any(t.startswith("<") for t in types) else entry
         return [self.convert(v, kind) for v in values]
 
     def binary(self, op: ast.operator, a: Value, b: Value) -> Value:
@@ -390,9 +392,9 @@ class _LlvmWriter:
                 "double", f"call double @pow(double {a.text}, double {b.text}) nobuiltin"
             )
         if isinstance(op, ast.Div):
-            a, b = (self.convert(x, "double") if x.type == "i64" else x for x in (a, b))
+            a, b = (self.convert(x, x.type.replace("i64", "double")) for x in (a, b))
         a, b = self.alike(a, b)
-        table: Any = _INT_OPS if a.type == "i64" else _FLOAT_OPS
+        table: Any = _INT_OPS if "i64" in a.type else _FLOAT_OPS
         return self.emit(a.type, f"{table[type(op)]} {a.type} {a.text}, {b.text}")
 
     def comparison(self, op: ast.cmpop, a: Value, b: Value) -> Value:
@@ -473,10 +475,9 @@ class _LlvmWriter:
             return x
         if word == "int":
             return x if x.type == "i64" else self.emit("i64", f"fptosi double {x.text} to i64")
-        if word == "abs" and x.type == "i64":
-            zero = Value("i64", "0")
-            minus = self.emit("i64", f"sub i64 0, {x.text}")
-            return self.select(self.comparison(ast.Lt(), x, zero), minus, x)
+        if word == "abs" and "i64" in x.type:
+            below = self.comparison(ast.Lt(), x, Value("i64", "0"))
+            return self.select(below, self.negative(x), x)
         if x.type == "i64":
             x = self.convert(x, "double")
         if word == "float":

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from draisine.codegen import routine as front
-from draisine.codegen import subset
+from draisine.codegen import subset, vectors
 from draisine.codegen.cache import Store
 from draisine.codegen.routine import ADDRESS, DOUBLES, FLOAT, INT, INTEGERS, Kind, Routine, fields
 from draisine.codegen.targets import _llvm_routine
@@ -54,6 +54,17 @@ class Packed:
     def replace(self, **changes: Any) -> None:
         """Put other things into fields of the record; it stays where it is for records around it."""
         self._fill(self.record._replace(**changes))
+
+
+def make_record(record: type, **given: Any) -> Any:
+    """Return a record with arrays of zeros where sizes are given in the place of arrays; records inside
+    it may be packed already.
+    """
+    made = {}
+    for name, kind in fields(record).items():
+        is_size = kind in _ENTRIES and isinstance(given[name], int)
+        made[name] = np.zeros(given[name], _ENTRIES[kind]) if is_size else given[name]
+    return record(**made)
 
 
 class _Rooms(threading.local):
@@ -128,7 +139,7 @@ def compile_routines(
     records in which some fields are `known`; from the store where it has it.
     """
     task = (
-        source([front.__file__, subset.__file__, _llvm_routine.__file__]),
+        source([front.__file__, subset.__file__, vectors.__file__, _llvm_routine.__file__]),
         width,
         [(record.__qualname__, field, number) for record, field, number in known],
         tuple(one.text for one in routines),

@@ -29,6 +29,7 @@ from draisine.codegen.targets._native_routine import (
     NativeRoutine,
     Packed,
     compile_routines,
+    make_record,
     room,
 )
 from draisine.codegen.targets._schedule import by_longest_path
@@ -40,6 +41,7 @@ __all__ = [
     "compile_routines",
     "emit",
     "lanes",
+    "make_record",
     "room",
     "routine_code",
     "share_code",

@@ -9,6 +9,7 @@ elimination, and forces are shared. A drawing whose rank is less than that of it
 singular shape: pivots are chosen beside it.
 """
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -306,7 +307,8 @@ def _independent_at(
     configuration; none where these parameters cannot be drawn.
     """
     try:
-        start = place_drawing(draw(parameters), like.mode)
+        with warnings.catch_warnings(action="ignore"):  # of parameters that nobody has asked for
+            start = place_drawing(draw(parameters), like.mode)
         anchors = start.anchors()
         at, wrong = replace(start, r=like.r, t=like.t).closed(anchors)
         places = [at, *_neighbours(at, anchors)]

@@ -70,25 +70,23 @@ class HuntCrossley:
     speed: float
     exponent: float = 1.5
 
+    def loss(self, rate: float) -> float:
+        """Return the part by which the damper changes the spring's force."""
+        return 1.5 * (1.0 - self.restitution) * rate / self.speed
+
     def force(self, depth: float, rate: float) -> float:
         """Return the force."""
-        loss = 1.5 * (1.0 - self.restitution) * rate / self.speed
-        return float(max(self.stiffness * max(depth, 0.0) ** self.exponent * (1.0 + loss), 0.0))
+        spring = self.stiffness * max(depth, 0.0) ** self.exponent
+        return float(max(spring * (1.0 + self.loss(rate)), 0.0))
 
 
 @dataclass(frozen=True)
-class LankaraniNikravesh:
+class LankaraniNikravesh(HuntCrossley):
     """Lankarani and Nikravesh 1990: as Hunt and Crossley with the loss `3 (1 - e^2) / (4 speed)`."""
 
-    stiffness: float
-    restitution: float
-    speed: float
-    exponent: float = 1.5
-
-    def force(self, depth: float, rate: float) -> float:
-        """Return the force."""
-        loss = 0.75 * (1.0 - self.restitution**2) * rate / self.speed
-        return float(max(self.stiffness * max(depth, 0.0) ** self.exponent * (1.0 + loss), 0.0))
+    def loss(self, rate: float) -> float:
+        """Return the part by which the damper changes the spring's force."""
+        return 0.75 * (1.0 - self.restitution**2) * rate / self.speed
 
 
 def hertz_stiffness(radius: float, other: float, young: float, poisson: float) -> float:
@@ -260,7 +258,7 @@ def _push(
     for one, row in look.in_ground(t, y, near):
         gap = look.gap(row)
         if gap < 0:
-            mu = contact.friction(*look.key(one))
+            mu = contact.friction(look.machine.wheels[one.wheel], look.key(one)[1])
             if not math.isfinite(mu):
                 raise ParameterError("ground that gives way needs a finite mu.")
             C = look.jacobian(row)

@@ -78,7 +78,8 @@ def _step(
     b = C @ alone - ground
     b[::3] += e * np.minimum(C[::3] @ v - ground[::3], 0.0)
     W, back = delassus(M, C, held)
-    mu = [contact.friction(*look.key(one)) for one, _ in touching]
+    wheels = look.machine.wheels
+    mu = [contact.friction(wheels[one.wheel], look.key(one)[1]) for one, _ in touching]
     Lam = contact_impulses(W, b, mu, 1e-12)
     after = half.copy()
     after[look.y.v] = alone + back @ Lam

@@ -9,12 +9,13 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address
-from draisine.codegen.targets.native import Packed
+from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.base import has_frame
 from draisine.mechanics.contact.elements import contact_elements
 from draisine.simulation.contact import march, passage
 from draisine.simulation.contact.complementarity.active_set import (
     Candidate,
+    ImpactProblem,
     Selection,
     Trial,
     empty_choice,
@@ -153,73 +154,62 @@ class ArcDriver:
         wheels, (count, borders, most) = len(look.machine.wheels), self._sizes
         guards = 2 + count + most * (borders + 3)
         over = np.isfinite(limit) and has_frame(look.machine.system.model)
-        numbers = np.zeros((4, guards), dtype=np.int64)
-        make: Any = Course  # of records that are packed already
-        found: Course = make(
+        sizes = dict.fromkeys(("live", "kinds", "contacts", "borders"), guards)
+        sizes |= {"box": 6 * wheels, "swept": 6 * wheels, "moved": 2 * wheels + 1, "near": count}
+        sizes |= {
+            "times": ROOM,
+            "samples": ROOM * n,
+            "grazes": 2 * FEW,
+            "clock": CLOCK,
+            "guards": 2,
+        }
+        sizes |= {"values": guards * NODES, "local": 4 * NODES, "state": n}
+        found: Course = make_record(
+            Course,
             saddle=self._shared,
             stages=stages(np.zeros(n), np.empty(STAGES * n), n, numerics.rtol, numerics.atol),
             turning=turning_room(n, look.n, look.row.size, most),
             inside=inside,
             wheels=look.level,
-            box=np.zeros(6 * wheels),
-            swept=np.zeros(6 * wheels),
-            near=np.zeros(count, dtype=np.int64),
-            moved=np.zeros(2 * wheels + 1),
-            guards=np.zeros(2, dtype=np.int64),
             falls=np.array([limit < np.pi / 2, over], dtype=np.int64),
             slack=np.array(SLACK),
             fall=float(np.sin(min(limit, np.pi / 2))),
             start=numerics.start,
             dt=numerics.dt,
             basis=BASIS,
-            clock=np.zeros(CLOCK),
-            times=np.empty(ROOM),
-            samples=np.empty(ROOM * n),
-            grazes=np.empty(2 * FEW),
-            values=np.empty(guards * NODES),
-            local=np.empty(4 * NODES),
-            state=np.empty(n),
-            rows=np.empty((count + 2 * wheels) * look.row.size),
-            **dict(zip(("live", "kinds", "contacts", "borders"), numbers, strict=True)),
+            rows=(count + 2 * wheels) * look.row.size,
+            **sizes,
         )
         return found
 
     def _make_event(self, box: Floats, inside: Floats) -> Encounter:
         """Return the record of events."""
         look, (count, _, most), holds = self.look, self._sizes, self.saddle.holds
-        names, marks = (
-            ("met", "who", "chosen", "held", "part", "slides"),
-            ("shut", "fired", "ended"),
-        )
-        lists = zip(names, np.zeros((len(names), most + 1), dtype=np.int64), strict=True)
-        flags = zip((*marks, "avoid", "rows"), np.zeros((5, count), dtype=np.int64), strict=True)
-        make: Any = Encounter
-        found: Encounter = make(
+        names = ("met", "who", "chosen", "held", "part", "slides", "beyond")
+        touching = dict.fromkeys(names, most + 1)
+        touching |= dict.fromkeys(("seen", "near"), (most + 1) * look.row.size)
+        near = dict.fromkeys(("shut", "fired", "ended", "avoid", "rows", "mu"), count)
+        state = {"sizes": 2, "ways": 2 * most + 2, "y": look.y.size + 1, "rates": look.y.size}
+        found: Encounter = make_record(
+            Encounter,
             saddle=self._shared,
             wheels=look.level,
             choice=Packed(empty_choice(look.n, holds, most)),
             law=Packed(friction_law(most)),
             most=most,
-            sizes=np.zeros(2, dtype=np.int64),
             box=box,
             inside=inside,
             dents=look.dents,
-            mu=np.zeros(count),
-            beyond=np.empty(most + 1),
-            seen=np.empty((most + 1) * look.row.size),
-            near=np.empty((most + 1) * look.row.size),
-            ways=np.empty(2 * most + 2),
-            y=np.empty(look.y.size + 1),
-            rates=np.empty(look.y.size),
-            **dict(lists),
-            **dict(flags),
+            **touching,
+            **near,
+            **state,
         )
         return found
 
     def _make_passage(self, course: Packed, event: Packed) -> Passage:
         """Return the record of the run."""
         look, options, (count, _, most) = self.look, self.contact, self._sizes
-        model, whole = look.machine.system.model, np.int64
+        model = look.machine.system.model
         observe, tries = look.machine.observe, len(event.record.choice.record.trials)
         owners = np.full(model.memory + 1, -1)
         for w, wheel in enumerate(look.machine.wheels):
@@ -229,14 +219,12 @@ class ArcDriver:
         given = {name: one.default for name, one in known.items()} | dict(options.restitution)
         states = dict.fromkeys(("before", "struck", "after"), look.y.size)
         self.told = Layout({"t": 1, "energies": 2} | states | {"push": PUSH * (most + 1)})
-        make: Any = Passage
-        found: Passage = make(
+        found: Passage = make_record(
+            Passage,
             course=course,
             event=event,
-            stand=np.zeros(passage.STAND, dtype=whole),
-            **dict(
-                zip(("sharp", "left", "leaving"), np.zeros((3, count), dtype=whole), strict=True)
-            ),
+            stand=passage.STAND,
+            **dict.fromkeys(("sharp", "left", "leaving"), count),
             model=getattr(options.model, "strikes", OTHER),
             reduced=RESOLUTIONS.index(options.resolution),
             normal=float(given.get("normal", 0.0)),
@@ -245,12 +233,12 @@ class ArcDriver:
             owners=owners,
             observe=Address(observe.address),
             table=observe.table,
-            seen=np.empty(observe.outputs.size),
+            seen=observe.outputs.size,
             kinetic=observe.outputs.kinetic.start,
             potential=observe.outputs.potential.start,
-            told=np.zeros(EVENTS * (passage.HEAD + passage.LISTS * (most + 1)), dtype=whole),
-            numbers=np.empty(EVENTS * self.told.size),
-            trials=np.empty(5 * tries),
+            told=EVENTS * (passage.HEAD + passage.LISTS * (most + 1)),
+            numbers=EVENTS * self.told.size,
+            trials=5 * tries,
             room=4 * tries,
         )
         return found
@@ -434,15 +422,9 @@ class ArcDriver:
         """Let the impact model change the speeds."""
         options, stand, y = self.contact, self.passage.stand, self.begin
         M, held = self._mass_and_held()
-        blow: Selection = options.model(
-            M,
-            held,
-            self._hits(),
-            self.look.speeds(y),
-            rest_speed=options.rest_speed,
-            resolution=options.resolution,
-            **options.restitution,
-        )
+        rest, way = options.rest_speed, options.resolution
+        given = ImpactProblem(M, held, self._hits(), self.look.speeds(y), rest, way)
+        blow: Selection = options.model(given, **options.restitution)
         after = y.copy()
         after[self.look.y.v] = blow.chosen.result
         self.look.fill(float(self.course.clock[march.T]), after)

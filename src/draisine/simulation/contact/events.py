@@ -2,7 +2,7 @@
 contacts carry from then on, rolling or sliding.
 """
 
-from math import isfinite, sqrt
+from math import isfinite
 from typing import NamedTuple
 
 from draisine.algebra.scalar import Floats
@@ -15,17 +15,20 @@ from draisine.simulation.contact.complementarity.active_set import (
     coulomb_forces,
     give_held,
     give_row,
+    mark_closed,
     pushes_at,
     solve_closed,
     trial_at,
 )
 from draisine.simulation.contact.complementarity.coulomb import FrictionProblem
+from draisine.simulation.contact.complementarity.linear import add_dot, max_difference, norm
 from draisine.simulation.contact.kernels import (
     CLOSED,
     ROUNDS,
     SAME,
     Bundle,
     Saddle,
+    drift,
     excess,
     follow_load,
     look_at,
@@ -156,8 +159,7 @@ def keep_state(e: Encounter) -> None:
     """Keep the state in x, and its time after it."""
     n = e.saddle.motion.y_z + e.saddle.motion.states
     e.y[n] = e.saddle.x[0]
-    for i in range(n):
-        e.y[i] = e.saddle.x[1 + i]
+    e.y[:n] = e.saddle.x[1 : 1 + n]
 
 
 @routine
@@ -165,8 +167,7 @@ def move_state(e: Encounter, ahead: float) -> None:
     """Put the state that was kept into x, a little later."""
     m, x = e.saddle.motion, e.saddle.x
     x[0] = e.y[m.y_z + m.states] + ahead
-    for i in range(m.y_v):
-        x[m.x_q + i] = e.y[i] + ahead * e.saddle.out[m.flow + i]
+    x[m.x_q :][: m.y_v] = e.y[: m.y_v] + ahead * e.saddle.out[m.flow :][: m.y_v]
 
 
 # --- what touches
@@ -176,16 +177,14 @@ def move_state(e: Encounter, ahead: float) -> None:
 def locate(e: Encounter) -> None:
     """Mark the closed contacts, keep the state in x, and write where wheels' centres are."""
     s, m = e.saddle, e.saddle.motion
-    for k in range(s.contacts.size):
-        e.shut[k] = 0
+    e.shut[: s.contacts.size] = 0
     for i in range(s.plan[CLOSED]):
         e.shut[s.which[i]] = 1
     keep_state(e)
     for w in range(e.wheels.size):
         look_at(s.x, e.wheels, w, e.seen)
-        for j in range(3):
-            e.box[6 * w + j] = e.seen[m.centre + j]
-            e.box[6 * w + 3 + j] = e.seen[m.centre + j]
+        e.box[6 * w :][:3] = e.seen[m.centre :][:3]
+        e.box[6 * w + 3 :][:3] = e.seen[m.centre :][:3]
 
 
 @routine
@@ -238,9 +237,7 @@ def is_there(e: Encounter, k: int, row: Floats) -> int:
         return 0
     meet_one(e.saddle.x, e.saddle.contacts, k, row)
     close = TOUCH * (1.0 + abs(row[m.stretch] * slip(e.saddle.x, row, m, 0)))
-    if gap > close or not -gap <= close + dent:
-        return 0
-    if not row[m.armed] > 0.0:
+    if gap > close or not -gap <= close + dent or not row[m.armed] > 0.0:
         return 0
     return 1 if excess(m, e.saddle.contacts, k, row) <= e.inside[k] else 0
 
@@ -267,12 +264,10 @@ def look_ahead(e: Encounter) -> None:
 @routine
 def is_same(e: Encounter, i: int, j: int) -> int:
     """Return 1 where two contacts that touch are one wheel's at one point with the same normal."""
-    m, off = e.saddle.motion, 0.0
+    m, wheels = e.saddle.motion, e.saddle.contacts.wheels
     one, two = e.seen[i * m.row :], e.seen[j * m.row :]
-    for k in range(3):
-        off = max(off, abs(one[m.normal + k] - two[m.normal + k]))
-        off = max(off, abs(one[m.point + k] - two[m.point + k]))
-    wheels = e.saddle.contacts.wheels
+    turned = max_difference(one[m.normal :], two[m.normal :], 3)
+    off = max(turned, max_difference(one[m.point :], two[m.point :], 3))
     return 1 if wheels[e.met[i]] == wheels[e.met[j]] and off < 1e-8 else 0
 
 
@@ -302,11 +297,9 @@ def is_struck(e: Encounter) -> int:
             return STRUCK
         e.part[j] = 0 if over <= STILL else NONE
         if e.shut[k] == 0 and not isfinite(e.mu[k]) and abs(over) <= STILL and drifts(e, j) == 1:
-            e.slides[j], some = 1, 1
+            e.slides[j], e.held[j], some = 1, 1, 1
     if some == 0:
         return DONE
-    for j in range(e.sizes[TOUCHING]):
-        e.held[j] = 1 if e.slides[j] == 1 else e.held[j]
     which = choose_carrying(e)
     if which < 0:
         return NO_SET
@@ -320,8 +313,8 @@ def is_struck(e: Encounter) -> int:
 @routine
 def drifts(e: Encounter, j: int) -> int:
     """Return 1 where the point of a contact slips over the ground."""
-    m, x, row = e.saddle.motion, e.saddle.x, e.near[j * e.saddle.motion.row :]
-    return 1 if max(abs(slip(x, row, m, 1)), abs(slip(x, row, m, 2))) > DRIFTING else 0
+    m = e.saddle.motion
+    return 1 if drift(e.saddle.x, e.near[j * m.row :], m) > DRIFTING else 0
 
 
 @routine
@@ -348,23 +341,17 @@ def give_choice(e: Encounter) -> None:
     """Put the contacts that take part into the choice at acceleration level, eq. [contact-set]; tyres
     on springs push anyway.
     """
-    s, m, g, n, count = e.saddle, e.saddle.motion, e.choice, e.choice.n, 0
-    for i in range(n * n):
-        g.M[i] = s.out[m.M + i]
-    for i in range(n):
-        g.right[i] = -s.out[m.F + i]
-    for i in range(g.holds):
-        g.targets[i] = s.out[m.held_c + i]
-        for j in range(n):
-            g.held[i * n + j] = s.out[m.held + i * n + j]
+    m, g, n, count = e.saddle.motion, e.choice, e.choice.n, 0
+    give_machine(e)
+    g.right[:n] = -e.saddle.out[m.F :][:n]
+    g.targets[: g.holds] = e.saddle.out[m.held_c :][: g.holds]
     for j in range(e.sizes[TOUCHING]):
         row = e.near[j * m.row :]
         if e.part[j] == NONE:
             continue
         if e.held[j] == 0:
             e.part[j] = PUSHES
-            for i in range(n):
-                g.right[i] += row[m.push + i]
+            g.right[:n] += row[m.push :][:n]
         else:
             e.part[j] = count
             give_contact(e, j, row)
@@ -373,25 +360,38 @@ def give_choice(e: Encounter) -> None:
 
 
 @routine
+def give_machine(e: Encounter) -> None:
+    """Put the mass matrix into the choice, and the rows that hold whatever touches."""
+    m, g, n, out = e.saddle.motion, e.choice, e.choice.n, e.saddle.out
+    g.M[: n * n] = out[m.M :][: n * n]
+    g.held[: g.holds * n] = out[m.held :][: g.holds * n]
+
+
+@routine
+def give_rows(e: Encounter, at: int, k: int, row: Floats, rows: int) -> None:
+    """Put the rows of a contact into the choice, of which it holds so many."""
+    m, g, size = e.saddle.motion, e.choice, 3 * e.choice.n
+    g.C[at * size :][:size] = row[m.C :][:size]
+    g.G[at * size :][:size] = row[m.C :][:size]
+    g.rows[at], g.wheels[at] = rows, e.saddle.contacts.wheels[k]
+
+
+@routine
 def give_contact(e: Encounter, j: int, row: Floats) -> None:
     """Put a contact into the choice; one that slides drags against its slip."""
     s, m, g, n, at, k = e.saddle, e.saddle.motion, e.choice, e.choice.n, e.part[j], e.who[j]
-    C, G = g.C[3 * at * n :], g.G[3 * at * n :]
-    for i in range(3 * n):
-        C[i] = row[m.C + i]
-        G[i] = row[m.C + i]
-    for i in range(3):
-        g.c[3 * at + i] = row[m.c + i]
-    g.level[at], g.rows[at], g.wheels[at] = row[m.c], e.held[j], s.contacts.wheels[k]
-    g.avoid[at] = e.avoid[k]
-    for i in range(n):
-        g.push[at * n + i] = row[m.push + i] if m.acted > 0 else 0.0
-        G[i] += row[m.lift + i] if m.acted > 0 else 0.0
+    C, G = row[m.C :], g.G[3 * at * n :]
+    give_rows(e, at, k, row, e.held[j])
+    g.c[3 * at :][:3] = row[m.c :][:3]
+    g.level[at], g.avoid[at] = row[m.c], e.avoid[k]
+    g.push[at * n :][:n] = 0.0
+    if m.acted > 0:
+        g.push[at * n :][:n] = row[m.push :][:n]
+        G[:n] += row[m.lift :][:n]
     if e.held[j] < 3 and isfinite(e.mu[k]) and e.mu[k] > 0.0:
         s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
-        size = sqrt(s1 * s1 + s2 * s2)
-        for i in range(n if size > 0.0 else 0):
-            G[i] -= e.mu[k] * (s1 * C[n + i] + s2 * C[2 * n + i]) / size
+        if norm(s1, s2) > 0.0:
+            G[:n] -= e.mu[k] * (s1 * C[n:][:n] + s2 * C[2 * n :][:n]) / norm(s1, s2)
 
 
 @routine
@@ -399,7 +399,7 @@ def carry(e: Encounter, slipping: int) -> int:
     """Write which contacts stay closed, rolling or sliding; one that begins to slip is given a first
     small slip.
     """
-    s, m, g, rubs, bit = e.saddle, e.saddle.motion, e.choice, 0, 1
+    s, m, g, rubs = e.saddle, e.saddle.motion, e.choice, 0
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
         stays = 1 if slip(s.x, row, m, 0) <= RISE else 0
@@ -408,21 +408,16 @@ def carry(e: Encounter, slipping: int) -> int:
         if stays == 1:
             e.held[j] = 1 if e.held[j] == 3 and drifts(e, j) == 1 else e.held[j]
             rubs = 1 if isfinite(e.mu[k]) and e.mu[k] > 0.0 else rubs
-    for j in range(e.sizes[TOUCHING]):
-        e.chosen[j] = 1 if e.part[j] >= 0 and e.held[j] == 0 else 0
+        e.chosen[j] = 1 if stays == 1 and e.held[j] == 0 else 0
     if rubs == 1:
         return rub_on(e, slipping)
     which = choose_carrying(e)
     if which < 0:
         return NO_SET
-    rest = int(g.trials[trial_at(g, which)])
-    for _ in range(1, g.sizes[CONTACTS]):
-        bit *= 2
+    mark_closed(g, int(g.trials[trial_at(g, which)]))
     for j in range(e.sizes[TOUCHING]):
         if e.part[j] >= 0:
-            e.chosen[j] = 1 if rest >= bit else 0
-            rest -= e.chosen[j] * bit
-            bit = bit // 2
+            e.chosen[j] = g.closed[e.part[j]]
     close_contacts(e)
     return DONE
 
@@ -455,9 +450,7 @@ def rub_on(e: Encounter, slipping: int) -> int:
         at, row, k = e.part[j], e.near[j * m.row :], e.who[j]
         if at < 0:
             continue
-        push, parts = law.new[law.at[at] :], -row[m.c]
-        for i in range(n):
-            parts += row[m.C + i] * g.x[i]
+        push, parts = law.new[law.at[at] :], add_dot(-row[m.c], row[m.C :], g.x, n)
         stays = 1 if e.avoid[k] == 0 and parts <= 1e-9 else 0  # without a force
         e.chosen[j] = 1 if push[0] > (NOTHING if e.avoid[k] == 1 else 0.0) else stays
         if e.chosen[j] == 1:
@@ -472,16 +465,15 @@ def begin_slip(e: Encounter, j: int, push: Floats, slipping: int) -> None:
     """Let a contact slide, and write the way in which it begins to, where its friction is at the
     limit. What carries nothing needs no friction.
     """
-    m, n, row, mu = e.saddle.motion, e.choice.n, e.near[j * e.saddle.motion.row :], e.mu[e.who[j]]
+    m, n, x, mu = e.saddle.motion, e.choice.n, e.choice.x, e.mu[e.who[j]]
+    row, size = e.near[j * m.row :], norm(push[1], push[2])
     if e.held[j] == 1 or (push[0] < NOTHING and slipping == 0):
         return
-    size, s1, s2 = sqrt(push[1] * push[1] + push[2] * push[2]), -row[m.c + 1], -row[m.c + 2]
     if size < mu * push[0] * (1.0 - (1e-6 if slipping == 1 else 1e-12)):
         return
-    for i in range(n):
-        s1 += row[m.C + n + i] * e.choice.x[i]
-        s2 += row[m.C + 2 * n + i] * e.choice.x[i]
-    speed = sqrt(s1 * s1 + s2 * s2)
+    s1 = add_dot(-row[m.c + 1], row[m.C + n :], x, n)
+    s2 = add_dot(-row[m.c + 2], row[m.C + 2 * n :], x, n)
+    speed = norm(s1, s2)
     if speed > 1e-9 * (1.0 + size):
         e.ways[2 * j], e.ways[2 * j + 1] = s1 / speed, s2 / speed
     elif size == 0.0:
@@ -508,13 +500,10 @@ def keep_rolling(e: Encounter) -> None:
         push_speeds(e)
         for j in range(e.sizes[TOUCHING]):
             if e.slides[j] == 2:
-                over, row = slip(x, e.near[j * m.row :], m, 0), e.near[j * m.row :]
-                for i in range(n):
-                    over += row[m.C + i] * g.x[i]
-                if over < -STILL:
+                row = e.near[j * m.row :]
+                if add_dot(slip(x, row, m, 0), row[m.C :], g.x, n) < -STILL:
                     e.slides[j], more = 3, 1
-    for i in range(n):
-        x[m.x_v + i] += g.x[i]
+    x[m.x_v :][:n] += g.x[:n]
 
 
 @routine
@@ -534,8 +523,7 @@ def push_speeds(e: Encounter) -> None:
             give_row(g, size, at, row[m.C + i * n :], row[m.C + i * n :], wanted)
             at += 1
     give_held(g, size, at, 0.0)
-    for i in range(n):
-        g.given[n * n + i] = 0.0
+    g.given[n * n :][:n] = 0.0
     solve_closed(g, size, 0)
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.mechanics.contact.features import FEATURE
+from draisine.simulation.contact.complementarity.linear import dot, max_difference, max_norm
 from draisine.simulation.contact.kernels import CLOSED, Bundle, Saddle
 
 LEAN, OVER, GAP, FORCE, CONE, SLIP, BORDER, FOLD = range(8)
@@ -65,27 +66,17 @@ def fit(basis: Floats, values: Floats, b: Floats) -> float:
     size of the last two terms of its Chebyshev series, an estimate of its error.
     """
     for j in range(NODES):
-        total = 0.0
-        for i in range(NODES):
-            total += basis[j * NODES + i] * values[i]
-        b[j] = total
-    tail = 0.0
-    for j in range(2):
-        total = 0.0
-        for i in range(NODES):
-            total += basis[TAIL + j * NODES + i] * values[i]
-        tail += abs(total)
-    return tail
+        b[j] = dot(basis[j * NODES :], values, NODES)
+    last = abs(dot(basis[TAIL:], values, NODES))
+    return last + abs(dot(basis[TAIL + NODES :], values, NODES))
 
 
 @routine
 def restrict(b: Floats, low: float, high: float, part: Floats) -> None:
     """Write the coefficients over [low, high] of the polynomial with the coefficients b over [0, 1]."""
-    for i in range(NODES):
-        part[i] = b[i]
+    part[:NODES] = b[:NODES]
     for r in range(1, NODES if low > 0.0 else 1):
-        for i in range(NODES - r):
-            part[i] += low * (part[i + 1] - part[i])
+        part[: NODES - r] += low * (part[1 : 1 + NODES - r] - part[: NODES - r])
     share = (high - low) / (1.0 - low)
     for r in range(1, NODES):
         for i in range(DEGREE, r - 1, -1):
@@ -144,11 +135,9 @@ def only_zero(b: Floats, part: Floats) -> float:
 @routine
 def read(b: Floats, at: float, part: Floats) -> float:
     """Return the value of the polynomial with the coefficients b over [0, 1]."""
-    for i in range(NODES):
-        part[i] = b[i]
+    part[:NODES] = b[:NODES]
     for r in range(1, NODES):
-        for i in range(NODES - r):
-            part[i] += at * (part[i + 1] - part[i])
+        part[: NODES - r] += at * (part[1 : 1 + NODES - r] - part[: NODES - r])
     return part[0]
 
 
@@ -196,8 +185,7 @@ def set_guards(
         if b.folds[own] == 1:
             kinds[count] = FOLD
             count += 1
-        for j in range(first, count):
-            contacts[j] = i
+        contacts[first:count] = i
     return count
 
 
@@ -227,15 +215,11 @@ def adjoins(b: Bundle, own: int, other: int) -> int:
     if b.planes[own] == 1 and b.planes[other] == 0:
         return adjoins_plane(b, own, other)
     one, two = b.features[own * FEATURE :], b.features[other * FEATURE :]
-    off, one_way, two_way = 0.0, 0, 0
     if b.planes[own] == 1:
-        for j in range(4):
-            off = max(off, abs(one[j] - two[j]))
-        return 1 if off < NEARLY else 0
-    for j in range(3):
-        one_way = 1 if one[3 + j] != 0.0 else one_way
-        two_way = 1 if two[3 + j] != 0.0 else two_way
-    if one_way == two_way:  # two edges, or two vertices
+        return 1 if max_difference(one, two, 4) < NEARLY else 0
+    off, edges = 0.0, 1 if max_norm(one[3:], 3) > 0.0 else 0
+    edges += 1 if max_norm(two[3:], 3) > 0.0 else 0
+    if edges != 1:  # two edges, or two vertices
         return 0
     for j in range(3):
         u, v = (j + 1) % 3, (j + 2) % 3
@@ -247,8 +231,5 @@ def adjoins(b: Bundle, own: int, other: int) -> int:
 @routine
 def adjoins_plane(b: Bundle, plane: int, other: int) -> int:
     """Return 1 where an edge or a vertex lies in a plane."""
-    N, Q, height, slope = b.features[plane * FEATURE :], b.features[other * FEATURE :], 0.0, 0.0
-    for j in range(3):
-        height += N[j] * Q[j]
-        slope += N[j] * Q[3 + j]
-    return 1 if max(abs(height - N[3]), abs(slope)) < NEARLY else 0
+    N, Q = b.features[plane * FEATURE :], b.features[other * FEATURE :]
+    return 1 if max(abs(dot(N, Q, 3) - N[3]), abs(dot(N, Q[3:], 3))) < NEARLY else 0

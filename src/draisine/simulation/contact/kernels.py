@@ -4,18 +4,28 @@ projection that keeps closed contacts closed.
 
 from collections.abc import Sequence
 from math import sqrt
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Address, Integers, call, routine
-from draisine.codegen.targets.native import Packed
+from draisine.codegen.targets.native import Packed, make_record
 from draisine.mechanics.base import turns_freely
 from draisine.mechanics.contact.features import FEATURE, LOAD, SIDE
 from draisine.mechanics.contact.modes import MOST, Signature
 from draisine.mechanics.loads import CLOSE, FACTOR, weight
-from draisine.simulation.contact.complementarity.linear import least, share, solve
+from draisine.simulation.contact.complementarity.linear import (
+    add_border,
+    add_dot,
+    add_product,
+    dot,
+    least,
+    norm,
+    null_vectors,
+    share,
+    solve,
+)
 from draisine.system.generic import Generic
 
 FIRM = 0.1
@@ -176,10 +186,8 @@ def look(motion: Dynamics, x: Floats, contacts: Bundle, seen: Floats) -> None:
 @routine
 def look_at(x: Floats, contacts: Bundle, k: int, row: Floats) -> None:
     """Write what one of the contacts looks like in the state in x: the first part of its row."""
-    for j in range(FEATURE):
-        x[contacts.x_f + j] = contacts.features[k * FEATURE + j]
-    table = contacts.tables[contacts.look_starts[k] :]
-    call(Address(contacts.looks[k]), x, table, row, 1)
+    x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
+    call(Address(contacts.looks[k]), x, contacts.tables[contacts.look_starts[k] :], row, 1)
 
 
 @routine
@@ -200,10 +208,8 @@ def meet_closed(s: Saddle, seen: Floats) -> None:
 @routine
 def meet_one(x: Floats, contacts: Bundle, k: int, row: Floats) -> None:
     """Write what the program of one of the contacts tells of the state in x."""
-    for j in range(FEATURE):
-        x[contacts.x_f + j] = contacts.features[k * FEATURE + j]
-    table = contacts.tables[contacts.starts[k] :]
-    call(Address(contacts.calls[k]), x, table, row, 1)
+    x[contacts.x_f :][:FEATURE] = contacts.features[k * FEATURE :][:FEATURE]
+    call(Address(contacts.calls[k]), x, contacts.tables[contacts.starts[k] :], row, 1)
 
 
 @routine
@@ -265,49 +271,53 @@ def is_above(m: Dynamics, contacts: Bundle, k: int, row: Floats) -> int:
 def slip(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
     """Return how fast a contact slips along its axis 1 (along) or 2 (across)."""
     n = motion.speeds
-    speed = -row[motion.b + axis]
-    for j in range(n):
-        speed += row[motion.C + axis * n + j] * x[motion.x_v + j]
-    return speed
+    return add_dot(-row[motion.b + axis], row[motion.C + axis * n :], x[motion.x_v :], n)
+
+
+@routine
+def drift(x: Floats, row: Floats, motion: Dynamics) -> float:
+    """Return how fast a contact slips along one of its axes, the larger of both."""
+    return max(abs(slip(x, row, motion, 1)), abs(slip(x, row, motion, 2)))
+
+
+@routine
+def slip_way(x: Floats, row: Floats, motion: Dynamics, axis: int) -> float:
+    """Return the direction of a contact's slip, its part along axis 1 or 2; 0 where it does not slip."""
+    speed = norm(slip(x, row, motion, 1), slip(x, row, motion, 2))
+    return slip(x, row, motion, axis) / speed if speed > 0.0 else 0.0
+
+
+@routine
+def put_state(x: Floats, t: float, y: Floats, n: int) -> None:
+    """Put a time and a state into the input of programs."""
+    x[0] = t
+    x[1 : 1 + n] = y[:n]
 
 
 @routine
 def assemble(s: Saddle, seen: Floats, K: Floats, b: Floats, size: int) -> None:
     """Write the saddle-point system K (vdot, lam) = b, eq. [saddle-point]."""
     m, n, out = s.motion, s.motion.speeds, s.out
-    for i in range(size * size):
-        K[i] = 0.0
+    K[: size * size] = 0.0
     for i in range(n):
-        for j in range(n):
-            K[i * size + j] = out[m.M + i * n + j]
-        b[i] = -out[m.F + i]
+        K[i * size :][:n] = out[m.M + i * n :][:n]
+    b[:n] = -out[m.F :][:n]
     at = n
     for k in range(s.plan[CLOSED]):
         row = seen[k * m.row :]
-        for i in range(s.status[k]):
-            for j in range(n):
-                K[(at + i) * size + j] = row[m.C + i * n + j]
-                K[j * size + at + i] = -row[m.C + i * n + j]
-            b[at + i] = row[m.c + i]
+        C = row[m.C :]
+        add_border(K, size, at, C, C, s.status[k], n)
+        b[at:][: s.status[k]] = row[m.c :][: s.status[k]]
         if s.status[k] == 1 and s.mu[k] > 0.0:
-            s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
-            speed = sqrt(s1 * s1 + s2 * s2)
-            s1 = s1 / speed if speed > 0.0 else 0.0
-            s2 = s2 / speed if speed > 0.0 else 0.0
-            for j in range(n):
-                push = s1 * row[m.C + n + j] + s2 * row[m.C + 2 * n + j]
-                K[j * size + at] += s.mu[k] * push
+            along, across = slip_way(s.x, row, m, 1), slip_way(s.x, row, m, 2)
+            K[at::size][:n] += s.mu[k] * (along * C[n:][:n] + across * C[2 * n :][:n])
         if m.acted > 0:
-            for j in range(n):
-                b[j] += row[m.push + j]
-                if s.status[k] > 0:
-                    K[j * size + at] -= row[m.lift + j]
+            b[:n] += row[m.push :][:n]
+            if s.status[k] > 0:
+                K[at::size][:n] -= row[m.lift :][:n]
         at += s.status[k]
-    for i in range(s.holds):
-        for j in range(n):
-            K[(at + i) * size + j] = out[m.held + i * n + j]
-            K[j * size + at + i] = -out[m.held + i * n + j]
-        b[at + i] = out[m.held_c + i]
+    add_border(K, size, at, out[m.held :], out[m.held :], s.holds, n)
+    b[at:][: s.holds] = out[m.held_c :][: s.holds]
 
 
 @routine
@@ -338,15 +348,11 @@ def rate(s: Saddle, ydot: Floats, lam: Floats, seen: Floats) -> int:
         rounds += 1
     if change > CLOSE:
         return 1
-    for k in range(m.y_v):
-        ydot[k] = s.out[m.flow + k]
-    for k in range(n):
-        ydot[m.y_v + k] = answer[k]
-    for k in range(m.states):
-        ydot[m.y_z + k] = s.out[m.zdot + k]
+    ydot[: m.y_v] = s.out[m.flow :][: m.y_v]
+    ydot[m.y_v :][:n] = answer[:n]
+    ydot[m.y_z :][: m.states] = s.out[m.zdot :][: m.states]
     for k in range(s.plan[CLOSED]):
-        for i in range(m.remembered):
-            ydot[m.y_z + i] += seen[k * m.row + m.rates + i]
+        ydot[m.y_z :][: m.remembered] += seen[k * m.row + m.rates :][: m.remembered]
     take_forces(s, seen, answer, lam)
     return 0
 
@@ -366,18 +372,13 @@ def follow_loads(s: Saddle, seen: Floats, answer: Floats) -> float:
 
 @routine
 def follow_load(contacts: Bundle, k: int, found: float) -> float:
-    """Take a contact about a load nearer to one that was found; return by which part it changes."""
-    old = contacts.features[k * FEATURE + LOAD]
-    contacts.features[k * FEATURE + LOAD] = next_load(old, found)
-    return abs(contacts.features[k * FEATURE + LOAD] - old) / (1.0 + old)
-
-
-@routine
-def next_load(old: float, found: float) -> float:
-    """Return a load nearer to one that was found: never below the least one, and changed by
-    a factor at most, or by one newton.
+    """Take a contact about a load nearer to one that was found, never below the least one, and changed by
+    a factor at most, or by one newton; return by which part it changes.
     """
-    return max(min(found, FACTOR * old + 1.0), max(old / FACTOR - 1.0, LEAST))
+    at = k * FEATURE + LOAD
+    old = contacts.features[at]
+    contacts.features[at] = max(min(found, FACTOR * old + 1.0), max(old / FACTOR - 1.0, LEAST))
+    return abs(contacts.features[at] - old) / (1.0 + old)
 
 
 @routine
@@ -390,8 +391,7 @@ def flow(s: Saddle, ydot: Floats, lam: Floats) -> int:
     count, x = s.plan[CLOSED], s.x[s.x_given :]
     n, forces = s.motion.y_z + s.motion.states, 3 * count
     for k in range(count):
-        for j in range(FEATURE):
-            x[k * FEATURE + j] = s.contacts.features[s.which[k] * FEATURE + j]
+        x[k * FEATURE :][:FEATURE] = s.contacts.features[s.which[k] * FEATURE :][:FEATURE]
         x[count * FEATURE + k] = s.mu[k]
     call(Address(s.plan[MODE]), s.x, s.tables[s.plan[TABLE] :], s.mode_out, 1)
     wrong = 0.0
@@ -401,10 +401,8 @@ def flow(s: Saddle, ydot: Floats, lam: Floats) -> int:
         wrong += 0.0 if abs(s.mode_out[n + forces + i]) > FIRM else 1.0
     if wrong != 0.0:
         return rate(s, ydot, lam, s.seen)
-    for i in range(n):
-        ydot[i] = s.mode_out[i]
-    for i in range(forces):
-        lam[i] = s.mode_out[n + i]
+    ydot[:n] = s.mode_out[:n]
+    lam[:forces] = s.mode_out[n : n + forces]
     return 0
 
 
@@ -420,8 +418,7 @@ def find_mode(s: Saddle) -> int:
             if sign[1 + k] != 4 * contacts.likes[s.which[k]] + s.status[k]:
                 same = 0
         if same == 1 and sign[0] == count:
-            for k in range(3):
-                s.plan[MODE + k] = sign[1 + MOST + k]
+            s.plan[MODE:][:3] = sign[1 + MOST :][:3]
             return 0
     return 1 if count <= MOST else 0
 
@@ -434,18 +431,11 @@ def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
         for i in range(3):
             lam[3 * k + i] = answer[at + i] if i < s.status[k] else 0.0
         if s.status[k] == 1 and s.mu[k] > 0.0:
-            row = seen[k * m.row :]
-            s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
-            speed = sqrt(s1 * s1 + s2 * s2)
-            s1 = s1 / speed if speed > 0.0 else 0.0
-            s2 = s2 / speed if speed > 0.0 else 0.0
-            lam[3 * k + 1] = -s.mu[k] * s1 * answer[at]
-            lam[3 * k + 2] = -s.mu[k] * s2 * answer[at]
+            for i in range(1, 3):
+                lam[3 * k + i] = -s.mu[k] * slip_way(s.x, seen[k * m.row :], m, i) * answer[at]
         if m.acted > 0:
-            load = answer[at] if s.status[k] > 0 else 0.0
-            for i in range(3):
-                here = k * m.row + i
-                lam[3 * k + i] += seen[here + m.forces] + seen[here + m.lifted] * load
+            load, row = answer[at] if s.status[k] > 0 else 0.0, seen[k * m.row :]
+            lam[3 * k :][:3] += row[m.forces :][:3] + row[m.lifted :][:3] * load
         at += s.status[k]
 
 
@@ -453,14 +443,7 @@ def take_forces(s: Saddle, seen: Floats, answer: Floats, lam: Floats) -> None:
 def push_all(s: Saddle, K: Floats, answer: Floats, size: int, repeating: int) -> None:
     """Share out the multipliers of repeating rows, whose null vectors `solve` leaves in K."""
     null, normals = s.work[size * (size + 2) :], s.order[size:]
-    for c in range(repeating):
-        length = 0.0
-        for i in range(size):
-            entry = K[i * size + size - repeating + c]
-            length += entry * entry
-        for i in range(size):
-            entry = K[i * size + size - repeating + c]
-            null[s.order[i] * repeating + c] = entry / sqrt(length)
+    null_vectors(K, s.order, size, repeating, null)
     at = s.motion.speeds
     for k in range(s.plan[CLOSED]):
         normals[k] = at
@@ -476,9 +459,7 @@ def settle(s: Saddle) -> None:
     """
     if s.motion.turns == 1:
         q = s.x[s.motion.x_q :]
-        size = sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
-        for k in range(4):
-            q[k] /= size
+        q[:4] /= sqrt(dot(q, q, 4))
     closed, rows = s.holds, s.holds
     for k in range(s.plan[CLOSED]):
         closed += 1 if s.status[k] > 0 else 0
@@ -501,19 +482,15 @@ def settle_gaps(s: Saddle, closed: int, rows: int) -> None:
     for k in range(s.plan[CLOSED]):
         if s.status[k] > 0:
             row = s.seen[k * m.row :]
-            for j in range(n):
-                J[at * n + j] = row[m.C + j]
+            J[at * n :][:n] = row[m.C :][:n]
             g[at] = row[m.gap] / row[m.stretch]
             at += 1
     least(J, g, step, closed, n, s.work[(2 + rows) * n + rows :], s.order)
-    for j in range(n):
-        v[j] = x[m.x_v + j]
-        x[m.x_v + j] = -step[j]
+    v[:n] = x[m.x_v :][:n]
+    x[m.x_v :][:n] = -step[:n]
     call(m.call, x, m.table, s.out, 1)
-    for k in range(m.y_v):
-        x[m.x_q + k] += s.out[m.flow + k]
-    for j in range(n):
-        x[m.x_v + j] = v[j]
+    x[m.x_q :][: m.y_v] += s.out[m.flow :][: m.y_v]
+    x[m.x_v :][:n] = v[:n]
 
 
 @routine
@@ -525,22 +502,17 @@ def settle_speeds(s: Saddle, rows: int) -> None:
     g = s.work[(2 + rows) * n :]
     meet_closed(s, s.seen)
     hold(s, J, g, m.held_b)
-    for i in range(s.holds):
-        g[i] = -g[i]
-        for j in range(n):
-            g[i] += J[i * n + j] * v[j]
+    g[: s.holds] = -g[: s.holds]
+    add_product(J, v, g, s.holds, n)
     at = s.holds
     for k in range(s.plan[CLOSED]):
         row = s.seen[k * m.row :]
         for i in range(s.status[k]):
-            g[at] = -row[m.b + i]
-            for j in range(n):
-                J[at * n + j] = row[m.C + i * n + j]
-                g[at] += J[at * n + j] * v[j]
+            J[at * n :][:n] = row[m.C + i * n :][:n]
+            g[at] = slip(s.x, row, m, i)
             at += 1
     least(J, g, s.work, rows, n, s.work[(2 + rows) * n + rows :], s.order)
-    for j in range(n):
-        v[j] -= s.work[j]
+    v[:n] -= s.work[:n]
 
 
 @routine
@@ -549,29 +521,19 @@ def hold(s: Saddle, J: Floats, g: Floats, told: int) -> None:
     m, n = s.motion, s.motion.speeds
     if s.holds > 0:
         call(m.call, s.x, m.table, s.out, 1)
-    for i in range(s.holds):
-        g[i] = s.out[told + i]
-        for j in range(n):
-            J[i * n + j] = s.out[m.held + i * n + j]
+    g[: s.holds] = s.out[told:][: s.holds]
+    J[: s.holds * n] = s.out[m.held :][: s.holds * n]
 
 
 @routine
 def look_each(
-    motion: Dynamics,
-    x: Floats,
-    times: Floats,
-    states: Floats,
-    count: int,
-    contacts: Bundle,
-    seen: Floats,
+    m: Dynamics, x: Floats, times: Floats, states: Floats, count: int, b: Bundle, seen: Floats
 ) -> None:
     """Write what contacts look like at states; `seen` has the axes state, contact, entry."""
-    n = motion.y_z + motion.states
+    n = m.y_z + m.states
     for i in range(count):
-        x[0] = times[i]
-        for k in range(n):
-            x[1 + k] = states[i * n + k]
-        look(motion, x, contacts, seen[i * contacts.size * motion.row :])
+        put_state(x, times[i], states[i * n :], n)
+        look(m, x, b, seen[i * b.size * m.row :])
 
 
 @routine
@@ -590,13 +552,10 @@ def rate_each(
     """
     m, n, size = s.motion, s.motion.y_z + s.motion.states, s.plan[CLOSED]
     for i in range(count):
-        s.x[0] = times[i]
-        for k in range(n):
-            s.x[1 + k] = states[i * n + k]
+        put_state(s.x, times[i], states[i * n :], n)
         if rate(s, ydots[i * n :], lams[i * 3 * size :], seen[i * size * m.row :]) != 0:
             return i
-        for k in range(m.told):
-            outs[i * m.told + k] = s.out[k]
+        outs[i * m.told :][: m.told] = s.out[: m.told]
     return -1
 
 
@@ -656,37 +615,26 @@ class ClosedForms:
 
 
 def saddle(
-    free: Generic,
-    motion: Packed,
-    contacts: Packed,
-    most: int,
-    x: Floats,
-    modes: ClosedForms,
+    free: Generic, motion: Packed, contacts: Packed, most: int, x: Floats, modes: ClosedForms
 ) -> Saddle:
     """Return a mode for routines, of some of the contacts, so many at most; x is the input that its
     programs read, its closed form is one of them.
     """
     told, known = free.motion.outputs, motion.record
-    holds = told.count("held_c")
-    size, whole = known.speeds + 3 * most + holds, np.int64
-    make: Any = Saddle  # of records that are packed already
-    found: Saddle = make(
-        motion,
-        contacts,
-        np.zeros(4, dtype=whole),
-        np.zeros(most + 1, dtype=whole),
-        np.zeros(most + 1, dtype=whole),
-        np.zeros(most + 1),
-        holds,
-        x,
-        np.zeros(told.size),
-        np.zeros(3 * most + 3),
-        np.zeros((most + 1) * known.row),
-        np.zeros(2 * size * (size + 2)),
-        np.zeros(size + most + 1, dtype=whole),
-        modes.signatures,
-        modes.tables,
-        np.zeros(modes.size),
-        free.inputs.size,
+    holds, one = told.count("held_c"), most + 1
+    size = known.speeds + 3 * most + holds
+    sizes = {"plan": 4, "which": one, "status": one, "mu": one, "lam": 3 * one, "order": size + one}
+    sizes |= {"out": told.size, "seen": one * known.row, "work": 2 * size * (size + 2)}
+    found: Saddle = make_record(
+        Saddle,
+        motion=motion,
+        contacts=contacts,
+        holds=holds,
+        x=x,
+        modes=modes.signatures,
+        tables=modes.tables,
+        mode_out=modes.size,
+        x_given=free.inputs.size,
+        **sizes,
     )
     return found

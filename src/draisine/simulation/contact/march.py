@@ -8,6 +8,7 @@ from typing import NamedTuple
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
 from draisine.mechanics.contact.features import FEATURE
+from draisine.simulation.contact.complementarity.linear import add_dot, dot, norm
 from draisine.simulation.contact.guards import (
     BORDER,
     CONE,
@@ -30,6 +31,7 @@ from draisine.simulation.contact.kernels import (
     Bundle,
     Saddle,
     border_excess,
+    drift,
     excess,
     flow,
     fold_excess,
@@ -37,16 +39,11 @@ from draisine.simulation.contact.kernels import (
     look,
     look_at,
     meet_one,
+    put_state,
     settle,
     slip,
 )
-from draisine.simulation.contact.radau import (
-    SEVEN,
-    Turning,
-    collocate,
-    stretch_dense,
-    turning_rate,
-)
+from draisine.simulation.contact.radau import SEVEN, Turning, collocate, stretch_dense, turning_rate
 from draisine.simulation.integrators.dop853 import (
     DENSE,
     STAGES,
@@ -159,13 +156,12 @@ def leap(c: Course, h: float, into: Floats) -> int:
     s, g, t, last = c.saddle, c.stages, c.clock[T], c.clock[LAST]
     if c.clock[IMPLICIT] == 1.0:
         wrong = collocate(s, g, c.turning, t, h, last)
-        for k in range(g.n if wrong == 0 else 0):
-            into[k] = c.turning.states[(SEVEN - 1) * g.n + k]
+        if wrong == 0:
+            into[: g.n] = c.turning.states[(SEVEN - 1) * g.n :][: g.n]
         return wrong
     for stage in range(1, DENSE):
         weigh(g, stage, h, s.x[1:])
-        for k in range(g.n):
-            into[k] = s.x[1 + k]
+        into[: g.n] = s.x[1 : 1 + g.n]
         s.x[0] = min(t + g.method[TIMES + stage] * h, last)
         if flow(s, g.k[stage * g.n :], s.lam) != 0:
             return SINGULAR
@@ -180,9 +176,7 @@ def advance(c: Course) -> int:
     """
     s, g, clock = c.saddle, c.stages, c.clock
     t, end = clock[T], clock[STOP]
-    s.x[0] = t
-    for k in range(g.n):
-        s.x[1 + k] = g.y[k]
+    put_state(s.x, t, g.y, g.n)
     if flow(s, g.k, s.lam) != 0:
         return SINGULAR
     h, swift, error = min(clock[H], clock[LONGEST]), turning_rate(s, g, c.turning), 2.0
@@ -232,7 +226,7 @@ def measure(c: Course, j: int, row: Floats, lam: Floats) -> float:
     if kind == FORCE:
         return lam[0] if s.status[k] > 0 else -row[m.gap]  # a spring's tyre leaves where it is free
     if kind == CONE:
-        return s.mu[k] * lam[0] - sqrt(lam[1] * lam[1] + lam[2] * lam[2])
+        return s.mu[k] * lam[0] - norm(lam[1], lam[2])
     if kind == SLIP:
         s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
         return s1 * s1 + s2 * s2 - CREEP * CREEP
@@ -254,6 +248,13 @@ def value(c: Course, j: int) -> float:
     elif kind > GAP:
         flow(s, c.stages.errors, s.lam)
     return measure(c, j, c.rows, s.lam[3 * k :])
+
+
+@routine
+def value_at(c: Course, j: int, part: float) -> float:
+    """Return guard j at a part of the step, whose state is put into x."""
+    place(c, part)
+    return value(c, j)
 
 
 @routine
@@ -299,12 +300,9 @@ def in_touch(c: Course, k: int, middle: Floats) -> int:
     ring, far = b.radius[k] - crown, c.moved[2 * w] + 1.6 * c.moved[2 * w + 1] * b.radius[k]
     if b.planes[k] == 0:
         return trace_line(b, k, centre, axle, ring, crown + far)
-    gap, tilt = -f[3] - crown, 0.0
-    for j in range(3):
-        gap += f[j] * centre[j]
-        tilt += f[j] * axle[j]
+    tilt = dot(f, axle, 3)
     flat = sqrt(max(1.0 - tilt * tilt, 0.0))
-    gap -= ring * flat
+    gap = add_dot(-f[3] - crown, f, centre, 3) - ring * flat
     if gap > far or is_beside(c, k, middle, tilt, flat) == 1:
         return AWAY
     return BELOW if gap < -far else NEAR
@@ -324,12 +322,11 @@ def is_beside(c: Course, k: int, middle: Floats, tilt: float, flat: float) -> in
     arm = ring / flat if ring > 0.0 else 0.0
     way = c.moved[2 * w] + 4.0 * c.moved[2 * w + 1] * arm
     for i in range(b.first[k], b.first[k + 1]):
-        A, beyond, size = b.borders[7 * i :], -b.borders[7 * i + 6], 0.0
+        A, beyond = b.borders[7 * i :], -b.borders[7 * i + 6]
         for j in range(3):
             low = centre[j] - arm * (N[j] - tilt * axle[j]) - b.crown[k] * N[j]
             beyond += A[j] * low + A[3 + j] * N[j]
-            size += A[j] * A[j]
-        if beyond > way * sqrt(size):
+        if beyond > way * sqrt(dot(A, A, 3)):
             return 1
     return 0
 
@@ -341,11 +338,10 @@ def trace_line(b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, lim
     touch where an edge goes through a disc.
     """
     Q, e, low, high = b.features[k * FEATURE :], b.features[k * FEATURE + 3 :], 0.0, 0.0
-    along, aside, slope, inner = 0.0, 0.0, 0.0, 0
+    along, aside, slope, inner = 0.0, 0.0, dot(axle, e, 3), 0
     for j in range(3):
         along += e[j] * (centre[j] - Q[j])
         aside += axle[j] * (Q[j] - centre[j])
-        slope += axle[j] * e[j]
         if e[j] != 0.0:
             one, two = e[j] * (b.low[3 * k + j] - Q[j]), e[j] * (b.high[3 * k + j] - Q[j])
             low, high = low + min(one, two), high + max(one, two)
@@ -359,7 +355,7 @@ def trace_line(b: Bundle, k: int, centre: Floats, axle: Floats, ring: float, lim
             off += way * way
             z += way * axle[j]
         out = sqrt(max(off - z * z, 0.0)) - ring
-        off = sqrt(z * z + out * out) - limit
+        off = norm(z, out) - limit
         if off < 1e-4:
             return NEAR
         inner = 1 if out < 0.0 else inner
@@ -459,17 +455,12 @@ def halve(c: Course, j: int, at: float, width: float) -> float:
     """Return where a guard that no polynomial fits turns negative on an interval, if it changes its
     sign there; NEVER else.
     """
-    low, high = at, at + width
-    place(c, high)
-    if not value(c, j) < -c.slack[c.kinds[j]]:
-        return NEVER
-    place(c, low)
-    if value(c, j) < -c.slack[c.kinds[j]]:
+    low, high, least = at, at + width, -c.slack[c.kinds[j]]
+    if not value_at(c, j, high) < least or value_at(c, j, low) < least:
         return NEVER
     while high - low > 1e-14:
         middle = 0.5 * (low + high)
-        place(c, middle)
-        if value(c, j) < -c.slack[c.kinds[j]]:
+        if value_at(c, j, middle) < least:
             high = middle
         else:
             low = middle
@@ -510,8 +501,7 @@ def fall(c: Course, j: int, before: float) -> float:
         values = c.local[0:]
         if at < min(before, 1.0):
             for i in range(NODES):
-                place(c, at + width * c.basis[PLACES + i])
-                values[i] = value(c, j)
+                values[i] = value_at(c, j, at + width * c.basis[PLACES + i])
     return NEVER
 
 
@@ -555,19 +545,15 @@ def sunk(c: Course, part: float) -> int:
     """Return a watched contact that is deep in the ground at a part of the step, or -1: what led
     there was missed, or there is nothing that a wheel of this shape could meet.
     """
-    s, m = c.saddle, c.saddle.motion
+    s, m, b = c.saddle, c.saddle.motion, c.saddle.contacts
     place(c, part)
-    for k in range(s.contacts.size):
+    for k in range(b.size):
         if c.near[k] == AWAY:
             continue
         row = c.rows[k * m.row :]
-        look_at(s.x, s.contacts, k, row)
-        deep = 1 if row[m.gap] < -DEEP and row[m.gap] > -s.contacts.reach[k] else 0
-        if (
-            deep == 1
-            and excess(m, s.contacts, k, row) < -1e-6
-            and is_above(m, s.contacts, k, row) == 1
-        ):
+        look_at(s.x, b, k, row)
+        deep = 1 if row[m.gap] < -DEEP and row[m.gap] > -b.reach[k] else 0
+        if deep == 1 and excess(m, b, k, row) < -1e-6 and is_above(m, b, k, row) == 1:
             return k
     return -1
 
@@ -577,16 +563,12 @@ def end(c: Course, h: float) -> None:
     """Put the state after a step of length h from the same start, contacts settled, into x."""
     s, g, t = c.saddle, c.stages, c.clock[T]
     if h == c.clock[H]:
-        for k in range(g.n):
-            c.state[k] = g.new[k]
+        c.state[: g.n] = g.new[: g.n]
     else:
         leap(c, h, c.state)
-    s.x[0] = t + h
-    for k in range(g.n):
-        s.x[1 + k] = c.state[k]
+    put_state(s.x, t + h, c.state, g.n)
     settle(s)
-    for k in range(g.n):
-        c.state[k] = s.x[1 + k]
+    c.state[: g.n] = s.x[1 : 1 + g.n]
 
 
 @routine
@@ -609,15 +591,11 @@ def reach(c: Course, j: int) -> float:
     """
     part, whole = c.clock[PART], c.clock[H]
     if part == 0.0:
-        for k in range(c.stages.n):
-            c.state[k] = c.stages.y[k]
+        c.state[: c.stages.n] = c.stages.y[: c.stages.n]
         return 0.0
     nudge = min(1e-4, 0.1 * part)
     nudge = -nudge if c.kinds[j] == BORDER else nudge  # before it, a seam is at zero all the time
-    place(c, part)
-    slope = value(c, j)
-    place(c, part - nudge)
-    slope = (slope - value(c, j)) / (nudge * whole)
+    slope = (value_at(c, j, part) - value_at(c, j, part - nudge)) / (nudge * whole)
     h = part * whole
     for _ in range(3):
         end(c, h)
@@ -647,12 +625,11 @@ def find_sticking(c: Course) -> int:
     """Return the guard of a contact in x that slips, hardly, or -1: where forces have no bound, it is
     held.
     """
-    s, m, row = c.saddle, c.saddle.motion, c.turning.seen
+    s, row = c.saddle, c.turning.seen
     for j in range(c.guards[0]):
         if c.kinds[j] == SLIP:
             meet_one(s.x, s.contacts, s.which[c.contacts[j]], row)
-            s1, s2 = slip(s.x, row, m, 1), slip(s.x, row, m, 2)
-            if max(abs(s1), abs(s2)) < DRIFTING:
+            if drift(s.x, row, s.motion) < DRIFTING:
                 return j
     return -1
 
@@ -667,8 +644,7 @@ def arrive(c: Course, j: int) -> int:
     if s.plan[CLOSED] > 0 and when > 0.0:
         k = find_pull(c, when)
         if k >= 0:
-            for i in range(c.stages.n):
-                c.rows[i] = c.state[i]
+            c.rows[: c.stages.n] = c.state[: c.stages.n]
             when = last_push(c, when)
             find_pull(c, when)
             if s.lam[3 * k] > 1.0:
@@ -682,10 +658,9 @@ def arrive(c: Course, j: int) -> int:
 @routine
 def hold(c: Course) -> int:
     """Return 1 where a contact slips hardly: it sticks, here and now."""
-    s, g, clock = c.saddle, c.stages, c.clock
-    s.x[0] = clock[T]
-    for i in range(g.n):
-        s.x[1 + i], c.state[i] = g.y[i], g.y[i]
+    g, clock = c.stages, c.clock
+    put_state(c.saddle.x, clock[T], g.y, g.n)
+    c.state[: g.n] = g.y[: g.n]
     clock[WHICH], clock[WHEN] = find_sticking(c), 0.0
     return 1 if clock[WHICH] >= 0.0 else 0
 
@@ -734,8 +709,7 @@ def march(c: Course, limit: int) -> int:
             return arrive(c, j)
         keep(c, clock[H])
         end(c, clock[H])
-        for i in range(g.n):
-            g.y[i] = c.state[i]
+        g.y[: g.n] = c.state[: g.n]
         last = min(clock[STOP], clock[UNTIL])
         clock[T] = last if clock[H] >= last - clock[T] else clock[T] + clock[H]
         clock[H], clock[FIRST] = clock[NEXT], 0.0

@@ -12,6 +12,7 @@ from draisine.codegen.targets.native import routine_code, share_code
 from draisine.mechanics.contact.features import FEATURE
 from draisine.simulation.contact.complementarity.active_set import TRIALS, choose, trial_at
 from draisine.simulation.contact.complementarity.coulomb import press, settle_friction
+from draisine.simulation.contact.complementarity.linear import dot
 from draisine.simulation.contact.events import (
     DONE,
     FULL,
@@ -22,14 +23,7 @@ from draisine.simulation.contact.events import (
     carry_on,
     resolve,
 )
-from draisine.simulation.contact.guards import (
-    BORDER,
-    CONE,
-    FORCE,
-    GAP,
-    OVER,
-    set_guards,
-)
+from draisine.simulation.contact.guards import BORDER, CONE, FORCE, GAP, OVER, set_guards
 from draisine.simulation.contact.kernels import (
     CLOSED,
     excess,
@@ -39,6 +33,7 @@ from draisine.simulation.contact.kernels import (
     look,
     look_each,
     meet_some,
+    put_state,
     rate,
     rate_each,
     settle,
@@ -206,8 +201,7 @@ def begin_samples(r: Passage) -> None:
     c, g = r.course, r.course.stages
     at = int(c.clock[COUNT])
     c.times[at] = c.clock[T]
-    for i in range(g.n):
-        c.samples[at * g.n + i] = g.y[i]
+    c.samples[at * g.n :][: g.n] = g.y[: g.n]
     c.clock[COUNT] += 1.0
     c.clock[LATEST] = c.clock[T]
 
@@ -222,13 +216,12 @@ def reach_event(r: Passage) -> int:
     guard, before = int(clock[WHICH]), clock[T]
     kind, k = c.kinds[guard], c.contacts[guard]
     clock[T] = before + clock[WHEN]
-    for i in range(c.stages.n):
-        c.stages.y[i] = c.state[i]
+    c.stages.y[: c.stages.n] = c.state[: c.stages.n]
     take_sample(r)
     stand[STUCK] = 0 if clock[T] > before else stand[STUCK] + 1
-    for i in range(c.saddle.contacts.size):
-        e.fired[i] = 0
-        r.leaving[i] = 0 if clock[T] > before else r.leaving[i]
+    e.fired[: c.saddle.contacts.size] = 0
+    if clock[T] > before:
+        r.leaving[: c.saddle.contacts.size] = 0
     if stand[STUCK] > MOST_STUCK:
         return STALLED
     if kind <= OVER:
@@ -251,11 +244,12 @@ def meet_event(r: Passage) -> int:
     """Find out what touches, and what comes of it without an impact; keep what has left."""
     e, s, stand, cause, own = r.event, r.course.saddle, r.stand, r.stand[CAUSE], r.stand[OWN]
     take_sample(r)
-    put_state(r)
+    put_state(s.x, r.course.clock[T], r.course.stages.y, r.course.stages.n)
     leave_out(r, own)
-    for k in range(s.contacts.size):
-        e.ended[k] = 0
-        e.avoid[k] = r.leaving[k] if cause == LIFT_OFF and stand[STUCK] > 0 else 0
+    e.ended[: s.contacts.size] = 0
+    e.avoid[: s.contacts.size] = 0
+    if cause == LIFT_OFF and stand[STUCK] > 0:
+        e.avoid[: s.contacts.size] = r.leaving[: s.contacts.size]
     tell_begin(r)
     unloads, slips = 1 if cause == LIFT_OFF else 0, 1 if cause == SLIDES else 0
     stand[FOUND] = resolve(e, own, unloads, slips)
@@ -271,24 +265,14 @@ def meet_event(r: Passage) -> int:
 
 
 @routine
-def put_state(r: Passage) -> None:
-    """Put the present time and state into x."""
-    c, x = r.course, r.course.saddle.x
-    x[0] = c.clock[T]
-    for i in range(c.stages.n):
-        x[1 + i] = c.stages.y[i]
-
-
-@routine
 def is_sharp(r: Passage) -> int:
     """Return 1 where a disc has come onto an edge in its plane, or to the end of one: what it cannot
     meet, perhaps.
     """
     e, b, m = r.event, r.event.saddle.contacts, r.event.saddle.motion
     for i in range(e.sizes[MET]):
-        k, lean = e.met[i], 0.0
-        for j in range(3):
-            lean += e.seen[i * m.row + m.axle + j] * b.features[k * FEATURE + 3 + j]
+        k, axle = e.met[i], e.seen[i * m.row + m.axle :]
+        lean = dot(axle, b.features[k * FEATURE + 3 :], 3)
         if r.sharp[k] == 1 and (abs(lean) < FLAT or b.moved[k] != 0):
             return 1
     for k in range(b.size if r.stand[OWN] >= 0 else 0):
@@ -326,8 +310,7 @@ def strike_event(r: Passage) -> int:
     told[BLOW], told[CHOSEN], told[TRIAL], told[TRIES] = 1, chosen, stand[TRIED], 0
     if r.model == SETS:
         told[TRIES] = g.sizes[TRIALS]
-        for i in range(trial_at(g, told[TRIES])):
-            r.trials[stand[TRIED] + i] = g.trials[i]
+        r.trials[stand[TRIED] :][: trial_at(g, told[TRIES])] = g.trials[: trial_at(g, told[TRIES])]
         stand[TRIED] += trial_at(g, told[TRIES])
     stand[STAGE] = CARRYING
     return DONE
@@ -338,8 +321,7 @@ def carry_event(r: Passage) -> int:
     """Find out which contacts carry after the impact."""
     n = r.course.stages.n
     struck = r.numbers[numbers_at(r) + STATES + n :]
-    for i in range(n):
-        struck[i] = r.course.saddle.x[1 + i]
+    struck[:n] = r.course.saddle.x[1 : 1 + n]
     how = carry_on(r.event, 1 if r.stand[CAUSE] == SLIDES else 0)
     if how == DONE:
         r.stand[STAGE] = SETTLED
@@ -351,8 +333,7 @@ def settle_event(r: Passage) -> int:
     """Take over what has come out, tell it if it is something, and begin the next arc."""
     c, g, clock, stand = r.course, r.course.stages, r.course.clock, r.stand
     told = r.told[told_at(r) :]
-    for i in range(g.n):
-        g.y[i] = c.saddle.x[1 + i]
+    g.y[: g.n] = c.saddle.x[1 : 1 + g.n]
     tell_end(r)
     relax(r)
     if stand[CAUSE] == BEGIN and told[BLOW] == 0:
@@ -433,10 +414,9 @@ def tell_begin(r: Passage) -> None:
     told, numbers = r.told[told_at(r) :], r.numbers[numbers_at(r) :]
     told[WHAT], told[BLOW], told[TRIES] = r.stand[CAUSE], 0, 0
     told[SAMPLE], told[GRAZED], told[BEFORE] = int(clock[COUNT]), int(clock[GRAZES]), s.plan[CLOSED]
-    for i in range(s.plan[CLOSED]):
-        told[HEAD + SHUT * wide + i], told[HEAD + ROWS * wide + i] = s.which[i], s.status[i]
-    for i in range(g.n):
-        numbers[STATES + i] = g.y[i]
+    told[HEAD + SHUT * wide :][: told[BEFORE]] = s.which[: told[BEFORE]]
+    told[HEAD + ROWS * wide :][: told[BEFORE]] = s.status[: told[BEFORE]]
+    numbers[STATES:][: g.n] = g.y[: g.n]
     numbers[WHEN_TOLD], numbers[ENERGY] = clock[T], energy(r)
 
 
@@ -448,9 +428,8 @@ def tell_end(r: Passage) -> None:
     e, s, g, wide = r.event, r.course.saddle, r.course.stages, r.event.most + 1
     told, numbers = r.told[told_at(r) :], r.numbers[numbers_at(r) :]
     told[AFTER], told[FIRED], told[HITS] = s.plan[CLOSED], 0, 0
-    for i in range(s.plan[CLOSED]):
-        told[HEAD + SHUT_AFTER * wide + i] = s.which[i]
-        told[HEAD + ROWS_AFTER * wide + i] = s.status[i]
+    told[HEAD + SHUT_AFTER * wide :][: s.plan[CLOSED]] = s.which[: s.plan[CLOSED]]
+    told[HEAD + ROWS_AFTER * wide :][: s.plan[CLOSED]] = s.status[: s.plan[CLOSED]]
     if r.stand[ACTOR] >= 0:
         told[HEAD + FIRE * wide], told[FIRED] = r.stand[ACTOR], 1
     for i in range(told[BEFORE] if r.stand[CAUSE] == LIFT_OFF else 0):
@@ -462,8 +441,8 @@ def tell_end(r: Passage) -> None:
         if e.rows[e.who[j]] > 0:
             told[HEAD + HIT * wide + told[HITS]] = e.who[j]
             told[HITS] += 1
-    for i in range(g.n):
-        numbers[STATES + 2 * g.n + i], s.x[1 + i] = s.x[1 + i], e.y[i]
+    numbers[STATES + 2 * g.n :][: g.n] = s.x[1 : 1 + g.n]
+    s.x[1 : 1 + g.n] = e.y[: g.n]
     numbers[ENERGY_AFTER] = energy(r)
 
 

@@ -20,7 +20,7 @@ from draisine.simulation.contact.complementarity.active_set import Candidate, in
 from draisine.simulation.contact.complementarity.linear import REPEATS
 from draisine.simulation.contact.passage import FLAT, SEAM, terrain_code
 from draisine.simulation.contact.table import FeatureTable, Surroundings, WheelOnFeature, remember
-from draisine.simulation.options import ContactOptions
+from draisine.simulation.options import ContactOptions, Stops
 from draisine.simulation.trajectory import Key, TerrainMode
 from draisine.system.contact_programs import flats_by_kind
 from draisine.system.generic import Generic
@@ -58,11 +58,7 @@ class ContactQuery:
     """A free machine on a terrain, seen at single states."""
 
     def __init__(
-        self,
-        machine: Generic,
-        terrain: Terrain,
-        inputs: Floats,
-        stops: Mapping[str, tuple[float, float]] | None = None,
+        self, machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
     ) -> None:
         self.machine, self.terrain, self.inputs = machine, terrain, inputs
         self.stops = dict(stops or {})
@@ -101,9 +97,8 @@ class ContactQuery:
             expect_known("stops: no joint", name, names)
             if not ends[0] < ends[1]:
                 raise ParameterError(f"stops of {name!r}: {ends[0]} is not below {ends[1]}.")
-            for k, (sign, end, label) in enumerate(
-                [(1.0, ends[0], "lower stop"), (-1.0, ends[1], "upper stop")]
-            ):
+            both = [(1.0, ends[0], "lower stop"), (-1.0, ends[1], "upper stop")]
+            for k, (sign, end, label) in enumerate(both):
                 numbers = np.array([sign, end, 0.0, 0.0, 0.0, 0.0])
                 made = Feature(label, "stop", numbers, np.zeros((0, 7)), -ANYWHERE, ANYWHERE)
                 out[WheelOnFeature(len(self.machine.wheels) + names.index(name), k)] = made
@@ -254,11 +249,11 @@ class ContactQuery:
             if isinstance(wheel, Wheel) and wheel.tyre is not None:
                 rows[:-1][own] = tyre_rows(wheel)
             elif not isinstance(options.mu, Mapping):
-                mu[:-1][own] = options.friction(wheel.name, "")
+                mu[:-1][own] = options.friction(wheel, "")
             else:
                 some = np.flatnonzero(own).tolist()
                 names = [self.table.name(near[k]) for k in some]
-                mu[some] = [options.friction(wheel.name, name) for name in names]
+                mu[some] = [options.friction(wheel, name) for name in names]
             if not (isinstance(wheel, Wheel) and wheel.tyre is not None):
                 rows[:-1][own] = np.where(mu[:-1][own] > 0.0, 3, 1)
         return rows, mu
@@ -543,11 +538,7 @@ class ContactQuery:
         return gaps, points
 
     def _least_gaps(
-        self,
-        times: Floats,
-        ys: Floats,
-        near: Surroundings,
-        is_open: NDArray[np.bool_],
+        self, times: Floats, ys: Floats, near: Surroundings, is_open: NDArray[np.bool_]
     ) -> tuple[Floats, Floats]:
         """Return the least gap of each wheel among its valid contacts, and where it is."""
         wheels, rows = len(self.machine.wheels), self.look_each(times, ys, near.packed)
@@ -592,10 +583,7 @@ def look_back(query: ContactQuery) -> None:
 
 
 def revisit(
-    machine: Generic,
-    terrain: Terrain,
-    inputs: Floats,
-    stops: Mapping[str, tuple[float, float]] | None = None,
+    machine: Generic, terrain: Terrain, inputs: Floats, stops: Stops | None = None
 ) -> ContactQuery:
     """Return a machine on a terrain under inputs, to look back at single states: arcs of one run,
     which are looked at one after the other, share what that takes.

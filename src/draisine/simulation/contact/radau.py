@@ -14,9 +14,10 @@ import numpy as np
 from numpy.polynomial import Polynomial
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.routine import Integers, each, routine
-from draisine.simulation.contact.complementarity.linear import least, solve
-from draisine.simulation.contact.kernels import CLOSED, Saddle, flow, meet_one, slip
+from draisine.codegen.routine import Integers, routine
+from draisine.codegen.targets.native import make_record
+from draisine.simulation.contact.complementarity.linear import dot, least, norm, solve
+from draisine.simulation.contact.kernels import CLOSED, Saddle, flow, meet_one, put_state, slip
 from draisine.simulation.integrators.dop853 import Stages
 
 SEVEN = 7
@@ -81,23 +82,13 @@ class Turning(NamedTuple):
 
 def turning_room(n: int, speeds: int, row: int, most: int) -> Turning:
     """Return room for so many contacts that slip at once."""
-    unknowns, whole = SEVEN * most, np.int64
-    states, rates, changes = np.zeros((3, SEVEN * n))
-    return Turning(
-        RADAU,
-        np.zeros(1, dtype=whole),
-        np.zeros(most, dtype=whole),
-        np.zeros(2 * most * speeds),
-        np.zeros(most * speeds),
-        np.zeros(unknowns * speeds),
-        np.zeros(unknowns),
-        states,
-        rates,
-        changes,
-        np.zeros(row),
-        np.zeros((unknowns + 2) * (unknowns + 2) + 2 * n),
-        np.zeros(unknowns + 1, dtype=whole),
-    )
+    unknowns = SEVEN * most
+    states = dict.fromkeys(("states", "rates", "changes"), SEVEN * n)
+    slips = {"who": most, "rows": 2 * most * speeds, "turns": most * speeds, "seen": row}
+    work = {"work": (unknowns + 2) * (unknowns + 2) + 2 * n, "order": unknowns + 1, "sizes": 1}
+    sizes = states | slips | work | {"across": unknowns * speeds, "speeds": unknowns}
+    found: Turning = make_record(Turning, method=RADAU, **sizes)
+    return found
 
 
 @routine
@@ -110,8 +101,7 @@ def turning_rate(s: Saddle, g: Stages, w: Turning) -> float:
         if s.status[i] == 1 and s.mu[i] > 0.0:
             meet_one(s.x, s.contacts, s.which[i], w.seen)
             w.who[count] = i
-            for j in range(2 * n):
-                w.rows[2 * n * count + j] = w.seen[m.C + n + j]
+            w.rows[2 * n * count :][: 2 * n] = w.seen[m.C + n :][: 2 * n]
             w.speeds[2 * count] = slip(s.x, w.seen, m, 1)
             w.speeds[2 * count + 1] = slip(s.x, w.seen, m, 2)
             count += 1
@@ -134,18 +124,15 @@ def turn_slip(s: Saddle, g: Stages, w: Turning, k: int) -> int:
     """
     m, n, count, x = s.motion, s.motion.speeds, w.sizes[0], s.x[s.motion.x_v :]
     wanted, change, rates = w.work[0:], w.work[2 * count :], w.changes
-    for j in range(2 * count):
-        wanted[j] = 0.0
+    wanted[: 2 * count] = 0.0
     wanted[2 * k], wanted[2 * k + 1] = -ANGLE * w.speeds[2 * k + 1], ANGLE * w.speeds[2 * k]
     least(w.rows, wanted, change, 2 * count, n, w.work[2 * count + n :], w.order)
     wrong = 0
     for side in range(2):
-        for j in range(n):
-            x[j] = g.y[m.y_v + j] + (change[j] if side == 0 else -change[j])
+        x[:n] = g.y[m.y_v :][:n] + (1.0 - 2.0 * side) * change[:n]
         wrong = max(wrong, flow(s, rates[side * g.n :], s.lam))
-    for j in range(n):
-        x[j] = g.y[m.y_v + j]
-        w.turns[n * k + j] = (rates[m.y_v + j] - rates[g.n + m.y_v + j]) / (2.0 * ANGLE)
+    x[:n] = g.y[m.y_v :][:n]
+    w.turns[n * k :][:n] = (rates[m.y_v :][:n] - rates[g.n + m.y_v :][:n]) / (2.0 * ANGLE)
     return wrong
 
 
@@ -155,14 +142,11 @@ def collocate(s: Saddle, g: Stages, w: Turning, t: float, h: float, last: float)
     rate at its start.
     """
     for i in range(SEVEN):
-        for j in each(g.n):
-            w.states[i * g.n + j] = g.y[j] + w.method[NODES + i] * h * g.k[j]
+        w.states[i * g.n :][: g.n] = g.y[: g.n] + w.method[NODES + i] * h * g.k[: g.n]
     before = 1e300
     for round in range(ROUNDS):
         for i in range(SEVEN):
-            s.x[0] = min(t + w.method[NODES + i] * h, last)
-            for j in range(g.n):
-                s.x[1 + j] = w.states[i * g.n + j]
+            put_state(s.x, min(t + w.method[NODES + i] * h, last), w.states[i * g.n :], g.n)
             if flow(s, w.rates[i * g.n :], s.lam) != 0:
                 return 1
             if round < 2:
@@ -183,11 +167,9 @@ def see_slips(s: Saddle, w: Turning, i: int) -> None:
     for k in range(w.sizes[0]):
         meet_one(s.x, s.contacts, s.which[w.who[k]], w.seen)
         s1, s2 = slip(s.x, w.seen, m, 1), slip(s.x, w.seen, m, 2)
-        speed, one = max(sqrt(s1 * s1 + s2 * s2), 1e-300), i * w.sizes[0] + k
-        w.speeds[one] = speed
-        for j in range(n):
-            across = s1 * w.seen[m.C + 2 * n + j] - s2 * w.seen[m.C + n + j]
-            w.across[one * n + j] = across / speed
+        one, along, across = i * w.sizes[0] + k, w.seen[m.C + n :], w.seen[m.C + 2 * n :]
+        w.speeds[one] = max(norm(s1, s2), 1e-300)
+        w.across[one * n :][:n] = (s1 * across[:n] - s2 * along[:n]) / w.speeds[one]
 
 
 @routine
@@ -196,20 +178,15 @@ def mend(s: Saddle, g: Stages, w: Turning, h: float) -> float:
     n, y_v, count, size = s.motion.speeds, s.motion.y_v, w.sizes[0], SEVEN * w.sizes[0]
     K, b, angles, total = w.work[0:], w.work[size * size :], w.work[size * (size + 1) :], 0.0
     for i in range(SEVEN):
-        for j in each(g.n):
-            rest = g.y[j] - w.states[i * g.n + j]
-            for k in range(SEVEN):
-                rest += h * w.method[i * SEVEN + k] * w.rates[k * g.n + j]
-            w.changes[i * g.n + j] = rest
+        rest = w.changes[i * g.n :]
+        rest[: g.n] = g.y[: g.n] - w.states[i * g.n :][: g.n]
+        for k in range(SEVEN):
+            rest[: g.n] += h * w.method[i * SEVEN + k] * w.rates[k * g.n :][: g.n]
     for one in range(size):
         across, stage = w.across[one * n :], one // count
-        b[one] = 0.0
-        for j in range(n):
-            b[one] += across[j] * w.changes[stage * g.n + y_v + j]
+        b[one] = dot(across, w.changes[stage * g.n + y_v :], n)
         for k in range(count):
-            turned = 0.0
-            for j in range(n):
-                turned += across[j] * w.turns[k * n + j]
+            turned = dot(across, w.turns[k * n :], n)
             for j in range(SEVEN):
                 K[one * size + j * count + k] = -h * w.method[stage * SEVEN + j] * turned
         K[one * size + one] += w.speeds[one]
@@ -217,8 +194,7 @@ def mend(s: Saddle, g: Stages, w: Turning, h: float) -> float:
     for i in range(SEVEN):
         for one in range(size):
             turned = h * w.method[i * SEVEN + one // count] * angles[one]
-            for j in range(n):
-                w.changes[i * g.n + y_v + j] += turned * w.turns[one % count * n + j]
+            w.changes[i * g.n + y_v :][:n] += turned * w.turns[one % count * n :][:n]
         for j in range(i * g.n, (i + 1) * g.n):
             w.states[j] += w.changes[j]
             part = w.changes[j] / (g.atol + g.rtol * abs(w.states[j]))
@@ -233,13 +209,11 @@ def stretch_dense(g: Stages, w: Turning) -> float:
     """
     n, F, total = g.n, g.polynomial, 0.0
     for m in range(SEVEN):
-        for j in each(n):
-            value = 0.0
-            for i in range(SEVEN):
-                value += w.method[DENSE + m * SEVEN + i] * (w.states[i * n + j] - g.y[j])
-            F[m * n + j] = value
+        F[m * n :][:n] = 0.0
+        for i in range(SEVEN):
+            F[m * n :][:n] += w.method[DENSE + m * SEVEN + i] * (w.states[i * n :][:n] - g.y[:n])
+    g.new[:n] = w.states[(SEVEN - 1) * n :][:n]
     for j in range(n):
-        g.new[j] = w.states[(SEVEN - 1) * n + j]
         scale = g.atol + g.rtol * max(abs(g.y[j]), abs(g.new[j]))
         part = HIGHEST * F[(SEVEN - 1) * n + j] / scale
         total += part * part

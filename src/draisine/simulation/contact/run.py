@@ -34,6 +34,7 @@ from draisine.simulation.contact.march import ENDED, LOCKED, OUTSIDE, SINGULAR, 
 from draisine.simulation.contact.passage import BEGIN, FELL, JUMP, SHARP, STALLED, UNKNOWN
 from draisine.simulation.contact.query import Closed, ContactQuery, look_back
 from draisine.simulation.contact.table import WheelOnFeature
+from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Event, Key, Trajectory
 from draisine.system.generic import generic
@@ -43,8 +44,10 @@ from draisine.terrain import Terrain
 SHALLOW = 1e-8
 """So many metres (or radians, of a joint's stop) below the ground a start may be: it is put onto it."""
 
-CHUNK = 200
-"""After so many steps machine code comes up for air: there a run can be interrupted."""
+CHUNK, WATCH = 200, 50
+"""After so many steps machine code comes up for air: there a run can be interrupted; after so many
+breaths it is asked whether there is an end of them.
+"""
 
 LOCKS = 0.1
 """A sliding contact is about to lock where friction leaves less than this part of its inverse
@@ -106,7 +109,8 @@ class TerrainRun:
             if gap < -SHALLOW:
                 name, feature = look.key(contact)
                 raise ConfigurationError(
-                    f"{name!r} starts {-gap:.3g} below {feature!r}; lift it, or turn it back."
+                    f"{name!r} starts {-gap:.3g} m below {feature!r}; lift it, or let it stand on a "
+                    "face: draisine.place(..., on=NAME), in a scenario initial.place.on = NAME."
                 )
             shallow.append((contact, 1, 0.0))
         if shallow:
@@ -125,8 +129,16 @@ class TerrainRun:
     def go(self) -> Trajectory:
         """Return the whole run."""
         self.begin()
+        before, moves = self.at.t, 0
         while self.at.t < self.until and not self.outcome:
             self.move(CHUNK, CHUNK)
+            moves += 1
+            if moves % WATCH == 0:
+                if CHUNKS * (self.at.t - before) < self.until - self.at.t:
+                    raise SimulationError(
+                        f"the run stopped at {self.at.t:.9g} s: {NO_END}. {SMOOTHER}"
+                    )
+                before = self.at.t
         return self.trajectory(self.outcome or "completed")
 
     def move(self, steps: int = 1, events: int = 1) -> None:
@@ -190,11 +202,8 @@ class TerrainRun:
         """Take over what a call has left: samples, events, where the run stands."""
         (times, states), grazes, records = driver.samples(), driver.grazes(), driver.events()
         self.at = driver.standing()
-        bounds = [
-            (0, 0),
-            *((one.samples, one.grazes) for one in records),
-            (len(times), len(grazes)),
-        ]
+        ends = [(one.samples, one.grazes) for one in records]
+        bounds = [(0, 0), *ends, (len(times), len(grazes))]
         for k, ((first, graze), (last, until)) in enumerate(pairwise(bounds)):
             if last > first:
                 self.samples.append((times[first:last], states[first:last]))
@@ -256,7 +265,7 @@ class TerrainRun:
     def trajectory(self, outcome: str) -> Trajectory:
         """Return what was computed so far."""
         numerics = self.numerics
-        made = {"impact": self.contact.impact, "dt": numerics.dt, "rtol": numerics.rtol}
+        made = {"impact": self.contact.impact_name, "dt": numerics.dt, "rtol": numerics.rtol}
         return Trajectory(
             tuple(self.arcs), outcome, made | {"atol": numerics.atol}, tuple(self.events)
         )
@@ -408,12 +417,10 @@ def run_on_terrain(task: Task) -> Trajectory:
             "The part before is in the error's `partial`.",
             run.partial("interrupted"),
         ) from None
-    except TerrainError as error:
+    except (ParameterError, TerrainError) as error:  # a parameter's is of the impact model
         run.mark()
-        raise DeadEndError(f"at {run.at.t:.9g} s: {error}", run.partial(str(error))) from error
-    except ParameterError as error:  # of the impact model, at the first impact
-        run.mark()
-        raise SimulationError(f"at {run.at.t:.9g} s: {error}", run.partial(str(error))) from error
+        kind = DeadEndError if isinstance(error, TerrainError) else SimulationError
+        raise kind(f"at {run.at.t:.9g} s: {error}", run.partial(str(error))) from error
     except SimulationError as error:
         if error.partial is None:
             run.mark()
@@ -428,7 +435,7 @@ def place_on_terrain(task: Task) -> tuple[ContactQuery, Floats]:
     terrain = task.terrain
     assert terrain is not None
     machine = generic(task.system, task.law, terrain.motions)
-    _check_friction(task.contact, [wheel.name for wheel in machine.wheels], terrain)
+    _check_friction(task.contact, terrain)
     _check_tyres(task)
     y = machine.enter(task.state, task.law_start(machine.states))
     look = ContactQuery(machine, terrain, task.system.inputs(task.inputs), task.contact.stops)
@@ -449,17 +456,17 @@ def _check_tyres(task: Task) -> None:
             raise ParameterError(
                 f"wheel {wheel.name!r}: tyres run on terrain by events alone; leave `solver` out."
             )
-        if "along" in wheel.rows["tyre"] and contact.impact not in ("plastic", "newton"):
+        if "along" in wheel.rows["tyre"] and contact.impact_name not in ("plastic", "newton"):
             raise ParameterError(
                 f"wheel {wheel.name!r}: its tyre holds along, in impacts too; these are 'plastic' or "
-                f"'newton', not {contact.impact!r}."
+                f"'newton', not {contact.impact_name!r}."
             )
 
 
-def _check_friction(contact: ContactOptions, wheels: list[str], terrain: Terrain) -> None:
-    """Raise where friction is given for a wheel or a feature that is not there."""
+def _check_friction(contact: ContactOptions, terrain: Terrain) -> None:
+    """Raise where friction is given for a feature that is not there."""
     for name in contact.mu if isinstance(contact.mu, Mapping) else ():
-        wheel, _, feature = name.partition("/")
-        expect_known("mu: no wheel", wheel, wheels)
-        known = [terrain[k].name for k in range(len(terrain))] if feature else [feature]
-        expect_known("mu: no feature", feature, known)
+        feature = name.partition("/")[2]
+        if feature:
+            known = [terrain.name(k) for k in range(len(terrain))]
+            expect_known("mu: no feature", feature, known)

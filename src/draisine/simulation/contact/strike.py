@@ -10,12 +10,14 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import routine
 from draisine.simulation.contact.complementarity.active_set import (
     CONTACTS,
+    PARTS,
     choose,
+    move,
     pushes_at,
     respond,
 )
 from draisine.simulation.contact.complementarity.coulomb import settle_friction
-from draisine.simulation.contact.events import NONE, TOUCHING, Encounter
+from draisine.simulation.contact.events import NONE, TOUCHING, Encounter, give_machine, give_rows
 from draisine.simulation.contact.kernels import slip
 
 OTHER, SETS, FRICTION = range(3)
@@ -37,9 +39,6 @@ def strikes_by(how: int) -> Callable[[ImpactModel], ImpactModel]:
 PUSH = 4
 """How many numbers tell what an impact is to a contact."""
 
-PARTS = 1e-9
-"""A contact that approaches slower than this, m/s, counts as parting."""
-
 FINE = 1e-13
 """By which part of the velocities impulses may still change them."""
 
@@ -55,8 +54,8 @@ def strike(
     m, x, g = e.saddle.motion, e.saddle.x, e.choice
     give_impact(e, normal, along, rest)
     which = strike_sets(e, reduced, push) if model == SETS else strike_friction(e, push)
-    for i in range(g.n if which >= 0 else 0):
-        x[m.x_v + i] += g.x[i]
+    if which >= 0:
+        x[m.x_v :][: g.n] += g.x[: g.n]
     for j in range(e.sizes[TOUCHING] if which >= 0 else 0):
         if e.part[j] >= 0:
             push[PUSH * e.part[j] + 3] = slip(x, e.near[j * m.row :], m, 0)
@@ -69,14 +68,9 @@ def give_impact(e: Encounter, normal: float, along: float, rest: float) -> None:
     that turns their velocities round, as far as restitution goes.
     """
     s, m, g, n, count = e.saddle, e.saddle.motion, e.choice, e.choice.n, 0
-    for i in range(n * n):
-        g.M[i] = s.out[m.M + i]
-    for i in range(n):
-        g.right[i] = 0.0
-    for i in range(g.holds):
-        g.targets[i] = 0.0
-        for j in range(n):
-            g.held[i * n + j] = s.out[m.held + i * n + j]
+    give_machine(e)
+    g.right[:n] = 0.0
+    g.targets[: g.holds] = 0.0
     for j in range(e.sizes[TOUCHING]):
         k, row = e.who[j], e.near[j * m.row :]
         e.part[j] = count if e.rows[k] > 0 else NONE
@@ -85,13 +79,9 @@ def give_impact(e: Encounter, normal: float, along: float, rest: float) -> None:
             for i in range(3):
                 back = rebounds * (normal if i == 0 else along)
                 g.c[3 * count + i] = -(1.0 + back) * slip(s.x, row, m, i)
-            for i in range(3 * n):
-                g.C[3 * count * n + i] = row[m.C + i]
-                g.G[3 * count * n + i] = row[m.C + i]
-            for i in range(n):
-                g.push[count * n + i] = 0.0
-            g.level[count], g.rows[count] = -slip(s.x, row, m, 0), e.rows[k]
-            g.wheels[count], g.avoid[count] = s.contacts.wheels[k], 0
+            give_rows(e, count, k, row, e.rows[k])
+            g.push[count * n :][:n] = 0.0
+            g.level[count], g.avoid[count] = -slip(s.x, row, m, 0), 0
             count += 1
     g.sizes[CONTACTS] = count
 
@@ -109,10 +99,9 @@ def strike_sets(e: Encounter, reduced: int, push: Floats) -> int:
     which = choose(g, PARTS, 1, reduced)
     if which >= 0:
         first = pushes_at(g, which)
-        for i in range(3 * g.sizes[CONTACTS]):
-            push[PUSH * (i // 3) + i % 3] = g.trials[first + i]
-        for i in range(g.n):
-            g.x[i] = g.trials[first - g.n + i]
+        for k in range(g.sizes[CONTACTS]):
+            push[PUSH * k :][:3] = g.trials[first + 3 * k :][:3]
+        g.x[: g.n] = g.trials[first - g.n :][: g.n]
     return which
 
 
@@ -129,8 +118,5 @@ def strike_friction(e: Encounter, push: Floats) -> int:
     for k in range(g.sizes[CONTACTS]):
         for i in range(3):
             push[PUSH * k + i] = law.new[law.at[k] + i] if i < g.rows[k] else 0.0
-    for j in range(g.n):
-        g.x[j] = g.B[j]
-        for i in range(law.sizes[1]):
-            g.x[j] += g.B[(1 + i) * g.n + j] * law.new[i]
+    move(g, law)
     return 0

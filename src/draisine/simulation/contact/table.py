@@ -39,17 +39,8 @@ class WheelOnFeature(NamedTuple):
 
 
 INTEGERS = (
-    "calls",
-    "looks",
-    "starts",
-    "look_starts",
-    "faces",
-    "wheels",
-    "likes",
-    "planes",
-    "moved",
-    "folds",
-)
+    "calls", "looks", "starts", "look_starts", "faces", "wheels", "likes", "planes", "moved", "folds",
+)  # fmt: skip
 FLOATS = ("reach", "radius", "bend", "crown")
 """What is alike in all contacts of a wheel with a kind of feature: its programs and where the tables of these
 begin, whether it is above a face, the wheel, a number for all that, whether the feature is a plane, which

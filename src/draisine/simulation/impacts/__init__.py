@@ -1,7 +1,5 @@
 """Models of impact, one file each: from the speeds before to the speeds after, with impulses.
 
-A model is `impact(M, held, contacts, v, **options) -> Selection`: `held` are rows that keep their
-speeds (prescribed joints, couplings), contacts those that touch, the
-chosen trial's `result` is v after, its `pushes` are the impulses. `_differential`: one contact in the
-course of its impact.
+A model is `impact(given: ImpactProblem, **restitution) -> Selection`: the chosen trial's `result` is v
+after, its `pushes` are the impulses. `_differential`: one contact in the course of its impact.
 """

@@ -7,7 +7,7 @@ slips on otherwise, in the one direction that keeps itself.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.complementarity.active_set import Candidate, Selection
+from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
 from draisine.simulation.impacts.moreau import check_restitution, delassus, outcome
 
 STRIKES = 5000
@@ -44,29 +44,19 @@ class StrikesInTurn:
 
     strike: StrikeModel
 
-    def __call__(
-        self,
-        M: Floats,
-        held: Floats,
-        contacts: Sequence[Candidate],
-        v: Floats,
-        *,
-        normal: float = 0.0,
-        rest_speed: float = 0.0,
-        resolution: str = "complete",
-    ) -> Selection:
+    def __call__(self, given: ImpactProblem, *, normal: float = 0.0) -> Selection:
         """Return the speeds after the impact."""
         check_restitution(normal)
-        after = v.copy()
+        contacts, v, after = given.contacts, given.v, given.v.copy()
         impulses = np.zeros((len(contacts), 3))
-        compliances = [delassus(M, k.C, held) for k in contacts]
+        compliances = [delassus(given.M, k.C, given.held) for k in contacts]
         slowest = 1e-12 * max(float(np.abs(k.relative(v)).max()) for k in contacts)
         for _ in range(STRIKES):
             velocities = [k.relative(after) for k in contacts]
             i = int(np.argmin([u[0] for u in velocities]))
             if velocities[i][0] >= -slowest:
                 return outcome(contacts, impulses, after)
-            e = normal if -velocities[i][0] > rest_speed else 0.0
+            e = normal if -velocities[i][0] > given.rest_speed else 0.0
             W, back = compliances[i]
             Lam = self.strike(W, velocities[i], contacts[i].mu, e)
             impulses[i] += Lam
@@ -170,9 +160,7 @@ def _swerve(
     if run.status != 1:
         raise ContactSetError("an impact with friction that neither ends nor comes to rest.")
     out = x[2:5].copy()
-    if run.t_events is not None and len(
-        run.t_events[1]
-    ):  # what is left of the slip is round-off: put it to rest
-        rest = (u + W @ out)[1:]
+    if run.t_events is not None and len(run.t_events[1]):
+        rest = (u + W @ out)[1:]  # what is left of the slip is round-off
         out[1:] -= _stiffness(W) @ rest
     return out, float(x[5])

@@ -8,35 +8,30 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError, ParameterError
-from draisine.simulation.contact.complementarity.active_set import Candidate, Selection, Trial
+from draisine.simulation.contact.complementarity.active_set import (
+    Candidate,
+    ImpactProblem,
+    Selection,
+    Trial,
+)
 from draisine.simulation.contact.complementarity.coulomb import FrictionContact, solve_friction
-from draisine.simulation.contact.strike import FRICTION, strikes_by
+from draisine.simulation.contact.strike import FINE, FRICTION, strikes_by
 
 
 @strikes_by(FRICTION)
-def impact(
-    M: Floats,
-    held: Floats,
-    contacts: Sequence[Candidate],
-    v: Floats,
-    *,
-    normal: float = 0.0,
-    rest_speed: float = 0.0,
-    resolution: str = "complete",
-    tolerance: float = 1e-13,
-) -> Selection:
+def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after an impact: 0 <= LamN, xiN >= 0, LamN xiN = 0 with xiN = vN+ + e vN-,
     and friction impulses at most mu LamN, against the slip where they are at the limit, eq.
     [moreau].
     """
     check_restitution(normal)
-    C = np.vstack([k.C for k in contacts])
-    W, back = delassus(M, C, held)
+    contacts, v = given.contacts, given.v
+    W, back = delassus(given.M, np.vstack([k.C for k in contacts]), given.held)
     b = np.concatenate([k.relative(v) for k in contacts])
-    for i in range(len(contacts)):
-        if -b[3 * i] > rest_speed:
+    for i, contact in enumerate(contacts):
+        if given.rebounds(contact):
             b[3 * i] *= 1.0 + normal
-    Lam = contact_impulses(W, b, [k.mu for k in contacts], tolerance, contacts)
+    Lam = contact_impulses(W, b, [k.mu for k in contacts], FINE, contacts)
     return outcome(contacts, Lam.reshape(-1, 3), v + back @ Lam)
 
 
@@ -66,11 +61,7 @@ def delassus(M: Floats, C: Floats, held: Floats) -> tuple[Floats, Floats]:
 
 
 def contact_impulses(
-    W: Floats,
-    b: Floats,
-    mu: Sequence[float],
-    tolerance: float,
-    contacts: Sequence[Candidate] = (),
+    W: Floats, b: Floats, mu: Sequence[float], tolerance: float, contacts: Sequence[Candidate] = ()
 ) -> Floats:
     """Return the impulses of contacts with `u = W Lam + b`, each pair (u, Lam) in Coulomb's law."""
     touches = [FrictionContact(3 * i, 3, friction) for i, friction in enumerate(mu)]

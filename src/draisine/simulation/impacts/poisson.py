@@ -12,8 +12,9 @@ from scipy.optimize import brentq
 
 from draisine.algebra.scalar import Floats
 from draisine.errors import ContactSetError
-from draisine.simulation.contact.complementarity.active_set import Candidate, Selection
+from draisine.simulation.contact.complementarity.active_set import ImpactProblem, Selection
 from draisine.simulation.contact.complementarity.coulomb import solve_single_friction
+from draisine.simulation.contact.strike import FINE
 from draisine.simulation.impacts.moreau import (
     check_restitution,
     contact_impulses,
@@ -25,30 +26,20 @@ SWEEPS = 480
 """How often all contacts are solved one after the other at most, in ever smaller strides."""
 
 
-def impact(
-    M: Floats,
-    held: Floats,
-    contacts: Sequence[Candidate],
-    v: Floats,
-    *,
-    normal: float = 0.0,
-    rest_speed: float = 0.0,
-    resolution: str = "complete",
-    tolerance: float = 1e-13,
-) -> Selection:
+def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after compression and expansion, eq. [poisson]."""
     check_restitution(normal)
-    W, back = delassus(M, np.vstack([k.C for k in contacts]), held)
+    contacts, v = given.contacts, given.v
+    W, back = delassus(given.M, np.vstack([k.C for k in contacts]), given.held)
     u = np.concatenate([k.relative(v) for k in contacts])
     mu = [k.mu for k in contacts]
-    squeezed = contact_impulses(W, u, mu, tolerance, contacts)
-    e = [normal if -k.relative(v)[0] > rest_speed else 0.0 for k in contacts]
-    given = np.array([e[i] * squeezed[3 * i] for i in range(len(contacts))])
-    Lam = squeezed + _expand(W, u + W @ squeezed, mu, given, tolerance)
+    squeezed = contact_impulses(W, u, mu, FINE, contacts)
+    e = np.array([normal if given.rebounds(k) else 0.0 for k in contacts])
+    Lam = squeezed + _expand(W, u + W @ squeezed, mu, e * squeezed[::3])
     return outcome(contacts, Lam.reshape(-1, 3), v + back @ Lam)
 
 
-def _expand(W: Floats, b: Floats, mu: Sequence[float], given: Floats, tolerance: float) -> Floats:
+def _expand(W: Floats, b: Floats, mu: Sequence[float], given: Floats) -> Floats:
     """Return the impulses of the expansion: contact after contact, until nothing changes."""
     lam, scale = np.zeros(len(b)), max(float(np.abs(b).max()), 1e-300)
     if not given.any():
@@ -61,7 +52,7 @@ def _expand(W: Floats, b: Floats, mu: Sequence[float], given: Floats, tolerance:
             new = _expand_one(W[own, own], rest, friction, float(given[i]))
             change = max(change, float(np.abs(W[own, own] @ (new - lam[own])).max()))
             lam[own] += stride * (new - lam[own])
-        if change <= tolerance * scale or len(mu) == 1:
+        if change <= FINE * scale or len(mu) == 1:
             return lam
     raise ContactSetError("the expansion of an impact finds no impulses; 'moreau' may do.")
 

@@ -8,11 +8,16 @@ method is `explicit` and a tableau; other methods of equal steps are `EqualSteps
 """
 
 from draisine.simulation.integrators._drivers import (
+    CHUNK,
+    CHUNKS,
     DEGENERATE,
     DONE,
+    ENDLESS,
     FLAT,
     INTERRUPTED,
+    NO_END,
     NOT_FINITE,
+    SMOOTHER,
     TOO_SMALL,
     Problem,
     Span,
@@ -21,15 +26,6 @@ from draisine.simulation.integrators._drivers import (
 from draisine.simulation.integrators._explicit import EqualSteps, explicit
 
 __all__ = [
-    "DEGENERATE",
-    "DONE",
-    "FLAT",
-    "INTERRUPTED",
-    "NOT_FINITE",
-    "TOO_SMALL",
-    "EqualSteps",
-    "Problem",
-    "Span",
-    "explicit",
-    "march_code",
-]
+    "CHUNK", "CHUNKS", "DEGENERATE", "DONE", "ENDLESS", "FLAT", "INTERRUPTED", "NOT_FINITE", "NO_END",
+    "SMOOTHER", "TOO_SMALL", "EqualSteps", "Problem", "Span", "explicit", "march_code",
+]  # fmt: skip

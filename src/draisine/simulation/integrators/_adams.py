@@ -9,13 +9,7 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Routine, each, routine
 from draisine.codegen.targets.native import Packed
 from draisine.simulation.integrators import rk4
-from draisine.simulation.integrators._drivers import (
-    Problem,
-    Span,
-    Workspace,
-    evaluate,
-    march_code,
-)
+from draisine.simulation.integrators._drivers import Problem, Span, Workspace, evaluate, march_code
 from draisine.simulation.integrators._explicit import EqualSteps
 
 PARTS = 4
@@ -55,8 +49,7 @@ def remember(p: Workspace, t0: float, h: float, done: int, states: Floats) -> No
     """
     c, size = p.lanes, p.n * p.lanes
     for i in range(4):
-        for k in each(size):
-            p.x[c + k] = states[min(i, done) * PARTS * size + k]
+        p.x[c : c + size] = states[min(i, done) * PARTS * size :][:size]
         if i < 3:
             evaluate(p, t0 + i * h, p.k[i * p.row :])
 
@@ -75,9 +68,9 @@ class Adams(EqualSteps):
         """Return how many equal steps no longer than dt a stretch has: four at least."""
         return max(4, super().steps(span))
 
-    def start(self, problem: Problem, p: Packed, span: Span, steps: int, samples: Floats) -> int:
+    def start(self, problem: Problem, p: Packed, span: Span, samples: Floats) -> int:
         """Take the first three steps; return with which step to go on."""
-        w, t0, h = p.record, span.start, (span.end - span.start) / steps
+        w, t0, h = p.record, span.start, (span.end - span.start) / self.steps(span)
         third, end = t0 + 3 * h, 3 * PARTS
         first = p if w.keep else problem.workspace(w.n, 4, np.zeros(1))
         states = np.empty((end + 1, w.n * w.lanes))

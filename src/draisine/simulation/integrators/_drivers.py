@@ -17,16 +17,26 @@ from draisine.codegen.routine import Address, Routine, call, each, routine
 from draisine.codegen.targets.native import NativeRoutine, Packed, lanes, routine_code
 from draisine.system.compiled import Compiled
 
-DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT, INTERRUPTED = range(6)
+DONE, NOT_FINITE, DEGENERATE, TOO_SMALL, FLAT, INTERRUPTED, ENDLESS = range(7)
 """How a stretch ended: whole; a value that is no number; a pivot near zero; no step is small
-enough; a wheel fell flat; from the keyboard.
+enough; a wheel fell flat; from the keyboard; steps so short that there is no end of them.
 """
 
 CLOSED = 1e-8
 """A gap whose square cannot be seen: one Newton step closes it."""
 
 CHUNK = 10_000
-"""After so many steps machine code comes up for air: there a run can be interrupted."""
+"""After so many steps machine code comes up for air: there a run can be interrupted, or given up."""
+
+CHUNKS = 10_000
+"""A run that would need so many times as many steps as it has just made goes on for ever."""
+
+NO_END, SMOOTHER = (
+    "steps have become so short that there is no end of them",
+    "A law that switches to and fro does that: make it smooth, let it act at a rate of its own "
+    "(Numerics(integrator='rk4', dt=0.001), or a Stepper), or ask for less (rtol, atol).",
+)
+"""What is said of such a run, and what may help."""
 
 
 class Workspace(NamedTuple):
@@ -76,7 +86,7 @@ class Problem:
     least sizes of its pivots, and a projection of the first `pose` entries of y, if there is one.
 
     `count` states are advanced side by side; tables, tail and floors may have a column for each. `keep`
-    holds what the addresses belong to.
+    holds what the addresses belong to; machine code comes up for air after a `chunk` of steps.
     """
 
     rate: int
@@ -88,6 +98,7 @@ class Problem:
     project_table: Floats | None = None
     pose: int = 0
     count: int = 1
+    chunk: int = CHUNK
     keep: Any = field(default=None, repr=False)
     _spare: dict[Any, list[Packed]] = field(default_factory=dict, init=False, repr=False)
 
@@ -175,8 +186,7 @@ Tick = Callable[[float], None]
 @routine
 def evaluate(p: Workspace, t: float, out: Floats) -> None:
     """Write the rates of the states in x at a time."""
-    for j in each(p.lanes):
-        p.x[j] = t
+    p.x[: p.lanes] = t
     call(p.rate, p.x, p.rate_table, out, p.lanes)
 
 
@@ -210,8 +220,7 @@ def count_ended(p: Workspace) -> int:
 @routine
 def settle(p: Workspace, t: float) -> int:
     """Replace pose and shape of the states in x at a time by their projection."""
-    for j in each(p.lanes):
-        p.x[j] = t
+    p.x[: p.lanes] = t
     return project(p)
 
 
@@ -225,10 +234,8 @@ def project(p: Workspace) -> int:
         return count_ended(p)
     c, x, out = p.lanes, p.x, p.settled
     call(p.project, x, p.project_table, out, c)
-    for k in each(p.pose * c):
-        x[c + k] = out[k]
-    for j in each(c):
-        p.gap[j] = 2.0 * CLOSED
+    x[c : c + p.pose * c] = out[: p.pose * c]
+    p.gap[:c] = 2.0 * CLOSED
     for _ in range(3):
         if not widest_gap(p) > CLOSED:
             break
@@ -243,8 +250,7 @@ def project(p: Workspace) -> int:
             ahead = p.headings[at + j] * out[first + at + j]
             ahead += p.headings[at + c + j] * out[first + at + c + j]
             p.wrong[j] = FLAT if ahead < 0.0 and p.wrong[j] == 0.0 else p.wrong[j]
-    for k in each(2 * p.wheels * c):
-        p.headings[k] = out[first + k]
+    p.headings[: 2 * p.wheels * c] = out[first:][: 2 * p.wheels * c]
     return count_ended(p)
 
 

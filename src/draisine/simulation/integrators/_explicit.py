@@ -9,7 +9,6 @@ from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Routine, each, routine
 from draisine.codegen.targets.native import Packed
 from draisine.simulation.integrators._drivers import (
-    CHUNK,
     INTERRUPTED,
     March,
     Problem,
@@ -43,8 +42,7 @@ def march_of(step: Routine, ring: int) -> Routine:
             evaluate(p, t, rates)
             if check(p, rates) == c:
                 return i
-            for k in each(size):
-                p.y[k] = p.x[c + k]
+            p.y[:size] = p.x[c : c + size]
             step(p, t0, h, last, i)
             over = settle(p, t0 + (i + 1) * h)
             if over == c:
@@ -52,8 +50,7 @@ def march_of(step: Routine, ring: int) -> Routine:
             if over > 0:
                 keep_ended(p)
             if p.keep == 1:
-                for k in each(size):
-                    samples[(i + 1) * size + k] = p.x[c + k]
+                samples[(i + 1) * size :][:size] = p.x[c : c + size]
         rates = p.k[end % ring * p.row :]
         evaluate(p, min(t0 + end * h, last), rates)
         check(p, rates)
@@ -75,11 +72,10 @@ class EqualSteps:
 
     def __call__(self, problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -> March:
         """Return times, samples and status of equal steps no longer than dt."""
-        steps = self.steps(span)
         p = problem.workspace(len(y), self.stages, self.coefficients)
-        samples = np.empty((steps + 1, len(y)))
+        samples = np.empty((self.steps(span) + 1, len(y)))
         samples[0] = y
-        done, status = self.go(problem, p, span, steps, samples, tick)
+        done, status = self.go(problem, p, span, samples, tick)
         problem.give_back(p)
         return self.times(span)[: done + 1], samples[: done + 1], status
 
@@ -88,7 +84,7 @@ class EqualSteps:
         last state before.
         """
         p = problem.workspace(len(y), self.stages, self.coefficients, keep=False)
-        self.go(problem, p, span, self.steps(span), np.ascontiguousarray(y)[None], None)
+        self.go(problem, p, span, np.ascontiguousarray(y)[None], None)
         c = problem.count
         return p.record.x[c : c + y.size].reshape(y.shape).copy(), p.record.wrong
 
@@ -96,11 +92,10 @@ class EqualSteps:
         """Return the times, the states at all of them (time, entries, columns), and what is wrong with
         each column: those keep the last state before.
         """
-        steps = self.steps(span)
         p = problem.workspace(len(y), self.stages, self.coefficients)
-        samples = np.empty((steps + 1, y.size))
+        samples = np.empty((self.steps(span) + 1, y.size))
         samples[0] = y.ravel()
-        done, _ = self.go(problem, p, span, steps, samples, None)
+        done, _ = self.go(problem, p, span, samples, None)
         samples[done + 1 :] = samples[done]
         return self.times(span), samples.reshape(-1, *y.shape), p.record.wrong
 
@@ -113,28 +108,22 @@ class EqualSteps:
         steps = self.steps(span)
         return span.start + np.arange(steps + 1) * ((span.end - span.start) / steps)
 
-    def start(self, problem: Problem, p: Packed, span: Span, steps: int, samples: Floats) -> int:
+    def start(self, problem: Problem, p: Packed, span: Span, samples: Floats) -> int:
         """Put the state at the beginning, samples[0], in place; return with which step to go on."""
         p.record.x[problem.count :][: samples[0].size] = samples[0].ravel()
         return 0
 
     def go(
-        self,
-        problem: Problem,
-        p: Packed,
-        span: Span,
-        steps: int,
-        samples: Floats,
-        tick: Tick | None,
+        self, problem: Problem, p: Packed, span: Span, samples: Floats, tick: Tick | None
     ) -> tuple[int, int]:
         """Take all steps; return how many are done, and how the first lane ended."""
-        h, last, w = (span.end - span.start) / steps, span.last, p.record
+        steps, w, done = self.steps(span), p.record, 0
+        h, last = (span.end - span.start) / steps, span.last
         march = march_code(self.march, w.lanes)
-        done = 0
         try:
-            done = self.start(problem, p, span, steps, samples)
+            done = self.start(problem, p, span, samples)
             while done < steps and not w.wrong.all():
-                end = min(done + CHUNK, steps)
+                end = min(done + problem.chunk, steps)
                 done = march(p, span.start, h, last, done, end, samples)
                 if tick is not None:
                     tick(span.start + done * h)
@@ -156,13 +145,8 @@ def explicit(A: Sequence[Sequence[float]], b: Sequence[float]) -> EqualSteps:
     @routine
     def step(p: Workspace, t0: float, h: float, last: float, i: int) -> None:
         """Write y + h sum b_j k_j, the k_j = f(t + c_j h, y + h sum a_jl k_l)."""
-        t, c, x, weight, node = (
-            t0 + i * h,
-            p.lanes,
-            p.x,
-            p.method,
-            p.method[(stages + 1) * stages :],
-        )
+        t, c, x, weight = t0 + i * h, p.lanes, p.x, p.method
+        node = p.method[(stages + 1) * stages :]
         for s in range(1, stages + 1):
             for k in each(p.n * c):
                 total = 0.0

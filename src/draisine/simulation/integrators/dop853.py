@@ -15,8 +15,9 @@ from draisine.codegen.targets.native import Packed, lanes, routine_code
 from draisine.simulation.integrators import _dop853_tableau as tableau
 from draisine.simulation.integrators._drivers import (
     ALONE,
-    CHUNK,
+    CHUNKS,
     DEGENERATE,
+    ENDLESS,
     INTERRUPTED,
     TOO_SMALL,
     March,
@@ -193,8 +194,7 @@ def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
         if stage + 1 < DENSE:  # while the core waits for the rates
             sum_older(s, stage + 1)
         evaluate(p, min(t + s.method[NODES + stage] * h, last), s.k[stage * s.row :])
-    for i in each(s.n):
-        s.new[i] = p.x[1 + i]
+    s.new[: s.n] = p.x[1 : 1 + s.n]
     return error_norm(s, h)
 
 
@@ -219,12 +219,10 @@ def start(p: Workspace, g: Sampling) -> int:
     """Write samples of the beginning and the first rates; return whether something is wrong."""
     t, at = g.clock[0], int(g.clock[2])
     while at < g.points and g.grid[at] <= t:
-        for i in each(p.n):
-            g.samples[at * p.n + i] = p.y[i]
+        g.samples[at * p.n :][: p.n] = p.y[: p.n]
         at += 1
     g.clock[2], g.clock[3], g.clock[4] = at, at, at
-    for i in each(p.n):
-        p.x[1 + i] = p.y[i]
+    p.x[1 : 1 + p.n] = p.y[: p.n]
     evaluate(p, t, p.k)
     return check(p, p.k)
 
@@ -249,16 +247,13 @@ def march(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
             continue
         end = g.end if final == 1 else t + h
         sample(p, s, g, t, h, end)
-        for i in each(s.n):
-            p.x[1 + i] = s.new[i]
+        p.x[1 : 1 + s.n] = s.new[: s.n]
         g.clock[0] = end
         if settle(p, end) > 0:
             return 1
-        for i in each(s.n):
-            s.y[i] = p.x[1 + i]
+        s.y[: s.n] = p.x[1 : 1 + s.n]
         if final == 1 and g.clock[2] < g.points:
-            for i in each(s.n):
-                g.samples[int(g.clock[2]) * s.n + i] = s.y[i]
+            g.samples[int(g.clock[2]) * s.n :][: s.n] = s.y[: s.n]
             g.clock[2] += 1.0
         evaluate(p, min(end, g.last), s.k)
         if check(p, s.k) > 0:
@@ -276,12 +271,10 @@ def settle_samples(p: Workspace, g: Sampling, first: int, end: int) -> None:
         for j in range(c):
             one = min(at + j, end - 1)
             p.x[j] = g.grid[one]
-            for i in range(n):
-                p.x[(1 + i) * c + j] = g.samples[one * n + i]
+            p.x[c + j :: c][:n] = g.samples[one * n :][:n]
         project(p)
         for j in range(min(c, end - at)):
-            for i in range(p.pose):
-                g.samples[(at + j) * n + i] = p.x[(1 + i) * c + j]
+            g.samples[(at + j) * n :][: p.pose] = p.x[c + j :: c][: p.pose]
         at += c
 
 
@@ -299,27 +292,30 @@ def advance(problem: Problem, y: Floats, span: Span, tick: Tick | None = None) -
     samples, clock = np.empty((points, n)), np.zeros(5)
     clock[0], clock[1] = span.start, min(0.01, span.end - span.start)
     g = Packed(Sampling(span.end, span.last, points, span.grid, samples.ravel(), clock))
-    status = _go(p, s, g, tick)
+    status = _go(p, s, g, problem.chunk, tick)
     done, raw = int(clock[2]), (int(clock[3]), int(clock[4]))
     if problem.project is not None and raw[0] < raw[1]:
         wide = problem.side_by_side.workspace(n, 1, METHOD)
         routine_code(settle_samples, width=lanes())[0](wide, g, *raw)
         problem.side_by_side.give_back(wide)
     times, samples = span.grid[:done], samples[:done]
-    if status in (DEGENERATE, TOO_SMALL, INTERRUPTED):
+    if status in (DEGENERATE, TOO_SMALL, INTERRUPTED, ENDLESS):
         times, samples = np.append(times, clock[0]), np.vstack([samples, w.y])
     problem.give_back(p)
     return times, samples, status
 
 
-def _go(p: Packed, s: Packed, g: Packed, tick: Tick | None) -> int:
+def _go(p: Packed, s: Packed, g: Packed, chunk: int, tick: Tick | None) -> int:
     """Take all steps; return how it ended."""
     (go,), first = routine_code(march, width=WIDTH, known=ALONE), 1
+    clock, before, end = g.record.clock, float(g.record.clock[0]), g.record.end
     try:
-        while not go(p, s, g, first, CHUNK):
-            first = 0
+        while not go(p, s, g, first, chunk):
+            if CHUNKS * (clock[0] - before) < end - clock[0]:
+                return ENDLESS
+            first, before = 0, float(clock[0])
             if tick is not None:
-                tick(float(g.record.clock[0]))
+                tick(before)
     except KeyboardInterrupt:
         return INTERRUPTED
     return int(p.record.wrong[0])

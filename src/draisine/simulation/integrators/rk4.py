@@ -1,6 +1,6 @@
 """The classical Runge-Kutta method of fourth order."""
 
-from draisine.codegen.routine import each, routine
+from draisine.codegen.routine import routine
 from draisine.simulation.integrators._drivers import Workspace, evaluate
 from draisine.simulation.integrators._explicit import EqualSteps
 
@@ -12,17 +12,13 @@ def step(p: Workspace, t0: float, h: float, last: float, i: int) -> None:
     """Write y + h (k1 + 2 k2 + 2 k3 + k4) / 6."""
     t, c, size, x, y = t0 + i * h, p.lanes, p.n * p.lanes, p.x, p.y
     k1, k2, k3, k4 = p.k, p.k[p.row :], p.k[2 * p.row :], p.k[3 * p.row :]
-    for k in each(size):
-        x[c + k] = y[k] + 0.5 * h * k1[k]
+    x[c : c + size] = y[:size] + 0.5 * h * k1[:size]
     evaluate(p, min(t + 0.5 * h, last), k2)
-    for k in each(size):
-        x[c + k] = y[k] + 0.5 * h * k2[k]
+    x[c : c + size] = y[:size] + 0.5 * h * k2[:size]
     evaluate(p, min(t + 0.5 * h, last), k3)
-    for k in each(size):
-        x[c + k] = y[k] + h * k3[k]
+    x[c : c + size] = y[:size] + h * k3[:size]
     evaluate(p, min(t + h, last), k4)
-    for k in each(size):
-        x[c + k] = y[k] + h * (k1[k] + 2.0 * (k2[k] + k3[k]) + k4[k]) / 6.0
+    x[c : c + size] = y[:size] + h * (k1[:size] + 2.0 * (k2[:size] + k3[:size]) + k4[:size]) / 6.0
 
 
 advance = equal = EqualSteps(step, stages=4)

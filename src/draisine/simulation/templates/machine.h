@@ -21,6 +21,10 @@ typedef struct {
 @{arrays}
 } @{n};
 
+/* The state: turn and place of an inner frame of the base, joints, independent speeds, memory;
+   @{n}_observe tells more. Its entries are
+@{names}
+
 /* Parameters, state and inputs to begin with. */
 extern const double @{n}_nominal[@{nominal}];
 extern const double @{n}_start[@{states}];

@@ -11,6 +11,7 @@ int main(void)
     int64_t done;
     @{n}_begin(&machine, @{n}_nominal, @{n}_start, @{n}_given);
     const int status = @{n}_simulate(&machine, 0.0, 5.0, 1000, samples, &done);
+    puts(@{columns});
     for (int64_t i = 0; i <= done; ++i) {
         printf("%.17g", 0.005 * (double)i);
         for (int k = 0; k < @{n}_states; ++k) {

@@ -192,7 +192,7 @@ def test_forces_that_are_not_unique_are_shared_so_that_all_push():
     null = np.array([[1.0], [-0.5], [-0.5]]) / np.sqrt(1.5)
     lam = np.array([-0.34, 4.7, 4.7])
     shared = lam.copy()
-    share(shared, 3, null.ravel(), 1, np.arange(3), np.ones(3, int), np.zeros(3), 3, np.empty(3))
+    share(shared, 3, null.ravel(), 1, np.arange(3), np.ones(3, int), np.zeros(3), 3, np.empty(9))
     assert shared.min() >= 0
     assert np.cross(shared - lam, null[:, 0]) == pytest.approx(0.0, abs=1e-12)
 

@@ -14,15 +14,20 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import room, routine_code, shared_code
+from draisine.codegen.targets.native import make_record, room, routine_code, shared_code
 from draisine.errors import ContactSetError
 from draisine.simulation.contact.complementarity.coulomb import FrictionProblem, settle_friction
 from draisine.simulation.contact.complementarity.linear import (
     REPEATS,
+    add_dot,
+    add_rows,
     complement,
+    dot,
     kernel_system,
+    max_difference,
+    max_norm,
+    push_least,
     saddle_point,
-    share,
     span,
 )
 from draisine.simulation.options import RESOLUTIONS
@@ -31,6 +36,10 @@ from draisine.system.layout import Layout
 
 PULL = 5e-7
 """Forces (N) and impulses (N s) below minus this never count as rounding."""
+
+
+PARTS = 1e-9
+"""A contact that approaches slower than this after an impact, m/s, counts as parting."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -72,6 +81,27 @@ class Candidate:
         size = float(np.linalg.norm(slip))
         out[:, 0] -= self.mu * (slip @ self.C[1:] / size) if size > 0 else 0.0
         return out
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ImpactProblem:
+    """What an impact is about: the mass matrix, rows that keep their speeds (prescribed joints,
+    couplings), the contacts that touch, the speeds before. Contacts that approach slower than
+    `rest_speed` do not rebound; `resolution` is the way to the speeds after it: "complete", with
+    impulses as unknowns, (3.17)-(3.24), which allows massless bodies, or "reduced", on the speeds that
+    contacts leave free, (3.25)-(3.30).
+    """
+
+    M: Floats
+    held: Floats
+    contacts: Sequence[Candidate]
+    v: Floats
+    rest_speed: float = 0.0
+    resolution: str = "complete"
+
+    def rebounds(self, contact: Candidate) -> bool:
+        """Return whether a contact approaches so fast that it is given a part of its speed back."""
+        return bool(-contact.relative(self.v)[0] > self.rest_speed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +165,6 @@ class Choice(NamedTuple):
     avoid: Integers
     closed: Integers
     normals: Integers
-    none: Floats
     trials: Floats
     given: Floats
     x: Floats
@@ -151,30 +180,22 @@ CONTACTS, TRIALS = range(2)
 def empty_choice(n: int, holds: int, most: int) -> Choice:
     """Return room for a choice among so many contacts at most."""
     m = holds + 3 * most
-    rows, wheels, avoid, closed, normals = np.zeros((5, most), dtype=np.int64)
-    sizes, order = np.zeros(2, dtype=np.int64), np.zeros(n + m + 1, dtype=np.int64)
-    M, right, held, targets = np.zeros(n * n), np.zeros(n), np.zeros(holds * n), np.zeros(holds)
-    C, G, c, level = (
-        np.zeros(3 * most * n),
-        np.zeros(3 * most * n),
-        np.zeros(3 * most),
-        np.zeros(most),
-    )
-    trials, given = np.empty(2**most * (2 + n + 4 * most)), np.empty((n + 1) * (n + 2 * m) + m)
-    x, B, room = np.empty(n + m), np.empty(n * (3 * most + 1)), np.empty(10 * (n + m + 1) ** 2)
-    return Choice(
-        n, holds, sizes, M, right, held, targets, C, G, c, level, np.zeros(most * n), rows, wheels,
-        avoid, closed, normals, np.zeros(most), trials, given, x, B, room, order,
-    )  # fmt: skip
+    names = ("level", "rows", "wheels", "avoid", "closed", "normals")
+    contacts = dict.fromkeys(names, most) | dict.fromkeys(("C", "G"), 3 * most * n)
+    machine = {"M": n * n, "right": n, "held": holds * n, "targets": holds, "x": n + m}
+    work = {"B": n * (3 * most + 1), "room": 10 * (n + m + 1) ** 2, "order": n + m + 1}
+    work |= {"trials": 2**most * (2 + n + 4 * most), "given": (n + 1) * (n + 2 * m) + m}
+    sizes = contacts | machine | work | {"sizes": 2, "c": 3 * most, "push": most * n}
+    found: Choice = make_record(Choice, n=n, holds=holds, **sizes)
+    return found
 
 
 @routine
 def give_row(g: Choice, m: int, at: int, C: Floats, G: Floats, c: float) -> None:
     """Put one of m rows, what its multiplier does, and its target, in place."""
     n = g.n
-    for j in range(n):
-        g.given[n * (n + 1) + at * n + j] = C[j]
-        g.given[n * (n + 1 + m) + j * m + at] = G[j]
+    g.given[n * (n + 1 + at) :][:n] = C[:n]
+    g.given[n * (n + 1 + m) + at :: m][:n] = G[:n]
     g.given[n * (n + 1 + 2 * m) + at] = c
 
 
@@ -183,8 +204,7 @@ def give_held(g: Choice, m: int, at: int, share: float) -> None:
     """Put the mass matrix in place, and the rows that hold always, from one on, with so large a part
     of their targets.
     """
-    for i in range(g.n * g.n):
-        g.given[i] = g.M[i]
+    g.given[: g.n * g.n] = g.M[: g.n * g.n]
     for i in range(g.holds):
         give_row(g, m, at + i, g.held[i * g.n :], g.held[i * g.n :], share * g.targets[i])
 
@@ -200,26 +220,22 @@ def solve_closed(g: Choice, m: int, reduced: int) -> int:
     else:
         repeating = saddle_point(n, m, g.given, g.x, g.room, g.order)
     if repeating < 0:
-        for i in range(n + m):
-            g.x[i] = 0.0
+        g.x[: n + m] = 0.0
         return -1
     for i in range(m):
-        size = 0.0
-        for j in range(n):
-            size = max(size, abs(g.given[n * (n + 1) + i * n + j]))
-        some += 1 if size > 0.0 else 0
+        some += 1 if max_norm(g.given[n * (n + 1 + i) :], n) > 0.0 else 0
     return 1 if repeating > m - some else 0
 
 
 @routine
-def spread(g: Choice, m: int, count: int, lam: Floats, rows: Integers, mu: Floats) -> None:
-    """Change multipliers of m repeating rows, with the same effect, until none of the normal ones of so
-    many contacts pulls, and those that roll with friction are in their cones, if there are such.
+def spread(g: Choice, m: int, count: int, lam: Floats) -> None:
+    """Change multipliers of m repeating rows, with the same effect and by as little as it takes, until
+    none of the normal ones of so many contacts pulls, if there are such.
     """
     U, null, room = g.room[0:], g.room[m * m :], g.room[2 * m * m :]
     rank = span(g.given[g.n * (g.n + 1) :], m, g.n, U, null)
     complement(U, rank, m, null, room)
-    share(lam, m, null, m - rank, g.normals, rows, mu, count, room)
+    push_least(lam, m, null, m - rank, g.normals, count, room)
 
 
 @routine
@@ -232,29 +248,23 @@ def try_set(g: Choice, trial: Floats, tolerance: float, reduced: int) -> int:
     away = push[3 * g.sizes[CONTACTS] :]
     for k in range(g.sizes[CONTACTS]):
         m += g.rows[k] if g.closed[k] == 1 else 0
-    for j in range(n):
-        right[j] = g.right[j]
+    right[:n] = g.right[:n]
     for k in range(g.sizes[CONTACTS]):
         if g.closed[k] == 1:
             g.normals[count] = at
             count += 1
-            for j in range(n):
-                right[j] += g.push[k * n + j]
+            right[:n] += g.push[k * n :][:n]
             for i in range(3 * k, 3 * k + g.rows[k]):
                 give_row(g, m, at, g.C[i * n :], g.G[i * n :], g.c[i])
                 at += 1
     give_held(g, m, at, 1.0)
     repeating, at = solve_closed(g, m, reduced), n
     if repeating == 1:
-        spread(g, m, count, g.x[n:], g.rows, g.none)
-    for j in range(n):
-        trial[2 + j] = g.x[j]
+        spread(g, m, count, g.x[n:])
+    trial[2 : 2 + n] = g.x[:n]
     for k in range(g.sizes[CONTACTS]):
-        away[k] = -g.level[k]
-        for j in range(n):
-            away[k] += g.C[3 * k * n + j] * g.x[j]
-        for i in range(3):
-            push[3 * k + i] = 0.0
+        away[k] = add_dot(-g.level[k], g.C[3 * k * n :], g.x, n)
+        push[3 * k :][:3] = 0.0
         for i in range(g.rows[k] if g.closed[k] == 1 else 0):
             push[3 * k + i] = g.x[at]
             at += 1
@@ -285,6 +295,15 @@ def pushes_at(g: Choice, k: int) -> int:
 
 
 @routine
+def mark_closed(g: Choice, mask: int) -> None:
+    """Mark a set of contacts as closed: one bit each, the last contact's the lowest."""
+    rest = mask
+    for k in range(g.sizes[CONTACTS] - 1, -1, -1):
+        g.closed[k] = rest % 2
+        rest = rest // 2
+
+
+@routine
 def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
     """Return which of the trials has the set of contacts in which all forces and separations are
     non-negative, -1 if none.
@@ -298,13 +317,12 @@ def choose(g: Choice, tolerance: float, every: int, reduced: int) -> int:
         total *= 2
     for size in range(count, -1, -1):
         for mask in range(total - 1, -1, -1):
-            rest, inside, shunned, twice = mask, 0, 0, 0
-            for k in range(count - 1, -1, -1):
-                g.closed[k] = rest % 2
-                rest = rest // 2
+            inside, shunned, twice = 0, 0, 0
+            mark_closed(g, mask)
+            for k in range(count):
                 inside += g.closed[k]
                 shunned += g.closed[k] * g.avoid[k]
-                for other in range(k + 1, count):
+                for other in range(k):
                     if g.closed[k] * g.closed[other] == 1 and g.wheels[k] == g.wheels[other]:
                         twice = 1
             if inside != size:
@@ -334,31 +352,23 @@ def respond(g: Choice, law: FrictionProblem) -> None:
         law.at[k], law.rows[k] = size, g.rows[k]
         size += g.rows[k]
     law.sizes[0], law.sizes[1] = count, size
-    for j in range(n):
-        right[j] = g.right[j]
+    right[:n] = g.right[:n]
     give_held(g, g.holds, 0, 1.0)
     saddle_point(n, g.holds, g.given, g.x, g.room, g.order)
-    for j in range(n):
-        g.B[j] = g.x[j]
+    g.B[:n] = g.x[:n]
     give_held(g, g.holds, 0, 0.0)
     for k in range(count):
         for i in range(g.rows[k]):
             B = g.B[(1 + law.at[k] + i) * n :]
-            for j in range(n):
-                right[j] = g.G[(3 * k + i) * n + j]
+            right[:n] = g.G[(3 * k + i) * n :][:n]
             saddle_point(n, g.holds, g.given, g.x, g.room, g.order)
-            for j in range(n):
-                B[j] = g.x[j]
+            B[:n] = g.x[:n]
     for k in range(count):
         for i in range(g.rows[k]):
             C, row = g.C[(3 * k + i) * n :], law.at[k] + i
-            law.b[row] = -g.c[3 * k + i]
-            for j in range(n):
-                law.b[row] += C[j] * g.B[j]
+            law.b[row] = add_dot(-g.c[3 * k + i], C, g.B, n)
             for other in range(size):
-                law.W[row * size + other] = 0.0
-                for j in range(n):
-                    law.W[row * size + other] += C[j] * g.B[(1 + other) * n + j]
+                law.W[row * size + other] = dot(C, g.B[(1 + other) * n :], n)
 
 
 @routine
@@ -367,81 +377,49 @@ def coulomb_forces(g: Choice, law: FrictionProblem) -> int:
     contacts that do not slip choose between rest, rolling and the onset of slip; those that slip are
     dragged. Return 1 where there are none.
     """
-    n, count, largest, off = g.n, g.sizes[CONTACTS], 0.0, 0.0
+    n = g.n
     respond(g, law)
     size = law.sizes[1]
     U, differ, left = g.room[0:], g.room[size * size :], g.room[size * (size + 1) :]
-    for k in range(count):
-        g.normals[k] = law.at[k]
+    for k in range(g.sizes[CONTACTS]):
         for i in range(g.rows[k]):
             give_row(g, size, law.at[k] + i, g.C[(3 * k + i) * n :], g.C, 0.0)
     rank = span(g.given[n * (n + 1) :], size, n, U, left)
     if rank < size:
         project(U, rank, size, law.b, differ)
-        for i in range(size):
-            largest, off = max(largest, abs(law.b[i])), max(off, abs(law.b[i] - differ[i]))
-        for i in range(size if off < 1e-6 * (1.0 + largest) else 0):
-            law.b[i] = differ[i]  # what contacts that come to rest still slip
+        off = max_difference(law.b, differ, size)  # what contacts that come to rest still slip
+        if off < 1e-6 * (1.0 + max_norm(law.b, size)):
+            law.b[:size] = differ[:size]
     if settle_friction(law, 1e-13) != 0:
         return 1
-    for j in range(n):
-        g.x[j] = g.B[j]
-        for i in range(size):
-            g.x[j] += g.B[(1 + i) * n + j] * law.new[i]
-    if rank < size and all_rest(g, 1e-6 * (1.0 + largest)) == 1:
-        project(U, rank, size, law.new, differ)
-        for i in range(size):
-            law.new[i] = differ[i]
-        spread(g, size, count, law.new, g.rows, law.mu)
+    move(g, law)
     return 0
+
+
+@routine
+def move(g: Choice, law: FrictionProblem) -> None:
+    """Write the x that follows from the law's lam, after `respond`."""
+    g.x[: g.n] = g.B[: g.n]
+    add_rows(g.B[g.n :], law.new, g.x, law.sizes[1], g.n)
 
 
 @routine
 def project(U: Floats, rank: int, m: int, b: Floats, out: Floats) -> None:
     """Write the part of b, of m entries, in the span of orthonormal vectors."""
-    for i in range(m):
-        out[i] = 0.0
+    out[:m] = 0.0
     for r in range(rank):
-        along = 0.0
-        for i in range(m):
-            along += U[r * m + i] * b[i]
-        for i in range(m):
-            out[i] += along * U[r * m + i]
+        out[:m] += dot(U[r * m :], b, m) * U[r * m :][:m]
 
 
-@routine
-def all_rest(g: Choice, small: float) -> int:
-    """Return 1 where all contacts roll and x gives each of their rows what it demands."""
-    for k in range(g.sizes[CONTACTS]):
-        if g.rows[k] != 3:
-            return 0
-        for i in range(3 * k, 3 * k + 3):
-            off = -g.c[i]
-            for j in range(g.n):
-                off += g.C[i * g.n + j] * g.x[j]
-            if not abs(off) < small:
-                return 0
-    return 1
-
-
-def strike(
-    M: Floats,
-    held: Floats,
-    contacts: Sequence[Candidate],
-    v: Floats,
-    restitution: Callable[[Candidate], Floats],
-    tolerance: float,
-    resolution: str = "complete",
-) -> Selection:
+def strike(given: ImpactProblem, restitution: Callable[[Candidate], Floats]) -> Selection:
     """Return the set of contacts after an impact in which all impulses and separations are
-    non-negative, with `C v+ - b = -E (C v- - b)` for the closed ones; the rows `held` keep their
-    speeds. `resolution` is the way to them: "complete", with impulses as unknowns, (3.17)-(3.24),
-    which allows massless bodies, or "reduced", on the speeds that contacts leave free, (3.25)-(3.30).
+    non-negative, with `C v+ - b = -E (C v- - b)` for the closed ones.
     """
-    packed = room(empty_choice, len(v), len(held), len(contacts))
+    contacts, v = given.contacts, given.v
+    packed = room(empty_choice, len(v), len(given.held), len(contacts))
     g: Choice = packed.record
     g.sizes[CONTACTS] = len(contacts)
-    g.M[:], g.held[:] = M.ravel(), held.ravel()
+    g.M[:], g.held[:] = given.M.ravel(), given.held.ravel()
     g.rows[:] = [k.rows for k in contacts]
     wheels = [k.key[0] for k in contacts]
     g.wheels[:] = [wheels.index(wheel) for wheel in wheels]
@@ -449,8 +427,7 @@ def strike(
         over, own = k.relative(v), slice(3 * i, 3 * i + 3)
         g.C.reshape(-1, g.n)[own] = g.G.reshape(-1, g.n)[own] = k.C
         g.c[own], g.level[i] = -(1.0 + restitution(k)) * over, -over[0]
-    reduced = RESOLUTIONS.index(resolution)
-    which = shared_code(choose)(packed, tolerance, 1, reduced)
+    which = shared_code(choose)(packed, PARTS, 1, RESOLUTIONS.index(given.resolution))
     trials = trials_of(g, [k.key for k in contacts], v)
     if which < 0:
         raise no_contact_set([k.key for k in contacts], trials)
@@ -482,9 +459,9 @@ def make_trials(
 def no_contact_set(keys: Sequence[Key], trials: tuple[Trial, ...]) -> ContactSetError:
     """Return the error of contacts of which no set is admissible."""
     return ContactSetError(
-        f"no set of the contacts {', '.join(map(':'.join, keys))} has non-negative forces and "
-        f"separations: {'; '.join(trial.refusal for trial in trials)}. Friction may solve it, "
-        "ContactOptions(mu=0.8, impact='moreau').",
+        f"no set of the contacts {', '.join(map(':'.join, keys))} is admissible: wheels that never slip "
+        "would have to pull or to sink. With friction they slip: --mu 0.8, in Python ContactOptions(mu=0.8). "
+        f"Tried: {'; '.join(trial.refusal for trial in trials)}.",
         trials,
     )
 

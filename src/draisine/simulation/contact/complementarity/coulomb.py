@@ -14,8 +14,17 @@ import numpy as np
 
 from draisine.algebra.scalar import Floats
 from draisine.codegen.routine import Integers, routine
-from draisine.codegen.targets.native import room, shared_code
-from draisine.simulation.contact.complementarity.linear import share, solve
+from draisine.codegen.targets.native import make_record, room, shared_code
+from draisine.simulation.contact.complementarity.linear import (
+    add_dot,
+    add_product,
+    dot,
+    max_norm,
+    norm,
+    null_vectors,
+    share,
+    solve,
+)
 
 FINEST, PLACES = 10.0, 60
 """Sliding is looked for at so many places, as parts of the largest ratio of slip to friction there
@@ -87,7 +96,7 @@ def rub(f: Floats, ratio: float, mu: float, lam: Floats) -> float:
     """
     lam[1], lam[2] = -f[2] / (f[0] + ratio), -f[3] / (f[1] + ratio)
     lam[0] = -(f[7] + f[4] * lam[1] + f[5] * lam[2]) / f[6]
-    return sqrt(lam[1] * lam[1] + lam[2] * lam[2]) - mu * lam[0]
+    return norm(lam[1], lam[2]) - mu * lam[0]
 
 
 @routine
@@ -95,9 +104,7 @@ def slide(f: Floats, mu: float, lam: Floats) -> None:
     """Write the lam on the rim of the cone with the largest ratio of slip to friction, if there is
     one.
     """
-    driven = sqrt(f[2] * f[2] + f[3] * f[3])
-    coupled = sqrt(f[4] * f[4] + f[5] * f[5])
-    largest = 2.0 * driven * (f[6] + mu * coupled) / (mu * -f[7])
+    largest = 2.0 * norm(f[2], f[3]) * (f[6] + mu * norm(f[4], f[5])) / (mu * -f[7])
     low, high, step = 0.0, 0.0, 0
     while step <= PLACES:
         high = low
@@ -129,20 +136,15 @@ def press(W: Floats, n: int, b: Floats, mu: float, broken: int, lam: Floats, f: 
     [slip-ratio]. That is solvable throughout, outside the cone for 0 and inside for infinity: there
     is a root between.
     """
-    for i in range(3):
-        lam[i] = 0.0
+    lam[:3] = 0.0
     if b[0] >= 0.0:
         return 0
     if mu == 0.0:
         lam[0] = -b[0] / W[0]
         return 0
     stiff, a1, a2 = W[0], W[n], W[2 * n]
-    p, q, r = (
-        W[n + 1] - a1 * a1 / stiff,
-        W[2 * n + 1] - a1 * a2 / stiff,
-        W[2 * n + 2] - a2 * a2 / stiff,
-    )
-    turn = 0.0
+    p, q = W[n + 1] - a1 * a1 / stiff, W[2 * n + 1] - a1 * a2 / stiff
+    r, turn = W[2 * n + 2] - a2 * a2 / stiff, 0.0
     if q != 0.0:
         t = 0.5 * (r - p) / q
         turn = 1.0 / (abs(t) + sqrt(1.0 + t * t))
@@ -165,16 +167,18 @@ def press(W: Floats, n: int, b: Floats, mu: float, broken: int, lam: Floats, f: 
 
 @routine
 def alone(g: FrictionProblem, k: int, new: Floats) -> int:
-    """Write the lam of a contact while the others stay as they are; return 1 where there is none."""
-    n, at, rows, rest = g.sizes[1], g.at[k], g.rows[k], g.local[8:]
+    """Write the lam of a contact while the others stay as they are and its own motion answers as if it
+    were as many as there are; return 1 where there is none.
+    """
+    n, at, rows, many = g.sizes[1], g.at[k], g.rows[k], float(g.sizes[0])
+    own, rest = g.local[8:], g.local[17:]
     for i in range(rows):
-        rest[i] = g.b[at + i]
-        for j in range(n):
-            if j < at or j >= at + rows:
-                rest[i] += g.W[(at + i) * n + j] * g.lam[j]
-    own = g.W[at * n + at :]
+        rest[i] = add_dot(g.b[at + i], g.W[(at + i) * n :], g.lam, n)
+        for j in range(rows):
+            own[i * rows + j] = many * g.W[(at + i) * n + at + j]
+            rest[i] -= own[i * rows + j] * g.lam[at + j]
     if rows == 3:
-        return press(own, n, rest, g.mu[k], g.broken[k], new, g.local)
+        return press(own, 3, rest, g.mu[k], g.broken[k], new, g.local)
     new[0] = 0.0
     if rest[0] < 0.0:
         if not own[0] > 0.0:
@@ -185,64 +189,80 @@ def alone(g: FrictionProblem, k: int, new: Floats) -> int:
 
 @routine
 def sweep(g: FrictionProblem) -> float:
-    """Solve all contacts one after the other; return by how much u changes, or -1 if some have no lam."""
+    """Solve all contacts at once, so that what is symmetric stays so; return by how much u changes, or
+    -1 if some have no lam.
+    """
     n, change, stuck = g.sizes[1], 0.0, 0
     for k in range(g.sizes[0]):
-        at, rows, new = g.at[k], g.rows[k], g.new[g.at[k] :]
+        new = g.new[g.at[k] :]
         if alone(g, k, new) == 1:  # unless the others come to its aid
             stuck = 1
-            for i in range(rows):
-                new[i] = 0.0
-        for i in range(rows):
-            moved = 0.0
-            for j in range(rows):
-                moved += g.W[(at + i) * n + at + j] * (new[j] - g.lam[at + j])
-            change = max(change, abs(moved))
-        for i in range(rows):
-            g.lam[at + i] = new[i]
+            new[: g.rows[k]] = 0.0
+    g.value[:n] = g.new[:n] - g.lam[:n]
+    for i in range(n):
+        change = max(change, abs(dot(g.W[i * n :], g.value, n)))
+    g.lam[:n] = g.new[:n]
     return -1.0 if stuck == 1 else change
 
 
 @routine
 def settle_friction(g: FrictionProblem, tolerance: float) -> int:
-    """Write the lam of all contacts to `new`; return 1 where there is none: solved one after the
-    other, and exactly as soon as it is known which of them are open, hold or slide; where that goes
+    """Write the lam of all contacts to `new`; return 1 where there is none: solved together again and
+    again, and exactly as soon as it is known which of them are open, hold or slide; where that goes
     round in circles, all that they can do is tried.
     """
-    scale = 1e-300
-    for i in range(g.sizes[1]):
-        scale = max(scale, abs(g.b[i]))
-        g.lam[i] = 0.0
+    scale = max(max_norm(g.b, g.sizes[1]), 1e-300)
+    g.lam[: g.sizes[1]] = 0.0
     for count in range(SWEEPS):
         change = sweep(g)
         if g.sizes[0] == 1:
             return 1 if change < 0.0 else 0
-        if change >= 0.0 and change <= tolerance * scale:
+        settled = 1 if change >= 0.0 and change <= tolerance * scale else 0
+        if settled == 0 and count % 8 != 7:
+            continue
+        still = 10.0 * max(change, 0.0)
+        if guess(g, still, scale) == 1 or guess(g, 0.0, scale) == 1 or settled == 1:
             return 0
-        if count % 8 == 7:
-            for k in range(g.sizes[0]):
-                recognise(g, k)
-            if polish(g, scale) == 1:
-                return 0
     return try_all(g, scale)
 
 
 @routine
-def try_all(g: FrictionProblem, scale: float) -> int:
-    """Write the lam of contacts of which each is open, holds or slides, found by trying all of that, with
-    sliding from one way on, then from ever more; return 1 where there is none.
+def guess(g: FrictionProblem, still: float, scale: float) -> int:
+    """Take it that contacts do what their lam tells, but hold where they are at the limit of friction
+    and slip no faster than `still`: where forces are not unique, they may strain against each other for
+    nothing. Return 1 if there is such a solution, then written to `new`; else that is as it was.
     """
-    ways = 1
+    measure_slip(g)
+    for k in range(g.sizes[0]):
+        slip = g.u[g.at[k] :]
+        recognise(g, k)
+        firm = 1 if g.rows[k] == 3 and g.mu[k] > 0.0 and g.broken[k] == 0 else 0
+        if g.kinds[k] == SLIDE and firm == 1 and max(abs(slip[1]), abs(slip[2])) <= still:
+            g.kinds[k] = HOLD
+    if polish(g, scale) == 1:
+        return 1
+    g.new[: g.sizes[1]] = g.lam[: g.sizes[1]]
+    return 0
+
+
+@routine
+def try_all(g: FrictionProblem, scale: float) -> int:
+    """Write the lam of contacts of which each is open, holds or slides, found by trying all of that: first
+    without sliding and as many as can hold, then with sliding from one way on, then from ever more;
+    return 1 where there is none.
+    """
+    ways = 0
     while ways <= WAYS and count_trials(g, ways) <= TRIALS:
-        for number in range(count_trials(g, ways)):
-            rest = number
+        total = count_trials(g, ways)
+        for number in range(total):
+            rest = number if ways > 0 else total - 1 - number
             for k in range(g.sizes[0]):
                 choices = count_choices(g, k, ways)
                 choose(g, k, rest % choices, ways)
                 rest = rest // choices
             if polish(g, scale) == 1:
                 return 0
-        ways *= 2
+        ways = max(1, 2 * ways)
     return 1
 
 
@@ -279,9 +299,8 @@ def polish(g: FrictionProblem, scale: float) -> int:
     """Bring contacts that stay open, hold or slide as their kinds say, first in the ways given, to the
     next solution by Newton steps; return 1 if there is one.
     """
-    n, stiff, size, turned, spare = g.sizes[1], 0.0, scale, 1.0, 0
-    for i in range(n * n):
-        stiff = max(stiff, abs(g.W[i]))
+    n, size, turned, spare = g.sizes[1], scale, 1.0, 0
+    stiff = max_norm(g.W, n * n)
     for k in range(g.sizes[0]):
         g.way[g.at[k]] = FIRM * stiff  # as if friction had its way
     for step in range(STEPS):
@@ -317,17 +336,11 @@ def spread(g: FrictionProblem, spare: int) -> None:
     all contacts push, and those that hold are within their cones, if there are such.
     """
     n = g.sizes[1]
-    for c in range(spare):
-        column, size = g.slope[n - spare + c :], 0.0
-        for i in range(n):
-            size += column[i * n] * column[i * n]
-        for i in range(n):
-            g.null[g.order[i] * spare + c] = column[i * n] / sqrt(max(size, 1e-300))
-    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], g.u)
+    null_vectors(g.slope, g.order, n, spare, g.null)
+    share(g.new, n, g.null, spare, g.at, g.kinds, g.mu, g.sizes[0], g.slope)
     for k in range(g.sizes[0]):
         if g.kinds[k] == OPEN:
-            for i in range(g.at[k], g.at[k] + g.rows[k]):
-                g.new[i] = 0.0
+            g.new[g.at[k] :][: g.rows[k]] = 0.0
     measure_slip(g)
 
 
@@ -344,16 +357,14 @@ def demand(g: FrictionProblem, stiff: float) -> None:
         for i in range(at, at + g.rows[k]):
             still = 0.0 if g.kinds[k] == OPEN or (g.kinds[k] == SLIDE and i > at) else 1.0
             g.value[i] = -still * g.b[i]
-            for j in range(n):
-                g.slope[i * n + j] = still * W[i * n + j]
+            g.slope[i * n :][:n] = still * W[i * n :][:n]
             if still == 0.0:
                 g.slope[i * n + i] = stiff
         if g.kinds[k] == SLIDE and g.rows[k] == 3 and mu > 0.0:
             ratio, c, s = g.way[at], g.way[x], g.way[y]
             along, across, part = g.slope[x * n :], g.slope[y * n :], stiff / (stiff + ratio)
             along[at], along[x], along[y] = stiff * mu, stiff * c, stiff * s
-            for j in range(n):
-                across[j] = part * (c * W[y * n + j] - s * W[x * n + j])
+            across[:n] = part * (c * W[y * n :][:n] - s * W[x * n :][:n])
             across[x] -= part * ratio * s
             across[y] += part * ratio * c
             g.value[y] = part * (s * g.b[x] - c * g.b[y])
@@ -372,7 +383,7 @@ def swerve(g: FrictionProblem, k: int, firm: float) -> float:
     turn = max(-1.0, min(1.0, turn))
     size = sqrt(1.0 + turn * turn)
     way[1], way[2] = (way[1] - turn * way[2]) / size, (way[2] + turn * way[1]) / size
-    way[0] = min(sqrt(slip[1] * slip[1] + slip[2] * slip[2]) / abs(limit), firm)
+    way[0] = min(norm(slip[1], slip[2]) / abs(limit), firm)
     push[1], push[2] = -limit * way[1], -limit * way[2]
     return turn
 
@@ -383,7 +394,7 @@ def recognise(g: FrictionProblem, k: int) -> None:
     push, way, mu = g.new[g.at[k] :], g.way[g.at[k] :], g.mu[k]
     g.kinds[k] = SLIDE if push[0] > 0.0 else OPEN
     if push[0] > 0.0 and g.rows[k] == 3 and mu > 0.0:
-        force = sqrt(push[1] * push[1] + push[2] * push[2])
+        force = norm(push[1], push[2])
         if force < mu * push[0] * (1.0 - 1e-9):
             g.kinds[k] = HOLD
         else:
@@ -393,10 +404,9 @@ def recognise(g: FrictionProblem, k: int) -> None:
 @routine
 def measure_slip(g: FrictionProblem) -> None:
     """Write u = W lam + b."""
-    for i in range(g.sizes[1]):
-        g.u[i] = g.b[i]
-        for j in range(g.sizes[1]):
-            g.u[i] += g.W[i * g.sizes[1] + j] * g.new[j]
+    n = g.sizes[1]
+    g.u[:n] = g.b[:n]
+    add_product(g.W, g.new, g.u, n, n)
 
 
 @routine
@@ -412,7 +422,7 @@ def lawful(g: FrictionProblem, k: int, small: float) -> int:
     if g.kinds[k] == HOLD and not max(abs(slip[1]), abs(slip[2])) <= small:
         return 0
     if g.rows[k] == 3 and isfinite(mu):
-        limit, size = mu * push[0], sqrt(push[1] * push[1] + push[2] * push[2])
+        limit, size = mu * push[0], norm(push[1], push[2])
         verge = VERGE if g.broken[k] == 1 else 1e-12
         if not size <= limit * (1.0 + verge) or (g.broken[k] == 1 and size < limit * (1.0 - verge)):
             return 0
@@ -433,15 +443,13 @@ def solve_single_friction(W: Floats, b: Floats, mu: float, broken: bool = False)
 
 def friction_law(most: int) -> FrictionProblem:
     """Return room for the law of so many contacts at most."""
-    n, whole = 3 * most, np.int64
-    at, rows, broken, kinds = np.zeros((4, most), dtype=whole)
-    W, slope, null = np.empty((3, n * n))
-    b, lam, new, u, value, way = np.empty((6, n))
-    sizes, order = np.zeros(2, dtype=whole), np.empty(n, dtype=whole)
-    return FrictionProblem(
-        sizes, at, rows, np.empty(most), broken, W, b, lam, new, u, slope, null, value, way, order,
-        kinds, np.empty(11),
-    )  # fmt: skip
+    n = 3 * most
+    contacts = dict.fromkeys(("at", "rows", "mu", "broken", "kinds"), most)
+    entries = dict.fromkeys(("b", "lam", "new", "u", "value", "way", "order"), n)
+    squares = dict.fromkeys(("W", "slope", "null"), n * n)
+    sizes = contacts | entries | squares | {"sizes": 2, "local": 20}
+    found: FrictionProblem = make_record(FrictionProblem, **sizes)
+    return found
 
 
 def solve_friction(

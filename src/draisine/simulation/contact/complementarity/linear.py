@@ -1,4 +1,5 @@
-"""Small dense systems as routines: elimination with full pivoting, solutions of least norm.
+"""Small dense vectors, matrices and systems as routines: products, elimination with full pivoting,
+solutions of least norm.
 
 Matrices stand row by row.
 """
@@ -11,17 +12,91 @@ from draisine.codegen.routine import Integers, routine
 REPEATS = 1e-9
 """Rows that are independent of others by less than this part of the largest repeat them."""
 
+STRIDES = 500
+"""With how many steps at most forces that are not unique are led into their cones."""
+
+
+@routine
+def dot(a: Floats, b: Floats, n: int) -> float:
+    """Return a' b."""
+    total = 0.0
+    for i in range(n):
+        total += a[i] * b[i]
+    return total
+
+
+@routine
+def add_dot(c: float, a: Floats, b: Floats, n: int) -> float:
+    """Return c + a' b, added up in this order."""
+    total = c
+    for i in range(n):
+        total += a[i] * b[i]
+    return total
+
+
+@routine
+def dot_apart(a: Floats, p: int, b: Floats, q: int, n: int) -> float:
+    """Return a' b, of entries that are p and q apart."""
+    total = 0.0
+    for i in range(n):
+        total += a[i * p] * b[i * q]
+    return total
+
+
+@routine
+def max_norm(a: Floats, n: int) -> float:
+    """Return the size of the largest entry."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, abs(a[i]))
+    return largest
+
+
+@routine
+def max_difference(a: Floats, b: Floats, n: int) -> float:
+    """Return the size of the largest entry of a - b."""
+    largest = 0.0
+    for i in range(n):
+        largest = max(largest, abs(a[i] - b[i]))
+    return largest
+
+
+@routine
+def norm(x: float, y: float) -> float:
+    """Return the length of (x, y)."""
+    return sqrt(x * x + y * y)
+
+
+@routine
+def add_product(A: Floats, x: Floats, out: Floats, m: int, n: int) -> None:
+    """Add A x, of m rows over n entries."""
+    for i in range(m):
+        out[i] = add_dot(out[i], A[i * n :], x, n)
+
+
+@routine
+def add_rows(A: Floats, x: Floats, out: Floats, m: int, n: int) -> None:
+    """Add A' x, of m rows over n entries."""
+    for i in range(m):
+        out[:n] += x[i] * A[i * n :][:n]
+
+
+@routine
+def add_border(K: Floats, size: int, at: int, C: Floats, G: Floats, rows: int, n: int) -> None:
+    """Put rows C over n entries into a saddle-point system, and what their multipliers do, -G'."""
+    for i in range(rows):
+        K[(at + i) * size :][:n] = C[i * n :][:n]
+        K[at + i :: size][:n] = -G[i * n :][:n]
+
 
 @routine
 def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
     """Write the x of least norm with K x = b, by elimination with full pivoting in place; return how
     many rows repeat others, or -1 if they contradict each other.
     """
-    largest, rank = 0.0, n
+    largest, rank = max_norm(K, n * n), n
     for i in range(n):
         order[i] = i
-        for j in range(n):
-            largest = max(largest, abs(K[i * n + j]))
     for k in range(n):
         if not bring_pivot(K, b, order, n, k) > 1e-11 * largest:
             rank = k
@@ -31,8 +106,7 @@ def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
             row = K[i * n :]
             f = row[k] / pivot[k]
             if f != 0.0:
-                for j in range(k + 1, n):
-                    row[j] -= f * pivot[j]
+                row[k + 1 : n] -= f * pivot[k + 1 : n]
                 b[i] -= f * b[k]
     for i in range(rank, n):
         if not abs(b[i]) <= 1e-6 * (1.0 + largest):
@@ -40,17 +114,25 @@ def solve(K: Floats, b: Floats, x: Floats, order: Integers, n: int) -> int:
         b[i] = 0.0
     for k in range(rank - 1, -1, -1):
         row = K[k * n :]
-        for c in range(rank, n):
-            for j in range(k + 1, rank):
-                row[c] -= row[j] * K[j * n + c]
-            row[c] /= row[k]
         for j in range(k + 1, rank):
+            row[rank:n] -= row[j] * K[j * n :][rank:n]
             b[k] -= row[j] * b[j]
+        row[rank:n] /= row[k]
         b[k] /= row[k]
     shorten(K, b, n, rank)
     for k in range(n):
         x[order[k]] = b[k]
     return n - rank
+
+
+@routine
+def null_vectors(K: Floats, order: Integers, n: int, count: int, null: Floats) -> None:
+    """Write the unit null vectors, so many, that `solve` has left in K, as columns."""
+    for c in range(count):
+        column = K[n - count + c :]
+        length = sqrt(max(dot_apart(column, n, column, n, n), 1e-300))
+        for i in range(n):
+            null[order[i] * count + c] = column[i * n] / length
 
 
 @routine
@@ -76,38 +158,27 @@ def shorten(K: Floats, b: Floats, n: int, rank: int) -> None:
     orthogonal.
     """
     for c in range(rank, n):
-        for i in range(rank, n):
-            K[i * n + c] = -1.0 if i == c else 0.0
+        one = K[c:]
+        one[rank * n :: n][: n - rank] = 0.0
+        one[c * n] = -1.0
         for earlier in range(rank, c):
-            along, size = 0.0, 0.0
-            for i in range(n):
-                along += K[i * n + c] * K[i * n + earlier]
-                size += K[i * n + earlier] * K[i * n + earlier]
-            for i in range(n):
-                K[i * n + c] -= along / size * K[i * n + earlier]
-        along, size = 0.0, 0.0
-        for i in range(n):
-            along += K[i * n + c] * b[i]
-            size += K[i * n + c] * K[i * n + c]
-        for i in range(n):
-            b[i] -= along / size * K[i * n + c]
+            other = K[earlier:]
+            part = dot_apart(one, n, other, n, n) / dot_apart(other, n, other, n, n)
+            one[::n][:n] -= part * other[::n][:n]
+        b[:n] -= dot_apart(one, n, b, 1, n) / dot_apart(one, n, one, n, n) * one[::n][:n]
 
 
 @routine
 def least(J: Floats, g: Floats, x: Floats, m: int, n: int, work: Floats, order: Integers) -> None:
     """Write the least x with J x = g, m rows over n entries; `work` has room for m (m + 2)."""
     G, right, answer = work[0:], work[m * m :], work[m * (m + 1) :]
+    right[:m] = g[:m]
     for i in range(m):
-        right[i] = g[i]
         for k in range(m):
-            G[i * m + k] = 0.0
-            for j in range(n):
-                G[i * m + k] += J[i * n + j] * J[k * n + j]
+            G[i * m + k] = dot(J[i * n :], J[k * n :], n)
     solve(G, right, answer, order, m)
-    for j in range(n):
-        x[j] = 0.0
-        for i in range(m):
-            x[j] += J[i * n + j] * answer[i]
+    x[:n] = 0.0
+    add_rows(J, answer, x, m, n)
 
 
 @routine
@@ -118,16 +189,12 @@ def least_twice(
     for m (m + 3) + n.
     """
     rest, step = work[0:], work[m:]
-    for j in range(n):
-        x[j] = 0.0
+    x[:n] = 0.0
     for _ in range(2):
         for i in range(m):
-            rest[i] = g[i]
-            for j in range(n):
-                rest[i] -= J[i * n + j] * x[j]
+            rest[i] = -add_dot(-g[i], J[i * n :], x, n)
         least(J, rest, step, m, n, work[m + n :], order)
-        for j in range(n):
-            x[j] += step[j]
+        x[:n] += step[:n]
 
 
 @routine
@@ -140,66 +207,61 @@ def share(
     rows: Integers,
     mu: Floats,
     contacts: int,
-    duals: Floats,
+    room: Floats,
 ) -> None:
     """Change least multipliers along `count` null vectors (columns, orthonormal) until every contact
     pushes and, if it has three rows and friction, is within its cone: by as little as that takes where
-    there are no cones; or until they lack least. There is room for one number per contact.
+    there are no cones; where it cannot be they stay as they are. What is symmetric stays so. There is
+    room for twice as many numbers as multipliers, and one per contact.
 
     Contacts that repeat each other, as two of one wheel do along their chord, have forces that are
     not unique.
     """
-    largest, cones = 0.0, 0
-    for i in range(size):
-        largest = max(largest, abs(lam[i]))
+    largest, cones = max_norm(lam, size), 0
     for k in range(contacts):
         cones += 1 if rows[k] == 3 and mu[k] > 0.0 else 0
-    if cones == 0 and push_least(lam, size, null, count, normals, contacts, largest, duals) == 1:
+    if cones == 0:
+        push_least(lam, size, null, count, normals, contacts, room)
         return
-    for _ in range(2000):
-        change = 0.0
-        for c in range(count):
-            step = lack_less(lam, null, count, c, normals, rows, mu, contacts, 1e-9 * largest)
-            for i in range(size if step != 0.0 else 0):
-                lam[i] += step * null[i * count + c]
-            change = max(change, abs(step))
-        if change <= 1e-13 * largest:
-            break
+    start, step = room[0:], room[size:]
+    start[:size] = lam[:size]
+    for _ in range(STRIDES):
+        apart = 0.0
+        step[:count] = 0.0
+        for k in range(contacts):
+            friction = mu[k] if rows[k] == 3 else 0.0
+            apart += approach(lam, null, count, normals[k], friction, 1e-9 * largest, step)
+        if apart == 0.0:
+            return
+        most = apart / max(dot(step, step, count), 1e-300)
+        add_along(lam, size, null, count, step, min(1.0, most))
+    lam[:size] = start[:size]
 
 
 @routine
-def lack_less(
-    lam: Floats,
-    null: Floats,
-    count: int,
-    c: int,
-    normals: Integers,
-    rows: Integers,
-    mu: Floats,
-    contacts: int,
-    enough: float,
+def approach(
+    lam: Floats, null: Floats, count: int, at: int, mu: float, enough: float, step: Floats
 ) -> float:
-    """Return how far along a null vector contacts lack least, where |lam_t| / mu - lam_n is measured by
-    how far the shortest way is on which it vanishes.
+    """Add the shortest step to the tangent plane of a contact's cone to a step along null vectors; return
+    the square of its length, 0 inside. Steps towards all cones at once, together as long as they
+    may be without leaving what is in all of them, are Pierra's method.
     """
-    step, stiff = 0.0, 0.0
-    for k in range(contacts):
-        at, along, across = normals[k], 0.0, 0.0
-        lack = enough - lam[at]
-        if rows[k] == 3 and mu[k] > 0.0:
-            force = sqrt(lam[at + 1] * lam[at + 1] + lam[at + 2] * lam[at + 2])
-            if force > 0.0:
-                along, across = lam[at + 1] / (mu[k] * force), lam[at + 2] / (mu[k] * force)
-                lack += force / mu[k]
-        length = 0.0
-        for j in range(count):
-            way = gain(null, count, at, j, along, across)
-            length += way * way
-        if length > 1e-16:  # less: the others can do nothing for it
-            way = gain(null, count, at, c, along, across) / length
-            step += way * max(0.0, lack)
-            stiff += way * way * length
-    return step / stiff if stiff > 1e-16 else 0.0  # less: it moves no contact
+    along, across, lack, length = 0.0, 0.0, -lam[at], 0.0
+    if mu > 0.0:
+        force = norm(lam[at + 1], lam[at + 2])
+        if force > 0.0:
+            along, across = lam[at + 1] / (mu * force), lam[at + 2] / (mu * force)
+            lack += force / mu
+    if not lack > 0.0:
+        return 0.0
+    for c in range(count):
+        way = gain(null, count, at, c, along, across)
+        length += way * way
+    if not length > 1e-16:  # the others can do nothing for it
+        return 0.0
+    for c in range(count):
+        step[c] += gain(null, count, at, c, along, across) * (lack + enough) / length
+    return (lack + enough) * (lack + enough) / length
 
 
 @routine
@@ -210,39 +272,35 @@ def push_least(
     count: int,
     normals: Integers,
     contacts: int,
-    largest: float,
     duals: Floats,
-) -> int:
+) -> None:
     """Add to multipliers the shortest combination of null vectors with which no contact pulls, by
-    Hildreth's method: it is unique, so that what is symmetric stays so. Return 1 if there is one; else
-    the multipliers are as they were.
+    Hildreth's method: it is unique, so that what is symmetric stays so. Where there is none the
+    multipliers stay as they are.
     """
-    for k in range(contacts):
-        duals[k] = 0.0
+    largest = max_norm(lam, size)
+    duals[:contacts] = 0.0
     for _ in range(2000):
         change = 0.0
         for k in range(contacts):
-            row, length = null[normals[k] * count :], 0.0
-            for c in range(count):
-                length += row[c] * row[c]
+            row = null[normals[k] * count :]
+            length = dot(row, row, count)
             if length > 1e-16:  # less: the others can do nothing for it
                 more = max((1e-9 * largest - lam[normals[k]]) / length, -duals[k])
                 duals[k] += more
                 change = max(change, abs(more) * sqrt(length))
                 add_along(lam, size, null, count, row, more)
         if change <= 1e-13 * largest:
-            return 1
+            return
     for k in range(contacts):
         add_along(lam, size, null, count, null[normals[k] * count :], -duals[k])
-    return 0
 
 
 @routine
 def add_along(lam: Floats, size: int, null: Floats, count: int, row: Floats, part: float) -> None:
     """Add a share of the null vectors' combination that a row of theirs tells."""
-    for i in range(size):
-        for c in range(count):
-            lam[i] += part * row[c] * null[i * count + c]
+    for c in range(count):
+        lam[:size] += part * row[c] * null[c::count][:size]
 
 
 @routine
@@ -261,27 +319,19 @@ def span(C: Floats, m: int, n: int, U: Floats, left: Floats) -> int:
     """
     largest, rank = 0.0, 0
     for j in range(n):
-        for i in range(m):
-            left[j * m + i] = C[i * n + j]
+        left[j * m :][:m] = C[j::n][:m]
     while rank < min(m, n):
         best, column, one = 0.0, 0, U[rank * m :]
         for j in range(n):
-            size = 0.0
-            for i in range(m):
-                size += left[j * m + i] * left[j * m + i]
+            size = dot(left[j * m :], left[j * m :], m)
             if size > best:
                 best, column = size, j
         largest = max(largest, best)
         if not best > REPEATS * REPEATS * largest:
             break
-        for i in range(m):
-            one[i] = left[column * m + i] / sqrt(best)
+        one[:m] = left[column * m :][:m] / sqrt(best)
         for j in range(n):
-            along = 0.0
-            for i in range(m):
-                along += one[i] * left[j * m + i]
-            for i in range(m):
-                left[j * m + i] -= along * one[i]
+            left[j * m :][:m] -= dot(one, left[j * m :], m) * one[:m]
         rank += 1
     return rank
 
@@ -295,9 +345,7 @@ def combine(
     """
     for r in range(rank):
         for j in range(n):
-            out[r * n + j] = 0.0
-            for i in range(m):
-                out[r * n + j] += U[r * m + i] * A[i * row + j * column]
+            out[r * n + j] = dot_apart(U[r * m :], 1, A[j * column :], row, m)
 
 
 @routine
@@ -311,31 +359,24 @@ def saddle_point(n: int, m: int, given: Floats, x: Floats, room: Floats, order: 
     b, left = room[m * m + size * size :], room[m * m + size * (size + 1) :]
     rank = span(C, m, n, U, K)
     if rank == m:
-        for i in range(m * m):
-            U[i] = 1.0 if i % (m + 1) == 0 else 0.0
+        U[: m * m] = 0.0
+        U[:: m + 1][:m] = 1.0
     size = n + rank
     lines = left[size:]
     columns = lines[rank * n :]
     combine(U, rank, m, C, n, 1, n, lines)
     combine(U, rank, m, G, 1, m, n, columns)
     combine(U, rank, m, given[n * (n + 1 + 2 * m) :], 1, 0, 1, b[n:])
-    for i in range(size * size):
-        K[i] = 0.0
+    K[: size * size] = 0.0
+    b[:n] = right[:n]
     for i in range(n):
-        b[i] = right[i]
-        for j in range(n):
-            K[i * size + j] = M[i * n + j]
-        for r in range(rank):
-            K[i * size + n + r] = -columns[r * n + i]
-            K[(n + r) * size + i] = lines[r * n + i]
+        K[i * size :][:n] = M[i * n :][:n]
+    add_border(K, size, n, lines, columns, rank, n)
     if solve(K, b, left, order, size) < 0:
         return -1
-    for i in range(n):
-        x[i] = left[i]
-    for i in range(m):
-        x[n + i] = 0.0
-        for r in range(rank):
-            x[n + i] += U[r * m + i] * left[n + r]
+    x[:n] = left[:n]
+    x[n : n + m] = 0.0
+    add_rows(U, left[n:], x[n:], rank, m)
     return m - rank
 
 
@@ -345,15 +386,14 @@ def complement(U: Floats, rank: int, m: int, null: Floats, room: Floats) -> None
     other in U, leave out; `room` has room for 3 m m.
     """
     left, found = room[0:], room[m * m :]
+    left[: m * m] = 0.0
+    left[:: m + 1][:m] = 1.0
     for i in range(m):
-        for j in range(m):
-            left[i * m + j] = 1.0 if i == j else 0.0
-            for r in range(rank):
-                left[i * m + j] -= U[r * m + i] * U[r * m + j]
+        for r in range(rank):
+            left[i * m :][:m] -= U[r * m + i] * U[r * m :][:m]
     span(left, m, m, found, room[2 * m * m :])
     for c in range(m - rank):
-        for i in range(m):
-            null[i * (m - rank) + c] = found[c * m + i]
+        null[c :: m - rank][:m] = found[c * m :][:m]
 
 
 @routine
@@ -364,8 +404,7 @@ def kernel_system(n: int, m: int, given: Floats, x: Floats, room: Floats, order:
     M, right, C = given[0:], given[n * n :], given[n * (n + 1) :]
     rest, U, H, work = room[0:], room[n:], room[n * (n + 1) :], room[n * (2 * n + 1) :]
     for j in range(n):
-        for i in range(m):
-            work[j * m + i] = C[i * n + j]
+        work[j * m :][:m] = C[j::n][:m]
     rank = span(work, n, m, U, work[n * m :])
     complement(U, rank, n, H, work)
     least_twice(C, given[n * (n + 1 + 2 * m) :], x, m, n, work, order)
@@ -373,10 +412,8 @@ def kernel_system(n: int, m: int, given: Floats, x: Floats, room: Floats, order:
     if step_along(n, n - rank, M, H, rest, x, work, order) != 0:
         return -1
     imbalance(n, M, right, x, rest)
-    for r in range(rank):
-        work[r] = 0.0
-        for j in range(n):
-            work[r] += U[r * n + j] * rest[j]
+    work[:rank] = 0.0
+    add_product(U, rest, work, rank, n)
     combine(U, rank, n, C, 1, n, m, work[rank:])
     least_twice(work[rank:], work, x[n:], rank, m, work[rank * (m + 1) :], order)
     return m - rank
@@ -385,10 +422,8 @@ def kernel_system(n: int, m: int, given: Floats, x: Floats, room: Floats, order:
 @routine
 def imbalance(n: int, M: Floats, right: Floats, x: Floats, rest: Floats) -> None:
     """Write `M x - right`."""
-    for i in range(n):
-        rest[i] = -right[i]
-        for j in range(n):
-            rest[i] += M[i * n + j] * x[j]
+    rest[:n] = -right[:n]
+    add_product(M, x, rest, n, n)
 
 
 @routine
@@ -400,16 +435,12 @@ def step_along(
     """
     K, b, u = work[0:], work[free * free :], work[free * (free + 1) :]
     for r in range(free):
-        b[r] = 0.0
-        for i in range(n):
-            b[r] -= H[i * free + r] * rest[i]
+        b[r] = -dot_apart(H[r:], free, rest, 1, n)
         for q in range(free):
             K[r * free + q] = 0.0
             for i in range(n):
                 for j in range(n):
                     K[r * free + q] += H[i * free + r] * M[i * n + j] * H[j * free + q]
     repeating = solve(K, b, u, order, free)
-    for i in range(n):
-        for r in range(free):
-            x[i] += H[i * free + r] * u[r]
+    add_product(H, u, x, n, free)
     return repeating
