@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
-from draisine import compile, eigenvalues
+from draisine import compile, eigenvalues, load, plot, save
 from draisine.analysis.eigenmodes import steady_modes
 from draisine.errors import ParameterError
 
@@ -28,6 +28,46 @@ def test_trailers_follow_within_their_lengths():
     assert_allclose(motion.values["forward_speed"], 2.0, rtol=1e-12)
 
 
+def test_two_contacts_that_cannot_lean_are_no_two_wheeler():
+    """Without springs and weight time scales with speed: eigenvalues of a roller racer do, too, and a
+    snakeboard, whose trucks nothing turns back, has none but zero.
+    """
+    racer = eigenvalues(compile("roller_racer"), [1.0, 2.0])
+    assert racer.names == ("arm", "arm", "Vx")
+    assert_allclose(racer.values[1], 2.0 * racer.values[0], rtol=1e-12)
+    assert racer.mode("arm")[0].real > 0.0
+    assert (eigenvalues(compile("snakeboard"), [1.0, 2.0]).values == 0.0).all()
+
+
 def test_a_machine_without_a_speed_has_one_motion():
     with pytest.raises(ParameterError, match="cart_pole has no forward_speed"):
         steady_modes(compile("cart_pole"), [0.0, 1.0])
+
+
+def test_eigenmodes_are_kept_and_drawn_like_runs(tmp_path):
+    """What is loaded again, and what the figure shows, are the eigenvalues themselves."""
+    modes = eigenvalues(compile("whipple"), np.linspace(0.0, 10.0, 21))
+    modes.save(tmp_path / "modes.nc")
+    data = load(tmp_path / "modes.nc")
+    assert_array_equal(data["eigenvalue_real"], modes.values.real)
+    assert_array_equal(
+        data["eigenvalue_imaginary"].sel(eigenmode="weave_2"), modes.values.imag[:, 1]
+    )
+    capsize = next(x for x in modes.plot().lines if x.get_label() == "capsize, real")
+    assert_array_equal(capsize.get_ydata(), modes.mode("capsize").real)
+    plot(modes, path=tmp_path / "modes.png")
+    assert (tmp_path / "modes.png").stat().st_size > 0
+
+
+def test_a_sweep_has_axes_of_its_own():
+    modes = eigenvalues(compile("whipple"), [3.0, 5.0], w=np.array([1.0, 1.1, 1.2]))
+    assert modes.to_xarray()["eigenvalue_real"].dims == ("sweep_0", "speed", "eigenmode")
+    with pytest.raises(ParameterError, match="draw one bicycle at a time"):
+        modes.plot()
+
+
+def test_what_is_no_result_is_neither_drawn_nor_kept(tmp_path):
+    with pytest.raises(ParameterError, match=r"3\.0 is no result; give a run"):
+        plot(3.0)
+    with pytest.raises(ParameterError, match="no result"):
+        save([1.0], tmp_path / "x.nc")

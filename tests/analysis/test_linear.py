@@ -287,3 +287,31 @@ def test_errors_tell_what_is_wrong() -> None:
     rolling = state(system, Wy=4.0)
     with pytest.raises(ConfigurationError, match="base itself rolls"):
         linearise(system, rolling, cyclic=True)
+
+
+def test_a_start_along_an_eigenvector_decays_by_its_eigenvalue():
+    """x(t) - x0 = Re(v exp(s t)), in every state; outputs by C."""
+    bicycle = compile("whipple")
+    found = linearise(bicycle, state(bicycle, forward_speed=5.0))
+    values, vectors = np.linalg.eig(found.A)
+    k, t = int(np.argmax(values.imag)), np.linspace(0.0, 2.0, 11)
+    v = 0.01 * vectors[:, k]
+    start = dict(zip(found.states, found.x0 + v.real, strict=True))
+    moved = found.simulate(start, t)
+    wanted = np.real(v[:, None] * np.exp(values[k] * t))
+    for name, x0, x in zip(found.states, found.x0, wanted, strict=True):
+        assert_allclose(moved[name], x0 + x, atol=1e-12)
+    at = found.outputs.index("front_lean")
+    assert_allclose(moved["front_lean"], found.y0[at] + found.C[at] @ wanted, atol=1e-12)
+    assert moved["lean"].attrs["units"] == "rad" and moved["lean_rate"].attrs["units"] == "rad/s"
+
+
+def test_what_a_linear_system_cannot_move_by_is_told():
+    bicycle = compile("whipple")
+    motion = state(bicycle, forward_speed=5.0)
+    with pytest.raises(UnknownNameError, match=r"no state 'forward_speed'"):
+        linearise(bicycle, motion).simulate({"forward_speed": 4.0}, [0.0, 1.0])
+    with pytest.raises(ConfigurationError, match=r"yaw, .* linearise without cyclic=True"):
+        linearise(bicycle, motion, cyclic=True).simulate({}, [0.0, 1.0])
+    with pytest.raises(ConfigurationError, match="one linear system, not 2"):
+        linearise(bicycle, [motion, motion]).simulate({}, [0.0, 1.0])

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from draisine import compile, simulate, state
+from draisine import compile, eigenvalues, simulate, state
 from draisine.analysis.linear import Linear, linearise
 from draisine.analysis.lqr import balance, lqr
-from draisine.errors import ConfigurationError, ModelError, UnknownNameError
-from draisine.model import Model
+from draisine.errors import ConfigurationError, ModelError, ParameterError, UnknownNameError
+from draisine.model import Body, Model, Prismatic
 
 
 def integrators(B):
     """Return a double integrator whose input acts by B."""
     A = np.array([[0.0, 1.0], [0.0, 0.0]])
     none = np.zeros((0, 2)), np.zeros((0, 1))
-    return Linear(A, np.array(B)[:, None], *none, ("x", "v"), ("push",), ())
+    about = np.zeros(2), np.zeros(1), np.zeros(0)
+    return Linear(A, np.array(B)[:, None], *none, ("x", "v"), ("push",), (), *about)
 
 
 def test_the_double_integrator_of_the_textbook():
@@ -43,7 +44,7 @@ def test_a_pendulum_is_held_about_the_pitch_at_which_it_balances():
     found = linearise(system, state(system, pitch=pitch))
     weights = {"pitch": 100.0, "left_rate": 1.0, "right_rate": 1.0}
     costs = {"left": 0.1, "right": 0.1}
-    law = lqr(found, weights, costs, about={"pitch": pitch})
+    law = lqr(found, weights, costs)
     found_itself = balance(system, weights | {"pitch_rate": 0.0}, costs, forward_speed=0.0)
     assert_allclose(found_itself.K, law.K, rtol=1e-9, atol=1e-9)
     assert_allclose(found_itself.about, law.about, atol=1e-9)
@@ -51,6 +52,45 @@ def test_a_pendulum_is_held_about_the_pitch_at_which_it_balances():
     run = simulate(system, state(system, pitch=0.1, Wz=0.3), 15.0, law=law).to_xarray()
     assert_allclose(run.pitch.values[-1], pitch, atol=1e-5)
     assert_allclose(run.speeds.values[-1], 0.0, atol=1e-4)
+
+
+def test_a_law_of_a_linear_system_keeps_its_motion():
+    """At 3 m/s, where the bicycle falls by itself, it is righted and keeps its speed."""
+    bicycle = compile("whipple")
+    found = linearise(bicycle, state(bicycle, forward_speed=3.0))
+    wheel = 3.0 / bicycle.parameters["rR"]
+    assert_allclose(found.x0, [0.0, 0.0, 0.0, 0.0, wheel], atol=1e-12)
+    law = lqr(found, {"lean": 100.0, "rear_wheel_rate": 1.0}, {"steer": 1.0, "rear_wheel": 1.0})
+    run = simulate(bicycle, state(bicycle, forward_speed=3.0, lean=0.1), 20.0, law=law).to_xarray()
+    assert_allclose(run.forward_speed.values[-1], 3.0, rtol=1e-3)
+    assert_allclose(run.lean.values[-1], 0.0, atol=1e-6)
+
+
+def test_a_linear_system_knows_the_inputs_of_its_motion():
+    """A weight on a slide is held by m g; so does the law."""
+
+    def lift(*, m: float = 2.0) -> Model:
+        up = Prismatic("up", "frame", "load", (0.0, 0.0, 1.0))
+        return Model([Body("frame"), Body("load", m)], [up], base="fixed", gravity=(0, 0, -9.81))
+
+    system = compile(lift)
+    found = linearise(system, state(system), inputs={"up": 2.0 * 9.81}, cyclic=True)
+    assert_allclose(found.part(["up"], ["up"]).w0, [2.0 * 9.81])
+    law = lqr(found, {"up": 1.0, "up_rate": 1.0}, {"up": 1.0})
+    assert law.given == {"up": 2.0 * 9.81}
+    run = simulate(system, state(system, up=0.1), 30.0, law=law).to_xarray()
+    assert_allclose(run.up.values[-1], 0.0, atol=1e-6)
+
+
+def test_weights_go_by_name_and_a_speed_is_asked_for():
+    bicycle = compile("whipple")
+    found = linearise(bicycle, state(bicycle, forward_speed=3.0))
+    with pytest.raises(ParameterError, match=r"names of states, .'lean': 1.0., not by a ndarray"):
+        lqr(found, np.eye(5), np.eye(3))
+    with pytest.raises(ParameterError, match=r"names of inputs, .*control.lqr"):
+        lqr(found, {"lean": 1.0}, np.eye(3))
+    with pytest.raises(ParameterError, match=r"at which speed\? .* forward_speed=3.0"):
+        balance(bicycle, {"lean": 100.0}, {"steer": 1.0})
 
 
 def test_a_motion_that_dampers_brake_is_kept_up_by_the_torques_it_needs():
@@ -95,3 +135,14 @@ def test_states_of_tyres_that_are_not_there_are_told():
 
     with pytest.raises(ModelError, match="no state 0 of force elements: there are 0"):
         simulate(bicycle, state(bicycle, forward_speed=5.0), 0.1, law=law)
+
+
+def test_eigenvalues_under_the_law_are_those_of_the_closed_loop():
+    bicycle = compile("whipple")
+    law = balance(bicycle, {"lean": 100.0}, {"steer": 1.0, "rear_wheel": 1.0}, forward_speed=3.0)
+    found = linearise(bicycle, state(bicycle, forward_speed=3.0))
+    closed = np.linalg.eigvals(found.A - found.part(["steer", "rear_wheel"]).B @ law.K)
+    modes = eigenvalues(bicycle, 3.0, law=law)
+    assert_allclose(np.sort_complex(modes.values[0]), np.sort_complex(closed), rtol=1e-7)
+    with pytest.raises(ParameterError, match="ask for its one speed"):
+        eigenvalues(bicycle, [3.0, 4.0], law=law)

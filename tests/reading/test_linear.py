@@ -47,6 +47,14 @@ def test_the_text_gives_the_matrices_of_the_benchmark(bicycle, equations):
         assert_allclose(TURN @ found[name] @ TURN, wanted, atol=2e-12)
 
 
+def test_the_page_says_how_its_signs_differ_and_has_one_v(bicycle, equations):
+    """Off the diagonal the signs are opposite, by the test above; v is the forward speed alone."""
+    text = equations.write()
+    assert "entries 12 and 21 of all matrices have the opposite sign" in text
+    assert "is the forward speed" in text and "Speeds" not in text
+    assert "Speeds" in bicycle.equations().write()
+
+
 def test_the_text_gives_the_linearised_programs(bicycle, equations):
     rng = np.random.default_rng(3)
     lengths = ("w", "c", "lam", "xB", "zB", "mB", "xH", "zH", "mH", "mF", "mR", "rF", "rR")

@@ -49,7 +49,7 @@ def another(machine, rng):
     """Return the machine with other parameters that some bodies can have."""
     while True:
         values = {name: x * rng.uniform(0.9, 1.1) for name, x in machine.parameters.items()}
-        with suppress(ModelError):
+        with suppress(ModelError, UserWarning):  # of moments that are none
             return machine.with_parameters(**values)
 
 

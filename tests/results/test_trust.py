@@ -69,6 +69,15 @@ def test_a_result_runs_no_code_unless_it_is_trusted(stored, capsys):
     assert ran.exists()
 
 
+def test_curves_of_stored_numbers_need_no_trust(stored, capsys):
+    assert main(["plot", str(stored), "--series", "kinetic_energy,energy"]) == 0
+    assert "figure: " in capsys.readouterr().out
+    assert main(["plot", str(stored), "--figure", "energies"]) == 0
+    assert main(["plot", str(stored)]) == 2
+    assert "`draisine plot FILE --series NAME`" in capsys.readouterr().err
+    assert not stored.with_name("ran").exists()
+
+
 def test_what_ran_here_may_be_drawn_again(tmp_path):
     (tmp_path / "sledge.py").write_text(SLEDGE)
     system = draisine.compile(str(tmp_path / "sledge.py"))

@@ -5,16 +5,23 @@ those of any machine about its steady motions.
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+import draisine
 from draisine.algebra.scalar import Floats
 from draisine.analysis.equilibrium import Steady, steady_driven
 from draisine.analysis.linear import linear_systems
+from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ParameterError, UnknownNameError, expect_known
 from draisine.system.system import System
 from draisine.system.tracing import Law
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from xarray import Dataset
 
 NAMES = ("weave", "weave", "capsize", "castering")
 STATES = ("lean", "steer", "lean_rate", "steer_rate")
@@ -63,10 +70,52 @@ class Eigenmodes:
             rows.append(f"<tr{colour}><th>{self.speed[k]:g}</th>{cells}</tr>")
         return f"<table><tr><th>m/s</th>{head}</tr>{''.join(rows)}</table>"
 
+    def to_xarray(self) -> "Dataset":
+        """Return the eigenvalues as a dataset of real and imaginary parts over speed and eigenmode; the
+        axes of a sweep are `sweep_0`, `sweep_1` and so on.
+
+        >>> from draisine import compile, eigenvalues
+        >>> data = eigenvalues(compile("whipple"), [4.0, 5.0]).to_xarray()
+        >>> print(float(data.eigenvalue_real.sel(speed=5.0, eigenmode="weave").round(6)))
+        -0.775342
+        """
+        import xarray
+
+        dims = (*(f"sweep_{k}" for k in range(self.values.ndim - 2)), "speed", "eigenmode")
+        speed = ("speed", self.speed, {"units": "m/s", "long_name": "forward speed"})
+        return xarray.Dataset(
+            {
+                "eigenvalue_real": (dims, self.values.real, {"units": "1/s"}),
+                "eigenvalue_imaginary": (dims, self.values.imag, {"units": "rad/s"}),
+            },
+            coords={"speed": speed, "eigenmode": eigenmode_labels(self.names)},
+            attrs={"title": repr(self).partition(":")[0]},
+        )
+
+    def plot(
+        self, figure: str | None = None, path: "str | Path | None" = None, **options: Any
+    ) -> Any:
+        """Draw the eigenvalues against speed and return the axes, see `draisine.plot`."""
+        return draisine.plot(self, figure, path, **options)
+
+    def save(self, path: "str | Path") -> None:
+        """Write the eigenvalues into a file (.nc, .zarr, .csv), see `draisine.save`."""
+        draisine.save(self, path)
+
     @property
     def stable(self) -> Floats:
         """Whether all eigenvalues are damped, (..., speeds)."""
         return np.all(self.values.real < 0, axis=-1)
+
+
+def eigenmode_labels(names: Sequence[str]) -> list[str]:
+    """Return eigenmodes told apart by numbers.
+
+    >>> eigenmode_labels(["weave", "weave", "capsize", "torso", "torso"])
+    ['weave', 'weave_2', 'capsize', 'torso', 'torso_2']
+    """
+    earlier = [list(names[:k]).count(name) for k, name in enumerate(names)]
+    return [f"{name}_{n + 1}" if n else name for name, n in zip(names, earlier, strict=True)]
 
 
 def _complex(z: complex) -> str:
@@ -130,6 +179,10 @@ def steady_modes(
     ('pole', 'pole', 'cart') [ 3.871 -3.871  0.   ]
     """
     v = np.atleast_1d(np.asarray(speed, float))
+    if isinstance(law, StateFeedback) and len(v) > 1:
+        raise ParameterError(
+            "a law of least cost keeps one steady motion: ask for its one speed, as in --speed 5."
+        )
     motions = _steady_motions(system, v, law)
     y, w = (np.array([getattr(one, name) for one in motions]) for name in ("y", "w"))
     linear = linear_systems(motions[0].machine, y, w)

@@ -11,7 +11,7 @@ the motion is straight or a circle.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from draisine.analysis.variation import (
 from draisine.errors import ConfigurationError, UnknownNameError, expect, expect_known, import_extra
 from draisine.mechanics.constraints import Statuses
 from draisine.mechanics.readings import law_states
+from draisine.model.names import observation_units
 from draisine.simulation.options import memory_start
 from draisine.system.artifacts import check_system
 from draisine.system.closed_form import ClosedForm
@@ -38,6 +39,8 @@ from draisine.system.system import System
 from draisine.system.tracing import Law
 
 if TYPE_CHECKING:
+    from xarray import Dataset
+
     from draisine.reading.document import Equations
 
 SHRUNK = 0.02
@@ -46,8 +49,8 @@ SHRUNK = 0.02
 
 @dataclass(frozen=True, eq=False)
 class Linear:
-    """A labelled linear system `xdot = A x + B w, y = C x + D w` of deviations from a steady
-    motion.
+    """A labelled linear system `xdot = A dx + B dw, dy = C dx + D dw` of the deviations dx, dw and dy of
+    states, inputs and outputs from what they are in a steady motion: x0, w0 and y0.
 
     Where it was asked for many motions at once, these are the first axis of every matrix. States x
     and y count along and across the heading.
@@ -60,6 +63,15 @@ class Linear:
     states: tuple[str, ...]
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
+    x0: Floats
+    w0: Floats
+    y0: Floats
+    units: Mapping[str, str] = field(default_factory=dict)
+
+    def __getitem__(self, k: int) -> "Linear":
+        """Return the system about one of many motions."""
+        arrays = ("A", "B", "C", "D", "x0", "w0", "y0")
+        return replace(self, **{name: getattr(self, name)[k] for name in arrays})
 
     def __repr__(self) -> str:
         sizes = f"Linear system of {len(self.states)} states, {len(self.inputs)} inputs"
@@ -99,6 +111,8 @@ class Linear:
             D=self.D[..., o, :][..., i],
             inputs=tuple(self.inputs[k] for k in i),
             outputs=tuple(self.outputs[k] for k in o),
+            w0=self.w0[..., i],
+            y0=self.y0[..., o],
         )
 
     def response(self, omega: Any) -> Floats:
@@ -109,6 +123,45 @@ class Linear:
         pencil = s[:, None, None] * np.eye(len(self.states)) - self._one("response")
         states = np.linalg.solve(pencil, np.broadcast_to(self.B, (len(s), *self.B.shape)))
         return self.C @ states + self.D
+
+    def simulate(self, start: Mapping[str, float], times: Any) -> "Dataset":
+        """Return how the machine moves from a start at times in s by these equations, its inputs as in
+        the steady motion: states and outputs by the names that a run has. States that are not named
+        start as they are in the steady motion.
+
+        >>> from draisine import compile, linearise, state
+        >>> bicycle = compile("whipple")
+        >>> upright = linearise(bicycle, state(bicycle, forward_speed=4.6))
+        >>> motion = upright.simulate({"lean_rate": 0.5}, [0.0, 0.1, 10.0])
+        >>> bool(motion.lean[1] > 0.01 > abs(motion.lean[2]))
+        True
+        """
+        import xarray
+        from scipy.linalg import expm
+
+        expect_known("linear system: no state", start, self.states, UnknownNameError)
+        A, t = self._one("simulate"), np.atleast_1d(np.asarray(times, float))
+        self._check_still()
+        begin = [start.get(name, x0) - x0 for name, x0 in zip(self.states, self.x0, strict=True)]
+        x = expm(t[:, None, None] * A) @ np.array(begin, float)
+        told = dict(zip(self.states, (self.x0 + x).T, strict=True))
+        told |= dict(zip(self.outputs, (self.y0 + x @ self.C.T).T, strict=True))
+        return xarray.Dataset(
+            {name: ("time", y, {"units": self.units.get(name, "")}) for name, y in told.items()},
+            coords={"time": ("time", t, {"units": "s"})},
+            attrs={"title": "linear"},
+        )
+
+    def _check_still(self) -> None:
+        """Raise where a coordinate moves along in the steady motion itself."""
+        rates = dict(zip(self.states, np.abs(self.x0), strict=True))
+        placed = ("x", "y", "yaw")
+        moving = [n for n in self.states if rates.get(f"{n}_rate", 0.0) > 1e-9 or n in placed]
+        if moving:
+            raise ConfigurationError(
+                f"simulate: {', '.join(moving)} may move along in the steady motion itself; linearise "
+                "without cyclic=True."
+            )
 
     def transfer(self, input: str, output: str) -> "Transfer":
         """Return the transfer function from an input to an output, without the states that take no
@@ -231,7 +284,7 @@ def linearise(
     found = linear_systems(machine, y, w, outputs=outputs, cyclic=cyclic, tolerance=tolerance)
     if not isinstance(motion, State):
         return found
-    return replace(found, A=found.A[0], B=found.B[0], C=found.C[0], D=found.D[0])
+    return found[0]
 
 
 def machine_at(
@@ -274,6 +327,8 @@ def linear_systems(
     kept = [k for k, name in enumerate(states) if cyclic or name not in hidden]
     C = to_heading(found, found.names, _along(found.d["seen"], seeds))
     shown = _shown(found, C, [k for k in range(len(states)) if k not in kept], outputs)
+    named = [found.value(name) for name in (*at.coordinates, *at.speeds)]
+    x0 = np.column_stack([*named, y[:, machine.layout.z]])
     return Linear(
         A[:, kept][:, :, kept],
         B[:, kept],
@@ -282,6 +337,10 @@ def linear_systems(
         tuple(states[k] for k in kept),
         tuple(machine.system.model.inputs),
         tuple(found.names[k] for k in shown),
+        x0[:, kept],
+        np.array(w),
+        found.values["seen"][:, shown],
+        observation_units(machine.system.model),
     )
 
 

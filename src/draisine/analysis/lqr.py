@@ -4,8 +4,8 @@
 motion x0 that the inputs u0 keep up; K follows from Riccati's equation, eq. [lqr].
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy as np
 from draisine.algebra.scalar import Array, Floats, Scalar
 from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.linear import Linear, linearise, reach_states
-from draisine.errors import ConfigurationError, UnknownNameError, expect_known
+from draisine.errors import ConfigurationError, ParameterError, UnknownNameError, expect_known
 from draisine.mechanics.readings import Readings
 from draisine.system.system import System
 
@@ -45,15 +45,10 @@ class StateFeedback:
         return given | {name: given.get(name, 0.0) + u0 for name, u0 in self.given.items()}, ()
 
 
-def lqr(
-    linear: Linear,
-    states: Mapping[str, float],
-    inputs: Mapping[str, float],
-    about: Mapping[str, float] | None = None,
-) -> StateFeedback:
-    """Return the law of least cost: `states` are weights (zero where not named), `inputs` those of
-    the inputs that it uses, `about` what the states are in the steady motion (zero where not named).
-    States that neither have a weight nor are moved by the inputs are left alone.
+def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]) -> StateFeedback:
+    """Return the law of least cost that keeps the steady motion of a linear system: `states` are
+    weights (zero where not named), `inputs` those of the inputs that it uses. States that neither have
+    a weight nor are moved by the inputs are left alone.
 
     >>> from draisine import compile, state
     >>> from draisine.analysis.linear import linearise
@@ -64,8 +59,11 @@ def lqr(
     >>> bool(np.linalg.eigvals(closed).real.max() < 0)
     True
     """
-    for given, known, kind in ((states, linear.states, "state"), (inputs, linear.inputs, "input")):
-        expect_known(f"lqr: no {kind}", given, known, UnknownNameError)
+    for weights, known, kind in (
+        (states, linear.states, "state"),
+        (inputs, linear.inputs, "input"),
+    ):
+        _check_weights(weights, known, kind)
     part = linear.part(list(inputs))
     Q = np.diag([float(states.get(name, 0.0)) for name in linear.states])
     R = np.diag([float(cost) for cost in inputs.values()])
@@ -80,9 +78,19 @@ def lqr(
             f"lqr: the inputs {', '.join(inputs)} cannot steady the motion, or no weight sees a state "
             "that stays. Name more inputs, or weigh more states."
         ) from None
-    steady = about or {}
-    x0 = np.array([float(steady.get(name, 0.0)) for name in linear.states])
-    return StateFeedback(linear.states, tuple(inputs), K, x0)
+    given = {n: float(u0) for n, u0 in zip(linear.inputs, linear.w0, strict=True) if u0 != 0.0}
+    return StateFeedback(linear.states, tuple(inputs), K, linear.x0, given)
+
+
+def _check_weights(weights: object, known: Sequence[str], kind: str) -> None:
+    """Raise where weights are not given by the names of states or inputs."""
+    if not isinstance(weights, Mapping):
+        raise ParameterError(
+            f"lqr: weights go by the names of {kind}s, {{{known[0]!r}: 1.0}}, not by a "
+            f"{type(weights).__name__}: Q and R are diagonal. python-control takes full matrices: "
+            "control.lqr(linear.to_control(), Q, R)."
+        )
+    expect_known(f"lqr: no {kind}", weights, known, UnknownNameError)
 
 
 def _moved_states(linear: Linear) -> Floats:
@@ -101,7 +109,7 @@ def balance(
     for is so: one without inputs, where there is one, else with those that the law uses. Weights are
     those of its states: one for each that the inputs move and that is not named; cyclic ones (its place)
     count only if one of them is. Costs are those of the inputs that it uses, one for each joint's if
-    none are named.
+    none are named. What has a forward speed is kept at the one that is asked for.
 
     >>> from draisine import compile, simulate, state
     >>> segway = compile("segway")
@@ -110,6 +118,10 @@ def balance(
     >>> bool(abs(run.pitch[-1] - law.about[0]) < 1e-3)
     True
     """
+    if "forward_speed" in system.outputs and not about:
+        raise ParameterError(
+            "balance: at which speed? Each has its own law: ask for forward_speed=3.0, or 0.0 for rest."
+        )
     joints = [joint.name for joint in system.model.joints if joint.motion is None]
     costs = costs or {name: 1.0 for name in system.model.inputs if name in joints}
     motion = steady_driven(system, [name for name in system.model.inputs if name in costs], **about)
@@ -119,8 +131,7 @@ def balance(
     part = linear.part([name for name in linear.inputs if name in costs])
     moved = zip(linear.states, _moved_states(part), strict=True)
     ones = {name: 1.0 for name, yes in moved if yes}
-    law = lqr(linear, ones | dict(weights or {}), costs, motion.values)
-    return replace(law, given={name: u0 for name, u0 in motion.inputs.items() if u0 != 0.0})
+    return lqr(linear, ones | dict(weights or {}), costs)
 
 
 def riccati_gain(A: Floats, B: Floats, Q: Floats, R: Floats) -> Floats:

@@ -55,8 +55,18 @@ def _straight(data: Any) -> dict[str, Any]:
             part: dict(zip(modes, data[f"eigenvalue_{part}"].values.T.tolist(), strict=True))
             for part in ("real", "imaginary")
         },
+        "gains": _gains(data),
         "matrices": {n: data[n].values.tolist() for n in ("M", "C1", "K0", "K2") if n in data},
     }
+
+
+def _gains(data: Any) -> dict[str, dict[str, float]]:
+    """Return the gains of a law of state feedback, by input and state, if there is one."""
+    if "gain" not in data:
+        return {}
+    names = data["fed_state"].values.tolist()
+    rows = zip(data["fed_input"].values.tolist(), data["gain"].values.tolist(), strict=True)
+    return {name: dict(zip(names, row, strict=True)) for name, row in rows}
 
 
 def _moved(result: Result) -> dict[str, Any]:
@@ -146,7 +156,7 @@ def table(result: Result, full: bool = False) -> list[tuple[str, str, list[float
     rows = []
     for name in names:
         x, unit = readable(series(name, bodies), unit_of(name, model))
-        rows.append((name, unit, [_settled(y) for y in (x[0], x[-1], x.min(), x.max())]))
+        rows.append((name, unit, [_settled(y, unit) for y in (x[0], x[-1], x.min(), x.max())]))
     return rows
 
 
@@ -159,13 +169,17 @@ def state_table(result: Result) -> list[tuple[str, str, list[float]]]:
     for name in (*base_angles(model), *(joint.name for joint in model.joints)):
         x = [series(f"{name}{of}", bodies)[0] for of in ("", "_rate", "_acceleration")]
         x, unit = readable(x, unit_of(name, model))
-        rows.append((name, unit, [_settled(y) for y in x]))
+        rows.append((name, unit, [_settled(y, unit) for y in x]))
     return rows
 
 
-def _settled(x: float) -> float:
-    """Return a number for people: round-off is zero."""
-    return 0.0 if abs(x) < 1e-8 else float(x)
+def _settled(x: float, unit: str) -> float:
+    """Return a number for people: round-off that a run has gathered is zero.
+
+    >>> _settled(-7.4e-6, "deg"), _settled(-7.4e-6, "m")
+    (0.0, -7.4e-06)
+    """
+    return 0.0 if abs(x) < (1e-5 if unit.startswith("deg") else 1e-8) else float(x)
 
 
 def remarks(result: Result) -> list[str]:
@@ -320,7 +334,21 @@ def growth_lines(result: Result) -> list[str]:
         if many
         else "no disturbance grows exponentially"
     )
-    return [f"steady motion at {speeds[0]:g} m/s: {told or 'rest as drawn'}", end]
+    first = f"steady motion at {speeds[0]:g} m/s: {told or 'rest as drawn'}"
+    return [first, *_gain_lines(data), end]
+
+
+def _gain_lines(data: Any) -> list[str]:
+    """Return what a law of state feedback does about deviations, one line for each input."""
+    if "gain" not in data:
+        return []
+    names = data["fed_state"].values
+    lines = []
+    for name, row in zip(data["fed_input"].values, data["gain"].values, strict=True):
+        felt = np.abs(row) > 1e-9 * np.abs(row).max()  # all else is round-off
+        terms = [f"{-k:+.5g} {state}" for state, k in zip(names[felt], row[felt], strict=True)]
+        lines.append(f"feedback of deviations: {name} = {' '.join(terms) or 0}")
+    return lines
 
 
 def _reading(result: Result, name: str, value: float) -> str:

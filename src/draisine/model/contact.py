@@ -47,6 +47,7 @@ class Wheel:
     Without a `tyre` it rolls ideally. With one it has the status `tyre` where a mode does not say
     otherwise: the ground carries it, and what the tyre does not hold slips, by the tyre's law.
 
+    One that `slides` does so where a mode does not say otherwise, as a ball does that turns every way.
     `lifts` tells whether the ground carries it; set it to False for machines that live in the plane.
     `stiffness`, relative to that of others, is by what it takes its share of forces that several
     contacts could carry. `flats` are the planes of other bodies that it may touch; with some it is
@@ -66,6 +67,7 @@ class Wheel:
     stiffness: Scalar = 1.0
     flats: tuple[Flat, ...] = ()
     touches: bool = True
+    slides: bool = False
     armed: Callable[[Any], Scalar] | None = field(default=None, repr=False)
 
     directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
@@ -90,6 +92,8 @@ class Wheel:
         """The status where a mode does not mention it."""
         if self.flats or not self.touches:
             return "open"
+        if self.slides:
+            return "sliding"
         return "rolling" if self.tyre is None else "tyre"
 
     @property
@@ -146,6 +150,7 @@ class Blade:
     directions: ClassVar[tuple[str, ...]] = ("normal", "along", "across")
     anchored: ClassVar[bool] = False
     armed: ClassVar[None] = None
+    slides: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         where = f"blade {self.name!r}"
@@ -211,6 +216,7 @@ class Pin:
     directions: ClassVar[tuple[str, ...]] = ("x", "y", "z")
     anchored: ClassVar[bool] = True
     armed: ClassVar[None] = None
+    slides: ClassVar[bool] = False
     lifts: ClassVar[bool] = False
     surface: ClassVar[Surface] = Tip()
     guide: ClassVar[Array] = np.zeros(3)

@@ -184,6 +184,13 @@ def state_units(model: "Model") -> dict[str, str]:
     return {name: units[name] for name in state_names(model)}
 
 
+def observation_units(model: "Model") -> dict[str, str]:
+    """Return the units of what the program `variation` tells of a state."""
+    places = {f"{name}_rate": rate(name, one).unit for name, one in PLACE.items()}
+    known = state_units(model) | places
+    return {name: known[name] for name in observation_names(model)}
+
+
 def observation_names(model: "Model") -> list[str]:
     """Return the names of what the program `variation` tells of a state, in its order."""
     placed, joints = [*ANGLES, *PLACE], [j.name for j in model.joints]

@@ -116,13 +116,16 @@ def _filled(subject: Subject, full: bool, written_out: int) -> Sheet:
     return sheet
 
 
-def name_given(sheet: Sheet, subject: Subject) -> None:
-    """Name what is given, and say what it is: coordinates, speeds, inputs, parameters."""
+def name_given(sheet: Sheet, subject: Subject, tell_speeds: bool = True) -> None:
+    """Name what is given, and say what it is: coordinates, speeds if they are to be told, inputs,
+    parameters.
+    """
     used = _used(subject)
     sheet.meanings = _meanings(subject)
     listed = _parameters(sheet, subject, used)
     coordinates = _coordinates(sheet, subject, used)
-    speeds = _speeds(sheet, subject)
+    named = _speeds(sheet, subject)
+    speeds = named if tell_speeds else []
     form, model = subject.form, subject.model
     if model.twist:
         place = form.place or f"{subject.place}, axes x forward, y left, z up"

@@ -39,6 +39,12 @@ from draisine.reading.names import INERTIA, SPEED, symbol_of
 from draisine.reading.sheet import Sheet
 from draisine.reading.subject import Subject
 
+SIGNS = (
+    "Lean is positive to the right, steer to the left. The benchmark of Meijaard et al. (2007) counts both "
+    "to the right: there the entries 12 and 21 of all matrices have the opposite sign."
+)
+"""How the equations of a bicycle compare with those that are published."""
+
 
 @dataclass(frozen=True, eq=False)
 class StraightRunning:
@@ -136,7 +142,7 @@ def write_linear(subject: Subject, title: str) -> Equations:
     """
     straight = StraightRunning(subject)
     sheet = Sheet(subject.graph, swell=1000)
-    name_given(sheet, subject)
+    name_given(sheet, subject, tell_speeds=False)  # v is the forward speed here
     sheet.cut.name(straight.v, Symbol("v"), SPEED)
     q, v, g = sheet.quantity("q"), name_of("v"), symbol_of("g", subject.form.symbols)
     stiffness = (
@@ -156,6 +162,8 @@ def write_linear(subject: Subject, title: str) -> Equations:
     )
     names = ", ".join(name.replace("_", " ") for name in straight.names)
     sheet.say("Here ", q, f" = ({names}), and ", v, " is the forward speed.")
+    if straight.names == ["lean", "steer"]:
+        sheet.say(SIGNS)
     n = range(1, len(straight.names) + 1)
     for symbol, letter, entries in (
         ("M", "M", straight.M),

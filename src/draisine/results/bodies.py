@@ -101,10 +101,17 @@ def restore_model(data: "Dataset") -> Model:
 
 
 class Bodies:
-    """All bodies of a dataset (time first) of a model."""
+    """All bodies of a dataset (time first), of a model or of the one that made it."""
 
-    def __init__(self, data: "Dataset", model: Model) -> None:
-        self.data, self.model = data, model
+    def __init__(self, data: "Dataset", model: Model | None = None) -> None:
+        self.data = data
+        if model is not None:
+            self.model = model
+
+    @cached_property
+    def model(self) -> Model:
+        """The model, made again when it is first asked for: numbers that are stored need none."""
+        return restore_model(self.data)
 
     @cached_property
     def motions(self) -> dict[str, BodyMotion]:

@@ -6,11 +6,11 @@ import shutil
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from draisine import registry
 from draisine.codegen.files import check_folder, check_place, whole_file
-from draisine.errors import DataError
+from draisine.errors import DataError, ParameterError
 from draisine.results.attributes import table
 from draisine.results.runs import read_runs
 from draisine.results.zarr_store import check_zarr
@@ -24,15 +24,24 @@ FORMATS = (".nc", ".zarr", ".csv")
 """What a result can be written as."""
 
 
-FIGURES = (".png", ".svg", ".pdf")
+FIGURES = (".png", ".jpg", ".svg", ".pdf")
 """What a figure can be written as."""
+
+
+AT_ONCE = (
+    "Without a store, `draisine run FILE.toml --out FILE.nc` keeps all runs when the last is done"
+)
+"""The way out for a sweep into something else."""
 
 
 def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
     """Raise where nothing could be written, before any work is done."""
     if path.suffix not in allowed:
-        raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.")
-    _check_zarr_there(path)
+        only = f" {AT_ONCE}." if allowed == (".zarr",) else ""
+        raise DataError(f"{path}: write to a file that ends with {', '.join(allowed)}.{only}")
+    _check_zarr_there(
+        path, AT_ONCE if allowed == (".zarr",) else "Or take a file that ends with .nc"
+    )
     if path.suffix == ".zarr" and os.path.exists(path):
         if not _is_store(path):
             raise DataError(
@@ -43,12 +52,12 @@ def check_target(path: Path, allowed: tuple[str, ...] = FORMATS) -> None:
         check_place(path)
 
 
-def _check_zarr_there(path: Path) -> None:
+def _check_zarr_there(path: Path, way: str) -> None:
     """Raise where a folder of chunks is asked for and the package for it is missing."""
     if path.suffix == ".zarr" and find_spec("zarr") is None:
         raise DataError(
             f"{path}: needs the package zarr, which is not installed here: "
-            "pip install 'draisine[store]', or take a file that ends with .nc."
+            f"pip install 'draisine[store]'. {way}."
         )
 
 
@@ -61,16 +70,23 @@ def _is_store(path: Path) -> bool:
 
 
 def dataset_of(what: Any) -> "Dataset":
-    """Return a run, a result, a dataset or the file of one as a dataset."""
+    """Return a run, a result, eigenmodes, a dataset or the file of one as a dataset."""
     if isinstance(what, str | Path):
         return load(what)
-    if hasattr(what, "to_xarray") and hasattr(what, "arcs"):
-        return cast("Dataset", what.to_xarray())
-    return cast("Dataset", getattr(what, "data", what) if hasattr(what, "outcome") else what)
+    from xarray import Dataset
+
+    data = getattr(what, "data", what) if hasattr(what, "outcome") else what
+    if not isinstance(data, Dataset) and hasattr(what, "to_xarray"):
+        data = what.to_xarray()
+    if not isinstance(data, Dataset):
+        raise ParameterError(
+            f"{what!r:.80} is no result; give a run, a result, eigenmodes, a dataset or the file of one."
+        )
+    return data
 
 
 def save(what: Any, path: str | Path) -> None:
-    """Write a run, a result or a dataset into a file that ends with .nc, .zarr or .csv; nothing
+    """Write a run, a result, eigenmodes or a dataset into a file that ends with .nc, .zarr or .csv; nothing
     half-written remains if that fails.
 
     >>> import draisine, tempfile
@@ -158,7 +174,7 @@ def _load(path: Path) -> "Dataset":
         )
     if not (path.is_file() or path.is_dir()):
         raise DataError(f"{path}: is neither a file nor a folder.")
-    _check_zarr_there(path)
+    _check_zarr_there(path, "A .nc can be read without it")
     if path.suffix == ".zarr":
         check_zarr(path)
     try:

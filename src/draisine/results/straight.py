@@ -1,6 +1,5 @@
 """What is known of a bicycle that runs straight by numbers, with the labels that each takes."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,16 +27,6 @@ KNOWN: dict[str, SeriesLabels] = {
     **dict.fromkeys(("wobble_speed", "wobble_frequency"), ()),
 }
 """What a linear scenario tells beside eigenvalues, with the labels that each takes."""
-
-
-def eigenmode_labels(names: Sequence[str]) -> list[str]:
-    """Return eigenmodes told apart by numbers.
-
-    >>> eigenmode_labels(["weave", "weave", "capsize", "torso", "torso"])
-    ['weave', 'weave_2', 'capsize', 'torso', 'torso_2']
-    """
-    earlier = [list(names[:k]).count(name) for k, name in enumerate(names)]
-    return [f"{name}_{n + 1}" if n else name for name, n in zip(names, earlier, strict=True)]
 
 
 def straight_labels(model: Model) -> dict[str, SeriesLabels]:

@@ -180,11 +180,28 @@ class Configuration:
     def _unreached(self, targets: Mapping[str, Floats], left: float, k: int) -> str:
         """Return why a configuration cannot be."""
         wanted = ", ".join(f"{name} = {x[k]:.6g}" for name, x in targets.items())
+        if guided := self._guided(targets, k):
+            return guided
         return (
             f"no configuration has {wanted or 'closed contacts'} with the contacts "
             f"{dict(self.machine.mode)}: an error of {left:.3g} remains. Ask for less, or open a "
             "contact."
         )
+
+    def _guided(self, asked: Mapping[str, Floats], k: int) -> str:
+        """Return which of the coordinates or rates asked for a motion prescribes otherwise, if one does."""
+        for joint in self.machine.system.model.joints:
+            if joint.motion is None:
+                continue
+            r, rdot, _ = joint.motion(self.t)
+            for name, own in ((joint.name, r), (f"{joint.name}_rate", rdot)):
+                if name in asked and abs(asked[name][k] - float(own)) > 1e-9:
+                    return (
+                        f"{name} = {asked[name][k]:.6g} cannot be: the joint {joint.name!r} follows a "
+                        f"motion that is given, with {name} = {float(own):.6g} at {self.t:g} s. Leave "
+                        "it out, or change that motion."
+                    )
+        return ""
 
     def _settle(self, goal: Mapping[str, Floats], some: Floats, precision: Floats) -> Floats:
         """Bring some of the configurations to a goal by Newton's method; return the largest error that
@@ -282,6 +299,8 @@ class Configuration:
     def _contradiction(self, fast: Mapping[str, Floats], k: int) -> str:
         """Return why no speeds can be what they are asked to be."""
         wanted = ", ".join(f"{n} = {x[k]:.6g}" for n, x in fast.items())
+        if guided := self._guided(fast, k):
+            return guided
         return (
             f"no speeds have {wanted or 'the prescribed rates'} with the contacts "
             f"{dict(self.machine.mode)}; they contradict each other.{self._advice()}"

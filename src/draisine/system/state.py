@@ -145,6 +145,18 @@ def initial_values(asked: Mapping[str, Any], model: "Model") -> dict[str, float]
     return {name: _number(name, value, model) for name, value in named.items()}
 
 
+def flat_lean(lean: float) -> str:
+    """Return why a lean is none, a quarter turn, where headings end, or more; nothing where it is one.
+
+    >>> flat_lean(20.0)
+    "lean = 20 rad lies flat or beyond, it stays between -90deg and 90deg. Degrees are written '20deg'."
+    """
+    if abs(lean) <= np.pi / 2 - 1e-6:
+        return ""
+    degrees = f" Degrees are written '{lean:g}deg'." if 2.0 < abs(lean) < 90.0 else ""
+    return f"lean = {lean:g} rad lies flat or beyond, it stays between -90deg and 90deg.{degrees}"
+
+
 def states(
     system: "System",
     asked: Mapping[str, Sequence[float] | Floats],
@@ -225,9 +237,12 @@ def _consistent(
     numbers = {name: np.asarray(values, float) for name, values in asked.items()}
     _check_asked(numbers, state_names(machine.system.model))
     count = len(next(iter(numbers.values()), [0])) if parameters is None else len(parameters)
+    wrong = [""] * count
+    if "lean" in numbers:
+        _note(wrong, {k: flat_lean(x) for k, x in enumerate(numbers["lean"].tolist())})
+        numbers["lean"] = np.where([bool(text) for text in wrong], 0.0, numbers["lean"])
     pose = Configuration(machine, count, t, parameters)
     targets = {name: x for name, x in numbers.items() if name not in pose.fast}
-    wrong = [""] * count
     drawn = pose.closed_drawing(targets) if machine.system.model.loops else None
     _note(wrong, pose.approach(targets))
     if at_rest is None:

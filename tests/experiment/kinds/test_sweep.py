@@ -165,7 +165,11 @@ def test_numbers_are_held_within_a_factor_and_with_their_sign(mine):
         ('["rk4"]', '["rk5"]', "Did you mean 'rk4'"),
         ('["rk4"]', "[]", "at least 1 item"),
         ('"maximum lean"', '"maximum laen"', "Did you mean 'lean'"),
-        ('"run.integrator"', '"title.integrator"', "'title' is not a table"),
+        (
+            '"run.integrator"',
+            '"title.integrator"',
+            "'title' is 'pushes' in this scenario, no table",
+        ),
         ("[sweep.over]", "[sweep.ower]", "Did you mean 'over'"),
     ],
 )

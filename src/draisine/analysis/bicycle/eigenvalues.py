@@ -9,6 +9,7 @@ from draisine.algebra.scalar import Floats
 from draisine.analysis.bicycle.followed import TwoWheeler
 from draisine.analysis.bicycle.straight import Canonical, canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes, fill_speeds, steady_modes, track
+from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ParameterError
 from draisine.system.artifacts import check_system
 from draisine.system.system import System
@@ -29,7 +30,7 @@ def eigenvalues(
     """Return the eigenmodes of a bicycle at speeds in m/s, from its nonlinear model; parameters
     given as arrays are swept together. On tyres, with parts that give, with a rider who moves, or
     under a control law there may be a wobble and others; then there is no sweep. Those of any other
-    machine are about its steady motions at these speeds.
+    machine, and under a law of least cost, which keeps one speed, are about its steady motions.
 
     >>> from draisine import compile
     >>> modes = eigenvalues(compile("whipple"), [4.0, 5.0])
@@ -42,16 +43,17 @@ def eigenvalues(
             raise ParameterError(
                 "eigenvalues of more than the ideal bicycle: one upright machine at a time, no sweep."
             )
-        if not is_two_wheeler(system):
+        if isinstance(law, StateFeedback) or not is_two_wheeler(system):
             return steady_modes(system, speed, law)[0]
         return TwoWheeler(system, law).eigenmodes(speed)
     return eigenmodes_of(canonical_matrices(system, about=about, **sweep), speed)
 
 
 def is_two_wheeler(system: System) -> bool:
-    """Return whether a machine runs on two contacts, one behind the other."""
-    centres = [np.asarray(one.centre, float) for one in system.model.contacts]
-    if len(centres) != 2 or "forward_speed" not in system.outputs:
+    """Return whether a machine that can lean runs on two contacts, one behind the other."""
+    model = system.model
+    centres = [np.asarray(one.centre, float) for one in model.contacts]
+    if len(centres) != 2 or "forward_speed" not in system.outputs or "Wx" not in model.speeds:
         return False
     ahead, aside, _ = np.abs(centres[1] - centres[0])
     return bool(ahead > aside)

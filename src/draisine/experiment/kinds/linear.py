@@ -1,5 +1,5 @@
 """Straight running as data: canonical matrices, eigenvalues against speed, critical speeds; of machines
-that are no bicycles the eigenvalues about their steady motions.
+that are no bicycles the eigenvalues about their steady motions; and runs by linear equations.
 """
 
 import json
@@ -16,10 +16,13 @@ from draisine.analysis.bicycle.followed import CriticalSpeed, TwoWheeler
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.bicycle.uncertainty import spread
 from draisine.analysis.eigenmodes import Eigenmodes, steady_modes
+from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.lqr import StateFeedback
-from draisine.errors import ParameterError
-from draisine.results.straight import COORDINATES, MODES, eigenmode_labels
-from draisine.scenario.schema import Expected, LinearScenario
+from draisine.results.bodies import Bodies
+from draisine.results.questions import series
+from draisine.results.straight import COORDINATES
+from draisine.scenario.plan import Plan
+from draisine.scenario.schema import Expected, LinearScenario, RunScenario
 from draisine.system.system import System
 from draisine.system.tracing import Law
 from draisine.vehicles import parameter_deviations
@@ -42,6 +45,19 @@ def straight_running(scenario: LinearScenario, system: System, law: Law | None =
     v = np.unique([*asked, *(x for block in measured for x in block.at or ())])
     found = _computed(system, law, v).assign(_measurements(measured))
     return found.assign(_uncertainty(scenario, system, law, v))
+
+
+def linear_motion(plan: Plan, data: "Dataset") -> "Dataset":
+    """Return how a run on the plane that nothing drives goes by the linear equations about the steady
+    motion of its first speed: from the same start, at the same times, what of it these equations tell.
+    """
+    assert isinstance(plan.scenario, RunScenario)
+    asked: dict[str, Any] = {n: float(data[n][0]) for n in ("forward_speed",) if n in data}
+    about = steady_driven(plan.system, mode=plan.scenario.run.mode, **asked)
+    found, bodies = about.linear()[0], Bodies(data, plan.system.model)
+    start = {name: float(series(name, bodies)[0]) for name in found.states}
+    title = f"linear, about {asked.get('forward_speed', 0.0):g} m/s"
+    return found.simulate(start, data["time"].values).assign_attrs(title=title)
 
 
 def _usual_speeds(system: System) -> Floats:
@@ -102,7 +118,7 @@ def _computed(system: System, law: Law | None, v: Floats) -> "Dataset":
         return _followed(TwoWheeler(system, law), v)
     matrices = canonical_matrices(system)
     modes, critical = eigenmodes_of(matrices, v), critical_of(matrices)
-    data = _eigenvalues(modes) | {
+    data = {
         "M": (("row", "column"), matrices.M, "kg m2"),
         "C1": (("row", "column"), matrices.C1, "kg m"),
         "K0": (("row", "column"), matrices.K0, "kg m"),
@@ -115,7 +131,7 @@ def _computed(system: System, law: Law | None, v: Floats) -> "Dataset":
         "stable_from": ((), critical.stable_from, "m/s"),
         "stable_to": ((), critical.stable_to, "m/s"),
     }
-    return _dataset(system, v, MODES, data)
+    return _dataset(system, modes, data)
 
 
 def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
@@ -125,7 +141,7 @@ def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
     modes = running.eigenmodes(v)
     low, high = max(float(v.min()), SLOWEST), float(v.max())
     crossings = running.crossings(low, high) if low < high else []
-    data = _eigenvalues(modes)
+    data: dict[str, Any] = {}
     for name in ("weave", "capsize", "wobble"):
         first = next(
             (x for x in crossings if x.name == name), CriticalSpeed(name, np.nan, np.nan, False)
@@ -134,45 +150,31 @@ def _followed(running: TwoWheeler, v: Floats) -> "Dataset":
         if name != "capsize":
             data[f"{name}_frequency"] = ((), first.frequency, "rad/s")
     told = [asdict(crossing) for crossing in crossings]
-    found = _dataset(running.system, v, eigenmode_labels(modes.names), data)
+    found = _dataset(running.system, modes, data)
     return found.assign_attrs(crossings=json.dumps(told), looked_from=low, looked_to=high)
 
 
 def _steady(system: System, law: Law | None, v: Floats) -> "Dataset":
     """Return the eigenvalues of any machine about its steady motions, and these motions."""
-    if isinstance(law, StateFeedback) and len(v) > 1:
-        raise ParameterError(
-            "a law of least cost keeps one steady motion: ask for its one speed, as --speed 5."
-        )
     modes, motions = steady_modes(system, v, law)
     about = np.array([[one.values.get(name, 0.0) for name in modes.states] for one in motions])
     needed = np.array([list(one.inputs.values()) for one in motions])
-    data = _eigenvalues(modes) | {
+    data = {
         "steady_motion": (("speed", "state"), about, "SI"),
         "steady_input": (("speed", "input"), needed, "SI"),
     }
-    found = _dataset(system, v, eigenmode_labels(modes.names), data)
+    found = _dataset(system, modes, data)
+    if isinstance(law, StateFeedback):
+        gain = (("fed_input", "fed_state"), law.K, {"units": "SI"})
+        told = {"fed_input": list(law.inputs), "fed_state": list(law.states_read)}
+        found = found.assign(gain=gain).assign_coords(told)
     return found.assign_coords(state=list(modes.states), input=list(system.model.inputs))
 
 
-def _eigenvalues(modes: Eigenmodes) -> dict[str, Any]:
-    return {
-        "eigenvalue_real": (("speed", "eigenmode"), modes.values.real, "1/s"),
-        "eigenvalue_imaginary": (("speed", "eigenmode"), modes.values.imag, "rad/s"),
-    }
-
-
-def _dataset(system: System, v: Floats, names: Sequence[str], data: dict[str, Any]) -> "Dataset":
-    import xarray
-
-    coords = {
-        "speed": ("speed", v, {"units": "m/s", "long_name": "forward speed"}),
-        "eigenmode": list(names),
-        "row": list(COORDINATES),
-        "column": list(COORDINATES),
-    }
-    return xarray.Dataset(
-        {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in data.items()},
-        coords=coords,
-        attrs={"vehicle": system.vehicle.__name__},
+def _dataset(system: System, modes: Eigenmodes, data: dict[str, Any]) -> "Dataset":
+    """Return the eigenvalues of a machine with what else is known, by dimensions, values and unit."""
+    found = modes.to_xarray().assign_coords(row=list(COORDINATES), column=list(COORDINATES))
+    found = found.assign(
+        {name: (dims, values, {"units": unit}) for name, (dims, values, unit) in data.items()}
     )
+    return found.assign_attrs(vehicle=system.vehicle.__name__)

@@ -21,13 +21,9 @@ if TYPE_CHECKING:
 def carry_out(
     plan: Plan, progress: Progress = None, mu: float | None = None, strict: bool = False
 ) -> Trajectory:
-    """Return the motion that a scenario of the kind `run` plans; see `simulate`. With a `mu`, plastic
-    impacts on a terrain are Moreau's, which are those with friction.
-    """
+    """Return the motion that a scenario of the kind `run` plans; see `simulate`."""
     assert isinstance(plan.scenario, RunScenario)
     contact = plan.contact if mu is None else replace(plan.contact, mu=mu)
-    if mu is not None and plan.terrain is not None and contact.impact == "plastic":
-        contact = replace(contact, impact="moreau")
     with warnings.catch_warnings():  # events tell of energy that an impact creates
         warnings.simplefilter("ignore", EnergyWarning)
         return simulate(
