@@ -16,9 +16,8 @@ from draisine.model.motion import uniform
 
 FILE = Path(__file__).parent / "balancer.xml"
 
-# Links that roll, with their radii in m, as the file suggests: look them over. Others slide or hang:
-# `Ball(0.03)` is a foot that touches anywhere, and slides if a scenario says so:
-# mode = { foot = "sliding" } in its table [run].
+# Links that roll, with their radii in m, as the file suggests: look them over. `Ball(0.03)` touches
+# anywhere; on a link that is fixed to the base it is a caster, and slides.
 WHEELS = {
     "left_wheel": 0.08,  # its cylinder
     "right_wheel": 0.08,  # its cylinder

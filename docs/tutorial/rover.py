@@ -22,9 +22,8 @@ FILE = Path(__file__).parent / "rover.urdf"
 # forces of cornering times load times slip, after a length of relaxation. `draisine list tyres`.
 TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation=0.12)
 
-# Links that roll, with their radii in m, as the file suggests: look them over. Others slide or hang:
-# `Ball(0.03)` is a foot that touches anywhere, and slides if a scenario says so:
-# mode = { foot = "sliding" } in its table [run].
+# Links that roll, with their radii in m, as the file suggests: look them over. `Ball(0.03)` touches
+# anywhere; on a link that is fixed to the base it is a caster, and slides.
 WHEELS = {
     "rear_left_wheel": RobotWheel(0.12, tyre=TYRE),  # its cylinder
     "rear_right_wheel": RobotWheel(0.12, tyre=TYRE),  # its cylinder
@@ -47,6 +46,9 @@ HELD = {
     "front_left_steer": {"motion": uniform(0.0)},
     "front_right_steer": {"motion": uniform(0.0)},
 }
+
+# Motors give at most front_left_steer 5 N m, front_right_steer 5 N m.
+# Inputs and laws know no limits here.
 
 
 def rover(

@@ -8,7 +8,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.errors import DataError
+from draisine.errors import DataError, UnknownNameError
 from draisine.interop.bicycleparameters import from_values, read_bicycle, write_bicycle
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import BENCHMARK
@@ -397,3 +397,24 @@ def test_what_these_files_cannot_say_is_not_written(tmp_path):
         write_bicycle(draisine.compile("rolling_disc"), tmp_path / "a.yml")
     with pytest.raises(DataError, match=r"end in \.txt"):
         write_bicycle(draisine.compile("whipple"), tmp_path / "a.json")
+
+
+@pytest.mark.parametrize(
+    ("written", "told"),
+    [
+        ("18.3", "18.3 rad is more than a turn; for degrees write"),
+        ("18.3deg", "not a number; write"),
+    ],
+)
+def test_angles_in_degrees_are_told_in_radians(written, told, tmp_path):
+    values = parameter_set("whipple", "benchmark") | {"lam": written}
+    (tmp_path / "mine.txt").write_text("\n".join(f"{n} = {x}" for n, x in values.items()))
+    with pytest.raises(DataError, match=rf"line 3: lam = .*{told} 0\.319395, the angle in radians"):
+        read_bicycle(tmp_path / "mine.txt")
+
+
+def test_a_file_in_place_of_a_set_is_led_to_its_reader():
+    with pytest.raises(
+        UnknownNameError, match=r"compile\('whipple', \*\*read_bicycle\('mine\.txt'"
+    ):
+        draisine.compile("whipple", parameter_set="mine.txt")

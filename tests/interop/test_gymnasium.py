@@ -36,12 +36,17 @@ def test_held_actions_are_inputs_of_a_run() -> None:
     assert_allclose(seen[named], expected, atol=1e-6)  # 32 bits are seen
 
 
-def test_a_law_beside_the_agent_is_told(tmp_path) -> None:
+def test_the_agent_takes_the_place_of_laws(tmp_path) -> None:
+    """Without actions the machine is left alone, as if its scenario had no law."""
     law = '[[law]]\nname = "steer_into_lean"\nlean_gain = 8.0\nrate_gain = 4.0\n'
     path = tmp_path / "held.toml"
     path.write_text(read_text("mauny2018/passive-stabilisation") + law, encoding="utf-8")
-    with pytest.warns(UserWarning, match="act beside the agent"):
-        assert replace(rides.TASKS["Balance"], scenario=str(path)).plan.law is not None
+    held = rides.MachineEnv(replace(rides.TASKS["Balance"], scenario=str(path)))
+    free = rides.MachineEnv("Balance")
+    for env in (held, free):
+        env.reset(seed=3)
+    ends = [[env.step(np.zeros(1))[0] for _ in range(20)] for env in (held, free)]
+    assert_allclose(ends[0], ends[1], atol=0.0)
 
 
 def test_lanes_have_the_numbers_of_single_machines() -> None:

@@ -13,6 +13,8 @@ from draisine.interop.robots.urdf import parse_urdf, read_urdf
 from draisine.mechanics.forces.load_tyre import LoadTyre
 from draisine.model.motion import uniform
 from draisine.model.surface import Ball
+from draisine.terrain import plane
+from draisine.view.scene.shapes import parts
 from interop.robots import MJCF, RADII, URDF, porter
 
 START = {"left_axle_rate": 6.0, "right_axle_rate": 4.0, "swivel": 0.4}
@@ -383,3 +385,100 @@ def test_what_no_wheel_is_is_not_taken_for_one():
             'rpy="-1.5707963267948966 0 0"/><axis xyz="0 0 1"', '/><axis xyz="0 1 0"'
         )
         assert "left" not in guess(parse_urdf(text)).wheels
+
+
+def differential(rpy="-1.57 0 0", ixx=0.0004, iyy=0.00041, com=0.0):
+    """Return a robot of two wheels, a motor on each, and a ball of a caster, as people write such files."""
+    wheel = f"""
+      <link name="{{n}}"><inertial><origin xyz="{com} 0 0"/><mass value="0.3"/>
+        <inertia ixx="{ixx}" iyy="{iyy}" izz="0.0007" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      <joint name="{{n}}_axle" type="continuous"><parent link="deck"/><child link="{{n}}"/>
+        <origin xyz="0 {{y}} 0" rpy="{rpy}"/><axis xyz="0 0 1"/><limit effort="2" velocity="9"/></joint>"""
+    return f"""<robot name="bot"><link name="deck"><inertial><mass value="5"/>
+      <inertia ixx="0.02" iyy="0.04" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial></link>
+      {wheel.format(n="left", y=0.12)}{wheel.format(n="right", y=-0.12)}
+      <link name="caster"/><joint name="ball" type="fixed"><parent link="deck"/>
+        <child link="caster"/><origin xyz="-0.1 0 -0.03"/></joint></robot>"""
+
+
+BOT_WHEELS = {"left": 0.06, "right": 0.06, "caster": Ball(0.03)}
+
+
+def test_angles_that_are_all_but_right_ones_are_taken_for_them():
+    with pytest.warns(UserWarning, match=r"within 0\.002 rad of a right one, such as 1\.57"):
+        rough = read_urdf(differential("-1.57 0 3.14", iyy=0.0004), BOT_WHEELS)()
+    exact = read_urdf(differential(f"{-np.pi / 2} 0 {np.pi}", iyy=0.0004), BOT_WHEELS)()
+    for one, other in zip(rough.joints, exact.joints, strict=True):
+        assert_allclose(one.axis, other.axis, atol=1e-15)
+        assert_allclose(np.abs(one.axis), [0.0, 1.0, 0.0], atol=1e-15)
+    tilted = read_urdf(differential("-1.55 0 0", iyy=0.0004), BOT_WHEELS)()
+    assert abs(tilted.joints[0].axis[2]) == pytest.approx(np.cos(1.55), rel=1e-12)
+
+
+def test_wheels_that_are_all_but_round_are_taken_for_round():
+    """The axial moment and the sum of the others stay; the mass centre is put onto the axle."""
+    exact = f"{-np.pi / 2} 0 0"
+    with pytest.warns(UserWarning, match=r"wheel '(left|right)': its mass is all but round"):
+        wheel = read_urdf(differential(exact, com=1e-4), BOT_WHEELS)().body("left")
+    assert_allclose(np.diag(wheel.inertia), [0.000405, 0.0007, 0.000405], atol=1e-15)
+    assert wheel.com[0] == pytest.approx(0.0, abs=1e-15)
+    askew = read_urdf(differential(exact, iyy=0.0005), BOT_WHEELS)().body("left")
+    assert_allclose(np.diag(askew.inertia), [0.0004, 0.0007, 0.0005], atol=1e-15)
+
+
+def test_a_ball_that_is_fixed_to_the_base_beside_wheels_is_a_caster():
+    """It slides, so that the machine can turn: two wheels at their rates, on a track of 0.24 m."""
+    bot = draisine.compile(read_urdf(differential(f"{-np.pi / 2} 0 0", iyy=0.0004), BOT_WHEELS))
+    assert [wheel.closed for wheel in bot.model.wheels] == ["rolling", "rolling", "sliding"]
+    start = draisine.state(bot, left_axle_rate=10.0, right_axle_rate=12.0)
+    run = draisine.simulate(bot, start, 0.1).to_xarray()
+    assert float(run.forward_speed[0]) == pytest.approx(0.06 * 11.0, rel=1e-12)
+    assert float(run.yaw_rate[0]) == pytest.approx(0.06 * 2.0 / 0.24, rel=1e-12)
+
+
+def test_a_caster_slides_without_friction_until_it_is_named():
+    """On level ground the robot rolls on; a caster that rubs brakes it. About the line below the axle
+    the deck's weight, 0.05 m behind, is borne 0.1 m behind, less what the braking takes off.
+    """
+    text = differential(f"{-np.pi / 2} 0 0", iyy=0.0004)
+    text = text.replace('<mass value="5"/>', '<mass value="5"/><origin xyz="-0.05 0 0"/>')
+    bot = draisine.compile(read_urdf(text, BOT_WHEELS))
+    load, inertia = 5 * 9.81 * 0.05 / (0.1 + 0.1 * 0.06), 5.6 + 2 * 0.0007 / 0.06**2
+    start = draisine.state(bot, forward_speed=1.0)
+    speeds = []
+    for mu in (0.5, {"left": 0.5, "right": 0.5}, {"left": 0.5, "right": 0.5, "caster": 0.1}):
+        contact = draisine.ContactOptions(mu=mu, impact="moreau")
+        run = draisine.simulate(bot, start, 0.5, terrain=plane(), contact=contact)
+        speeds.append(float(run.to_xarray().forward_speed[-1]))
+    assert speeds == pytest.approx([1.0, 1.0, 1.0 - 0.5 * 0.1 * load / inertia], rel=1e-9)
+
+
+BOXED = {
+    "urdf": (
+        read_urdf,
+        """<robot name="cart"><link name="deck"><inertial><mass value="5"/>
+          <inertia ixx="0.02" iyy="0.04" izz="0.05" ixy="0" ixz="0" iyz="0"/></inertial>
+          <visual><origin xyz="0.1 0 0.05" rpy="0 0 0.3"/><geometry><box size="0.4 0.2 0.1"/></geometry>
+          </visual><collision><geometry><box size="9 9 9"/></geometry></collision></link>
+          <link name="foot"/><joint name="leg" type="fixed"><parent link="deck"/><child link="foot"/>
+          <origin xyz="0 0 -0.1"/></joint></robot>""",
+    ),
+    "mjcf": (
+        read_mjcf,
+        """<mujoco><compiler angle="radian"/><worldbody><body name="deck"><freejoint/>
+          <geom type="box" size="0.2 0.1 0.05" pos="0.1 0 0.05" euler="0 0 0.3"/>
+          <body name="foot" pos="0 0 -0.1"/></body></worldbody></mujoco>""",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOXED)
+def test_a_body_is_shown_by_the_boxes_of_its_file(name):
+    """Eight corners at half the sides from the centre, turned by 0.3 rad, over a foot of 2 cm."""
+    read, text = BOXED[name]
+    model = read(text, {"foot": Ball(0.02)})()
+    (line,) = [part.points for part in parts(model) if part.kind == "box"]
+    turn = np.array([[np.cos(0.3), -np.sin(0.3), 0.0], [np.sin(0.3), np.cos(0.3), 0.0], [0, 0, 1]])
+    inside = (line - np.array([0.1, 0.0, 0.05 + 0.1 + 0.02])) @ turn
+    assert_allclose(np.abs(inside), np.broadcast_to([0.2, 0.1, 0.05], inside.shape), atol=1e-12)
+    assert len(np.unique(inside.round(9), axis=0)) == 8

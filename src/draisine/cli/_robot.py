@@ -53,9 +53,8 @@ COMMENTS = {
 # forces of cornering times load times slip, after a length of relaxation. `draisine list tyres`.
 """,
     "WHEELS": """\
-# Links that roll, with their radii in m, as the file suggests: look them over. Others slide or hang:
-# `Ball(0.03)` is a foot that touches anywhere, and slides if a scenario says so:
-# mode = { foot = "sliding" } in its table [run].
+# Links that roll, with their radii in m, as the file suggests: look them over. `Ball(0.03)` touches
+# anywhere; on a link that is fixed to the base it is a caster, and slides.
 """,
     "SPRINGS": """\
 # Joints that give: spring and damper in N/m and N s/m or, of hinges, N m/rad and N m s/rad; guessed so
@@ -89,7 +88,7 @@ def robot_text(name: str, file: str) -> str:
     robot = parse_urdf(file) if urdf else parse_mjcf(file)
     found = guess(robot)
     tables = _tables(found, _need_tyres(robot, found))
-    text = "\n".join(COMMENTS[key] + each for key, each in tables.items())
+    text = "\n".join([*(COMMENTS[key] + each for key, each in tables.items()), *_motors(robot)])
     read = "read_urdf" if urdf else "read_mjcf"
     sprung = "SPRINGS" in tables
     given = " | ".join(["springs"] * sprung + ["HELD"] * ("HELD" in tables))
@@ -106,6 +105,17 @@ def robot_text(name: str, file: str) -> str:
         springs=SPRUNG * sprung,
         given=", ".join(["WHEELS", given] if given else ["WHEELS"]),
     )
+
+
+def _motors(robot: "Robot") -> list[str]:
+    """Return a comment on what the motors of a robot give, where its file tells it."""
+    told = [
+        f"{link.joint} {link.effort:g} {'N' if link.kind == 'slide' else 'N m'}"
+        for link in robot.links
+        if link.effort > 0.0
+    ]
+    lines = [f"# Motors give at most {', '.join(told)}.", "# Inputs and laws know no limits here."]
+    return ["\n".join(lines) + "\n"] if told else []
 
 
 def _code(text: str) -> str:

@@ -43,6 +43,7 @@ _BESIDE = re.compile(
 )
 _ASYMMETRIC = re.compile(r"y[BDFGHPRS]|I[BFGHRS](xy|yz)")
 _FLYWHEEL = re.compile(r"mD|ID\w\w")
+_ANGLE = re.compile(r"lam|alpha[DHP]")
 _RAW = re.compile(r"T[ct][A-Z]\d|alpha[BH]\d|a[BH]\d|lcs|hbb|lst|lsp|lamst|whb|Lhb[RF]")
 
 _NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
@@ -203,12 +204,24 @@ def _numbers(path: Path, entries: Iterable[_Entry]) -> tuple[dict[str, float], d
             )
         parts = [_number(part.strip()) for part in entry.text.split(",")]
         if None in parts:
+            degrees = entry.text.removesuffix("deg").removesuffix("\N{DEGREE SIGN}")
+            angle = _number(degrees.strip()) if degrees != entry.text else None
+            way = "it as 1.02 or 1.02+/-0.01." if angle is None else _in_radians(angle)
             raise DataError(
-                f"{path}, line {entry.line}: {entry.name} = {entry.text!r} is not a number; write "
-                "it as 1.02 or 1.02+/-0.01."
+                f"{path}, line {entry.line}: {entry.name} = {entry.text!r} is not a number; write {way}"
             )
-        values[entry.name] = math.fsum(part for part in parts if part is not None) / len(parts)
+        value = math.fsum(part for part in parts if part is not None) / len(parts)
+        if _ANGLE.fullmatch(entry.name) and math.tau < abs(value) < math.inf:
+            raise DataError(
+                f"{path}, line {entry.line}: {entry.name} = {value:g} rad is more than a turn; for "
+                f"degrees write {_in_radians(value)}"
+            )
+        values[entry.name] = value
     return values, lines
+
+
+def _in_radians(degrees: float) -> str:
+    return f"{math.radians(degrees):.6g}, the angle in radians."
 
 
 def _number(text: str) -> float | None:

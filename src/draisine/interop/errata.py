@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from draisine.model.body import MEASURED
+
 
 @dataclass(frozen=True, slots=True)
 class _Wheels:
@@ -82,10 +84,9 @@ def _impossible(p: Mapping[str, float]) -> Iterator[str]:
         zz, xz = (p[f"I{body}zz"], p[f"I{body}xz"]) if body in "BH" else (xx, 0.0)
         mean, radius = (xx + zz) / 2, math.hypot((xx - zz) / 2, xz)
         moments = sorted((mean - radius, yy, mean + radius))
-        if moments[0] < 0 or moments[0] + moments[1] < moments[2] * (1 - 1e-9):
+        if moments[0] < 0 or moments[0] + moments[1] < moments[2] * (1 - MEASURED):
             yield (
                 f"no distribution of mass has the principal moments of body {body}, "
                 f"{', '.join(f'{moment:.6g}' for moment in moments)} kg m^2 (the greatest must not "
-                "exceed the sum of the others); errors of measurement can do that, a model will "
-                "not take it."
+                "exceed the sum of the others); a model will not take it."
             )

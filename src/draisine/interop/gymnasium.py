@@ -5,7 +5,6 @@ A `LearningTask` says what is to be learned on a scenario of any kind of machine
 driven by a `Stepper`; many on the ground plane move side by side in SIMD lanes.
 """
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -57,17 +56,11 @@ class LearningTask:
 
     @cached_property
     def plan(self) -> Plan:
-        """The scenario, with everything built that it names."""
-        plan = load(self.scenario).plan
-        inputs = plan.system.model.inputs
-        expect_known("no input", self.actions, inputs)
-        if plan.law is not None:
-            warnings.warn(
-                f"{self.scenario} has a control law or inputs of its own, which act beside the agent; a "
-                "scenario without [[law]] and [[inputs]] leaves all to it.",
-                UserWarning,
-                stacklevel=3,
-            )
+        """The scenario, with everything built that it names; the agent takes the place of its laws, and
+        its inputs act beside.
+        """
+        plan = load(self.scenario, {"law": []}).plan
+        expect_known("no input", self.actions, plan.system.model.inputs)
         return plan
 
     @cached_property
@@ -214,7 +207,7 @@ class MachineLanesEnv(vector.VectorEnv):  # type: ignore[name-defined, misc]
         plan = self.task.plan
         if plan.terrain is not None or plan.law is not None:
             raise ParameterError(
-                f"{self.task.scenario}: a terrain or a law of its own does not move in lanes; take "
+                f"{self.task.scenario}: a terrain or inputs of its own do not move in lanes; take "
                 'gymnasium.make_vec(..., vectorization_mode="sync").'
             )
         spaces = self.task.spaces()

@@ -18,7 +18,7 @@ import numpy as np
 
 from draisine.algebra.lie import rot_about, rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import ModelError, did_you_mean
+from draisine.errors import FileWarning, ModelError, did_you_mean
 from draisine.interop.robots.robot import (
     ORIGIN,
     LinkFrame,
@@ -33,8 +33,10 @@ from draisine.interop.robots.robot import (
     read_root,
     rename_joints,
     robot_vehicle,
+    square_angles,
 )
 from draisine.model import inertia
+from draisine.model.body import BodyBox
 
 Attributes = Mapping[str, str]
 
@@ -193,13 +195,14 @@ class _MjcfReader:
             raise ModelError(f"body {name!r}: only the one in the world can be free.")
         mass = self._mass(body, frame, around)
         rounds = tuple(self._rounds(body, frame, around))
+        boxes = tuple(self._boxes(body, frame, around))
         if not joints:
-            yield RobotLink(name, parent, frame, mass, rounds=rounds)
+            yield RobotLink(name, parent, frame, mass, rounds=rounds, boxes=boxes)
         for k, joint in enumerate(joints, start=1):
             last = k == len(joints)
             inner = name if last else f"{name}_{k}"
             link = self._jointed(inner, parent, frame, mass if last else Mass(), joint)
-            yield replace(link, rounds=rounds) if last else link
+            yield replace(link, rounds=rounds, boxes=boxes) if last else link
             parent = inner
         for child in body.findall("body"):
             yield from self.links(child, name, frame, around)
@@ -213,7 +216,7 @@ class _MjcfReader:
             raise ModelError(f"{where}: type {kind!r} is not read; take hinges and slides.")
         for left in ("armature", "frictionloss"):
             if number(joint, left, 0.0, where) != 0.0:
-                warnings.warn(f"{where}: its {left} is left out.", UserWarning, stacklevel=6)
+                warnings.warn(f"{where}: its {left} is left out.", FileWarning, stacklevel=6)
         unit = self.unit if kind == "hinge" else 1.0
         return RobotLink(
             name,
@@ -243,7 +246,8 @@ class _MjcfReader:
             return rotation(_unit(numbers(told["quat"], 4, (), where), where))
         if "axisangle" in told:
             *axis, angle = numbers(told["axisangle"], 4, (), where)
-            return rot_about(_unit(np.array(axis), where), self.unit * angle)
+            turn = float(square_angles(np.array(self.unit * angle)))
+            return rot_about(_unit(np.array(axis), where), turn)
         if "xyaxes" in told:
             x, y = numbers(told["xyaxes"], 6, (), where).reshape(2, 3)
             x = _unit(x, where)
@@ -252,9 +256,9 @@ class _MjcfReader:
         if "zaxis" in told:
             return _turned_up(numbers(told["zaxis"], 3, (), where), where)
         R: Floats = np.eye(3)
-        angles = numbers(told.get("euler"), 3, (0, 0, 0), where)
+        angles = square_angles(self.unit * numbers(told.get("euler"), 3, (0, 0, 0), where))
         for letter, angle in zip(self.order, angles, strict=True):
-            one = rot_about(np.eye(3)["xyz".index(letter.lower())], self.unit * angle)
+            one = rot_about(np.eye(3)["xyz".index(letter.lower())], angle)
             R = R @ one if letter.islower() else one @ R
         return R
 
@@ -268,6 +272,14 @@ class _MjcfReader:
                 first = {"size": told["size"].partition(" ")[0]}
                 radius = number(first, "size", 0.0, where)
                 yield RoundShape(radius, place.p, None if kind == "sphere" else place.R[:, 2])
+
+    def _boxes(self, body: Element, frame: LinkFrame, around: str) -> Iterator[BodyBox]:
+        """Yield the boxes of a body in the drawing."""
+        where = f"geom of body {body.get('name')!r}"
+        for told in (self._full(geom, around) for geom in body.findall("geom")):
+            if told.get("type", "sphere") == "box":
+                place = frame @ self._frame(told, where)
+                yield BodyBox(place.p, place.R * _sizes(told, 3, where))
 
     def _mass(self, body: Element, frame: LinkFrame, around: str) -> Mass:
         """Return the mass of a body in the drawing: as it is given, else that of its geoms."""

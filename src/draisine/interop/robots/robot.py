@@ -6,6 +6,7 @@ that roll, springs, motions of joints. `guess` suggests it.
 """
 
 import re
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -16,11 +17,26 @@ from xml.etree.ElementTree import Element, ParseError, fromstring
 import numpy as np
 
 from draisine.algebra.scalar import Floats, Vector
-from draisine.errors import DataError, ModelError, check_file, did_you_mean, expect_known
+from draisine.errors import (
+    DataError,
+    FileWarning,
+    ModelError,
+    check_file,
+    did_you_mean,
+    expect_known,
+)
 from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel, forward_speed
-from draisine.model.body import LARGEST, vector
+from draisine.model.body import LARGEST, BodyBox, vector
 from draisine.model.force import Tyre
 from draisine.model.surface import Surface
+
+SQUARE = 2e-3
+"""Angles so near to a right one, rad, are meant to be it: files have 1.57 and 3.14."""
+
+ROUND = 0.05
+"""A wheel whose moments, and whose mass centre, are off by less of its axial moment and of its radius is
+meant to be round.
+"""
 
 KINDS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
 """The joints that both formats have."""
@@ -73,8 +89,9 @@ class RoundShape(NamedTuple):
 @dataclass(frozen=True, eq=False)
 class RobotLink:
     """A rigid link where it stands in the drawing, with the joint that bears it: `kind` is "hinge",
-    "slide" or "" where it is fixed to its parent (or is the base). `rounds` and `limited` (the joint has
-    limits) say nothing of how it moves; they help to guess what it is for.
+    "slide" or "" where it is fixed to its parent (or is the base). `boxes` show it. `rounds`, `limited`
+    (the joint has limits) and `effort` (what its motor gives, 0 where that is not told) say nothing of
+    how it moves; they help to guess what it is for.
     """
 
     name: str
@@ -89,7 +106,9 @@ class RobotLink:
     damper: float = 0.0
     rest: float = 0.0
     rounds: tuple[RoundShape, ...] = ()
+    boxes: tuple[BodyBox, ...] = ()
     limited: bool = False
+    effort: float = 0.0
 
 
 class Robot(NamedTuple):
@@ -123,21 +142,22 @@ def robot_vehicle(
 ) -> Vehicle:
     """Return the vehicle of a robot; `wheels` gives links that roll their radius, their surface or a
     `RobotWheel`, `joints` gives joints a spring, a damper, a rest or a motion in place of the file's.
-    A wheel stands at the origin of its link, if not told otherwise, and rolls about its joint.
+    A wheel stands at the origin of its link, if not told otherwise, and rolls about its joint; one that
+    is fixed to the base, beside others that turn, is a caster: it slides.
     """
     links, base = robot.links, robot.base
     known = _by_name(links)
     rolling = {name: _wheel(name, given, known) for name, given in wheels.items()}
     told = _check_joints(joints or {}, links)
     bears = _merge(links)
-    masses: dict[str, Mass] = {}
-    for link in links:
-        where = bears[link.name]
-        masses[where] = masses.get(where, Mass()) + link.mass
+    masses = _masses(links, bears, {n: _reach(n, one) for n, one in rolling.items()})
     centres = {n: known[n].frame.p + known[n].frame.R @ one.centre for n, one in rolling.items()}
     lowest = min((float(centres[n][2]) - _reach(n, rolling[n]) for n in rolling), default=0.0)
     lift = np.array([0.0, 0.0, -lowest])
-    bodies = [Body(n, one.mass, one.com + lift, one.inertia) for n, one in masses.items()]
+    bodies = [
+        Body(n, one.mass, one.com + lift, one.inertia, boxes=_boxes(n, links, bears, lift))
+        for n, one in masses.items()
+    ]
     screws = [
         _joint(link, bears[link.parent], lift, told.get(link.joint, {}))
         for link in links
@@ -146,10 +166,12 @@ def robot_vehicle(
     origin, where = links[0].name, links[0].frame.p + lift
     meaning = f"velocity of the origin of {origin} along the heading"
     outputs = [] if base == "fixed" else [forward_speed(origin, where, meaning)]
-    contacts = [
-        Wheel(n, bears[n], centres[n] + lift, _axle(known[n]), one.surface, tyre=one.tyre)
-        for n, one in rolling.items()
-    ]
+    turning = any(known[n].kind == "hinge" for n in rolling)
+    contacts = []
+    for n, one in rolling.items():
+        given: dict[str, Any] = {"tyre": one.tyre, "slides": turning and bears[n] == origin}
+        centre, axle = centres[n] + lift, _axle(known[n])
+        contacts.append(Wheel(n, bears[n], centre, axle, one.surface, **given))
 
     def vehicle(*, g: float = robot.gravity) -> Model:
         return Model(bodies, screws, contacts, gravity=(0.0, 0.0, -g), base=base, outputs=outputs)
@@ -157,6 +179,45 @@ def robot_vehicle(
     vehicle.__name__ = re.sub(r"\W", "_", robot.name) or "robot"
     vehicle.__doc__ = f"Return the robot {robot.name!r}; g is gravity."
     return vehicle
+
+
+def _masses(
+    links: Sequence[RobotLink], bears: Mapping[str, str], radii: Mapping[str, float]
+) -> dict[str, Mass]:
+    """Return the masses of bodies, each of all links that are part of it, wheels round."""
+    found: dict[str, Mass] = {}
+    for link in links:
+        where = bears[link.name]
+        found[where] = found.get(where, Mass()) + link.mass
+    for link in links:
+        if link.name in radii and link.kind == "hinge":
+            found[link.name] = _round_mass(link, found[link.name], radii[link.name])
+    return found
+
+
+def _boxes(
+    name: str, links: Sequence[RobotLink], bears: Mapping[str, str], lift: Floats
+) -> tuple[BodyBox, ...]:
+    """Return the boxes of all links that are part of a body, where it stands."""
+    own = [box for link in links if bears[link.name] == name for box in link.boxes]
+    return tuple(BodyBox(box.centre + lift, box.ways) for box in own)
+
+
+def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
+    """Return the mass of a wheel, round about its axle where it is so but for roundings of the file: or
+    the machine would have no steady motion.
+    """
+    along = link.axis / np.linalg.norm(link.axis)
+    P = np.eye(3) - np.outer(along, along)
+    axial = float(along @ mass.inertia @ along)
+    even = axial * np.outer(along, along) + (np.trace(mass.inertia) - axial) / 2.0 * P
+    off, apart = P @ (mass.com - link.through), float(np.abs(mass.inertia - even).max())
+    if apart > ROUND * axial or float(np.linalg.norm(off)) > ROUND * radius:
+        return mass
+    if apart > 1e-9 * axial or float(np.linalg.norm(off)) > 1e-9 * radius:
+        told = f"wheel {link.name!r}: its mass is all but round about its axle, and taken to be so."
+        warnings.warn(told, FileWarning, stacklevel=5)
+    return Mass(mass.mass, mass.com - off, even)
 
 
 def _check_joints(
@@ -255,6 +316,20 @@ def _read_text(file: str) -> str:
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
         raise DataError(f"{file:.200}: cannot be read: {reason}.") from error
+
+
+def square_angles(angles: Floats) -> Floats:
+    """Return angles, those that are all but right ones as these; a note tells it.
+
+    >>> [float(angle) for angle in square_angles(np.array([0.0, 1.5707963, 0.25]))]
+    [0.0, 1.5707963267948966, 0.25]
+    """
+    right = np.round(angles / (np.pi / 2.0)) * (np.pi / 2.0)
+    near = (np.abs(angles - right) < SQUARE) & (right != 0.0)
+    if (np.abs(angles - right)[near] > 1e-5).any():
+        told = f"angles within {SQUARE:g} rad of a right one, such as 1.57, are taken for it."
+        warnings.warn(told, FileWarning, stacklevel=6)
+    return np.where(near, right, angles)
 
 
 def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:

@@ -11,7 +11,7 @@ from typing import Any
 from xml.etree.ElementTree import Element
 
 from draisine.algebra.lie import rot_x, rot_y, rot_z
-from draisine.errors import ModelError, did_you_mean, expect_known
+from draisine.errors import FileWarning, ModelError, did_you_mean, expect_known
 from draisine.interop.robots.robot import (
     ORIGIN,
     LinkFrame,
@@ -25,8 +25,10 @@ from draisine.interop.robots.robot import (
     numbers,
     read_root,
     robot_vehicle,
+    square_angles,
 )
 from draisine.model import inertia
+from draisine.model.body import BodyBox
 
 JOINTS = {"fixed": "", "continuous": "hinge", "revolute": "hinge", "prismatic": "slide"}
 """The joints of URDF that are read, and what they are here."""
@@ -132,7 +134,7 @@ def _frame(element: Element) -> LinkFrame:
     if origin is None:
         return ORIGIN
     where = f"origin in <{element.tag} {element.get('name', '')}>"
-    roll, pitch, yaw = numbers(origin.get("rpy"), 3, (0, 0, 0), where)
+    roll, pitch, yaw = square_angles(numbers(origin.get("rpy"), 3, (0, 0, 0), where))
     R = rot_z(yaw) @ rot_y(pitch) @ rot_x(roll)
     return LinkFrame(R, numbers(origin.get("xyz"), 3, (0, 0, 0), where))
 
@@ -142,7 +144,8 @@ def _link(
 ) -> RobotLink:
     """Return a link with its joint."""
     if joint is None:
-        return RobotLink(name, "", frame, _mass(link, frame), rounds=_rounds(link, frame))
+        rounds, boxes = _rounds(link, frame), _boxes(link, frame)
+        return RobotLink(name, "", frame, _mass(link, frame), rounds=rounds, boxes=boxes)
     where, kind = f"joint {joint.get('name')!r}", joint.get("type", "")
     if kind not in JOINTS:
         raise ModelError(f"{where}: type {kind!r} is not read. {did_you_mean(kind, JOINTS)}")
@@ -150,10 +153,10 @@ def _link(
         raise ModelError(f"{where} mimics another; draw the machine with a Coupling.")
     axis = joint.find("axis")
     along = numbers(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
-    dynamics = joint.find("dynamics")
+    dynamics, limit = joint.find("dynamics"), joint.find("limit")
     acts: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
     if number(acts, "friction", 0.0, where) != 0.0:
-        warnings.warn(f"{where}: its friction is left out.", UserWarning, stacklevel=6)
+        warnings.warn(f"{where}: its friction is left out.", FileWarning, stacklevel=6)
     return RobotLink(
         name,
         parent,
@@ -165,7 +168,9 @@ def _link(
         frame.p,
         damper=number(acts, "damping", 0.0, where),
         rounds=_rounds(link, frame),
+        boxes=_boxes(link, frame),
         limited=kind in ("revolute", "prismatic"),
+        effort=0.0 if limit is None else number(limit.attrib, "effort", 0.0, where),
     )
 
 
@@ -180,6 +185,21 @@ def _rounds(link: Element, frame: LinkFrame) -> tuple[RoundShape, ...]:
                 axis = place.R[:, 2] if one.tag == "cylinder" else None
                 found.append(RoundShape(radius, place.p, axis))
     return tuple(found)
+
+
+def _boxes(link: Element, frame: LinkFrame) -> tuple[BodyBox, ...]:
+    """Return the boxes of a link in the drawing: those that are seen, or else those that collide."""
+    where = f"link {link.get('name')!r}, box"
+    for kind in ("visual", "collision"):
+        found = []
+        for part in link.findall(kind):
+            place = frame @ _frame(part)
+            for one in part.findall("geometry/box"):
+                sides = numbers(one.get("size"), 3, (), where)
+                found.append(BodyBox(place.p, place.R * sides / 2.0))
+        if found:
+            return tuple(found)
+    return ()
 
 
 def _mass(link: Element, frame: LinkFrame) -> Mass:
