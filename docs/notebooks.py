@@ -2,25 +2,31 @@
 
 The tutorials are the source; their examples run in the tests. Every fenced example becomes cells,
 cut after each answer, with the answer as the cell's output; files that a page shows become cells
-that write them. When the documentation is built, each tutorial gets a link to its notebook.
+that write them, pictures by scripts become cells that draw them, other pictures are embedded. When the
+documentation is built, each tutorial gets a link to its notebook.
 """
 
+import ast
+import base64
 import doctest
 import json
 import os
 import re
 import sys
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 TUTORIALS = Path(__file__).with_name("tutorial")
 FENCE = re.compile(
-    r"^```python\n(?P<code>>>> .*?)^```$|^```\{literalinclude\} (?P<file>\S+)\n.*?^```$",
+    r"^```python\n(?P<code>>>> .*?)^```$|^```\{literalinclude\} (?P<file>\S+)\n.*?^```$"
+    r"|^```\{(?P<drawn>look|stages)\} (?P<name>\w+)\n```$",
     re.S | re.M,
 )
-LOOK = re.compile(r"^```\{(?:look|stages)\} \w+\n```\n|^% .*\n", re.MULTILINE)
+REMARK = re.compile(r"^% .*\n", re.MULTILINE)
+IMAGE = re.compile(r"!\[([^\]]*)\]\(([^):]+)\)")
 ROLE = re.compile(r"\{(eq|class)\}`([^`]+)`")
-LINK = re.compile(r"\[([^\]]+)\]\(([^)#:]+)\.md(?:#[^)]*)?\)")
+LINK = re.compile(r"(?<!!)\[([^\]]+)\]\(([^)#:]+)\.md(?:#[^)]*)?\)")
 
 
 def notebook(page: Path) -> dict[str, Any]:
@@ -29,10 +35,15 @@ def notebook(page: Path) -> dict[str, Any]:
     cells: list[dict[str, Any]] = []
     at = 0
     for found in FENCE.finditer(text):
-        cells += _prose(text[at : found.start()])
-        cells += _examples(found["code"]) if found["code"] else [_file(page.parent / found["file"])]
+        cells += _prose(text[at : found.start()], page.parent)
+        if found["code"]:
+            cells += _examples(found["code"])
+        elif found["file"]:
+            cells.append(_file(page.parent / found["file"]))
+        else:
+            cells.append(_drawn(found["drawn"], found["name"]))
         at = found.end()
-    cells += _prose(text[at:])
+    cells += _prose(text[at:], page.parent)
     numbered = [cell | {"id": f"cell-{k}"} for k, cell in enumerate(cells)]
     kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
     return {
@@ -43,20 +54,45 @@ def notebook(page: Path) -> dict[str, Any]:
     }
 
 
-def _prose(text: str) -> list[dict[str, Any]]:
-    """Return text as a cell, without what only the documentation understands."""
-    text = LOOK.sub("", text)
+def _prose(text: str, folder: Path) -> list[dict[str, Any]]:
+    """Return text as a cell, without what only the documentation understands, and with its pictures."""
+    text = REMARK.sub("", text)
     text = ROLE.sub(
         lambda m: f"equation `{m[2]}` of the theory" if m[1] == "eq" else f"`{m[2]}`", text
     )
     text = LINK.sub(lambda m: m[0].replace(".md", ".ipynb") if _is_tutorial(m[2]) else m[1], text)
-    return (
-        [{"cell_type": "markdown", "metadata": {}, "source": text.strip()}] if text.strip() else []
-    )
+    if not text.strip():
+        return []
+    pictures = [folder / found[2] for found in IMAGE.finditer(text)]
+    text = IMAGE.sub(lambda m: f"![{m[1]}](attachment:{Path(m[2]).name})", text)
+    cell = {"cell_type": "markdown", "metadata": {}, "source": text.strip()}
+    return [cell | {"attachments": dict(map(_embedded, pictures))} if pictures else cell]
+
+
+def _embedded(picture: Path) -> tuple[str, dict[str, str]]:
+    """Return the name of a photograph or screenshot, and all of it as text."""
+    return picture.name, {"image/jpeg": base64.b64encode(picture.read_bytes()).decode("ascii")}
 
 
 def _is_tutorial(name: str) -> bool:
-    return (TUTORIALS / f"{name}.md").exists()
+    return "/" not in name and (TUTORIALS / f"{name}.md").exists()
+
+
+def _drawn(kind: str, name: str) -> dict[str, Any]:
+    """Return a cell that draws a picture of the gallery, with names of its own, or shows the equations of
+    a machine.
+    """
+    if kind == "stages":
+        source = f'import draisine\n\ndraisine.compile("{name}").explain()'
+    else:
+        script = (TUTORIALS.with_name("gallery") / f"{name}.py").read_text(encoding="utf-8")
+        about = ast.parse(script).body[0]
+        inside = indent("\n".join(script.splitlines()[about.end_lineno :]).strip(), "    ")
+        source = (
+            "from draisine.view.notebook import show_inline\n\n\n"
+            f"def draw_{name}():\n{inside}\n\n    return figure()\n\n\nshow_inline(draw_{name}())"
+        )
+    return _code(source) | {"metadata": {"tags": ["picture"]}}
 
 
 def _file(path: Path) -> dict[str, Any]:

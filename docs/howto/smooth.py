@@ -1,29 +1,23 @@
 """Impacts without friction: each contact gives back a part of its normal speed, and no more."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.simulation.contact.complementarity.active_set import Candidate, Selection, strike
+from draisine.simulation.contact.complementarity.active_set import (
+    Candidate,
+    ImpactProblem,
+    Selection,
+    strike,
+)
 
 
-def impact(
-    M: Floats,
-    held: Floats,
-    contacts: Sequence[Candidate],
-    v: Floats,
-    *,
-    normal: float = 0.0,
-    rest_speed: float = 0.0,
-    resolution: str = "complete",
-    tolerance: float = 1e-9,
-) -> Selection:
+def impact(given: ImpactProblem, *, normal: float = 0.0) -> Selection:
     """Return the speeds after an impact with `C_N v+ = -normal C_N v-` and no tangential impulse."""
-    smooth = [replace(contact, rows=1, mu=0.0) for contact in contacts]
+    smooth = [replace(contact, rows=1, mu=0.0) for contact in given.contacts]
 
     def restitution(contact: Candidate) -> Floats:
-        return np.array([normal if -contact.relative(v)[0] > rest_speed else 0.0])
+        return np.array([normal if given.rebounds(contact) else 0.0])
 
-    return strike(M, held, smooth, v, restitution, tolerance, resolution)
+    return strike(replace(given, contacts=smooth), restitution)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from draisine.system.state import State, state
     from draisine.system.system import System, compile
     from draisine.view.film import animate
+    from draisine.view.notebook import sliders
     from draisine.view.plot import plot
 
 logging.getLogger(__name__).addHandler(logging.NullHandler())
@@ -70,6 +71,7 @@ __all__ = [
     "save",
     "simulate",
     "simulate_many",
+    "sliders",
     "state",
     "steady_turns",
     "sweep",
@@ -95,6 +97,7 @@ _HOMES = {
     "system.state": ("State", "state"),
     "system.system": ("System", "compile"),
     "view.film": ("animate",),
+    "view.notebook": ("sliders",),
     "view.plot": ("plot",),
 }
 
@@ -105,7 +108,10 @@ def __getattr__(name: str) -> Any:
         if name in names:
             globals()[name] = getattr(importlib.import_module(f"draisine.{home}"), name)
             return globals()[name]
-    raise AttributeError(f"module 'draisine' has no attribute {name!r}")
+    from draisine.errors import did_you_mean
+
+    meant = "" if name.startswith("_") else f". {did_you_mean(name, __all__)}"
+    raise AttributeError(f"module 'draisine' has no attribute {name!r}{meant}")
 
 
 def __dir__() -> list[str]:

@@ -111,6 +111,10 @@ class DeadEndError(SimulationError, TerrainError):
     """A run came to ground that a wheel's shape cannot meet."""
 
 
+class FileWarning(UserWarning):
+    """A robot's file is taken otherwise than it is written; told where a vehicle is made of it."""
+
+
 def import_extra(module: str, extra: str) -> Any:
     """Return a module of an optional package.
 
@@ -196,6 +200,7 @@ WORDS = {
     "height": "drop",
     "tex": "latex",
     "js": "javascript",
+    "curb": "kerb",
     "py": "python",
     "pid": "turn_pi",
 }

@@ -173,7 +173,8 @@ def check_trust(which: str, who: str) -> None:
         path, name = _place(which)
         raise DataError(
             f"{who} names code of its own, {name} in {path}: it is run only if you trust it. Look at "
-            "it, then say --trust, or trust=True to `draisine.load`."
+            "it, then say --trust, or trust=True to `draisine.load`. Curves of its numbers need no trust: "
+            "`draisine plot FILE --series NAME`."
         )
 
 

@@ -101,7 +101,8 @@ def test_results_are_written_drawn_and_repeated(capsys):
         assert "figure" in said(
             capsys, "plot", "b.nc", "--figure", figure, "--out", f"{figure}.png"
         )
-    said(capsys, "plot", "b.nc", "--figure", "histories", "--series", "yaw", "--out", "yaw.pdf")
+    said(capsys, "plot", "b.nc", "--series", "yaw", "--out", "yaw.pdf")
+    said(capsys, "plot", "b.nc", "--figure", "phase", "--series", "lean,steer", "--out", "p.jpg")
     assert not [name for name in os.listdir() if name.startswith(".")]
     assert main(["plot", "b.nc", "--figure", "maps"]) == 2
     assert main(["plot", "b.nc", "--figure", "topp"]) == 2

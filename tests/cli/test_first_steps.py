@@ -26,6 +26,7 @@ CART = """
   </link>
   <joint name="left_axle" type="continuous">
     <parent link="deck"/><child link="left"/><origin xyz="-0.1 0.2 0"/><axis xyz="0 1 0"/>
+    <limit effort="2" velocity="10"/>
   </joint>
   <link name="right">
     <inertial><mass value="0.6"/>
@@ -130,8 +131,8 @@ def test_a_robot_becomes_a_vehicle_whose_wheels_are_guessed(capsys):
     assert '"right": 0.1,  # its cylinder' in text
     assert '"foot": Ball(0.03),  # its sphere' in text
     assert "head" not in text
+    assert "# Motors give at most left_axle 2 N m." in text
     assert main(["new", "scenario", "drive", "--vehicle", "robot.py"]) == 0
-    assert 'mode = { foot = "sliding" }' in Path("drive.toml").read_text(encoding="utf-8")
     assert main(["run", "drive.toml", "--until", "2", "--out", "drive.nc"]) == 0
     data = load(Path("drive.nc"), trust=True)
     gone = data.position.values[-1] - data.position.values[0]
@@ -190,10 +191,13 @@ def test_a_robot_of_mujoco_that_falls_is_written_with_a_law_that_keeps_it(capsys
 
 
 def test_a_study_runs_as_it_is_written():
-    for vehicle in ("whipple", "segway"):
-        assert main(["new", "sweep", f"of_{vehicle}", "--vehicle", vehicle]) == 0
-        assert main(["run", f"of_{vehicle}.toml", "--out", f"{vehicle}.nc"]) == 0
-        assert load(Path(f"{vehicle}.nc")).outcome.size == 15
+    """A robot of a file has gravity as its only parameter."""
+    Path("stander.xml").write_text(BALANCER, encoding="utf-8")
+    assert main(["new", "vehicle", "stander", "--from", "stander.xml"]) == 0
+    for vehicle in ("whipple", "segway", "stander.py"):
+        assert main(["new", "sweep", "study", "--vehicle", vehicle, "--force"]) == 0
+        assert main(["run", "study.toml", "--out", "study.nc", "--force"]) == 0
+        assert load(Path("study.nc")).outcome.size == 15
 
 
 def test_critical_speeds_against_a_parameter_are_those_of_single_bicycles():
@@ -204,3 +208,11 @@ def test_critical_speeds_against_a_parameter_are_those_of_single_bicycles():
     for c, weave in zip(data.c.values, data.weave.values, strict=True):
         alone = draisine.critical_speeds(draisine.compile("whipple", c=float(c), mB=90.0))
         assert weave == pytest.approx(float(alone.weave), rel=1e-12)
+
+
+def test_a_picture_is_replaced_with_its_data(capsys):
+    again = ["run", "--out", "mine.nc", "--until", "0.1"]
+    for replaced in ("", " (replaced)"):
+        assert main(again) == 0
+        told = capsys.readouterr().out
+        assert f"data: mine.nc{replaced}\nfigure: mine.png{replaced}\n" in told

@@ -2,7 +2,12 @@
 
 import json
 import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
+from subprocess import PIPE
 
 import pytest
 
@@ -93,3 +98,17 @@ def test_a_motion_is_not_lost_while_its_data_is_made(capsys, monkeypatch):
     impatient(monkeypatch, Trajectory, "to_xarray", 1)
     assert main(["run", "--until", "0.1", "--out", "a.nc", "--plot", "a.png"]) == 0
     assert load(Path("a.nc")).sizes["time"] == 11
+
+
+def test_a_ride_ends_as_it_says():
+    """Ctrl+C is its end, and no error."""
+    pytest.importorskip("uvicorn")
+    command = [sys.executable, "-m", "draisine", "ride", "--no-browser"]
+    ride = subprocess.Popen(command, stdout=PIPE, stderr=PIPE, text=True)
+    assert ride.stdout is not None
+    while "Ctrl+C ends it." not in (line := ride.stdout.readline()):
+        assert line, "it ended by itself"
+    time.sleep(1.0)
+    ride.send_signal(signal.SIGINT)
+    told = ride.communicate(timeout=60)
+    assert (ride.returncode, told[1]) == (0, "")

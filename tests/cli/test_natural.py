@@ -70,6 +70,8 @@ RIGHT = [
     ("eigenvalues cart_pole", "unstable: the fastest grows with exp("),
     ("eigenvalues segway --law lqr --plot roots.png", "no disturbance grows exponentially"),
     ("eigenvalues --speed 5 --law lqr,weights.lean=10,costs.steer=1", "no disturbance grows"),
+    ("eigenvalues --speed 3 --law lqr", "steady motion of whipple, law lqr"),
+    ("eigenvalues --speed 3 --law lqr", "steer 2 (1/s)"),
     ("cycles --scan 214deg:216deg:3", "families of limit cycles"),
     ("cycles --scan 3.74:3.76:3", "families of limit cycles"),
     ("eigenvalues --speed 0", "5.53094, 3.13164"),
@@ -80,6 +82,8 @@ RIGHT = [
     ("new scenario push --vehicle bicycle", "try: draisine run push.toml"),
     ("new scenario leap --from ramp-jump", "try: draisine run leap.toml"),
     ("run --until 0.1 --out heavy.nc", "figure: heavy.png"),
+    ("run --until 0.1 --plot push.jpg", "figure: push.jpg"),
+    ("run passive-stabilisation --until 1 --linear", "figure: passive-stabilisation-linear.png"),
     ("--verbose cache", "entries"),
     ("cache", "entries"),
     ("doctor", "cpu"),
@@ -88,12 +92,16 @@ RIGHT = [
     ("list parameter-sets", "benchmark"),
     ("list vehicle", "whipple"),
     ("steady --speed 5 --radius 20", "20.0000 │"),
+    ("steady --speed 5 --radius 20 --plot turn.png", "figure: turn.png"),
     ("steady --speed 5 --lean -10deg", "N m to the right at the handlebar holds it"),
     ("eigenvalues --set c=0.04:0.12:3", "0.08 │      4.2924 │        6.0243"),
     ("eigenvalues --set lam=15deg:18deg:2 --plot tilt.png", "critical speeds against lam (tilt"),
     ("equations snakeboard --out board.tex", "equations: board.tex"),
+    ("equations --as latex", r"\texttt{parameters}: $w$, $c$, $\lambda$"),
     ("equations snakeboard --out board.c", "equations: board.c"),
     ("new sweep study", "try: draisine run study.toml"),
+    ("run mauny2017/controlled-turn --law none", "energy: "),
+    ("run unicycle", "this is one state; `draisine new scenario mine --vehicle unicycle` begins a"),
 ]
 
 WRONG = [
@@ -111,6 +119,19 @@ WRONG = [
     ("show unicicle", "Did you mean 'unicycle'?"),
     ("show diff", "Did you mean 'differential_platform'?"),
     ("show disc", "Did you mean 'euler_disc' or 'rolling_disc'?"),
+    ("eigenvalues --set mb=90", "Did you mean mB (frame with rider, mass)?"),
+    (
+        "run rolling-disc --initial speed=1",
+        "The scenario's own are lean_rate = 0.5, spin = 4, yaw_rate = -2",
+    ),
+    (
+        "run snakeboard-drive --initial rotor=5",
+        "the joint 'rotor' follows a motion that is given, with",
+    ),
+    (
+        "run snakeboard-drive --initial rotor_rate=5",
+        "rotor_rate = 5 cannot be: the joint 'rotor' follows",
+    ),
     ("run jump", "Did you mean 'mauny2018/ramp-jump', 'locomotion/skater-jump' or"),
     ("run ramp-jmp", "Did you mean 'mauny2018/ramp-jump'?"),
     ("run controlled-turn", "several: mauny2017/controlled-turn or mauny2018/controlled-turn?"),
@@ -128,6 +149,19 @@ WRONG = [
     ("new scenario push --vehicle cart_pole --from ramp-jump", "is not for cart_pole"),
     ("new vehicle mine --vehicle car", "a vehicle is copied by --from car"),
     ("run --duration=3", "Did you mean --until 3?"),
+    ("run --initial speed=5,lean=0.1", "--initial speed=5 --initial lean=0.1"),
+    ("run --set mB=90,c=80mm", "each value has an option of its own: --set mB=90 --set c=80mm"),
+    (
+        "run ramp-jump --set contact.mu={rear=0.5,front=0.8}",
+        "an option of its own: --set contact.mu.rear=0.5 --set contact.mu.front=0.8",
+    ),
+    ("run ramp-jump --set terrain.shape=curb", "no such ground. Did you mean 'kerb'?"),
+    ("run ramp-jump --set terrain=kerb", "did you mean --set terrain.shape=kerb?"),
+    ("run ramp-jump --set vehicle=car", "new scenario mine --vehicle car --from ramp-jump"),
+    ("run ramp-jump --animate a.html --animate a.gif", "draisine animate run.nc --out FILE"),
+    ("run ramp-jump --set run.until.s=3", "'until' is 1.5 in this scenario, no table"),
+    ("plot a.nc --figure top --figure forces", "commas between them: --figure top,forces"),
+    ("plot a.nc --series lean --series steer", "commas between them: --series lean,steer"),
     (
         "run --initial speed=5 lean=0.1",
         "each value has an option of its own: --initial speed=5 --initial lean=0.1",
@@ -168,6 +202,16 @@ WRONG = [
     ("run ramp-jump --set forward_speed=6", "Did you mean initial.forward_speed?"),
     ("run ramp-jump --set vehicle.name=car", "new scenario mine --vehicle car --from ramp-jump`"),
     ("run ramp-jump --set terrain.height=2", "terrain.height: is unknown. Did you mean 'drop'?"),
+    (
+        "run ramp-jump --set terrain.height=2",
+        "drop (from its lip down to the level ground behind it",
+    ),
+    (
+        "run ramp-jump --set terrain.shape=kerb",
+        "terrain.at: is missing: where the step is, along x",
+    ),
+    ("run ramp-jump --linear", "--linear goes with runs on the level plane"),
+    ("run meijaard2007/eigenvalues --linear", "--linear goes with runs on the level plane"),
     ("run --push 0.3", "Did you mean --initial lean_rate=0.3?"),
     ("run --slow 0.2", "Did you mean draisine animate run.nc --speed 0.2?"),
     ("run --movie jump.mp4", "Did you mean --animate jump.mp4?"),
@@ -218,7 +262,7 @@ WRONG = [
     ("eigenvalues --set c=0:0.1:3 --speed 5", "critical speeds are told; without --speed 5"),
     ("eigenvalues --set trail=0:0.1:3", "Did you mean c (trail)?"),
     ("steady --lean 10deg", "decided by speed and radius, or by two of speed, lean and steer"),
-    ("steady --speed 5 --radius 20 --plot one.png", "--plot goes with the whole family"),
+    ("steady --speed 5 --radius 20 --reversed", "--reversed goes with the whole family"),
     ("steady --lean 10deg --steer 5deg", "no steady motion found with lean = 0.174533"),
     ("equations bicycle --out b.pdf", "--out b.tex, which `pdflatex` makes a PDF of"),
     ("eigenvalues --law lqr", "ask for its one speed"),
@@ -240,11 +284,16 @@ WRONG = [
         "`draisine new scenario mine --vehicle euler_disc` writes",
     ),
     ("run bicycle", "`draisine new scenario mine --vehicle bicycle` writes one for it"),
+    ("run snakeboard", "`draisine run` knows snakeboard-drive"),
     ("run scooter.py", "scooter.py is a vehicle, not a scenario"),
     ("ride car --export car.html", "an exported page cannot ride car: it has bicycles on smooth"),
     ("ride ramp-jump --export ramp.html", "All else is ridden without --export"),
     ("ride --preset ramp --export ramp.html", "--preset steer-torque, steer-angle, steer-lean, "),
     ("open run.html", "run.html: no such file"),
+    (
+        "sweep mauny2018/drift --out drift.nc",
+        "`draisine run FILE.toml --out FILE.nc` keeps all runs",
+    ),
     ("compare a.nc b.nc", "a.nc: no such file"),
     ("plot gone.nc --figure top,forces --out one.png", "one file, but 2 figures"),
     ("cycles --scan 0:360:61", "Did you mean 0deg:360deg:61?"),
@@ -325,6 +374,9 @@ def test_warnings_are_notes_of_one_line_each(capsys):
     assert [line for line in told if "'j0': its armature is left out." in line] == told[:1]
     assert all(line.startswith("note: ") for line in told)
     assert len(told) == len(set(told))
+    assert main(["show", "robot.py"]) == 0
+    assert "armature" not in capsys.readouterr().err  # what a file says is told once
+    assert not [line for line in told if "times)" in line]
 
 
 def test_speed_replaces_the_forward_speed_of_a_scenario(capsys):

@@ -36,7 +36,12 @@ def test_same_examples(page, made):
     text = page.read_text(encoding="utf-8")
     given = doctest.DocTestParser().get_examples(examples(text))
     code = [cell for cell in made[page.stem]["cells"] if cell["cell_type"] == "code"]
-    run = [cell for cell in code if not cell["source"].startswith("%%writefile")]
+    run = [
+        cell
+        for cell in code
+        if not cell["source"].startswith("%%writefile")
+        and cell["metadata"].get("tags") != ["picture"]
+    ]
     assert "\n".join(cell["source"] for cell in run) == "".join(x.source for x in given).rstrip()
     answers = [cell["outputs"][0]["text"] for cell in run if cell["outputs"]]
     assert answers == [x.want for x in given if x.want]
@@ -58,6 +63,10 @@ def test_cells_are_whole(page, made):
         assert cell["cell_type"] in ("code", "markdown")
         if cell["cell_type"] == "markdown":
             assert not re.search(r"\{\w+\}`|>>> |\.md\)|```\{|^% ", cell["source"], re.M)
+            linked = re.findall(r"\]\(([^)#:]+\.ipynb)", cell["source"])
+            assert {*linked} <= {f"{other.stem}.ipynb" for other in TUTORIALS}
+            shown = re.findall(r"!\[[^\]]*\]\(([^)]+)\)", cell["source"])
+            assert shown == [f"attachment:{name}" for name in cell.get("attachments", {})]
             continue
         assert cell["execution_count"] is None
         first, _, rest = cell["source"].partition("\n")
@@ -65,6 +74,24 @@ def test_cells_are_whole(page, made):
             assert rest.strip() == (page.parent / first.split()[1]).read_text().strip()
         else:
             compile(cell["source"], page.name, "exec")
+
+
+def test_pictures_are_drawn_where_they_stand(made, monkeypatch):
+    """Each one of a page, with names of its own: those of the page keep their meaning."""
+    drawn = []
+    monkeypatch.setattr("draisine.view.notebook.show_inline", drawn.append)
+    page = (DOCS / "tutorial" / "why_it_stays_up.md").read_text(encoding="utf-8")
+    cells = [
+        cell["source"]
+        for cell in made["why_it_stays_up"]["cells"]
+        if cell["metadata"].get("tags") == ["picture"]
+    ]
+    assert len(cells) == len(re.findall(r"^```\{look\}", page, re.M)) == 4
+    names = {}
+    for source in cells:
+        exec(source, names)
+    assert all(figure.axes for figure in drawn) and len(drawn) == 4
+    assert not {"eigenvalues", "sensitivities", "figure"} & {*names}
 
 
 def test_a_notebook_runs(made, tmp_path, monkeypatch):

@@ -134,3 +134,9 @@ def test_steppers_results_and_events_are_told_in_short(bicycle):
     assert repr(result).startswith("Result of mauny2018/ramp-jump: completed\n")
     assert len(repr(result).splitlines()) == 4
     assert repr(result.events[0]) == "Event(0.414548083 s lift-off front:ramp)"
+
+
+def test_a_name_that_is_spelt_otherwise_is_led_to_the_right_one():
+    with pytest.raises(AttributeError, match=r"no attribute 'linearize'. Did you mean 'linearise'"):
+        _ = draisine.linearize
+    assert not hasattr(draisine, "__wrapped__")

@@ -38,6 +38,19 @@ def test_first_command(printed, tmp_path):
     assert sorted(path.suffix for path in tmp_path.iterdir()) == [".nc", ".png"]
 
 
+def test_what_a_run_prints_is_explained(printed, capsys):
+    """Every line of the first run and of a jump begins with a word of the table in the start page."""
+    assert not main(["run", "ramp-jump"])
+    lines = [*printed.splitlines(), *capsys.readouterr().out.splitlines()]
+    told = (ROOT / "docs" / "start.md").read_text(encoding="utf-8")
+    words = re.findall(r"`([^`]+)`", "".join(re.findall(r"^\| (`.*?) \|", told, re.MULTILINE)))
+    for line in lines:
+        row, event = ROW.match(line), re.match(r"\d\.\d+ s  (\S+)", line)
+        plain = re.match(r"mauny2018/|[┏┃┡└]|nothing was kept|data: |figure: ", line)
+        found = row[1] if row else event[1] if event else line
+        assert plain or any(found.startswith(word) for word in words), line
+
+
 def test_its_picture_has_the_proportions_of_the_one_that_is_drawn(printed, tmp_path):
     with Image.open(tmp_path / "passive-stabilisation.png") as drawn:
         now = drawn.size

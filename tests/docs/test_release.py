@@ -149,13 +149,18 @@ def test_what_an_extra_brings_is_told(tmp_path, monkeypatch):
     monkeypatch.setattr("draisine.results.store.find_spec", lambda name: None)
     with pytest.raises(DataError, match=r"pip install 'draisine\[store\]'"):
         check_target(tmp_path / "run.zarr")
+    with pytest.raises(
+        DataError, match=r"draisine\[store\].*`draisine run FILE\.toml --out FILE\.nc`"
+    ):
+        check_target(tmp_path / "sweep.zarr", (".zarr",))
     check_target(tmp_path / "run.nc")
 
 
 def test_every_extra_is_told():
     """In the README and by `draisine doctor`; those for who builds draisine itself apart."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = set(project["optional-dependencies"]) - {"test", "docs", "peers", "all"}
+    needs = project["optional-dependencies"]
+    extras = set(needs) - {"test", "docs", "peers", "all"}
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     assert not [name for name in extras if f"`{name}`" not in readme]
-    assert extras == set(EXTRAS)
+    assert {name: tuple(x.partition(">=")[0] for x in needs[name]) for name in extras} == EXTRAS

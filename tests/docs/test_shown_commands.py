@@ -101,8 +101,6 @@ def few_frames(monkeypatch):
 )
 def test_commands_of_a_page(page, few_frames, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    if "cache --clear" in COMMANDS[page]:
-        monkeypatch.setenv("DRAISINE_CACHE", str(tmp_path / "cache"))
     prepare(page, tmp_path)
     for line in COMMANDS[page]:
         if line in ELSEWHERE:
@@ -112,7 +110,10 @@ def test_commands_of_a_page(page, few_frames, tmp_path, monkeypatch, capsys):
         for file in taken if arguments[0] != "ride" else []:
             if not Path(file).exists():
                 assert main(shlex.split(MISSING[file])) == 0
-        assert main(arguments) == 0, (line, capsys.readouterr().err)
+        with monkeypatch.context() as own:
+            if line == "cache --clear":
+                own.setenv("DRAISINE_CACHE", str(tmp_path / "cache"))
+            assert main(arguments) == 0, (line, capsys.readouterr().err)
     for file in written(page):
         shown_there, made = (each.read_text(encoding="utf-8") for each in (file, Path(file.name)))
         assert shown_there == made, f"{file} is not what its page's command writes"

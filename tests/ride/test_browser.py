@@ -203,12 +203,16 @@ def test_vehicle_and_ground_are_chosen_on_the_page(tab):
     assert page.complaints == []
 
 
-@pytest.mark.parametrize("width", [320, 2560])
+@pytest.mark.parametrize("width", [320, 1280, 2560])
 def test_the_page_fits_small_and_large_screens(tab, width):
     page = tab(viewport={"width": width, "height": 600}).riding()
     assert page.read("document.documentElement.scrollWidth") <= width
+    page.read("panel.style.maxWidth = `${panel.offsetWidth - 15}px`")  # as beside a scroll bar
+    assert page.read("panel.scrollWidth <= panel.clientWidth")
     page.page.keyboard.press("?")
     assert page.page.locator("#keys").is_visible()
+    inside, shown = page.read("[keys.scrollHeight, keys.clientHeight]")
+    assert inside <= shown or width < 760
 
 
 @pytest.mark.skipif(not AXE.exists(), reason="axe-core is not installed (npm ci)")

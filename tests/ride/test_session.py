@@ -239,3 +239,10 @@ def test_on_ice_a_turn_ends_in_a_slip():
     assert session.status == SLIPPED
     with pytest.raises(ParameterError, match="without friction"):
         session.set_friction(0.0)
+
+
+def test_machines_that_cannot_lean_are_ridden_without_a_chart_of_stability():
+    session = Session("mine", {"mine": preset_of("snakeboard")})
+    assert session.description()["chart"] is None
+    session.advance(FRAME, {})
+    assert np.isfinite(session.frame()).all()

@@ -262,7 +262,7 @@ def test_yaw_follows_its_path():
 
 
 def test_a_map_beyond_reach_is_told():
-    with pytest.raises(DataError, match="lean stays between"):
+    with pytest.raises(DataError, match="it stays between"):
         load("mauny2018/contact-maps", {"map.x.high": "95deg"})
     bicycle, scenario = draisine.compile("whipple"), load("mauny2018/contact-maps").scenario
     far = scenario.map.x.model_copy(update={"high": 1.57, "low": 1.5, "count": 2})

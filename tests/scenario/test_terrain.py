@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.algebra.lie import rotation
-from draisine.errors import DataError, ParameterError
+from draisine.errors import ConfigurationError, DataError, ParameterError
 from draisine.experiment.check import findings
 from draisine.experiment.report import event_lines, remarks, summary
 from draisine.experiment.run import run
@@ -199,8 +199,32 @@ def test_a_machine_is_put_onto_a_face():
     up = np.array([-math.sin(slope), 0.0, math.cos(slope)])
     assert_allclose(rotation(placed.q).T @ up, rotation(level.q)[2], atol=1e-12)
     assert up @ placed.p == pytest.approx(level.p[2], abs=1e-12)
+    where = {"wheel": "rear", "centre": [-4.0, 0.2], "on": "ramp"}
+    named, alone = (state(x=-4.0, y=0.2, place=each) for each in (where, {"on": "ramp"}))
+    assert_allclose(alone.p, named.p, atol=1e-12)
     moved = state(place={"wheel": "rear", "centre": [1.0, 2.0, 3.0]}, mode={"front": "open"})
     assert_allclose(moved.p, [1.0, 2.0, 2.7], atol=1e-12)
+
+
+def test_friction_of_a_file_and_of_an_option_is_the_same():
+    """Neither names an impact model: it is Moreau's where there is friction."""
+    told = draisine.run("mauny2018/ramp-jump", changes={"contact.mu": 0.8, "run.until": 0.7})
+    asked = draisine.run("mauny2018/ramp-jump", changes={"run.until": 0.7}, mu=0.8)
+    assert asked.events
+    assert_allclose(told.data.position, asked.data.position, atol=0.0)
+    assert draisine.ContactOptions(mu={"rear": 0.8}).model.__module__.endswith("moreau")
+    assert draisine.ContactOptions().model.__module__.endswith("plastic")
+
+
+def test_a_start_below_the_ground_says_how_deep_and_what_to_do():
+    changes = {"terrain.shape": "plane", "terrain.slope": "20deg"}
+    with pytest.raises(ConfigurationError, match=r"starts .+ m below 'ground'.+initial\.place\.on"):
+        draisine.run("mauny2018/passive-stabilisation", changes=changes)
+    placed = draisine.run(
+        "mauny2018/passive-stabilisation",
+        changes=changes | {"initial.place.on": "ground", "run.until": 0.1},
+    )
+    assert placed.outcome == "completed"
 
 
 @pytest.mark.parametrize("suffix", [".nc", ".zarr"])
@@ -303,7 +327,10 @@ MOVING = (
 
 WRONG = [
     ("[terrain]\nslope = 0.1\n", "terrain.shape: is missing. Take one of: plane, ramp"),
-    ("[terrain]\nshape = 'plan'\n", "terrain.shape = 'plan': must be 'plane', 'ramp'"),
+    (
+        "[terrain]\nshape = 'plan'\n",
+        "terrain.shape = 'plan': no such ground. Did you mean 'plane'?",
+    ),
     ("[terrain]\nshape = 'plane'\nslop = 0.1\n", "terrain.slop: is unknown. Did you mean 'slope'?"),
     ("[terrain]\nshape = 'ramp'\nslope = '10deg'\n", "terrain.drop: is missing"),
     (
@@ -344,7 +371,7 @@ WRONG = [
         PLANE + "[contact]\nimpact = 'newton'\nrestitution = {normal = 1.5}\n",
         "contact.restitution.normal = 1.5: take it from 0 to 1",
     ),
-    (PLANE + "[contact]\nmu = 0.8\n", "with friction take impact = 'moreau'"),
+    (PLANE + "[contact]\nimpact = 'plastic'\nmu = 0.8\n", "with friction take impact = 'moreau'"),
     (PLANE + "[contact]\nmu = -1\n", "contact.mu = -1: -1 is negative"),
     (
         PLANE + "[contact]\nimpact = 'moreau'\nmu = {raer = 1}\n",
@@ -361,7 +388,7 @@ WRONG = [
         PLANE + "initial.place = {wheel = 'rear', centre = [0, 0], on = 'groud'}\n",
         "initial.place.on = 'groud': no such face. Did you mean 'ground'?",
     ),
-    (PLANE + "initial.place = {wheel = 'rear'}\n", "initial.place.centre: is missing"),
+    (PLANE + "initial.place = {wheel = 'rear'}\n", "give a centre, x, y and z, or the face"),
     (PLANE + "initial.place = 3\n", "initial.place = 3: must be a table"),
     (PLANE + "run.integrator = 'rk4'\n", "runs on a terrain have their own integrator"),
     (PLANE + "run.mode = {rear = 'open'}\n", "contacts open and close by themselves"),
@@ -401,3 +428,18 @@ def test_the_schema_knows_the_ground():
     found = schema()
     json.dumps(found, allow_nan=False)
     assert {"PlaneGround", "RampGround", "MeshGround", "ContactTable"} <= set(found["$defs"])
+
+
+def test_another_shape_leaves_what_only_the_old_one_has():
+    """The start moves to the first face of the new ground: on a plane it stands as the plane does."""
+    kerb = {"terrain.shape": "kerb", "terrain.at": 3.0, "terrain.rise": 0.05}
+    with pytest.warns(
+        UserWarning, match=r"terrain\.slope = '10deg', terrain\.drop = 0\.5 of the ramp"
+    ):
+        content = load("ramp-jump", kerb).content
+    assert content["terrain"] == {"shape": "kerb", "at": 3.0, "rise": 0.05}
+    assert content["initial"]["place"]["on"] == "before"
+    plane = {"terrain.shape": "plane", "terrain.slope": "5deg", "run.until": 0.01}
+    with pytest.warns(UserWarning, match=r"terrain\.drop = 0\.5 of the ramp is left out"):
+        data = run(load("ramp-jump", plane)).data
+    assert float(data.pitch[0]) == pytest.approx(-math.radians(5.0), abs=1e-12)

@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine import compile, simulate, state
+from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.errors import (
     ConfigurationError,
     ModelError,
@@ -267,7 +268,7 @@ MISTAKES = {
     ),
     "an inertia of the wrong shape": (
         lambda: Body("wheel", 1.0, inertia=np.ones(3)),
-        r"body 'wheel', inertia: expected shape \(3, 3\)",
+        r"body 'wheel', inertia: expected shape \(3, 3\), got \(3,\); inertia\(xx, yy, zz\) makes it",
     ),
     "an inertia that is not symmetric": (
         lambda: Body("wheel", 1.0, inertia=[[1, 0.1, 0], [0, 1, 0], [0, 0, 1]]),
@@ -365,6 +366,26 @@ def test_round_off_is_no_mistake():
     Body("plate", 1.0, inertia=inertia(1.0, 1.0, 2.0 * (1 + 1e-12)))
     Body("rod", 1.0, inertia=inertia(-1e-17, 1.0, 1.0))
     Body("turned", 1.0, inertia=inertia(1.0, 1.0, 1.0, xy=1e-17))
+
+
+@pytest.mark.filterwarnings("ignore:body 'rear_wheel'")
+def test_measured_moments_may_break_the_triangle_inequality_a_little():
+    """A rear wheel that is flatter than flat by 5 percent is told, and taken: the mass matrix of straight
+    running stays positive definite and changes as its formula says (Meijaard and others 2007, equations
+    A3 to A20, doi:10.1098/rspa.2007.1857), energy is kept.
+    """
+    flat = compile("whipple", IRxx=0.06, IRyy=0.12)
+    with pytest.warns(
+        UserWarning, match=r"'rear_wheel': .* by less than 10%, as measured ones may"
+    ):
+        measured = compile("whipple", IRxx=0.057, IRyy=0.12)
+    p = flat.parameters
+    mu = p["c"] / p["w"] * math.cos(p["lam"])
+    change = canonical_matrices(measured).M - canonical_matrices(flat).M
+    assert_allclose(change, np.diag([-0.003, -0.003 * mu**2]), rtol=0, atol=1e-12)
+    assert np.linalg.eigvalsh(canonical_matrices(measured).M).min() > 0.0
+    run = simulate(measured, state(measured, forward_speed=4.6, lean_rate=0.5), 1.0).to_xarray()
+    assert_allclose(run.energy, run.energy[0], rtol=1e-10)
 
 
 def test_parameters_are_checked_like_drawings():

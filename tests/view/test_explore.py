@@ -14,6 +14,7 @@ from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.cli import main
 from draisine.codegen.program import run
 from draisine.errors import ParameterError
+from draisine.interop.bicycleparameters import write_bicycle
 from draisine.view.explore import explore_page, straight_program
 
 HARNESS = """
@@ -130,7 +131,16 @@ def test_the_command(tmp_path, monkeypatch, capsys):
     assert main(["explore", "bicycle", "--set", "mB=70", "--show"]) == 0
     assert "page: bicycle-explore.html" in capsys.readouterr().out
     assert opened[0].endswith("bicycle-explore.html")
-    assert '"value":70.0' in (tmp_path / "bicycle-explore.html").read_text(encoding="utf-8")
+    text = (tmp_path / "bicycle-explore.html").read_text(encoding="utf-8")
+    assert '"value":70.0' in text and '"origin":"mB=70"' in text
+
+
+def test_the_page_names_the_file_of_its_parameters(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_bicycle(draisine.compile("whipple"), "mine.txt")
+    assert main(["explore", "--parameter-set", "mine.txt"]) == 0
+    text = (tmp_path / "whipple-explore.html").read_text(encoding="utf-8")
+    assert '"origin":"mine.txt"' in text
 
 
 def test_what_cannot_run_straight_is_told():

@@ -159,6 +159,10 @@ def test_a_page_is_safe_from_its_title(passive):
     text = page(passive.assign_attrs(title="</script><b>{{motion}}"))
     assert text.count("</script>") == 2
     assert motion_in(text)["title"] == "</script><b>{{motion}}"
+    assert (
+        motion_in(page(passive.assign_attrs(title="a ride\nthat fell")))["title"]
+        == "a ride; that fell"
+    )
 
 
 def test_quaternions_of_all_kinds_of_turns():

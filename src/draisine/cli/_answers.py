@@ -1,11 +1,11 @@
 """What people may mean by what is no command, no option, or not enough of one."""
 
 from collections.abc import Iterable, Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 
 from cyclopts import CycloptsError, MissingArgumentError, UnknownOptionError, UnusedCliTokensError
-from cyclopts.exceptions import CoercionError
+from cyclopts.exceptions import CoercionError, RepeatArgumentError
 
 from draisine.cli._options import EXAMPLES as VALUES
 from draisine.errors import ParameterError, did_you_mean
@@ -40,6 +40,7 @@ FILES = {
     ".zarr": "plot FILE",
     ".html": "open FILE",
     ".png": "open FILE",
+    ".jpg": "open FILE",
     ".svg": "open FILE",
     ".gif": "open FILE",
 } | dict.fromkeys(ROBOTS, "new vehicle STEM --from FILE")
@@ -48,7 +49,6 @@ FILES = {
 EXAMPLES = {
     "animate": "animate run.nc --out run.html",
     "compare": "compare a.nc b.nc",
-    "equations": "equations whipple --out bicycle.html",
     "export": "export whipple bicycle.fmu",
     "new": "new vehicle scooter, new scenario push, new sweep study",
     "open": "open jump.html",
@@ -89,6 +89,9 @@ OPTIONS = {
     | {name: f"--as {name}" for name in ("c", "html", "latex", "python", "javascript", "sympy")},
 }
 """What people may mean by words that are no options, by command."""
+
+SEVERAL = ("--figure", "--series", "--speed")
+"""Options that take several values with commas between them."""
 
 EXPORTS = {
     "fmu": "--as fmi3, as without --as",
@@ -161,6 +164,11 @@ def meant(error: CycloptsError, given: Sequence[str]) -> str:
         case CoercionError() if command == "export" and given[-1] in EXPORTS:
             right = EXPORTS[given[-1]].replace("VEHICLE", given[1])
             return f"{error} Did you mean {right}?"
+        case RepeatArgumentError() if (option := error.token.keyword or "") in SEVERAL:
+            values = [value for word, value in pairwise(given) if word == option]
+            return f"several have commas between them: {option} {','.join(values)}"
+        case RepeatArgumentError() if error.token.keyword == "--animate":
+            return "a run makes one film; draisine animate run.nc --out FILE makes others of its --out run.nc"
         case UnusedCliTokensError() if command == "new" and len(given) > 3:
             return f"Did you mean draisine {' '.join(given[:3])} --from {given[3]}?"
     return str(error)

@@ -59,7 +59,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if arguments is None:
         _hurry()
     given = list(sys.argv[1:] if arguments is None else arguments)
-    with end_as_interrupted(), patient_output() as output, tell_notes():
+    made = {"new", "vehicle"} <= set(given)
+    with end_as_interrupted(), patient_output() as output, tell_notes(made):
         code = _carry_out(given)
     if output.error is not None:
         return fail(f"the output cannot be written: {output.error.strerror}.", 1)

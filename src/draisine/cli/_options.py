@@ -65,7 +65,8 @@ Laws = Annotated[
     Parameter(
         name="--law",
         help="A control law with its numbers, instead of the scenario's: --law "
-        "steer_into_lean,lean_gain=8,rate_gain=4, --law lqr,weights.pitch=100; `draisine list laws`.",
+        "steer_into_lean,lean_gain=8,rate_gain=4, --law lqr,weights.pitch=100; none: without. "
+        "`draisine list laws`.",
     ),
 ]
 
@@ -85,7 +86,7 @@ class OutputOptions:
     """What is left of the work: data, a figure, a table or JSON on the screen."""
 
     out: Annotated[Path | None, Parameter(help="Write the data (.nc, .zarr, .csv).")] = None
-    plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .svg, .pdf).")] = None
+    plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .jpg, .svg, .pdf).")] = None
     width: Width = None
     json: Json = False
 
@@ -265,15 +266,23 @@ def numbers(option: str, text: str, example: str, unit: str) -> list[float]:
 
 
 def law_tables(given: list[str]) -> list[dict[str, Any]]:
-    """Return what options NAME,KEY=VALUE,... give, as a scenario's file would have it."""
+    """Return what options NAME,KEY=VALUE,... give, as a scenario's file would have it; `none` gives
+    nothing.
+    """
     from draisine.scenario.overrides import nest
 
     named = (text.split(",") for text in given)
-    return [{"name": name} | nest(assignments("--law", numbers)) for name, *numbers in named]
+    return [
+        {"name": name} | nest(assignments("--law", numbers))
+        for name, *numbers in named
+        if name != "none"
+    ]
 
 
 def assignments(option: str, given: list[str] | None) -> dict[str, Any]:
     """Return what options NAME=VALUE give: numbers, true or false, else text."""
+    import re
+
     from draisine.errors import ParameterError
 
     found: dict[str, Any] = {}
@@ -282,6 +291,13 @@ def assignments(option: str, given: list[str] | None) -> dict[str, Any]:
         if not sign or not name.strip() or not value.strip():
             raise ParameterError(f"{option} {text}: write NAME=VALUE, as in {EXAMPLES[option]}.")
         name, value = name.strip(), value.strip()
+        if inner := re.findall(r"([\w/]+) *= *([^,{}]+)", value) if value[0] == "{" else []:
+            way = " ".join(f"{option} {name}.{key}={x.strip()}" for key, x in inner)
+            raise ParameterError(f"each value of a table has an option of its own: {way}")
+        if several := re.match(r"(.*?),([\w.]+=.*)", value):
+            raise ParameterError(
+                f"each value has an option of its own: {option} {name}={several[1]} {option} {several[2]}"
+            )
         try:
             found[name] = float(value)
         except ValueError:

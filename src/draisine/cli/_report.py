@@ -94,7 +94,7 @@ def _eigenvalue_table(data: Any) -> Any:
 
     labels = [str(name) for name in data["eigenmode"].values]
     names = [name for name in labels if _number(name) % 2 or _twin(name, -1) not in labels]
-    table = Table(*numeric_columns("speed (m/s)", *(f"{n.replace('_', ' ')} (1/s)" for n in names)))
+    table = Table(*numeric_columns("speed (m/s)", *(f"{_heading(name)} (1/s)" for name in names)))
     count = data.sizes["speed"]
     step = max(1, (count - 1) // 10)
     table.caption = None if step == 1 else f"one in {step} of {count} speeds; --out keeps all"
@@ -103,6 +103,17 @@ def _eigenvalue_table(data: Any) -> Any:
         cells = [_roots(row, [n for n in (name, _twin(name, 1)) if n in labels]) for name in names]
         table.add_row(f"{float(row['speed']):g}", *cells)
     return table
+
+
+def _heading(name: str) -> str:
+    """Return what stands above the eigenvalues of a mode and its twin; such pairs are counted.
+
+    >>> _heading("fork_bend"), _heading("steer_3")
+    ('fork bend', 'steer 2')
+    """
+    number = _number(name)
+    stem = name if number == 1 else name.rpartition("_")[0]
+    return " ".join(stem.split("_") + [f"{number // 2 + 1}"] * (number > 1))
 
 
 def _number(name: str) -> int:

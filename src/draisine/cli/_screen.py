@@ -6,10 +6,11 @@ import signal
 import sys
 import threading
 import warnings
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, redirect_stdout, suppress
 from typing import TYPE_CHECKING, Any, TextIO
+
+from draisine.errors import FileWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -88,18 +89,20 @@ def end_as_interrupted() -> Iterator[None]:
 
 
 @contextmanager
-def tell_notes() -> Iterator[None]:
-    """Tell warnings at the end as notes, a line for each; equal ones are counted."""
-    counts: Counter[str] = Counter()
+def tell_notes(files: bool) -> Iterator[None]:
+    """Tell warnings at the end as notes, a line for each that differs; those about a robot's file, if
+    asked for.
+    """
+    notes: dict[str, None] = {}
     with warnings.catch_warnings():
-        warnings.showwarning = lambda message, *_, **__: counts.update([str(message)])
+        warnings.showwarning = lambda message, *_, **__: notes.update({str(message): None})
         warnings.simplefilter("always", UserWarning)
+        warnings.simplefilter("always" if files else "ignore", FileWarning)
         try:
             yield
         finally:
-            for text, count in counts.items():
-                often = f" ({count} times)" if count > 1 else ""
-                print(f"note: {' '.join(text.split())}{often}", file=sys.stderr)
+            for text in notes:
+                print(f"note: {' '.join(text.split())}", file=sys.stderr)
 
 
 @contextmanager

@@ -100,7 +100,7 @@ $initial
 [run]
 until = 5.0                       # s
 dt = 0.01                         # s between samples
-$mode
+
 $law
 # [[inputs]]                      # a push at a joint
 # shape = "step"
@@ -144,8 +144,7 @@ outputs = ["final $first", "maximum $second"]  # also "peak lean_rate", "time wh
 # All combinations; other designs: list, one-at-a-time, latin-hypercube, sobol.
 [sweep.between]
 "initial.$first" = { low = $low, high = $high, count = 5 }
-"vehicle.parameters.$parameter_name" = { low = $least, high = $most, count = 3 }
-""")
+$parameters""")
 
 LAW = """[[law]]                           # feedback that keeps the motion; `draisine list laws`
 name = "lqr"
@@ -178,19 +177,16 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
 
     system = build_system(vehicle)
     pushed = is_two_wheeler(system)
-    feet = dict.fromkeys(_feet(system), "sliding")
-    start = _start(system, START if pushed else {"forward_speed": 1.0}, feet)
+    start = _start(system, START if pushed else {"forward_speed": 1.0})
     first, value = next(iter(start.items()), ("yaw", 0.0))
     if many:
         return _sweep_text(system, name, vehicle, start)
-    told = ", ".join(f'{n} = "{x}"' for n, x in feet.items())
     return SCENARIO.substitute(
         name=name,
         title="A push" if pushed else "A first run",
         vehicle=vehicle,
         parameter=next((f"{n} = {x:g}" for n, x in system.parameters.items()), ""),
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
-        mode=f"mode = {{ {told} }}\n" if told else "",
         law=LAW if not pushed and _needs_law(system, start) else indent(LAW, "# ", bool),
         input=next(iter(system.model.inputs), ""),
         first=first,
@@ -244,12 +240,13 @@ def _fitting(initial: str, model: "Model", vehicle: str) -> str:
 
 
 def _sweep_text(system: "System", name: str, vehicle: str, start: dict[str, float]) -> str:
-    """Return the file of a study: over what it starts with, and over one of its parameters."""
+    """Return the file of a study: over what it starts with, and over one of its parameters, if there is
+    one: gravity last, and no wheelbase.
+    """
     first, value = list(start.items())[-1]
-    chosen, number = next(
-        (n, x) for n, x in system.parameters.items() if x > 0.0 and n not in ("w", "g")
-    )
-    watched = next(n for n in ("lean", "pitch", "yaw") if n in system.outputs)
+    numbers = [(n, x) for n, x in system.parameters.items() if x > 0.0 and n != "w"]
+    chosen = sorted(numbers, key=lambda one: one[0] == "g")[:1]
+    watched = next((n for n in ("lean", "pitch", "yaw") if n in system.outputs), first)
     return SWEEP.substitute(
         name=name,
         title="A study",
@@ -259,17 +256,11 @@ def _sweep_text(system: "System", name: str, vehicle: str, start: dict[str, floa
         second=watched,
         low=f"{0.5 * value:g}",
         high=f"{1.5 * value:g}",
-        parameter_name=chosen,
-        least=f"{0.8 * number:g}",
-        most=f"{1.2 * number:g}",
+        parameters="".join(
+            f'"vehicle.parameters.{n}" = {{ low = {0.8 * x:g}, high = {1.2 * x:g}, count = 3 }}\n'
+            for n, x in chosen
+        ),
     )
-
-
-def _feet(system: "System") -> list[str]:
-    """Return the wheels that cannot turn: round feet of the base, beside others that roll."""
-    base = system.model.bodies[0].name
-    still = [wheel.name for wheel in system.model.wheels if wheel.body == base]
-    return still if len(still) < len(system.model.wheels) else []
 
 
 def _needs_law(system: "System", start: dict[str, float]) -> bool:
@@ -284,9 +275,7 @@ def _needs_law(system: "System", start: dict[str, float]) -> bool:
     return False
 
 
-def _start(
-    system: "System", wanted: dict[str, float], mode: dict[str, str] | None = None
-) -> dict[str, float]:
+def _start(system: "System", wanted: dict[str, float]) -> dict[str, float]:
     """Return speeds that a machine can have: those wanted, or else of a joint."""
     from draisine.system.state import state
 
@@ -296,6 +285,6 @@ def _start(
             break
         with suppress(DraisineError):
             asked = start | {name: value}
-            state(system, mode=mode, **asked)
+            state(system, **asked)
             start = asked
     return start

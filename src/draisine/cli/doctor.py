@@ -13,7 +13,7 @@ EXTRAS = {
     "fmi": ("ziglang",),
     "store": ("zarr",),
     "dask": ("distributed",),
-    "notebook": ("ipywidgets",),
+    "notebook": ("ipywidgets", "jupyterlab"),
     "meshes": ("trimesh",),
 }
 """What optional parts need; `pip install 'draisine[NAME]'` brings it."""

@@ -41,6 +41,7 @@ def eigenvalues(
     if ranges := [text for text in machine.set or [] if text.count(":") == 2]:
         _study(vehicle, ranges, speed, machine, output)
         return
+    laws = law_tables(law or [])
     chosen = {"name": vehicle, "parameters": machine.parameters}
     if machine.published is not None:
         chosen["parameter_set"] = machine.published
@@ -51,10 +52,11 @@ def eigenvalues(
                 f"steady motion of {vehicle}",
                 *filter(None, [machine.parameter_set]),
                 *filter(None, [few(machine.set or [])]),
+                *(f"law {table['name']}" for table in laws),
             ]
         ),
         "vehicle": chosen,
-        "law": law_tables(law or []),
+        "law": laws,
     }
     if speed is not None:
         content["speeds"] = _speeds(speed)

@@ -89,7 +89,7 @@ TEXT = TextOptions()
 
 
 def equations(
-    vehicle: str,
+    vehicle: str = "whipple",
     /,
     *,
     program: ProgramName = "rate",

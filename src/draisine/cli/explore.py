@@ -24,6 +24,7 @@ def explore(
     """
     from draisine.codegen.files import write_text
     from draisine.results.store import check_target
+    from draisine.scenario.library import few
     from draisine.scenario.validate.vehicle import build_system
     from draisine.view.explore import explore_page
 
@@ -31,5 +32,9 @@ def explore(
     check_target(target, (".html",))
     system = build_system(vehicle, machine.parameters, machine.published)
     with tell_file("page", target):
-        write_text(explore_page(system), target)
+        origin = [
+            machine.parameter_set and Path(machine.parameter_set).name,
+            few(machine.set or []),
+        ]
+        write_text(explore_page(system, ", ".join(filter(None, origin)) or vehicle), target)
     return show_file(target) if show else 0

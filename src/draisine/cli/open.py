@@ -12,7 +12,7 @@ SHOWN = (".html", ".png", ".svg", ".pdf", ".gif", ".mp4")
 def open(file: Path, /) -> int:
     """Open a page, a figure or a film that draisine wrote.
 
-    :param file: A file that ends with .html, .png, .svg, .pdf, .gif or .mp4.
+    :param file: A file that ends with .html, .png, .jpg, .svg, .pdf, .gif or .mp4.
     """
     from draisine.errors import DataError
 

@@ -1,9 +1,6 @@
 """`draisine plot`."""
 
 from pathlib import Path
-from typing import Annotated
-
-from cyclopts import Parameter
 
 from draisine.cli._keep import beside, check_figure, free_name, tell_file
 from draisine.cli._keep import show as show_file
@@ -16,7 +13,7 @@ def plot(
     out: Path | None = None,
     *,
     figure: str | None = None,
-    series: Annotated[list[str] | None, Parameter(name="--series")] = None,
+    series: str | None = None,
     width: Width = None,
     show: bool = False,
     force: Overwrite = False,
@@ -25,10 +22,10 @@ def plot(
     """Draw figures from a stored result.
 
     :param result: A result that `draisine run --out` wrote (.nc, .zarr).
-    :param out: Where to write it (.png, .svg, .pdf); RESULT.png, or RESULT-FIGURE.png, if not given.
+    :param out: Where to write it (.png, .jpg, .svg, .pdf); RESULT.png, or RESULT-FIGURE.png, if not given.
     :param figure: One or several with commas between them, --figure top,forces; `draisine list figures` tells
         all. Without one, that which tells most.
-    :param series: For histories and phase: what to draw, --series lean --series steer.
+    :param series: For histories, phase and comparison: what to draw, --series lean,steer.
     :param show: Open the figures.
     """
     from draisine.errors import DraisineError, ParameterError
@@ -36,6 +33,7 @@ def plot(
     from draisine.view.plot import plot as draw
 
     names = figure.split(",") if figure else [None]
+    quantities = series.split(",") if series else None
     if out is not None and len(names) > 1:
         raise ParameterError(f"--out {out} is one file, but {len(names)} figures are asked for.")
     targets = {name: out or free_name(_name(result, name), force) for name in names}
@@ -45,7 +43,7 @@ def plot(
     for name, target in targets.items():
         try:
             with tell_file("figure", target):
-                draw(data, name, target, series=series, width=width)
+                draw(data, name, target, series=quantities, width=width)
         except DraisineError as error:
             refused.append(error)
     if refused:

@@ -59,9 +59,12 @@ def repeat(ride: "Dataset") -> int:
 
 
 def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
-    """Return what the first command leaves: data, and a picture that is called like it."""
+    """Return what the first command leaves: data, and a picture that is called like it, and replaced with
+    it.
+    """
     out = output.out or free_name(Path(f"{FIRST.rpartition('/')[2]}.nc"), force)
-    return replace(output, out=out, plot=output.plot or free_name(beside(out, ".png"), force))
+    plot = output.plot or free_name(beside(out, ".png"), force or os.path.exists(out))
+    return replace(output, out=out, plot=plot)
 
 
 def run(
@@ -73,6 +76,7 @@ def run(
     output: OutputOptions = OUTPUT,
     animate: Path | None = None,
     full: bool = False,
+    linear: bool = False,
     show: bool = False,
     force: Overwrite = False,
     trust: Trust = False,
@@ -82,6 +86,7 @@ def run(
     :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
     :param animate: Write a film (.gif, .mp4), a page that replays the run (.html) or a scene (.glb).
     :param full: The table has every output, and rates, too.
+    :param linear: The figure has the same start by the linear equations beside it, and their difference.
     :param show: Open what was written for the eye; if nothing was asked for, a page that replays the run.
     """
     from draisine.scenario.library import load
@@ -93,24 +98,63 @@ def run(
     output.check()
     _check_ground(scenario, machine, trust)
     loaded = load(scenario, change.changes(machine), trust, machine.origins)
+    if linear:
+        output = _beside_linear(loaded, output, force)
     if show:
         animate, output = _for_the_eye(loaded, animate, output, force)
-    if animate is not None:
-        _check_moves(loaded, animate)
+    _check_moves(loaded, animate)
     result, failed = _carry_out(loaded, change)
     try:
         report(result, output.json, full)
     finally:  # what was computed is kept, even if nobody waits for the table
-        output.keep(result.data)
+        _keep(result, output, linear, animate is None)
     if animate is not None and (failed is None or result.data.sizes["time"] > 1):
         film(result.data, animate, quiet=output.json)
-    if output == OUTPUT and animate is None:
-        stem = loaded.name.rpartition("/")[2]
-        print(f"nothing was kept: --out {stem}.nc keeps the data, --plot {stem}.png draws them")
     if failed is not None:
         return fail(failed, 1)
-    seen = animate or output.plot
-    return show_file(seen) if show and seen is not None else 0
+    return show_file(seen) if show and (seen := animate or output.plot) is not None else 0
+
+
+def _beside_linear(loaded: "Loaded", output: OutputOptions, force: bool) -> OutputOptions:
+    """Return what is left of a run that has its linear equations beside it: a figure, in any case."""
+    from draisine.errors import ParameterError
+
+    plan = loaded.plan
+    if loaded.scenario.kind != "run" or plan.terrain is not None or plan.law is not None:
+        raise ParameterError(
+            f"--linear goes with runs on the level plane without laws and inputs; {loaded.name} is none."
+        )
+    stem = loaded.name.rpartition("/")[2]
+    return replace(output, plot=output.plot or free_name(Path(f"{stem}-linear.png"), force))
+
+
+def _keep(result: "Result", output: OutputOptions, linear: bool, alone: bool) -> None:
+    """Write what was asked for, the figure with the linear equations beside the run, if it should be; tell
+    that nothing was, where there is no film either.
+    """
+    if output == OUTPUT and alone:
+        stem = result.loaded.name.rpartition("/")[2]
+        print(f"nothing was kept: --out {stem}.nc keeps the data, --plot {stem}.png draws them")
+        _tell_motions(result.loaded)
+    if not linear:
+        output.keep(result.data)
+        return
+    from draisine.experiment.kinds.linear import linear_motion
+    from draisine.results.comparison import compare
+
+    replace(output, plot=None, width=None).keep(result.data)
+    both = compare(result.data, linear_motion(result.loaded.plan, result.data))
+    replace(output, out=None).keep(both)
+
+
+def _tell_motions(loaded: "Loaded") -> None:
+    """Say how a machine moves of which one state was looked at."""
+    from draisine.scenario.library import tell_scenarios
+
+    if loaded.scenario.kind == "state":
+        name = loaded.scenario.vehicle.name
+        way = f"`draisine new scenario mine --vehicle {name}` begins a motion."
+        print(f"this is one state; {way}{tell_scenarios(name)}")
 
 
 def _for_the_eye(
@@ -137,19 +181,22 @@ def _check_ground(scenario: str, machine: MachineOptions, trust: bool) -> None:
     from draisine.scenario.library import load
     from draisine.scenario.terrain import GROUNDS
 
-    if other := machine.parameters.get("vehicle.name"):
+    own = machine.parameters
+    if other := own.get("vehicle.name", own.get("vehicle")):
         raise ParameterError(
-            f"--set vehicle.name={other}: `draisine new scenario mine --vehicle {other} --from {scenario}` "
+            f"--set vehicle={other}: `draisine new scenario mine --vehicle {other} --from {scenario}` "
             "writes a file for another vehicle."
         )
+    if shape := own.get("terrain"):
+        raise ParameterError(f"--set terrain={shape}: did you mean --set terrain.shape={shape}?")
     ground_has = {name for ground in GROUNDS.values() for name in ground.model_fields}
-    for name, value in machine.parameters.items():
+    for name, value in own.items():
         if name not in ground_has:
             continue
         loaded = load(scenario, trust=trust)
         ground = getattr(loaded.scenario, "terrain", None)
-        own = signature(find("vehicle", loaded.scenario.vehicle.name)).parameters
-        if ground is not None and name in type(ground).model_fields and name in own:
+        known = signature(find("vehicle", loaded.scenario.vehicle.name)).parameters
+        if ground is not None and name in type(ground).model_fields and name in known:
             steep = name == "slope" and isinstance(value, float) and abs(value) > pi / 2
             meant = f"{value:g}deg" if steep else value
             raise ParameterError(
@@ -159,10 +206,12 @@ def _check_ground(scenario: str, machine: MachineOptions, trust: bool) -> None:
             )
 
 
-def _check_moves(loaded: "Loaded", animate: Path) -> None:
+def _check_moves(loaded: "Loaded", animate: Path | None) -> None:
     """Refuse to film what is no motion, or into a file that cannot be written."""
     from draisine.errors import ParameterError
 
+    if animate is None:
+        return
     check_film(animate)
     kind, vehicle = loaded.scenario.kind, loaded.scenario.vehicle.name
     if kind not in MOTIONS:
@@ -172,14 +221,28 @@ def _check_moves(loaded: "Loaded", animate: Path) -> None:
         )
 
 
+def _own_start(loaded: "Loaded", change: RunOptions, told: str) -> str:
+    """Return which values of a start that cannot be are the scenario's own, where others are asked for."""
+    values = {n: x for n, x in loaded.plan.start.values.items() if n not in change.values}
+    own = [f"{n} = {x:.6g}" for n, x in values.items() if f"{n} = {x:.6g}" in told]
+    if not own or not change.values:
+        return ""
+    return (
+        f" The scenario's own are {', '.join(own)}: change what contradicts by another --initial, or write "
+        f"a start of yours: `draisine new scenario mine --from {loaded.name}`."
+    )
+
+
 def _carry_out(loaded: "Loaded", change: RunOptions) -> "tuple[Result, str | None]":
     """Return what a scenario left, and why it ended before its time, if it did."""
-    from draisine.errors import ContactSetError, SimulationError
+    from draisine.errors import ConfigurationError, ContactSetError, SimulationError
     from draisine.experiment.run import run as carry_out
 
     with progress_bar(f"running {loaded.name}") as progress:
         try:
             return carry_out(loaded, progress, mu=change.mu, strict=change.strict), None
+        except ConfigurationError as error:
+            raise ConfigurationError(f"{error}{_own_start(loaded, change, str(error))}") from error
         except SimulationError as error:
             if error.partial is None:
                 raise

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from rich.tree import Tree
 
-    from draisine.model import Model
+    from draisine.model import Model, Wheel
     from draisine.system.system import System
 
 
@@ -27,8 +27,9 @@ def show(
     """Show a vehicle: a drawing, its bodies, freedoms, contacts, inputs, outputs and parameters.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
-    :param plot: Write a side view of its drawing to this file (.png, .svg, .pdf).
-    :param frames: The side view has the links' frames of `draisine equations --as paper`.
+    :param plot: Write its drawing to this file (.png, .jpg, .svg, .pdf): from its side, or from above where
+        it lies flat.
+    :param frames: The drawing has the links' frames of `draisine equations --as paper`.
     """
     from draisine.errors import UnknownNameError
     from draisine.registry import ALIASES, names
@@ -152,17 +153,25 @@ def _bodies(model: "Model") -> "Tree":
 
 def _freedoms(system: "System") -> "Iterator[str]":
     """Yield how many freedoms there are, and what takes them away."""
+    from draisine.model import Wheel
+
     free, count = len(system.machine().choice.independent), len(system.model.speeds)
     yield f"{count} speeds, {count - free} constraints: {free} degrees of freedom"
     for contact in system.model.contacts:
         kind, shape = (type(x).__name__.lower() for x in (contact, contact.surface))
         text = f"contact {contact.name}: {kind} on {contact.body}"
         text += f", {shape}" if contact.surface.sections else ""
-        tyre = getattr(contact, "tyre", None)
-        law = "without slip" if tyre is None else f"on a tyre, {type(tyre).__name__}"
-        text += f", rolls {law}" if kind == "wheel" else ""
+        text += f", {_motion(contact)}" if isinstance(contact, Wheel) else ""
         flats = ", ".join(flat.body for flat in getattr(contact, "flats", ()))
         yield text + (f", may touch {flats}" if flats else "")
+
+
+def _motion(wheel: "Wheel") -> str:
+    """Return how a wheel moves where nothing else is said."""
+    if wheel.slides:
+        return "slides"
+    tyre = wheel.tyre
+    return f"rolls {'without slip' if tyre is None else f'on a tyre, {type(tyre).__name__}'}"
 
 
 def _connection(system: "System") -> "Iterator[str]":

@@ -1,12 +1,16 @@
 """`draisine steady`."""
 
-from typing import Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
 
 from cyclopts import Parameter
 
 from draisine.cli._options import MACHINE, OUTPUT, MachineOptions, OutputOptions, numbers
 from draisine.cli._report import motions
 from draisine.cli._screen import print_json, progress_bar
+
+if TYPE_CHECKING:
+    from xarray import Dataset
 
 Signed = Annotated[str | None, Parameter(allow_leading_hyphen=True)]
 """A number that may be negative."""
@@ -25,7 +29,8 @@ def steady(
     output: OutputOptions = OUTPUT,
 ) -> None:
     """Circles that a bicycle runs hands-free, from straight running at its capsize speed to rest; or the
-    one circle of a speed and a radius, or of two of speed, lean and steer.
+    one circle of a speed and a radius, or of two of speed, lean and steer; --plot shows the family, or the
+    ride around the one circle.
 
     :param vehicle: A vehicle's name, or FILE.py:function.
     :param speed: The speed of the one circle, that of the rear wheel's rim, m/s.
@@ -35,14 +40,14 @@ def steady(
     :param reversed: Turn the handlebar back to front.
     """
     from draisine.errors import ParameterError
-    from draisine.experiment.tables.circles import asked_turn, hands_free, remarks, summary, table
+    from draisine.experiment.tables.circles import asked_turn, hands_free, ride_turn
 
     output.check()
     asked = _asked(speed=speed, radius=radius, lean=lean, steer=steer)
-    if asked and (reversed or output.plot):
+    if asked and reversed:
         raise ParameterError(
-            f"{'--reversed' if reversed else '--plot'} goes with the whole family of hands-free circles, "
-            f"without --{' and --'.join(asked)}."
+            "--reversed goes with the whole family of hands-free circles, without "
+            f"--{' and --'.join(asked)}."
         )
     with progress_bar(f"circles of {vehicle}"):
         data = (
@@ -50,13 +55,23 @@ def steady(
             if asked
             else hands_free(vehicle, machine.parameters, machine.published, reversed=reversed)
         )
-    if output.json:
-        print_json(summary(data))
-    else:
-        headings = ["speed (m/s)", "radius (m)", "lean (deg)", "steer (deg)", "yaw rate (deg/s)"]
-        headings += ["growth (1/s)", "stable"]
-        motions(vehicle, data.attrs["title"], headings, table(data), remarks(data))
+    _tell(vehicle, data, output.json)
+    if asked and output.plot is not None:
+        replace(output, out=None).keep(ride_turn(data))
+        output = replace(output, plot=None)
     output.keep(data)
+
+
+def _tell(vehicle: str, data: "Dataset", json: bool) -> None:
+    """Print circles, as a table or for programs."""
+    from draisine.experiment.tables.circles import remarks, summary, table
+
+    if json:
+        print_json(summary(data))
+        return
+    headings = ["speed (m/s)", "radius (m)", "lean (deg)", "steer (deg)", "yaw rate (deg/s)"]
+    headings += ["growth (1/s)", "stable"]
+    motions(vehicle, data.attrs["title"], headings, table(data), remarks(data))
 
 
 UNITS = {"speed": "m/s", "radius": "m", "lean": "rad", "steer": "rad"}

@@ -19,7 +19,7 @@ def sweep(
     engine: Literal["processes", "dask"] = "processes",
     workers: Annotated[int | None, Parameter(help="How many; as many as cores by default.")] = None,
     scheduler: Annotated[str | None, Parameter(help="Where the Dask cluster is.")] = None,
-    plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .svg, .pdf).")] = None,
+    plot: Annotated[Path | None, Parameter(help="Write a figure (.png, .jpg, .svg, .pdf).")] = None,
     json: Json = False,
     trust: Trust = False,
 ) -> None:
@@ -33,6 +33,7 @@ def sweep(
     :param engine: Processes on this computer, or a Dask cluster: that of a scheduler, or a local one.
     """
     from draisine.experiment.run import sweep as carry_out
+    from draisine.results.store import check_target
     from draisine.scenario.library import load
 
     if plot is not None:
@@ -40,6 +41,7 @@ def sweep(
     loaded = load(scenario, trust=trust)
     usual = Path(f"{loaded.name.rpartition('/')[2]}.zarr")
     store = out or free_name(usual, force=resume)
+    check_target(store, (".zarr",))
     result = carry_out(
         loaded,
         store,

@@ -41,7 +41,7 @@ CALLED = (
 )
 """How laws are written."""
 
-MAKERS = {"lqr": "draisine.analysis.lqr.balance(system)"}
+MAKERS = {"lqr": "draisine.analysis.lqr.balance(system, forward_speed=3.0)"}
 """Who makes laws whose numbers the machine decides."""
 
 
@@ -302,7 +302,8 @@ def call_law(
         known = [name for name in dir(Readings) if name[0] != "_" and name not in inner]
         told = f"law: readings have no {error.name!r}. {did_you_mean(str(error.name), known)}"
         raise ModelError(
-            f"{told} Joints are read by readings.joint(name), their rates by .rate(name)."
+            f"{told} Joints are read by readings.joint(name), their rates by .rate(name), the model's "
+            "outputs by .output(name)."
         ) from None
     if isinstance(given, tuple | list) and len(given) == 2:
         inputs, rates = given

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from importlib.resources import files
 from typing import Any
+from warnings import catch_warnings
 
 from draisine.errors import ParameterError
 from draisine.ride.machine import ride_system
@@ -84,13 +85,16 @@ def _kind(system: System) -> str:
 
 
 def _bicycles(kinds: dict[str, Session]) -> dict[str, Any]:
-    """Return all bicycles by the names of their parameter sets."""
+    """Return all bicycles by the names of their parameter sets. None was chosen yet, so that nothing is
+    said about measured numbers of theirs.
+    """
     found = {}
-    for name in (AS_DRAWN, *parameter_sets("whipple")):
-        own = ride_system(replace(PRESETS["steer-torque"], parameter_set=name or None))
-        kind = _kind(own)
-        system = kinds[kind].system.with_parameters(**own.parameters)
-        found[name] = {"kind": kind} | describe_bicycle(system)
+    with catch_warnings(action="ignore", category=UserWarning):
+        for name in (AS_DRAWN, *parameter_sets("whipple")):
+            own = ride_system(replace(PRESETS["steer-torque"], parameter_set=name or None))
+            kind = _kind(own)
+            system = kinds[kind].system.with_parameters(**own.parameters)
+            found[name] = {"kind": kind} | describe_bicycle(system)
     return found
 
 

@@ -2,6 +2,7 @@
 
 import socket
 import webbrowser
+from contextlib import suppress
 from pathlib import Path
 
 import uvicorn
@@ -34,7 +35,8 @@ def serve(
     if browser:
         webbrowser.open(ride.address)
     try:
-        configuration(ride).run(sockets=[listening])
+        with suppress(KeyboardInterrupt):  # that is how it ends
+            configuration(ride).run(sockets=[listening])
     finally:
         ride.write()
 

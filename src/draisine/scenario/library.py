@@ -95,6 +95,10 @@ def load(
     """
     name, file, content = _content(where, trust)
     if changes:
+        if "terrain.shape" in changes:
+            from draisine.scenario.terrain import change_shape
+
+            content = change_shape(content, changes)
         content = override(content, _titled(name, changes, origins or {}) | dict(changes))
     return accept(name, file, content)
 
@@ -178,7 +182,7 @@ def _named(where: str) -> tuple[str, str]:
         if is_file(where) or ALIASES.get(("vehicle", where), where) in names("vehicle"):
             raise UnknownNameError(
                 f"{where} is a vehicle, not a scenario; `draisine new scenario mine --vehicle {where}` "
-                "writes one for it."
+                f"writes one for it.{tell_scenarios(ALIASES.get(('vehicle', where), where))}"
             )
         if os.path.exists(f"{where}.toml"):
             raise UnknownNameError(f"no scenario {where!r}. Did you mean the file {where}.toml?")
@@ -194,6 +198,20 @@ def _named(where: str) -> tuple[str, str]:
         )
     (name,) = ends
     return name, shipped[name].read_text(encoding="utf-8")
+
+
+def tell_scenarios(vehicle: str) -> str:
+    """Return a sentence with runs of a vehicle that ship, if there are some.
+
+    >>> tell_scenarios("chaplygin_sleigh"), tell_scenarios("mine.py")
+    (' `draisine run` knows chaplygin-sleigh, chaplygin-sleigh-back.', '')
+    """
+    found = []
+    for name in scenarios():
+        content = _parsed(name, _shipped()[name].read_text(encoding="utf-8"))
+        if content["kind"] == "run" and content["vehicle"]["name"] == vehicle:
+            found.append(name.rpartition("/")[2])
+    return f" `draisine run` knows {few(found)}." if found else ""
 
 
 def _text(path: Path) -> str:

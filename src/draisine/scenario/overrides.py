@@ -27,7 +27,10 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
             else:
                 inside = _entry(inside, part, path)
             if not isinstance(inside, dict | list):
-                raise DataError(f"{path}: {part!r} is not a table in this scenario.")
+                raise DataError(
+                    f"{path}: {part!r} is {inside!r:.80} in this scenario, no table; a table of all its "
+                    "values stands in a file: `draisine new scenario mine --from` this one."
+                )
         if isinstance(inside, list):
             _entry(inside, parts[-1], path)
         inside[parts[-1]] = value

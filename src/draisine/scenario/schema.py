@@ -106,7 +106,9 @@ class RunTable(ScenarioTable):
 class ContactTable(ScenarioTable):
     """How wheels meet a terrain."""
 
-    impact: Text = Field("plastic", description="An impact model by name.")
+    impact: Text | None = Field(
+        None, description="An impact model by name; plastic if not given, with friction moreau."
+    )
     restitution: dict[str, Quantity] = Field({}, description="The impact model's coefficients.")
     mu: Friction = Field(
         default_factory=lambda: math.inf,

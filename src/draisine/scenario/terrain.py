@@ -3,6 +3,8 @@ onto it.
 """
 
 import math
+import warnings
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
@@ -17,6 +19,7 @@ from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
 from draisine.model.quantity import Positive, Quantity, Slope
 from draisine.results.attributes import table
+from draisine.scenario.overrides import override
 from draisine.scenario.values import Limit, ScenarioTable, Text, WorldVector, by_word
 from draisine.system.state import State
 from draisine.system.system import System
@@ -45,8 +48,8 @@ class PlaneGround(ScenarioTable):
     """A plane through (0, 0, height) that rises forward by an angle; its name is `ground`."""
 
     shape: Literal["plane"]
-    slope: Slope = 0.0
-    height: Quantity = 0.0
+    slope: Slope = Field(0.0, description="its rise forward: '12deg', or rad")
+    height: Quantity = Field(0.0, description="of the plane at the origin, m")
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -57,8 +60,8 @@ class RampGround(ScenarioTable):
     """A ramp (`ramp`) up to its `lip` at the origin, a `wall` behind it, level ground (`low`)."""
 
     shape: Literal["ramp"]
-    slope: Slope
-    drop: Positive
+    slope: Slope = Field(description="its rise forward: '12deg', or rad")
+    drop: Positive = Field(description="from its lip down to the level ground behind it, m")
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -69,8 +72,8 @@ class KerbGround(ScenarioTable):
     """Level ground with a step: `before` and `after` it, its `edge` and `wall`."""
 
     shape: Literal["kerb"]
-    at: Quantity
-    rise: Quantity = Field(description="Upward; negative where the ground falls.")
+    at: Quantity = Field(description="where the step is, along x, m")
+    rise: Quantity = Field(description="its height, negative where the ground falls, m")
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -81,8 +84,8 @@ class CornerGround(ScenarioTable):
     """Level ground (`level`) that rises by an angle from some place on (`rise`)."""
 
     shape: Literal["corner"]
-    angle: Slope
-    at: Quantity = 0.0
+    angle: Slope = Field(description="by which the ground rises: '12deg', or rad")
+    at: Quantity = Field(0.0, description="from where on, along x, m")
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -240,6 +243,28 @@ GROUNDS = by_word(AnyGround, "shape")
 """The shapes of ground there are."""
 
 
+FIRST_FACES = {"plane": "ground", "ramp": "ramp", "kerb": "before", "corner": "level"}
+"""The face that comes first along x, by shape; faces of others are named by whoever draws them."""
+
+
+def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the content of a scenario without what only its old shape of ground has, where changes give
+    it another; what started on a face of the old one starts on the first of the new one.
+    """
+    old, shape = content.get("terrain"), str(changes.get("terrain.shape"))
+    if shape not in GROUNDS or not isinstance(old, dict) or shape == old.get("shape"):
+        return content
+    kept = {key: value for key, value in old.items() if key in GROUNDS[shape].model_fields}
+    left = ", ".join(f"terrain.{key} = {old[key]!r:.40}" for key in old if key not in kept)
+    if left:
+        told = f"a {shape} has other measures; {left} of the {old.get('shape')} is left out."
+        warnings.warn(told, UserWarning, stacklevel=3)
+    paths: dict[str, Any] = {"terrain": kept}
+    if content.get("initial", {}).get("place", {}).get("on") and shape in FIRST_FACES:
+        paths["initial.place.on"] = FIRST_FACES[shape]
+    return override(content, paths)
+
+
 def terrain_of(data: "Dataset") -> Terrain | None:
     """Return the ground on which a dataset was made; None where its scenario names none."""
     content = table(data, "scenario").get("content")
@@ -253,18 +278,20 @@ def terrain_of(data: "Dataset") -> Terrain | None:
 class WheelPlace(ScenarioTable):
     """Where a machine starts: the centre of one of its wheels.
 
-    With `on` it is first made to stand on that face, which turns it; then x and y are enough.
+    With `on` it is first made to stand on that face, which turns it; then x and y are enough, and
+    without them they stay as they were.
     """
 
-    wheel: Text
-    centre: list[Quantity] = Field(min_length=2, max_length=3)
+    wheel: Text | None = Field(None, description="The first one, if not given.")
+    centre: list[Quantity] | None = Field(None, min_length=2, max_length=3)
     on: str | None = Field(None, description="A face; without, the machine is only moved.")
 
     @model_validator(mode="after")
     def _enough(self) -> Self:
-        wanted = 3 if self.on is None else 2
-        if len(self.centre) != wanted:
-            way = "x, y and z" if self.on is None else "x and y; the face decides the height"
+        way = "x, y and z" if self.on is None else "x and y; the face decides the height"
+        if self.centre is None and self.on is None:
+            raise ValueError(f"give a centre, {way}, or the face that it stands `on`")
+        if self.centre is not None and len(self.centre) != (3 if self.on is None else 2):
             raise ValueError(f"centre has {len(self.centre)} numbers; give {way}")
         return self
 
@@ -280,12 +307,13 @@ def place(
     state: State,
     terrain: Terrain,
     *,
-    wheel: str,
-    centre: tuple[float, ...],
+    wheel: str | None = None,
+    centre: tuple[float, ...] | None = None,
     on: str | None = None,
 ) -> State:
-    """Return a state with the machine moved as a whole: a wheel's centre to (x, y, z), or, on a face
-    of a terrain by its name, tilted with it and set down on it at (x, y).
+    """Return a state with the machine moved as a whole: a wheel's centre, the first one's if none is
+    named, to (x, y, z), or, on a face of a terrain by its name, tilted with it and set down on it at
+    (x, y), or where it was.
 
     >>> import draisine
     >>> from draisine.terrain import ramp
@@ -302,9 +330,10 @@ def place(
 def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -> State:
     """Return a state with the machine moved, as a whole, to where a scenario wants it."""
     wheels = {c.name: c for c in tree.model.wheels}
-    expect_known("no wheel", place.wheel, wheels)
+    name = place.wheel or next(iter(wheels), "")
+    expect_known("no wheel", name, wheels)
     if place.on is None:
-        at = np.asarray(state.p, float) - _centre(tree, wheels[place.wheel], state)
+        at = np.asarray(state.p, float) - _centre(tree, wheels[name], state)
         return replace(state, p=at + place.centre)
     faces = faces_of(terrain)
     expect_known("no face", place.on, faces)
@@ -317,9 +346,9 @@ def place_state(tree: Tree, terrain: Terrain, state: State, place: WheelPlace) -
         q=np.asarray(quaternion(tilt @ rotation(state.q)), float),
         p=tilt @ np.asarray(state.p, float),
     )
-    centre = _centre(tree, wheels[place.wheel], tilted)
+    before, after = (_centre(tree, wheels[name], each)[:2] for each in (state, tilted))
     shift = np.zeros(3)
-    shift[:2] = np.array(place.centre) - centre[:2]
+    shift[:2] = (before if place.centre is None else np.array(place.centre)) - after
     shift[2] = (d - N[:2] @ shift[:2]) / N[2]
     return replace(tilted, p=tilted.p + shift)
 

@@ -40,15 +40,19 @@ def meanings(vehicle: Any) -> dict[str, tuple[str, str]]:
 
 
 def meant_parameter(vehicle: Callable[..., Any], name: str, known: Iterable[str]) -> str:
-    """Return a sentence that leads from a wrong name to parameters whose meaning has it as a word,
-    else to those that are spelt alike.
+    """Return a sentence that leads from a wrong name to the parameter that differs in case alone, to
+    those whose meaning has it as a word, else to those that are spelt alike.
 
     >>> from draisine.vehicles.bicycle.whipple import whipple
     >>> meant_parameter(whipple, "trail", ["w", "c"])
     'Did you mean c (trail)?'
+    >>> meant_parameter(whipple, "mb", ["mB", "mU"])
+    'Did you mean mB (frame with rider, mass)?'
     """
     word = re.compile(rf"\b{re.escape(name.replace('_', ' '))}\b", re.IGNORECASE)
-    means = {n: text for n, (_, text) in meanings(vehicle).items() if word.search(text)}
+    texts = {n: text for n, (_, text) in meanings(vehicle).items()}
+    means = {n: text for n, text in texts.items() if n.lower() == name.lower()}
+    means = means or {n: text for n, text in texts.items() if word.search(text)}
     if means:
         few = sorted(means, key=lambda n: len(means[n]))[:5]
         return f"Did you mean {' or '.join(f'{n} ({means[n]})' for n in few)}?"

@@ -17,8 +17,9 @@ from draisine.vehicles import meanings, parameter_set, parameter_sets
 from draisine.view.scene.description import describe_machine
 
 
-def explore_page(system: System) -> str:
-    """Return the text of a page on which the parameters of a bicycle that runs straight are changed.
+def explore_page(system: System, origin: str = "as compiled") -> str:
+    """Return the text of a page on which the parameters of a bicycle that runs straight are changed;
+    `origin` says where those that it begins with are from.
 
     >>> import draisine
     >>> page = explore_page(draisine.compile("whipple"))
@@ -32,7 +33,9 @@ def explore_page(system: System) -> str:
             f"{name}` serves every machine that has a steady motion."
         )
     code = emit(straight_program(system)).replace("export ", "")
-    content = json.dumps(_content(system), allow_nan=False, separators=(",", ":"))
+    content = json.dumps(
+        _content(system) | {"origin": origin}, allow_nan=False, separators=(",", ":")
+    )
     parts = {
         "title": html.escape(f"{name.replace('_', ' ')}: straight running"),
         "content": content.replace("<", "\\u003c"),

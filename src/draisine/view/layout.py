@@ -3,7 +3,7 @@ where there is nothing to draw.
 """
 
 import warnings
-from textwrap import fill
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -33,7 +33,21 @@ def break_title(figure: "Figure") -> None:
         if text.get_text() == figure.get_suptitle() and wide > room:
             lines = text.get_text().splitlines()
             most = int(max(map(len, lines)) * 0.95 * room / wide)
-            text.set_text("\n".join(fill(line, most) for line in lines))
+            text.set_text("\n".join(_broken(line, most) for line in lines))
+
+
+def _broken(line: str, most: int) -> str:
+    """Return a line broken into as few as may be, alike in length, and not beside an equals sign.
+
+    >>> print(_broken("a ride with lean = 5deg, steer = 2deg and 1 more", 45))
+    a ride with lean = 5deg,
+    steer = 2deg and 1 more
+    """
+    whole = line.replace(" = ", "\0=\0")
+    few = len(wrap(whole, most, break_on_hyphens=False))
+    widths = range(max(map(len, whole.split())), most + 1)
+    tries = (wrap(whole, width, break_on_hyphens=False) for width in (*widths, most))
+    return "\n".join(next(lines for lines in tries if len(lines) <= few)).replace("\0", " ")
 
 
 def give_room(figure: "Figure") -> None:

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from draisine.analysis.bicycle.critical import critical_speeds
-from draisine.analysis.bicycle.eigenvalues import eigenvalues
-from draisine.errors import expect_known, import_extra
+from draisine.analysis.bicycle.eigenvalues import eigenvalues, is_plain
+from draisine.errors import ParameterError, import_extra
 from draisine.system.system import System
+from draisine.vehicles import meant_parameter
 from draisine.view.figures._linear import eigenvalues as draw_eigenvalues
+from draisine.view.style import figure_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,7 +29,7 @@ class InlinePage:
     height: int = 480
 
     def _repr_html_(self) -> str:
-        style = f"width:100%;height:{self.height}px;border:1px solid #ddd"
+        style = f"width:100%;height:{self.height}px;border:1px solid #ddd;box-sizing:border-box"
         return f'<iframe srcdoc="{escape(self.text)}" style="{style}"></iframe>'
 
     def __repr__(self) -> str:
@@ -40,25 +42,23 @@ def show_inline(figure: "Figure") -> None:
     if shell is None or not hasattr(shell, "kernel"):
         return
     inline = import_extra("IPython.display", "notebook")
-    width = round(96 * figure.get_figwidth())
-    inline.display(inline.Image(picture_bytes(figure, "png"), width=width))
-
-
-def picture_bytes(figure: "Figure", kind: str) -> bytes:
-    """Return a figure as a picture: png or svg."""
     target = io.BytesIO()
-    figure.savefig(target, format=kind, dpi=192)
-    return target.getvalue()
+    figure.savefig(target, format="png", dpi=192)
+    inline.display(inline.Image(target.getvalue(), width=round(96 * figure.get_figwidth())))
 
 
 def sliders(system: System, names: Sequence[str] = ("w", "c", "lam", "mB", "zB")) -> Any:
     """Return a widget with a slider for each of some parameters of a bicycle, and its eigenvalues
     against speed below them, drawn anew while they move. `draisine explore` makes a page of the same
     kind for all parameters, which needs no Python.
+
+    >>> import draisine
+    >>> draisine.sliders(draisine.compile("whipple"), ["trail", "lam"])
+    Traceback (most recent call last):
+    draisine.errors.ParameterError: whipple has no parameter 'trail'. Did you mean c (trail)?
     """
+    _check_bicycle(system, names)
     ipywidgets = import_extra("ipywidgets", "notebook")
-    inline = import_extra("IPython.display", "notebook")
-    expect_known("no parameter", names, system.parameters)
     knobs = {}
     for name in names:
         value = system.parameters[name]
@@ -70,9 +70,21 @@ def sliders(system: System, names: Sequence[str] = ("w", "c", "lam", "mB", "zB")
     def draw(**given: float) -> None:
         changed = system.with_parameters(**given)
         modes = eigenvalues(changed, np.linspace(0.0, 10.0, 101))
-        axes = draw_eigenvalues(modes, critical_speeds(changed))
-        figure: Any = axes.figure
-        inline.display(inline.SVG(picture_bytes(figure, "svg")))
+        show_inline(figure_of(draw_eigenvalues(modes, critical_speeds(changed))))
 
     shown = ipywidgets.interactive_output(draw, knobs)
     return ipywidgets.VBox([*knobs.values(), shown])
+
+
+def _check_bicycle(system: System, names: Sequence[str]) -> None:
+    """Raise where a machine is no bicycle that runs straight, or a parameter none of its own."""
+    vehicle, known = system.vehicle, system.parameters
+    if not is_plain(system):
+        raise ParameterError(
+            f"sliders are for bicycles that roll without slipping, {vehicle.__name__} is none; "
+            "draisine.eigenvalues(system, speeds) serves every machine that has a steady motion."
+        )
+    for name in names:
+        if name not in known:
+            meant = meant_parameter(vehicle, name, known)
+            raise ParameterError(f"{vehicle.__name__} has no parameter {name!r}. {meant}")

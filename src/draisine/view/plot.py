@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, ParameterError
-from draisine.registry import find
+from draisine.registry import find, names
 from draisine.results.attributes import measured_of
 from draisine.results.store import dataset_of
 from draisine.system.system import System
@@ -29,13 +29,13 @@ def plot(
     series: Sequence[str] | None = None,
     width: str | float | None = None,
 ) -> Any:
-    """Draw a run, a result, a dataset, the file of one, or a system as it is drawn, and return the
-    axes; in a notebook the figure is shown.
+    """Draw a run, a result, eigenmodes, a dataset, the file of one, or a system as it is drawn, and return
+    the axes; in a notebook the figure is shown.
 
     `figure` names the figure (`draisine list figures` tells which there are); by default it is the
     one that tells most. `series` are the quantities to draw in histories and phase portraits.
-    With a `path` (.png, .svg, .pdf) the figure is written there. `width` is how wide it will be printed,
-    "85mm" in one column of a paper: its letters are then as large as those of the text.
+    With a `path` (.png, .jpg, .svg, .pdf) the figure is written there. `width` is how wide it will be
+    printed, "85mm" in one column of a paper: its letters are then as large as those of the text.
 
     >>> import draisine
     >>> disc = draisine.compile("rolling_disc")
@@ -65,7 +65,11 @@ def plot(
 def _drawn(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
     """Return the axes of a figure of data."""
     data = dataset_of(what)
-    figure = figure or figure_for(data)
+    if isinstance(series, str):
+        raise ParameterError(f"series are a list of quantities: series=[{series!r}].")
+    if figure in data.variables and figure not in names("figure"):
+        raise ParameterError(f"{figure!r} is a quantity, no figure: series=[{figure!r}] draws it.")
+    figure = figure or figure_for(data, bool(series))
     check_single(data, figure)
     if series and figure not in SERIES:
         raise ParameterError(f"series go with {' and '.join(SERIES)}, not with {figure}.")
@@ -82,8 +86,8 @@ def _drawn(what: Any, figure: str | None, series: Sequence[str] | None) -> Any:
     return axes
 
 
-def figure_for(data: "Dataset") -> str:
-    """Return the figure that tells most of a result."""
+def figure_for(data: "Dataset", series: bool = False) -> str:
+    """Return the figure that tells most of a result, or of series of it that were asked for."""
     if "multiplier" in data.dims and ("component" not in data.dims or "step_time" in data):
         return "cycle"
     if "outcome" in data:
@@ -91,7 +95,7 @@ def figure_for(data: "Dataset") -> str:
     if "run" in data.dims:
         return "comparison"
     if "time" in data.dims:
-        moving = "histories" if measured_of(data) else "path"
+        moving = "histories" if series or measured_of(data) else "path"
         return moving if data.sizes["time"] > 1 else "front"
     if "motion" in data.dims:
         return "steady"

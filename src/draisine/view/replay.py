@@ -3,6 +3,7 @@
 import html
 import json
 import math
+from dataclasses import replace
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
@@ -30,6 +31,7 @@ def page(data: "Dataset", speed: float = 1.0, terrain: Terrain | None = None) ->
     own ground or a given one.
     """
     motion = scene(data, even_times, terrain)
+    motion = replace(motion, title=motion.title.replace("\n", "; "))
     text = files("draisine.view").joinpath("replay.html").read_text(encoding="utf-8")
     try:
         content = json.dumps(_content(motion, speed), allow_nan=False, separators=(",", ":"))

@@ -16,7 +16,7 @@ from draisine.mechanics.base import base_angles
 from draisine.model import Joint, Model
 from draisine.model.quantity import readable
 from draisine.results.attributes import validity_of
-from draisine.results.bodies import Bodies, restore_model
+from draisine.results.bodies import Bodies
 from draisine.results.events import events_of
 from draisine.results.questions import series, unit_of
 
@@ -154,7 +154,13 @@ def legend(axes: "Axes", columns: int = 4, by_rows: bool = False) -> None:
 
 
 def displayed_series(name: str, bodies: Bodies) -> tuple[Floats, str]:
-    """Return a series as people read it, and its unit: angles in degrees."""
+    """Return a series as people read it, and its unit: angles in degrees. One that is stored as such is
+    told without the machine, whose code may not be trusted.
+    """
+    stored = bodies.data.data_vars.get(name)
+    if stored is not None and stored.dims == ("time",) and "units" in stored.attrs:
+        unit = str(stored.attrs["units"])
+        return readable(stored.values, "" if unit == "1" else unit)
     return readable(series(name, bodies), unit_of(name, bodies.model))
 
 
@@ -220,7 +226,7 @@ def headline(data: "Dataset") -> str:
 def bodies_of(data: "Dataset") -> Bodies:
     """Return the bodies of a run."""
     check_run(data)
-    return Bodies(data, restore_model(data))
+    return Bodies(data)
 
 
 def curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:

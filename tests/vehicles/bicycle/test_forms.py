@@ -9,6 +9,7 @@ from numpy.testing import assert_allclose
 
 from draisine.errors import ParameterError
 from draisine.vehicles.bicycle import BENCHMARK, THESIS, from_thesis, to_thesis
+from draisine.vehicles.bicycle.whipple import whipple
 
 # Meijaard et al. 2007, doi:10.1098/rspa.2007.1857, table 1.
 MEIJAARD = {
@@ -184,3 +185,9 @@ def test_missing_name_is_said() -> None:
 def test_value_that_is_no_number(value: float) -> None:
     with pytest.raises(ParameterError, match=r"rF = .* is not a finite number"):
         to_thesis(MEIJAARD | {"rF": value})
+
+
+@pytest.mark.parametrize("name", ["zB", "zH"])
+def test_a_mass_centre_below_the_ground_is_told(name: str) -> None:
+    with pytest.warns(UserWarning, match=rf"with {name} = 0.7 m a .* {name} = -0.7 is above"):
+        whipple(**{name: 0.7})

@@ -66,7 +66,7 @@ def test_histories(passive):
     assert legend_is_outside(axes)
     one = histories.draw(passive, names=["forward_speed"])
     assert one.get_ylabel() == "forward speed (m/s)"
-    with pytest.raises(ParameterError, match="axes of their own"):
+    with pytest.raises(ParameterError, match="a figure of its own"):
         histories.draw(passive, names=["lean", "forward_speed"])
     with pytest.raises(ParameterError, match="Did you mean 'lean'"):
         histories.draw(passive, names=["laen"])
@@ -174,10 +174,10 @@ def test_every_figure_is_found_by_name():
 
 def test_figures_are_saved_whole_or_not_at_all(passive, tmp_path, monkeypatch):
     axes = histories.draw(passive)
-    for suffix in (".png", ".svg", ".pdf"):
+    for suffix in (".png", ".jpg", ".svg", ".pdf"):
         save(axes, tmp_path / f"a{suffix}")
         assert (tmp_path / f"a{suffix}").stat().st_size > 1000
-    with pytest.raises(DataError, match=r"\.png, \.svg, \.pdf"):
+    with pytest.raises(DataError, match=r"\.png, \.jpg, \.svg, \.pdf"):
         save(axes, tmp_path / "a.gif")
 
     def full(*_args, **_more):
@@ -186,7 +186,7 @@ def test_figures_are_saved_whole_or_not_at_all(passive, tmp_path, monkeypatch):
     monkeypatch.setattr(Figure, "savefig", full)
     with pytest.raises(DataError, match="No space left"):
         save(axes, tmp_path / "b.png")
-    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.pdf", "a.png", "a.svg"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.jpg", "a.pdf", "a.png", "a.svg"]
 
 
 def test_colours_are_distinct():
@@ -283,3 +283,11 @@ def test_what_was_measured_stands_beside_the_curve():
     dots = next(line for line in axes.lines if line.get_label() == "lean rate, measured")
     assert math.radians(dots.get_ydata()[0]) == pytest.approx(0.2391)
     assert axes.get_ylabel() == "lean rate (deg/s)"
+
+
+def test_quantities_are_asked_for_as_series(disc):
+    with pytest.raises(ParameterError, match=r"a list of quantities: series=\['lean'\]"):
+        draisine.plot(disc, series="lean")
+    with pytest.raises(ParameterError, match=r"'lean' is a quantity, no figure: series=\['lean'\]"):
+        draisine.plot(disc, "lean")
+    assert draisine.plot(disc, series=["lean"]).get_xlabel() == "time (s)"

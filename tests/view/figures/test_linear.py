@@ -1,6 +1,7 @@
 """Pictures of linear analysis show what they were given."""
 
 import io
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.analysis.linear import linearise
 from draisine.errors import ParameterError
 from draisine.view.figures import _linear as view
+from draisine.view.style import figure_width
 
 BICYCLE = compile("whipple")
 
@@ -40,6 +42,19 @@ def test_eigenvalues_against_speed(modes: Eigenmodes) -> None:
     saved(axes)
     with pytest.raises(ParameterError, match="one bicycle at a time"):
         view.eigenvalues(eigenvalues(BICYCLE, [4.0, 5.0], mB=[80.0, 90.0]))
+
+
+@pytest.mark.parametrize("width", [None, "85mm"])
+@pytest.mark.parametrize("name", ["benchmark", "kooijman", "pista_jason"])
+def test_what_is_said_of_critical_speeds_does_not_meet(name: str, width: str | None) -> None:
+    bicycle = compile("whipple", parameter_set=name)
+    speeds = np.linspace(0.0, 10.0, 21)
+    with figure_width(width):
+        axes = view.eigenvalues(eigenvalues(bicycle, speeds), critical_speeds(bicycle))
+        axes.figure.draw_without_rendering()
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == 3
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
 @pytest.mark.parametrize("speeds", [[5.0], [3.0, 5.0, 7.0]])

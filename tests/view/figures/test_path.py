@@ -231,6 +231,16 @@ def test_times_of_a_short_run_do_not_overlap():
     assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
 
 
+def test_numbers_on_the_rim_have_room():
+    """The last one without a unit stood close to the one with it."""
+    changed = {"initial.lean": "5deg", "run.until": 3.5}
+    figure = figure_of(draisine.plot(run("passive-stabilisation", **changed)))
+    figure.draw_without_rendering()
+    boxes = [t.get_window_extent().padded(2.0) for t in figure.axes[0].texts if t.get_visible()]
+    assert len(boxes) > 8
+    assert not any(a.overlaps(b) for a, b in combinations(boxes, 2))
+
+
 def test_the_picture_tells_where_a_run_is_not_to_be_believed():
     """A slow bicycle: after it has fallen it is drawn pale."""
     changed = {"initial.forward_speed": 2.0, "run.until": 2.0}

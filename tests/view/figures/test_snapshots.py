@@ -11,6 +11,7 @@ from draisine.experiment.run import run
 from draisine.scenario.library import load
 from draisine.view.figures import front, side, sweep, top
 from draisine.view.figures._snapshots import MachineAt, pause
+from draisine.view.scene.shapes import parts
 from draisine.view.style import bodies_of
 
 
@@ -81,6 +82,24 @@ def test_machines_stand_side_by_side_each_along_its_own_heading(passive):
         frames[:, 0] - frames[0, 0] - (places - places[0]), -0.9 * np.sin(lean), atol=2e-3
     )
     assert side.draw(passive).get_xlabel().endswith("right side")
+
+
+def test_what_lies_flat_is_seen_from_above():
+    """The axle of a snakeboard's truck is seen at its length, also where it does not leave its place."""
+    import draisine
+
+    board = draisine.compile("snakeboard")
+    axle = next(
+        np.linalg.norm(np.diff(part.points, axis=0))
+        for part in parts(board.model)
+        if (part.body, part.kind) == ("rear_truck", "link")
+    )
+    still = draisine.simulate(board, draisine.state(board, rear_truck=0.3), 0.5).to_xarray()
+    for data in (still, still.isel(time=[0])):
+        axes = side.draw(data)
+        assert "seen onto its plane" in axes.get_xlabel()
+        assert np.linalg.norm(np.ptp(line(axes, "rear truck"), axis=0)) == pytest.approx(axle)
+    assert side.drawing(board.model).get_ylabel() == "y, left (m)"
 
 
 def test_own_axes_and_the_worlds(passive):

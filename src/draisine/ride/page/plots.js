@@ -21,7 +21,7 @@ export class Plots {
     const series = curves.map(([label, stroke, dash]) => ({ label, stroke, dash, width: 1.5 }));
     const axes = [{ size: 26, font: "10px sans-serif" }, { size: 38, font: "10px sans-serif" }];
     const scales = { x: { time: false, range: (_, low, high) => [Math.max(0, high - SPAN), Math.max(high, 1)] }, y: { range: (_, low, high) => roomy(low ?? 0, high ?? 0) } };
-    const options = { title, width: 280, height: 130, legend: { show: false }, cursor: { show: false }, scales, axes, series: [{}, ...series] };
+    const options = { title, width: 256, height: 130, legend: { show: false }, cursor: { show: false }, scales, axes, series: [{}, ...series] };
     return new uPlot(options, [[], ...curves.map(() => [])], this.home);
   }
 

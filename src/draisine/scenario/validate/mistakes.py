@@ -1,10 +1,10 @@
 """What is wrong in a scenario file: every mistake at once, each with its place and a way out."""
 
 import inspect
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Annotated, Any, get_args
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
@@ -95,7 +95,7 @@ def read_table(
     except ValidationError as error:
         for one in error.errors(include_url=False):
             where = [*path.split("."), *one["loc"]]
-            mistakes.append(_translation(one, where, lambda: list(table.model_fields)))
+            mistakes.append(_translation(one, where, lambda: table))
         return None
 
 
@@ -110,24 +110,27 @@ def _translated(
         for one in error.errors(include_url=False):
             loc = one["loc"][1:] if name == "terrain" else one["loc"]  # without the shape
             where = [name, *loc]
-            mistakes.append(
-                _translation(one, where, lambda at=where: _allowed(kind, content, at[:-1]))
-            )
+            mistakes.append(_translation(one, where, partial(_table, kind, content, where[:-1])))
 
 
-def _translation(error: Any, where: list[Any], allowed: Any) -> Mistake:
+def _translation(error: Any, where: list[Any], table: Callable[[], type[BaseModel]]) -> Mistake:
     """Return one of pydantic's errors in our words."""
     path, kind, given = key_path(where), error["type"], error["input"]
     context = error.get("ctx", {})
     if kind == "missing":
-        return Mistake(path, "is missing.")
+        meaning = _meanings(table()).get(str(where[-1]))
+        return Mistake(path, f"is missing: {meaning}." if meaning else "is missing.")
     if kind == "extra_forbidden":
-        return Mistake(path, f"is unknown. {did_you_mean(str(where[-1]), allowed())}")
-    if kind in ("literal_error", "union_tag_invalid"):
-        wanted = context.get("expected") or context.get("expected_tags")
-        if kind == "union_tag_invalid":
-            path, given = f"{path}.shape", given.get("shape")
-        return Mistake(path, f"must be {wanted}.", given)
+        meanings = [f"{key} ({text})" for key, text in _meanings(table()).items()]
+        known = f" It has {', '.join(meanings)}." if meanings else ""
+        return Mistake(path, f"is unknown. {did_you_mean(where[-1], table().model_fields)}{known}")
+    if kind == "literal_error":
+        return Mistake(path, f"must be {context['expected']}.", given)
+    if kind == "union_tag_invalid":
+        shape = given.get("shape")
+        return Mistake(
+            f"{path}.shape", f"no such ground. {did_you_mean(str(shape), GROUNDS)}", shape
+        )
     if kind == "union_tag_not_found":
         return Mistake(f"{path}.shape", f"is missing. Take one of: {', '.join(GROUNDS)}.")
     if kind == "string_pattern_mismatch" and where[-1] == "doi":
@@ -165,12 +168,20 @@ def key_path(where: Iterable[Any]) -> str:
     return out
 
 
-def _allowed(model: type[BaseModel], content: Any, where: list[Any]) -> list[str]:
-    """Return the keys that a table of a scenario may have."""
+def _meanings(table: type[BaseModel]) -> dict[str, str]:
+    """Return what the measures of a ground mean, with their units; nothing of other tables."""
+    fields = table.model_fields if table in GROUNDS.values() else {}
+    return {key: field.description for key, field in fields.items() if field.description}
+
+
+def _table(model: type[BaseModel], content: Any, where: list[Any]) -> Any:
+    """Return the kind of table at a place of a scenario."""
     here: Any = model
     for part in where:
         content = content[part]
-        if isinstance(part, int):
+        if (
+            isinstance(part, int) or part not in here.model_fields
+        ):  # an entry of a list or of a mapping
             continue
         if part == "terrain":
             here = GROUNDS[content["shape"]]
@@ -179,4 +190,4 @@ def _allowed(model: type[BaseModel], content: Any, where: list[Any]) -> list[str
         inner = [a for a in (annotation, *get_args(annotation)) if inspect.isclass(a)]
         models = [a for a in inner if issubclass(a, BaseModel)]
         here = models[0] if models else annotation
-    return list(here.model_fields)
+    return here

@@ -1,7 +1,6 @@
 """How a machine starts and what drives it: initial values, statuses of contacts, laws, inputs."""
 
 import dataclasses
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, get_type_hints
 
@@ -16,6 +15,7 @@ from draisine.scenario.plan import Start
 from draisine.scenario.terrain import WheelPlace
 from draisine.scenario.validate.mistakes import Mistakes, read_table
 from draisine.scenario.values import field_value
+from draisine.system.state import flat_lean
 from draisine.system.system import System
 
 
@@ -29,7 +29,9 @@ def read_start(given: Mapping[str, Any], vehicle: str, model: Model, mistakes: M
         text = f"nothing of {vehicle} is called so"
         if mistakes.check_known(path, name, units, text, value):
             with mistakes.at(path):
-                values[name] = check_lean(name, number(value, units[name]))
+                values[name] = number(value, units[name])
+            if name == "lean" and (flat := flat_lean(values.get(name, 0.0))):
+                mistakes.add(path, flat)
     mode = read_mode(given.get("mode"), model, "initial.mode", mistakes)
     rest = given.get("at_rest")
     if rest is not None and not isinstance(rest, bool):
@@ -45,13 +47,6 @@ def _read_place(given: Any, mistakes: Mistakes) -> WheelPlace | None:
         return None
     found = read_table(WheelPlace, given, "initial.place", mistakes)
     return found if isinstance(found, WheelPlace) else None
-
-
-def check_lean(name: str, value: float) -> float:
-    """Return a value of an initial state; a lean of a quarter turn, where headings end, is none."""
-    if name == "lean" and abs(value) > math.pi / 2 - 1e-6:
-        raise ValueError(f"{value:g} rad lies flat or beyond; lean stays between -90deg and 90deg")
-    return value
 
 
 def read_mode(given: Any, model: Model, path: str, mistakes: Mistakes) -> dict[str, str] | None:
@@ -78,14 +73,15 @@ def read_law(
     mistakes: Mistakes,
 ) -> Any:
     """Return the control laws and inputs of a scenario as one law; None where there are none. A law
-    that is designed for its machine keeps the forward speed of the start, where it has one.
+    that is designed for its machine keeps the forward speed of the start: rest, where none is told.
     """
     found = []
     for k, entry in enumerate(laws):
         law = _law(entry, system.model, f"law[{k}]", mistakes)
         if isinstance(law, LeastCost):
             with mistakes.at(f"law[{k}]"):
-                about = dict(law.about) or ({} if speed is None else {"forward_speed": speed})
+                moves = "forward_speed" in system.outputs
+                about = dict(law.about) or ({"forward_speed": speed or 0.0} if moves else {})
                 law = balance(system, law.weights, law.costs, **about)
         found.append(law)
     signals = [

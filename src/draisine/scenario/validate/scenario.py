@@ -16,7 +16,7 @@ from draisine.scenario.schema import KINDS, ContactTable, GaitPart, Grid, RunTab
 from draisine.scenario.sweep import Sweep
 from draisine.scenario.validate.expectations import Tables, check_expected
 from draisine.scenario.validate.mistakes import Mistakes, key_path, read_tables
-from draisine.scenario.validate.motion import check_lean, read_law, read_mode, read_start
+from draisine.scenario.validate.motion import read_law, read_mode, read_start
 from draisine.scenario.validate.terrain import (
     check_contact,
     check_place,
@@ -25,6 +25,7 @@ from draisine.scenario.validate.terrain import (
 )
 from draisine.scenario.validate.vehicle import read_vehicle
 from draisine.simulation.options import ContactOptions, Numerics
+from draisine.system.state import flat_lean
 from draisine.system.system import System
 
 
@@ -213,8 +214,8 @@ def _check_map(grid: Grid, model: Model, mistakes: Mistakes) -> None:
     for side, axis in (("x", grid.x), ("y", grid.y)):
         known = mistakes.check_known(f"map.{side}.name", axis.name, units, "is unknown", axis.name)
         for end in ("low", "high") if known else ():
-            with mistakes.at(f"map.{side}.{end}"):
-                check_lean(axis.name, getattr(axis, end))
+            if axis.name == "lean" and (flat := flat_lean(getattr(axis, end))):
+                mistakes.add(f"map.{side}.{end}", flat)
     first, second = grid.x.name, grid.y.name
     if first == second:
         mistakes.add("map.y.name", "stands along x already; take another.", second)

@@ -13,6 +13,7 @@ from draisine.scenario.plan import Start
 from draisine.scenario.schema import ContactTable, RunTable
 from draisine.scenario.terrain import HeightGround, MeshGround, faces_of
 from draisine.scenario.validate.mistakes import Mistakes
+from draisine.simulation.options import default_impact
 from draisine.system.contact_programs import terrain_refusal
 from draisine.terrain import Terrain
 from draisine.terrain.files import FORMATS
@@ -28,9 +29,6 @@ OFF_TERRAIN = {
     "formulation": "runs on a terrain have their own; leave it out.",
 }
 """What of `run` does not go with a terrain, and why."""
-
-OWN = ("rest_speed", "resolution", "tolerance")
-"""What an impact model takes beside its coefficients."""
 
 
 def check_without_terrain(
@@ -80,11 +78,11 @@ def check_contact(
     for name in contact.stops:
         mistakes.check_known(f"contact.stops.{name}", name, joints, "no such joint")
     with mistakes.at("contact.impact"):
-        impact = find("impact", contact.impact)
-        if contact.impact in ("plastic", "newton") and any(0 < x < math.inf for x in mu.values()):
-            text = f"{contact.impact!r} knows ideal rolling alone; with friction take impact = 'moreau'"
+        named = contact.impact or default_impact(contact.mu)
+        if named in ("plastic", "newton") and any(0 < x < math.inf for x in mu.values()):
+            text = f"{named!r} knows ideal rolling alone; with friction take impact = 'moreau'"
             raise ValueError(text)
-        _check_restitution(impact, contact, mistakes)
+        _check_restitution(named, contact, mistakes)
     if isinstance(contact.solver, dict):
         from draisine.simulation.compare.compliant import compliant_of
 
@@ -95,15 +93,15 @@ def check_contact(
             mistakes.add(f"run.{key}", text, getattr(run, key))
 
 
-def _check_restitution(impact: Any, contact: ContactTable, mistakes: Mistakes) -> None:
-    known = inspect.signature(impact).parameters.values()
-    allowed = [p.name for p in known if p.kind is p.KEYWORD_ONLY and p.name not in OWN]
+def _check_restitution(impact: str, contact: ContactTable, mistakes: Mistakes) -> None:
+    known = inspect.signature(find("impact", impact)).parameters.values()
+    allowed = [p.name for p in known if p.kind is p.KEYWORD_ONLY]
     for name, value in contact.restitution.items():
         path = f"contact.restitution.{name}"
         low = -1.0 if name == "tangential" else 0.0
         if name not in allowed:
             text = did_you_mean(name, allowed) if allowed else "It has none."
-            mistakes.add(path, f"{contact.impact!r} has no such coefficient. {text}", value)
+            mistakes.add(path, f"{impact!r} has no such coefficient. {text}", value)
         elif not low <= value <= 1.0:
             mistakes.add(path, f"take it from {low:g} to 1.", value)
 
@@ -116,7 +114,8 @@ def check_place(
         return
     wheels, on, path = [c.name for c in model.wheels], start.place.on, "initial.place.on"
     wheel = start.place.wheel
-    mistakes.check_known("initial.place.wheel", wheel, wheels, "no such wheel", wheel)
+    if wheel is not None:
+        mistakes.check_known("initial.place.wheel", wheel, wheels, "no such wheel", wheel)
     if on is None or terrain is None:
         return
     if isinstance(ground, MeshGround | HeightGround):

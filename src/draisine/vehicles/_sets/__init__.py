@@ -181,6 +181,12 @@ def _check_keys(
 
 def _find(vehicle: str, name: str) -> Traversable:
     known = _files(vehicle)
+    if name.lower().endswith((".txt", ".yml", ".yaml")):
+        raise UnknownNameError(
+            f"{name} is a file, not the name of a parameter set. `draisine.interop.bicycleparameters."
+            f"read_bicycle` reads it: compile({vehicle!r}, **read_bicycle({name!r})); on the command line "
+            f"it is --parameter-set {name}."
+        )
     expect_known(f"{vehicle}: no parameter set", name, known, UnknownNameError)
     return known[name]
 

@@ -8,6 +8,7 @@ wheels' angles grow rolling forward.
 """
 
 import math
+import warnings
 from typing import Annotated, Any
 
 from draisine.algebra.scalar import array, cos, sin
@@ -146,6 +147,7 @@ def whipple(
     ['steer', 'rear_wheel', 'front_wheel']
     """
     _check(w=w, c=c, lam=lam, rR=rR, rF=rF, slope=slope)
+    _tell_buried(zB=zB, zH=zH)
     up = (-sin(lam), 0.0, cos(lam))
     left = (0.0, 1.0, 0.0)
     rear, front = (0.0, 0.0, rR), (w, 0.0, rF)
@@ -203,6 +205,18 @@ def whipple(
         outputs=outputs(rear, backward.carrier, rR, lam),
         couplings=rider.couplings,
     )
+
+
+def _tell_buried(**z: Any) -> None:
+    """Warn of mass centres below the ground, for which a sign was hardly meant."""
+    for name, value in z.items():
+        if isinstance(value, (int, float)) and value > 0.0:
+            warnings.warn(
+                f"whipple: with {name} = {value:g} m a mass centre lies below the ground: z counts down, "
+                f"so that {name} = -{value:g} is above it.",
+                UserWarning,
+                stacklevel=3,
+            )
 
 
 def _on_axis(height: Any, w: Any, c: Any, lam: Any) -> Any:

@@ -43,7 +43,10 @@ FEW = 10
 """Fewer speeds than these are drawn one by one: straight lines between them would not be true."""
 
 LATE = 0.75
-"""A critical speed farther along the axis than this is told above it on its left."""
+"""A critical speed farther along the axis than this is told on its left."""
+
+EARLY = 0.25
+"""A weave speed nearer to the start of the axis than this is told on its right."""
 
 MARGIN = 0.5
 """What is left free on both sides of a few speeds, m/s."""
@@ -137,7 +140,10 @@ def _stable_ranges(modes: Eigenmodes, critical: Critical | None) -> list[tuple[f
 
 
 def _mark_speeds(axes: "Axes", critical: Critical) -> None:
-    """Mark the critical speeds where an eigenvalue passes zero, or two meet."""
+    """Mark the critical speeds where an eigenvalue passes zero, or two meet.
+
+    What is said of weave stands below its curve, what is said of capsize above, so that they never meet.
+    """
     from matplotlib.patheffects import withStroke
 
     places: dict[str, tuple[Any, Any]] = {
@@ -150,12 +156,12 @@ def _mark_speeds(axes: "Axes", critical: Critical) -> None:
         x, y = (float(value) for value in place)
         if left <= x <= right and low <= y <= high:
             axes.plot(x, y, "o", color="black", markersize=4, zorder=5)
-            late = x > left + LATE * (right - left)
-            up = late or name != "capsize"
+            along, up = (x - left) / (right - left), name != "weave"
+            back = along > (LATE if up else EARLY)
             axes.annotate(
-                f"{name} {x:.3f} m/s", (x, y), fontsize=8, textcoords="offset points",
-                xytext=(-5 if late else 5, 5 if up else -5), va="bottom" if up else "top",
-                ha="right" if late else "left", zorder=6,
+                f"{name} {x:.3f} m/s", (x, y), fontsize=letters(8), textcoords="offset points",
+                xytext=(-5 if back else 5, 5 if up else -5), va="bottom" if up else "top",
+                ha="right" if back else "left", zorder=6,
                 path_effects=[withStroke(linewidth=2.5, foreground="white")],
             )  # fmt: skip
 

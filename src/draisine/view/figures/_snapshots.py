@@ -14,7 +14,7 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.results.bodies import Bodies
 from draisine.scenario.terrain import terrain_of
-from draisine.view.scene.shapes import balls, parts
+from draisine.view.scene.shapes import balls, lies_flat, parts
 from draisine.view.style import (
     COLOURS,
     GREY,
@@ -36,8 +36,17 @@ if TYPE_CHECKING:
 MOST = 12
 """No more machines than this stand side by side."""
 
+LEAST = 4
+"""So many stand side by side, however long they are for their height."""
+
+SLIM = 20.0
+"""A row of machines that lie flat is no longer than so many times its height, where they are few enough."""
+
 RAISED = math.radians(20.0)
 """How high the eye stands over one machine, so that lines on the ground are seen."""
+
+ABOVE = math.pi / 2.0
+"""How high the eye stands over a machine that lies flat."""
 
 CELL = 0.25
 """How far lines on the ground below one machine are apart, in m."""
@@ -46,12 +55,14 @@ CELL = 0.25
 @dataclass(frozen=True)
 class Sight:
     """From where a machine is seen, in its own axes (x ahead, y left, z up): what points to the
-    right in the picture, what towards the eye; the name of the first, and of the side.
+    right in the picture, what towards the eye; the name of the first, of what is up in the picture for
+    an eye straight above, and of the side.
     """
 
     right: tuple[float, float, float]
     towards: tuple[float, float, float]
     name: str
+    above: str
     side: str
 
     def picture(self, points: Floats, raised: float) -> Floats:
@@ -111,14 +122,17 @@ def look_along(
     data: "Dataset", sight: Sight, axes: "Axes | None", every: float | None, raised: float | None
 ) -> "Axes":
     """Return axes with the machine at one instant, from a raised eye, with its heading and the line
-    of its contacts on the ground; or at several times side by side, from the ground's level.
+    of its contacts on the ground; or at several times side by side, from the ground's level. A machine
+    that lies flat is seen from straight above.
     """
     if "orientation" not in data:
         raise ParameterError("this result has no machine to look at: take a run or a state.")
-    bodies = bodies_in(data)
-    if data.sizes["time"] == 1:
-        return _one(bodies, sight, axes, RAISED if raised is None else raised)
-    return _row(bodies, sight, axes, every, raised or 0.0)
+    bodies, single = bodies_in(data), data.sizes["time"] == 1
+    if raised is None:
+        raised = ABOVE if lies_flat(bodies.model) else RAISED if single else 0.0
+    if single:
+        return _one(bodies, sight, axes, raised)
+    return _row(bodies, sight, axes, every, raised)
 
 
 def _one(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: float) -> "Axes":
@@ -137,8 +151,10 @@ def _one(bodies: Bodies, sight: Sight, axes: "Axes | None", raised: float) -> "A
         axes.set_yticks([])
         axes.spines["left"].set_visible(False)
         axes.set_ylabel("")
-        said = f"from {math.degrees(raised):.0f} deg above, lines on the ground {CELL:g} m apart"
-        axes.set_xlabel(f"{sight.name} (m); seen {said}")
+        where = (
+            "onto its plane" if raised == ABOVE else f"from {math.degrees(raised):.0f} deg above"
+        )
+        axes.set_xlabel(f"{sight.name} (m); seen {where},\nlines on the ground {CELL:g} m apart")
     else:
         axes.axhline(0.0, color="black", lw=0.8)
     tell_angles(axes, bodies)
@@ -151,7 +167,7 @@ def _row(
     bodies: Bodies, sight: Sight, axes: "Axes | None", every: float | None, raised: float
 ) -> "Axes":
     t = bodies.data["time"].values
-    every = every or pause(t)
+    every = every or pause(t, _most(MachineAt(bodies, 0), sight, raised))
     wanted = np.arange(t[0], t[-1] + 1e-9 * every, every)
     samples = list(dict.fromkeys(int(np.argmin(np.abs(t - s))) for s in wanted))
     machines, times = [MachineAt(bodies, k) for k in samples], t[samples]
@@ -164,11 +180,14 @@ def _row(
     for k, machine in enumerate(machines):
         picture = partial(_beside, sight, raised, k * apart)
         outline(axes, machine, picture, labels=k == 0)
-    if terrain_of(bodies.data) is None:
+    flat = raised == ABOVE
+    if terrain_of(bodies.data) is None and not flat:
         axes.axhline(0.0, color="black", lw=0.8, zorder=0)
     ticks = (left + right) / 2.0 + apart * np.arange(len(machines))
     axes.set_xticks(ticks, [f"{s:.4g}" for s in times])
-    axes.set(xlabel=f"time (s); each machine seen from its {sight.side}", ylabel="z, up (m)")
+    where = "onto its plane" if flat else f"from its {sight.side}"
+    axes.set_xlabel(f"time (s); each machine seen {where}")
+    axes.set_ylabel(f"{sight.above if flat else 'z, up'} (m)")
     axes.set_aspect("equal", adjustable="box")
     low, top = axes.get_ylim()
     axes.set_ylim(low, top + 0.12 * high)  # marks of mass centres are larger than their points
@@ -180,9 +199,17 @@ def _beside(sight: Sight, raised: float, shift: float, points: Floats) -> Floats
     return sight.picture(points, raised) + np.array([shift, 0.0])
 
 
-def pause(t: Floats) -> float:
+def _most(machine: MachineAt, sight: Sight, raised: float) -> float:
+    """Return how many machines may stand side by side, so that each is seen."""
+    if raised != ABOVE:
+        return MOST
+    wide, high = np.ptp(np.vstack([sight.picture(x, raised) for *_, x in machine.lines()]), axis=0)
+    return float(np.clip(SLIM * high / wide, LEAST, MOST))
+
+
+def pause(t: Floats, most: float = MOST) -> float:
     """Return a round time that leaves few enough snapshots for a figure's width."""
-    return round_step(float(t[-1] - t[0]) / (MOST * narrowness()) * (1.0 + 1e-12))
+    return round_step(float(t[-1] - t[0]) / (most * narrowness()) * (1.0 + 1e-12))
 
 
 def round_step(least: float) -> float:

@@ -50,9 +50,9 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
         return linear.roots(modes, axes)
     if "stable_from" not in data:
         told = [k for k, name in enumerate(names) if name in NAMED] or list(range(len(names)))
-        seen = values[:, told]  # tyres and parts that give may swing faster than all that matters
+        seen = values[..., told]  # tyres and parts that give may swing faster than all that matters
         high = 1.1 * float(max(seen.imag.max(), seen.real.max(), 1.0))
-        low = -10.0 if "weave_speed" in data else 1.1 * float(min(values.real.min(), -1.0))
+        low = -10.0 if "weave" in names else 1.1 * float(min(values.real.min(), -1.0))
         return linear.eigenvalues(modes, None, axes, (low, high))
     return linear.eigenvalues(modes, Critical(*(data[name].values for name in SPEEDS)), axes)
 

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from xarray import Dataset
 
-SIGHT = snapshots.Sight((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), "y, to its left", "front")
+SIGHT = snapshots.Sight((0.0, 1.0, 0.0), (1.0, 0.0, 0.0), "y, to its left", "x, behind", "front")
 
 
 def draw(

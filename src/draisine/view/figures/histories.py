@@ -44,7 +44,7 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
         if unit != units[0]:
             raise ParameterError(
                 f"{names[0]!r} is in {units[0] or 'no unit'}, {name!r} in {unit or 'no unit'}; "
-                "draw them on axes of their own."
+                "draw each in a figure of its own."
             )
         curve(axes, k, data["time"].values, values, words(name))
         if name in measured:

@@ -50,6 +50,9 @@ ROOM = 0.06
 MARGIN = 4.0
 """The margin above and below a picture, in pixels."""
 
+APART = (5.0, 2.0)
+"""How much room a text has beside it and above it, in pixels."""
+
 GAP = 0.15
 """How far machines stand apart that are not at events, in their own size."""
 
@@ -407,7 +410,7 @@ def _untangle(axes: "Axes", times: list[Any], lifts: int) -> None:
         for line, aside in product(range(lifts + 1 if text in times else 1), sides):
             text.xyann = (x, low + 9.0 * line)
             text.set_ha(aside)
-            box = text.get_window_extent().padded(2.0)
+            box = text.get_window_extent().padded(*APART)
             if not any(box.overlaps(other) for other in placed):
                 placed.append(box)
                 break
@@ -436,6 +439,6 @@ def _finish(axes: "Axes", seen: Floats, above: float) -> None:
     (x0, y0), (x1, y1) = seen.min(axis=0), seen.max(axis=0)
     room = 0.02 * (x1 - x0)
     axes.set(xlim=(x0 - room, x1 + room), ylim=(y0 - 3.0 * room, y1 + 3.0 * room + above))
-    axes.set_aspect("equal", adjustable="box")
+    axes.set_aspect("equal", adjustable="box", anchor="N")  # what is spare, is below it
     axes.set_axis_off()
     legend(axes, 6)

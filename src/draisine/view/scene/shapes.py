@@ -1,6 +1,6 @@
 """Machines as drawable parts, found from the model alone: frames between joints, wheels with spokes,
-blades, trucks, rods from a joint through the mass centre as far again where a body is flat, and boxes
-of equal inertia where nothing else tells how a body turns.
+blades, trucks, boxes that a body has, rods from a joint through the mass centre as far again where a body
+is flat, and boxes of equal inertia where nothing else tells how a body turns.
 """
 
 from collections.abc import Iterator
@@ -44,6 +44,10 @@ def parts(model: Model) -> list[Outline]:
     for body in model.bodies:
         own = [c for c in model.wheels if c.body == body.name]
         rolling = [c for c in own if c.surface.sections]
+        found += [Outline(body.name, "box", _edges(*box)) for box in body.boxes]
+        found += [outline for wheel in rolling for outline in _wheel(wheel)]
+        if body.boxes:
+            continue
         feet = [np.asarray(c.centre, float) for c in own if not c.surface.sections]
         corners = standing[body.name] + [np.asarray(wheel.centre, float) for wheel in rolling]
         free = not rolling and len(_distinct(corners)) < 2
@@ -63,12 +67,16 @@ def parts(model: Model) -> list[Outline]:
         elif free and len(corners) == 1 and float(body.mass) > 0:
             small = Body(body.name, 0.0, body.com, np.eye(3))
             found.append(Outline(body.name, "box", _box(small, 0.6 * size)))
-        for wheel in rolling:
-            found += _wheel(wheel)
     known = {outline.body for outline in found}
     for contact in gliding:
         found += _blade(contact, 0.12 * size, truck=contact.body not in known)
     return found
+
+
+def lies_flat(model: Model) -> bool:
+    """Return whether all that shows a machine lies in a plane across the vertical axis of its drawing."""
+    points = np.vstack([outline.points for outline in parts(model)])
+    return bool(np.ptp(points[:, 2]) < 1e-6 * reach(model))
 
 
 def _blade(contact: Contact, size: float, truck: bool) -> list[Outline]:
@@ -109,6 +117,7 @@ def reach(model: Model) -> float:
     """Return how large a machine is: the diagonal of all that its model places, in m."""
     points = [np.asarray(body.com, float) for body in model.bodies]
     points += [point for each in places(model).values() for point in each]
+    points += [corner for body in model.bodies for box in body.boxes for corner in _edges(*box)]
     points += [x for wheel in model.wheels for curve in sections(wheel, 13) for x in curve]
     diagonal = float(np.linalg.norm(np.ptp(np.array(points), axis=0)))
     if diagonal > 1e-9:
@@ -163,8 +172,12 @@ def _box(body: Body, size: float) -> Floats:
     sides, directions = _sides(body)
     if float(body.mass) <= 0:
         sides = 0.4 * size * sides / np.linalg.norm(sides)
+    return _edges(np.asarray(body.com, float), directions * sides / 2.0)
+
+
+def _edges(centre: Floats, ways: Floats) -> Floats:
+    """Return the edges of a box as one line, by its centre and the ways to its faces."""
     signs = [(-1, -1, -1), (1, -1, -1), (1, 1, -1), (-1, 1, -1)]
     signs += [(x, y, 1) for x, y, _ in signs]
     walk = [0, 1, 2, 3, 0, 4, 5, 1, 5, 6, 2, 6, 7, 3, 7, 4]
-    corners = np.array(signs)[walk] * sides / 2.0
-    return np.asarray(body.com, float) + corners @ directions.T
+    return centre + np.array(signs)[walk] @ ways.T
