@@ -36,6 +36,11 @@ TRIES = 3
 AHEAD = 4
 """How many stretches lie ready for each thread of a Dask cluster."""
 
+QUIET = "import logging; logging.getLogger('distributed').setLevel('CRITICAL')"
+"""What workers of a cluster of one's own do first: what fails comes back to the driver, which tells of it;
+a scheduler that ends while they ask it is no news.
+"""
+
 SOON, LONG = 1.0, 5.0
 """After so many seconds one looks how long the rest will take; workers are worth it from so many."""
 
@@ -250,11 +255,12 @@ def _dask_client(distributed: Any, workers: int | None, scheduler: str | None) -
             return distributed.Client(scheduler, set_as_default=False)
         except (OSError, ValueError) as error:
             raise ParameterError(f"no Dask scheduler answers at {scheduler}: {error}") from error
-    options = {"n_workers": workers or os.cpu_count() or 1, "threads_per_worker": 1}
+    options: dict[str, Any] = {"dashboard_address": None, "preload": [QUIET]}
+    options |= {"n_workers": workers or os.cpu_count() or 1, "threads_per_worker": 1}
     if current_thread() is not main_thread():
-        return distributed.Client(dashboard_address=None, set_as_default=False, **options)
+        return distributed.Client(set_as_default=False, **options)
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # processes inherit it
     try:
-        return distributed.Client(dashboard_address=None, set_as_default=False, **options)
+        return distributed.Client(set_as_default=False, **options)
     finally:
         signal.signal(signal.SIGINT, before)
