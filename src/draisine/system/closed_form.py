@@ -228,8 +228,9 @@ class ClosedForm:
         """
         held = self._unheld if anchors is None else anchors
         try:
-            given = {"q": state.q, "p": state.p, "r": state.r, "v": state.v}
-            found = self.entry(t=[t], **given, turn=self._turn, anchors=held)
+            found = self.entry(
+                t=[t], q=state.q, p=state.p, r=state.r, v=state.v, turn=self._turn, anchors=held
+            )
         except (AttributeError, TypeError, ValueError):
             raise misfit(self.system, state) from None
         self._check_entry(found, tolerance, gap)
@@ -270,7 +271,7 @@ class ClosedForm:
     ) -> None:
         """Raise where a state breaks the constraints of the mode or is off its closed contacts."""
         wrong = _largest(found["broken"])
-        if not wrong <= tolerance * max(1.0, _largest(found["speeds"])):
+        if not (wrong <= tolerance or wrong <= tolerance * _largest(found["speeds"])):
             worst = int(np.argmax(np.abs(found["broken"])))
             label = constraints.labels(self.system.model, self.mode)[worst]
             raise ConfigurationError(
@@ -334,7 +335,7 @@ def check_resistance(tree: Tree, mode: Mode) -> None:
 
 def _largest(x: Floats) -> float:
     """Return the largest size of a few numbers, faster than NumPy would; NaN where one is."""
-    sizes = [abs(value) for value in x.tolist()]
+    sizes = list(map(abs, x.tolist()))
     total = sum(sizes)
     return max(sizes, default=0.0) if total == total else total
 
