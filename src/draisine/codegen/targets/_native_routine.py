@@ -32,8 +32,10 @@ class Packed:
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
         self.others: dict[Any, Packed] = {}
-        self._bytes = ctypes.create_string_buffer(_slots(owner)[1].size)
-        self.address: int = ctypes.addressof(self._bytes)
+        self._bytes = bytearray(_slots(owner)[1].size)
+        self._first = _from_buffer(self._bytes)
+        self.address: int = _addressof(self._first)
+        self._as_parameter_ = self.address
         self._fill(record)
 
     def _fill(self, record: Any) -> None:
@@ -125,7 +127,8 @@ class NativeRoutine:
 
     def __call__(self, *arguments: Any) -> Any:
         """Return what the routine returns."""
-        return self._call(*map(_argument, arguments, self._kinds))
+        given = zip(arguments, self._kinds, strict=True)
+        return self._call(*[_where(x, kind) if kind in _ENTRIES else x for x, kind in given])
 
 
 def compile_routines(
@@ -146,9 +149,3 @@ def compile_routines(
     )
     engine = load(task, lambda: write(routines, width, known), store, passes)
     return [NativeRoutine(one, engine) for one in routines]
-
-
-def _argument(value: Any, kind: Kind) -> Any:
-    if isinstance(value, Packed):
-        return value.address
-    return _where(value, kind) if kind in (DOUBLES, INTEGERS) else value
