@@ -4,7 +4,7 @@ import inspect
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import FunctionType
@@ -54,17 +54,18 @@ Progress = bool | Callable[[float], None] | None
 """Whether work tells how far it is: to a function, as a fraction of the whole, or (True) by a bar."""
 
 
-@contextmanager
 def report_progress(
     progress: Progress, text: str, count: int | None = None
-) -> Iterator[Callable[[float], None] | None]:
+) -> AbstractContextManager[Callable[[float], None] | None]:
     """Give what work tells its progress to: nothing, a function, or a bar on stderr that appears
     after a second where that is a terminal or a notebook, with the time left and, of a `count` of
     runs, how many are done in a second.
     """
-    if not isinstance(progress, bool) or not progress:
-        yield progress or None
-        return
+    return _bar(text, count) if progress is True else nullcontext(progress or None)
+
+
+@contextmanager
+def _bar(text: str, count: int | None) -> Iterator[Callable[[float], None]]:
     from threading import Timer
 
     from rich.console import Console
