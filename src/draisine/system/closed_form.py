@@ -113,12 +113,12 @@ class ClosedForm:
         q, r = self._chosen_at or (self._turn, np.zeros(self.layout.count("r")))
         return np.abs(self.rate(q=q, r=r)["pivots"])
 
-    def pivots_for(self, parameters: Floats) -> Floats:
+    def pivots_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
         """Return the sizes of the pivots where they were chosen, for sets of parameters, one per
-        column.
+        column; `frames` are theirs, where they are known.
         """
         if self._chosen_at is None:
-            x = self.rate.inputs.pack(q=self.frames_for(parameters)[0])
+            x = self.rate.inputs.pack(q=(frames or self.frames_for(parameters))[0])
         else:
             q, r = self._chosen_at
             x = np.repeat(self.rate.inputs.pack(q=q, r=r)[:, None], parameters.shape[1], axis=1)
@@ -134,9 +134,9 @@ class ClosedForm:
         """The least sizes that the pivots may have before others are chosen."""
         return PIVOT_FLOOR * self.pivots
 
-    def floors_for(self, parameters: Floats) -> Floats:
-        """Return `floors` for sets of parameters, one per column."""
-        return PIVOT_FLOOR * self.pivots_for(parameters)
+    def floors_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
+        """Return `floors` for sets of parameters, one per column, see `pivots_for`."""
+        return PIVOT_FLOOR * self.pivots_for(parameters, frames)
 
     def sound(self) -> bool:
         """Return whether what was chosen for other parameters exists for these too: an axis may have
