@@ -96,7 +96,7 @@ def _bar(text: str, count: int | None) -> Iterator[Callable[[float], None]]:
 
 
 def _check_number(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise ParameterError(f"{name} = {value!r} is not a number.")
 
 
@@ -380,7 +380,7 @@ class Task:
     def _check_state(self) -> None:
         """Raise where a state turns by no unit quaternion, or friction is that of no wheel."""
         q, mu = self.state.q, self.contact.mu
-        if q.shape == (4,) and not abs(float(q @ q) - 1.0) < 1e-6:
+        if q.shape == (4,) and not abs(float(q.dot(q)) - 1.0) < 1e-6:
             raise ConfigurationError(
                 f"the state's q = {q.tolist()} is no unit quaternion; draisine.state() builds a state."
             )

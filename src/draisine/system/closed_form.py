@@ -176,6 +176,11 @@ class ClosedForm:
         """The quaternion of the inner base frame in the drawing."""
         return quaternion(self.frame[0])
 
+    @cached_property
+    def _back(self) -> Floats:
+        """The quaternion of the drawing in the inner base frame."""
+        return _reverse(self._turn)
+
     @property
     def columns(self) -> list[int]:
         """Which of (V, W, rdot) the base's group leaves free."""
@@ -196,8 +201,8 @@ class ClosedForm:
         """Return the user's pose for the pose of the inner base frame; `frames` are those of other
         parameters, one per column.
         """
-        turn, origin = (self._turn, self.frame[1]) if frames is None else frames
-        back = (turn.T * np.array([1.0, -1.0, -1.0, -1.0])).T
+        origin = self.frame[1] if frames is None else frames[1]
+        back = self._back if frames is None else _reverse(frames[0])
         user = quaternion_product(*((q.tolist(), back.tolist()) if q.ndim == 1 else (q, back)))
         return user, p - _rotate(user, origin)
 
@@ -338,6 +343,11 @@ def _largest(x: Floats) -> float:
     sizes = list(map(abs, x.tolist()))
     total = sum(sizes)
     return max(sizes, default=0.0) if total == total else total
+
+
+def _reverse(q: Floats) -> Floats:
+    """Return the unit quaternions that turn back."""
+    return (q.T * np.array([1.0, -1.0, -1.0, -1.0])).T
 
 
 def _rotate(q: Floats, x: Floats) -> Floats:

@@ -40,17 +40,17 @@ class Packed:
 
     def _fill(self, record: Any) -> None:
         owner: type = type(record)
-        self.record, (kinds, slots) = record, _slots(owner)
+        self.record, (places, slots) = record, _slots(owner)
         self._inner: list[Packed] = []
-        values = []
-        for value, kind in zip(record, kinds, strict=True):
-            if kind is None:
-                values.append(value)
-            elif kind in _ENTRIES:
-                values.append(_where(value, kind))
+        values = list(record)
+        for k, kind in places:
+            if kind in _ENTRIES:
+                values[k] = _where(values[k], kind)
             else:
-                self._inner.append(value if isinstance(value, Packed) else Packed(value))
-                values.append(self._inner[-1].address)
+                self._inner.append(
+                    values[k] if isinstance(values[k], Packed) else Packed(values[k])
+                )
+                values[k] = self._inner[-1].address
         slots.pack_into(self._bytes, 0, *values)
 
     def replace(self, **changes: Any) -> None:
@@ -95,12 +95,13 @@ def room(make: Callable[..., Any], *sizes: int) -> Packed:
 
 
 @cache
-def _slots(record: type) -> tuple[list[Kind | None], struct.Struct]:
-    """Return the kinds of a record's fields, None for plain numbers, and how they stand in memory."""
+def _slots(record: type) -> tuple[list[tuple[int, Kind]], struct.Struct]:
+    """Return which fields of a record are no plain numbers, their kinds, and how all stand in memory."""
     kinds = fields(record).values()
     form = "".join("d" if kind == FLOAT else "q" for kind in kinds)
     plain = (INT, FLOAT, ADDRESS)
-    return [None if kind in plain else kind for kind in kinds], struct.Struct("=" + form)
+    places = [(k, kind) for k, kind in enumerate(kinds) if kind not in plain]
+    return places, struct.Struct("=" + form)
 
 
 def _where(array: Any, kind: Kind) -> int:
