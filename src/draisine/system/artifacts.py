@@ -60,8 +60,9 @@ class Recent:
         """Return what is kept, or else what `make` makes."""
         with self._lock:
             if key in self._things:
-                self._things[key] = self._things.pop(key)
-                return self._things[key]
+                found: T = self._things.pop(key)
+                self._things[key] = found
+                return found
         made = make()
         if key is None:
             return made
