@@ -19,7 +19,7 @@ from draisine.errors import ModelError, ParameterError, SimulationError, expect_
 from draisine.mechanics.readings import law_states
 from draisine.model.body import is_doubtful
 from draisine.simulation.integrators import DEGENERATE, EqualSteps, Problem, Span
-from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
+from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task, check_turn
 from draisine.simulation.smooth import run_smooth
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
@@ -78,29 +78,27 @@ def simulate_many(
         raise ParameterError("simulate_many: a list of states is wanted, as [state] * 100.")
     if not states:
         raise ParameterError("simulate_many: no states given.")
-    tasks = [
-        Task(system, state, until, None, law, None, contact, numerics, None) for state in states
-    ]
-    _check_spare(system, tasks[0], parameters or {})
-    machine = system.machine(tasks[0].mode, law, law_states(law))
-    count, z = len(states), tasks[0].law_start(machine.states)
+    task = Task(system, states[0], until, None, law, None, contact, numerics, None)
+    for state in states[1:]:
+        check_turn(state)
+    _check_spare(system, task, parameters or {})
+    machine = system.machine(task.mode, law, law_states(law))
+    count, z = len(states), task.law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
     own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
     for k, text in impossible_machines(system, own).items():
         raise ParameterError(f"machine {k}: {text}")
     fleet, y = Fleet.start(machine, machine.columns_of(states), given, own, z)
-    end, t, wrong = fleet.advance(y, tasks[0].edges, numerics)
+    end, t, wrong = fleet.advance(y, task.edges, numerics)
     out = fleet.look(end, t)
     told = {}
     if numerics.precision == "single":
-        told["error"] = fleet.single_error(
-            y, np.where(wrong, np.nan, end), tasks[0].edges, numerics
-        )
+        told["error"] = fleet.single_error(y, np.where(wrong, np.nan, end), task.edges, numerics)
     ends = [("completed", until)] * count
     for k in np.flatnonzero(wrong).tolist():
         alone = system.with_parameters(**{n: float(c[k]) for n, c in (parameters or {}).items()})
         named = dict(zip(system.model.inputs, given[:, k].tolist(), strict=True))
-        ends[k] = _alone(replace(tasks[k], system=alone, inputs=named), k, out)
+        ends[k] = _alone(replace(task, system=alone, state=states[k], inputs=named), k, out)
     outcome, time = zip(*ends, strict=True)
     return out | told | {"outcome": np.array(outcome), "time": np.array(time)}
 

@@ -333,6 +333,15 @@ def _check_motion(name: str, motion: Callable[[Any], Any], start: float, end: fl
         )
 
 
+def check_turn(state: State) -> None:
+    """Raise where a state turns by no unit quaternion."""
+    q = state.q
+    if q.shape == (4,) and not abs(float(q.dot(q)) - 1.0) < 1e-6:
+        raise ConfigurationError(
+            f"the state's q = {q.tolist()} is no unit quaternion; draisine.state() builds a state."
+        )
+
+
 CONTACT, NUMERICS = ContactOptions(), Numerics()
 """The options by default."""
 
@@ -357,7 +366,8 @@ class Task:
         expect("numerics", self.numerics, Numerics, 'Numerics(integrator="rk4") makes one')
         if self.terrain is not None:
             expect("terrain", self.terrain, Terrain, "draisine.terrain.plane() makes one")
-        self._check_state()
+        check_turn(self.state)
+        self._check_friction()
         start, dt = self.numerics.start, self.numerics.dt
         if not (math.isfinite(self.until) and self.until > start):
             raise ParameterError(
@@ -377,13 +387,9 @@ class Task:
                 check = _check_motion if same else _check_motion.__wrapped__
                 check(joint.name, joint.motion, start, min(self.until, start + 10.0))
 
-    def _check_state(self) -> None:
-        """Raise where a state turns by no unit quaternion, or friction is that of no wheel."""
-        q, mu = self.state.q, self.contact.mu
-        if q.shape == (4,) and not abs(float(q.dot(q)) - 1.0) < 1e-6:
-            raise ConfigurationError(
-                f"the state's q = {q.tolist()} is no unit quaternion; draisine.state() builds a state."
-            )
+    def _check_friction(self) -> None:
+        """Raise where friction is that of no wheel."""
+        mu = self.contact.mu
         if isinstance(mu, Mapping):
             wheels = [wheel.name for wheel in self.system.model.wheels]
             for name in mu:
