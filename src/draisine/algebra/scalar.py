@@ -172,7 +172,7 @@ def _numeric(x: Any) -> bool:
     if isinstance(x, np.ndarray):
         return x.dtype.kind in "fiu"
     if isinstance(x, (list, tuple)):
-        return all(_numeric(y) for y in x)
+        return all(map(_numeric, x))
     return isinstance(x, (float, int))
 
 

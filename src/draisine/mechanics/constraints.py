@@ -35,20 +35,16 @@ Statuses = Mapping[str, str] | Mode | None
 """What people say of a mode: statuses by contact, or a whole mode; contacts not named are closed."""
 
 
-def mode_of(model: Model, statuses: Mapping[str, str] | None = None) -> Mode:
+def mode_of(model: Model, statuses: Statuses = None) -> Mode:
     """Return the mode that the given statuses make; contacts not mentioned are closed (rolling,
     gliding, gripped, but for pins that do not grip by themselves).
     """
-    statuses = dict(statuses or {})
-    names = [c.name for c in model.contacts]
-    for name in statuses:
-        expect_known("mode: no contact", name, names, ModelError)
-    out = []
-    for contact in model.contacts:
-        status = statuses.get(contact.name, contact.closed)
-        expect_known(f"mode: contact {contact.name!r} cannot be", status, contact.rows, ModelError)
-        out.append((contact.name, status))
-    return tuple(out)
+    given = dict(statuses or ())
+    contacts = {c.name: c for c in model.contacts}
+    for name, status in given.items():
+        expect_known("mode: no contact", name, contacts, ModelError)
+        expect_known(f"mode: contact {name!r} cannot be", status, contacts[name].rows, ModelError)
+    return tuple([(name, given.get(name, c.closed)) for name, c in contacts.items()])
 
 
 def mode_rows(model: Model, mode: Mode) -> Iterator[tuple[int, Contact, str]]:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ Drift = Callable[[Scalar], tuple[Sequence[Scalar], Sequence[Scalar]]]
 """How the ground moves in its own plane at time t: (vx, vy, turning rate), and their derivatives."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Model:
     """A machine: bodies, joints, contacts, forces, gravity, the group of its base, named outputs, and
     couplings of its joints.
@@ -107,12 +108,12 @@ class Model:
         """The pins that close loops."""
         return tuple(c for c in self.couplings if isinstance(c, Loop))
 
-    @property
+    @cached_property
     def speeds(self) -> tuple[str, ...]:
         """The names of the components of v = (eta, rdot)."""
         return tuple(TWIST[i] for i in self.twist) + tuple(f"{j.name}_rate" for j in self.joints)
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[str, ...]:
         """The names of the inputs: joint torques, then the components of the forces."""
         pushes = tuple(f"{f.name}.{axis}" for f in self.pushes for axis in "xyz")
@@ -123,18 +124,18 @@ class Model:
         """The forces that are inputs."""
         return tuple(f for f in self.forces if isinstance(f, Force))
 
-    @property
+    @cached_property
     def elements(self) -> tuple[ForceElement, ...]:
         """The forces that read the state: tyres in the order of their wheels, then the others."""
         tyres = [c.tyre for c in self.contacts if isinstance(c, Wheel) and c.tyre is not None]
         return (*tyres, *[f for f in self.forces if not isinstance(f, Force)])
 
-    @property
+    @cached_property
     def memory(self) -> int:
         """How many states the force elements have."""
         return sum([element.states for element in self.elements])
 
-    @property
+    @cached_property
     def wheels(self) -> tuple[Wheel, ...]:
         """The contacts that roll."""
         return tuple([c for c in self.contacts if isinstance(c, Wheel)])

@@ -19,7 +19,7 @@ from draisine.errors import ModelError, ParameterError, SimulationError, expect_
 from draisine.mechanics.readings import law_states
 from draisine.model.body import is_doubtful
 from draisine.simulation.integrators import DEGENERATE, EqualSteps, Problem, Span
-from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
+from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task, check_turn
 from draisine.simulation.smooth import run_smooth
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
@@ -78,29 +78,27 @@ def simulate_many(
         raise ParameterError("simulate_many: a list of states is wanted, as [state] * 100.")
     if not states:
         raise ParameterError("simulate_many: no states given.")
-    tasks = [
-        Task(system, state, until, None, law, None, contact, numerics, None) for state in states
-    ]
-    _check_spare(system, tasks[0], parameters or {})
-    machine = system.machine(tasks[0].mode, law, law_states(law))
-    count, z = len(states), tasks[0].law_start(machine.states)
+    task = Task(system, states[0], until, None, law, None, contact, numerics, None)
+    for state in states[1:]:
+        check_turn(state)
+    _check_spare(system, task, parameters or {})
+    machine = system.machine(task.mode, law, law_states(law))
+    count, z = len(states), task.law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
     own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
     for k, text in impossible_machines(system, own).items():
         raise ParameterError(f"machine {k}: {text}")
     fleet, y = Fleet.start(machine, machine.columns_of(states), given, own, z)
-    end, t, wrong = fleet.advance(y, tasks[0].edges, numerics)
+    end, t, wrong = fleet.advance(y, task.edges, numerics)
     out = fleet.look(end, t)
     told = {}
     if numerics.precision == "single":
-        told["error"] = fleet.single_error(
-            y, np.where(wrong, np.nan, end), tasks[0].edges, numerics
-        )
+        told["error"] = fleet.single_error(y, np.where(wrong, np.nan, end), task.edges, numerics)
     ends = [("completed", until)] * count
     for k in np.flatnonzero(wrong).tolist():
         alone = system.with_parameters(**{n: float(c[k]) for n, c in (parameters or {}).items()})
         named = dict(zip(system.model.inputs, given[:, k].tolist(), strict=True))
-        ends[k] = _alone(replace(tasks[k], system=alone, inputs=named), k, out)
+        ends[k] = _alone(replace(task, system=alone, state=states[k], inputs=named), k, out)
     outcome, time = zip(*ends, strict=True)
     return out | told | {"outcome": np.array(outcome), "time": np.array(time)}
 
@@ -109,6 +107,8 @@ def impossible_machines(system: System, parameters: Floats) -> dict[int, str]:
     """Return which columns of parameters are no machines, and why. A few are drawn, each that is not
     like another; of many those whose bodies are in doubt, and where a parameter is least or largest.
     """
+    if np.array_equal(parameters, np.broadcast_to(system.values[:, None], parameters.shape)):
+        return {}  # the system itself was drawn
     _, first, like = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
     drawn, own = list(range(len(first))), parameters[:, first]
     if len(first) > DRAWN:
@@ -152,7 +152,17 @@ class Fleet:
     @cached_property
     def floors(self) -> Floats:
         """The least sizes that the pivots may have, `slack` times those of single runs."""
-        return self.slack * self.machine.floors_for(self.values)
+        return self.slack * self.machine.floors_for(self.values, self.frames)
+
+    @cached_property
+    def tables(self) -> list[Floats]:
+        """What rates and projections of all machines know of their parameters."""
+        return [code.tables(self.values) for code in (self.machine.rate, self.machine.project)]
+
+    @cached_property
+    def frames(self) -> tuple[Floats, Floats]:
+        """The inner base frames of all machines."""
+        return self.machine.frames_for(self.values)
 
     @classmethod
     def start(
@@ -185,8 +195,7 @@ class Fleet:
                 y[:, block], status = method.many(problem(block), y[:, block], span)
                 wrong[block] = np.where(wrong[block] == 0, status, wrong[block])
 
-        with ThreadPoolExecutor(numerics.threads or os.cpu_count() or 1) as pool:
-            list(pool.map(go, range(0, padded, width)))
+        _share_out(go, range(0, padded, width), numerics.threads)
         final = spans[-1]
         steps = method.steps(final)
         t = final.start + steps * ((final.end - final.start) / steps)
@@ -221,8 +230,7 @@ class Fleet:
             ends, wrong = _record(problems, samples, spans, method)
             take(slice(first, min(here.stop, count)), times, x, ends, wrong)
 
-        with ThreadPoolExecutor(numerics.threads or os.cpu_count() or 1) as pool:
-            list(pool.map(go, range(0, size, GROUP * width)))
+        _share_out(go, range(0, size, GROUP * width), numerics.threads)
 
     @property
     def _width(self) -> int:
@@ -231,7 +239,7 @@ class Fleet:
     def _problem(self, padded: int, numerics: Numerics) -> Callable[[slice], Problem]:
         """Return what gives the problem of a block of machines, of so many."""
         rate, project = self.machine.rate, self.machine.project
-        tables = [pad_columns(c.tables(self.values), padded) for c in (rate, project)]
+        tables = [pad_columns(table, padded) for table in self.tables]
         tail, floors = (pad_columns(x, padded) for x in (self.tail, self.floors))
         single = numerics.precision == "single"
         return lambda block: Problem(
@@ -251,8 +259,18 @@ class Fleet:
         machine, observe = self.machine, self.machine.observe
         at, x = machine.layout, np.vstack([np.full((1, y.shape[1]), t), y, self.tail])
         seen = observe.batch(x, observe.tables(self.values))
-        q, p = machine.user_pose(y[at.q], y[at.p], machine.frames_for(self.values))
+        q, p = machine.user_pose(y[at.q], y[at.p], self.frames)
         return {"q": q, "p": p, "r": y[at.r]} | seen
+
+
+def _share_out(go: Callable[[int], None], blocks: range, threads: int | None) -> None:
+    """Do blocks of work on some threads, by default as many as there are; on one without another."""
+    workers = min(threads or os.cpu_count() or 1, len(blocks))
+    if workers == 1:
+        list(map(go, blocks))
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        list(pool.map(go, blocks))
 
 
 def _halved(table: Floats) -> Floats:

@@ -4,7 +4,7 @@ import inspect
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import FunctionType
@@ -54,17 +54,18 @@ Progress = bool | Callable[[float], None] | None
 """Whether work tells how far it is: to a function, as a fraction of the whole, or (True) by a bar."""
 
 
-@contextmanager
 def report_progress(
     progress: Progress, text: str, count: int | None = None
-) -> Iterator[Callable[[float], None] | None]:
+) -> AbstractContextManager[Callable[[float], None] | None]:
     """Give what work tells its progress to: nothing, a function, or a bar on stderr that appears
     after a second where that is a terminal or a notebook, with the time left and, of a `count` of
     runs, how many are done in a second.
     """
-    if not isinstance(progress, bool) or not progress:
-        yield progress or None
-        return
+    return _bar(text, count) if progress is True else nullcontext(progress or None)
+
+
+@contextmanager
+def _bar(text: str, count: int | None) -> Iterator[Callable[[float], None]]:
     from threading import Timer
 
     from rich.console import Console
@@ -95,7 +96,7 @@ def report_progress(
 
 
 def _check_number(name: str, value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
         raise ParameterError(f"{name} = {value!r} is not a number.")
 
 
@@ -332,6 +333,15 @@ def _check_motion(name: str, motion: Callable[[Any], Any], start: float, end: fl
         )
 
 
+def check_turn(state: State) -> None:
+    """Raise where a state turns by no unit quaternion."""
+    q = state.q
+    if q.shape == (4,) and not abs(float(q.dot(q)) - 1.0) < 1e-6:
+        raise ConfigurationError(
+            f"the state's q = {q.tolist()} is no unit quaternion; draisine.state() builds a state."
+        )
+
+
 CONTACT, NUMERICS = ContactOptions(), Numerics()
 """The options by default."""
 
@@ -356,7 +366,8 @@ class Task:
         expect("numerics", self.numerics, Numerics, 'Numerics(integrator="rk4") makes one')
         if self.terrain is not None:
             expect("terrain", self.terrain, Terrain, "draisine.terrain.plane() makes one")
-        self._check_state()
+        check_turn(self.state)
+        self._check_friction()
         start, dt = self.numerics.start, self.numerics.dt
         if not (math.isfinite(self.until) and self.until > start):
             raise ParameterError(
@@ -376,13 +387,9 @@ class Task:
                 check = _check_motion if same else _check_motion.__wrapped__
                 check(joint.name, joint.motion, start, min(self.until, start + 10.0))
 
-    def _check_state(self) -> None:
-        """Raise where a state turns by no unit quaternion, or friction is that of no wheel."""
-        q, mu = self.state.q, self.contact.mu
-        if q.shape == (4,) and not abs(float(q @ q) - 1.0) < 1e-6:
-            raise ConfigurationError(
-                f"the state's q = {q.tolist()} is no unit quaternion; draisine.state() builds a state."
-            )
+    def _check_friction(self) -> None:
+        """Raise where friction is that of no wheel."""
+        mu = self.contact.mu
         if isinstance(mu, Mapping):
             wheels = [wheel.name for wheel in self.system.model.wheels]
             for name in mu:

@@ -105,7 +105,7 @@ def run_grips(task: Task) -> Trajectory:
             task.progress(end / until)
     made = {name: getattr(task.numerics, name) for name in ("integrator", "dt", "rtol", "atol")}
     made["joint"] = schedule.joint
-    return Trajectory(tuple(arcs), "completed", made, tuple(events))
+    return Trajectory(tuple(arcs), "completed", made, tuple(events), task.contact)
 
 
 def _change(

@@ -2,8 +2,6 @@
 
 import logging
 from collections.abc import Callable, Mapping
-from dataclasses import replace
-from typing import Any
 
 from draisine.errors import ParameterError, SimulationError, expect
 from draisine.simulation.compare.by_formulation import run_by_formulation
@@ -78,12 +76,10 @@ def simulate(
     try:
         with report_progress(progress, text) as tell:
             task = Task(system, state, until, terrain, law, inputs, contact, numerics, tell)
-            run = replace(_driver(task)(task), contact=contact)
+            run = _driver(task)(task)
     except SimulationError as error:
-        if error.partial is not None:
-            error.partial = replace(error.partial, contact=contact)
-            if strict:
-                demand(error.partial)
+        if strict and error.partial is not None:
+            demand(error.partial)
         raise
     if strict:
         demand(run)
@@ -96,37 +92,36 @@ def simulate(
 def _driver(task: Task) -> Callable[[Task], Trajectory]:
     """Return what carries out a task; what it could not heed is refused."""
     contact, numerics = task.contact, task.numerics
-    _refuse("a run by itself", _changed(numerics, "precision"))
+    _refuse("a run by itself", numerics, "precision")
     if task.terrain is not None:
-        _refuse("a run on a terrain", _changed(contact, "mode") | _changed(numerics, "formulation"))
+        _refuse("a run on a terrain", contact, "mode")
+        _refuse("a run on a terrain", numerics, "formulation")
         if isinstance(contact.solver, Compliant):
             return run_compliant
         if contact.solver == "time_stepping":
             return run_time_stepping
-        _refuse("a run on a terrain", _changed(numerics, "integrator", "drift"))
+        _refuse("a run on a terrain", numerics, "integrator", "drift")
         return run_on_terrain
-    _refuse("a run without a terrain", _changed(contact, "solver", "stops"))
+    _refuse("a run without a terrain", contact, "solver", "stops")
     if isinstance(task.law, SpeedLaw):
-        _refuse("a run without dynamics", _changed(numerics, "formulation", "drift", "breakpoints"))
+        _refuse("a run without dynamics", numerics, "formulation", "drift", "breakpoints")
         return run_kinematic
     if isinstance(contact.mode, GripSchedule):
-        _refuse("a change of grips", _changed(numerics, "formulation", "start"))
+        _refuse("a change of grips", numerics, "formulation", "start")
         return run_grips
     if numerics.formulation != "projected":
-        ignored = _changed(contact, "mode") | _changed(numerics, "drift", "breakpoints", "start")
-        ignored |= {"law": task.law} if task.law is not None else {}
-        _refuse(f"a run by {numerics.formulation!r}", ignored)
+        what = f"a run by {numerics.formulation!r}"
+        _refuse(what, contact, "mode")
+        _refuse(what, numerics, "drift", "breakpoints", "start")
+        _refuse(what, task, "law")
         return run_by_formulation
     return run_smooth
 
 
-def _changed(options: ContactOptions | Numerics, *names: str) -> dict[str, Any]:
-    """Return those of the named options that are not as they were by default."""
+def _refuse(what: str, options: ContactOptions | Numerics | Task, *names: str) -> None:
+    """Raise where one of the named options is not as it is by default."""
     plain = CONTACT if isinstance(options, ContactOptions) else NUMERICS
-    found = {name: getattr(options, name) for name in names}
-    return {name: value for name, value in found.items() if value != getattr(plain, name)}
-
-
-def _refuse(what: str, ignored: Mapping[str, Any]) -> None:
-    for name, value in ignored.items():
-        raise ParameterError(f"{what} knows no {name} (it is {value!r}); leave it out.")
+    for name in names:
+        value = getattr(options, name)
+        if value != getattr(plain, name, None):
+            raise ParameterError(f"{what} knows no {name} (it is {value!r}); leave it out.")

@@ -78,15 +78,15 @@ def run_smooth(task: Task) -> Trajectory:
         reason = "interrupted"
     except (RedundancyError, SingularityError) as error:
         reason = str(error).removesuffix(".")
-    made = {name: getattr(numerics, name) for name in ("integrator", "dt", "drift", "rtol", "atol")}
-    made["drift"] = str(numerics.drift)
+    made = {"integrator": numerics.integrator, "dt": numerics.dt, "drift": str(numerics.drift)}
+    made |= {"rtol": numerics.rtol, "atol": numerics.atol}
     if reason is None:
-        return Trajectory(run.arcs(), "completed", made)
+        return Trajectory(run.arcs(), "completed", made, contact=task.contact)
     told = f"after {run.last:.6g} s of {until:.6g} s"
     told = f"interrupted {told}" if reason == "interrupted" else f"stopped {told}: {reason}"
     raise SimulationError(
         f"the run was {told}.{HINTS.get(reason, '')} The part before is in the error's `partial`.",
-        Trajectory(run.arcs(), reason, made),
+        Trajectory(run.arcs(), reason, made, contact=task.contact),
     ) from run.cause
 
 
@@ -144,8 +144,9 @@ class SmoothRun:
         machine, rate = self.machine, self.machine.rate
         tail = np.concatenate([self.given, self.anchors])
         key = (self.projects, tail.tobytes())
-        if self.slow is None and machine in _POSED and _POSED[machine][0] == key:
-            self.problem = _POSED[machine][1]
+        known, problem = _POSED.get(machine, (None, None))
+        if self.slow is None and problem is not None and known == key:
+            self.problem = problem
             return
         self.problem = Problem(
             rate.address if self.slow is None else self.slow.bind(machine),
@@ -292,13 +293,13 @@ def _joined(parts: list[Floats]) -> Floats:
 
 
 def _grid(start: float, t0: float, t1: float, dt: float) -> Floats:
-    """Return the sample times of a stretch: multiples of dt from the start of the run, and the
-    stretch's end.
+    """Return the sample times of a stretch: its start, multiples of dt from the start of the run, and
+    the stretch's end.
     """
-    first = math.floor((t0 - start) / dt + 1e-9) + 1
-    last = max(first, math.ceil((t1 - start) / dt - 1e-9))
+    first = math.floor((t0 - start) / dt + 1e-9)
+    last = max(first + 1, math.ceil((t1 - start) / dt - 1e-9))
     grid = start + dt * np.arange(first, last + 1)
-    grid[-1] = t1
+    grid[0], grid[-1] = t0, t1
     return grid
 
 

@@ -143,7 +143,7 @@ class Stepper:
         expect("inputs", inputs, Mapping, 'give numbers by name, as {"steer": 0.5}')
         plain, commands = dict[str, float](), dict[int, float]()
         for name, value in inputs.items():
-            if not (isinstance(value, int | float | np.number) and abs(value) < math.inf):
+            if not (isinstance(value, (int, float, np.number)) and abs(value) < math.inf):
                 raise ParameterError(f"input {name} = {value!r:.80} is not a finite number.")
             if name in self._commands:
                 commands[self._commands[name]] = float(value)
@@ -160,12 +160,12 @@ class Stepper:
 
         A run that cannot go on raises `SimulationError`; the state is then the last one before.
         """
-        if not (isinstance(dt, int | float | np.number) and 0 <= dt < FAR):
+        if not (isinstance(dt, (int, float, np.number)) and 0 <= dt < FAR):
             raise ParameterError(f"dt = {dt!r:.80} s is no time to go on by.")
         if inputs:
             self.hold(inputs)
         self._asked += dt
-        count = int(np.floor(self._asked / self._task.numerics.dt + 1e-6))
+        count = math.floor(self._asked / self._task.numerics.dt + 1e-6)
         if count <= self.count:
             return
         self.count, events, self.arcs = self._driver.advance(self.count, count)

@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -60,8 +60,9 @@ class Recent:
         """Return what is kept, or else what `make` makes."""
         with self._lock:
             if key in self._things:
-                self._things[key] = self._things.pop(key)
-                return self._things[key]
+                found: T = self._things.pop(key)
+                self._things[key] = found
+                return found
         made = make()
         if key is None:
             return made
@@ -84,11 +85,11 @@ class MachineTask:
     correction: float | None = None
     configuration: PivotPoint | None = None
 
-    @cached_property
-    def key(self) -> str | None:
-        """A digest of the task; None where the law cannot be told from others."""
+    @property
+    def key(self) -> Hashable:
+        """What tells the task from others; None where the law cannot be."""
         plain = (self.mode, self.states, self.correction, self.configuration)
-        return repr(plain) if self.law is None else fingerprint((*plain, self.law))
+        return plain if self.law is None else fingerprint((*plain, self.law))
 
 
 class Programs(Mapping[str, Program]):
@@ -172,7 +173,7 @@ class Artifacts:
         """A digest of the vehicle as it is drawn, and of the code that derives from it."""
         return fingerprint((self.drawing, self.nominal, deriving_code()))
 
-    def _key(self, *task: str | None) -> str | None:
+    def _key(self, *task: Hashable) -> str | None:
         """Return a digest of a task for this vehicle; None where something cannot be told."""
         known = (self.digest, *task)
         return None if None in known else hashlib.sha256(repr(known).encode()).hexdigest()

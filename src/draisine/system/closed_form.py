@@ -113,12 +113,12 @@ class ClosedForm:
         q, r = self._chosen_at or (self._turn, np.zeros(self.layout.count("r")))
         return np.abs(self.rate(q=q, r=r)["pivots"])
 
-    def pivots_for(self, parameters: Floats) -> Floats:
+    def pivots_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
         """Return the sizes of the pivots where they were chosen, for sets of parameters, one per
-        column.
+        column; `frames` are theirs, where they are known.
         """
         if self._chosen_at is None:
-            x = self.rate.inputs.pack(q=self.frames_for(parameters)[0])
+            x = self.rate.inputs.pack(q=(frames or self.frames_for(parameters))[0])
         else:
             q, r = self._chosen_at
             x = np.repeat(self.rate.inputs.pack(q=q, r=r)[:, None], parameters.shape[1], axis=1)
@@ -134,9 +134,9 @@ class ClosedForm:
         """The least sizes that the pivots may have before others are chosen."""
         return PIVOT_FLOOR * self.pivots
 
-    def floors_for(self, parameters: Floats) -> Floats:
-        """Return `floors` for sets of parameters, one per column."""
-        return PIVOT_FLOOR * self.pivots_for(parameters)
+    def floors_for(self, parameters: Floats, frames: tuple[Floats, Floats] | None = None) -> Floats:
+        """Return `floors` for sets of parameters, one per column, see `pivots_for`."""
+        return PIVOT_FLOOR * self.pivots_for(parameters, frames)
 
     def sound(self) -> bool:
         """Return whether what was chosen for other parameters exists for these too: an axis may have
@@ -176,6 +176,11 @@ class ClosedForm:
         """The quaternion of the inner base frame in the drawing."""
         return quaternion(self.frame[0])
 
+    @cached_property
+    def _back(self) -> Floats:
+        """The quaternion of the drawing in the inner base frame."""
+        return _reverse(self._turn)
+
     @property
     def columns(self) -> list[int]:
         """Which of (V, W, rdot) the base's group leaves free."""
@@ -196,8 +201,8 @@ class ClosedForm:
         """Return the user's pose for the pose of the inner base frame; `frames` are those of other
         parameters, one per column.
         """
-        turn, origin = (self._turn, self.frame[1]) if frames is None else frames
-        back = (turn.T * np.array([1.0, -1.0, -1.0, -1.0])).T
+        origin = self.frame[1] if frames is None else frames[1]
+        back = self._back if frames is None else _reverse(frames[0])
         user = quaternion_product(*((q.tolist(), back.tolist()) if q.ndim == 1 else (q, back)))
         return user, p - _rotate(user, origin)
 
@@ -228,8 +233,9 @@ class ClosedForm:
         """
         held = self._unheld if anchors is None else anchors
         try:
-            given = {"q": state.q, "p": state.p, "r": state.r, "v": state.v}
-            found = self.entry(t=[t], **given, turn=self._turn, anchors=held)
+            found = self.entry(
+                t=[t], q=state.q, p=state.p, r=state.r, v=state.v, turn=self._turn, anchors=held
+            )
         except (AttributeError, TypeError, ValueError):
             raise misfit(self.system, state) from None
         self._check_entry(found, tolerance, gap)
@@ -270,7 +276,7 @@ class ClosedForm:
     ) -> None:
         """Raise where a state breaks the constraints of the mode or is off its closed contacts."""
         wrong = _largest(found["broken"])
-        if not wrong <= tolerance * max(1.0, _largest(found["speeds"])):
+        if not (wrong <= tolerance or wrong <= tolerance * _largest(found["speeds"])):
             worst = int(np.argmax(np.abs(found["broken"])))
             label = constraints.labels(self.system.model, self.mode)[worst]
             raise ConfigurationError(
@@ -334,9 +340,14 @@ def check_resistance(tree: Tree, mode: Mode) -> None:
 
 def _largest(x: Floats) -> float:
     """Return the largest size of a few numbers, faster than NumPy would; NaN where one is."""
-    sizes = [abs(value) for value in x.tolist()]
+    sizes = list(map(abs, x.tolist()))
     total = sum(sizes)
     return max(sizes, default=0.0) if total == total else total
+
+
+def _reverse(q: Floats) -> Floats:
+    """Return the unit quaternions that turn back."""
+    return (q.T * np.array([1.0, -1.0, -1.0, -1.0])).T
 
 
 def _rotate(q: Floats, x: Floats) -> Floats:

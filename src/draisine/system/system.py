@@ -107,7 +107,7 @@ class System:
     def __reduce__(self) -> Any:
         return System, (self.artifacts, self.parameters)
 
-    def mode(self, statuses: Mapping[str, str] | None = None) -> Mode:
+    def mode(self, statuses: Statuses = None) -> Mode:
         """Return the mode that the given statuses make; all other contacts are closed."""
         return mode_of(self.model, statuses)
 
@@ -125,12 +125,11 @@ class System:
         `configuration` (inner quaternion, shape) is where the pivots are chosen; the drawing by
         default.
         """
-        statuses = self.mode(dict(mode) if mode is not None else None)
         around = None
         if configuration is not None:
-            q, r = (tuple(map(float, part)) for part in configuration)
+            q, r = (tuple([float(x) + 0.0 for x in part]) for part in configuration)  # no -0.0
             around = (q, r)
-        return self.make(MachineTask(statuses, law, states, correction, around))
+        return self.make(MachineTask(self.mode(mode), law, states, correction, around))
 
     def make(self, task: MachineTask) -> ClosedForm:
         """Return the machine for a task."""
@@ -156,8 +155,7 @@ class System:
 
     def survey(self, mode: Statuses = None) -> Survey:
         """Return which rows of a mode repeat others, and for which parameters."""
-        statuses = self.mode(dict(mode) if mode is not None else None)
-        return self.artifacts.survey(statuses, self.parameters)
+        return self.artifacts.survey(self.mode(mode), self.parameters)
 
     def accelerate(
         self,
@@ -275,11 +273,13 @@ class System:
 
     def inputs(self, named: Mapping[str, float] | None = None) -> Floats:
         """Return inputs by name as a vector, zero where not named."""
-        names = list(self.model.inputs)
+        names = self.model.inputs
         out = np.zeros(len(names))
-        if not isinstance(named or {}, Mapping):
+        if not named:
+            return out
+        if not isinstance(named, Mapping):
             raise ParameterError(f"inputs: {named!r:.80} is no table of numbers by name.")
-        for name, value in (named or {}).items():
+        for name, value in named.items():
             expect_known("no input", name, names)
             if not isinstance(value, int | float | np.number):
                 raise ParameterError(f"input {name}: {value!r:.80} is not a number.")

@@ -32,23 +32,25 @@ class Packed:
     def __init__(self, record: Any) -> None:
         owner: type = type(record)
         self.others: dict[Any, Packed] = {}
-        self._bytes = ctypes.create_string_buffer(_slots(owner)[1].size)
-        self.address: int = ctypes.addressof(self._bytes)
+        self._bytes = bytearray(_slots(owner)[1].size)
+        self._first = _from_buffer(self._bytes)
+        self.address: int = _addressof(self._first)
+        self._as_parameter_ = self.address
         self._fill(record)
 
     def _fill(self, record: Any) -> None:
         owner: type = type(record)
-        self.record, (kinds, slots) = record, _slots(owner)
+        self.record, (places, slots) = record, _slots(owner)
         self._inner: list[Packed] = []
-        values = []
-        for value, kind in zip(record, kinds, strict=True):
-            if kind is None:
-                values.append(value)
-            elif kind in _ENTRIES:
-                values.append(_where(value, kind))
+        values = list(record)
+        for k, kind in places:
+            if kind in _ENTRIES:
+                values[k] = _where(values[k], kind)
             else:
-                self._inner.append(value if isinstance(value, Packed) else Packed(value))
-                values.append(self._inner[-1].address)
+                self._inner.append(
+                    values[k] if isinstance(values[k], Packed) else Packed(values[k])
+                )
+                values[k] = self._inner[-1].address
         slots.pack_into(self._bytes, 0, *values)
 
     def replace(self, **changes: Any) -> None:
@@ -93,12 +95,13 @@ def room(make: Callable[..., Any], *sizes: int) -> Packed:
 
 
 @cache
-def _slots(record: type) -> tuple[list[Kind | None], struct.Struct]:
-    """Return the kinds of a record's fields, None for plain numbers, and how they stand in memory."""
+def _slots(record: type) -> tuple[list[tuple[int, Kind]], struct.Struct]:
+    """Return which fields of a record are no plain numbers, their kinds, and how all stand in memory."""
     kinds = fields(record).values()
     form = "".join("d" if kind == FLOAT else "q" for kind in kinds)
     plain = (INT, FLOAT, ADDRESS)
-    return [None if kind in plain else kind for kind in kinds], struct.Struct("=" + form)
+    places = [(k, kind) for k, kind in enumerate(kinds) if kind not in plain]
+    return places, struct.Struct("=" + form)
 
 
 def _where(array: Any, kind: Kind) -> int:
@@ -125,7 +128,8 @@ class NativeRoutine:
 
     def __call__(self, *arguments: Any) -> Any:
         """Return what the routine returns."""
-        return self._call(*map(_argument, arguments, self._kinds))
+        given = zip(arguments, self._kinds, strict=True)
+        return self._call(*[_where(x, kind) if kind in _ENTRIES else x for x, kind in given])
 
 
 def compile_routines(
@@ -146,9 +150,3 @@ def compile_routines(
     )
     engine = load(task, lambda: write(routines, width, known), store, passes)
     return [NativeRoutine(one, engine) for one in routines]
-
-
-def _argument(value: Any, kind: Kind) -> Any:
-    if isinstance(value, Packed):
-        return value.address
-    return _where(value, kind) if kind in (DOUBLES, INTEGERS) else value

@@ -237,7 +237,7 @@ class Lanes:
         go alone.
         """
         fleet, y, edges = self._fleet(found, own[:, here], numbers)
-        turn = fleet.machine.frames_for(fleet.values)[0]
+        turn = fleet.frames[0]
         tables = None if self._observe is None else self._observe.tables(fleet.values)
 
         @np.errstate(all="ignore")  # what blows up may end with huge numbers

@@ -50,7 +50,8 @@ def run_by_formulation(task: Task) -> Trajectory:
     times, samples = times[sound], samples[sound]
     outcome = "completed" if status == DONE else "interrupted" if rate.error else "stopped"
     made = {name: getattr(numerics, name) for name in ("integrator", "dt", "formulation", "rtol")}
-    run = Trajectory((_arc(system, at, times, samples, inputs),), outcome, made)
+    arcs = (_arc(system, at, times, samples, inputs),)
+    run = Trajectory(arcs, outcome, made, contact=task.contact)
     if status != DONE:
         raise SimulationError(
             f"the run was {outcome} after {times[-1]:.6g} s of {until:.6g} s. "

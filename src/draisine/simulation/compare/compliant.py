@@ -243,9 +243,9 @@ def run_compliant(task: Task) -> Trajectory:
     arc = SteppedArc(machine, found.t, found.y.T, look.inputs, look.terrain, *known)
     made = {"solver": "compliant", "dt": numerics.dt, "rtol": numerics.rtol}
     if not found.success:
-        run = Trajectory((arc,), found.message, made)
+        run = Trajectory((arc,), found.message, made, contact=task.contact)
         raise SimulationError(f"the run stopped at {found.t[-1]:.6g} s: {found.message}", run)
-    return Trajectory((arc,), "completed", made)
+    return Trajectory((arc,), "completed", made, contact=task.contact)
 
 
 def _push(

@@ -83,4 +83,5 @@ def run_kinematic(task: Task) -> Trajectory:
     still = np.zeros((len(system.model.inputs), steps + 1))
     times = numerics.start + h * np.arange(steps + 1)
     arc = SmoothArc(machine, times, np.array(samples), still)
-    return Trajectory((arc,), "completed", {"integrator": "rk4", "dt": numerics.dt})
+    made = {"integrator": "rk4", "dt": numerics.dt}
+    return Trajectory((arc,), "completed", made, contact=task.contact)

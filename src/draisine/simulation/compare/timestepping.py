@@ -55,7 +55,8 @@ def run_time_stepping(task: Task) -> Trajectory:
     rates = np.diff(v, axis=0, prepend=v[:1]) / h
     forces = (part / h for part in impulses)
     arc = SteppedArc(look.machine, times, states, look.inputs, look.terrain, rates, *forces)
-    return Trajectory((arc,), "completed", {"solver": "time_stepping", "dt": dt})
+    made = {"solver": "time_stepping", "dt": dt}
+    return Trajectory((arc,), "completed", made, contact=task.contact)
 
 
 def _step(

@@ -189,7 +189,10 @@ def advance(c: Course) -> int:
         if leap(c, h, g.new) != 0:
             h *= 0.1
         else:
-            error = stretch_dense(g, c.turning) if clock[IMPLICIT] == 1.0 else error_norm(g, h)
+            if clock[IMPLICIT] == 1.0:
+                error = stretch_dense(g, c.turning)
+            else:
+                error = error_norm(g, h, DENSE)
             h *= 1.0 if error < 1.0 else shrink(error)
     if clock[IMPLICIT] == 0.0:
         for stage in range(DENSE, STAGES):

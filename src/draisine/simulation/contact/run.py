@@ -266,9 +266,8 @@ class TerrainRun:
         """Return what was computed so far."""
         numerics = self.numerics
         made = {"impact": self.contact.impact_name, "dt": numerics.dt, "rtol": numerics.rtol}
-        return Trajectory(
-            tuple(self.arcs), outcome, made | {"atol": numerics.atol}, tuple(self.events)
-        )
+        made["atol"] = numerics.atol
+        return Trajectory(tuple(self.arcs), outcome, made, tuple(self.events), self.contact)
 
     def partial(self, outcome: str) -> Trajectory:
         """Return what was computed so far, the arc in the making included."""

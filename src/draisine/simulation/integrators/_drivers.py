@@ -160,7 +160,7 @@ def _flat(array: Floats) -> Floats:
 @dataclass(frozen=True, eq=False)
 class Span:
     """A smooth stretch of time: from `start` to `end`, in equal steps no longer than dt, or in steps
-    that keep the tolerances, with samples at the times of `grid`, which ends with `end`.
+    that keep the tolerances, with samples at the times of `grid`, from `start` to `end`.
     """
 
     start: float

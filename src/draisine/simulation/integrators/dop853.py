@@ -34,8 +34,10 @@ from draisine.simulation.integrators._explicit import explicit
 
 ORDER, ADAPTIVE = 8, True
 
-STAGES, DENSE = 16, 13
-"""All stages; the first of those that only the dense output needs."""
+STAGES, DENSE, END = 16, 13, 12
+"""All stages; the first of those beside the step, and the one at its end, whose rate is the first that
+only the dense output needs.
+"""
 
 NODES, E5, E3, D = 256, 272, 285, 298
 """Where nodes, the error's and the dense output's weights stand behind the 16 by 16 of the stages."""
@@ -127,13 +129,15 @@ def weigh(s: Stages, stage: int, h: float, into: Floats) -> None:
 
 
 @routine
-def error_norm(s: Stages, h: float) -> float:
-    """Return the error of a step against what the tolerances allow."""
+def error_norm(s: Stages, h: float, rates: int) -> float:
+    """Return the error of a step against what the tolerances allow, from its first rates. That at its
+    end weighs nothing: it matters only where it is no number, and neither is the error then.
+    """
     n = s.n
     for i in each(n):
         scale = s.atol + s.rtol * max(abs(s.y[i]), abs(s.new[i]))
         e5, e3 = 0.0, 0.0
-        for j in range(DENSE):
+        for j in range(rates):
             e5 += s.method[E5 + j] * s.k[j * s.row + i]
             e3 += s.method[E3 + j] * s.k[j * s.row + i]
         s.errors[i] = (e5 / scale) * (e5 / scale)
@@ -154,7 +158,7 @@ def interpolate(s: Stages, h: float) -> None:
         delta = s.new[i] - s.y[i]
         F[i] = delta
         F[n + i] = h * k[i] - delta
-        F[2 * n + i] = 2.0 * delta - h * (k[12 * s.row + i] + k[i])
+        F[2 * n + i] = 2.0 * delta - h * (k[END * s.row + i] + k[i])
         for m in range(4):
             total = 0.0
             for j in range(STAGES):
@@ -189,13 +193,13 @@ def grow(error: float) -> float:
 def attempt(p: Workspace, s: Stages, last: float, t: float, h: float) -> float:
     """Write the state after a step of length h; return its error."""
     sum_older(s, 1)
-    for stage in range(1, DENSE):
+    for stage in range(1, END):
         add_newest(s, stage, h, p.x[1:])
-        if stage + 1 < DENSE:  # while the core waits for the rates
-            sum_older(s, stage + 1)
+        sum_older(s, stage + 1)  # while the core waits for the rates
         evaluate(p, min(t + s.method[NODES + stage] * h, last), s.k[stage * s.row :])
+    add_newest(s, END, h, p.x[1:])
     s.new[: s.n] = p.x[1 : 1 + s.n]
-    return error_norm(s, h)
+    return error_norm(s, h, END)
 
 
 @routine
@@ -204,6 +208,7 @@ def sample(p: Workspace, s: Stages, g: Sampling, t: float, h: float, end: float)
     at = int(g.clock[2])
     if at == g.points or not g.grid[at] < end:
         return
+    evaluate(p, min(t + h, g.last), s.k[END * s.row :])  # x still holds the state at the end
     for stage in range(DENSE, STAGES):
         weigh(s, stage, h, p.x[1:])
         evaluate(p, min(t + s.method[NODES + stage] * h, g.last), s.k[stage * s.row :])
@@ -243,7 +248,8 @@ def march(p: Workspace, s: Stages, g: Sampling, first: int, limit: int) -> int:
         h = g.end - t if final == 1 else h
         error = attempt(p, s, g.last, t, h)
         if not error < 1.0:
-            g.clock[1] = h * shrink(error)
+            evaluate(p, min(t + h, g.last), s.k[END * s.row :])
+            g.clock[1] = h * shrink(error_norm(s, h, DENSE))
             continue
         end = g.end if final == 1 else t + h
         sample(p, s, g, t, h, end)
