@@ -30,7 +30,7 @@ def explore(
 
     target = out or free_name(Path(f"{Path(vehicle).stem}-explore.html"), force)
     check_target(target, (".html",))
-    system = build_system(vehicle, machine.parameters, machine.published)
+    system = build_system(vehicle, machine.parameters, machine.parameter_set)
     with tell_file("page", target):
         origin = [
             machine.parameter_set and Path(machine.parameter_set).name,

@@ -97,7 +97,7 @@ def run(
         return repeat(again)
     output.check()
     _check_ground(scenario, machine, trust)
-    loaded = load(scenario, change.changes(machine), trust, machine.origins)
+    loaded = load(scenario, change.changes(machine), trust)
     if linear:
         output = _beside_linear(loaded, output, force)
     if show:

@@ -15,14 +15,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean
-from draisine.registry import ALIASES, check_trust, find, is_file, is_robot, names
+from draisine.registry import (
+    ALIASES,
+    check_trust,
+    find,
+    is_file,
+    is_parameter_file,
+    is_robot,
+    names,
+)
 from draisine.scenario.overrides import override, sides
 
 if TYPE_CHECKING:
     from draisine.scenario.plan import Plan
     from draisine.scenario.schema import Scenario
 
-FILES = ("file", "name", "impact", "integrator", "formulation")
+FILES = ("file", "name", "parameter_set", "impact", "integrator", "formulation")
 """The keys that may name a file beside the scenario's."""
 
 
@@ -83,15 +91,13 @@ def load(
     where: str,
     changes: Mapping[str, Any] | None = None,
     trust: bool = False,
-    origins: Mapping[str, str] | None = None,
 ) -> Loaded:
     """Return a scenario by name, by its TOML file, or as a result (.nc, .zarr) carries it. The last
     part of a name is enough where it stands once: "ramp-jump".
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
     expected of the scenario as published do not hold after a change and are left out, and its title
-    tells what was changed: by the name of a file, where `origins` name one for a key path. Code that a
-    result names is run only if you `trust` it.
+    tells what was changed. Code that a result names is run only if you `trust` it.
     """
     name, file, content = _content(where, trust)
     if changes:
@@ -99,23 +105,22 @@ def load(
             from draisine.scenario.terrain import change_shape
 
             content = change_shape(content, changes)
-        content = override(content, _titled(name, changes, origins or {}) | dict(changes))
+        content = override(content, _titled(name, changes) | dict(changes))
     return accept(name, file, content)
 
 
-def _titled(name: str, changes: Mapping[str, Any], origins: Mapping[str, str]) -> dict[str, str]:
+def _titled(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
     """Return the title of a scenario of which something was changed, but for how it is computed: what
     it was called may not be true any more.
 
-    >>> _titled("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1}, {})
+    >>> _titled("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1})
     {'title': 'ramp-jump with slope = 12deg'}
     """
     told = [
-        short if isinstance(changes[path], list | dict) else f"{short} = {_short(changes[path])}"
+        _short(short, changes[path])
         for path, short in sides(changes).items()
-        if path not in origins and (not path.startswith("run.") or path.startswith("run.mode."))
+        if not path.startswith("run.") or path.startswith("run.mode.")
     ]
-    told = [*dict.fromkeys(origins.values()), *told]
     return {"title": f"{name.rpartition('/')[2]} with {few(told)}"} if told else {}
 
 
@@ -129,8 +134,17 @@ def few(told: Sequence[str]) -> str:
     return ", ".join(told[:MOST]) + (f" and {more} more" if more > 0 else "")
 
 
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _short(name: str, value: Any) -> str:
+    """Return a change in few words: a file and a table by their names alone.
+
+    >>> _short("mB", 90.0), _short("parameter_set", "bicycles/mine.txt"), _short("law", [])
+    ('mB = 90', 'mine.txt', 'law')
+    """
+    if isinstance(value, list | dict):
+        return name
+    if isinstance(value, str) and is_parameter_file(value):
+        return Path(value).name
+    return f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
 
 
 def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
@@ -142,7 +156,20 @@ def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
     plan = read_scenario(content, mistakes)
     mistakes.check(file)
     assert plan is not None
-    return Loaded(name, file, content, plan)
+    return Loaded(name, file, _with_values(content, plan), plan)
+
+
+def _with_values(content: dict[str, Any], plan: "Plan") -> dict[str, Any]:
+    """Return the content of a scenario with the numbers of its parameter file in place of that file:
+    what is kept with a result does not need it again.
+    """
+    named = plan.scenario.vehicle.parameter_set
+    if not isinstance(named, str) or not is_parameter_file(named):
+        return content
+    from draisine.vehicles.bicycle import BENCHMARK
+
+    values = {n: x for n, x in plan.system.parameters.items() if n in BENCHMARK}
+    return content | {"vehicle": content["vehicle"] | {"parameter_set": values}}
 
 
 def _content(where: str, trust: bool) -> tuple[str, str, dict[str, Any]]:
@@ -242,7 +269,9 @@ def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
 
     def anchored(key: str, told: Any) -> Any:
-        named = isinstance(told, str) and (key == "file" or is_file(told))
+        named = isinstance(told, str) and (
+            key == "file" or is_file(told) or is_parameter_file(told)
+        )
         return str((folder / told).resolve()) if key in FILES and named else told
 
     tables = [content.get(name) for name in ("terrain", "vehicle", "contact", "run")]

@@ -63,8 +63,10 @@ class VehicleTable(ScenarioTable):
     """The machine: a vehicle, a published set of its parameters, and changes to them."""
 
     name: Text = Field(description="A vehicle's name, or FILE.py:function.")
-    parameter_set: str | None = Field(
-        None, description="A parameter set; without, the vehicle's defaults."
+    parameter_set: str | dict[str, float] | None = Field(
+        None,
+        description="A parameter set, or a file of BicycleParameters (.txt, .yml) beside this one, whose "
+        "numbers results keep; without, the vehicle's defaults.",
     )
     parameters: dict[str, Any] = Field({}, description="Parameters that differ from the set.")
     motions: dict[str, MotionEntry] = Field(
