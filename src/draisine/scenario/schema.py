@@ -99,8 +99,8 @@ class RunTable(ScenarioTable):
     )
     fall: Limit = Field(
         math.radians(80.0),
-        description="The lean that is a fall (so is a frame that turns over), inf for none; it ends runs "
-        "on a terrain and in a sweep.",
+        description="The lean that is a fall (so is a frame that turns over), inf for none; it ends the "
+        "run.",
     )
     events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
 

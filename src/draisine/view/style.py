@@ -216,11 +216,17 @@ def check_run(data: "Dataset") -> None:
 
 
 def headline(data: "Dataset") -> str:
-    """Return the title of a result, and in a second line from when on a run is not to be believed."""
+    """Return the title of a result, and in further lines from when on a run is not to be believed and
+    when it fell.
+    """
     title = str(data.attrs.get("title", data.attrs.get("vehicle", "")))
     validity = validity_of(data)
-    faults = [] if validity is None else list(validity.faults.items())
-    return "\n".join([title, *(f"from {t:.3g} s {what}" for what, t in faults[:1])])
+    faults = {} if validity is None else validity.faults
+    told = [f"from {t:.3g} s {what}" for what, t in list(faults.items())[:1]]
+    fall = None if validity is None else validity.fall_from
+    if fall is not None and fall > min(faults.values()):
+        told.append(f"it fell at {fall:.3g} s")
+    return "\n".join([title, *told])
 
 
 def bodies_of(data: "Dataset") -> Bodies:
