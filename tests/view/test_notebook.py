@@ -29,9 +29,9 @@ def ride(bicycle):
 def cell(monkeypatch):
     """What is displayed below a cell, while a kernel seems to run."""
     display = pytest.importorskip("IPython.display")
-    shown = []
+    shown, shell = [], SimpleNamespace(kernel=1, execution_count=1)
     monkeypatch.setattr(display, "display", shown.append)
-    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: SimpleNamespace(kernel=1))
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
     return shown
 
 
@@ -40,6 +40,18 @@ def test_a_figure_stands_below_the_cell(ride, cell):
     (picture,) = cell
     assert picture.data.startswith(b"\x89PNG")
     assert axes.figure is not None
+
+
+@pytest.mark.parametrize("figure", ["path", "top", "forces", "overview"])
+def test_a_cell_does_not_tell_the_axes_beside_their_picture(ride, cell, figure):
+    """What IPython makes of a last line `run.plot()` is nothing more; a later cell shows it again."""
+    formatters = pytest.importorskip("IPython.core.formatters")
+    axes = ride.plot(figure)
+    assert formatters.DisplayFormatter().format(axes) == ({}, {})
+    assert len(cell) == 1
+    sys.modules["IPython"].get_ipython().execution_count += 1
+    assert formatters.DisplayFormatter().format(axes) == ({}, {})
+    assert len(cell) == 2
 
 
 def test_files_and_terminals_show_nothing(ride, cell, tmp_path, monkeypatch):

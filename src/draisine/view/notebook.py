@@ -4,6 +4,7 @@ import io
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -36,15 +37,54 @@ class InlinePage:
         return f"page of {len(self.text) // 1000} kB, to be looked at in a notebook"
 
 
+def _notebook() -> Any:
+    """Return the shell of the notebook that runs; None elsewhere."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell if hasattr(shell, "kernel") else None
+
+
+def _cell() -> Any:
+    """Return the number of the cell that runs."""
+    return getattr(_notebook(), "execution_count", None)
+
+
 def show_inline(figure: "Figure") -> None:
     """Show a figure below the cell where a notebook runs; elsewhere do nothing."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if shell is None or not hasattr(shell, "kernel"):
+    if _notebook() is None:
         return
     inline = import_extra("IPython.display", "notebook")
     target = io.BytesIO()
     figure.savefig(target, format="png", dpi=192)
     inline.display(inline.Image(target.getvalue(), width=round(96 * figure.get_figwidth())))
+
+
+class InlineArray(np.ndarray):
+    """Axes of a figure that is shown already."""
+
+
+class InlineTable(dict[str, Any]):
+    """Axes by name of a figure that is shown already."""
+
+
+def shown_axes(axes: Any) -> Any:
+    """Return the axes of a figure that a notebook has shown: its cell does not tell them once more, as
+    `<Axes: >`; a later one that names them shows the figure again. Elsewhere, the axes as they are.
+    """
+    if _notebook() is None:
+        return axes
+    figure = figure_of(axes)
+    if isinstance(axes, dict):
+        axes = InlineTable(axes)
+    elif isinstance(axes, Sequence | np.ndarray):
+        axes = np.array(axes, dtype=object).view(InlineArray)
+    axes._ipython_display_ = partial(_show_later, figure, _cell())
+    return axes
+
+
+def _show_later(figure: "Figure", cell: Any) -> None:
+    """Show a figure in other cells than the one that has it."""
+    if _cell() != cell:
+        show_inline(figure)
 
 
 def sliders(system: System, names: Sequence[str] = ("w", "c", "lam", "mB", "zB")) -> Any:
