@@ -210,6 +210,10 @@ WRONG = [
         "run ramp-jump --set terrain.shape=kerb",
         "terrain.at: is missing: where the step is, along x",
     ),
+    (
+        "run ramp-jump --set terrain.shape=kerb --set terrain.at=1",
+        "As in --set terrain.shape=kerb --set terrain.rise=0.02",
+    ),
     ("run ramp-jump --linear", "--linear goes with runs on the level plane"),
     ("run meijaard2007/eigenvalues --linear", "--linear goes with runs on the level plane"),
     ("run --push 0.3", "Did you mean --initial lean_rate=0.3?"),
