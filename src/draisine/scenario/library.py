@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tomllib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -32,6 +33,13 @@ if TYPE_CHECKING:
 
 FILES = ("file", "name", "parameter_set", "impact", "integrator", "formulation")
 """The keys that may name a file beside the scenario's."""
+
+
+FIRST = "mauny2018/passive-stabilisation"
+"""What is run when nothing else is asked for."""
+
+MOTIONS = ("run", "cycle")
+"""The kinds of scenarios that are motions."""
 
 
 @dataclass(frozen=True)
@@ -66,11 +74,13 @@ def scenarios() -> tuple[str, ...]:
 def named_together(where: str) -> tuple[str, ...]:
     """Return the names of all scenarios in a folder (of the whole library: ""), or of the one.
 
-    >>> named_together("meijaard2007")
-    ('meijaard2007/eigenvalues', 'meijaard2007/matrices')
+    >>> named_together("meijaard2007"), named_together("ramp-jump")
+    (('meijaard2007/eigenvalues', 'meijaard2007/matrices'), ('mauny2018/ramp-jump',))
     """
     folder = where.rstrip("/") + "/" if where else ""
-    return tuple(name for name in scenarios() if name.startswith(folder)) or (where,)
+    inside = tuple(name for name in scenarios() if name.startswith(folder))
+    called = tuple(n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-"))
+    return inside or (called if len(called) == 1 else (where,))
 
 
 def titles() -> dict[str, tuple[str, str]]:
@@ -93,7 +103,8 @@ def load(
     trust: bool = False,
 ) -> Loaded:
     """Return a scenario by name, by its TOML file, or as a result (.nc, .zarr) carries it. The last
-    part of a name is enough where it stands once: "ramp-jump".
+    part of a name is enough where it stands once: "ramp-jump". A vehicle stands for a scenario of its
+    own, or for a first run of it.
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
     expected of the scenario as published do not hold after a change and are left out, and its title
@@ -178,8 +189,51 @@ def _content(where: str, trust: bool) -> tuple[str, str, dict[str, Any]]:
         return _inside(path, trust)
     if path.suffix == ".toml":
         return path.stem, where, _anchored(_parsed(where, _text(path)), path.parent)
+    if _is_vehicle(where):
+        return _first_of(where)
     name, text = _named(where)
     return name, f"{name}.toml", _parsed(name, text)
+
+
+def _is_vehicle(where: str) -> bool:
+    """Return whether a name stands for a vehicle that is to move: no scenario with a motion is called so.
+
+    >>> _is_vehicle("car"), _is_vehicle("unicycle"), _is_vehicle("segway")
+    (True, True, False)
+    """
+    if is_file(where):
+        return True
+    if ALIASES.get(("vehicle", where), where) not in names("vehicle"):
+        return False
+    called = [n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-")]
+    return all(_shipped_content(name)["kind"] not in MOTIONS for name in called)
+
+
+def _first_of(where: str) -> tuple[str, str, dict[str, Any]]:
+    """Return a scenario of a vehicle, or else a first run of it; a note tells which."""
+    vehicle = ALIASES.get(("vehicle", where), where)
+    known = _motions_of(vehicle)
+    way = f"`draisine new scenario mine --vehicle {where}` writes a run of your own"
+    if known:
+        name = FIRST if FIRST in known else known[0]
+        others = [each.rpartition("/")[2] for each in known if each != name]
+        more = f"; `draisine run` knows {few(others)}, too" if others else ""
+        warnings.warn(
+            f"{where} is a vehicle; this is its scenario {name}{more}. {way}.", stacklevel=4
+        )
+        return name, f"{name}.toml", _shipped_content(name)
+    from draisine.scenario.first_run import first_run
+
+    warnings.warn(f"{where} is a vehicle; this is a first run of it. {way}.", stacklevel=4)
+    name = Path(vehicle).stem if vehicle.endswith(".py") else vehicle.rpartition(":")[2]
+    return name, where, first_run(vehicle, name)
+
+
+def _motions_of(vehicle: str) -> list[str]:
+    """Return the scenarios of a vehicle that are motions: runs first, then cycles."""
+    found = {name: _shipped_content(name) for name in scenarios()}
+    own = [name for name, told in found.items() if told["vehicle"]["name"] == vehicle]
+    return [name for kind in MOTIONS for name in own if found[name]["kind"] == kind]
 
 
 def read_text(where: str) -> str:
@@ -206,11 +260,6 @@ def _named(where: str) -> tuple[str, str]:
     if len(ends) != 1:
         if is_robot(where):
             find("vehicle", where)  # tells what such a file wants
-        if is_file(where) or ALIASES.get(("vehicle", where), where) in names("vehicle"):
-            raise UnknownNameError(
-                f"{where} is a vehicle, not a scenario; `draisine new scenario mine --vehicle {where}` "
-                f"writes one for it.{tell_scenarios(ALIASES.get(('vehicle', where), where))}"
-            )
         if os.path.exists(f"{where}.toml"):
             raise UnknownNameError(f"no scenario {where!r}. Did you mean the file {where}.toml?")
         if os.path.exists(where):
@@ -233,12 +282,12 @@ def tell_scenarios(vehicle: str) -> str:
     >>> tell_scenarios("chaplygin_sleigh"), tell_scenarios("mine.py")
     (' `draisine run` knows chaplygin-sleigh, chaplygin-sleigh-back.', '')
     """
-    found = []
-    for name in scenarios():
-        content = _parsed(name, _shipped()[name].read_text(encoding="utf-8"))
-        if content["kind"] == "run" and content["vehicle"]["name"] == vehicle:
-            found.append(name.rpartition("/")[2])
+    found = [name.rpartition("/")[2] for name in _motions_of(vehicle)]
     return f" `draisine run` knows {few(found)}." if found else ""
+
+
+def _shipped_content(name: str) -> dict[str, Any]:
+    return _parsed(name, _shipped()[name].read_text(encoding="utf-8"))
 
 
 def _text(path: Path) -> str:
