@@ -257,7 +257,7 @@ WRONG = [
     ("list scenarios xyzzy", "nothing that is listed has 'xyzzy'"),
     ("show ramp-jump", "ramp-jump is a scenario: `draisine run ramp-jump` runs it"),
     ("plot ramp-jump", "`draisine run ramp-jump --out ramp-jump.nc` writes one"),
-    ("explore segway", "`draisine eigenvalues segway` serves every machine"),
+    ("explore segway", "`draisine eigenvalues segway` tells of every machine"),
     ("run ramp-jump --set drop=1", "Did you mean terrain.drop?"),
     ("run ramp-jump --set terrain.drop=1m", "'1m' is not a number; write a plain number"),
     ("animate jump.nc --out jump.gif", "`draisine run SCENARIO --out jump.nc` writes a result"),

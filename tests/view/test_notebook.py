@@ -115,8 +115,29 @@ def test_sliders_draw_the_changed_bicycle(bicycle, monkeypatch):
     assert "weave 3.753 m/s" in [text.get_text() for text in shown[-1].axes[0].texts]
     with pytest.raises(ParameterError, match=r"no parameter 'trail'. Did you mean c \(trail\)"):
         draisine.sliders(bicycle, ["trail"])
-    with pytest.raises(ParameterError, match=r"sliders are for bicycles .* segway is none"):
-        draisine.sliders(draisine.compile("segway"))
+
+
+@pytest.mark.parametrize("speed", [None, [0.0, 1.0, 2.0]])
+def test_sliders_draw_the_eigenvalues_of_any_machine(speed, monkeypatch):
+    """A pendulum on two wheels falls faster under a stronger gravity."""
+    pytest.importorskip("ipywidgets")
+    shown = []
+    monkeypatch.setattr("draisine.view.notebook.show_inline", shown.append)
+    segway = draisine.compile("segway")
+    gravity = draisine.sliders(segway, ["g"], speed).children[0]
+    fastest = []
+    for value in (9.9, 19.0):
+        gravity.value = value
+        (axes,) = shown[-1].axes
+        numbers = [np.ravel(line.get_data()) for line in axes.lines]
+        found = float(
+            draisine.eigenvalues(segway.with_parameters(g=gravity.value), 0.0).values.real.max()
+        )
+        assert min(np.abs(np.concatenate(numbers) - found)) < 1e-9
+        fastest.append(found)
+    assert fastest[1] == pytest.approx(fastest[0] * np.sqrt(gravity.value / 9.9), rel=0.02)
+    usual = draisine.sliders(segway).children[:5]
+    assert [knob.description for knob in usual] == ["r", "w", "mB", "hx", "hz"]
 
 
 def test_a_machine_that_has_no_file_is_drawn_while_the_program_runs(tmp_path):

@@ -18,7 +18,8 @@ def explore(
 ) -> int:
     """Write a page with sliders: parameters of a bicycle, its eigenvalues, critical speeds, modes.
 
-    :param vehicle: A vehicle's name, or FILE.py:function; one that can run straight and upright.
+    :param vehicle: whipple, or a bicycle of yours, FILE.py:function; of other machines `draisine eigenvalues`
+        tells.
     :param out: Where to write it (.html); VEHICLE-explore.html if not given.
     :param show: Open the page.
     """
