@@ -58,5 +58,5 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
         axes.set_ylabel(unit_label(units[0]))
     else:
         axes.set_ylabel(f"{words(names[0])} ({units[0]})" if units[0] else words(names[0]))
-    rest(axes)
+    rest(axes, unit=units[0])
     return axes

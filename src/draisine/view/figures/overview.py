@@ -16,6 +16,7 @@ from draisine.view.style import (
     headline,
     legend,
     plain,
+    rest,
 )
 
 if TYPE_CHECKING:
@@ -97,3 +98,4 @@ def _normal_forces(data: "Dataset", axes: Any) -> None:
         force = data["contact_force"].sel(contact=contact, direction="normal").values
         curve(axes, k, data["time"].values, force, contact)
     legend(axes)
+    rest(axes, unit="N")
