@@ -54,6 +54,9 @@ ALIASES = {("vehicle", "bicycle"): "whipple", ("vehicle", "bike"): "whipple"}
 ROBOTS = (".urdf", ".xml", ".mjcf")
 """How files of robots end: they are no plugs, but vehicles are made of them."""
 
+PARAMETER_FILES = (".txt", ".yml", ".yaml")
+"""How files of BicycleParameters end, which stand for a parameter set."""
+
 WHOLE = ("integrator", "formulation", "printer")
 """The kinds of which the file itself is the thing."""
 
@@ -149,6 +152,15 @@ def is_file(which: str) -> bool:
     (False, True, True)
     """
     return which.endswith(".py") or ".py:" in which
+
+
+def is_parameter_file(which: str) -> bool:
+    """Return whether what stands for a parameter set is a file of BicycleParameters.
+
+    >>> is_parameter_file("mine.txt"), is_parameter_file("pista_jason")
+    (True, False)
+    """
+    return which.lower().endswith(PARAMETER_FILES)
 
 
 def is_robot(which: str) -> bool:

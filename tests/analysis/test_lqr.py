@@ -146,3 +146,44 @@ def test_eigenvalues_under_the_law_are_those_of_the_closed_loop():
     assert_allclose(np.sort_complex(modes.values[0]), np.sort_complex(closed), rtol=1e-7)
     with pytest.raises(ParameterError, match="ask for its one speed"):
         eigenvalues(bicycle, [3.0, 4.0], law=law)
+
+
+def _turned(yaw):
+    """Return a two-wheeled pendulum's way back to its place, seen along and across the heading that it
+    keeps, which is turned by yaw.
+    """
+    system, pitch = compile("segway"), -math.atan2(0.02, 0.8)
+    about = linearise(system, state(system, pitch=pitch, yaw=yaw), cyclic=True)
+    law = lqr(about, {"x": 1.0, "pitch": 100.0, "yaw": 1.0}, {"left": 1.0, "right": 1.0})
+    c, s = math.cos(yaw), math.sin(yaw)
+    axes = np.array([[c, s, 0.0], [-s, c, 0.0], [0.0, 0.0, 1.0]])
+    start = state(system, pitch=pitch + 0.05, yaw=yaw + 0.1)
+    start = replace(start, p=start.p + axes.T @ [0.3, 0.1, 0.0])
+    run = simulate(system, start, 20.0, law=law).to_xarray()
+    off = np.angle(np.exp(1j * (run.yaw.values - yaw)))
+    return np.column_stack([run.position.values @ axes.T, off, run.pitch.values])
+
+
+@pytest.mark.parametrize("yaw", [math.pi / 2, math.pi, -2.0])
+def test_a_law_of_the_place_does_not_know_where_north_is(yaw):
+    """Turned with its start, a machine goes the same way back, turned; also across the cut of the
+    angle at 180 degrees.
+    """
+    straight = _turned(0.0)
+    assert_allclose(straight[[0, -1], 0], [0.3, 0.0], atol=0.05)
+    assert_allclose(_turned(yaw), straight, atol=1e-8)
+
+
+def test_what_moves_along_in_the_steady_motion_is_not_kept_at_a_value():
+    """At a speed x grows; the line, y and the heading, can be kept."""
+    bicycle = compile("whipple")
+    found = linearise(bicycle, state(bicycle, forward_speed=5.0, yaw=1.0), cyclic=True)
+    with pytest.raises(ConfigurationError, match="lqr: x moves along in the steady motion"):
+        lqr(found, {"x": 1.0, "lean": 1.0}, {"steer": 1.0})
+    law = lqr(found, {"y": 1.0, "yaw": 1.0, "lean": 10.0}, {"steer": 1.0})
+    start = state(bicycle, forward_speed=5.0, yaw=1.0)
+    aside = np.array([-math.sin(1.0), math.cos(1.0), 0.0])
+    run = simulate(bicycle, replace(start, p=start.p + 0.2 * aside), 20.0, law=law).to_xarray()
+    across = run.position.values @ aside
+    assert_allclose(across[[0, -1]], [0.2, 0.0], atol=1e-2)
+    assert np.ptp(run.position.values[:, 0]) > 40.0

@@ -186,7 +186,7 @@ def test_a_file_of_ones_own_stands_for_a_parameter_set(capsys):
     many = [part for name in ("w=1.1", "mB=90", "xB=0.31") for part in ("--set", name)]
     assert main(["run", *mine, *many, "--initial", "forward_speed=5", "--until", "0.1"]) == 0
     told = capsys.readouterr().out
-    assert "passive-stabilisation: with mine.txt, w = 1.1, xB = 0.31 and 2 more\n" in told
+    assert "passive-stabilisation: with mine.txt, w = 1.1, mB = 90 and 2 more\n" in told
     assert "completed: 0.1 s" in told
     assert main(["run", "--parameter-set", "gone.txt"]) == 2
     assert "gone.txt: no such file" in capsys.readouterr().err

@@ -101,7 +101,10 @@ RIGHT = [
     ("equations snakeboard --out board.c", "equations: board.c"),
     ("new sweep study", "try: draisine run study.toml"),
     ("run mauny2017/controlled-turn --law none", "energy: "),
-    ("run unicycle", "this is one state; `draisine new scenario mine --vehicle unicycle` begins a"),
+    (
+        "run locomotion/unicycle",
+        "this is one state; `draisine new scenario mine --vehicle unicycle` begins a",
+    ),
 ]
 
 WRONG = [
@@ -210,6 +213,10 @@ WRONG = [
         "run ramp-jump --set terrain.shape=kerb",
         "terrain.at: is missing: where the step is, along x",
     ),
+    (
+        "run ramp-jump --set terrain.shape=kerb --set terrain.at=1",
+        "As in --set terrain.shape=kerb --set terrain.rise=0.02",
+    ),
     ("run ramp-jump --linear", "--linear goes with runs on the level plane"),
     ("run meijaard2007/eigenvalues --linear", "--linear goes with runs on the level plane"),
     ("run --push 0.3", "Did you mean --initial lean_rate=0.3?"),
@@ -250,7 +257,7 @@ WRONG = [
     ("list scenarios xyzzy", "nothing that is listed has 'xyzzy'"),
     ("show ramp-jump", "ramp-jump is a scenario: `draisine run ramp-jump` runs it"),
     ("plot ramp-jump", "`draisine run ramp-jump --out ramp-jump.nc` writes one"),
-    ("explore segway", "`draisine eigenvalues segway` serves every machine"),
+    ("explore segway", "`draisine eigenvalues segway` tells of every machine"),
     ("run ramp-jump --set drop=1", "Did you mean terrain.drop?"),
     ("run ramp-jump --set terrain.drop=1m", "'1m' is not a number; write a plain number"),
     ("animate jump.nc --out jump.gif", "`draisine run SCENARIO --out jump.nc` writes a result"),
@@ -283,9 +290,7 @@ WRONG = [
         "run euler-disc --animate disc.html",
         "`draisine new scenario mine --vehicle euler_disc` writes",
     ),
-    ("run bicycle", "`draisine new scenario mine --vehicle bicycle` writes one for it"),
-    ("run snakeboard", "`draisine run` knows snakeboard-drive"),
-    ("run scooter.py", "scooter.py is a vehicle, not a scenario"),
+    ("run scooter.py", "no file 'scooter.py'"),
     ("ride car --export car.html", "an exported page cannot ride car: it has bicycles on smooth"),
     ("ride ramp-jump --export ramp.html", "All else is ridden without --export"),
     ("ride --preset ramp --export ramp.html", "--preset steer-torque, steer-angle, steer-lean, "),
@@ -425,3 +430,45 @@ def test_doctor_says_where_nothing_can_be_kept(capsys, tmp_path, monkeypatch):
     assert main(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["machine"]["cache"].endswith("cannot be written; nothing is kept")
+
+
+RUNS = {
+    "car": ("locomotion/car-four-arcs: ", "`draisine run` knows car-parking, car-wriggle, too"),
+    "bicycle": ("mauny2018/passive-stabilisation: ", "and 21 more, too"),
+    "snakeboard": (
+        "locomotion/snakeboard-drive: ",
+        "--vehicle snakeboard` writes a run of your own",
+    ),
+    "unicycle": ("unicycle: begun with forward_speed = 1\n", "this is a first run of it"),
+    "motorcycle": ("motorcycle: begun with forward_speed = 5.8, lean_rate = 0.2\n", "a first run"),
+}
+
+
+@pytest.mark.parametrize("vehicle", RUNS)
+def test_a_vehicle_s_name_runs_it(vehicle, capsys):
+    """A scenario of its own, or a first run of it; a note tells which, and what else there is."""
+    assert main(["run", vehicle]) == 0
+    told = capsys.readouterr()
+    begins, note = RUNS[vehicle]
+    assert told.out.startswith(begins)
+    assert told.err.startswith(f"note: {vehicle} is a vehicle; ")
+    assert note in told.err
+
+
+def test_a_vehicle_of_ones_own_runs_and_can_be_changed(capsys):
+    main(["new", "vehicle", "scooter"])
+    capsys.readouterr()
+    changed = ["--initial", "forward_speed=4", "--set", "c=0.1", "--until", "0.1", "--json"]
+    assert main(["run", "scooter.py", *changed]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert (found["vehicle"], found["parameters"]["c"]) == ("scooter.py", 0.1)
+    assert found["final"]["time"] == 0.1
+    assert 3.5 < found["final"]["forward_speed"] < 4.5
+
+
+def test_a_scenario_that_is_called_like_a_vehicle_is_checked():
+    """It is one state; a name of a vehicle runs a motion, the whole name the scenario."""
+    assert main(["check", "unicycle"]) == 0
+    assert load("locomotion/unicycle").scenario.kind == "state"
+    with pytest.warns(UserWarning, match="unicycle is a vehicle; this is a first run of it"):
+        assert load("unicycle").scenario.kind == "run"

@@ -8,8 +8,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
-from draisine.errors import DataError, UnknownNameError
+from draisine.cli import main
+from draisine.errors import DataError
 from draisine.interop.bicycleparameters import from_values, read_bicycle, write_bicycle
+from draisine.scenario.library import accept, load
+from draisine.scenario.overrides import override
 from draisine.vehicles import parameter_set
 from draisine.vehicles.bicycle import BENCHMARK
 
@@ -413,8 +416,64 @@ def test_angles_in_degrees_are_told_in_radians(written, told, tmp_path):
         read_bicycle(tmp_path / "mine.txt")
 
 
-def test_a_file_in_place_of_a_set_is_led_to_its_reader():
-    with pytest.raises(
-        UnknownNameError, match=r"compile\('whipple', \*\*read_bicycle\('mine\.txt'"
-    ):
-        draisine.compile("whipple", parameter_set="mine.txt")
+def _mine(folder):
+    """Write a heavier benchmark bicycle into a file."""
+    values = parameter_set("whipple", "benchmark") | {"mB": 90.0}
+    (folder / "mine.txt").write_text("".join(f"{n} = {x!r}\n" for n, x in values.items()))
+    return values
+
+
+SCENARIO = """
+title = "mine"
+kind = "run"
+[source]
+citation = "a test"
+[vehicle]
+name = "whipple"
+parameter_set = "mine.txt"
+parameters.c = 0.07
+[initial]
+forward_speed = 5.0
+[run]
+until = 0.1
+"""
+
+
+def test_python_scenarios_and_commands_take_the_same_file_for_a_set(tmp_path, monkeypatch):
+    """What changes single parameters goes before the file, in each of the three."""
+    values = _mine(tmp_path) | {"c": 0.07}
+    (tmp_path / "mine.toml").write_text(SCENARIO)
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    file, out = str(tmp_path / "mine.txt"), str(tmp_path / "run.nc")
+    assert dict(draisine.compile("whipple", parameter_set=file, c=0.07).parameters) == values
+    loaded = load(str(tmp_path / "mine.toml"))
+    assert dict(loaded.plan.system.parameters) == values
+    command = ["run", "passive-stabilisation", "--parameter-set", file, "--set", "c=0.07"]
+    assert main([*command, "--until", "0.1", "--out", out]) == 0
+    kept = load(out)
+    assert dict(kept.plan.system.parameters) == values
+    assert kept.scenario.title == "passive-stabilisation with mine.txt, c = 0.07"
+
+
+def test_a_result_keeps_the_numbers_of_its_parameter_file(tmp_path):
+    """It can be run again without the file, also with another set in its place."""
+    values = _mine(tmp_path)
+    (tmp_path / "mine.toml").write_text(SCENARIO)
+    again = load(str(tmp_path / "mine.toml")).content
+    (tmp_path / "mine.txt").unlink()
+    assert dict(accept("mine", "mine", again).plan.system.parameters) == values | {"c": 0.07}
+    other = override(again, {"vehicle.parameter_set": "benchmark"})
+    assert accept("mine", "mine", other).plan.system.parameters["mB"] == 85.0
+
+
+def test_what_is_wrong_in_a_parameter_file_is_told_in_each_place(tmp_path, capsys):
+    with pytest.raises(DataError, match=r"mine\.txt: no such file"):
+        draisine.compile("whipple", parameter_set=str(tmp_path / "mine.txt"))
+    (tmp_path / "mine.toml").write_text(SCENARIO)
+    with pytest.raises(DataError, match=r"vehicle\.parameter_set = .*mine\.txt: no such file"):
+        load(str(tmp_path / "mine.toml"))
+    _mine(tmp_path)
+    assert main(["eigenvalues", "segway", "--parameter-set", str(tmp_path / "mine.txt")]) != 0
+    assert "segway has no parameter" in capsys.readouterr().err

@@ -1,5 +1,7 @@
 """Robots from URDF and MJCF are the machines that one would draw."""
 
+import os
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -482,3 +484,27 @@ def test_a_body_is_shown_by_the_boxes_of_its_file(name):
     inside = (line - np.array([0.1, 0.0, 0.05 + 0.1 + 0.02])) @ turn
     assert_allclose(np.abs(inside), np.broadcast_to([0.2, 0.1, 0.05], inside.shape), atol=1e-12)
     assert len(np.unique(inside.round(9), axis=0)) == 8
+
+
+VEHICLE = """
+from draisine.interop.robots.urdf import read_urdf
+def rover(*, g: float = 9.81):
+    return read_urdf({file!r}, {wheels!r})(g=g)
+"""
+
+
+def test_a_note_about_a_file_comes_once(tmp_path, recwarn):
+    """A vehicle is drawn many times from its file; a file that was changed is told anew."""
+    file, code = tmp_path / "porter.urdf", tmp_path / "rover.py"
+    file.write_text(URDF.replace('damping="0.02"', 'damping="0.02" friction="0.1"'))
+    code.write_text(VEHICLE.format(file=str(file), wheels=RADII))
+    system = draisine.compile(f"{code}:rover")
+    draisine.simulate(system, draisine.state(system), 0.01).to_xarray()
+    (note,) = recwarn.list
+    assert (str(note.message), note.filename) == (
+        "joint 'left_axle': its friction is left out.",
+        str(file),
+    )
+    os.utime(file, (1, 1))
+    read_urdf(file, RADII)
+    assert len(recwarn.list) == 2

@@ -11,6 +11,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from draisine.ride.export import ride_page
+from draisine.ride.presets import PRESETS
 from draisine.ride.session import RATE, Session
 from ride.conftest import FEW_FRAMES
 
@@ -120,6 +121,16 @@ def test_a_rider_shows_how_it_is_done_while_nobody_steers(tab, name):
     assert np.abs(lean).max() < 0.25
     assert np.abs(aside).max() < 3.0
     assert np.count_nonzero(np.diff(np.sign(aside[np.abs(aside) > 0.2]))) >= 2
+
+
+def test_rides_that_the_page_has_not_are_named_where_one_chooses(page, tab):
+    """They are in its list, and cannot be chosen; the page tells what has them."""
+    wait_for(tab, "window.ride?.frame?.time > 0.02")
+    options = "[...document.getElementById('preset').options]"
+    away = tab.evaluate(f"{options}.filter((o) => o.disabled).map((o) => [o.value, o.text])")
+    assert [name for name, _ in away] == ["ramp", "kerb", "wheelie", "brake"]
+    assert all(text.endswith(": by draisine ride") for _, text in away)
+    assert tab.evaluate(f"{options}.length") == len(PRESETS)
 
 
 def test_it_rides_from_disk(tab):

@@ -2,6 +2,7 @@
 
 import json
 import math
+import re
 
 import numpy as np
 import pytest
@@ -443,3 +444,16 @@ def test_another_shape_leaves_what_only_the_old_one_has():
     with pytest.warns(UserWarning, match=r"terrain\.drop = 0\.5 of the ramp is left out"):
         data = run(load("ramp-jump", plane)).data
     assert float(data.pitch[0]) == pytest.approx(-math.radians(5.0), abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", ["kerb", "corner", "ramp"])
+@pytest.mark.filterwarnings("ignore:a .* has other measures")
+def test_the_command_that_is_told_for_another_shape_works(shape):
+    """What is missing is told by options; taken at their word, they run."""
+    scenario = "ramp-jump" if shape != "ramp" else "wheelie-held"
+    with pytest.raises(DataError, match=rf"As in --set terrain\.shape={shape} ") as caught:
+        load(scenario, {"terrain.shape": shape})
+    told = re.findall(r"--set (\S+)=(\S+?)\.?(?= |$)", str(caught.value))
+    changes = {name: x if x[:1].isalpha() or "deg" in x else float(x) for name, x in told}
+    ended = run(load(scenario, changes | {"run.until": 0.2})).outcome
+    assert ended == "completed"

@@ -144,5 +144,8 @@ def test_the_page_names_the_file_of_its_parameters(tmp_path, monkeypatch):
 
 
 def test_what_cannot_run_straight_is_told():
-    with pytest.raises(ParameterError, match="serves every machine"):
+    with pytest.raises(
+        ParameterError,
+        match=r"rolling_disc cannot be explored: .* \(whipple, and those of your own",
+    ):
         explore_page(draisine.compile("rolling_disc"))

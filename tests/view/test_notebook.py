@@ -29,9 +29,9 @@ def ride(bicycle):
 def cell(monkeypatch):
     """What is displayed below a cell, while a kernel seems to run."""
     display = pytest.importorskip("IPython.display")
-    shown = []
+    shown, shell = [], SimpleNamespace(kernel=1, execution_count=1)
     monkeypatch.setattr(display, "display", shown.append)
-    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: SimpleNamespace(kernel=1))
+    monkeypatch.setattr(sys.modules["IPython"], "get_ipython", lambda: shell)
     return shown
 
 
@@ -40,6 +40,18 @@ def test_a_figure_stands_below_the_cell(ride, cell):
     (picture,) = cell
     assert picture.data.startswith(b"\x89PNG")
     assert axes.figure is not None
+
+
+@pytest.mark.parametrize("figure", ["path", "top", "forces", "overview"])
+def test_a_cell_does_not_tell_the_axes_beside_their_picture(ride, cell, figure):
+    """What IPython makes of a last line `run.plot()` is nothing more; a later cell shows it again."""
+    formatters = pytest.importorskip("IPython.core.formatters")
+    axes = ride.plot(figure)
+    assert formatters.DisplayFormatter().format(axes) == ({}, {})
+    assert len(cell) == 1
+    sys.modules["IPython"].get_ipython().execution_count += 1
+    assert formatters.DisplayFormatter().format(axes) == ({}, {})
+    assert len(cell) == 2
 
 
 def test_files_and_terminals_show_nothing(ride, cell, tmp_path, monkeypatch):
@@ -103,8 +115,29 @@ def test_sliders_draw_the_changed_bicycle(bicycle, monkeypatch):
     assert "weave 3.753 m/s" in [text.get_text() for text in shown[-1].axes[0].texts]
     with pytest.raises(ParameterError, match=r"no parameter 'trail'. Did you mean c \(trail\)"):
         draisine.sliders(bicycle, ["trail"])
-    with pytest.raises(ParameterError, match=r"sliders are for bicycles .* segway is none"):
-        draisine.sliders(draisine.compile("segway"))
+
+
+@pytest.mark.parametrize("speed", [None, [0.0, 1.0, 2.0]])
+def test_sliders_draw_the_eigenvalues_of_any_machine(speed, monkeypatch):
+    """A pendulum on two wheels falls faster under a stronger gravity."""
+    pytest.importorskip("ipywidgets")
+    shown = []
+    monkeypatch.setattr("draisine.view.notebook.show_inline", shown.append)
+    segway = draisine.compile("segway")
+    gravity = draisine.sliders(segway, ["g"], speed).children[0]
+    fastest = []
+    for value in (9.9, 19.0):
+        gravity.value = value
+        (axes,) = shown[-1].axes
+        numbers = [np.ravel(line.get_data()) for line in axes.lines]
+        found = float(
+            draisine.eigenvalues(segway.with_parameters(g=gravity.value), 0.0).values.real.max()
+        )
+        assert min(np.abs(np.concatenate(numbers) - found)) < 1e-9
+        fastest.append(found)
+    assert fastest[1] == pytest.approx(fastest[0] * np.sqrt(gravity.value / 9.9), rel=0.02)
+    usual = draisine.sliders(segway).children[:5]
+    assert [knob.description for knob in usual] == ["r", "w", "mB", "hx", "hz"]
 
 
 def test_a_machine_that_has_no_file_is_drawn_while_the_program_runs(tmp_path):

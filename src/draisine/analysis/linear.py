@@ -53,7 +53,8 @@ class Linear:
     states, inputs and outputs from what they are in a steady motion: x0, w0 and y0.
 
     Where it was asked for many motions at once, these are the first axis of every matrix. States x
-    and y count along and across the heading.
+    and y count along and across the `heading` of the motion; `rates` are those of its states: only
+    cyclic ones (its place, angles of wheels) move along in it.
     """
 
     A: Floats
@@ -67,10 +68,12 @@ class Linear:
     w0: Floats
     y0: Floats
     units: Mapping[str, str] = field(default_factory=dict)
+    heading: Floats = field(default_factory=lambda: np.zeros(()))
+    rates: Floats = field(default_factory=lambda: np.zeros(0))
 
     def __getitem__(self, k: int) -> "Linear":
         """Return the system about one of many motions."""
-        arrays = ("A", "B", "C", "D", "x0", "w0", "y0")
+        arrays = ("A", "B", "C", "D", "x0", "w0", "y0", "heading", "rates")
         return replace(self, **{name: getattr(self, name)[k] for name in arrays})
 
     def __repr__(self) -> str:
@@ -316,11 +319,8 @@ def linear_systems(
     at = chart(found)
     hidden = cyclic_coordinates(machine, at, y[0], w[0])
     check_steady(found, at, hidden, tolerance)
-    if cyclic and "pitch" in hidden and np.abs(found.value("pitch_rate")).max() > tolerance:
-        raise ConfigurationError(
-            "the base itself rolls, and the drawing's origin with it: x and y do not move steadily. "
-            "Ask without cyclic coordinates."
-        )
+    if cyclic:
+        _check_base(found, hidden, tolerance)
     seeds = _seeds(found, at)
     A, B = _rates(found, at, seeds), _input_rates(found, at)
     states = [*at.coordinates, *at.speeds, *(f"z[{k}]" for k in range(machine.memory))]
@@ -341,7 +341,27 @@ def linear_systems(
         np.array(w),
         found.values["seen"][:, shown],
         observation_units(machine.system.model),
+        found.value("yaw"),
+        _steady_rates(found, at, len(states))[:, kept],
     )
+
+
+def _check_base(found: Variation, hidden: Sequence[str], tolerance: float) -> None:
+    """Raise where the base itself rolls: its place is no steady coordinate."""
+    if "pitch" in hidden and np.abs(found.value("pitch_rate")).max() > tolerance:
+        raise ConfigurationError(
+            "the base itself rolls, and the drawing's origin with it: x and y do not move steadily. "
+            "Ask without cyclic coordinates."
+        )
+
+
+def _steady_rates(found: Variation, at: Chart, count: int) -> Floats:
+    """Return how fast the states change in the steady motions themselves, (N, states)."""
+    rates = np.zeros((len(found), count))
+    named = [found.value(f"{name}_rate") for name in at.coordinates]
+    turned = to_heading(found, at.coordinates, np.stack(named, axis=1)[:, :, None])
+    rates[:, : len(named)] = turned[:, :, 0]
+    return rates
 
 
 def _shown(

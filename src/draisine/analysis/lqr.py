@@ -4,24 +4,29 @@
 motion x0 that the inputs u0 keep up; K follows from Riccati's equation, eq. [lqr].
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from draisine.algebra.scalar import Array, Floats, Scalar
+from draisine.algebra.scalar import Array, Floats, Scalar, atan2, cos, sin
 from draisine.analysis.equilibrium import steady_driven
 from draisine.analysis.linear import Linear, linearise, reach_states
 from draisine.errors import ConfigurationError, ParameterError, UnknownNameError, expect_known
 from draisine.mechanics.readings import Readings
 from draisine.system.system import System
 
+MOVES = 1e-6
+"""States that change faster than this in a steady motion, in SI units, move along in it."""
+
 
 @dataclass(frozen=True, eq=False)
 class StateFeedback:
     """A control law `u = u0 - K (x - x0)` on named coordinates and speeds; it is traced like any other.
-    `about` is x0; `given` is u0, by the names of inputs, zero where they are not named.
+    `about` is x0; `given` is u0, by the names of inputs, zero where they are not named. Deviations of x
+    and y count along and across the `heading` of the motion that is kept, as in its linear system.
     """
 
     states_read: tuple[str, ...]
@@ -29,26 +34,36 @@ class StateFeedback:
     K: Floats
     about: Floats
     given: Mapping[str, float] = field(default_factory=dict)
+    heading: float = 0.0
 
     states: ClassVar[int] = 0
 
     def __call__(self, readings: Readings, z: Array) -> tuple[dict[str, Scalar], tuple[()]]:
         """Return the inputs; the law has no states of its own."""
-        x = [
-            readings.value(name) - x0
-            for name, x0 in zip(self.states_read, self.about.tolist(), strict=True)
-        ]
+        x = self._deviations(readings)
         given = {
             name: -sum((k * dx for k, dx in zip(row, x, strict=True)), 0.0)
             for name, row in zip(self.inputs, self.K.tolist(), strict=True)
         }
         return given | {name: given.get(name, 0.0) + u0 for name, u0 in self.given.items()}, ()
 
+    def _deviations(self, readings: Readings) -> list[Scalar]:
+        """Return x - x0: the heading the short way round, the place along and across it."""
+        named = zip(self.states_read, self.about.tolist(), strict=True)
+        dx = {name: readings.value(name) - x0 for name, x0 in named}
+        if "yaw" in dx:
+            dx["yaw"] = atan2(sin(dx["yaw"]), cos(dx["yaw"]))
+        if "x" in dx and "y" in dx:
+            c, s = math.cos(self.heading), math.sin(self.heading)
+            dx |= {"x": c * dx["x"] + s * dx["y"], "y": c * dx["y"] - s * dx["x"]}
+        return list(dx.values())
+
 
 def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]) -> StateFeedback:
     """Return the law of least cost that keeps the steady motion of a linear system: `states` are
     weights (zero where not named), `inputs` those of the inputs that it uses. States that neither have
-    a weight nor are moved by the inputs are left alone.
+    a weight nor are moved by the inputs are left alone; those that move along in the steady motion
+    (x at a speed) cannot be kept at a value, and have none.
 
     >>> from draisine import compile, state
     >>> from draisine.analysis.linear import linearise
@@ -64,10 +79,18 @@ def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]
         (inputs, linear.inputs, "input"),
     ):
         _check_weights(weights, known, kind)
+    moving = _moving_states(linear)
+    for name in moving:
+        if states.get(name, 0.0):
+            raise ConfigurationError(
+                f"lqr: {name} moves along in the steady motion, and cannot be kept at a value. Leave it "
+                "without a weight, or weigh its rate."
+            )
     part = linear.part(list(inputs))
     Q = np.diag([float(states.get(name, 0.0)) for name in linear.states])
     R = np.diag([float(cost) for cost in inputs.values()])
-    kept = np.flatnonzero(_moved_states(part) | (np.diag(Q) > 0.0))
+    still = np.array([name not in moving for name in linear.states])
+    kept = np.flatnonzero((_moved_states(part) & still) | (np.diag(Q) > 0.0))
     K = np.zeros((len(inputs), len(linear.states)))
     try:
         K[:, kept] = riccati_gain(
@@ -79,7 +102,7 @@ def lqr(linear: Linear, states: Mapping[str, float], inputs: Mapping[str, float]
             "that stays. Name more inputs, or weigh more states."
         ) from None
     given = {n: float(u0) for n, u0 in zip(linear.inputs, linear.w0, strict=True) if u0 != 0.0}
-    return StateFeedback(linear.states, tuple(inputs), K, linear.x0, given)
+    return StateFeedback(linear.states, tuple(inputs), K, linear.x0, given, float(linear.heading))
 
 
 def _check_weights(weights: object, known: Sequence[str], kind: str) -> None:
@@ -91,6 +114,13 @@ def _check_weights(weights: object, known: Sequence[str], kind: str) -> None:
             "control.lqr(linear.to_control(), Q, R)."
         )
     expect_known(f"lqr: no {kind}", weights, known, UnknownNameError)
+
+
+def _moving_states(linear: Linear) -> set[str]:
+    """Return the states that change in the steady motion itself; in a circle, both of the place."""
+    fast = np.abs(linear.rates) > MOVES
+    moving = {name for name, yes in zip(linear.states, fast, strict=False) if yes}
+    return moving | {"x", "y"} if "yaw" in moving else moving
 
 
 def _moved_states(linear: Linear) -> Floats:
@@ -130,7 +160,8 @@ def balance(
         linear = linearise(system, motion.state, inputs=motion.inputs, cyclic=True)
     part = linear.part([name for name in linear.inputs if name in costs])
     moved = zip(linear.states, _moved_states(part), strict=True)
-    ones = {name: 1.0 for name, yes in moved if yes}
+    moving = _moving_states(linear)
+    ones = {name: 1.0 for name, yes in moved if yes and name not in moving}
     return lqr(linear, ones | dict(weights or {}), costs)
 
 

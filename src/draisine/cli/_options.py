@@ -35,29 +35,8 @@ class MachineOptions:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """The changed parameters: those of a file, then those that were set one by one."""
-        return self._read | assignments("--set", self.set)
-
-    @property
-    def origins(self) -> dict[str, str]:
-        """The name of the file that parameters are read from, by their key paths in a scenario."""
-        read = self._read.keys() - assignments("--set", self.set).keys()
-        return {f"vehicle.parameters.{n}": Path(self.parameter_set or "").name for n in read}
-
-    @property
-    def _read(self) -> dict[str, Any]:
-        """The parameters of a file."""
-        if self.published or self.parameter_set is None:
-            return {}
-        from draisine.interop.bicycleparameters import read_bicycle
-
-        return dict(read_bicycle(self.parameter_set))
-
-    @property
-    def published(self) -> str | None:
-        """The parameter set, where it is one that has a name and is no file."""
-        file = (self.parameter_set or "").lower().endswith((".txt", ".yml", ".yaml"))
-        return None if file else self.parameter_set
+        """The parameters that were set one by one."""
+        return assignments("--set", self.set)
 
 
 Laws = Annotated[
@@ -173,7 +152,9 @@ class RunOptions(StartOptions):
 
     def changes(self, machine: MachineOptions) -> dict[str, Any]:
         """Return values by key path of a scenario."""
-        found = {}
+        found: dict[str, Any] = {}
+        if machine.parameter_set is not None:
+            found["vehicle.parameter_set"] = machine.parameter_set
         for n, x in machine.parameters.items():
             found[n if n.startswith(TABLES) else f"vehicle.parameters.{n}"] = x
         if self.law:
@@ -183,8 +164,6 @@ class RunOptions(StartOptions):
         for name in ("until", "dt", "integrator", "formulation"):
             if getattr(self, name) is not None:
                 found[f"run.{name}"] = getattr(self, name)
-        if machine.published is not None:
-            found["vehicle.parameter_set"] = machine.published
         return found
 
 

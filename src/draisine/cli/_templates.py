@@ -2,10 +2,9 @@
 
 import re
 import tomllib
-from contextlib import suppress
 from string import Template
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from draisine.cli._robot import robot_text
 from draisine.errors import DraisineError, ParameterError
@@ -150,9 +149,6 @@ LAW = """[[law]]                           # feedback that keeps the motion; `dr
 name = "lqr"
 """
 
-START = {"forward_speed": 5.8, "lean_rate": 0.2}
-"""How a two-wheeler starts: it rolls, and is pushed over."""
-
 
 def vehicle_text(name: str, like: str) -> str:
     """Return the file of a vehicle under another name; of a robot one that reads it."""
@@ -172,22 +168,21 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
     """Return the file of a scenario for a vehicle, which starts as that vehicle can; or of a study of
     `many` runs.
     """
-    from draisine.analysis.bicycle.eigenvalues import is_two_wheeler
+    from draisine.scenario.first_run import first_start, needs_law
     from draisine.scenario.validate.vehicle import build_system
 
     system = build_system(vehicle)
-    pushed = is_two_wheeler(system)
-    start = _start(system, START if pushed else {"forward_speed": 1.0})
+    start = first_start(system)
     first, value = next(iter(start.items()), ("yaw", 0.0))
     if many:
         return _sweep_text(system, name, vehicle, start)
     return SCENARIO.substitute(
         name=name,
-        title="A push" if pushed else "A first run",
+        title="A push" if "lean_rate" in start else "A first run",
         vehicle=vehicle,
         parameter=next((f"{n} = {x:g}" for n, x in system.parameters.items()), ""),
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
-        law=LAW if not pushed and _needs_law(system, start) else indent(LAW, "# ", bool),
+        law=LAW if needs_law(system, start) else indent(LAW, "# ", bool),
         input=next(iter(system.model.inputs), ""),
         first=first,
         value=value,
@@ -261,30 +256,3 @@ def _sweep_text(system: "System", name: str, vehicle: str, start: dict[str, floa
             for n, x in chosen
         ),
     )
-
-
-def _needs_law(system: "System", start: dict[str, float]) -> bool:
-    """Return whether the motion of a start falls by itself, and feedback of least cost keeps it."""
-    from draisine.analysis.eigenmodes import steady_modes
-    from draisine.analysis.lqr import balance
-
-    about: dict[str, Any] = {n: x for n, x in start.items() if n == "forward_speed"}
-    with suppress(DraisineError):
-        modes, _ = steady_modes(system, list(about.values()) or 0.0)
-        return bool(modes.values.real.max() > 0.01 and balance(system, **about).inputs)
-    return False
-
-
-def _start(system: "System", wanted: dict[str, float]) -> dict[str, float]:
-    """Return speeds that a machine can have: those wanted, or else of a joint."""
-    from draisine.system.state import state
-
-    start: dict[str, Any] = {}
-    for name, value in (wanted | {f"{one.name}_rate": 0.2 for one in system.model.joints}).items():
-        if start and name not in wanted:
-            break
-        with suppress(DraisineError):
-            asked = start | {name: value}
-            state(system, **asked)
-            start = asked
-    return start

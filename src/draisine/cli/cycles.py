@@ -39,11 +39,11 @@ def cycles(
         raise ParameterError("--scan changes the phase; leave --phase out.")
     with progress_bar(f"cycles of {vehicle}") as progress:
         if scan is None:
-            data = every_cycle(vehicle, given, machine.published, joint=joint)
+            data = every_cycle(vehicle, given, machine.parameter_set, joint=joint)
         else:
             values = _values(scan, meanings(find("vehicle", vehicle)).get(over, ("", ""))[0])
             how: dict[str, Any] = {"over": over, "joint": joint, "progress": progress}
-            data = scan_cycles(vehicle, values, given, machine.published, **how)
+            data = scan_cycles(vehicle, values, given, machine.parameter_set, **how)
     if output.json:
         print_json(summary(data))
     else:

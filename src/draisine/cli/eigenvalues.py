@@ -43,8 +43,8 @@ def eigenvalues(
         return
     laws = law_tables(law or [])
     chosen = {"name": vehicle, "parameters": machine.parameters}
-    if machine.published is not None:
-        chosen["parameter_set"] = machine.published
+    if machine.parameter_set is not None:
+        chosen["parameter_set"] = machine.parameter_set
     content = {
         "kind": "linear",
         "title": ", ".join(
@@ -87,7 +87,7 @@ def _study(
     unit = meanings(find("vehicle", vehicle)).get(name, (None, ""))[0]
     ends = span(f"--set {name}", text, "0.04:0.12:5", unit)
     fixed = replace(machine, set=[each for each in machine.set or [] if each not in ranges])
-    data = critical_study(vehicle, fixed.parameters, fixed.published, name, ends)
+    data = critical_study(vehicle, fixed.parameters, fixed.parameter_set, name, ends)
     if output.json:
         columns = {str(n): x.values.tolist() for n, x in data.variables.items() if n != "outcome"}
         print_json({n: [v if v == v else None for v in x] for n, x in columns.items()})

@@ -114,7 +114,7 @@ def equations(
 
     if text.as_ in ("casadi", "gymnasium"):
         raise ParameterError(f"--as {text.as_}: draisine.interop.{text.as_} in Python has it.")
-    system = build_system(vehicle, machine.parameters, machine.published)
+    system = build_system(vehicle, machine.parameters, machine.parameter_set)
     statuses = begin.statuses
     if begin.law and program != "simulate":
         raise ParameterError("--law goes with a whole simulator: --program simulate.")

@@ -18,7 +18,8 @@ def explore(
 ) -> int:
     """Write a page with sliders: parameters of a bicycle, its eigenvalues, critical speeds, modes.
 
-    :param vehicle: A vehicle's name, or FILE.py:function; one that can run straight and upright.
+    :param vehicle: whipple, or a bicycle of yours, FILE.py:function; of other machines `draisine eigenvalues`
+        tells.
     :param out: Where to write it (.html); VEHICLE-explore.html if not given.
     :param show: Open the page.
     """
@@ -30,7 +31,7 @@ def explore(
 
     target = out or free_name(Path(f"{Path(vehicle).stem}-explore.html"), force)
     check_target(target, (".html",))
-    system = build_system(vehicle, machine.parameters, machine.published)
+    system = build_system(vehicle, machine.parameters, machine.parameter_set)
     with tell_file("page", target):
         origin = [
             machine.parameter_set and Path(machine.parameter_set).name,

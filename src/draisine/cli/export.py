@@ -33,7 +33,7 @@ def export(
 
     usual = f"{Path(vehicle).stem}{'-simulink' if as_ == 'simulink' else '.fmu'}"
     target = out or free_name(Path(usual), force)
-    system = build_system(vehicle, machine.parameters, machine.published)
+    system = build_system(vehicle, machine.parameters, machine.parameter_set)
     start = typed_start(system, begin.values, begin.statuses)
     given = {"mode": begin.statuses, "law": typed_law(system, begin.laws, begin.values)}
     if as_ == "simulink":

@@ -36,6 +36,9 @@ def ride(
         check_target(export, (".html",))
         with tell_file("page", export), progress_bar(f"writing {export}") as progress:
             write_text(ride_page(progress, what or preset), export)
+        print(
+            "it rides on smooth ground; ramp, kerb, wheelie and brake are ridden by `draisine ride`"
+        )
         return 0
     if record is not None:
         check_target(record, (".nc", ".zarr"))

@@ -26,13 +26,6 @@ if TYPE_CHECKING:
     from draisine.experiment.run import Result
     from draisine.scenario.library import Loaded
 
-FIRST = "mauny2018/passive-stabilisation"
-"""What `draisine run` runs when nothing else is asked for."""
-
-
-MOTIONS = ("run", "cycle")
-"""The kinds of scenarios that have something to film."""
-
 
 def ride_file(where: str, trust: bool) -> "Dataset | None":
     """Return the ride in a result, if it is one."""
@@ -62,6 +55,8 @@ def _first_output(output: OutputOptions, force: bool) -> OutputOptions:
     """Return what the first command leaves: data, and a picture that is called like it, and replaced with
     it.
     """
+    from draisine.scenario.library import FIRST
+
     out = output.out or free_name(Path(f"{FIRST.rpartition('/')[2]}.nc"), force)
     plot = output.plot or free_name(beside(out, ".png"), force or os.path.exists(out))
     return replace(output, out=out, plot=plot)
@@ -83,13 +78,14 @@ def run(
 ) -> int:
     """Run a scenario; without one, a bicycle steadies itself, with a figure and the data.
 
-    :param scenario: A scenario's name, a file of your own (.toml), or a result (.nc, .zarr) to repeat.
+    :param scenario: A scenario's name, a file of your own (.toml), a vehicle, or a result (.nc, .zarr) to
+        repeat.
     :param animate: Write a film (.gif, .mp4), a page that replays the run (.html) or a scene (.glb).
     :param full: The table has every output, and rates, too.
     :param linear: The figure has the same start by the linear equations beside it, and their difference.
     :param show: Open what was written for the eye; if nothing was asked for, a page that replays the run.
     """
-    from draisine.scenario.library import load
+    from draisine.scenario.library import FIRST, load
 
     if scenario is None:
         scenario, output = FIRST, _first_output(output, force)
@@ -97,7 +93,7 @@ def run(
         return repeat(again)
     output.check()
     _check_ground(scenario, machine, trust)
-    loaded = load(scenario, change.changes(machine), trust, machine.origins)
+    loaded = load(scenario, change.changes(machine), trust)
     if linear:
         output = _beside_linear(loaded, output, force)
     if show:
@@ -163,6 +159,8 @@ def _for_the_eye(
     """Return what is written to be looked at: what was asked for, or else a page that replays a motion,
     a figure of all else.
     """
+    from draisine.scenario.library import MOTIONS
+
     if animate is not None or output.plot is not None:
         return animate, output
     stem = loaded.name.rpartition("/")[2]
@@ -209,6 +207,7 @@ def _check_ground(scenario: str, machine: MachineOptions, trust: bool) -> None:
 def _check_moves(loaded: "Loaded", animate: Path | None) -> None:
     """Refuse to film what is no motion, or into a file that cannot be written."""
     from draisine.errors import ParameterError
+    from draisine.scenario.library import MOTIONS
 
     if animate is None:
         return

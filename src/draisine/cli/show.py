@@ -48,7 +48,7 @@ def show(
 
     if plot is not None:
         check_figure(plot)
-    system = build_system(vehicle, machine.parameters, machine.published)
+    system = build_system(vehicle, machine.parameters, machine.parameter_set)
     _show(system, meanings(system.vehicle))
     if plot is not None:
         from draisine.view.figures.side import drawing

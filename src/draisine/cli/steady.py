@@ -51,9 +51,9 @@ def steady(
         )
     with progress_bar(f"circles of {vehicle}"):
         data = (
-            asked_turn(vehicle, machine.parameters, machine.published, **asked)
+            asked_turn(vehicle, machine.parameters, machine.parameter_set, **asked)
             if asked
-            else hands_free(vehicle, machine.parameters, machine.published, reversed=reversed)
+            else hands_free(vehicle, machine.parameters, machine.parameter_set, reversed=reversed)
         )
     _tell(vehicle, data, output.json)
     if asked and output.plot is not None:

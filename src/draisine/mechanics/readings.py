@@ -30,6 +30,7 @@ from draisine.mechanics.kinematics import (
 )
 from draisine.mechanics.tree import Tree
 from draisine.model import TWIST, Contact, Surface
+from draisine.model.names import PLACE
 from draisine.registry import find, names
 
 MOST_STATES = 10_000
@@ -150,8 +151,8 @@ class Readings:
 
     def value(self, name: str) -> Scalar:
         """Return a coordinate or a speed by the name that it has in linear systems: an angle of the
-        base, a joint, an output, a rate of these, a component of the base's twist, `z[0]` for the
-        first state of the force elements.
+        base, its place in the world's axes, a joint, an output, a rate of these, a component of the
+        base's twist, `z[0]` for the first state of the force elements.
         """
         if name.startswith("z["):
             return self.element_state(int(name[2:-1]))
@@ -163,6 +164,8 @@ class Readings:
             return self.joint(name)
         if name.removesuffix("_rate") in joints:
             return self.rate(name.removesuffix("_rate"))
+        if name in PLACE:
+            return self.position(model.bodies[0].name, (0.0, 0.0, 0.0))[list(PLACE).index(name)]
         if name in TWIST:
             V = self.rotation.T @ self.velocity(model.bodies[0].name, (0.0, 0.0, 0.0))
             return [*V, *self.angular_velocity][TWIST.index(name)]

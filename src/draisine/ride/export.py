@@ -129,6 +129,7 @@ def _ride(name: str, names: list[str]) -> dict[str, Any]:
     return {
         "preset": scene["preset"],
         "presets": {each: scene["presets"][each] for each in names},
+        "elsewhere": {each: scene["presets"][each] for each in PRESETS if each not in names},
         "ground": scene["ground"],
         "rate": scene["rate"],
         "bicycle": session.preset.parameter_set or AS_DRAWN,

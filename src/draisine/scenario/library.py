@@ -6,6 +6,7 @@ import json
 import os
 import re
 import tomllib
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,15 +16,30 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean
-from draisine.registry import ALIASES, check_trust, find, is_file, is_robot, names
+from draisine.registry import (
+    ALIASES,
+    check_trust,
+    find,
+    is_file,
+    is_parameter_file,
+    is_robot,
+    names,
+)
 from draisine.scenario.overrides import override, sides
 
 if TYPE_CHECKING:
     from draisine.scenario.plan import Plan
     from draisine.scenario.schema import Scenario
 
-FILES = ("file", "name", "impact", "integrator", "formulation")
+FILES = ("file", "name", "parameter_set", "impact", "integrator", "formulation")
 """The keys that may name a file beside the scenario's."""
+
+
+FIRST = "mauny2018/passive-stabilisation"
+"""What is run when nothing else is asked for."""
+
+MOTIONS = ("run", "cycle")
+"""The kinds of scenarios that are motions."""
 
 
 @dataclass(frozen=True)
@@ -58,11 +74,13 @@ def scenarios() -> tuple[str, ...]:
 def named_together(where: str) -> tuple[str, ...]:
     """Return the names of all scenarios in a folder (of the whole library: ""), or of the one.
 
-    >>> named_together("meijaard2007")
-    ('meijaard2007/eigenvalues', 'meijaard2007/matrices')
+    >>> named_together("meijaard2007"), named_together("ramp-jump")
+    (('meijaard2007/eigenvalues', 'meijaard2007/matrices'), ('mauny2018/ramp-jump',))
     """
     folder = where.rstrip("/") + "/" if where else ""
-    return tuple(name for name in scenarios() if name.startswith(folder)) or (where,)
+    inside = tuple(name for name in scenarios() if name.startswith(folder))
+    called = tuple(n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-"))
+    return inside or (called if len(called) == 1 else (where,))
 
 
 def titles() -> dict[str, tuple[str, str]]:
@@ -83,15 +101,14 @@ def load(
     where: str,
     changes: Mapping[str, Any] | None = None,
     trust: bool = False,
-    origins: Mapping[str, str] | None = None,
 ) -> Loaded:
     """Return a scenario by name, by its TOML file, or as a result (.nc, .zarr) carries it. The last
-    part of a name is enough where it stands once: "ramp-jump".
+    part of a name is enough where it stands once: "ramp-jump". A vehicle stands for a scenario of its
+    own, or for a first run of it.
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
     expected of the scenario as published do not hold after a change and are left out, and its title
-    tells what was changed: by the name of a file, where `origins` name one for a key path. Code that a
-    result names is run only if you `trust` it.
+    tells what was changed. Code that a result names is run only if you `trust` it.
     """
     name, file, content = _content(where, trust)
     if changes:
@@ -99,23 +116,22 @@ def load(
             from draisine.scenario.terrain import change_shape
 
             content = change_shape(content, changes)
-        content = override(content, _titled(name, changes, origins or {}) | dict(changes))
+        content = override(content, _titled(name, changes) | dict(changes))
     return accept(name, file, content)
 
 
-def _titled(name: str, changes: Mapping[str, Any], origins: Mapping[str, str]) -> dict[str, str]:
+def _titled(name: str, changes: Mapping[str, Any]) -> dict[str, str]:
     """Return the title of a scenario of which something was changed, but for how it is computed: what
     it was called may not be true any more.
 
-    >>> _titled("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1}, {})
+    >>> _titled("mauny2018/ramp-jump", {"terrain.slope": "12deg", "run.dt": 0.1})
     {'title': 'ramp-jump with slope = 12deg'}
     """
     told = [
-        short if isinstance(changes[path], list | dict) else f"{short} = {_short(changes[path])}"
+        _short(short, changes[path])
         for path, short in sides(changes).items()
-        if path not in origins and (not path.startswith("run.") or path.startswith("run.mode."))
+        if not path.startswith("run.") or path.startswith("run.mode.")
     ]
-    told = [*dict.fromkeys(origins.values()), *told]
     return {"title": f"{name.rpartition('/')[2]} with {few(told)}"} if told else {}
 
 
@@ -129,8 +145,17 @@ def few(told: Sequence[str]) -> str:
     return ", ".join(told[:MOST]) + (f" and {more} more" if more > 0 else "")
 
 
-def _short(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
+def _short(name: str, value: Any) -> str:
+    """Return a change in few words: a file and a table by their names alone.
+
+    >>> _short("mB", 90.0), _short("parameter_set", "bicycles/mine.txt"), _short("law", [])
+    ('mB = 90', 'mine.txt', 'law')
+    """
+    if isinstance(value, list | dict):
+        return name
+    if isinstance(value, str) and is_parameter_file(value):
+        return Path(value).name
+    return f"{name} = {value:g}" if isinstance(value, float) else f"{name} = {value}"
 
 
 def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
@@ -142,7 +167,20 @@ def accept(name: str, file: str, content: dict[str, Any]) -> Loaded:
     plan = read_scenario(content, mistakes)
     mistakes.check(file)
     assert plan is not None
-    return Loaded(name, file, content, plan)
+    return Loaded(name, file, _with_values(content, plan), plan)
+
+
+def _with_values(content: dict[str, Any], plan: "Plan") -> dict[str, Any]:
+    """Return the content of a scenario with the numbers of its parameter file in place of that file:
+    what is kept with a result does not need it again.
+    """
+    named = plan.scenario.vehicle.parameter_set
+    if not isinstance(named, str) or not is_parameter_file(named):
+        return content
+    from draisine.vehicles.bicycle import BENCHMARK
+
+    values = {n: x for n, x in plan.system.parameters.items() if n in BENCHMARK}
+    return content | {"vehicle": content["vehicle"] | {"parameter_set": values}}
 
 
 def _content(where: str, trust: bool) -> tuple[str, str, dict[str, Any]]:
@@ -151,8 +189,51 @@ def _content(where: str, trust: bool) -> tuple[str, str, dict[str, Any]]:
         return _inside(path, trust)
     if path.suffix == ".toml":
         return path.stem, where, _anchored(_parsed(where, _text(path)), path.parent)
+    if _is_vehicle(where):
+        return _first_of(where)
     name, text = _named(where)
     return name, f"{name}.toml", _parsed(name, text)
+
+
+def _is_vehicle(where: str) -> bool:
+    """Return whether a name stands for a vehicle that is to move: no scenario with a motion is called so.
+
+    >>> _is_vehicle("car"), _is_vehicle("unicycle"), _is_vehicle("segway")
+    (True, True, False)
+    """
+    if is_file(where):
+        return True
+    if ALIASES.get(("vehicle", where), where) not in names("vehicle"):
+        return False
+    called = [n for n in scenarios() if n.rpartition("/")[2] == where.replace("_", "-")]
+    return all(_shipped_content(name)["kind"] not in MOTIONS for name in called)
+
+
+def _first_of(where: str) -> tuple[str, str, dict[str, Any]]:
+    """Return a scenario of a vehicle, or else a first run of it; a note tells which."""
+    vehicle = ALIASES.get(("vehicle", where), where)
+    known = _motions_of(vehicle)
+    way = f"`draisine new scenario mine --vehicle {where}` writes a run of your own"
+    if known:
+        name = FIRST if FIRST in known else known[0]
+        others = [each.rpartition("/")[2] for each in known if each != name]
+        more = f"; `draisine run` knows {few(others)}, too" if others else ""
+        warnings.warn(
+            f"{where} is a vehicle; this is its scenario {name}{more}. {way}.", stacklevel=4
+        )
+        return name, f"{name}.toml", _shipped_content(name)
+    from draisine.scenario.first_run import first_run
+
+    warnings.warn(f"{where} is a vehicle; this is a first run of it. {way}.", stacklevel=4)
+    name = Path(vehicle).stem if vehicle.endswith(".py") else vehicle.rpartition(":")[2]
+    return name, where, first_run(vehicle, name)
+
+
+def _motions_of(vehicle: str) -> list[str]:
+    """Return the scenarios of a vehicle that are motions: runs first, then cycles."""
+    found = {name: _shipped_content(name) for name in scenarios()}
+    own = [name for name, told in found.items() if told["vehicle"]["name"] == vehicle]
+    return [name for kind in MOTIONS for name in own if found[name]["kind"] == kind]
 
 
 def read_text(where: str) -> str:
@@ -179,11 +260,6 @@ def _named(where: str) -> tuple[str, str]:
     if len(ends) != 1:
         if is_robot(where):
             find("vehicle", where)  # tells what such a file wants
-        if is_file(where) or ALIASES.get(("vehicle", where), where) in names("vehicle"):
-            raise UnknownNameError(
-                f"{where} is a vehicle, not a scenario; `draisine new scenario mine --vehicle {where}` "
-                f"writes one for it.{tell_scenarios(ALIASES.get(('vehicle', where), where))}"
-            )
         if os.path.exists(f"{where}.toml"):
             raise UnknownNameError(f"no scenario {where!r}. Did you mean the file {where}.toml?")
         if os.path.exists(where):
@@ -206,12 +282,12 @@ def tell_scenarios(vehicle: str) -> str:
     >>> tell_scenarios("chaplygin_sleigh"), tell_scenarios("mine.py")
     (' `draisine run` knows chaplygin-sleigh, chaplygin-sleigh-back.', '')
     """
-    found = []
-    for name in scenarios():
-        content = _parsed(name, _shipped()[name].read_text(encoding="utf-8"))
-        if content["kind"] == "run" and content["vehicle"]["name"] == vehicle:
-            found.append(name.rpartition("/")[2])
+    found = [name.rpartition("/")[2] for name in _motions_of(vehicle)]
     return f" `draisine run` knows {few(found)}." if found else ""
+
+
+def _shipped_content(name: str) -> dict[str, Any]:
+    return _parsed(name, _shipped()[name].read_text(encoding="utf-8"))
 
 
 def _text(path: Path) -> str:
@@ -242,7 +318,9 @@ def _anchored(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     """
 
     def anchored(key: str, told: Any) -> Any:
-        named = isinstance(told, str) and (key == "file" or is_file(told))
+        named = isinstance(told, str) and (
+            key == "file" or is_file(told) or is_parameter_file(told)
+        )
         return str((folder / told).resolve()) if key in FILES and named else told
 
     tables = [content.get(name) for name in ("terrain", "vehicle", "contact", "run")]

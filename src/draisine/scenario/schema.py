@@ -63,8 +63,10 @@ class VehicleTable(ScenarioTable):
     """The machine: a vehicle, a published set of its parameters, and changes to them."""
 
     name: Text = Field(description="A vehicle's name, or FILE.py:function.")
-    parameter_set: str | None = Field(
-        None, description="A parameter set; without, the vehicle's defaults."
+    parameter_set: str | dict[str, float] | None = Field(
+        None,
+        description="A parameter set, or a file of BicycleParameters (.txt, .yml) beside this one, whose "
+        "numbers results keep; without, the vehicle's defaults.",
     )
     parameters: dict[str, Any] = Field({}, description="Parameters that differ from the set.")
     motions: dict[str, MotionEntry] = Field(
@@ -97,8 +99,8 @@ class RunTable(ScenarioTable):
     )
     fall: Limit = Field(
         math.radians(80.0),
-        description="The lean that is a fall (so is a frame that turns over), inf for none; it ends runs "
-        "on a terrain and in a sweep.",
+        description="The lean that is a fall (so is a frame that turns over), inf for none; it ends the "
+        "run.",
     )
     events: int = Field(1000, ge=1, description="On a terrain, more events than this are an error.")
 

@@ -4,7 +4,7 @@ onto it.
 
 import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, cast
 
@@ -13,7 +13,7 @@ from pydantic import Field, TypeAdapter, model_validator
 
 from draisine.algebra.lie import hat, quaternion, rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import ParameterError, expect_known
+from draisine.errors import DataError, ParameterError, expect_known
 from draisine.mechanics.kinematics import geometry, point
 from draisine.mechanics.tree import Tree
 from draisine.model import Wheel
@@ -60,8 +60,10 @@ class RampGround(ScenarioTable):
     """A ramp (`ramp`) up to its `lip` at the origin, a `wall` behind it, level ground (`low`)."""
 
     shape: Literal["ramp"]
-    slope: Slope = Field(description="its rise forward: '12deg', or rad")
-    drop: Positive = Field(description="from its lip down to the level ground behind it, m")
+    slope: Slope = Field(description="its rise forward: '12deg', or rad", examples=["10deg"])
+    drop: Positive = Field(
+        description="from its lip down to the level ground behind it, m", examples=[0.5]
+    )
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -72,8 +74,10 @@ class KerbGround(ScenarioTable):
     """Level ground with a step: `before` and `after` it, its `edge` and `wall`."""
 
     shape: Literal["kerb"]
-    at: Quantity = Field(description="where the step is, along x, m")
-    rise: Quantity = Field(description="its height, negative where the ground falls, m")
+    at: Quantity = Field(description="where the step is, along x, m", examples=[0])
+    rise: Quantity = Field(
+        description="its height, negative where the ground falls, m", examples=[0.02]
+    )
 
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
@@ -84,7 +88,9 @@ class CornerGround(ScenarioTable):
     """Level ground (`level`) that rises by an angle from some place on (`rise`)."""
 
     shape: Literal["corner"]
-    angle: Slope = Field(description="by which the ground rises: '12deg', or rad")
+    angle: Slope = Field(
+        description="by which the ground rises: '12deg', or rad", examples=["5deg"]
+    )
     at: Quantity = Field(0.0, description="from where on, along x, m")
 
     def terrain(self) -> Terrain:
@@ -259,10 +265,25 @@ def change_shape(content: dict[str, Any], changes: Mapping[str, Any]) -> dict[st
     if left:
         told = f"a {shape} has other measures; {left} of the {old.get('shape')} is left out."
         warnings.warn(told, UserWarning, stacklevel=3)
+    _check_measures(shape, {*kept, *(path.partition(".")[2] for path in changes)})
     paths: dict[str, Any] = {"terrain": kept}
     if content.get("initial", {}).get("place", {}).get("on") and shape in FIRST_FACES:
         paths["initial.place.on"] = FIRST_FACES[shape]
     return override(content, paths)
+
+
+def _check_measures(shape: str, given: Collection[str]) -> None:
+    """Tell which measures of another shape are missing, by the command that gives them."""
+    fields = GROUNDS[shape].model_fields
+    missing = {n: f for n, f in fields.items() if f.is_required() and n not in given}
+    missing.pop("shape", None)
+    if not missing or not all(field.examples for field in missing.values()):
+        return
+    told = "; ".join(
+        f"terrain.{n}: is missing: {field.description}" for n, field in missing.items()
+    )
+    way = " ".join(f"--set terrain.{n}={(f.examples or [''])[0]}" for n, f in missing.items())
+    raise DataError(f"{told}. As in --set terrain.shape={shape} {way}.")
 
 
 def terrain_of(data: "Dataset") -> Terrain | None:

@@ -188,6 +188,30 @@ def demand(run: "Trajectory") -> None:
         )
 
 
+def until_fall(run: "Trajectory") -> "Trajectory":
+    """Return a run as far as its machine stands: up to the first sample beyond its fall, as a run on a
+    terrain ends; all of it where it does not fall.
+    """
+    fall = run.validity.fall_from
+    if fall is None or run.outcome.startswith("fell"):
+        return run
+    beyond = float(run.t[np.searchsorted(run.t, fall)])
+    part = part_until(run, beyond, "")
+    limit = CONTACT.fall if run.contact is None else run.contact.fall
+    q = part.arcs[-1].pose()[0][:, -1]
+    leans = abs(2.0 * (q[2] * q[3] + q[0] * q[1])) >= math.sin(limit)
+    return replace(part, outcome=fall_words(limit if leans else None))
+
+
+def fall_words(limit: float | None) -> str:
+    """Return how a run ends by a lean beyond a limit, or without one, by a frame that turns over.
+
+    >>> fall_words(math.radians(80.0))
+    'fell: lean beyond 80 deg'
+    """
+    return f"fell: {'it turned over' if limit is None else f'lean beyond {math.degrees(limit):.3g} deg'}"
+
+
 def part_until(run: "Trajectory", t: float, outcome: str) -> "Trajectory":
     """Return the part of a run before a time, its first sample at least."""
     arcs: list[Any] = []

@@ -352,8 +352,9 @@ def compile(
     parameters that can change, others decide the structure.
 
     An argument annotated `float | None` decides the structure while it is None, and is a parameter
-    once it has a value. `parameter_set` names published values; arguments go before them. Each number
-    of an argument that is a record, or a table for one, is a parameter, too.
+    once it has a value. `parameter_set` names published values, or a file of BicycleParameters (.txt,
+    .yml); arguments go before them. Each number of an argument that is a record, or a table for one, is
+    a parameter, too.
 
     >>> compile("whipple", parameter_set="browser_jason", g=9.7).parameters["g"]
     9.7

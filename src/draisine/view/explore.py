@@ -29,8 +29,10 @@ def explore_page(system: System, origin: str = "as compiled") -> str:
     name = system.vehicle.__name__
     if not is_plain(system):
         raise ParameterError(
-            f"the page is for bicycles that roll without slipping, {name} is none; `draisine eigenvalues "
-            f"{name}` serves every machine that has a steady motion."
+            f"{name} cannot be explored: the page computes straight running from formulas, which bicycles "
+            "that roll without slipping have (whipple, and those of your own, `draisine new vehicle "
+            f"scooter`). `draisine eigenvalues {name}` tells of every machine that has a steady motion, and "
+            "draisine.sliders(system) has its parameters in a notebook."
         )
     code = emit(straight_program(system)).replace("export ", "")
     content = json.dumps(

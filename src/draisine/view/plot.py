@@ -56,9 +56,10 @@ def plot(
 
             save(axes, Path(path))
         else:
-            from draisine.view.notebook import show_inline
+            from draisine.view.notebook import show_inline, shown_axes
 
             show_inline(drawn)
+            axes = shown_axes(axes)
     return axes
 
 

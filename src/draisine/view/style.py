@@ -216,11 +216,17 @@ def check_run(data: "Dataset") -> None:
 
 
 def headline(data: "Dataset") -> str:
-    """Return the title of a result, and in a second line from when on a run is not to be believed."""
+    """Return the title of a result, and in further lines from when on a run is not to be believed and
+    when it fell.
+    """
     title = str(data.attrs.get("title", data.attrs.get("vehicle", "")))
     validity = validity_of(data)
-    faults = [] if validity is None else list(validity.faults.items())
-    return "\n".join([title, *(f"from {t:.3g} s {what}" for what, t in faults[:1])])
+    faults = {} if validity is None else validity.faults
+    told = [f"from {t:.3g} s {what}" for what, t in list(faults.items())[:1]]
+    fall = None if validity is None else validity.fall_from
+    if fall is not None and fall > min(faults.values()):
+        told.append(f"it fell at {fall:.3g} s")
+    return "\n".join([title, *told])
 
 
 def bodies_of(data: "Dataset") -> Bodies:
@@ -234,12 +240,28 @@ def curve(axes: "Axes", k: int, x: Floats, y: Floats, label: str) -> None:
     axes.plot(x, y, color=COLOURS[k % 7], linestyle=DASHES[k % 7], linewidth=1.6, label=label)
 
 
-def rest(axes: "Axes", least: float = 1.0) -> None:
-    """Let what hardly moves be seen as a straight line, not as the noise of its round-off."""
-    for low, high, limit in ((*axes.get_xlim(), axes.set_xlim), (*axes.get_ylim(), axes.set_ylim)):
-        if abs(high - low) < 1e-9:
+FLOORS = {"deg": 1e-3, "deg/s": 1e-3, "m/s": 1e-6, "N": 1e-4}
+"""What moves by less, in its unit, is at rest but for round-off, its own or one that has grown; of other
+units, 1e-9.
+"""
+
+
+def rest(axes: "Axes", least: float = 1.0, unit: str = "", along: str = "") -> None:
+    """Let what hardly moves be seen as a straight line, not as the noise of its round-off, and tell by
+    how much it moves; `unit` is that of the axis up, `along` that of the other.
+    """
+    told = []
+    for low, high, limit, of in (
+        (*axes.get_xlim(), axes.set_xlim, along),
+        (*axes.get_ylim(), axes.set_ylim, unit),
+    ):
+        if abs(high - low) < FLOORS.get(of, 1e-9):
             middle = (low + high) / 2.0
             limit(middle - least, middle + least)
+            told += [f"{abs(high - low) / 1.1:.1g} {of}"] if of and abs(high - low) > 1e-9 else []
+    if told:
+        text = f"moves by {' and '.join(told)} at most"
+        axes.text(0.01, 0.97, text, transform=axes.transAxes, va="top", fontsize=letters(8))
 
 
 def unit_label(unit: str) -> str:

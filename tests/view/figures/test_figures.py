@@ -291,3 +291,31 @@ def test_quantities_are_asked_for_as_series(disc):
     with pytest.raises(ParameterError, match=r"'lean' is a quantity, no figure: series=\['lean'\]"):
         draisine.plot(disc, "lean")
     assert draisine.plot(disc, series=["lean"]).get_xlabel() == "time (s)"
+
+
+def _hardly_leaning(lean):
+    """Return a run that starts all but upright, at a speed at which that grows."""
+    bicycle = draisine.compile("whipple")
+    start = draisine.state(bicycle, forward_speed=3.0, lean=lean)
+    return draisine.simulate(bicycle, start, 3.0).to_xarray()
+
+
+def test_round_off_that_has_grown_is_no_drama():
+    """The axis has a range of degrees, and tells by how much it moves."""
+    data = _hardly_leaning(1e-9)
+    axes = histories.draw(data)
+    moved = np.degrees(max(np.ptp([*data.lean.values, *data.steer.values]), 0.0))
+    assert 1e-9 < moved < 1e-3
+    assert np.diff(axes.get_ylim()) == pytest.approx(2.0)
+    (text,) = [text.get_text() for text in axes.texts]
+    assert text.startswith("moves by ") and text.endswith(" deg at most")
+    assert float(text.split()[2]) == pytest.approx(moved, rel=0.1)
+    upper = forces.draw(data)[1]
+    assert np.diff(upper.get_ylim()) == pytest.approx(2.0)
+
+
+def test_what_moves_is_drawn_as_large_as_it_is():
+    """Hundredths of a degree are no round-off."""
+    axes = histories.draw(_hardly_leaning(1e-4))
+    assert np.diff(axes.get_ylim()) < 1.9
+    assert not axes.texts

@@ -14,7 +14,7 @@ import draisine
 from draisine.registry import names
 from draisine.scenario.library import accept
 from draisine.vehicles.segway import segway
-from draisine.view.figures import forces, path, profile
+from draisine.view.figures import forces, histories, path, profile
 from draisine.view.layout import tell_empty
 from draisine.view.plot import figure_for
 from draisine.view.scene.scene import level
@@ -249,5 +249,16 @@ def test_the_picture_tells_where_a_run_is_not_to_be_believed():
     first = next(iter(slow.validity.faults))
     title = axes.figure.get_suptitle()
     assert title.startswith("passive-stabilisation with forward_speed = 2\nfrom ")
-    assert title.endswith(first)
+    assert title.splitlines()[1].endswith(first)
     assert {line.get_alpha() for line in axes.lines} >= {1.0, path.PALE}
+
+
+def test_a_fall_is_told_and_marked():
+    """The title tells when, the last machine that it has fallen, histories have a mark there."""
+    fallen = draisine.run("passive-stabilisation", changes={"initial.lean_rate": 3.0})
+    axes = path.draw(fallen.data)
+    when = f"{fallen.validity.fall_from:.3g} s"
+    assert axes.figure.get_suptitle().endswith(f"it fell at {when}")
+    assert "0.7 s, fallen" in [text.get_text() for text in axes.texts]
+    drawn = histories.draw(fallen.data, names=["lean"])
+    assert "fall" in [text.get_text() for text in drawn.get_legend().get_texts()]

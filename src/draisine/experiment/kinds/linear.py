@@ -72,7 +72,7 @@ def _uncertainty(
     are known, as variables of a dataset.
     """
     named, changed = scenario.vehicle.parameter_set, scenario.vehicle.parameters
-    if named is None or not is_two_wheeler(system) or isinstance(law, StateFeedback):
+    if not isinstance(named, str) or not is_two_wheeler(system) or isinstance(law, StateFeedback):
         return {}
     known = parameter_deviations(system.vehicle.__name__, named)
     deviations = {name: size for name, size in known.items() if name not in changed}

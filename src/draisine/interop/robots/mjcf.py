@@ -7,7 +7,6 @@ The format: https://mujoco.readthedocs.io/en/stable/XMLreference.html.
 """
 
 import re
-import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 
 from draisine.algebra.lie import rot_about, rotation
 from draisine.algebra.scalar import Floats
-from draisine.errors import FileWarning, ModelError, did_you_mean
+from draisine.errors import ModelError, did_you_mean
 from draisine.interop.robots.robot import (
     ORIGIN,
     LinkFrame,
@@ -34,6 +33,7 @@ from draisine.interop.robots.robot import (
     rename_joints,
     robot_vehicle,
     square_angles,
+    tell_note,
 )
 from draisine.model import inertia
 from draisine.model.body import BodyBox
@@ -216,7 +216,7 @@ class _MjcfReader:
             raise ModelError(f"{where}: type {kind!r} is not read; take hinges and slides.")
         for left in ("armature", "frictionloss"):
             if number(joint, left, 0.0, where) != 0.0:
-                warnings.warn(f"{where}: its {left} is left out.", FileWarning, stacklevel=6)
+                tell_note(f"{where}: its {left} is left out.")
         unit = self.unit if kind == "hinge" else 1.0
         return RobotLink(
             name,

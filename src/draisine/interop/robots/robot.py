@@ -5,10 +5,12 @@ are fixed to, joints become screws of the drawing, and what these formats do not
 that roll, springs, motions of joints. `guess` suggests it.
 """
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -42,6 +44,10 @@ KINDS: dict[str, type[Joint]] = {"hinge": Revolute, "slide": Prismatic}
 """The joints that both formats have."""
 
 Vehicle = Callable[..., Model]
+
+_READ: ContextVar[tuple[str, int]] = ContextVar("the file that is read, and when it was changed")
+_TOLD: set[tuple[str, int, str]] = set()
+"""Notes that were told, with file and when it was changed."""
 
 
 class LinkFrame(NamedTuple):
@@ -216,7 +222,7 @@ def _round_mass(link: RobotLink, mass: Mass, radius: float) -> Mass:
         return mass
     if apart > 1e-9 * axial or float(np.linalg.norm(off)) > 1e-9 * radius:
         told = f"wheel {link.name!r}: its mass is all but round about its axle, and taken to be so."
-        warnings.warn(told, FileWarning, stacklevel=5)
+        tell_note(told)
     return Mass(mass.mass, mass.com - off, even)
 
 
@@ -280,13 +286,29 @@ def _reach(name: str, wheel: RobotWheel) -> float:
 
 @contextmanager
 def name_file(file: str | Path) -> Iterator[None]:
-    """Let errors name the file that they are about; a text has no name."""
+    """Let errors and notes name the file that they are about; a text has no name."""
+    text = str(file).lstrip().startswith("<")
+    before = _READ.set(
+        ("<robot>", hash(str(file))) if text else (str(file), os.stat(file).st_mtime_ns)
+    )
     try:
         yield
     except ModelError as error:
-        if str(file).lstrip().startswith("<"):
+        if text:
             raise
         raise ModelError(f"{file}: {error}") from error
+    finally:
+        _READ.reset(before)
+
+
+def tell_note(text: str) -> None:
+    """Warn that the file that is read is taken otherwise than it is written; once, however often a
+    vehicle is drawn from it, until the file changes.
+    """
+    file, stamp = _READ.get(("<robot>", 0))
+    if (file, stamp, text) not in _TOLD:
+        warnings.warn_explicit(text, FileWarning, file, 0)
+        _TOLD.add((file, stamp, text))
 
 
 def read_root(file: str | Path, tag: str) -> Element:
@@ -328,7 +350,7 @@ def square_angles(angles: Floats) -> Floats:
     near = (np.abs(angles - right) < SQUARE) & (right != 0.0)
     if (np.abs(angles - right)[near] > 1e-5).any():
         told = f"angles within {SQUARE:g} rad of a right one, such as 1.57, are taken for it."
-        warnings.warn(told, FileWarning, stacklevel=6)
+        tell_note(told)
     return np.where(near, right, angles)
 
 

@@ -4,14 +4,13 @@ URDF knows links, inertias and joints, but no rolling: which links are wheels is
 friction, transmissions and looks are left to the file. The format: https://wiki.ros.org/urdf/XML.
 """
 
-import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import Element
 
 from draisine.algebra.lie import rot_x, rot_y, rot_z
-from draisine.errors import FileWarning, ModelError, did_you_mean, expect_known
+from draisine.errors import ModelError, did_you_mean, expect_known
 from draisine.interop.robots.robot import (
     ORIGIN,
     LinkFrame,
@@ -26,6 +25,7 @@ from draisine.interop.robots.robot import (
     read_root,
     robot_vehicle,
     square_angles,
+    tell_note,
 )
 from draisine.model import inertia
 from draisine.model.body import BodyBox
@@ -156,7 +156,7 @@ def _link(
     dynamics, limit = joint.find("dynamics"), joint.find("limit")
     acts: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
     if number(acts, "friction", 0.0, where) != 0.0:
-        warnings.warn(f"{where}: its friction is left out.", FileWarning, stacklevel=6)
+        tell_note(f"{where}: its friction is left out.")
     return RobotLink(
         name,
         parent,

@@ -6,7 +6,7 @@ export function sceneOf(ride, { kinds, bicycles }, set, parameters) {
   const bicycle = bicycles[set], sliders = Object.entries(bicycle.sliders);
   const changed = sliders.some(([name]) => name !== "slope" && parameters[name] !== bicycle.parameters[name]);
   return {
-    preset: ride.preset, presets: ride.presets, ground: ride.ground, rate: ride.rate, ...kinds[bicycle.kind],
+    preset: ride.preset, presets: ride.presets, elsewhere: ride.elsewhere, ground: ride.ground, rate: ride.rate, ...kinds[bicycle.kind],
     sets: Object.keys(bicycles).filter(Boolean), parameter_set: set,
     machine: drawing(bicycle, parameters), chart: changed ? null : bicycle.chart,
     sliders: Object.fromEntries(sliders.map(([name, { low, high, meaning }]) => [name, { low, high, meaning, value: parameters[name] }])),

@@ -11,7 +11,7 @@ from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.names import SYNONYMS
 from draisine.model.quantity import number
-from draisine.registry import find
+from draisine.registry import find, is_parameter_file
 from draisine.scenario.overrides import nest
 from draisine.scenario.schema import VehicleTable
 from draisine.scenario.validate.mistakes import Mistakes
@@ -57,7 +57,8 @@ def read_vehicle(
     arguments: dict[str, Any] = {}
     if table.parameter_set is not None:
         with mistakes.at("vehicle.parameter_set", table.parameter_set):
-            arguments |= published(vehicle.__name__, table.parameter_set)
+            given = table.parameter_set
+            arguments |= published(vehicle.__name__, given) if isinstance(given, str) else given
     arguments |= _parameters(vehicle, table.parameters, mistakes, content or {})
     arguments |= _motions(vehicle, table.motions, mistakes)
     try:
@@ -72,8 +73,7 @@ def _find(name: str) -> Any:
     try:
         return find("vehicle", name)
     except UnknownNameError:
-        file = name.lower().endswith((".txt", ".yml", ".yaml"))
-        if not file and name not in parameter_sets("whipple"):
+        if not is_parameter_file(name) and name not in parameter_sets("whipple"):
             raise
         raise UnknownNameError(
             f"{name} is a parameter set, not a vehicle. Did you mean whipple --parameter-set {name}?"

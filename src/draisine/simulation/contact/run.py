@@ -37,6 +37,7 @@ from draisine.simulation.contact.table import WheelOnFeature
 from draisine.simulation.integrators import CHUNKS, NO_END, SMOOTHER
 from draisine.simulation.options import ContactOptions, Task
 from draisine.simulation.trajectory import Event, Key, Trajectory
+from draisine.simulation.validity import fall_words
 from draisine.system.generic import generic
 from draisine.system.state import State
 from draisine.terrain import Terrain
@@ -291,9 +292,8 @@ class TerrainRun:
         elif how == STALLED:
             self._give_up(*driver.guard())
         elif how == FELL:
-            lean = f"lean beyond {np.degrees(self.contact.fall):.3g} deg"
             over = driver.guard()[0] == guards.OVER
-            self.outcome = f"fell: {'it turned over' if over else lean}"
+            self.outcome = fall_words(None if over else self.contact.fall)
             self._close_arc(None)
         if len(self.events) > self.contact.events:
             raise ZenoError(

@@ -18,7 +18,13 @@ from typing import Any
 
 from draisine.errors import DataError, UnknownNameError, check_file, did_you_mean, expect_known
 from draisine.model.body import LARGEST
-from draisine.vehicles.bicycle import BENCHMARK, THESIS, from_thesis
+from draisine.registry import is_parameter_file
+from draisine.vehicles.bicycle import (
+    BENCHMARK,
+    THESIS,
+    from_thesis,
+    read_bicycle,
+)
 
 ParameterForm = tuple[tuple[str, ...], Callable[[Mapping[str, float]], dict[str, float]]]
 
@@ -57,12 +63,13 @@ def parameter_sets(vehicle: str) -> tuple[str, ...]:
 
 
 def parameter_set(vehicle: str, name: str) -> dict[str, float]:
-    """Return the values of a parameter set, by the names that the vehicle's function takes.
+    """Return the values of a parameter set, by the names that the vehicle's function takes; of a file of
+    BicycleParameters (.txt, .yml), those of a bicycle.
 
     >>> parameter_set("whipple", "benchmark")["w"]
     1.02
     """
-    return dict(_published(vehicle, name)[0])
+    return read_bicycle(name) if is_parameter_file(name) else dict(_published(vehicle, name)[0])
 
 
 def parameter_source(vehicle: str, name: str) -> ParameterSource:
@@ -75,12 +82,13 @@ def parameter_source(vehicle: str, name: str) -> ParameterSource:
 
 
 def parameter_deviations(vehicle: str, name: str) -> dict[str, float]:
-    """Return the standard deviations of a set's measured values, by name; none where the set has none.
+    """Return the standard deviations of a set's measured values, by name; none where the set has none,
+    or is a file.
 
     >>> parameter_deviations("whipple", "balance_assist")["c"]
     0.01
     """
-    content = _read(_find(vehicle, name))
+    content = {} if is_parameter_file(name) else _read(_find(vehicle, name))
     return {key: float(value) for key, value in content.get("deviations", {}).items()}
 
 
@@ -181,12 +189,6 @@ def _check_keys(
 
 def _find(vehicle: str, name: str) -> Traversable:
     known = _files(vehicle)
-    if name.lower().endswith((".txt", ".yml", ".yaml")):
-        raise UnknownNameError(
-            f"{name} is a file, not the name of a parameter set. `draisine.interop.bicycleparameters."
-            f"read_bicycle` reads it: compile({vehicle!r}, **read_bicycle({name!r})); on the command line "
-            f"it is --parameter-set {name}."
-        )
     expect_known(f"{vehicle}: no parameter set", name, known, UnknownNameError)
     return known[name]
 

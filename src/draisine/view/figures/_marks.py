@@ -1,7 +1,9 @@
 """Events as marks on axes over time."""
 
+import math
 from typing import TYPE_CHECKING
 
+from draisine.results.attributes import validity_of
 from draisine.results.events import events_of
 from draisine.view.style import GREY
 
@@ -16,21 +18,34 @@ SIGNS = {
     "stick": ("s", GREY),
     "slip": ("D", GREY),
     "input": ("o", GREY),
+    "fall": ("X", "#D55E00"),
 }
 """A sign and a colour per kind of event."""
 
 
+def time_of_fall(data: "Dataset") -> float:
+    """Return when a machine fell; infinite where it did not."""
+    validity = validity_of(data)
+    return math.inf if validity is None or validity.fall_from is None else validity.fall_from
+
+
+def marks_of(data: "Dataset") -> list[tuple[float, str]]:
+    """Return times and kinds of what is marked in a run: its events, and its fall."""
+    marks = [(float(event["time"]), str(event["kind"])) for event in events_of(data)]
+    fall = time_of_fall(data)
+    return [*marks, (fall, "fall")] if math.isfinite(fall) else marks
+
+
 def mark_events(data: "Dataset", axes: "Axes") -> None:
-    """Mark the events of a dataset, if it has some, by a line and a sign at the top; the legend
-    names the signs.
+    """Mark the events and the fall of a dataset, if it has some, by a line and a sign at the top; the
+    legend names the signs.
     """
     seen: set[str] = set()
-    for event in events_of(data):
-        kind = str(event["kind"])
+    for t, kind in marks_of(data):
         sign, colour = SIGNS.get(kind, ("x", GREY))
-        axes.axvline(event["time"], color=colour, lw=0.7, alpha=0.5, zorder=1.5)
+        axes.axvline(t, color=colour, lw=0.7, alpha=0.5, zorder=1.5)
         axes.plot(
-            [event["time"]],
+            [t],
             [0.97],
             transform=axes.get_xaxis_transform(),
             ls="none",

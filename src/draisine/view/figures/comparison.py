@@ -42,7 +42,7 @@ def draw(data: "Dataset", axes: Any = None, names: Sequence[str] | None = None) 
             curve(plain(beside), k, t, values, str(data["run"].values[k]))
         curve(plain(apart), 2, t, other - one, "difference")
         apart.yaxis.set_major_formatter("{x:.3g}")
-        rest(beside)
+        rest(beside, unit=shown)
         if not np.any(other - one):
             rest(apart)
         beside.set_ylabel(f"{words(name)}\n({shown})" if shown else words(name))

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 DIRECTIONS = ("normal", "along", "across")
 
+LOWEST = 0.01
+"""The axis of friction reaches at least so far: what is below may be round-off."""
+
 HIGHEST = 2.0
 """Friction beyond this is left off the figure: no tyre grips so well."""
 
@@ -55,9 +58,9 @@ def draw(data: "Dataset", axes: "Sequence[Axes] | None" = None) -> Any:
         plain(panel).set_ylabel(text)
         legend(panel, 6)
     normal.set_ylim(_with_zero(*normal.get_ylim()))
-    rest(normal)
-    rest(tangential)
-    ratio.set_ylim(0.0, min(ratio.get_ylim()[1], HIGHEST))
+    rest(normal, unit="N")
+    rest(tangential, unit="N")
+    ratio.set_ylim(0.0, float(np.clip(ratio.get_ylim()[1], LOWEST, HIGHEST)))
     if impacts and len(panels) > 3:
         _impulses(panels[3], impacts, [str(c) for c in data["contact"].values])
     for panel in panels[1:]:

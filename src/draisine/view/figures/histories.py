@@ -7,8 +7,7 @@ import numpy as np
 
 from draisine.errors import ParameterError
 from draisine.results.attributes import measured_of
-from draisine.results.events import events_of
-from draisine.view.figures._marks import mark_events
+from draisine.view.figures._marks import mark_events, marks_of
 from draisine.view.style import (
     COLOURS,
     angles_to_draw,
@@ -53,11 +52,11 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
             axes.plot(t, y, "o", color=COLOURS[k % 7], ms=3.5, label=f"{words(name)}, measured")
     mark_events(data, axes)
     axes.set_xlabel("time (s)")
-    if len(names) > 1 or events_of(data) or measured:
+    if len(names) > 1 or marks_of(data) or measured:
         legend(axes)
     if len(names) > 1:
         axes.set_ylabel(unit_label(units[0]))
     else:
         axes.set_ylabel(f"{words(names[0])} ({units[0]})" if units[0] else words(names[0]))
-    rest(axes)
+    rest(axes, unit=units[0])
     return axes

@@ -31,5 +31,5 @@ def draw(data: "Dataset", axes: "Axes | None" = None) -> "Axes":
     mark_events(data, axes)
     axes.set(xlabel="time (s)", ylabel="contact point along the tyre (deg)")
     legend(axes)
-    rest(axes)
+    rest(axes, unit="deg")
     return axes

@@ -7,6 +7,7 @@ import numpy as np
 
 from draisine.results.events import events_of
 from draisine.view.figures import energies, histories, profile, top
+from draisine.view.figures._marks import marks_of
 from draisine.view.style import (
     angles_to_draw,
     bodies_of,
@@ -15,6 +16,7 @@ from draisine.view.style import (
     headline,
     legend,
     plain,
+    rest,
 )
 
 if TYPE_CHECKING:
@@ -51,7 +53,7 @@ def draw(data: "Dataset", axes: Any = None) -> Any:
             axes[panel].set_visible(False)
     _normal_forces(data, axes["forces"])
     energies.draw(data, axes["energies"])
-    kinds = {str(event["kind"]) for event in events_of(data)}
+    kinds = {kind for _, kind in marks_of(data)}
     for name in PANELS[1:]:
         _share_time(axes[name], kinds if name != "angles" else (), last=name == PANELS[-1])
     return axes
@@ -96,3 +98,4 @@ def _normal_forces(data: "Dataset", axes: Any) -> None:
         force = data["contact_force"].sel(contact=contact, direction="normal").values
         curve(axes, k, data["time"].values, force, contact)
     legend(axes)
+    rest(axes, unit="N")

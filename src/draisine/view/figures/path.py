@@ -13,7 +13,7 @@ from draisine.results.attributes import validity_of
 from draisine.scenario.terrain import terrain_of
 from draisine.terrain import Terrain
 from draisine.view.figures import histories, side
-from draisine.view.figures._marks import SIGNS
+from draisine.view.figures._marks import SIGNS, time_of_fall
 from draisine.view.figures._snapshots import round_step
 from draisine.view.scene.ground import Patch, heights, patches
 from draisine.view.scene.scene import Scene, scene
@@ -145,7 +145,7 @@ def draw(
         pale = motion.time[k] > _end_of_belief(data) or (marked and k not in marked)
         strength = PALE if pale else 1.0 if k in full or k in regular else SHADE
         _draw_machine(axes, eye, motion, ground, k, strength)
-    times = _draw_marks(axes, eye, motion, regular, marked)
+    times = _draw_marks(axes, eye, motion, regular, marked, time_of_fall(data))
     _finish(axes, seen, above)
     if own:
         axes.figure.suptitle(motion.title, fontsize=letters(10))
@@ -364,9 +364,16 @@ def _draw_machine(
 
 
 def _draw_marks(
-    axes: "Axes", eye: Eye, motion: Scene, regular: list[int], marked: dict[int, str]
+    axes: "Axes",
+    eye: Eye,
+    motion: Scene,
+    regular: list[int],
+    marked: dict[int, str],
+    fall: float,
 ) -> list[Any]:
-    """Write the time over every machine, or over those at events, and mark these; return the times."""
+    """Write the time over every machine, or over those at events, and mark these, tell where it has
+    fallen; return the times.
+    """
     above = 0.06 * motion.size
     tops = {}
     for k in sorted(marked or regular):
@@ -377,6 +384,7 @@ def _draw_marks(
     times = []
     for n, (k, (x, y)) in enumerate(tops.items()):
         text, lift, side = f"{motion.time[k]:.3g} s", 4.0, "center"
+        text += ", fallen" if motion.time[k] >= fall else ""
         if k in marked:
             kind, _, wheels = marked[k].partition(" ")
             sign, _ = SIGNS.get(kind, ("x", GREY))

@@ -38,5 +38,5 @@ def draw(data: "Dataset", axes: "Axes | None" = None, names: Sequence[str] | Non
     axes.set_xlabel(f"angle ({unit})" if unit == "deg" else f"coordinate ({unit})")
     axes.set_ylabel(f"rate ({rate})")
     legend(axes, 6)
-    rest(axes)
+    rest(axes, unit=rate, along=unit)
     return axes
