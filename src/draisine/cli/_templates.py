@@ -105,7 +105,7 @@ $law
 # [[inputs]]                      # a push at a joint
 # shape = "step"
 # input = "$input"
-# value = 1.0                     # N m
+# value = 1.0                     # $effort
 # start = 0.5
 # end = 0.6
 
@@ -173,12 +173,14 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
     `many` runs.
     """
     from draisine.analysis.bicycle.eigenvalues import is_two_wheeler
+    from draisine.model.names import label_units
     from draisine.scenario.validate.vehicle import build_system
 
     system = build_system(vehicle)
     pushed = is_two_wheeler(system)
     start = _start(system, START if pushed else {"forward_speed": 1.0})
     first, value = next(iter(start.items()), ("yaw", 0.0))
+    first_input = next(iter(system.model.inputs), "")
     if many:
         return _sweep_text(system, name, vehicle, start)
     return SCENARIO.substitute(
@@ -188,7 +190,8 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
         parameter=next((f"{n} = {x:g}" for n, x in system.parameters.items()), ""),
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
         law=LAW if not pushed and _needs_law(system, start) else indent(LAW, "# ", bool),
-        input=next(iter(system.model.inputs), ""),
+        input=first_input,
+        effort=label_units(system.model, "inputs").get(first_input, "N m"),
         first=first,
         value=value,
     )
