@@ -3,6 +3,7 @@ threads.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -18,9 +19,16 @@ from draisine.codegen.program import run as run_program
 from draisine.errors import ModelError, ParameterError, SimulationError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.model.body import is_doubtful
-from draisine.simulation.integrators import DEGENERATE, EqualSteps, Problem, Span
+from draisine.simulation.integrators import (
+    DEGENERATE,
+    FLAT,
+    NOT_FINITE,
+    EqualSteps,
+    Problem,
+    Span,
+)
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
-from draisine.simulation.smooth import run_smooth
+from draisine.simulation.smooth import REASONS, run_smooth
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
 from draisine.system.state import State
@@ -38,6 +46,9 @@ GROUP = 8
 DRAWN = 64
 """How many machines are drawn at most to check their parameters one by one."""
 
+
+SHORTER = 5
+"""So much shorter are the steps that are tried where those taken seem too long."""
 
 MANY = Numerics(integrator="rk4", dt=0.005)
 
@@ -60,7 +71,8 @@ def simulate_many(
     (the names of `ClosedForm.look`). All numbers are those of `simulate` with the same method
     (dop853 takes equal steps here), which takes over, one by one, the machines that need other
     pivots on their way. `outcome` tells how each run ended and `time` when; of one that had to stop,
-    the other arrays hold no numbers.
+    the other arrays hold no numbers. Equal steps must be short against the fastest motion, such as
+    that of a stiff control loop: a warning tells where shorter ones would do.
 
     With `numerics.precision` "single" accelerations are computed in single precision, twice as many at
     once; states are summed up and projected in double precision, as ever. `error` then tells how far
@@ -100,9 +112,33 @@ def simulate_many(
     for k in np.flatnonzero(wrong).tolist():
         alone = system.with_parameters(**{n: float(c[k]) for n, c in (parameters or {}).items()})
         named = dict(zip(system.model.inputs, given[:, k].tolist(), strict=True))
-        ends[k] = _alone(replace(tasks[k], system=alone, inputs=named), k, out)
+        tasks[k] = replace(tasks[k], system=alone, inputs=named)
+        ends[k] = _alone(tasks[k], k, out)
     outcome, time = zip(*ends, strict=True)
+    _tell_long_steps(tasks, outcome)
     return out | told | {"outcome": np.array(outcome), "time": np.array(time)}
+
+
+def _tell_long_steps(tasks: Sequence[Task], outcomes: Sequence[str]) -> None:
+    """Warn where the first machine that stopped as too long steps make it would not with shorter ones, and
+    would not have fallen either.
+    """
+    lost = (REASONS[NOT_FINITE], REASONS[FLAT])
+    k = next((k for k, told in enumerate(outcomes) if told in lost), None)
+    if k is None:
+        return
+    short = replace(tasks[k].numerics, dt=tasks[k].numerics.dt / SHORTER)
+    try:
+        run = run_smooth(replace(tasks[k], numerics=short))
+    except SimulationError:
+        return
+    if run.validity.fall_from is not None:
+        return
+    warnings.warn(
+        f"machine {k} stopped: {outcomes[k]}; with shorter steps it does not: "
+        f"Numerics(integrator={short.integrator!r}, dt={short.dt:g}).",
+        stacklevel=3,
+    )
 
 
 def impossible_machines(system: System, parameters: Floats) -> dict[int, str]:
