@@ -102,7 +102,7 @@ until = 5.0                       # s
 dt = 0.01                         # s between samples
 
 $law
-# [[inputs]]                      # a push at a joint
+# [[inputs]]                      # a push at a joint; all the time: [inputs] $input = 1.0
 # shape = "step"
 # input = "$input"
 # value = 1.0                     # $effort
