@@ -105,8 +105,8 @@ def _or_constants(schema: dict[str, Any]) -> None:
     schema["anyOf"] = [listed, {"type": "object", "additionalProperties": NUMBER_SCHEMA}]
 
 
-Signals = Annotated[list[SignalTable], BeforeValidator(_signals)]
-Laws = Annotated[list[dict[str, Any]], BeforeValidator(_laws)]
+SignalTables = Annotated[list[SignalTable], BeforeValidator(_signals)]
+LawTables = Annotated[list[dict[str, Any]], BeforeValidator(_laws)]
 
 
 class RunTable(ScenarioTable):
@@ -266,8 +266,10 @@ class GroundedScenario(Common):
 class MotionScenario(GroundedScenario):
     """What a machine does that moves from an initial state until a time."""
 
-    law: Laws = Field([], description="Control laws: a `name`, the other keys are its numbers.")
-    inputs: Signals = Field(
+    law: LawTables = Field(
+        [], description="Control laws: a `name`, the other keys are its numbers."
+    )
+    inputs: SignalTables = Field(
         [],
         description="Inputs as functions of time: `shape` is step, ramp, sine or table; or a table of "
         "constant ones by name.",
@@ -311,7 +313,7 @@ class LinearScenario(Common):
     speeds: Speeds | None = Field(
         None, description="Without them a bicycle's are 0 to 10 m/s, and of other machines 0."
     )
-    law: Laws = Field(
+    law: LawTables = Field(
         [],
         description="Control laws that close the loop: a `name`, the other keys are its numbers.",
     )

@@ -86,10 +86,7 @@ def simulate_many(
     >>> end["v"].shape
     (9, 5)
     """
-    if isinstance(states, State):
-        raise ParameterError("simulate_many: a list of states is wanted, as [state] * 100.")
-    if not states:
-        raise ParameterError("simulate_many: no states given.")
+    _check_states(states)
     tasks = [
         Task(system, state, until, None, law, None, contact, numerics, None) for state in states
     ]
@@ -117,6 +114,14 @@ def simulate_many(
     outcome, time = zip(*ends, strict=True)
     _tell_long_steps(tasks, outcome)
     return out | told | {"outcome": np.array(outcome), "time": np.array(time)}
+
+
+def _check_states(states: Any) -> None:
+    """Raise where states are no list with some."""
+    if isinstance(states, State):
+        raise ParameterError("simulate_many: a list of states is wanted, as [state] * 100.")
+    if not states:
+        raise ParameterError("simulate_many: no states given.")
 
 
 def _tell_long_steps(tasks: Sequence[Task], outcomes: Sequence[str]) -> None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Dynamics(NamedTuple):
+class MachineMatrices(NamedTuple):
     """The machine in numbers at one state: `M vdot + F = C' lam`, `C vdot = c`; `rows` names those of C."""
 
     M: Floats
@@ -213,7 +213,7 @@ class System:
         inputs: Mapping[str, float] | None = None,
         mode: Statuses = None,
         t: float = 0.0,
-    ) -> Dynamics:
+    ) -> MachineMatrices:
         """Return the mass matrix, the bias forces and the rows of a mode at a state, as numbers:
         `M vdot + F = C' lam` and `C vdot = c`, for the speeds of `Model.speeds`. F holds what velocities,
         weight, springs and dampers need, less the inputs and what force elements do (their states at
@@ -230,7 +230,7 @@ class System:
         model, n = self.model, len(out["F"])
         rows = [*multiplier.active_rows(model, machine.mode), *multiplier.joint_rows(model)]
         C, labels = out["C"].reshape(-1, n)[rows], constraints.labels(model, machine.mode)
-        return Dynamics(out["M"].reshape(n, n), out["F"], C, out["c"][rows], tuple(labels))
+        return MachineMatrices(out["M"].reshape(n, n), out["F"], C, out["c"][rows], tuple(labels))
 
     def equations(
         self,
@@ -329,7 +329,9 @@ class System:
         return output_names(self.model)
 
 
-def _solve_rows(machine: ClosedForm, found: Dynamics, by_kernel: bool) -> tuple[Floats, Floats]:
+def _solve_rows(
+    machine: ClosedForm, found: MachineMatrices, by_kernel: bool
+) -> tuple[Floats, Floats]:
     """Return vdot and multipliers from the free machine and its rows: by an orthogonal basis of the
     kernel, or by the saddle-point system, forces of rows that repeat others shared.
     """

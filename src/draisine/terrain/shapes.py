@@ -119,8 +119,8 @@ def rough(
     >>> bool(rough(0.05, seed=1).points[:, 2].max() <= 0.05)
     True
     """
-    for name, x in {"height": height, "cell": cell, "length": length, "width": width}.items():
-        _positive(name, x)
+    for name, size in {"height": height, "cell": cell, "length": length, "width": width}.items():
+        _positive(name, size)
     rows, columns = round(length / cell), round(width / cell)
     if not min(rows, columns) >= 2 or rows * columns > MOST_CELLS:
         raise ParameterError(
@@ -129,8 +129,7 @@ def rough(
     x = at + cell * np.arange(rows + 1)
     y = cell * (np.arange(columns + 1) - columns / 2.0)
     z = np.zeros((rows + 3, columns + 1))
-    own = np.random.default_rng(seed).uniform(0.0, height, (rows - 1, columns - 1))
-    z[2:-2, 1:-1] = own
+    z[2:-2, 1:-1] = np.random.default_rng(seed).uniform(0.0, height, (rows - 1, columns - 1))
     return height_field([x[0] - length, *x, x[-1] + length], y, z)
 
 

@@ -176,8 +176,7 @@ def robot_vehicle(
         contacts.append(Wheel(n, bears[n], centre, axle, one.surface, **given))
 
     def vehicle(*, g: float = robot.gravity) -> Model:
-        given = {"gravity": (0.0, 0.0, -g), "base": base, "outputs": outputs}
-        return Model(bodies, screws, contacts, forces=rubbing, **given)
+        return Model(bodies, screws, contacts, rubbing, (0.0, 0.0, -g), base, outputs)
 
     vehicle.__name__ = re.sub(r"\W", "_", robot.name) or "robot"
     vehicle.__doc__ = f"Return the robot {robot.name!r}; g is gravity."

@@ -133,12 +133,10 @@ def draw(
         return _draw_in_place(data, axes)
     eye = Eye.beside(way, motion.up, aside, raised)
     ground = _ground(motion, way, terrain_of(data))
-    marked = {motion_index(motion, t): name for t, name in motion.events}
+    events = {motion_index(motion, t): name for t, name in motion.events}
     shots = _shots(motion, length, every)
-    regular, full = _apart(motion, eye, shots, marked)
-    more = _merged(motion, way, marked, full)
-    marked = {k: marked[k] for k in more}
-    regular = shots if every else regular
+    regular, full = _apart(motion, eye, shots, events)
+    (marked, more), regular = _merged(motion, way, events, full), shots if every else regular
     seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
     wide, high = np.ptp(seen, axis=0)
     above = ROOM * wide if marked else 0.0
@@ -160,7 +158,9 @@ def draw(
     return axes
 
 
-def _merged(motion: Scene, way: Floats, marked: dict[int, str], full: list[int]) -> dict[int, int]:
+def _merged(
+    motion: Scene, way: Floats, marked: dict[int, str], full: list[int]
+) -> tuple[dict[int, str], dict[int, int]]:
     """Return the events whose machines stand apart, and how many after each hardly do."""
     more: dict[int, int] = {}
     for k in sorted(marked):
@@ -170,7 +170,7 @@ def _merged(motion: Scene, way: Floats, marked: dict[int, str], full: list[int])
             more[k] = 0
         else:
             more[last] += 1
-    return more
+    return {k: marked[k] for k in more}, more
 
 
 def motion_index(motion: Scene, t: float) -> int:
