@@ -59,7 +59,7 @@ GAP = 0.15
 HIDDEN = 0.4
 """How much of a machine one at an event may hide; where it would hide more, it is a shade."""
 
-NEAR = 0.15
+NEAR = 0.08
 """Machines at events that are nearer than so many times their size to the one before are left out."""
 
 SHADE = 0.12
