@@ -18,6 +18,10 @@ from draisine.model.motion import uniform
 
 FILE = Path(__file__).parent / "rover.urdf"
 
+# What the root link of the file can do: "SE(3)" moves freely, "fixed" is bolted to the world, as a root link
+# called `world` is; `base` of `read_urdf`.
+BASE = "SE(3)"
+
 # Wheels that lean, spread or turn against one another cannot all roll without slip: these have side
 # forces of cornering times load times slip, after a length of relaxation. `draisine list tyres`.
 TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation=0.12)
@@ -47,8 +51,7 @@ HELD = {
     "front_right_steer": {"motion": uniform(0.0)},
 }
 
-# Motors give at most front_left_steer 5 N m, front_right_steer 5 N m.
-# Inputs and laws know no limits here.
+# Motors give at most front_left_steer 5 N m, front_right_steer 5 N m. Inputs and laws know no limits here.
 
 
 def rover(
@@ -61,4 +64,4 @@ def rover(
     springs = {
         joint: {"spring": stiffness * k, "damper": damping * c} for joint, (k, c) in SPRINGS.items()
     }
-    return read_urdf(FILE, WHEELS, springs | HELD)(g=g)
+    return read_urdf(FILE, WHEELS, springs | HELD, base=BASE)(g=g)

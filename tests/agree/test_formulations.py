@@ -290,7 +290,16 @@ def crane(*, m: float = 2.0) -> Model:
             Body("load", 0.9, (0.7, 0.1, -0.2), inertia(0.03, 0.02, 0.04, yz=0.005)),
         ],
         joints=[
-            Prismatic("boom", "hull", "boom", (0.3, -0.5, 1.0), spring=30.0, damper=2.0, rest=0.1),
+            Prismatic(
+                "boom",
+                "hull",
+                "boom",
+                (0.3, -0.5, 1.0),
+                spring=30.0,
+                damper=2.0,
+                rest=0.1,
+                armature=0.4,
+            ),
             Revolute(
                 "arm", "hull", "arm", (1.0, 0.4, 0.7), (0.3, 0.1, 0.3), motion=motion_of_swing
             ),
@@ -298,7 +307,14 @@ def crane(*, m: float = 2.0) -> Model:
                 "hand", "arm", "hand", (0.2, 1.0, 0.3), (0.5, 0.2, 0.3), motion=motion_of_reach
             ),
             Revolute(
-                "load", "hand", "load", (0.1, -0.2, 1.0), (0.6, 0.2, 0.1), spring=0.1, rest=9.0
+                "load",
+                "hand",
+                "load",
+                (0.1, -0.2, 1.0),
+                (0.6, 0.2, 0.1),
+                spring=0.1,
+                rest=9.0,
+                armature=0.06,
             ),
         ],
         forces=[
@@ -320,7 +336,7 @@ def trike(*, crown: float = 0.04) -> Model:
         ],
         joints=[
             Prismatic("slide", "carrier", "slide", (0.3, -0.5, 1.0), spring=20.0, damper=0.3),
-            Revolute("wheel", "slide", "wheel", axle, hub, damper=0.1),
+            Revolute("wheel", "slide", "wheel", axle, hub, damper=0.1, armature=0.03),
         ],
         contacts=[
             Wheel("wheel", "wheel", hub, axle, Torus(0.2, crown)),

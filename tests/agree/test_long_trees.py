@@ -16,7 +16,7 @@ from draisine.system.state import State
 
 def train(*, m: float = 3.0, wagons: int = 8) -> Model:
     """Wagons in space on single rolling wheels, coupled by oblique hinges, one of them guided; the
-    last carries a slide and a skate.
+    last carries a slide, a skate and a flywheel. Drives add their inertia to the joints.
     """
     bodies, joints, contacts = [], [], []
     for k in range(wagons):
@@ -27,17 +27,26 @@ def train(*, m: float = 3.0, wagons: int = 8) -> Model:
             motion = (lambda t: (0.1 * sin(t), 0.1 * cos(t), -0.1 * sin(t))) if k == 3 else None
             joints.append(
                 Revolute(
-                    f"hinge{k}", f"wagon{k - 1}", name, axis, (x + 0.4, 0.0, 0.3), motion=motion
+                    f"hinge{k}",
+                    f"wagon{k - 1}",
+                    name,
+                    axis,
+                    (x + 0.4, 0.0, 0.3),
+                    motion=motion,
+                    armature=0.1 * k,
                 )
             )
         if k % 3 == 0:
             hub, axle = (x, 0.0, 0.25), (0.1, 1.0, 0.0)
             a = np.array(axle) / np.linalg.norm(axle)
             bodies.append(Body(f"wheel{k}", 0.5, hub, 0.01 * np.eye(3) + 0.01 * np.outer(a, a)))
-            joints.append(Revolute(f"spin{k}", name, f"wheel{k}", axle, hub))
+            joints.append(Revolute(f"spin{k}", name, f"wheel{k}", axle, hub, armature=0.03))
             contacts.append(Wheel(f"tread{k}", f"wheel{k}", hub, axle, 0.25))
+    a = np.array([0.6, 0.0, 0.8])
+    bodies.append(Body("flywheel", 0.3, (x, 0.0, 0.6), 0.02 * np.eye(3) + 0.01 * np.outer(a, a)))
+    joints.append(Revolute("flywheel", name, "flywheel", a, (x, 0.0, 0.6), armature=0.05))
     bodies.append(Body("slide", 0.4, (x, 0.3, 0.5), inertia(0.01, 0.02, 0.03)))
-    joints.append(Prismatic("slide", name, "slide", (0.1, 1.0, 0.3)))
+    joints.append(Prismatic("slide", name, "slide", (0.1, 1.0, 0.3), armature=0.2))
     contacts.append(Blade("skate", "slide", (x, 0.3, 0.0), (1.0, 0.1, 0.0)))
     return Model(bodies=bodies, joints=joints, contacts=contacts)
 

@@ -53,8 +53,10 @@ def oddity(*, m: float = 2.0, stiffness: float = 30.0, crown: float = 0.04) -> M
         ],
         joints=[
             Prismatic("slide", "carrier", "slide", (0.3, -0.5, 1.0), spring=stiffness, damper=2.0),
-            Revolute("arm", "carrier", "arm", (1.0, 0.4, 0.7), (0.3, 0.1, 0.3), rest=0.2),
-            Revolute("wheel", "arm", "wheel", axle, hub, damper=0.1),
+            Revolute(
+                "arm", "carrier", "arm", (1.0, 0.4, 0.7), (0.3, 0.1, 0.3), rest=0.2, armature=m
+            ),
+            Revolute("wheel", "arm", "wheel", axle, hub, damper=0.1, armature=0.02),
         ],
         contacts=[
             Wheel("wheel", "wheel", hub, axle, round_surface(0.2, crown)),

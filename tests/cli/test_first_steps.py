@@ -172,6 +172,11 @@ def test_a_robot_of_mujoco_that_falls_is_written_with_a_law_that_keeps_it(capsys
     assert main(["new", "scenario", "drive", "--vehicle", "robot.py"]) == 0
     assert "\n[[law]]" in Path("drive.toml").read_text(encoding="utf-8")
     changed = ["--initial", "pitch=10deg", "--until", "8", "--out", "drive.nc"]
+    capsys.readouterr()
+    assert main(["show", "robot.py"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "velocity of the origin of torso, (0, 0, 0.1) in the drawing, along the heading" in shown
+    assert "x, y, z and Vx, Vy, Vz are those of the drawing's origin, carried by torso" in shown
     assert main(["run", "drive.toml", *changed]) == 0
     data = load(Path("drive.nc"), trust=True)
     assert float(data.pitch[0]) == pytest.approx(math.radians(10.0))
@@ -188,6 +193,64 @@ def test_a_robot_of_mujoco_that_falls_is_written_with_a_law_that_keeps_it(capsys
         err = capsys.readouterr().err
         assert "bad.xml: " in err
         assert told in err
+
+
+ARM = """<robot name="arm"><link name="world"/><link name="post"><inertial><mass value="2"/>
+  <inertia ixx="0.01" iyy="0.01" izz="0.01" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="bolt" type="fixed"><parent link="world"/><child link="post"/></joint>
+  <link name="rod"><inertial><origin xyz="0 0 -0.5"/><mass value="1"/>
+  <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="swing" type="revolute"><parent link="post"/><child link="rod"/><axis xyz="0 1 0"/></joint>
+</robot>"""
+
+
+def test_an_arm_that_is_bolted_to_the_world_hangs(capsys):
+    """A pendulum of 1 kg, 0.5 m below its hinge, about its rest: m g l / J = 14.014 / s^2."""
+    Path("arm.urdf").write_text(ARM, encoding="utf-8")
+    assert main(["new", "vehicle", "arm", "--from", "arm.urdf"]) == 0
+    assert "note: its root link 'world' is the world" in capsys.readouterr().err
+    text = Path("arm.py").read_text(encoding="utf-8")
+    assert 'BASE = "fixed"' in text and "base=BASE" in text and "HELD" not in text
+    assert main(["eigenvalues", "arm.py", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["eigenvalues"]["imaginary"]["swing"]
+    assert abs(found[0]) == pytest.approx(math.sqrt(9.81 * 0.5 / (0.1 + 0.25)), rel=1e-6)
+    assert main(["new", "scenario", "drop", "--vehicle", "arm.py"]) == 0
+    Path("arm.py").write_text(text.replace('"fixed"', '"SE(3)"'), encoding="utf-8")
+    assert main(["run", "drop.toml", "--until", "0.1"]) == 0
+    assert "nothing carries it: it falls all the time" in capsys.readouterr().out
+
+
+SLIDER = """<mujoco model="slider"><worldbody><body name="car"><joint name="way" type="slide" axis="1 0 0"/>
+  <geom size="0.1" mass="5"/></body></worldbody></mujoco>"""
+
+
+def test_the_push_of_a_slide_is_in_newtons():
+    Path("slider.xml").write_text(SLIDER, encoding="utf-8")
+    assert main(["new", "vehicle", "slider", "--from", "slider.xml"]) == 0
+    assert main(["new", "scenario", "push", "--vehicle", "slider.py"]) == 0
+    lines = Path("push.toml").read_text(encoding="utf-8").splitlines()
+    assert [line.split("#")[-1] for line in lines if line.startswith("# value")] == [" N"]
+
+
+WHEEL = """<link name="{n}"><inertial><mass value="1"/>
+  <inertia ixx="0.004" iyy="0.0072" izz="0.004" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="{n}_axle" type="continuous"><parent link="deck"/><child link="{n}"/>
+  <origin xyz="{x} {y} 0"/><axis xyz="0 1 0"/></joint>"""
+
+
+def test_a_rover_that_can_only_go_straight_is_told_of_tyres_that_slip(capsys):
+    """Four wheels on a rigid frame have no turn; two and a caster have."""
+    places = {"fl": (0.2, 0.2), "fr": (0.2, -0.2), "rl": (-0.2, 0.2), "rr": (-0.2, -0.2)}
+    wheels = "".join(WHEEL.format(n=n, x=x, y=y) for n, (x, y) in places.items())
+    deck = CART.partition('<link name="left">')[0]
+    Path("skid.urdf").write_text(f"{deck}{wheels}</robot>", encoding="utf-8")
+    Path("cart.urdf").write_text(CART, encoding="utf-8")
+    for name, skids in (("skid", True), ("cart", False)):
+        assert main(["new", "vehicle", name, "--from", f"{name}.urdf"]) == 0
+        text = Path(f"{name}.py").read_text(encoding="utf-8")
+        assert ("TYRE = BrushTyre(stiffness=10.0, friction=0.8" in text) == skids
+    told = capsys.readouterr().err
+    assert "fl: its radius is guessed, as a solid disc of its mass and inertia." in told
 
 
 def test_a_study_runs_as_it_is_written():

@@ -58,3 +58,11 @@ def test_derivatives_are_our_own(disc):
         seeds=np.array([*along, *moved]),
     )["rate"]
     assert_allclose(np.concatenate([value, slope]), own, rtol=1e-12, atol=1e-12)
+
+
+def test_inputs_of_another_number_are_refused(disc):
+    _, machine, start = disc
+    with pytest.raises(
+        draisine.errors.ParameterError, match=r"inputs of shape \(3,\); the machine has 0"
+    ):
+        door.JaxMachine(machine).rate(machine.enter(start), [0.0, 0.0, 1.0])

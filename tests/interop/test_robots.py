@@ -7,6 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import draisine
+from draisine.analysis.linear import linearise
 from draisine.errors import DataError, ModelError
 from draisine.interop.robots.guess import SAG, guess
 from draisine.interop.robots.mjcf import parse_mjcf, read_mjcf
@@ -209,17 +210,32 @@ def test_wheels_have_radii(radius):
 def test_wheels_are_links():
     with pytest.raises(ModelError, match=r"wheel 'lef'.*Did you mean 'left'"):
         read_urdf(URDF, {"lef": 0.1})
+
+
+def test_an_armature_is_that_of_the_joint():
     heavy = MJCF.replace('name="swivel"', 'name="swivel" armature="0.1"')
-    with pytest.warns(UserWarning, match="'swivel': its armature is left out"):
-        read_mjcf(heavy, RADII)
+    assert read_mjcf(heavy, RADII)().joints[2].armature == 0.1
+    told = {"swivel": {"armature": 0.3}}
+    joints = {joint.name: joint for joint in read_mjcf(heavy, RADII, told)().joints}
+    assert (joints["swivel"].armature, joints["left_axle"].armature) == (0.3, 0.0)
 
 
-def test_friction_of_a_urdf_joint_is_left_out_and_told():
-    rubbing = URDF.replace(
-        '<dynamics damping="0.02"/>', '<dynamics damping="0.02" friction="0.1"/>'
-    )
-    with pytest.warns(UserWarning, match="'left_axle': its friction is left out"):
-        read_urdf(rubbing, RADII)
+RUBBING = {
+    "urdf": ('<dynamics damping="0.02"/>', '<dynamics damping="0.02" friction="0.1"/>'),
+    "mjcf": ('name="left_axle"', 'name="left_axle" frictionloss="0.1"'),
+}
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_friction_of_a_joint_is_a_force_that_is_told(name):
+    """Dry friction of 0.1 N m takes 0.1 N m times the wheel's rate."""
+    read, text = READERS[name]
+    with pytest.warns(UserWarning, match=r"'left_axle': its friction is smooth below 0.01 rad/s"):
+        model = read(text.replace(*RUBBING[name]), RADII)()
+    assert {one.joint: one.torque for one in model.elements}["left_axle"] == 0.1
+    with pytest.warns(UserWarning, match="smooth below"):
+        still = read(text.replace(*RUBBING[name]), RADII, {"left_axle": {"friction": 0.0}})()
+    assert "left_axle" not in {one.joint for one in still.elements}
 
 
 def test_a_wheel_may_stand_beside_the_origin_of_its_link(by_hand):
@@ -502,9 +518,57 @@ def test_a_note_about_a_file_comes_once(tmp_path, recwarn):
     draisine.simulate(system, draisine.state(system), 0.01).to_xarray()
     (note,) = recwarn.list
     assert (str(note.message), note.filename) == (
-        "joint 'left_axle': its friction is left out.",
+        "joint 'left_axle': its friction is smooth below 0.01 rad/s, a damper there (JointFriction).",
         str(file),
     )
     os.utime(file, (1, 1))
     read_urdf(file, RADII)
     assert len(recwarn.list) == 2
+
+
+BOLTED = """<robot name="arm"><link name="world"/><link name="rod"><inertial><origin xyz="0 0 -0.5"/>
+  <mass value="2"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+  <joint name="elbow" type="revolute"><parent link="world"/><child link="rod"/><axis xyz="0 1 0"/>
+  <limit lower="-1" upper="1" effort="3" velocity="1"/></joint></robot>"""
+
+
+def test_a_root_link_called_world_is_the_world():
+    """The arm swings as a pendulum, omega^2 = m g l / (J + m l^2), as nothing holds its joint."""
+    with pytest.warns(UserWarning, match="'world' is the world, so the base is fixed"):
+        arm = draisine.compile(read_urdf(BOLTED, {}))
+    with pytest.warns(UserWarning, match="'world'"):
+        assert not guess(parse_urdf(BOLTED)).held
+    assert arm.model.base == "fixed"
+    (motion,) = np.unique(np.abs(linearise(arm, draisine.state(arm)).eigenvalues()).round(9))
+    assert motion == pytest.approx(np.sqrt(2 * 9.81 * 0.5 / (0.1 + 2 * 0.25)), rel=1e-8)
+    assert read_urdf(BOLTED, {}, base="SE(3)")().base == "SE(3)"
+    named = BOLTED.replace('link name="world"/>', 'link name="stand"/>')
+    assert parse_urdf(named.replace('parent link="world"', 'parent link="stand"')).base == "SE(3)"
+
+
+HOPPER = """<mujoco model="hopper"><worldbody><body name="torso" pos="0 0 0.8">
+  <joint name="rootz" type="slide" axis="0 0 1" range="-1 1"/><joint name="rooty" axis="0 1 0"/>
+  <geom size="0.1" mass="5"/><body name="leg" pos="0 0 -0.3">
+  <joint name="knee" type="slide" axis="0 0 1"/><geom size="0.02" mass="0.5"/>
+  <body name="foot" pos="0 0 -0.3"><geom size="0.04" mass="0.1"/></body></body></body></worldbody></mujoco>"""
+
+
+def test_what_a_machine_does_in_the_world_is_neither_sprung_nor_held():
+    """A hopper in a plane: slide and hinge of its torso are its freedoms, its knee gives."""
+    found = guess(parse_mjcf(HOPPER))
+    assert (list(found.wheels), list(found.springs), found.held) == (["foot"], ["knee"], [])
+
+
+def test_forward_speed_is_that_of_the_root_link_and_its_horizontal_part():
+    """A deck that turns about its own origin, 0.06 m above the ground, has that much under it; on a slope
+    the speed along the ground is more.
+    """
+    text = differential(f"{-np.pi / 2} 0 0", iyy=0.0004)
+    bot = draisine.compile(read_urdf(text, {"left": 0.06, "right": 0.06}))
+    turning = draisine.Stepper(bot, draisine.state(bot, pitch_rate=5.0, forward_speed=0.0)).values()
+    assert turning["Vx"] == pytest.approx(-5.0 * 0.06, rel=1e-9)
+    start = draisine.state(bot, forward_speed=1.0)
+    down = draisine.place(bot, start, plane(slope=-0.1), on="ground")
+    seen = draisine.Stepper(bot, down, terrain=plane(slope=-0.1)).values()
+    assert seen["forward_speed"] == pytest.approx(np.cos(0.1), rel=1e-9)
+    assert seen["left_axle_rate"] == pytest.approx(1.0 / 0.06, rel=1e-9)

@@ -12,7 +12,7 @@ from scipy.special import ellipj, ellipk
 import draisine
 from draisine import ContactOptions, Numerics, compile, simulate, state
 from draisine.algebra.lie import rotation
-from draisine.errors import SimulationError
+from draisine.errors import ModelError, SimulationError
 from draisine.model import Body, Model, Pin, Prismatic, Revolute, inertia
 from draisine.system.state import State
 
@@ -326,6 +326,38 @@ def test_the_pendulum_by_elliptic_functions(start):
     assert_allclose(found, 2 * np.arcsin(np.clip(k * cn / dn, -1, 1)), rtol=0, atol=2e-11)
     assert_allclose(found[-1], start, rtol=0, atol=1e-11)
     assert_allclose(run.speeds.values[-1], 0.0, rtol=0, atol=2e-10)
+
+
+def geared(*, armature: float = 0.2, g: float = 9.81) -> Model:
+    """A pendulum whose hinge turns a motor, and a flywheel on it that a motor turns."""
+    return Model(
+        bodies=[
+            Body("rack"),
+            Body("bob", 1.3, (0.0, 0.0, -0.7), inertia(0.05, 0.05, 0.05)),
+            Body("rotor", 0.0, (0.0, 0.0, -0.7), inertia(0.01, 0.02, 0.01)),
+        ],
+        joints=[
+            Revolute("swing", "rack", "bob", (0.0, 1.0, 0.0), armature=armature),
+            Revolute("spin", "bob", "rotor", (0.0, 1.0, 0.0), (0.0, 0.0, -0.7), armature=armature),
+        ],
+        gravity=(0.0, 0.0, -g),
+        base="fixed",
+    )
+
+
+def test_an_armature_adds_its_inertia_to_a_joint():
+    """By hand: (J + A) r" + I (r" + s") = -m g l sin r, and (I + A) s" + I r" = 0."""
+    system, A, spin = machine_of(geared), 0.2, 0.02
+    for formulation in ("projected", "multiplier", "absolute"):
+        at = state(system, swing=0.3, swing_rate=0.5, spin_rate=-2.0)
+        (swing, spun), _ = system.accelerate(at, formulation=formulation)
+        moment = 0.05 + 1.3 * 0.7**2 + A + spin * A / (spin + A)
+        assert swing == pytest.approx(-1.3 * 9.81 * 0.7 * math.sin(0.3) / moment, rel=1e-12)
+        assert spun == pytest.approx(-swing * spin / (spin + A), rel=1e-12)
+    run = ride(system, state(system, swing=1.0), until=5.0)
+    assert energy_defect(run) < 1e-11
+    with pytest.raises(ModelError, match=r"'swing': armature -0.1 is negative"):
+        geared(armature=-0.1)
 
 
 def pinned(*, m: float = 1.3, reach: float = 0.7, moment: float = 0.05, g: float = 9.81) -> Model:

@@ -19,6 +19,7 @@ from draisine.experiment.run import run
 from draisine.results import store
 from draisine.results.straight import straight_quantity
 from draisine.scenario.library import load, read_text, scenarios, titles
+from draisine.scenario.overrides import override
 from draisine.scenario.schema import KINDS, schema
 
 PUSH = """
@@ -328,3 +329,19 @@ def test_a_copy_is_the_scenario_without_what_was_expected_of_it():
         content = tomllib.loads(shipped.read_text(encoding="utf-8"))
         content.pop("expected", None)
         assert tomllib.loads(read_text(name)) == content
+
+
+def test_constant_inputs_are_a_table():
+    """The same motion as by steps that last; in a list of one the number may be left out."""
+    signal = {"shape": "step", "input": "steer", "value": 0.5}
+    ends = []
+    for given in ({"inputs": [signal]}, {"inputs.steer": 0.5}, {"inputs": {"steer": 0.5}}):
+        loaded = load("passive-stabilisation", {"run.until": 0.5} | given)
+        ends.append(run(loaded).data["steer"].values[-1])
+    assert ends[0] == ends[1] == ends[2] != 0.0
+    changed = override({"inputs": [signal]}, {"inputs.value": 1.0})
+    assert changed["inputs"] == [signal | {"value": 1.0}]
+    with pytest.raises(
+        DataError, match=r"no 'value' in this scenario; it has 2 entries, from \[0\] on"
+    ):
+        override({"inputs": [signal, signal]}, {"inputs.value": 1.0})

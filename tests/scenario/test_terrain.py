@@ -52,6 +52,8 @@ f 1 2 3 4
 LEVEL = {
     "plane": "shape = 'plane'",
     "kerb": "shape = 'kerb'\nat = 8.0\nrise = 0.1",
+    "stairs": "shape = 'stairs'\nat = 8.0\nrise = 0.1\nrun = 0.3\ncount = 3",
+    "rough": "shape = 'rough'\nat = 8.0\nheight = 0.05\nlength = 10.0",
     "corner": "shape = 'corner'\nangle = '20deg'\nat = 8.0",
     "ramp": "shape = 'ramp'\nslope = 0\ndrop = 0.5",
     "faces": "shape = 'faces'\nfaces = [{name = 'road', normal = [0, 0, 2]}]",

@@ -141,3 +141,15 @@ def test_inputs_that_are_no_numbers_are_refused(bicycle):
         simulate_many(bicycle, [start] * 2, 0.1, inputs={"steer": [0.0, np.inf]})
     with pytest.raises(ParameterError, match="input steer: nan is not finite"):
         draisine.simulate(bicycle, start, 0.1, inputs={"steer": np.nan})
+
+
+def test_steps_that_are_too_long_for_a_law_are_told(bicycle):
+    """A damper of 300 N m s/rad at the bar is stable, but not in steps of 5 ms."""
+    start = draisine.state(bicycle, forward_speed=5.0, steer_rate=0.1)
+
+    def stiff(readings, z):
+        return {"steer": -300.0 * readings.rate("steer")}, ()
+
+    with pytest.warns(UserWarning, match=r"machine 0 stopped: .*dt=0.001\)"):
+        ends = simulate_many(bicycle, [start] * 2, 0.2, law=stiff)
+    assert "completed" not in ends["outcome"]

@@ -242,9 +242,12 @@ def test_what_is_no_machine_or_state_is_told(bicycle):
         Stepper(bicycle, {"forward_speed": 5.0})
 
 
-def test_an_impact_model_that_takes_no_friction_stops_a_ride_where_it_was():
+def test_an_impact_model_that_refuses_stops_a_ride_where_it_was():
+    def refuse(given):
+        raise ParameterError("refuse: wheels with a finite mu need the impact model 'moreau'.")
+
     disc = draisine.compile("rolling_disc")
-    options = {"terrain": kerb(0.7, 0.05), "contact": ContactOptions(mu=0.8, impact="plastic")}
+    options = {"terrain": kerb(0.7, 0.05), "contact": ContactOptions(mu=0.8, impact=refuse)}
     ride = Stepper(disc, draisine.state(disc, forward_speed=2.0), **options)
     ride.step(0.2)
     for _ in range(2):

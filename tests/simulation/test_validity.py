@@ -190,7 +190,18 @@ def test_a_start_with_more_than_its_joints_give_is_told():
     moving = draisine.simulate(fish, gliding, 0.01).validity
     body, added = 1000.0 * math.pi * 0.1 * 0.02, 1000.0 * math.pi * 0.02**2
     assert moving.start_energy == pytest.approx(3 * (body + added) * 0.5**2 / 2, rel=1e-12)
-    assert "J of the start are not from its joints" in str(moving)
+    assert "J beyond what its prescribed joints need" in str(moving)
     disc = draisine.compile("rolling_disc")
     free = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.01).validity
     assert free.start_energy is None
+
+
+def test_what_nothing_carries_is_told():
+    """A rod that is let go falls; one without weight does not, nor one on wheels."""
+    loose, light = draisine.compile(rod, damper=0.0, g=9.81), draisine.compile(rod, g=0.0)
+    falls = draisine.simulate(loose, draisine.state(loose), 0.01).validity
+    assert falls.unsupported and "nothing carries it" in str(falls)
+    assert not draisine.simulate(light, draisine.state(light), 0.01).validity.unsupported
+    disc = draisine.compile("rolling_disc")
+    rolls = draisine.simulate(disc, draisine.state(disc, forward_speed=1.0), 0.01).validity
+    assert not rolls.unsupported

@@ -3,7 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 import draisine
 from draisine.errors import ParameterError
@@ -61,3 +63,20 @@ def test_programs_name_the_entries_of_their_arrays(language: str) -> None:
     text = write_equations(BICYCLE, language)
     assert "parameters: w, c, lam, g, rR" in text
     assert "w: steer_torque, rear_wheel_torque, front_wheel_torque." in text
+
+
+@pytest.mark.parametrize("vehicle", ["whipple", "segway", "snakeboard", "cart_pole"])
+def test_matrices_are_those_of_energy_motion_and_rows(vehicle):
+    """v' M v / 2 is the kinetic energy; the motion satisfies M vdot + F = C' lam and C vdot = c."""
+    system = draisine.compile(vehicle)
+    moving = {"forward_speed": 2.0} if "forward_speed" in system.outputs else {}
+    start = draisine.state(system, **moving)
+    torques = {name: 0.3 * (k + 1) for k, name in enumerate(system.model.inputs)}
+    found = system.dynamics(start, torques)
+    energy = draisine.simulate(system, start, 0.01).to_xarray().kinetic_energy
+    assert start.v @ found.M @ start.v / 2 == pytest.approx(float(energy[0]), rel=1e-12, abs=1e-15)
+    vdot, forces = system.accelerate(start, torques)
+    needs = found.M @ vdot + found.F
+    assert_allclose(needs, found.C.T @ forces, atol=1e-9 * max(1.0, np.abs(found.F).max()))
+    assert_allclose(found.C @ vdot, found.c, atol=1e-9 * max(1.0, np.abs(vdot).max()))
+    assert len(found.rows) == len(found.C) == len(forces)

@@ -356,19 +356,40 @@ def test_what_looks_away_or_is_behind_the_camera_is_not_drawn(passive):
         assert depth >= 0.0
 
 
+def drawn_by(script, motion, folder):
+    """Return what the script of a page draws of a motion in a frame."""
+    (folder / "page.js").write_text(CANVAS + script + "\nconsole.log(JSON.stringify(count));")
+    (folder / "motion.json").write_text(motion)
+    done = subprocess.run(
+        ["node", "page.js"], cwd=folder, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.mark.skipif(films.shutil.which("node") is None, reason="no node here")
+def test_events_that_crowd_on_a_page_are_counted(passive, tmp_path):
+    """Of 60 bounces in a hundredth of the run one has a name; nothing is lost of the count."""
+    motion, script = re.findall(r"<script[^>]*>(.*?)</script>", page(passive), re.S)
+    found = json.loads(motion)
+    end = found["time"][-1]
+    crowd = [{"time": end * (0.5 + 0.01 * k / 60), "name": "collision rear"} for k in range(60)]
+    found["events"] = [{"time": 0.1 * end, "name": "lift-off front"}, *crowd]
+    told = drawn_by(script, json.dumps(found), tmp_path)["text"]
+    assert "lift-off front" in told
+    bounces = [text for text in told if text.startswith("collision rear")]
+    assert 1 <= len(bounces) <= 4
+    more = sum(int(text.split()[2]) for text in bounces if text.endswith("more"))
+    assert len(bounces) + more == 60
+
+
 @pytest.mark.skipif(films.shutil.which("node") is None, reason="no node here")
 @pytest.mark.parametrize("terrain", [None, "ramp", "mesh"])
 def test_a_page_draws(terrain, passive, tmp_path):
     """The page's own script runs through a frame on a canvas that counts what is drawn."""
     text = page(passive, terrain=grounds().get(terrain))
     motion, script = re.findall(r"<script[^>]*>(.*?)</script>", text, re.S)
-    (tmp_path / "page.js").write_text(CANVAS + script + "\nconsole.log(JSON.stringify(count));")
-    (tmp_path / "motion.json").write_text(motion)
-    done = subprocess.run(
-        ["node", "page.js"], cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 0, done.stderr
-    count = json.loads(done.stdout)
+    count = drawn_by(script, motion, tmp_path)
     assert count["bad"] == 0
     assert count["stroke"] > 300
     assert any(text.endswith("deg") for text in count["text"])
@@ -395,6 +416,7 @@ const context = {
   setTransform() {}, clearRect() {}, beginPath() {}, closePath() {}, moveTo: look, lineTo: look,
   arc: look, stroke() { count.stroke++; }, fill() { count.fill++; }, setLineDash() {},
   fillText(text, x, y) { count.text.push(text); look(x, y); },
+  measureText: text => ({ width: 5 * text.length }),
 };
 const element = () => ({
   getContext: () => context, clientWidth: 800, clientHeight: 500, checked: true, value: 1,

@@ -15,6 +15,8 @@ from draisine.analysis.equilibrium import Steady, steady_driven
 from draisine.analysis.linear import linear_systems
 from draisine.analysis.lqr import StateFeedback
 from draisine.errors import ParameterError, UnknownNameError, expect_known
+from draisine.model import Model
+from draisine.model.names import hidden_states
 from draisine.system.system import System
 from draisine.system.tracing import Law
 
@@ -194,20 +196,20 @@ def steady_modes(
     order = order[:, np.lexsort((-last.real, -last.imag, *sizes))]
     values = np.take_along_axis(values, order, axis=1)
     vectors = np.take_along_axis(vectors, order[:, None, :], axis=2)
-    names = _leading_states(vectors[-1], linear.states, motions[0].machine.system.model.speeds)
+    names = _leading_states(vectors[-1], linear.states, motions[0].machine.system.model)
     return Eigenmodes(v, values, vectors, names, linear.states), motions
 
 
-def _leading_states(
-    vectors: Floats, states: tuple[str, ...], speeds: Sequence[str]
-) -> tuple[str, ...]:
+def _leading_states(vectors: Floats, states: tuple[str, ...], model: Model) -> tuple[str, ...]:
     """Return the coordinate that moves most in each eigenvector, or the state of tyres or laws or the
     speed where none moves.
     """
-    moving = [name.endswith("_rate") or name in speeds for name in states]
+    moving = [name.endswith("_rate") or name in model.speeds for name in states]
     hidden = [name.startswith("z[") for name in states]
     shares = np.abs(vectors) * np.where(moving, 1e-6, np.where(hidden, 1e-3, 1.0))[:, None]
-    return tuple(states[k].removesuffix("_rate") for k in np.argmax(shares, axis=0))
+    seen = [name for name, no in zip(states, hidden, strict=True) if not no]
+    told = [*seen, *hidden_states(model, sum(hidden))]  # hidden ones are the last
+    return tuple(told[k].removesuffix("_rate") for k in np.argmax(shares, axis=0))
 
 
 def _steady_motions(system: System, v: Floats, law: Law | None) -> list[Steady]:

@@ -127,6 +127,14 @@ class StartOptions:
 class RunOptions(StartOptions):
     """How a scenario is changed before it runs, and what the run is held against."""
 
+    input: Annotated[
+        Values,
+        Parameter(
+            name="--input",
+            help="A constant torque (N m) or force (N) at an input, instead of the scenario's inputs: "
+            "--input steer=0.5. `draisine show` tells the inputs of a vehicle.",
+        ),
+    ] = None
     until: Annotated[float | None, Parameter(help="How long to run, in s.")] = None
     dt: Annotated[
         float | None, Parameter(help="Step of fixed-step methods and spacing of samples, in s.")
@@ -159,6 +167,8 @@ class RunOptions(StartOptions):
             found[n if n.startswith(TABLES) else f"vehicle.parameters.{n}"] = x
         if self.law:
             found["law"] = self.laws
+        if self.input:
+            found["inputs"] = assignments("--input", self.input)
         found |= {f"initial.{n}": x for n, x in self.values.items()}
         found |= {f"run.mode.{n}": x for n, x in self.statuses.items()}
         for name in ("until", "dt", "integrator", "formulation"):
@@ -183,13 +193,17 @@ Overwrite = Annotated[
 ]
 
 
-TABLES = ("terrain.", "contact.", "initial.", "run.", "speeds.", "cycle.", "gait.")
+TABLES = (
+    *("terrain.", "contact.", "initial.", "run.", "speeds.", "cycle.", "gait."),
+    *("law.", "law[", "inputs.", "inputs["),
+)
 """How a value of a scenario's own tables begins, where others are parameters of its vehicle."""
 
 
 EXAMPLES = {
     "--set": "--set mB=90",
     "--initial": "--initial lean=10deg",
+    "--input": "--input steer=0.5",
     "--mode": "--mode front=open",
     "--phase": "--phase 270deg",
     "--law": "--law steer_into_lean,lean_gain=8,rate_gain=4",

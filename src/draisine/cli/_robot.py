@@ -1,10 +1,14 @@
 """The file of a vehicle that reads a robot's, as `draisine new vehicle NAME --from FILE` writes it."""
 
+import warnings
 from collections.abc import Mapping
 from json import dumps
 from pathlib import Path
 from string import Template
+from textwrap import wrap
 from typing import TYPE_CHECKING
+
+from draisine.errors import FileWarning
 
 if TYPE_CHECKING:
     from draisine.interop.robots.guess import Guess, RollingLink
@@ -48,6 +52,10 @@ PARAMETERS = """
 """What these are."""
 
 COMMENTS = {
+    "BASE": """\
+# What the root link of the file can do: "SE(3)" moves freely, "fixed" is bolted to the world, as a root link
+# called `world` is; `base` of `read_urdf`.
+""",
     "TYRE": """\
 # Wheels that lean, spread or turn against one another cannot all roll without slip: these have side
 # forces of cornering times load times slip, after a length of relaxation. `draisine list tyres`.
@@ -65,6 +73,15 @@ COMMENTS = {
 # taken out of here moves freely, and has an input of its name.
 """,
 }
+
+SKIDS = """\
+# Rolling without slip, these wheels go straight ahead only. To steer by skidding they need tyres that
+# slip both ways: RobotWheel($radius, TYRE) in the place of $radius, with
+# TYRE = BrushTyre(stiffness=10.0, friction=0.8, relaxation=$radius), and
+# from draisine.interop.robots.robot import RobotWheel
+# from draisine.mechanics.forces.brush_tyre import BrushTyre
+"""
+"""What is said of wheels that leave a machine no turn."""
 
 HOMES = {
     "RobotWheel": "draisine.interop.robots.robot",
@@ -87,7 +104,12 @@ def robot_text(name: str, file: str) -> str:
     urdf = file.lower().endswith(".urdf")
     robot = parse_urdf(file) if urdf else parse_mjcf(file)
     found = guess(robot)
-    tables = _tables(found, _need_tyres(robot, found))
+    tyres, skids = _ideal_wheels(robot, found)
+    tables = ({"BASE": f"BASE = {dumps(robot.base)}\n"} if urdf else {}) | _tables(found, tyres)
+    _tell_guesses(found, tables)
+    if skids:
+        radius = f"{_largest(found):g}"
+        tables["WHEELS"] += Template(SKIDS).substitute(radius=radius)
     text = "\n".join([*(COMMENTS[key] + each for key, each in tables.items()), *_motors(robot)])
     read = "read_urdf" if urdf else "read_mjcf"
     sprung = "SPRINGS" in tables
@@ -103,7 +125,7 @@ def robot_text(name: str, file: str) -> str:
         read=read,
         parameters=PARAMETERS * sprung,
         springs=SPRUNG * sprung,
-        given=", ".join(["WHEELS", given] if given else ["WHEELS"]),
+        given=", ".join(["WHEELS"] + [given] * bool(given) + ["base=BASE"] * urdf),
     )
 
 
@@ -114,8 +136,27 @@ def _motors(robot: "Robot") -> list[str]:
         for link in robot.links
         if link.effort > 0.0
     ]
-    lines = [f"# Motors give at most {', '.join(told)}.", "# Inputs and laws know no limits here."]
-    return ["\n".join(lines) + "\n"] if told else []
+    text = f"Motors give at most {', '.join(told)}. Inputs and laws know no limits here."
+    return ["\n".join(f"# {line}" for line in wrap(text, 105)) + "\n"] if told else []
+
+
+def _tell_guesses(found: "Guess", tables: Mapping[str, str]) -> None:
+    """Tell the numbers that are in no file."""
+    from draisine.interop.robots.guess import AS_DISC
+
+    told = [
+        f"{', '.join(found.springs)}: no spring in the file; SPRINGS has guessed ones."
+        if found.springs
+        else "",
+        "no tyres in the file; TYRE is a guessed one." if "TYRE" in tables else "",
+        *(
+            f"{n}: its radius is guessed, as {one.reason}."
+            for n, one in found.wheels.items()
+            if one.reason == AS_DISC
+        ),
+    ]
+    for note in filter(None, told):
+        warnings.warn(note, FileWarning, stacklevel=3)
 
 
 def _code(text: str) -> str:
@@ -123,21 +164,32 @@ def _code(text: str) -> str:
     return "\n".join(line for line in text.splitlines() if not line.startswith("#"))
 
 
-def _need_tyres(robot: "Robot", found: "Guess") -> bool:
-    """Return whether wheels that all roll without slip lock one another as the machine is drawn."""
+def _ideal_wheels(robot: "Robot", found: "Guess") -> tuple[bool, bool]:
+    """Return whether wheels that all roll without slip lock one another as the machine is drawn, and
+    whether else they leave it no turn.
+    """
+    from draisine.analysis.connection.case import connection_case
     from draisine.interop.robots.robot import robot_vehicle
     from draisine.system.system import compile
 
     turning = {link.name for link in robot.links if link.kind == "hinge"}
     discs = {name: one.radius for name, one in found.wheels.items() if name in turning}
-    return bool(discs and compile(robot_vehicle(robot, discs)).survey().singular)
+    if not discs:
+        return False, False
+    system = compile(robot_vehicle(robot, discs))
+    lock, floats = bool(system.survey().singular), robot.base != "fixed"
+    return lock, floats and not lock and connection_case(system).kind == "over-constrained"
+
+
+def _largest(found: "Guess") -> float:
+    """Return the radius of the largest wheel."""
+    return max((one.radius for one in found.wheels.values()), default=0.0)
 
 
 def _tables(found: "Guess", tyres: bool) -> dict[str, str]:
     """Return what such a file declares, by name: tyres, wheels, springs, and joints that are held."""
-    largest = max((one.radius for one in found.wheels.values()), default=0.0)
     tables = (
-        {"TYRE": f"TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation={largest:g})\n"}
+        {"TYRE": f"TYRE = LoadTyre(cornering=10.0, camber=0.0, relaxation={_largest(found):g})\n"}
         if tyres
         else {}
     )

@@ -101,10 +101,10 @@ until = 5.0                       # s
 dt = 0.01                         # s between samples
 
 $law
-# [[inputs]]                      # a push at a joint
+# [[inputs]]                      # a push at a joint; all the time: [inputs] $input = 1.0
 # shape = "step"
 # input = "$input"
-# value = 1.0                     # N m
+# value = 1.0                     # $effort
 # start = 0.5
 # end = 0.6
 
@@ -168,12 +168,14 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
     """Return the file of a scenario for a vehicle, which starts as that vehicle can; or of a study of
     `many` runs.
     """
+    from draisine.model.names import label_units
     from draisine.scenario.first_run import first_start, needs_law
     from draisine.scenario.validate.vehicle import build_system
 
     system = build_system(vehicle)
     start = first_start(system)
     first, value = next(iter(start.items()), ("yaw", 0.0))
+    first_input = next(iter(system.model.inputs), "")
     if many:
         return _sweep_text(system, name, vehicle, start)
     return SCENARIO.substitute(
@@ -183,7 +185,8 @@ def scenario_text(name: str, vehicle: str, many: bool = False) -> str:
         parameter=next((f"{n} = {x:g}" for n, x in system.parameters.items()), ""),
         initial="\n".join(f"{n} = {x}" for n, x in start.items()),
         law=LAW if needs_law(system, start) else indent(LAW, "# ", bool),
-        input=next(iter(system.model.inputs), ""),
+        input=first_input,
+        effort=label_units(system.model, "inputs").get(first_input, "N m"),
         first=first,
         value=value,
     )

@@ -77,6 +77,8 @@ def _show(system: "System", meanings: dict[str, tuple[str, str]]) -> None:
     for name, one in output_variables(model).items():
         outputs.add_row(name, one.unit, one.meaning)
     console.print(outputs)
+    for line in _reference(model):
+        console.print(line)
     table = Table("parameter", "value", "unit", "meaning", title="parameters", title_justify="left")
     own = [record_meanings(name, value) for name, value in system.structure.items()]
     known = meanings | {name: told for one in own for name, told in one.items()}
@@ -172,6 +174,14 @@ def _motion(wheel: "Wheel") -> str:
         return "slides"
     tyre = wheel.tyre
     return f"rolls {'without slip' if tyre is None else f'on a tyre, {type(tyre).__name__}'}"
+
+
+def _reference(model: "Model") -> "Iterator[str]":
+    """Yield which point the place and the velocity of the base are of."""
+    speeds = [name for name in model.speeds[: len(model.twist)] if name.startswith("V")]
+    if speeds:
+        point = f"the drawing's origin, carried by {model.bodies[0].name}"
+        yield f"x, y, z and {', '.join(speeds)} are those of {point}; the heading is level"
 
 
 def _connection(system: "System") -> "Iterator[str]":

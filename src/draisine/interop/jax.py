@@ -10,7 +10,7 @@ from typing import Any
 
 from draisine.codegen.program import flatten
 from draisine.codegen.targets.jax import emit
-from draisine.errors import import_extra
+from draisine.errors import ParameterError, import_extra
 from draisine.interop.portable import PortableMachine
 
 jnp = import_extra("jax.numpy", "jax")
@@ -41,7 +41,12 @@ class JaxMachine(PortableMachine):
 
     def evaluate(self, w: Any, p: Any) -> Callable[[str, Any, Any], dict[str, Any]]:
         """Return the programs as functions of (name, y, t), under inputs and free parameters."""
-        w = jnp.zeros(len(self.machine.system.model.inputs)) if w is None else jnp.asarray(w)
+        names = self.machine.system.model.inputs
+        w = jnp.zeros(len(names)) if w is None else jnp.asarray(w)
+        if w.shape != (len(names),):
+            raise ParameterError(
+                f"inputs of shape {w.shape}; the machine has {len(names)}: {', '.join(names)}."
+            )
         own = jnp.stack([jnp.asarray(x, float) for x in self.parameters(p)])
 
         def run(name: str, y: Any, t: Any) -> dict[str, Any]:

@@ -26,13 +26,15 @@ def momenta_of_links(tree: Tree, vel: Velocities) -> list[tuple[Array, Array]]:
 
 
 def kinetic(tree: Tree, vel: Velocities) -> Scalar:
-    """Return the kinetic energy, half of momentum times velocity."""
+    """Return the kinetic energy, half of momentum times velocity, with that of armatures."""
     total: Scalar = 0.0
     for j, (linear, angular) in enumerate(momenta_of_links(tree, vel)):
         total = total + linear @ vel.V_link[j] + angular @ vel.W[j]
         for rotor in tree.links[j].rotors:
             spin = vel.rdot[rotor.joint]
             total = total + rotor.inertia * spin * (rotor.axis @ vel.W[j] + spin)
+    for k, joint in enumerate(tree.model.joints):
+        total = total + joint.armature * vel.rdot[k] * vel.rdot[k]
     return total / 2
 
 

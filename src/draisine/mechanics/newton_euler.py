@@ -19,7 +19,7 @@ from draisine.mechanics.tree import Link, Tree, Z
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrenches:
     """What each link by itself needs to move as it does (force and moment at its origin), and what
-    each joint needs beside that (spins of rotors, springs, dampers). `a` (gravity taken off) and
+    each joint needs beside that (spins of rotors, armatures, springs, dampers). `a` (gravity taken off) and
     `alpha` are the accelerations of the links' frames.
     """
 
@@ -60,6 +60,7 @@ def wrenches(
             force[j], moment[j] = force[j] + extra[:3], moment[j] + extra[3:]
     for k, joint in enumerate(tree.model.joints):
         out[k] = out[k] + joint.spring * (geo.r[k] - joint.rest) + joint.damper * vel.rdot[k]
+        out[k] = out[k] + joint.armature * rddot[k]
     return Wrenches(force, moment, array(out), acc.a, acc.alpha)
 
 
@@ -210,6 +211,8 @@ def mass_matrix(tree: Tree, geo: Geometry, ref: Array) -> Array:
         for k, (force, moment) in behind.items():
             value = link.slide * force[2] + link.turn * moment[2]
             M[6 + link.joint, 6 + k] = M[6 + k, 6 + link.joint] = value
+    for k, joint in enumerate(tree.model.joints):
+        M[6 + k, 6 + k] = M[6 + k, 6 + k] + joint.armature
     M[:6, :6] = whole[0].base_block(ref)
     for k, (force, moment) in columns[0].items():
         M[:6, 6 + k] = M[6 + k, :6] = np.concatenate([force, moment - cross(ref, force)])

@@ -20,8 +20,9 @@ class Joint:
     point `through` and slides by `slide r` along it. A hinge only turns, a slide only slides, a
     screw of pitch h (m per revolution) has the slide h / (2 pi). A torque (or force) input of the
     joint's name does work on r; `spring` and `damper` add `-spring (r - rest)
-    - damper rdot`. `motion` returns (r, rdot, rddot) at time t; such a joint follows it whatever
-    torque that needs.
+    - damper rdot`. `armature` is the inertia of its drive as the joint feels it (that of a motor's rotor
+    times the square of the gear's ratio): it resists rddot, and its gyroscopic effects are left out.
+    `motion` returns (r, rdot, rddot) at time t; such a joint follows it whatever torque that needs.
     """
 
     name: str
@@ -35,6 +36,7 @@ class Joint:
     motion: JointMotion | None = None
     turn: float = field(default=1.0, kw_only=True)
     slide: Scalar = field(default=0.0, kw_only=True)
+    armature: Scalar = field(default=0.0, kw_only=True)
 
     def __post_init__(self) -> None:
         where = f"joint {self.name!r}"
@@ -42,10 +44,12 @@ class Joint:
         object.__setattr__(self, "through", vector(self.through, f"{where}, through"))
         if self.axis.dtype != object and not np.any(self.axis):
             raise ModelError(f"{where}: the axis is zero; give it a direction.")
-        for what in ("spring", "damper", "rest", "slide"):
+        for what in ("spring", "damper", "rest", "slide", "armature"):
             value = getattr(self, what)
             if isinstance(value, (int, float)) and not np.isfinite(value):
                 raise ModelError(f"{where}: {what} {value} is not a number.")
+        if isinstance(self.armature, (int, float)) and self.armature < 0.0:
+            raise ModelError(f"{where}: armature {self.armature} is negative; inertias are not.")
         if self.turn not in (0.0, 1.0):
             raise ModelError(
                 f"{where}: turn {self.turn}; take 1 where r is an angle, 0 where it is a length."

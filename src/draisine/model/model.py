@@ -51,7 +51,9 @@ class Output:
 
 
 def forward_speed(body: str, point: Vector, meaning: str) -> Output:
-    """Return the output `forward_speed`: the velocity of a body's point along the heading, in m/s."""
+    """Return the output `forward_speed`: the velocity of a body's point along the heading, in m/s; the
+    heading is level, so that on a slope it is the horizontal part.
+    """
     return Output(
         "forward_speed",
         lambda readings: readings.heading @ readings.velocity(body, point),

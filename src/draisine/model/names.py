@@ -95,6 +95,23 @@ def dimensions(model: "Model") -> dict[str, tuple[str, ...]]:
     }
 
 
+def hidden_states(model: "Model", count: int) -> list[str]:
+    """Return names for people of so many hidden states: slips of tyres, what other elements remember,
+    states of the control law.
+
+    >>> from draisine.vehicles.motorcycle import motorcycle
+    >>> hidden_states(motorcycle(), 3)
+    ['rear_tyre_slip', 'front_tyre_slip', 'law']
+    """
+    tyres = {wheel.name for wheel in model.wheels if wheel.tyre is not None}
+    own = [
+        f"{element.name}_tyre_slip" if element.name in tyres else element.name
+        for element in model.elements
+        for _ in range(element.states)
+    ]
+    return [*own, *["law"] * (count - len(own))]
+
+
 def variables(model: "Model") -> dict[str, Variable]:
     """Return what every run of a model stores: the variables of `STORED` that the machine has, its
     joints and outputs, and their rates.

@@ -17,11 +17,17 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
     {'run': {'until': 5.0, 'dt': 0.1}}
     >>> override({"law": [{"gain": 1.0}]}, {"law[0].gain": 2.0})
     {'law': [{'gain': 2.0}]}
+
+    The number may be left out where a list has one entry.
+
+    >>> override({"law": [{"gain": 1.0}]}, {"law.gain": 2.0})
+    {'law': [{'gain': 2.0}]}
     """
     out: Any = copy.deepcopy({k: v for k, v in content.items() if k != "expected"})
     for path, value in changes.items():
         parts, inside = key_parts(path), out
         for part, following in pairwise(parts):
+            inside = _only(inside, part)
             if isinstance(inside, dict) and isinstance(following, str):
                 inside = inside.setdefault(part, {})
             else:
@@ -31,17 +37,25 @@ def override(content: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str
                     f"{path}: {part!r} is {inside!r:.80} in this scenario, no table; a table of all its "
                     "values stands in a file: `draisine new scenario mine --from` this one."
                 )
+        inside = _only(inside, parts[-1])
         if isinstance(inside, list):
             _entry(inside, parts[-1], path)
         inside[parts[-1]] = value
     return out
 
 
+def _only(inside: Any, part: str | int) -> Any:
+    """Return the only entry of a list of which a named value is asked, else what is there."""
+    alone = isinstance(inside, list) and len(inside) == 1 and isinstance(part, str)
+    return inside[0] if alone and isinstance(inside[0], dict) else inside
+
+
 def _entry(inside: Any, part: str | int, path: str) -> Any:
     """Return what stands at a part of a path that must be there."""
     known = inside if isinstance(inside, dict) else dict(enumerate(inside))
     if part not in known:
-        raise DataError(f"{path}: there is no {part!r} in this scenario.")
+        many = f"; it has {len(inside)} entries, from [0] on" if isinstance(inside, list) else ""
+        raise DataError(f"{path}: there is no {part!r} in this scenario{many}.")
     return known[part]
 
 

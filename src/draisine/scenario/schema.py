@@ -20,6 +20,7 @@ from typing import Annotated, Any, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import (
+    BeforeValidator,
     Field,
     TypeAdapter,
     WithJsonSchema,
@@ -27,7 +28,7 @@ from pydantic import (
 )
 
 from draisine.control import SIGNALS
-from draisine.model.quantity import NotNegative, Positive, Quantity
+from draisine.model.quantity import NUMBER_SCHEMA, NotNegative, Positive, Quantity
 from draisine.scenario.sweep import Sweep
 from draisine.scenario.terrain import GroundPart
 from draisine.scenario.values import (
@@ -80,6 +81,34 @@ SignalTable = Annotated[
     dict[str, Any],
     WithJsonSchema({"oneOf": [record_schema(one, shape=shape) for shape, one in SIGNALS.items()]}),
 ]
+
+
+def _signals(value: Any) -> Any:
+    """Return inputs as a list of signals: a table of numbers by input has constant ones.
+
+    >>> _signals({"left": 0.5})
+    [{'shape': 'step', 'input': 'left', 'value': 0.5}]
+    """
+    if not isinstance(value, dict):
+        return value
+    if "shape" in value:
+        return [value]
+    return [{"shape": "step", "input": name, "value": x} for name, x in value.items()]
+
+
+def _laws(value: Any) -> Any:
+    """Return laws as a list: a table is one of them."""
+    return [value] if isinstance(value, dict) else value
+
+
+def _or_constants(schema: dict[str, Any]) -> None:
+    """Let a schema of signals be one of constant inputs, too."""
+    listed = {key: schema.pop(key) for key in ("type", "items")}
+    schema["anyOf"] = [listed, {"type": "object", "additionalProperties": NUMBER_SCHEMA}]
+
+
+SignalTables = Annotated[list[SignalTable], BeforeValidator(_signals)]
+LawTables = Annotated[list[dict[str, Any]], BeforeValidator(_laws)]
 
 
 class RunTable(ScenarioTable):
@@ -239,11 +268,14 @@ class GroundedScenario(Common):
 class MotionScenario(GroundedScenario):
     """What a machine does that moves from an initial state until a time."""
 
-    law: list[dict[str, Any]] = Field(
+    law: LawTables = Field(
         [], description="Control laws: a `name`, the other keys are its numbers."
     )
-    inputs: list[SignalTable] = Field(
-        [], description="Inputs as functions of time: `shape` is step, ramp, sine or table."
+    inputs: SignalTables = Field(
+        [],
+        description="Inputs as functions of time: `shape` is step, ramp, sine or table; or a table of "
+        "constant ones by name.",
+        json_schema_extra=_or_constants,
     )
     run: RunTable
 
@@ -283,7 +315,7 @@ class LinearScenario(Common):
     speeds: Speeds | None = Field(
         None, description="Without them a bicycle's are 0 to 10 m/s, and of other machines 0."
     )
-    law: list[dict[str, Any]] = Field(
+    law: LawTables = Field(
         [],
         description="Control laws that close the loop: a `name`, the other keys are its numbers.",
     )

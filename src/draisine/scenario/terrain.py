@@ -33,6 +33,8 @@ from draisine.terrain import (
     height_field,
     kerb,
     move_ground,
+    rough,
+    stairs,
 )
 from draisine.terrain import plane as flat
 from draisine.terrain import ramp as rising
@@ -82,6 +84,36 @@ class KerbGround(ScenarioTable):
     def terrain(self) -> Terrain:
         """Return the ground in numbers."""
         return kerb(self.at, self.rise)
+
+
+class StairsGround(ScenarioTable):
+    """Level ground with stairs: `before` them, `tread1` and so on, with `edge1` and `wall1`."""
+
+    shape: Literal["stairs"]
+    at: Quantity = Field(description="where the first step is, along x, m")
+    rise: Quantity = Field(description="the height of each, negative where they lead down, m")
+    run: Positive = Field(description="the depth of each tread, m")
+    count: int = Field(description="how many there are")
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return stairs(self.at, self.rise, self.run, self.count)
+
+
+class RoughGround(ScenarioTable):
+    """Level ground that is rough for a while: random heights over squares, straight in between."""
+
+    shape: Literal["rough"]
+    height: Positive = Field(description="of what is highest at most, m")
+    cell: Positive = Field(0.2, description="the side of a square, m")
+    at: Quantity = Field(1.0, description="from where on, along x, m")
+    length: Positive = Field(5.0, description="how far along x, m")
+    width: Positive = Field(3.0, description="how far across, m")
+    seed: int = Field(0, description="a whole number that decides the heights", ge=0)
+
+    def terrain(self) -> Terrain:
+        """Return the ground in numbers."""
+        return rough(self.height, self.cell, self.at, self.length, self.width, self.seed)
 
 
 class CornerGround(ScenarioTable):
@@ -240,7 +272,15 @@ class HeightGround(ScenarioTable):
 
 
 AnyGround = (
-    PlaneGround | RampGround | KerbGround | CornerGround | FacesGround | MeshGround | HeightGround
+    PlaneGround
+    | RampGround
+    | KerbGround
+    | StairsGround
+    | CornerGround
+    | RoughGround
+    | FacesGround
+    | MeshGround
+    | HeightGround
 )
 
 GroundPart = Annotated[AnyGround, Field(discriminator="shape")]
@@ -249,7 +289,13 @@ GROUNDS = by_word(AnyGround, "shape")
 """The shapes of ground there are."""
 
 
-FIRST_FACES = {"plane": "ground", "ramp": "ramp", "kerb": "before", "corner": "level"}
+FIRST_FACES = {
+    "plane": "ground",
+    "ramp": "ramp",
+    "kerb": "before",
+    "stairs": "before",
+    "corner": "level",
+}
 """The face that comes first along x, by shape; faces of others are named by whoever draws them."""
 
 

@@ -3,6 +3,7 @@ threads.
 """
 
 import os
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
@@ -18,9 +19,16 @@ from draisine.codegen.program import run as run_program
 from draisine.errors import ModelError, ParameterError, SimulationError, expect_known
 from draisine.mechanics.readings import law_states
 from draisine.model.body import is_doubtful
-from draisine.simulation.integrators import DEGENERATE, EqualSteps, Problem, Span
+from draisine.simulation.integrators import (
+    DEGENERATE,
+    FLAT,
+    NOT_FINITE,
+    EqualSteps,
+    Problem,
+    Span,
+)
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task, check_turn
-from draisine.simulation.smooth import run_smooth
+from draisine.simulation.smooth import REASONS, run_smooth
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
 from draisine.system.state import State
@@ -38,6 +46,12 @@ GROUP = 8
 DRAWN = 64
 """How many machines are drawn at most to check their parameters one by one."""
 
+
+LOST = (REASONS[NOT_FINITE], REASONS[FLAT])
+"""How runs end whose steps may be too long."""
+
+SHORTER = 5
+"""So much shorter are the steps that are tried where those taken seem too long."""
 
 MANY = Numerics(integrator="rk4", dt=0.005)
 
@@ -60,7 +74,8 @@ def simulate_many(
     (the names of `ClosedForm.look`). All numbers are those of `simulate` with the same method
     (dop853 takes equal steps here), which takes over, one by one, the machines that need other
     pivots on their way. `outcome` tells how each run ended and `time` when; of one that had to stop,
-    the other arrays hold no numbers.
+    the other arrays hold no numbers. Equal steps must be short against the fastest motion, such as
+    that of a stiff control loop: a warning tells where shorter ones would do.
 
     With `numerics.precision` "single" accelerations are computed in single precision, twice as many at
     once; states are summed up and projected in double precision, as ever. `error` then tells how far
@@ -74,10 +89,7 @@ def simulate_many(
     >>> end["v"].shape
     (9, 5)
     """
-    if isinstance(states, State):
-        raise ParameterError("simulate_many: a list of states is wanted, as [state] * 100.")
-    if not states:
-        raise ParameterError("simulate_many: no states given.")
+    _check_states(states)
     task = Task(system, states[0], until, None, law, None, contact, numerics, None)
     for state in states[1:]:
         check_turn(state)
@@ -95,12 +107,44 @@ def simulate_many(
     if numerics.precision == "single":
         told["error"] = fleet.single_error(y, np.where(wrong, np.nan, end), task.edges, numerics)
     ends = [("completed", until)] * count
+    lost: tuple[Task, int, str] | None = None
     for k in np.flatnonzero(wrong).tolist():
         alone = system.with_parameters(**{n: float(c[k]) for n, c in (parameters or {}).items()})
         named = dict(zip(system.model.inputs, given[:, k].tolist(), strict=True))
-        ends[k] = _alone(replace(task, system=alone, state=states[k], inputs=named), k, out)
+        single = replace(task, system=alone, state=states[k], inputs=named)
+        ends[k] = _alone(single, k, out)
+        if lost is None and ends[k][0] in LOST:
+            lost = single, k, ends[k][0]
     outcome, time = zip(*ends, strict=True)
+    if lost is not None:
+        _tell_long_steps(*lost)
     return out | told | {"outcome": np.array(outcome), "time": np.array(time)}
+
+
+def _check_states(states: Any) -> None:
+    """Raise where states are no list with some."""
+    if isinstance(states, State):
+        raise ParameterError("simulate_many: a list of states is wanted, as [state] * 100.")
+    if not states:
+        raise ParameterError("simulate_many: no states given.")
+
+
+def _tell_long_steps(task: Task, k: int, outcome: str) -> None:
+    """Warn where a machine that stopped as too long steps make it would not with shorter ones, and would not
+    have fallen either.
+    """
+    short = replace(task.numerics, dt=task.numerics.dt / SHORTER)
+    try:
+        run = run_smooth(replace(task, numerics=short))
+    except SimulationError:
+        return
+    if run.validity.fall_from is not None:
+        return
+    warnings.warn(
+        f"machine {k} stopped: {outcome}; with shorter steps it does not: "
+        f"Numerics(integrator={short.integrator!r}, dt={short.dt:g}).",
+        stacklevel=3,
+    )
 
 
 def impossible_machines(system: System, parameters: Floats) -> dict[int, str]:

@@ -196,6 +196,7 @@ class ContactOptions:
             told = did_you_mean(str(self.solver), SOLVERS)
             raise ParameterError(f"solver {self.solver!r:.80}. {told}")
         _check_plug("impact", self.impact_name)
+        self._check_friction()
         _check_table("restitution", self.restitution, '{"normal": 0.5}')
         if self.restitution:
             self._check_restitution()
@@ -209,6 +210,14 @@ class ContactOptions:
             pair = np.shape(ends) == (2,) and np.asarray(ends).dtype.kind in "iuf"
             if not pair or not ends[0] < ends[1]:
                 raise ParameterError(f"stops of {name!r}: {ends!r:.80} is no (lower, upper).")
+
+    def _check_friction(self) -> None:
+        """Raise where the impact model lets contacts roll at once, and friction has a limit."""
+        if self.impact_name in ("newton", "plastic") and default_impact(self.mu) == "moreau":
+            raise ParameterError(
+                f"impact = {self.impact_name!r} knows no friction with a limit, as mu = {self.mu} is one: "
+                "take impact = 'moreau' (or none: it is that by default then), or leave mu out."
+            )
 
     def _check_restitution(self) -> None:
         """Raise where the impact model knows no coefficient of that name."""

@@ -51,8 +51,9 @@ class Validity:
     which all push). `grazes`: when which wheels came so near to the ground, by less than a
     nanometre, that a hit would be as true; after them the motion may be another. `start_energy`: by
     how many J the kinetic energy of the start exceeds that of a start from rest, where joints are
-    prescribed (None: none is). `unphysical`: what no real machine has. `not_finite_from`: a value
-    is no longer a number.
+    prescribed (None: none is). `unsupported`: it has weight and a free base, and no contact ever
+    carries it. `unphysical`: what no real machine has. `not_finite_from`: a value is no longer a
+    number.
     """
 
     pull_from: float | None = None
@@ -68,6 +69,7 @@ class Validity:
     redundant_rows: tuple[str, ...] = ()
     grazes: tuple[str, ...] = ()
     start_energy: float | None = None
+    unsupported: bool = False
     unphysical: tuple[str, ...] = ()
     not_finite_from: float | None = None
 
@@ -111,7 +113,11 @@ class Validity:
         if self.grazes:
             notes.append(f"grazed {', '.join(self.grazes)}: a hit would be as true")
         if (self.start_energy or 0.0) > MOVES:
-            notes.append(f"{self.start_energy:.3g} J of the start are not from its joints")
+            notes.append(
+                f"it starts in motion, with {self.start_energy:.3g} J beyond what its prescribed joints need"
+            )
+        if self.unsupported:
+            notes.append("nothing carries it: it falls all the time")
         return notes
 
     def dumps(self) -> str:
@@ -172,6 +178,7 @@ def assess(run: "Trajectory") -> Validity:
         redundant_rows=tuple(dict.fromkeys(x for arc in run.arcs for x in arc.redundant_rows())),
         grazes=tuple(f"{':'.join(key)} at {t:.9g} s" for t, key in grazes),
         start_energy=_start_energy(run, model),
+        unsupported=_is_unsupported(run, model),
         unphysical=tuple(_odd_parts(model)),
         not_finite_from=_not_finite(run),
     )
@@ -366,6 +373,17 @@ def _start_energy(run: "Trajectory", model: Model) -> float | None:
     rows = multiplier.active_rows(model, arc.machine.mode) + multiplier.joint_rows(model)
     rest = rest_speeds(M, seen["C"].reshape(-1, n)[rows], v)
     return max(0.0, float(v @ M @ v - rest @ M @ rest) / 2.0)
+
+
+def _is_unsupported(run: "Trajectory", model: Model) -> bool:
+    """Return whether a machine with weight and a free base has no contact that carries it, and is not
+    pushed.
+    """
+    pulled = [k for k in range(3) if model.gravity[k]]
+    seen = run.observations
+    pushed = np.any(seen["forces"]) or np.any(seen["inputs"][len(model.joints) :])
+    carried = pushed or model.elements
+    return bool(pulled and set(pulled) <= set(model.twist) and not carried)
 
 
 def _odd_parts(model: Model) -> list[str]:

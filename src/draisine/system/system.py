@@ -8,7 +8,7 @@ from functools import cached_property
 from html import escape
 from pathlib import Path
 from types import UnionType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast, get_args, get_origin
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_origin
 
 import numpy as np
 
@@ -40,6 +40,16 @@ if TYPE_CHECKING:
 
 
 T = TypeVar("T")
+
+
+class MachineMatrices(NamedTuple):
+    """The machine in numbers at one state: `M vdot + F = C' lam`, `C vdot = c`; `rows` names those of C."""
+
+    M: Floats
+    F: Floats
+    C: Floats
+    c: Floats
+    rows: tuple[str, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,8 +202,33 @@ class System:
             other = self._machines.get(key, lambda: module.accelerations(model, **options))
             vdot, forces = other(t, state, w)
             return vdot, np.ravel(forces)[switched]
+        found = self.dynamics(state, inputs, mode, t)
+        return _solve_rows(machine, found, by_kernel=formulation == "projected")
+
+    def dynamics(
+        self,
+        state: State,
+        inputs: Mapping[str, float] | None = None,
+        mode: Statuses = None,
+        t: float = 0.0,
+    ) -> MachineMatrices:
+        """Return the mass matrix, the bias forces and the rows of a mode at a state, as numbers:
+        `M vdot + F = C' lam` and `C vdot = c`, for the speeds of `Model.speeds`. F holds what velocities,
+        weight, springs and dampers need, less the inputs and what force elements do (their states at
+        zero); M counts all bodies, constraints or not.
+
+        >>> from draisine.system.state import state
+        >>> sleigh = compile("chaplygin_sleigh")
+        >>> found = sleigh.dynamics(state(sleigh))
+        >>> found.rows, found.M.shape, found.C.shape
+        (('blade.across',), (3, 3), (1, 3))
+        """
+        machine, w = self.machine(mode), self.inputs(inputs)
         out = machine.free(t=[t], q=state.q, p=state.p, r=state.r, v=state.v, w=w)
-        return _solve_rows(machine, out, by_kernel=formulation == "projected")
+        model, n = self.model, len(out["F"])
+        rows = [*multiplier.active_rows(model, machine.mode), *multiplier.joint_rows(model)]
+        C, labels = out["C"].reshape(-1, n)[rows], constraints.labels(model, machine.mode)
+        return MachineMatrices(out["M"].reshape(n, n), out["F"], C, out["c"][rows], tuple(labels))
 
     def equations(
         self,
@@ -295,21 +330,18 @@ class System:
 
 
 def _solve_rows(
-    machine: ClosedForm, out: Mapping[str, Floats], by_kernel: bool
+    machine: ClosedForm, found: MachineMatrices, by_kernel: bool
 ) -> tuple[Floats, Floats]:
     """Return vdot and multipliers from the free machine and its rows: by an orthogonal basis of the
     kernel, or by the saddle-point system, forces of rows that repeat others shared.
     """
-    model, n = machine.system.model, len(out["F"])
-    rows = [*multiplier.active_rows(model, machine.mode), *multiplier.joint_rows(model)]
-    M, C = out["M"].reshape(n, n), out["C"].reshape(-1, n)[rows]
+    model = machine.system.model
     if by_kernel and not machine.choice.spare:
-        return multiplier.nullspace(M, out["F"], C, out["c"][rows])
-    labels = constraints.labels(model, machine.mode)
-    given = (M, out["F"], C, out["c"][rows], labels, model.speeds)
+        return multiplier.nullspace(*found[:4])
+    given = (*found, model.speeds)
     if not machine.choice.spare:
         return multiplier.saddle_point(*given)
-    rank = len(labels) - len(machine.choice.spare)
+    rank = len(found.rows) - len(machine.choice.spare)
     forces = np.array(constraints.compliances(model, machine.mode), dtype=float)
     return multiplier.shared_saddle_point(*given, rank, forces)
 

@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from scipy.integrate import solve_ivp
 
 import draisine
-from draisine.errors import ContactSetError, ParameterError, SimulationError
+from draisine.errors import ContactSetError, ParameterError
 from draisine.model import Body, Disc, Model, Wheel, inertia
 from draisine.simulation.contact import march
 from draisine.simulation.contact.complementarity.active_set import Candidate, ImpactProblem
@@ -163,15 +163,14 @@ def test_moreau_without_limit_of_friction_is_the_plastic_law():
     assert same > 10
 
 
-def test_finite_friction_needs_the_law_that_knows_it():
-    with pytest.raises(SimulationError, match="moreau"):
-        draisine.simulate(
-            disc(),
-            thrown(1.0, height=0.1),
-            0.5,
-            terrain=plane(),
-            contact=draisine.ContactOptions(mu=0.5, impact="plastic"),
-        )
+@pytest.mark.parametrize("model", ["plastic", "newton"])
+@pytest.mark.parametrize("mu", [0.5, {"ground": 0.5}])
+def test_finite_friction_needs_the_law_that_knows_it(model, mu):
+    with pytest.raises(
+        ParameterError, match=r"knows no friction with a limit.*take impact = 'moreau'"
+    ):
+        draisine.ContactOptions(mu=mu, impact=model)
+    assert draisine.ContactOptions(mu=0.0, impact=model).impact_name == model
 
 
 def test_friction_may_differ_from_feature_to_feature():

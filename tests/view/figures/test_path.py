@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 import draisine
 from draisine.registry import names
+from draisine.results.events import events_of
 from draisine.scenario.library import accept
 from draisine.vehicles.segway import segway
 from draisine.view.figures import forces, histories, path, profile
@@ -34,6 +35,21 @@ def jump():
 @pytest.fixture(scope="module")
 def slope():
     return run("incline")
+
+
+@pytest.fixture(scope="module")
+def bounces():
+    """A ball rolls, and bounces until it lies still: hundreds of hits, most of them in one place."""
+    content = {
+        "kind": "run",
+        "title": "bounces",
+        "vehicle": {"name": "ball"},
+        "terrain": {"shape": "plane"},
+        "contact": {"impact": "newton", "restitution": {"normal": 0.6}, "rest_speed": 1e-3},
+        "initial": {"mode": {"ground": "open"}, "z": 0.5, "Vx": 3.0},
+        "run": {"until": 2.0},
+    }
+    return draisine.run(accept("bounces", "bounces", content)).data
 
 
 @pytest.fixture(scope="module")
@@ -66,6 +82,16 @@ def test_events_are_marked_and_told(jump):
     for text in ("front 0.415 s", "rear 0.529 s", "front 0.916 s", "rear 1.050 s"):
         assert text in told(axes)
     assert "x = 10 m" in told(axes)
+
+
+def test_events_that_crowd_are_drawn_once_and_counted(bounces):
+    """All of them are told: by a machine of its own, or by the one before."""
+    count = len(events_of(bounces))
+    axes = path.draw(bounces)
+    marks = [line for line in axes.lines if line.get_marker() in ("v", "^", ">", "s", "D")]
+    more = [int(text.split(", ")[1].split()[0]) for text in told(axes) if text.endswith("more")]
+    assert len(marks) < count
+    assert len(marks) + sum(more) == count
 
 
 def test_tracks_and_numbers_stand_where_the_run_was(slope):

@@ -3,7 +3,7 @@
 Files of robots do not say it. What they have are round shapes, level axles and limits of joints.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +13,10 @@ from draisine.interop.robots.robot import Robot, RobotLink
 
 SAG = 0.1
 """So much of a wheel's radius springs give way under the machine's weight, if nothing else is known."""
+
+
+AS_DISC = "a solid disc of its mass and inertia"
+"""What says how large a wheel is that has no shape."""
 
 
 class RollingLink(NamedTuple):
@@ -47,7 +51,8 @@ def guess(robot: Robot) -> Guess:
     Wheels have cylinders or spheres about level axles, or are symmetric about one without any shape;
     spheres that are fixed are feet; all reach about as low as the lowest. Joints between the base and a
     wheel that let it rise (slides, level hinges) give, unless the file has a spring for them; those with
-    limits that do neither are held.
+    limits that do neither are held, on a machine with wheels. The joints by which the first link with
+    mass hangs on a fixed base are its freedoms: they neither give nor are held.
 
     >>> from draisine.interop.robots.urdf import parse_urdf
     >>> cart = parse_urdf('''<robot name="cart"><link name="deck"/><link name="rim"><inertial>
@@ -61,16 +66,25 @@ def guess(robot: Robot) -> Guess:
     wheels = _lowest(
         links, {n: found for n, link in links.items() if (found := _rolls(link, links))}
     )
-    springs = _springs(robot, links, wheels)
-    held = [
-        link.joint
-        for link in robot.links
-        if link.limited
-        and link.name not in wheels
-        and link.joint not in springs
-        and not link.spring
-    ]
-    return Guess(wheels, springs, held)
+    free = _base_joints(robot, links)
+    springs = _springs(robot, links, wheels, free)
+    left = {link.joint for link in robot.links if link.name in wheels or link.spring}
+    left |= springs.keys() | free
+    held = [link.joint for link in robot.links if link.limited and link.joint not in left]
+    return Guess(wheels, springs, held if wheels else [])
+
+
+def _base_joints(robot: Robot, links: Mapping[str, RobotLink]) -> set[str]:
+    """Return the joints between a fixed base and the first links with mass: freedoms of the machine in
+    the world, such as the slides and the hinge of one that moves in a plane.
+    """
+    if robot.base != "fixed":
+        return set()
+    light = {""}
+    for link in robot.links:  # parents first
+        if link.parent in light and (not link.mass.mass or not link.kind):
+            light.add(link.name)
+    return {link.joint for link in robot.links if link.kind and link.parent in light}
 
 
 def _is_level(link: RobotLink) -> bool:
@@ -93,8 +107,7 @@ def _rolls(link: RobotLink, links: Mapping[str, RobotLink]) -> RollingLink | Non
     if along is None or link.rounds or not ends_here or not _is_symmetric(link, along):
         return None
     radius = float(np.sqrt(2.0 * (along @ link.mass.inertia @ along) / link.mass.mass))
-    reason = "a solid disc of its mass and inertia"
-    return RollingLink("disc", round(radius, 6), (0.0, 0.0, 0.0), reason)
+    return RollingLink("disc", round(radius, 6), (0.0, 0.0, 0.0), AS_DISC)
 
 
 def _distance(point: Floats, through: Floats, along: Floats) -> float:
@@ -132,17 +145,21 @@ def _centre(link: RobotLink, wheel: RollingLink) -> Floats:
 
 
 def _springs(
-    robot: Robot, links: Mapping[str, RobotLink], wheels: Mapping[str, RollingLink]
+    robot: Robot,
+    links: Mapping[str, RobotLink],
+    wheels: Mapping[str, RollingLink],
+    free: Container[str],
 ) -> dict[str, SprungJoint]:
-    """Return joints that let wheels rise, with springs that carry their share of the machine, and
-    dampers of half the critical size where the file has none.
+    """Return joints that let wheels rise, but for those that are free, with springs that carry their share
+    of the machine, and dampers of half the critical size where the file has none.
     """
     share = sum(link.mass.mass for link in robot.links) / max(1, len(wheels))
     found: dict[str, SprungJoint] = {}
     for name, wheel in wheels.items():
         link = links[links[name].parent] if links[name].parent else links[name]
         while link.parent:
-            if not link.spring and (link.kind == "slide" or _is_level(link)):
+            rises = link.kind == "slide" or _is_level(link)
+            if rises and not link.spring and link.joint not in free:
                 arm = 1.0 if link.kind == "slide" else _arm(link, _centre(links[name], wheel))
                 stiff = share * robot.gravity / (SAG * wheel.radius)
                 spring = stiff * arm**2

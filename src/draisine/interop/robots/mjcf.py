@@ -33,7 +33,7 @@ from draisine.interop.robots.robot import (
     rename_joints,
     robot_vehicle,
     square_angles,
-    tell_note,
+    tell_friction,
 )
 from draisine.model import inertia
 from draisine.model.body import BodyBox
@@ -85,8 +85,8 @@ def read_mjcf(
 
     `wheels` gives the bodies that roll their radius, their surface or a `RobotWheel`; each stands at
     the origin of its body and rolls about the axis of its joint. `joints` gives joints a spring, a
-    damper, a rest or a motion in place of the file's. The one body in the world is the base: free if it
-    has a free joint, else its joints are on a fixed base.
+    damper, a rest, an armature, a friction or a motion in place of the file's. The one body in the
+    world is the base: free if it has a free joint, else its joints are on a fixed base.
 
     >>> text = '''<mujoco><worldbody><body name="ball"><freejoint/>
     ... <geom type="sphere" size="0.1" mass="2"/></body></worldbody></mujoco>'''
@@ -214,9 +214,6 @@ class _MjcfReader:
         where, kind = f"joint {joint.get('name', name)!r}", joint.get("type", "hinge")
         if kind not in ("hinge", "slide"):
             raise ModelError(f"{where}: type {kind!r} is not read; take hinges and slides.")
-        for left in ("armature", "frictionloss"):
-            if number(joint, left, 0.0, where) != 0.0:
-                tell_note(f"{where}: its {left} is left out.")
         unit = self.unit if kind == "hinge" else 1.0
         return RobotLink(
             name,
@@ -230,6 +227,8 @@ class _MjcfReader:
             number(joint, "stiffness", 0.0, where),
             number(joint, "damping", 0.0, where),
             unit * (number(joint, "springref", 0.0, where) - number(joint, "ref", 0.0, where)),
+            number(joint, "armature", 0.0, where),
+            tell_friction(where, number(joint, "frictionloss", 0.0, where), kind),
             limited="range" in joint and joint.get("limited", "auto") != "false",
         )
 

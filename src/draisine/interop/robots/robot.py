@@ -27,6 +27,7 @@ from draisine.errors import (
     did_you_mean,
     expect_known,
 )
+from draisine.mechanics.forces.joint_friction import JointFriction
 from draisine.model import Body, Joint, Model, Prismatic, Revolute, Wheel, forward_speed
 from draisine.model.body import LARGEST, BodyBox, vector
 from draisine.model.force import Tyre
@@ -111,6 +112,8 @@ class RobotLink:
     spring: float = 0.0
     damper: float = 0.0
     rest: float = 0.0
+    armature: float = 0.0
+    friction: float = 0.0
     rounds: tuple[RoundShape, ...] = ()
     boxes: tuple[BodyBox, ...] = ()
     limited: bool = False
@@ -137,7 +140,7 @@ class RobotWheel:
     centre: Vector = (0.0, 0.0, 0.0)
 
 
-GIVEN = ("spring", "damper", "rest", "motion")
+GIVEN = ("spring", "damper", "rest", "armature", "friction", "motion")
 """What can be told of a joint beside its file."""
 
 
@@ -147,9 +150,9 @@ def robot_vehicle(
     joints: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> Vehicle:
     """Return the vehicle of a robot; `wheels` gives links that roll their radius, their surface or a
-    `RobotWheel`, `joints` gives joints a spring, a damper, a rest or a motion in place of the file's.
-    A wheel stands at the origin of its link, if not told otherwise, and rolls about its joint; one that
-    is fixed to the base, beside others that turn, is a caster: it slides.
+    `RobotWheel`, `joints` gives joints a spring, a damper, a rest, an armature, a friction or a motion in
+    place of the file's. A wheel stands at the origin of its link, if not told otherwise, and rolls about
+    its joint; one that is fixed to the base, beside others that turn, is a caster: it slides.
     """
     links, base = robot.links, robot.base
     known = _by_name(links)
@@ -164,13 +167,12 @@ def robot_vehicle(
         Body(n, one.mass, one.com + lift, one.inertia, boxes=_boxes(n, links, bears, lift))
         for n, one in masses.items()
     ]
-    screws = [
-        _joint(link, bears[link.parent], lift, told.get(link.joint, {}))
-        for link in links
-        if link.kind
-    ]
+    moving = [link for link in links if link.kind]
+    screws = [_joint(link, bears[link.parent], lift, told.get(link.joint, {})) for link in moving]
+    rubbing = _frictions(moving, told)
     origin, where = links[0].name, links[0].frame.p + lift
-    meaning = f"velocity of the origin of {origin} along the heading"
+    place = ", ".join(f"{x:.4g}" for x in where + 0.0)
+    meaning = f"velocity of the origin of {origin}, ({place}) in the drawing, along the heading"
     outputs = [] if base == "fixed" else [forward_speed(origin, where, meaning)]
     turning = any(known[n].kind == "hinge" for n in rolling)
     contacts = []
@@ -180,7 +182,7 @@ def robot_vehicle(
         contacts.append(Wheel(n, bears[n], centre, axle, one.surface, **given))
 
     def vehicle(*, g: float = robot.gravity) -> Model:
-        return Model(bodies, screws, contacts, gravity=(0.0, 0.0, -g), base=base, outputs=outputs)
+        return Model(bodies, screws, contacts, rubbing, (0.0, 0.0, -g), base, outputs)
 
     vehicle.__name__ = re.sub(r"\W", "_", robot.name) or "robot"
     vehicle.__doc__ = f"Return the robot {robot.name!r}; g is gravity."
@@ -238,9 +240,19 @@ def _check_joints(
 
 def _joint(link: RobotLink, parent: str, lift: Floats, told: Mapping[str, Any]) -> Joint:
     """Return the joint of a link to the body that bears it."""
-    given: dict[str, Any] = {"spring": link.spring, "damper": link.damper, "rest": link.rest}
+    given: dict[str, Any] = {name: getattr(link, name) for name in GIVEN if name != "motion"}
+    known = {name: value for name, value in (given | dict(told)).items() if name != "friction"}
     through = link.through + lift
-    return KINDS[link.kind](link.joint, parent, link.name, link.axis, through, **{**given, **told})
+    return KINDS[link.kind](link.joint, parent, link.name, link.axis, through, **known)
+
+
+def _frictions(
+    links: Sequence[RobotLink], told: Mapping[str, Mapping[str, Any]]
+) -> list[JointFriction]:
+    """Return the dry friction of joints that have some, and are moved by no motion."""
+    found = {link.joint: told.get(link.joint, {}).get("friction", link.friction) for link in links}
+    held = {joint for joint, given in told.items() if given.get("motion") is not None}
+    return [JointFriction(joint, x) for joint, x in found.items() if x and joint not in held]
 
 
 def _by_name(links: Sequence[RobotLink]) -> dict[str, RobotLink]:
@@ -357,6 +369,15 @@ def square_angles(angles: Floats) -> Floats:
 def rename_joints(links: Sequence[RobotLink]) -> list[RobotLink]:
     """Return links whose joints have names of their own, those of links where they had none."""
     return [replace(link, joint=link.joint or link.name) if link.kind else link for link in links]
+
+
+def tell_friction(where: str, friction: float, kind: str) -> float:
+    """Return the dry friction of a joint, after telling where it is not quite dry."""
+    if friction != 0.0:
+        slow = f"{JointFriction.rate:g} {'m/s' if kind == 'slide' else 'rad/s'}"
+        told = f"{where}: its friction is smooth below {slow}, a damper there (JointFriction)."
+        tell_note(told)
+    return friction
 
 
 def numbers(text: str | None, count: int, default: Sequence[float], where: str) -> Floats:

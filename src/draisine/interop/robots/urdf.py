@@ -1,7 +1,7 @@
 """Robots from URDF files, with their wheels declared beside them.
 
 URDF knows links, inertias and joints, but no rolling: which links are wheels is said here. Limits,
-friction, transmissions and looks are left to the file. The format: https://wiki.ros.org/urdf/XML.
+transmissions and looks are left to the file. The format: https://wiki.ros.org/urdf/XML.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,6 +26,7 @@ from draisine.interop.robots.robot import (
     robot_vehicle,
     square_angles,
     tell_note,
+    tell_friction,
 )
 from draisine.model import inertia
 from draisine.model.body import BodyBox
@@ -42,7 +43,7 @@ def read_urdf(
     wheels: Mapping[str, Any],
     joints: Mapping[str, Mapping[str, Any]] | None = None,
     *,
-    base: str = "SE(3)",
+    base: str | None = None,
     gravity: float = 9.81,
 ) -> Vehicle:
     """Return the robot of a file (or of its text) as a vehicle for `draisine.compile`.
@@ -50,8 +51,10 @@ def read_urdf(
     `wheels` gives the links that roll their radius, their surface (`Ball(0.02)`, `Torus(...)`) or a
     `RobotWheel` (with a tyre, or beside the link's origin); each stands at the origin of its link and
     rolls about the axis of its joint. `joints` gives joints what the file does not know: `{"strut":
-    {"spring": 4000.0, "damper": 200.0}, "pan": {"motion": uniform(0.0)}}`. Links with fixed joints become
-    part of their parents. `base` is what the root link can do: "SE(3)", "fixed", ...
+    {"spring": 4000.0, "damper": 200.0}, "axle": {"armature": 0.002}, "pan": {"motion": uniform(0.0)}}`.
+    Links with fixed joints become part of their parents. `base` is what the root link can do: "SE(3)",
+    "fixed", ...; by default it is free, but one without mass that is called `world` is fixed, as ROS
+    and Gazebo have it.
 
     >>> text = '''<robot name="wheel"><link name="rim"><inertial><mass value="1"/>
     ... <inertia ixx="0.1" iyy="0.2" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link></robot>'''
@@ -63,11 +66,21 @@ def read_urdf(
         return robot_vehicle(robot, wheels, joints)
 
 
-def parse_urdf(file: str | Path, base: str = "SE(3)", gravity: float = 9.81) -> Robot:
+def parse_urdf(file: str | Path, base: str | None = None, gravity: float = 9.81) -> Robot:
     """Return what a file (or its text) says."""
     root = read_root(file, "robot")
     with name_file(file):
-        return Robot(root.get("name", "robot"), _links(root), base, gravity)
+        links = _links(root)
+        return Robot(root.get("name", "robot"), links, base or _base(links[0]), gravity)
+
+
+def _base(root: RobotLink) -> str:
+    """Return what a root link can do: one without mass that is called `world` stands for the world."""
+    if root.name != "world" or root.mass.mass:
+        return "SE(3)"
+    told = "its root link 'world' is the world, so the base is fixed; base='SE(3)' sets it free."
+    tell_note(told)
+    return "fixed"
 
 
 def _links(root: Element) -> list[RobotLink]:
@@ -155,8 +168,6 @@ def _link(
     along = numbers(None if axis is None else axis.get("xyz"), 3, (1, 0, 0), where)
     dynamics, limit = joint.find("dynamics"), joint.find("limit")
     acts: Mapping[str, str] = {} if dynamics is None else dynamics.attrib
-    if number(acts, "friction", 0.0, where) != 0.0:
-        tell_note(f"{where}: its friction is left out.")
     return RobotLink(
         name,
         parent,
@@ -167,6 +178,7 @@ def _link(
         frame.R @ along,
         frame.p,
         damper=number(acts, "damping", 0.0, where),
+        friction=tell_friction(where, number(acts, "friction", 0.0, where), JOINTS[kind]),
         rounds=_rounds(link, frame),
         boxes=_boxes(link, frame),
         limited=kind in ("revolute", "prismatic"),

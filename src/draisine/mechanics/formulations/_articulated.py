@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from draisine.algebra.lie import hat
-from draisine.algebra.scalar import Array, Scalar, array, blocks
+from draisine.algebra.scalar import Array, Scalar, array, blocks, is_zero
 from draisine.mechanics.formulations._tree_kernel import (
     JointStep,
     TreeElimination,
@@ -31,6 +31,7 @@ class _Bodies:
     def __init__(self, solver: TreeElimination, needed: Wrenches, force: Array) -> None:
         self.geo, self.links = solver.geo, solver.tree.links
         self.lag = force[6:] - needed.joint
+        self.armatures = [joint.armature for joint in solver.tree.model.joints]
         self.I = [_inertia(link) for link in self.links]
         self.p = [
             np.concatenate([needed.force[j], needed.moment[j]]) for j in range(len(self.links))
@@ -45,10 +46,10 @@ class _Bodies:
             rotor = next(r for r in self.links[j].rotors if r.joint == step.joint)
             self._spin(j, rotor, step, target)
             return
-        link, lag = self.links[j], self.lag[step.joint]
+        link, lag, armature = self.links[j], self.lag[step.joint], self.armatures[step.joint]
         S = screw(link)
         U = self.I[j] @ S
-        D = S @ U
+        D = S @ U + armature
         if step.row is None:
             inverse = 1.0 / D
             u = lag - S @ self.p[j]
@@ -60,7 +61,7 @@ class _Bodies:
             half = U - along * (0.5 * D)
             I_left = self.I[j] - np.outer(along, half) - np.outer(half, along)
             pushed = self.p[j] + U * first
-            p_left = pushed - along * (S @ pushed - lag)
+            p_left = pushed - along * (S @ pushed + armature * first - lag)
         self.rates[step.joint] = (first, along)
         i = link.parent
         self.I[i] = self.I[i] + _moved(I_left, self.geo.E[j], self.geo.p[j])
@@ -69,16 +70,18 @@ class _Bodies:
     def _spin(self, j: int, rotor: Rotor, step: JointStep, target: Scalar) -> None:
         """Let a wheel go that turns about its own axis of symmetry."""
         lag, axle = self.lag[rotor.joint], np.concatenate([np.zeros(3), rotor.axis])
-        axial = rotor.inertia * axle
+        axial, armature = rotor.inertia * axle, self.armatures[rotor.joint]
+        whole = rotor.inertia + armature
         if step.row is None:
-            first, along = lag / rotor.inertia, axle
-            self.I[j] = self.I[j] - np.outer(axial, axle)
-            self.p[j] = self.p[j] + axle * lag
+            part = 1.0 if is_zero(armature) else rotor.inertia / whole
+            first, along = lag / whole, part * axle
+            self.I[j] = self.I[j] - np.outer(axial, along)
+            self.p[j] = self.p[j] + along * lag
         else:
             first, along = target / step.pivot, step.rho
-            half = axial - along * (0.5 * rotor.inertia)
+            half = axial - along * (0.5 * whole)
             self.I[j] = self.I[j] - np.outer(along, half) - np.outer(half, along)
-            self.p[j] = self.p[j] + axial * first - along * (rotor.inertia * first - lag)
+            self.p[j] = self.p[j] + axial * first - along * (whole * first - lag)
         self.rates[rotor.joint] = (first, along)
 
 

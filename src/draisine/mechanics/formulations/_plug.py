@@ -172,7 +172,8 @@ def joint_torques(model: Model, inputs: Array, r: Sequence[Scalar] | Array, rdot
 def in_numbers(model: Model) -> Model:
     """Return the model, after checking that numbers describe it, not symbols."""
     bodies = [x for b in model.bodies for x in (b.mass, *b.com, *b.inertia.ravel())]
-    joints = [x for j in model.joints for x in (*j.axis, *j.through, j.spring, j.damper, j.rest)]
+    joints = [x for j in model.joints for x in (*j.axis, *j.through)]
+    joints += [x for j in model.joints for x in (j.spring, j.damper, j.rest, j.armature)]
     if array([*bodies, *joints, *model.gravity]).dtype == object:
         raise ModelError("the model holds symbols; a formulation takes it with numbers in it.")
     if model.elements:

@@ -206,6 +206,9 @@ class Absolute:
         y, drive = at.speeds, out["U"][6:]
         r = self._whole_turns(out["r"], near)
         Q = out["Q"] + drive.T @ joint_torques(self.model, inputs, r, drive @ y)
+        armature = np.array([joint.armature for joint in joints])
+        out["M"] = out["M"] + drive.T @ (armature[:, None] * drive)
+        Q = Q - drive.T @ (armature * out["gu"][6:])
         whole = out["D"]
         D, target = whole[self.keep], (out["c"] - out["g"])[self.keep]
         n, (K, scale) = len(Q), scaled_saddle(out["M"], D)

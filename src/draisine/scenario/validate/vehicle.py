@@ -3,6 +3,7 @@
 import inspect
 import math
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from types import UnionType
 from typing import Any, get_args
 
@@ -98,8 +99,8 @@ def _parameters(
             tables = [t for t in content if isinstance(content[t], Mapping) and name in content[t]]
             meant = meant_parameter(vehicle, name, known)
             meant = f"Did you mean {tables[0]}.{name}?" if tables else meant
-            if content.get("kind") == "run" and not tables and name in SYNONYMS:
-                meant = f"Did you mean --initial {name}={value:g}?"
+            if content.get("kind") == "run" and not tables:
+                meant = _meant_option(vehicle, name, value) or meant
             mistakes.add(path, f"{vehicle.__name__} has no such parameter. {meant}", value)
         elif not _is_number(hints.get(name)):
             out[name] = value
@@ -107,6 +108,16 @@ def _parameters(
             with mistakes.at(path):
                 out[name] = _checked_angle(value, meanings(vehicle).get(name, (None, ""))[0])
     return out
+
+
+def _meant_option(vehicle: Callable[..., Model], name: str, value: Any) -> str:
+    """Return which option sets what is no parameter: of the start, or an input."""
+    if name in SYNONYMS:
+        return f"Did you mean --initial {name}={value:g}?"
+    with suppress(DraisineError, TypeError):
+        if name in vehicle().inputs:
+            return f"Did you mean --input {name}={value}? In a file it stands in [inputs]."
+    return ""
 
 
 def _checked_angle(value: Any, unit: str | None) -> float:

@@ -59,6 +59,9 @@ GAP = 0.15
 HIDDEN = 0.4
 """How much of a machine one at an event may hide; where it would hide more, it is a shade."""
 
+NEAR = 0.08
+"""Machines at events that are nearer than so many times their size to the one before are left out."""
+
 SHADE = 0.12
 """How much is seen of a machine that is a shade."""
 
@@ -130,10 +133,10 @@ def draw(
         return _draw_in_place(data, axes)
     eye = Eye.beside(way, motion.up, aside, raised)
     ground = _ground(motion, way, terrain_of(data))
-    marked = {motion_index(motion, t): name for t, name in motion.events}
+    events = {motion_index(motion, t): name for t, name in motion.events}
     shots = _shots(motion, length, every)
-    regular, full = _apart(motion, eye, shots, marked)
-    regular = shots if every else regular
+    regular, full = _apart(motion, eye, shots, events)
+    (marked, more), regular = _merged(motion, way, events, full), shots if every else regular
     seen = eye.picture(np.vstack([_rim(ground), *(np.vstack(motion.lines(k)) for k in regular)]))
     wide, high = np.ptp(seen, axis=0)
     above = ROOM * wide if marked else 0.0
@@ -145,7 +148,7 @@ def draw(
         pale = motion.time[k] > _end_of_belief(data) or (marked and k not in marked)
         strength = PALE if pale else 1.0 if k in full or k in regular else SHADE
         _draw_machine(axes, eye, motion, ground, k, strength)
-    times = _draw_marks(axes, eye, motion, regular, marked, time_of_fall(data))
+    times = _draw_marks(axes, eye, motion, regular, marked, more, time_of_fall(data))
     _finish(axes, seen, above)
     if own:
         axes.figure.suptitle(motion.title, fontsize=letters(10))
@@ -153,6 +156,21 @@ def draw(
     if own:
         _trim(axes, seen)
     return axes
+
+
+def _merged(
+    motion: Scene, way: Floats, marked: dict[int, str], full: list[int]
+) -> tuple[dict[int, str], dict[int, int]]:
+    """Return the events whose machines stand apart, and how many after each hardly do."""
+    more: dict[int, int] = {}
+    for k in sorted(marked):
+        last = max(more, default=k)
+        apart = float(np.linalg.norm(way[k] - way[last]))
+        if k in full or not more or apart > NEAR * motion.size:
+            more[k] = 0
+        else:
+            more[last] += 1
+    return {k: marked[k] for k in more}, more
 
 
 def motion_index(motion: Scene, t: float) -> int:
@@ -353,7 +371,8 @@ def _draw_machine(
         if part.kind in ("rim", "link", "box"):
             below = np.column_stack([points[:, :2], heights(ground, points)])
             below[1:][np.abs(np.diff(below[:, 2])) > motion.size / 4.0] = np.nan
-            axes.plot(*eye.picture(below).T, color="#00000026", lw=2.0, zorder=1)
+            faint = 0.15 * min(1.0, strength / PALE)
+            axes.plot(*eye.picture(below).T, color="black", alpha=faint, lw=2.0, zorder=1)
         axes.plot(
             *eye.picture(points).T, color=motion.colour(part), lw=LINES[part.kind], zorder=3,
             alpha=strength, solid_capstyle="round",
@@ -369,10 +388,11 @@ def _draw_marks(
     motion: Scene,
     regular: list[int],
     marked: dict[int, str],
+    more: dict[int, int],
     fall: float,
 ) -> list[Any]:
-    """Write the time over every machine, or over those at events, and mark these, tell where it has
-    fallen; return the times.
+    """Write the time over every machine, or over those at events, with how many more are there, and mark
+    these, tell where it has fallen; return the times.
     """
     above = 0.06 * motion.size
     tops = {}
@@ -393,6 +413,7 @@ def _draw_marks(
             axes.plot(x, y + above, sign, color=COLOURS[1], ms=6, ls="none", label=label, zorder=5)
             before, after = n > 0 and close[n - 1], n < len(close) and close[n]
             text, lift = f"{words(wheels)} {motion.time[k]:.3f} s".strip(), 8.0
+            text += f", {more[k]} more" if more[k] else ""
             side = "left" if before else "right" if after else "center"
         times.append(
             axes.annotate(

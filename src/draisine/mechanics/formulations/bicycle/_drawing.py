@@ -73,6 +73,9 @@ def bicycle(model: Model) -> Bicycle:
     for body in model.bodies:
         if body.added is not None or body.drag is not None:
             raise _no(f"body {body.name!r} has fluid terms; the formulation 'absolute' takes them")
+    for joint in model.joints:
+        if not vanishes([joint.armature]):
+            raise _no(f"joint {joint.name!r} has an armature; the formulation 'absolute' takes it")
     steer = hinges[fork]
     return _measured(model, steer, wheels[rear], wheels[1 - rear], (rear, 1 - rear), hinges)
 
