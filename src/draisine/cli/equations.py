@@ -71,7 +71,12 @@ class TextOptions:
     def pages_only(self) -> str:
         """The option, if any, that asks for what only a page has."""
         full = self.detail == "full"
-        asked = {"linear": self.linear, "explain": self.explain, "detail full": full, "form": self.form}
+        asked = {
+            "linear": self.linear,
+            "explain": self.explain,
+            "detail full": full,
+            "form": self.form,
+        }
         return next((f"--{option}" for option, given in asked.items() if given), "")
 
     def page(self, out: Path | None) -> tuple[str, str]:

@@ -55,6 +55,18 @@ def _written(text: str, unit: str | None) -> float:
     return math.radians(number(float(degrees.group(1))))
 
 
+def check_turn(value: Any, unit: str | None) -> None:
+    """Raise where a plain number, or one of an array, is beyond a whole turn: hardly an angle in radians.
+
+    >>> check_turn(18.0, "rad")
+    Traceback (most recent call last):
+    ValueError: 18 rad is more than a turn; degrees are written '18deg'
+    """
+    if unit == "rad" and not isinstance(value, str):
+        for far in np.ravel(value)[np.abs(np.ravel(value)) > 2 * math.pi + 0.01][:1]:
+            raise ValueError(f"{far:g} rad is more than a turn; degrees are written '{far:g}deg'")
+
+
 def readable(values: Any, unit: str) -> tuple[Any, str]:
     """Return values as people read them, and their unit: angles in degrees, seconds squared.
 

@@ -14,15 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import run as run_program
-from draisine.errors import ModelError, ParameterError, SimulationError, expect_known
+from draisine.errors import ParameterError, SimulationError, expect_known
 from draisine.mechanics.readings import law_states
-from draisine.model.body import is_doubtful
 from draisine.simulation.integrators import DEGENERATE, EqualSteps, Problem, Span
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import run_smooth
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
+from draisine.system.parameters import check_numbers, impossible_machines
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
@@ -34,10 +33,6 @@ enough for the cache.
 
 GROUP = 8
 """How many blocks are observed together."""
-
-DRAWN = 64
-"""How many machines are drawn at most to check their parameters one by one."""
-
 
 MANY = Numerics(integrator="rk4", dt=0.005)
 
@@ -85,8 +80,9 @@ def simulate_many(
     machine = system.machine(tasks[0].mode, law, law_states(law))
     count, z = len(states), tasks[0].law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
-    own = _columns("parameter", list(system.parameters), system.values, count, parameters or {})
-    for k, text in impossible_machines(system, own).items():
+    changed = check_numbers(system.vehicle, system.parameters, parameters or {})
+    own = _columns("parameter", list(system.parameters), system.values, count, changed)
+    for k, text in impossible_machines(system.artifacts, own).items():
         raise ParameterError(f"machine {k}: {text}")
     fleet, y = Fleet.start(machine, machine.columns_of(states), given, own, z)
     end, t, wrong = fleet.advance(y, tasks[0].edges, numerics)
@@ -103,28 +99,6 @@ def simulate_many(
         ends[k] = _alone(replace(tasks[k], system=alone, inputs=named), k, out)
     outcome, time = zip(*ends, strict=True)
     return out | told | {"outcome": np.array(outcome), "time": np.array(time)}
-
-
-def impossible_machines(system: System, parameters: Floats) -> dict[int, str]:
-    """Return which columns of parameters are no machines, and why. A few are drawn, each that is not
-    like another; of many those whose bodies are in doubt, and where a parameter is least or largest.
-    """
-    _, first, like = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
-    drawn, own = list(range(len(first))), parameters[:, first]
-    if len(first) > DRAWN:
-        bodies = run_program(system.artifacts.bodies, parameters=own)
-        mass, tensors = bodies["mass"].T, bodies["inertia"].T  # plain numbers have no columns
-        tensors = tensors.reshape(*tensors.shape[:-1], -1, 3, 3)
-        doubt = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
-        doubt[own.argmin(axis=1)] = doubt[own.argmax(axis=1)] = True
-        drawn = np.flatnonzero(doubt).tolist()
-    found: dict[int, str] = {}
-    for k in drawn:
-        try:
-            system.artifacts.draw(dict(zip(system.parameters, own[:, k].tolist(), strict=True)))
-        except (ModelError, ParameterError) as error:
-            found |= dict.fromkeys(np.flatnonzero(like.ravel() == k).tolist(), str(error))
-    return found
 
 
 def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> None:

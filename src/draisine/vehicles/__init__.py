@@ -3,7 +3,7 @@ drawing of both swimmers; `_annotations`: what those of arguments tell; `_record
 records of numbers.
 """
 
-from draisine.vehicles._annotations import annotations, meanings, meant_parameter
+from draisine.vehicles._annotations import annotations, expect_parameters, meanings, meant_parameter
 from draisine.vehicles._records import (
     draw,
     make_record,
@@ -25,6 +25,7 @@ __all__ = [
     "ParameterSource",
     "annotations",
     "draw",
+    "expect_parameters",
     "make_record",
     "meanings",
     "meant_parameter",

@@ -13,7 +13,7 @@ from draisine.analysis.bicycle.critical import critical_speeds
 from draisine.analysis.bicycle.eigenvalues import eigenvalues, is_plain
 from draisine.errors import ParameterError, import_extra
 from draisine.system.system import System
-from draisine.vehicles import meant_parameter
+from draisine.vehicles import expect_parameters
 from draisine.view.figures._linear import eigenvalues as draw_eigenvalues
 from draisine.view.style import figure_of
 
@@ -84,7 +84,4 @@ def _check_bicycle(system: System, names: Sequence[str]) -> None:
             f"sliders are for bicycles that roll without slipping, {vehicle.__name__} is none; "
             "draisine.eigenvalues(system, speeds) serves every machine that has a steady motion."
         )
-    for name in names:
-        if name not in known:
-            meant = meant_parameter(vehicle, name, known)
-            raise ParameterError(f"{vehicle.__name__} has no parameter {name!r}. {meant}")
+    expect_parameters(vehicle, names, known)

@@ -1,7 +1,6 @@
 """The machine of a scenario: a vehicle, a parameter set, changes to it, motions of joints."""
 
 import inspect
-import math
 from collections.abc import Callable, Mapping
 from types import UnionType
 from typing import Any, get_args
@@ -10,7 +9,7 @@ from draisine.errors import DraisineError, UnknownNameError
 from draisine.model import JointMotion, Model
 from draisine.model.motion import motion_of
 from draisine.model.names import SYNONYMS
-from draisine.model.quantity import number
+from draisine.model.quantity import check_turn, number
 from draisine.registry import find
 from draisine.scenario.overrides import nest
 from draisine.scenario.schema import VehicleTable
@@ -105,16 +104,11 @@ def _parameters(
             out[name] = value
         else:
             with mistakes.at(path):
-                out[name] = _checked_angle(value, meanings(vehicle).get(name, (None, ""))[0])
+                unit = meanings(vehicle).get(name, (None, ""))[0]
+                number(value, unit)
+                check_turn(value, unit)
+                out[name] = value
     return out
-
-
-def _checked_angle(value: Any, unit: str | None) -> float:
-    """Return a number; a plain one beyond a whole turn is hardly an angle in radians."""
-    found = number(value, unit)
-    if unit == "rad" and not isinstance(value, str) and abs(found) > 2 * math.pi + 0.01:
-        raise ValueError(f"{found:g} rad is more than a turn; degrees are written '{found:g}deg'")
-    return found
 
 
 def _is_number(hint: Any) -> bool:

@@ -1,0 +1,87 @@
+"""Which numbers the parameters of a vehicle may have: alone, swept as arrays, as columns of machines."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from draisine.algebra.scalar import Floats
+from draisine.codegen.program import run as run_program
+from draisine.errors import ModelError, ParameterError
+from draisine.model import Model
+from draisine.model.body import LARGEST, is_doubtful
+from draisine.model.quantity import check_turn, number
+from draisine.system.artifacts import Artifacts
+from draisine.vehicles import expect_parameters, meanings
+
+DRAWN = 64
+"""How many machines are drawn at most to check their parameters one by one."""
+
+
+def check_number(
+    vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
+) -> dict[str, float]:
+    """Return one number for each of some parameters of a vehicle."""
+    out = {}
+    for name, value in check_numbers(vehicle, known, changes).items():
+        if value.ndim:
+            raise ParameterError(f"parameter {name}: {changes[name]!r:.80} is not a number.")
+        out[name] = float(value)
+    return out
+
+
+def check_numbers(
+    vehicle: Callable[..., Model], known: Mapping[str, float], changes: Mapping[str, Any]
+) -> dict[str, Floats]:
+    """Return numbers for some parameters of a vehicle, one or an array for each; angles may be written
+    in degrees, and plain ones beyond a turn are refused.
+
+    >>> from draisine.vehicles.bicycle.whipple import whipple
+    >>> check_numbers(whipple, {"lam": 0.3}, {"lam": [0.3, 18.0]})
+    Traceback (most recent call last):
+    draisine.errors.ParameterError: parameter lam: 18 rad is more than a turn; degrees are written '18deg'.
+    """
+    if not isinstance(changes, Mapping):
+        raise ParameterError(f"parameters: {changes!r:.80} is no table of numbers by name.")
+    expect_parameters(vehicle, changes, known)
+    out = {}
+    for name, value in changes.items():
+        unit = meanings(vehicle).get(name, (None, ""))[0]
+        try:
+            out[name] = np.asarray(number(value, unit) if isinstance(value, str) else value, float)
+        except (OverflowError, TypeError, ValueError):
+            raise ParameterError(f"parameter {name}: {value!r:.80} is not a number.") from None
+        if not np.isfinite(out[name]).all():
+            raise ParameterError(f"parameter {name}: {value!r:.80} is not finite.")
+        if (np.abs(out[name]) > LARGEST).any():
+            raise ParameterError(
+                f"parameter {name}: {value!r:.80} is beyond {LARGEST:g}, where products are no numbers any "
+                "more; SI units are meant."
+            )
+        try:
+            check_turn(value, unit)
+        except ValueError as error:
+            raise ParameterError(f"parameter {name}: {error}.") from None
+    return out
+
+
+def impossible_machines(artifacts: Artifacts, parameters: Floats) -> dict[int, str]:
+    """Return which columns of parameters are no machines, and why. A few are drawn, each that is not
+    like another; of many those whose bodies are in doubt, and where a parameter is least or largest.
+    """
+    _, first, like = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
+    drawn, own = list(range(len(first))), parameters[:, first]
+    if len(first) > DRAWN:
+        bodies = run_program(artifacts.bodies, parameters=own)
+        mass, tensors = bodies["mass"].T, bodies["inertia"].T  # plain numbers have no columns
+        tensors = tensors.reshape(*tensors.shape[:-1], -1, 3, 3)
+        doubt = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
+        doubt[own.argmin(axis=1)] = doubt[own.argmax(axis=1)] = True
+        drawn = np.flatnonzero(doubt).tolist()
+    found: dict[int, str] = {}
+    for k in drawn:
+        try:
+            artifacts.draw(dict(zip(artifacts.nominal, own[:, k].tolist(), strict=True)))
+        except (ModelError, ParameterError) as error:
+            found |= dict.fromkeys(np.flatnonzero(like.ravel() == k).tolist(), str(error))
+    return found
