@@ -15,12 +15,20 @@ if TYPE_CHECKING:
 
 
 def compare(
-    first: Path, second: Path, /, *, output: OutputOptions = OUTPUT, trust: Trust = False
+    first: Path,
+    second: Path,
+    /,
+    *,
+    series: str | None = None,
+    output: OutputOptions = OUTPUT,
+    trust: Trust = False,
 ) -> None:
-    """Compare two stored runs: how far each quantity differs, and both in one figure.
+    """Compare two stored runs, or a run and a recording: how far each quantity differs, and both in one
+    figure.
 
     :param first: A run that `draisine run --out` wrote (.nc, .zarr).
-    :param second: Another one, of the same or of another machine.
+    :param second: Another one, of the same or of another machine, or a recording: a .csv with a column time.
+    :param series: What to draw, --series lean,steer; without it what tells most.
     """
     from dataclasses import asdict
 
@@ -55,7 +63,7 @@ def compare(
         console.print(drawn)
         for line in _remarks(*runs, both, found):
             console.print(line)
-    output.keep(both)
+    output.keep(both, series.split(",") if series else None)
 
 
 def _remarks(
@@ -85,5 +93,5 @@ def _remarks(
             f"compared until {float(both['time'].values[-1]):g} s; one goes on to {max(ends):g} s"
         )
     if both.attrs["interpolated"]:
-        lines.append("the runs share no times: the second is interpolated, which adds to this")
+        lines.append("the runs share few times: the second is interpolated, which adds to this")
     return lines

@@ -89,9 +89,9 @@ def load(
     part of a name is enough where it stands once: "ramp-jump".
 
     `changes` are values by key path ("run.until", "vehicle.parameters.mB"). Numbers that were
-    expected of the scenario as published do not hold after a change and are left out, measured ones are
-    not judged any more, and its title tells what was changed: by the name of a file, where `origins` name one for a key path. Code that a
-    result names is run only if you `trust` it.
+    expected of the scenario as published do not hold after a change and are left out, measured ones
+    are not judged any more, and its title tells what was changed: by the name of a file, where
+    `origins` name one for a key path. Code that a result names is run only if you `trust` it.
     """
     name, file, content = _content(where, trust)
     if changes:

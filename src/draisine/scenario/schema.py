@@ -184,9 +184,9 @@ class Expected(ScenarioTable):
 
     title: Text
     origin: Literal["published", "computed", "law", "measured", "disputed"] = Field(
-        description="Printed in the source; computed independently; a law of mechanics; measured, if "
-        "judged with a bound on how far a model of that kind may be off; or printed in the source and wrong: then "
-        "the `note` tells why, and our number must differ by more than the bounds."
+        description="Printed in the source; computed independently; a law of mechanics; measured, "
+        "judged if there is a bound on how far a model of that kind may be off; or printed in the source "
+        "and wrong: then the `note` tells why, and our number must differ by more than the bounds."
     )
     at: Places | None = Field(None, description="Times, speeds, or coordinates of points by name.")
     atol: NotNegative = 0.0
