@@ -9,6 +9,7 @@ from draisine.cli._options import OUTPUT, OutputOptions, Trust
 from draisine.cli._screen import escape, numeric_columns, open_console, print_json
 
 if TYPE_CHECKING:
+    from rich.table import Table
     from xarray import Dataset
 
     from draisine.results.comparison import Difference
@@ -45,25 +46,29 @@ def compare(
     if output.json:
         print_json([asdict(one) for one in found])
     else:
-        import numpy as np
-        from rich.table import Table
-
-        from draisine.model.quantity import readable
-
-        numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
-        drawn = Table("difference of", "unit", *numbers)
-        for one in found:
-            sizes, unit = readable(np.array([one.largest, one.rms, one.range]), one.unit)
-            largest, rms, extent = (f"{x:.3g}" for x in sizes)
-            cells = (unit, largest, f"{one.time:.4g}", rms, extent)
-            if one.largest:
-                drawn.add_row(escape(one.name), *cells)
         console = open_console()
         console.print(f"[bold]{escape(str(second))}[/bold] against {escape(str(first))}")
-        console.print(drawn)
+        console.print(_table(found))
         for line in _remarks(*runs, both, found):
             console.print(line)
     output.keep(both, series.split(",") if series else None)
+
+
+def _table(found: "list[Difference]") -> "Table":
+    """Return how far quantities differ, a row for each that does."""
+    import numpy as np
+    from rich.table import Table
+
+    from draisine.model.quantity import readable
+
+    numbers = numeric_columns("largest", "at (s)", "rms", "range in the first")
+    drawn = Table("difference of", "unit", *numbers)
+    for one in found:
+        sizes, unit = readable(np.array([one.largest, one.rms, one.range]), one.unit)
+        largest, rms, extent = (f"{x:.3g}" for x in sizes)
+        if one.largest:
+            drawn.add_row(escape(one.name), unit, largest, f"{one.time:.4g}", rms, extent)
+    return drawn
 
 
 def _remarks(

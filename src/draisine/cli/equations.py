@@ -79,6 +79,17 @@ class TextOptions:
         }
         return next((f"--{option}" for option, given in asked.items() if given), "")
 
+    def pages(self, language: str) -> tuple[str, ...]:
+        """Return the languages of pages; refuse one that has programs alone where a page is asked for."""
+        from draisine.experiment.equations import page_languages
+
+        found = page_languages(bool(self.pages_only))
+        if self.pages_only and language not in found:
+            raise ParameterError(
+                f"{self.pages_only} goes with --as {', '.join(found)}; {language} has programs alone."
+            )
+        return found
+
     def page(self, out: Path | None) -> tuple[str, str]:
         """Return the language of a page, and the ending that decides where that is "paper"."""
         suffix = "" if out is None else out.suffix
@@ -122,7 +133,7 @@ def equations(
     :param out: Write to this file instead of the screen.
     """
     from draisine.codegen.files import write_text
-    from draisine.experiment.equations import page_languages, write_equations, write_page
+    from draisine.experiment.equations import write_equations, write_page
     from draisine.experiment.simulator import write_simulator_files
     from draisine.scenario.validate.vehicle import build_system
 
@@ -139,15 +150,10 @@ def equations(
         files = write_simulator_files(system, *how)
         print("\n".join(f"simulator: {path}" for path in files))
         return
-    asked, (language, suffix) = text.pages_only, text.page(out)
-    pages = page_languages(bool(asked))
-    if language in pages:
+    language, suffix = text.page(out)
+    if language in text.pages(language):
         form = text.form, text.detail == "full", text.linear, text.explain
         written = write_page(system, language, statuses, *form, suffix)
-    elif asked:
-        raise ParameterError(
-            f"{asked} goes with --as {', '.join(pages)}; {language} has programs alone."
-        )
     else:
         written = write_equations(system, language, program, statuses, formulation)
     if out is None:

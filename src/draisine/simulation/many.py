@@ -19,12 +19,13 @@ from draisine.mechanics.readings import law_states
 from draisine.simulation.integrators import DEGENERATE, EqualSteps, Problem, Span
 from draisine.simulation.options import CONTACT, ContactOptions, Numerics, Task
 from draisine.simulation.smooth import run_smooth
+from draisine.system.artifacts import impossible_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import pad_columns
-from draisine.system.parameters import check_numbers, impossible_machines
 from draisine.system.state import State
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.vehicles import check_numbers
 
 BLOCK = 4
 """How many registers' worth of states a thread advances together: enough to fill the pipes, few
@@ -80,10 +81,7 @@ def simulate_many(
     machine = system.machine(tasks[0].mode, law, law_states(law))
     count, z = len(states), tasks[0].law_start(machine.states)
     given = _columns("input", list(system.model.inputs), system.inputs(), count, inputs or {})
-    changed = check_numbers(system.vehicle, system.parameters, parameters or {})
-    own = _columns("parameter", list(system.parameters), system.values, count, changed)
-    for k, text in impossible_machines(system.artifacts, own).items():
-        raise ParameterError(f"machine {k}: {text}")
+    own = _parameters(system, count, parameters or {})
     fleet, y = Fleet.start(machine, machine.columns_of(states), given, own, z)
     end, t, wrong = fleet.advance(y, tasks[0].edges, numerics)
     out = fleet.look(end, t)
@@ -99,6 +97,15 @@ def simulate_many(
         ends[k] = _alone(replace(tasks[k], system=alone, inputs=named), k, out)
     outcome, time = zip(*ends, strict=True)
     return out | told | {"outcome": np.array(outcome), "time": np.array(time)}
+
+
+def _parameters(system: System, count: int, changes: Mapping[str, Any]) -> Floats:
+    """Return the parameters of many machines, one column for each, all of them possible."""
+    changed = check_numbers(system.vehicle, system.parameters, changes)
+    own = _columns("parameter", list(system.parameters), system.values, count, changed)
+    for k, text in impossible_machines(system.artifacts, own).items():
+        raise ParameterError(f"machine {k}: {text}")
+    return own
 
 
 def _check_spare(system: System, task: Task, parameters: Mapping[str, Any]) -> None:

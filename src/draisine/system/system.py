@@ -28,11 +28,11 @@ from draisine.model.names import output_names
 from draisine.registry import find
 from draisine.system.artifacts import Artifacts, MachineTask, Recent
 from draisine.system.closed_form import PIVOT_FLOOR, ClosedForm, check_resistance
-from draisine.system.parameters import check_number
 from draisine.system.state import State
 from draisine.system.tracing import Law
 from draisine.vehicles import (
     annotations,
+    check_number,
     expect_parameters,
     make_record,
     meanings,

@@ -17,10 +17,11 @@ from draisine.analysis.differentiate import Matrices, inverse, transpose
 from draisine.analysis.linear import cyclic_coordinates
 from draisine.analysis.variation import Chart, Variation, chart, vary
 from draisine.errors import ConfigurationError, ParameterError
+from draisine.system.artifacts import impossible_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.configuration import configurations
-from draisine.system.parameters import check_numbers, impossible_machines
 from draisine.system.system import System
+from draisine.vehicles import check_numbers
 
 FAST = 16.0
 """The speed, m/s, at which the terms in v are read off; a power of two divides out exactly."""

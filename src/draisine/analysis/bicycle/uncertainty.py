@@ -26,9 +26,10 @@ from draisine.analysis.bicycle.sensitivity import sensitivities, straight_change
 from draisine.analysis.bicycle.straight import canonical_matrices
 from draisine.analysis.eigenmodes import Eigenmodes
 from draisine.errors import ParameterError
-from draisine.system.parameters import check_number, impossible_machines
+from draisine.system.artifacts import impossible_machines
 from draisine.system.system import System
 from draisine.system.tracing import Law
+from draisine.vehicles import check_number
 
 FUTILE = 100
 """How many times as many as are wanted are drawn at most."""

@@ -47,9 +47,9 @@ from draisine.simulation.validity import (
     fall_margin,
     friction_ratio,
 )
+from draisine.system.artifacts import impossible_machines
 from draisine.system.closed_form import ClosedForm
 from draisine.system.compiled import Compiled, pad_columns
-from draisine.system.parameters import impossible_machines
 from draisine.system.state import State, states
 from draisine.system.tracing import UntraceableLawError
 

@@ -1,4 +1,4 @@
-"""Which numbers the parameters of a vehicle may have: alone, swept as arrays, as columns of machines."""
+"""Which numbers the parameters of a vehicle may have: alone, or swept as arrays."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -6,16 +6,11 @@ from typing import Any
 import numpy as np
 
 from draisine.algebra.scalar import Floats
-from draisine.codegen.program import run as run_program
-from draisine.errors import ModelError, ParameterError
+from draisine.errors import ParameterError
 from draisine.model import Model
-from draisine.model.body import LARGEST, is_doubtful
+from draisine.model.body import LARGEST
 from draisine.model.quantity import check_turn, number
-from draisine.system.artifacts import Artifacts
-from draisine.vehicles import expect_parameters, meanings
-
-DRAWN = 64
-"""How many machines are drawn at most to check their parameters one by one."""
+from draisine.vehicles._annotations import expect_parameters, meanings
 
 
 def check_number(
@@ -63,25 +58,3 @@ def check_numbers(
         except ValueError as error:
             raise ParameterError(f"parameter {name}: {error}.") from None
     return out
-
-
-def impossible_machines(artifacts: Artifacts, parameters: Floats) -> dict[int, str]:
-    """Return which columns of parameters are no machines, and why. A few are drawn, each that is not
-    like another; of many those whose bodies are in doubt, and where a parameter is least or largest.
-    """
-    _, first, like = np.unique(parameters, axis=1, return_index=True, return_inverse=True)
-    drawn, own = list(range(len(first))), parameters[:, first]
-    if len(first) > DRAWN:
-        bodies = run_program(artifacts.bodies, parameters=own)
-        mass, tensors = bodies["mass"].T, bodies["inertia"].T  # plain numbers have no columns
-        tensors = tensors.reshape(*tensors.shape[:-1], -1, 3, 3)
-        doubt = np.full(len(first), is_doubtful(mass, tensors).any(axis=-1))
-        doubt[own.argmin(axis=1)] = doubt[own.argmax(axis=1)] = True
-        drawn = np.flatnonzero(doubt).tolist()
-    found: dict[int, str] = {}
-    for k in drawn:
-        try:
-            artifacts.draw(dict(zip(artifacts.nominal, own[:, k].tolist(), strict=True)))
-        except (ModelError, ParameterError) as error:
-            found |= dict.fromkeys(np.flatnonzero(like.ravel() == k).tolist(), str(error))
-    return found
