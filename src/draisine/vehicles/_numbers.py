@@ -9,7 +9,6 @@ from draisine.algebra.scalar import Floats
 from draisine.errors import ParameterError
 from draisine.model import Model
 from draisine.model.body import LARGEST
-from draisine.model.quantity import check_turn, number
 from draisine.vehicles._annotations import expect_parameters, meanings
 
 
@@ -36,6 +35,8 @@ def check_numbers(
     Traceback (most recent call last):
     draisine.errors.ParameterError: parameter lam: 18 rad is more than a turn; degrees are written '18deg'.
     """
+    from draisine.model.quantity import check_turn, number
+
     if not isinstance(changes, Mapping):
         raise ParameterError(f"parameters: {changes!r:.80} is no table of numbers by name.")
     expect_parameters(vehicle, changes, known)
